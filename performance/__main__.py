@@ -41,6 +41,7 @@ MEASUREMENTS = (
     "aa_study",
     "contention",
     "sabotage",
+    "training_faults",
     "honest_arithmetic",
 )
 

@@ -1,18 +1,35 @@
-"""Faults that a training step could have: each must turn `correct` false."""
+"""Faults that a training step could have: each must turn `correct` false.
 
+Each micro model takes a training step with one fault at a time, in each precision, and goes through
+the runner's own verification: `python -m performance.training_faults bert-tiny,gpt2-micro`.
+"""
+
+import sys
+import warnings
 from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import AbstractContextManager, closing, contextmanager, nullcontext
 from functools import partial
+from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 from unittest.mock import patch
 
+import numpy as np
 import torch
 
-from performance.attention_faults import Model, hooked
+from performance.attention_faults import Fault, Model, hooked
 from performance.broken_parts import Inapplicable, layers
+from performance.int8_methods import job_of
 from runner.backends.torch import training
-
-Fault = Callable[[Model], AbstractContextManager[None]]
+from runner.backends.torch.backend import open_session
+from runner.contract.axes import TrainingPrecision
+from runner.contract.cell import Precision
+from runner.contract.job import Job
+from runner.contract.models import model_sets
+from runner.contract.record import Columns
+from runner.correctness.reference import reference_arrays
+from runner.correctness.verify import verify_session
+from runner.measure.clock import monotonic
 
 
 def lost_gradient(model: Model) -> AbstractContextManager[None]:
@@ -86,7 +103,7 @@ half_of_batch = _other_loss(
 )
 """The second half of the batch is ignored."""
 
-FAULTS: dict[str, Fault] = {
+TRAINING_FAULTS: dict[str, Fault] = {
     "last layer's gradients are 0": lost_gradient,
     "one parameter is frozen": frozen_parameter,
     "optimizer's step not taken": no_update,
@@ -94,3 +111,66 @@ FAULTS: dict[str, Fault] = {
     "loss not divided by the batch": undivided_loss,
     "half of the batch ignored": half_of_batch,
 }
+
+HONEST_STEP = "honest"
+"""The row of the step without a fault."""
+FORMATS: tuple[tuple[Precision, TrainingPrecision | None], ...] = (
+    ("fp32", None),
+    ("bf16", "mixed"),
+    ("bf16", "pure"),
+    ("fp16", None),
+)
+
+
+def training_verdicts(
+    model: str, precision: Precision, training_precision: TrainingPrecision | None = None
+) -> dict[str, Columns]:
+    """By fault, the columns of the verification; faults that do not apply are left out."""
+    plain = job_of(model, "inference", precision)
+    changes = {"mode": "training", "training_precision": training_precision, "new_tokens": None}
+    cell = plain.cells[0].model_copy(update=changes)
+    job = plain.model_copy(update={"cells": (cell,), "reference": "step"})
+    compared = () if precision == "fp32" else (precision,)
+    exact = cell.model_copy(update={"precision": "fp32", "training_precision": None})
+    reference = job.model_copy(update={"cells": (exact,), "honest": compared})
+    verdicts: dict[str, Columns] = {}
+    with warnings.catch_warnings(action="ignore"), TemporaryDirectory() as folder:
+        arrays = reference_arrays(reference, monotonic)
+        np.savez(Path(folder) / "step.npz", allow_pickle=False, **arrays)
+        for name, fault in {HONEST_STEP: nullcontext, **TRAINING_FAULTS}.items():
+            try:
+                verdicts[name] = _verdict(job, Path(folder), fault)
+            except Inapplicable:
+                continue
+    return verdicts
+
+
+def _verdict(job: Job, folder: Path, fault: Any) -> Columns:
+    with closing(open_session(job, threads=1)) as session, fault(session._model):
+        return verify_session(session, job, folder, monotonic)
+
+
+def main() -> int:
+    """Print a row for each model, precision and fault; 1 if a verdict is not what it must be."""
+    models = sys.argv[1].split(",") if len(sys.argv) > 1 else model_sets()["micro"]
+    wrong = 0
+    for model in models:
+        for precision, training_precision in FORMATS:
+            for name, columns in training_verdicts(model, precision, training_precision).items():
+                missed = columns["correct"] is not (name == HONEST_STEP)
+                wrong += missed
+                where = columns.get("gradient_where") or columns["correct_reason"]
+                mark = "  MISSED" if missed else ""
+                number = columns.get("gradient_difference", np.nan)
+                allowed = columns.get("gradient_tolerance", np.nan)
+                print(
+                    f"{model:20} {precision:5} {training_precision or '':6} {name:30} "
+                    f"{number:9.2g} of {allowed:8.2g}  {where}{mark}",
+                    flush=True,
+                )
+    print(f"{wrong} verdicts are not what they must be")
+    return int(wrong > 0)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -2,7 +2,7 @@
 
     100 MB        the interpreter and the runtime's libraries
   + parameters  × bytes of each while the model is in memory, see `_BYTES`; in mode `training`
-                  four times, for the gradient and AdamW's two moments
+                  four times, for the gradient and AdamW's two moments, in fp32 unless pure
   + cache         mode `generation`: a key and a value of each token in each of the decoder's layers
   + activations   what lies in memory at once: one layer's input and its widest inner values, or
                   the scores of all words for all tokens; in training every layer's, and the scores'
@@ -127,8 +127,13 @@ def memory_need_bytes(cell: Cell, model: ModelSpec) -> float:
 
 
 def _bytes_loaded(cell: Cell) -> int:
-    """Bytes of a parameter: whole numbers are made from fp32, and so are prepared graphs."""
+    """Bytes of a parameter: whole numbers are made from fp32, and so are prepared graphs.
+
+    Training keeps parameters in fp32 whatever its products have, unless they are to be pure.
+    """
     exported = cell.runtime not in _TORCH
+    if cell.mode == "training" and not cell.pure:
+        return _BYTES["fp32"]
     return _BYTES["fp32" if exported or cell.precision == "int8" else cell.precision]
 
 

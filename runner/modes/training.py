@@ -15,10 +15,11 @@ from runner.measure.grade import Doubt, Scale, percent, scaled
 from runner.measure.statistics.summary import mean_and_median
 
 _PARTS = ("forward", "loss", "backward", "optimizer")
-_REGION = (
+TRAINING_REGION = (
     "forward, loss, backward and AdamW's step, gradients cleared; batch and labels "
     "lie on the device, which is synchronised after each part"
 )
+"""The work of a step, whatever its number formats."""
 _SKIPPED = Scale(b=0.001, c=0.01, d=0.10)
 """Shares of steps without the optimizer's; the scale tries to grow every 2,000 steps, which may
 cost one of them."""
@@ -40,7 +41,7 @@ class TrainingWorkload:
         self._losses: list[float] = []
         self._skipped = 0
         self._cell = cell
-        self.timed_region = f"{_REGION}; {_arithmetic(cell)}"
+        self.timed_region = f"{TRAINING_REGION}; {_arithmetic(cell)}"
         self.samples = cell.batch_size
         self.parts_ns: Mapping[str, list[int]] = {part: [] for part in _PARTS}
 

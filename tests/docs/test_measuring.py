@@ -27,7 +27,7 @@ from runner.measure.statistics import percentiles
 from runner.measure.vendors import amd, apple, intel, nvidia, rapl
 from runner.modes.generation import GenerationWorkload
 from runner.modes.startup import mode as startup
-from runner.modes.training import TrainingWorkload
+from runner.modes.training import TRAINING_REGION
 from tests.conftest import ROOT
 from tests.docs.pages import NUMBERS, Page
 
@@ -131,7 +131,7 @@ def test_the_timed_regions_are_those_in_the_records() -> None:
     listed = {row[0].strip("`"): row[1] for row in PAGE.rows("mode")}
     assert set(get_args(Mode)) <= set(listed)
     assert listed["generation"] == GenerationWorkload.timed_region
-    assert listed["training"] == TrainingWorkload.timed_region
+    assert listed["training"] == TRAINING_REGION
     assert listed["startup"] == startup.TIMED_REGION
     sources = (("inference", "backends/torch/backend.py"), ("server", "modes/server/mode.py"))
     for mode, path in sources:

@@ -11,9 +11,15 @@ from runner.contract.errors import BenchError, Unsupported
 from runner.contract.models import ModelSpec, TensorSpec
 from runner.inputs import Inputs
 from runner.measure.clock import Clock
-from runner.modes.training import TrainingWorkload, training_columns
+from runner.modes.training import (
+    TrainingWorkload,
+    training_columns,
+    training_doubts,
+    training_totals,
+)
 from tests.support.fakes import FakeClock
 from tests.support.jobs import a_job, fake_cell, fake_model
+from tests.support.records import a_round
 
 CELL = fake_cell(3, mode="training")
 LABELS = TensorSpec(name="labels", kind="ones", shape=("batch_size",))
@@ -117,3 +123,26 @@ def test_columns_of_all_steps_together() -> None:
     assert columns["loss_median_s"] == pytest.approx(10e-9)
     assert len(columns) == 8
     assert len(training_columns({**parts, "loss": []})) == 6
+
+
+@pytest.mark.parametrize(
+    ("pure", "skipped", "share", "grades"),
+    [
+        (None, [0, 0], 1.0, []),
+        (None, [1, 2], 1.0, ["C"]),
+        (None, [None, None], 0.5, []),
+        ("pure", [None, None], 0.1, ["C"]),
+        ("pure", [None, None], 1.0, []),
+    ],
+)
+def test_skipped_steps_and_lost_updates_cost_the_grade(
+    pure: str | None, skipped: list[int | None], share: float, grades: list[str]
+) -> None:
+    columns = [
+        {"training_steps_skipped": count, "training_changed_share": share} for count in skipped
+    ]
+    rounds = [a_round(list(range(1, 51)), columns=one) for one in columns]
+    cell = CELL.model_copy(update={"training_precision": pure})
+    assert [doubt.grade for doubt in training_doubts(cell, rounds)] == grades
+    total = None if None in skipped else sum(count or 0 for count in skipped)
+    assert training_totals(rounds) == {"training_steps_skipped": total}

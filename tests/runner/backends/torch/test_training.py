@@ -179,3 +179,45 @@ def test_parameters_that_nothing_trains_have_not_learnt() -> None:
             group["weight_decay"] = 0.0
         trainer.step()
         assert set(trainer.unchanged()) == {name for name, _ in session._model.named_parameters()}
+
+
+def test_in_fp16_a_step_whose_gradients_overflow_is_skipped_and_the_scale_falls() -> None:
+    with training(tiny_decoder(), "fp16") as (_, trainer):
+        trainer._arithmetic._scaler = torch.amp.GradScaler("cpu", init_scale=2.0**40)
+        trainer._scale = trainer.scale
+        first = trainer.step()
+        assert first.skipped
+        assert trainer.scale == 2.0**39
+        assert trainer.unchanged()
+        while trainer.step().skipped:
+            pass
+        assert not trainer.unchanged()
+
+
+@pytest.mark.parametrize(
+    ("precision", "pure", "kept"), [("bf16", None, "float32"), ("bf16", "pure", "bfloat16")]
+)
+def test_parameters_and_moments_are_kept_in_fp32_unless_pure(
+    precision: str, pure: str | None, kept: str
+) -> None:
+    job = torch_job(tiny_decoder(), precision=precision, mode="training", training_precision=pure)
+    with closing(open_session(job, threads=1)) as session:
+        batch = batch_of(tiny_decoder(), job)
+        with closing(session.bind_training(job.cells[0], batch, FakeClock())) as trainer:
+            trainer.step()
+            states = trainer._optimizer.state
+            types = {one.dtype for one in states} | {s["exp_avg"].dtype for s in states.values()}
+            assert types == {getattr(torch, kept)}
+            assert (trainer.changed_share() > 0.99) == (pure is None)
+
+
+def test_a_rehearsal_tells_of_one_step_and_leaves_no_trace() -> None:
+    with training(tiny_decoder()) as (session, trainer):
+        names = dict(session._model.named_parameters()).keys()
+        step = trainer.rehearse()
+        assert step.gradients.keys() == step.updates.keys() == names
+        assert all(one.any() for one in step.gradients.values())
+        assert all(
+            np.abs(one).max() == pytest.approx(1e-5, rel=0.1) for one in step.updates.values()
+        )
+        assert session._model.training

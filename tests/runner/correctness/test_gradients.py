@@ -1,0 +1,100 @@
+"""A training step against the reference's: what is compared, and what must be found."""
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+
+from runner.backends.base import Rehearsal
+from runner.backends.torch.sketch import SIZE, sketch
+from runner.correctness.differences import AnyArray
+from runner.correctness.gradients import compare_step, honest_step, step_arrays, take_step
+from tests.support.jobs import fake_cell
+
+NORMAL = np.random.default_rng(0).standard_normal
+WEIGHT, BIAS, KEY = NORMAL(4096), NORMAL(8), 1e-9 * NORMAL(8)
+GRADIENTS: Mapping[str, AnyArray] = {"weight": WEIGHT, "bias": BIAS, "key.bias": KEY}
+
+
+def a_step(loss: float = 2.0, **changes: AnyArray) -> dict[str, AnyArray]:
+    gradients = {**GRADIENTS, **{name.replace("_", "."): one for name, one in changes.items()}}
+    updates = {name: -1e-5 * np.sign(one) for name, one in gradients.items()}
+    return step_arrays(Rehearsal(loss, gradients, updates))
+
+
+def verdict(
+    ours: dict[str, AnyArray], precision: str = "fp32", honest: dict[str, AnyArray] | None = None
+) -> Mapping[str, Any]:
+    cell = fake_cell(2, mode="training", precision=precision)
+    reference = a_step()
+    if honest is not None:
+        reference |= honest_step(reference, honest, "mixed")
+    return compare_step(cell, ours, reference)
+
+
+NOISE = WEIGHT + 0.02 * NORMAL(4096)
+FAR = WEIGHT + 0.4 * NORMAL(4096)
+
+
+@pytest.mark.parametrize(
+    ("ours", "precision", "honest", "where"),
+    [
+        (a_step(), "fp32", None, None),
+        (a_step(weight=NOISE), "bf16", None, None),
+        (a_step(weight=NOISE), "fp16", a_step(weight=NOISE), "gradient of weight"),
+        (a_step(weight=NOISE), "fp32", None, "gradient of weight"),
+        (a_step(weight=FAR), "bf16", None, "gradient of weight"),
+        (a_step(weight=FAR), "bf16", a_step(weight=FAR), None),
+        (a_step(weight=0 * WEIGHT), "bf16", a_step(weight=FAR), "of weight"),
+        (a_step(weight=2 * WEIGHT), "bf16", None, "gradient of weight"),
+        (a_step(key_bias=-KEY), "fp32", None, None),
+        (a_step(loss=4.0), "bf16", None, "loss"),
+        (a_step(loss=float("nan")), "bf16", None, "loss"),
+    ],
+)  # fmt: skip
+def test_a_difference_counts_by_what_the_precision_itself_differs(
+    ours: dict[str, AnyArray],
+    precision: str,
+    honest: dict[str, AnyArray] | None,
+    where: str | None,
+) -> None:
+    columns = verdict(ours, precision, honest)
+    assert columns["correct"] is (where is None), columns
+    assert where is None or where in columns["gradient_where"]
+    assert (columns["correct_reason"] is None) == (where is None)
+
+
+@pytest.mark.parametrize("name", ["weight", "bias"])
+def test_a_parameter_that_no_step_changes_is_named(name: str) -> None:
+    ours = a_step()
+    ours[f"update.{name}"] *= 0
+    columns = verdict(ours, "bf16")
+    assert columns["correct"] is False
+    assert f"update of {name} differs" in columns["correct_reason"]
+
+
+def test_a_parameter_that_is_missing_has_no_gradient() -> None:
+    ours = a_step()
+    del ours["gradient.weight"], ours["update.weight"]
+    assert verdict(ours)["correct"] is False
+    assert verdict(step_arrays(Rehearsal(1.0, {}, {})))["correct_reason"] == (
+        "the optimizer took no step"
+    )
+
+
+def test_a_reference_gives_its_step_away_and_keeps_its_outputs() -> None:
+    reference = {"logits": WEIGHT, **a_step()}
+    assert take_step(reference).keys() == a_step().keys()
+    assert reference.keys() == {"logits"}
+
+
+@pytest.mark.parametrize("size", [10, SIZE, 100_000])
+def test_sketches_are_as_far_apart_as_their_tensors(size: int) -> None:
+    generator = torch.Generator().manual_seed(1)
+    ours, theirs = (torch.randn(size, generator=generator) for _ in range(2))
+    ours[: size // 2] = theirs[: size // 2]
+    distance = float(np.linalg.norm(sketch(ours) - sketch(theirs)))
+    assert distance == pytest.approx(float((ours - theirs).norm()), rel=0.07)
+    assert sketch(ours).size <= SIZE
