@@ -10,7 +10,7 @@ embeddings and values between layers are left out. So both are lower bounds.
     training     three times its FLOPs, since the backward pass has a product for the gradient of
                  the inputs and one for that of the weights (Kaplan and others 2020, section 2.1);
                  weights are read forward and backward, gradients written and read, and AdamW reads
-                 and writes weight and two moments; the last two in fp32
+                 and writes weight and two moments; these in fp32, unless training is `pure`
     generation   filling the cache, then each further token: the decoder's weights once for the
                  whole batch, and each sample's cache, which a token makes longer (Pope and others
                  2022, "Efficiently Scaling Transformer Inference")
@@ -33,7 +33,7 @@ TRAINING_PASSES = 3
 WEIGHT_BYTES: Mapping[Precision, int] = {"fp32": 4, "bf16": 2, "fp16": 2, "int8": 1}
 """Bytes of a parameter in that precision."""
 _STATE_BYTES = 4
-"""Bytes of a gradient, a trained weight and its moments: fp32 in each precision."""
+"""Bytes of a gradient, a trained weight and its moments: fp32, unless training is `pure`."""
 _STATE_MOVES = 2 + 6
 """A gradient is written and read; weight and two moments are read and written."""
 _UNQUANTISED_BYTES = 4
@@ -91,9 +91,10 @@ def _training(model: ModelSpec, cell: Cell, counts: Mapping[str, int]) -> PassWo
     """The gradient of a table of embeddings has all rows, so the optimizer moves them too."""
     passes = 2 * counts["weights"] * WEIGHT_BYTES[cell.precision]
     trained = model.parameters or counts["weights"]
+    kept = WEIGHT_BYTES[cell.precision] if cell.training_precision == "pure" else _STATE_BYTES
     return PassWork(
         TRAINING_PASSES * FLOPS_PER_MAC * counts["macs"],
-        passes + _STATE_MOVES * _STATE_BYTES * trained + _input_bytes(model, cell),
+        passes + _STATE_MOVES * kept * trained + _input_bytes(model, cell),
     )
 
 

@@ -71,6 +71,16 @@ def test_training_has_three_forward_passes_and_moves_the_optimizers_state() -> N
     assert step.traffic_bytes == state + 2 * 4 * GPT2_WEIGHTS + 2 * 64 * 8
 
 
+@pytest.mark.parametrize(("parameters", "size"), [("mixed", 4), ("pure", 2)])
+def test_training_in_bf16_keeps_its_state_in_fp32_unless_it_is_pure(
+    parameters: str, size: int
+) -> None:
+    changes = {"precision": "bf16", "training_precision": parameters, "mode": "training"}
+    step = of("gpt2", sequence_length=64, **changes).whole
+    state = 8 * size * (find("gpt2").parameters or 0)
+    assert step.traffic_bytes == state + 2 * 2 * GPT2_WEIGHTS + 2 * 64 * 8
+
+
 @pytest.mark.parametrize(("precision", "size"), [("fp32", 4), ("bf16", 2), ("int8", 1)])
 def test_weights_have_the_bytes_of_their_precision(precision: str, size: int) -> None:
     one, two = (
