@@ -15,7 +15,8 @@ SELECT * FROM (
             unknown(r.proof),
             CASE WHEN is_ours(r.source) THEN unknown(r.grade) END,
             CASE WHEN is_ours(r.source) THEN unknown(r.weights) END,
-            CASE WHEN is_ours(r.source) THEN unknown(r.steady_change_kind) END
+            CASE WHEN is_ours(r.source) THEN unknown(r.steady_change_kind) END,
+            CASE WHEN is_ours(r.source) THEN unknown(r.training_precision) END
         ) AS fault
     FROM benchmark_results r
 )
