@@ -194,6 +194,11 @@ PARTS: Mapping[str, Suite | Measurement] = {
     "flood": Measurement(
         "1 GiB on stdout without a line end", "output_flood", "1", "200 MB, 20 % of a core"
     ),
+    "sabotage": Suite(
+        "models with one broken part, in each precision",
+        ("performance/test_sabotage.py",),
+        "wrong by the correctness check; honest ones right",
+    ),
     "load": Measurement(
         "processes that merge into one database and ask it for a minute",
         "store_load",

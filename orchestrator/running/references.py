@@ -90,8 +90,8 @@ class References:
             if cell.model == job.model.name and reference_kind(cell) == content
         }
         names = reference_names(self._file(key)) or ()
-        told = (one for one in get_args(Precision) if tells_of(names, one))
-        return tuple(sorted({*planned, *told} - {"fp32"}))
+        earlier = (one for one in get_args(Precision) if tells_of(names, one))
+        return tuple(sorted({*planned, *earlier} - {"fp32"}))
 
     def _file(self, key: str) -> Path:
         return self._cache.path / f"{key}.npz"

@@ -50,6 +50,14 @@ UNCAUGHT: Mapping[tuple[str, Precision], frozenset[str]] = {
 part that does nothing. Gated layers round coarsest in int8."""
 
 
+FEW = ("bert-tiny", "t5-micro", "qwen3-micro")
+"""The models of the slow suite; `python -m performance faults sabotage` takes all."""
+EVERY_MODEL = [
+    pytest.param(model, marks=() if model in FEW else pytest.mark.nightly)
+    for model in sorted({*model_sets()["micro"], *model_sets()["small"]})
+]
+
+
 def missed(model: str, precision: Precision, shares: Mapping[str, float | None]) -> list[str]:
     """The faults that were not found, beside those that are known not to be."""
     excused = {HONEST, *UNCAUGHT.get((model, precision), ())}
@@ -80,7 +88,7 @@ def test_what_no_architecture_could_lack_is_not_in_the_list() -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("model", sorted({*model_sets()["micro"], *model_sets()["small"]}))
+@pytest.mark.parametrize("model", EVERY_MODEL)
 def test_every_fault_is_found_in_every_precision(model: str) -> None:
     by_precision = shares_of(model, PRECISIONS)
     assert all(shares[HONEST] <= 1 for shares in by_precision.values())
