@@ -43,6 +43,7 @@ MEASUREMENTS = (
     "sabotage",
     "training_faults",
     "honest_arithmetic",
+    "finite_outputs",
 )
 
 

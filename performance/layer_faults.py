@@ -125,9 +125,11 @@ def tiled_heads(model: Model) -> Iterator[None]:
 @contextmanager
 def untied_head(model: Model) -> Iterator[None]:
     """The head that shares its weight with the embedding has another one."""
-    head, embedding = model.get_output_embeddings(), model.get_input_embeddings()
+    head = model.get_output_embeddings()
     weight = getattr(head, "weight", None)
-    if weight is None or callable(weight) or weight is not embedding.weight:
+    if not isinstance(weight, torch.nn.Parameter):
+        raise Inapplicable
+    if weight is not model.get_input_embeddings().weight:
         raise Inapplicable
     head.weight = torch.nn.Parameter(weight.roll(1, 0), requires_grad=False)
     try:

@@ -2,8 +2,8 @@
 
 Teacher forcing compares the logits and never looks at what is chosen by them, and agreement with
 the reference's tokens decides nothing, since one near tie changes all that follow. So the session
-is made to take its own tokens again, and none may be less likely than the likeliest by more than
-its precision's rounding.
+is made to take its own tokens again, and none may lack more than the last bits, which a kernel may
+round otherwise the second time.
 """
 
 from typing import Any

@@ -28,6 +28,7 @@ from runner.correctness.reference import (
     generate_tokens,
 )
 from runner.correctness.timed_shape import compare_timed, is_compiled_for
+from runner.correctness.tolerance import FLOORS
 from runner.measure.clock import Clock
 
 
@@ -65,11 +66,12 @@ def verify_session(
             tokens = (generate_tokens(session, job, clock), expected.pop(GENERATED_TOKENS))
             outputs |= compute_steps(session, job, clock)
         step = take_step(expected)
-        given = (cell.precision, reference.honest, method)
-        columns: Columns = compare_outputs(outputs, expected, tokens, *given)
+        columns: Columns = compare_outputs(
+            outputs, expected, tokens, cell.precision, reference.honest, method
+        )
         if tokens is not None and STEPS in outputs:
             logits = compute_choices(session, job, tokens[0], clock)
-            most = allowed_differences([STEPS], *given)[STEPS].row
+            most = FLOORS[cell.precision].row
             columns = judge_choices(columns, logits, tokens[0], most)
         columns = {**columns, "verified_shape": fixed_shape(fixed_cell(job))}
         if reference.failure and not columns["correct"]:
