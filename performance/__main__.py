@@ -30,6 +30,7 @@ MEASUREMENTS = (
     "monitors",
     "harness_overhead",
     "timed_share",
+    "job_overhead",
     "launchers_agree",
     "runtimes",
     "interval_coverage",

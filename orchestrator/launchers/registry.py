@@ -1,22 +1,43 @@
 """The registry of launchers: the choice of one for a run, and its making."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
+from typing import TYPE_CHECKING, get_args
 
 from orchestrator.backends.catalogue import LauncherName
-from orchestrator.images import Image, ImageSettings, LocalImages
+from orchestrator.images import Image, ImageSettings
 from orchestrator.images.build_steps import BUILDING
 from orchestrator.launchers.base import Launcher
-from orchestrator.launchers.docker import DockerLauncher
 from orchestrator.launchers.process import ProcessLauncher
-from orchestrator.system.engine import connect_engine, engine_answers
-from orchestrator.system.git import git_commit
+from orchestrator.system.git import own_commit
 from runner.contract.cell import Backend
 
-LAUNCHERS: Mapping[LauncherName, type[Launcher]] = {
-    "docker": DockerLauncher,
-    "process": ProcessLauncher,
-}
+
+class _Launchers(Mapping[LauncherName, type[Launcher]]):
+    """The launchers by name; docker's brings its SDK, so it is imported when it is asked for."""
+
+    def __getitem__(self, name: LauncherName) -> type[Launcher]:
+        if name == "docker":
+            from orchestrator.launchers.docker import DockerLauncher
+
+            return DockerLauncher
+        if name == "process":
+            return ProcessLauncher
+        raise KeyError(name)
+
+    def __iter__(self) -> Iterator[LauncherName]:
+        return iter(get_args(LauncherName))
+
+    def __len__(self) -> int:
+        return len(get_args(LauncherName))
+
+
+LAUNCHERS: Mapping[LauncherName, type[Launcher]] = _Launchers()
+if TYPE_CHECKING:
+    from docker import DockerClient
+
+    from orchestrator.images import LocalImages
+
 NO_ENGINE = "no container engine answers: jobs run as local processes"
 
 Note = Callable[[str], None]
@@ -37,7 +58,7 @@ class Pinned:
 class PinnedImages:
     """The pinned image for its backend; for others, references for one, today's images."""
 
-    def __init__(self, images: LocalImages, pinned: Pinned) -> None:
+    def __init__(self, images: "LocalImages", pinned: Pinned) -> None:
         self._images = images
         self._pinned = pinned
 
@@ -68,9 +89,9 @@ def choose_launcher(requested: str, note: Note) -> LauncherName:
     ImageSettings.from_environment()  # refuses a bad variable before anything is made
     if name := known_launcher(requested):
         if LAUNCHERS[name].needs_images:
-            connect_engine().close()
+            _connect().close()
         return name
-    if engine_answers():
+    if _engine_answers():
         return "docker"
     note(NO_ENGINE)
     return "process"
@@ -80,7 +101,7 @@ def preview_launcher(requested: str) -> type[Launcher]:
     """The launcher that `choose_launcher` will most likely take; it needs no engine."""
     if name := known_launcher(requested):
         return LAUNCHERS[name]
-    return DockerLauncher if engine_answers() else ProcessLauncher
+    return LAUNCHERS["docker" if _engine_answers() else "process"]
 
 
 def make_launcher(name: LauncherName, build_step: Note, pinned: Pinned | None = None) -> Launcher:
@@ -94,8 +115,11 @@ def make_launcher(name: LauncherName, build_step: Note, pinned: Pinned | None = 
     """
     if name == "process":
         return ProcessLauncher()
-    client = connect_engine()
-    settings = ImageSettings.from_environment(revision=git_commit())
+    from orchestrator.images import LocalImages
+    from orchestrator.launchers.docker import DockerLauncher
+
+    client = _connect()
+    settings = ImageSettings.from_environment(revision=own_commit())
 
     def report(line: str) -> None:
         if line.startswith(BUILDING):  # the lines of a pull are too many
@@ -103,3 +127,15 @@ def make_launcher(name: LauncherName, build_step: Note, pinned: Pinned | None = 
 
     images = LocalImages(client, settings, report)
     return DockerLauncher(client, PinnedImages(images, pinned) if pinned else images)
+
+
+def _connect() -> "DockerClient":
+    from orchestrator.system.engine import connect_engine
+
+    return connect_engine()
+
+
+def _engine_answers() -> bool:
+    from orchestrator.system.engine import engine_answers
+
+    return engine_answers()

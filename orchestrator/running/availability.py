@@ -4,7 +4,7 @@ import socket
 import time
 
 from orchestrator.launchers.base import Launcher
-from orchestrator.system.git import git_commit
+from orchestrator.system.git import own_commit
 from runner.contract.cell import Backend
 from runner.contract.errors import BenchError, EngineUnavailable, ImageError, Unavailable
 from runner.contract.job import Provenance
@@ -17,7 +17,7 @@ class Availability:
 
     def __init__(self, launcher: Launcher) -> None:
         self._launcher = launcher
-        self._here = {"hostname": socket.gethostname(), "git_commit": git_commit()}
+        self._here = {"hostname": socket.gethostname(), "git_commit": own_commit()}
         self._answers: dict[Backend, Provenance | BenchError] = {}
 
     def prepare(self, backend: Backend) -> Provenance:

@@ -17,7 +17,7 @@ from orchestrator.running.options import RunOptions, RunSource
 from orchestrator.running.run_file import RunFile, new_run_id
 from orchestrator.store import Store
 from orchestrator.system.files import DATABASE_NAME
-from orchestrator.system.git import git_commit
+from orchestrator.system.git import own_commit
 from orchestrator.system.text import format_size
 from runner.contract.errors import NothingToDo, StoreError, UsageError
 
@@ -57,7 +57,7 @@ def new_run_file(plan: Plan, source: RunSource, results: Path, options: RunOptio
         **values,
         run_id=new_run_id(results),
         started_at=datetime.now(UTC),
-        git_commit=git_commit(),
+        git_commit=own_commit(),
         hostname=socket.gethostname(),
         orchestrator_version=runner.__version__,
         plan=plan,

@@ -2,6 +2,7 @@
 
 import os
 import subprocess
+from functools import cache
 from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
@@ -18,6 +19,12 @@ def git_commit(root: Path = ROOT) -> str | None:
     if commit is None:
         return None
     return f"{commit}-dirty" if _git(root, "status", "--porcelain") else commit
+
+
+@cache
+def own_commit() -> str | None:
+    """The commit of the checkout that this process runs from, as it was when first asked for."""
+    return git_commit()
 
 
 def _git(root: Path, *arguments: str) -> str | None:

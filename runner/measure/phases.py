@@ -165,24 +165,30 @@ heap = _Heap()
 
 
 @contextmanager
+def heap_set_aside() -> Iterator[None]:
+    """Set aside what is alive until the context ends: no collection inside looks through it."""
+    outermost = not heap.is_frozen
+    if outermost:
+        gc.freeze()
+    heap.is_frozen = True
+    try:
+        yield
+    finally:
+        if outermost:
+            heap.is_frozen = False
+            gc.unfreeze()
+
+
+@contextmanager
 def garbage_frozen() -> Iterator[None]:
     """Collect garbage now, set aside what is left, and collect none before the context ends.
 
     It takes up to a third of a second, so nothing that is read or timed lies around its beginning.
     Inside of another one it takes little, as what is set aside is not looked at again.
     """
-    outermost = not heap.is_frozen
     gc.collect()
-    if outermost:
-        gc.freeze()
-    heap.is_frozen = True
-    try:
-        with garbage_collection_off():
-            yield
-    finally:
-        if outermost:
-            heap.is_frozen = False
-            gc.unfreeze()
+    with heap_set_aside(), garbage_collection_off():
+        yield
 
 
 @contextmanager

@@ -5,7 +5,7 @@ from pathlib import Path
 
 from orchestrator import store
 from orchestrator.store import Manifest, Snapshot
-from orchestrator.system.git import git_commit
+from orchestrator.system.git import own_commit
 
 _FOLDER = "snapshots"
 
@@ -36,7 +36,7 @@ def save_snapshot(results: Path, database: Path, name: str | None) -> SnapshotRe
         UsageError: a snapshot cannot have that name.
         StoreError: there is no database, it is not ours or in use, or the file system refuses.
     """
-    return _report(store.take_snapshot(database, results / _FOLDER, name, git_commit()))
+    return _report(store.take_snapshot(database, results / _FOLDER, name, own_commit()))
 
 
 def report_snapshots(results: Path) -> list[SnapshotReport]:
@@ -52,7 +52,7 @@ def return_to_snapshot(results: Path, database: Path, name: str) -> RestoreRepor
         StoreError: the snapshot has changed since, the database is not ours or of the other kind,
             or the file system refuses.
     """
-    restored = store.restore_snapshot(database, results / _FOLDER, name, git_commit())
+    restored = store.restore_snapshot(database, results / _FOLDER, name, own_commit())
     return RestoreReport(
         database=database,
         snapshot=_report(restored.snapshot),

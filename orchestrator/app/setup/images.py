@@ -6,7 +6,7 @@ from dataclasses import replace
 from orchestrator.backends.catalogue import real_backends
 from orchestrator.images import ImageSettings, LocalImages, PrunedImages, prune_images
 from orchestrator.system.engine import connect_engine
-from orchestrator.system.git import git_commit
+from orchestrator.system.git import own_commit
 from orchestrator.system.problems import not_one_of
 from runner.contract.cell import Backend
 from runner.contract.errors import UsageError
@@ -50,5 +50,5 @@ def known_backend(name: str) -> Backend:
 
 
 def _settings(registry: str | None) -> ImageSettings:
-    settings = ImageSettings.from_environment(revision=git_commit())
+    settings = ImageSettings.from_environment(revision=own_commit())
     return settings if registry is None else replace(settings, registry=registry)

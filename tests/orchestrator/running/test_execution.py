@@ -18,7 +18,7 @@ from orchestrator.running.execution import RunExecution, RunOutcome
 from orchestrator.running.folder import RunFolder
 from orchestrator.running.options import RunOptions
 from orchestrator.store import MergeReport, MissingVerdicts, Store
-from orchestrator.system.git import git_commit
+from orchestrator.system.git import own_commit
 from orchestrator.system.locks import hold_devices
 from runner.contract.cell import Backend, Cell, Purpose
 from runner.contract.errors import (
@@ -143,7 +143,7 @@ def test_records_tell_the_launcher_host_and_commit_of_their_measurement(trial: T
     assert launcher.launched[0].provenance == Provenance(
         launcher="process",
         hostname=socket.gethostname(),
-        git_commit=git_commit(),
+        git_commit=own_commit(),
         orchestrator_version="0",
     )
 
