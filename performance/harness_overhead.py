@@ -42,7 +42,7 @@ def compare(model: str) -> tuple[float, float, float]:
     query = session.bind(job.cells[0], synthesise(job.model, job.cells[0], job.weights_seed))
     workload()
     count = max(3, round(BLOCK_S * 1e9 / statistics.median(bare_loop(query, 5))))
-    quota = Quota(iterations=count, min_ns=0, max_ns=10**15, precision_target=None, earlier=())
+    quota = Quota(iterations=count, min_ns=0, max_ns=10**15, precision_target=None)
     run_steady_phase(workload, quota)
     blocks = [_pair(workload, query, quota, flip=bool(i % 2)) for i in range(BLOCKS)]
     ratios = [statistics.median(ours) / statistics.median(bare) for ours, bare in blocks]

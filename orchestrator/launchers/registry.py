@@ -34,8 +34,6 @@ class _Launchers(Mapping[LauncherName, type[Launcher]]):
 
 LAUNCHERS: Mapping[LauncherName, type[Launcher]] = _Launchers()
 if TYPE_CHECKING:
-    from docker import DockerClient
-
     from orchestrator.images import LocalImages
 
 NO_ENGINE = "no container engine answers: jobs run as local processes"
@@ -89,7 +87,9 @@ def choose_launcher(requested: str, note: Note) -> LauncherName:
     ImageSettings.from_environment()  # refuses a bad variable before anything is made
     if name := known_launcher(requested):
         if LAUNCHERS[name].needs_images:
-            _connect().close()
+            from orchestrator.system.engine import connect_engine
+
+            connect_engine().close()
         return name
     if _engine_answers():
         return "docker"
@@ -117,8 +117,9 @@ def make_launcher(name: LauncherName, build_step: Note, pinned: Pinned | None = 
         return ProcessLauncher()
     from orchestrator.images import LocalImages
     from orchestrator.launchers.docker import DockerLauncher
+    from orchestrator.system.engine import connect_engine
 
-    client = _connect()
+    client = connect_engine()
     settings = ImageSettings.from_environment(revision=own_commit())
 
     def report(line: str) -> None:
@@ -129,13 +130,7 @@ def make_launcher(name: LauncherName, build_step: Note, pinned: Pinned | None = 
     return DockerLauncher(client, PinnedImages(images, pinned) if pinned else images)
 
 
-def _connect() -> "DockerClient":
-    from orchestrator.system.engine import connect_engine
-
-    return connect_engine()
-
-
 def _engine_answers() -> bool:
-    from orchestrator.system.engine import engine_answers
+    from orchestrator.system.engine import engine_answers  # which imports docker's SDK
 
     return engine_answers()
