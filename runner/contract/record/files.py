@@ -3,6 +3,7 @@
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
+from functools import cache
 from pathlib import Path
 from typing import IO, Annotated, Any, Literal, get_args, get_origin
 
@@ -183,6 +184,7 @@ def record_of(row: Mapping[str, Any]) -> Record:
     return Record.model_validate({name: row[name] for name in known})
 
 
+@cache
 def arrow_schema(value: type[BaseModel] = Record) -> pa.Schema:
     """The Arrow schema of record files, derived from a value's fields."""
     return pa.schema(
