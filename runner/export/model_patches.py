@@ -24,7 +24,10 @@ _CONSTANT = (GRID, "mm_token_type_ids")
 
 
 class FixedGeometry(torch.nn.Module):
-    """The model for images and prompts laid out as in one sample; takes the other arguments."""
+    """The model for images and prompts laid out as in one sample; takes the other arguments.
+
+    Prompts may be padded behind: transformers gives masked tokens the position 0.
+    """
 
     def __init__(self, model: Any, sample: Mapping[str, torch.Tensor]) -> None:
         super().__init__()
@@ -35,7 +38,7 @@ class FixedGeometry(torch.nn.Module):
         del self._tower["hidden_states"]
         tokens = {name: value for name, value in sample.items() if name != "pixel_values"}
         precompute_export_inputs(model.model, tokens)
-        self.position_ids = tokens["position_ids"]
+        self._position_ids = tokens["position_ids"]
 
     def see(self, pixel_values: torch.Tensor) -> Any:
         """The vision tower's features of the images, as `get_image_features` returns."""
@@ -45,11 +48,23 @@ class FixedGeometry(torch.nn.Module):
             seen.deepstack_features = [(features,) for features in seen.deepstack_features]
         return seen
 
-    def forward(self, pixel_values: torch.Tensor, **arguments: Any) -> Any:
+    def positions(self, attention_mask: torch.Tensor | None) -> torch.Tensor:
+        """The positions of the tokens, in each of the directions; no mask hides none."""
+        if attention_mask is None:
+            return self._position_ids
+        return self._position_ids * attention_mask
+
+    def forward(
+        self,
+        pixel_values: torch.Tensor,
+        attention_mask: torch.Tensor | None = None,
+        **arguments: Any,
+    ) -> Any:
         """The vision tower's features, then the model with them in place of the image."""
         return self.model(
             **arguments,
-            position_ids=self.position_ids,
+            attention_mask=attention_mask,
+            position_ids=self.positions(attention_mask),
             mm_encoder_outputs={"image": self.see(pixel_values)},
         )
 

@@ -24,8 +24,8 @@ class VlmLayout(NamedTuple):
     """The model itself, in transformers' own layout."""
     see: Callable[[torch.Tensor], Any]
     """Returns what `get_image_features` returns for pixels, all else being constant."""
-    position_ids: torch.Tensor | None
-    """The positions of the tokens, if not one behind the other."""
+    positions: Callable[[torch.Tensor | None], torch.Tensor | None]
+    """Returns the positions of the tokens under a mask; None if they are one behind the other."""
 
 
 class VlmPart(NamedTuple):
@@ -82,6 +82,7 @@ class _Language(_Piece):
     def forward(
         self,
         image_places: torch.Tensor,
+        attention_mask: torch.Tensor | None = None,
         deepstack_features: list[torch.Tensor] | None = None,
         **arguments: torch.Tensor,
     ) -> dict[str, torch.Tensor]:
@@ -92,7 +93,11 @@ class _Language(_Piece):
                 "deepstack_visual_embeds": deepstack_features,
             }
         state = self.model.model.language_model(
-            position_ids=self.layout.position_ids, use_cache=False, **arguments, **deeper
+            attention_mask=attention_mask,
+            position_ids=self.layout.positions(attention_mask),
+            use_cache=False,
+            **arguments,
+            **deeper,
         )
         return {"logits": self.model.lm_head(state.last_hidden_state)}
 
@@ -110,6 +115,10 @@ def split_model(model: torch.nn.Module, tensors: Mapping[str, torch.Tensor]) -> 
 def _layout(model: Any, tensors: Mapping[str, torch.Tensor]) -> VlmLayout:
     """Qwen-VL looks at patches of a grid, LLaVA at crops of an image."""
     if isinstance(model, FixedGeometry):
-        return VlmLayout(model.model, model.see, model.position_ids)
+        return VlmLayout(model.model, model.see, model.positions)
     sizes = as_numbers(tensors[IMAGE_SIZES])
-    return VlmLayout(model, partial(model.model.get_image_features, image_sizes=sizes), None)
+    return VlmLayout(model, partial(model.model.get_image_features, image_sizes=sizes), _in_turn)
+
+
+def _in_turn(attention_mask: torch.Tensor | None) -> None:
+    del attention_mask

@@ -38,10 +38,15 @@ def test_one_after_the_other_they_give_what_the_model_gives(name: str, image_siz
     subject = ExportSubject(spec, 0, torch.float32, inputs, inputs, ("logits",))
     as_whole, *_, in_parts = whole_or_split_strategies(spec)
     model, tensors = build_model(subject, as_whole)
-    with torch.no_grad():
-        expected = dict(named_tensors(model(**tensors, **spec.forward)))
-        result = one_after_the_other(*build_model(subject, in_parts))
-    assert "logits" in expected
-    for path, tensor in expected.items():
-        largest = float(tensor.abs().max())
-        torch.testing.assert_close(result[path], tensor, rtol=1e-4, atol=1e-5 * largest)
+    split, constant = build_model(subject, in_parts)
+    padded = tensors["attention_mask"].clone()
+    padded[0, -1] = 0
+    for mask in (tensors["attention_mask"], padded):
+        given = {"attention_mask": mask}
+        with torch.no_grad():
+            expected = dict(named_tensors(model(**{**tensors, **given}, **spec.forward)))
+            result = one_after_the_other(split, {**constant, **given})
+        assert "logits" in expected
+        for path, tensor in expected.items():
+            largest = float(tensor.abs().max())
+            torch.testing.assert_close(result[path], tensor, rtol=1e-4, atol=1e-5 * largest)
