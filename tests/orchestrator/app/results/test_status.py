@@ -123,6 +123,7 @@ def test_every_field_of_a_cell_is_an_option_that_bench_takes() -> None:
         "audio_seconds": (7,),
         "new_tokens": (7,),
         "threads": (7,),
+        "training_precision": ("pure",),
         "workers": (7,),
     }
     group = a_stale_group(planned_by=None, axes=values)
