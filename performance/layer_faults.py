@@ -2,10 +2,11 @@
 
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
-from typing import Any
+from typing import Any, cast
 from unittest.mock import patch
 
 import torch
+from transformers import LogitsProcessor, LogitsProcessorList
 from transformers.cache_utils import DynamicLayer
 from transformers.integrations import sdpa_attention
 
@@ -60,6 +61,9 @@ def swapped_layers(model: Model) -> Iterator[None]:
     """The last two layers come in the wrong order."""
     modules = stack(model)
     earlier, later = modules[-2], modules[-1]
+    shapes = [[value.shape for value in layer.parameters()] for layer in (earlier, later)]
+    if shapes[0] != shapes[1]:
+        raise Inapplicable
     modules[-2], modules[-1] = later, earlier
     try:
         yield
@@ -156,18 +160,26 @@ def forgotten_token(model: Model) -> Iterator[None]:
         yield
 
 
+class WithoutLikeliest(LogitsProcessor):
+    """Makes the likeliest token impossible."""
+
+    def __call__(self, input_ids: torch.LongTensor, scores: torch.FloatTensor) -> torch.FloatTensor:
+        """The scores with the largest of each sample at minus infinity."""
+        del input_ids
+        lowered = scores.scatter(1, scores.argmax(-1, keepdim=True), -torch.inf)
+        return cast("torch.FloatTensor", lowered)
+
+
 @contextmanager
-def sampled_tokens(model: Model) -> Iterator[None]:
-    """Tokens are drawn by their probability, where the likeliest was asked for."""
+def unlikely_tokens(model: Model) -> Iterator[None]:
+    """The second likeliest token is chosen, with logits that are right."""
     generate = model.generate
 
-    def drawing(**options: Any) -> Any:
-        if "logits_processor" in options:
-            return generate(**options)
-        torch.manual_seed(0)
-        return generate(**options, do_sample=True)
+    def choosing(**options: Any) -> Any:
+        usual = {"logits_processor": LogitsProcessorList([WithoutLikeliest()])}
+        return generate(**(usual | options))
 
-    model.generate = drawing
+    model.generate = choosing
     try:
         yield
     finally:

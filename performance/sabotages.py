@@ -45,10 +45,10 @@ from performance.layer_faults import (
     last_layer,
     moved_positions,
     moved_windows,
-    sampled_tokens,
     skipped,
     swapped_layers,
     tiled_heads,
+    unlikely_tokens,
     untied_head,
     without_residual,
 )
@@ -267,6 +267,6 @@ def sabotages(precision: Precision) -> Iterator[Sabotage]:
     yield Sabotage("cache not updated", frozen_cache, in_steps=True)
     yield Sabotage("cache of the other sample", swapped_cache, in_steps=True)
     yield Sabotage("cache without the last token", forgotten_token, in_steps=True)
-    yield Sabotage("tokens drawn", sampled_tokens, in_steps=True)
+    yield Sabotage("second likeliest tokens chosen", unlikely_tokens, in_steps=True)
     yield Sabotage("decode steps a position later", _later_steps, in_steps=True)
     yield Sabotage("logits of the step before", _late_logits, in_steps=True)
