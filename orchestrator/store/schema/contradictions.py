@@ -31,7 +31,7 @@ _FACT = {
     "high": "r.latency_median_high_s",
     "software": "CASE WHEN r.environment_id IS NOT NULL THEN hash(r.environment_id) END",
 }
-"""What is compared of a result, and its row. Texts would take twice as long."""
+"""The facts of a result that are compared, and its row. Texts would take twice as long."""
 FACTS = f"struct_pack({', '.join(f'{name} := {value}' for name, value in _FACT.items())})"
 _WORST_PROMISE = " ".join(f"WHEN '{grade}' THEN {promise}" for grade, promise in PROMISES.items())
 
