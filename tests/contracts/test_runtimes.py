@@ -61,6 +61,9 @@ JOBS = {
     **{name: job for runtime in RUNTIME_MODULES for name, job in jobs_of(runtime)},
     "torch-decoder-bf16": two_shapes(tiny_decoder(), "torch", precision="bf16"),
     "torch-encoder-decoder-bf16": two_shapes(tiny_encoder_decoder(), "torch", precision="bf16"),
+    "torch-decoder-bf16-training": two_shapes(
+        tiny_decoder(), "torch", precision="bf16", mode="training"
+    ),
     "onnxruntime-layer": onnx_job(onnx_cell(1), onnx_cell(3)),
     "openvino-layer": openvino_job(openvino_cell(1), openvino_cell(3)),
     "onnxruntime-decoder-int8": two_shapes(tiny_decoder(), "onnxruntime", precision="int8"),
@@ -73,9 +76,9 @@ def able(mode: Mode) -> list[str]:
 
 
 def can(cell: Cell, mode: Mode) -> bool:
-    return mode not in REFUSED.get(cell.runtime, ()) and (
-        cell.runtime not in EXPORTED or cell.mode == mode
-    )
+    """Below fp32, training alone keeps its parameters in fp32, so its sessions are its own."""
+    of_one_mode = cell.runtime in EXPORTED or (cell.precision != "fp32" and mode == "training")
+    return mode not in REFUSED.get(cell.runtime, ()) and (not of_one_mode or cell.mode == mode)
 
 
 def params(names: Iterable[str]) -> list[Any]:

@@ -23,6 +23,7 @@ from orchestrator.store.schema.tables import (
 )
 from runner.contract.errors import StoreError
 from runner.contract.record import Row, each_row
+from runner.contract.record.efficiency import Efficiency
 from runner.contract.record.identity import Host, Raw, RuntimeFacts
 from runner.contract.record.measured import (
     Arrivals,
@@ -42,6 +43,7 @@ class StoredRecord(
     Raw,
     Host,
     RuntimeFacts,
+    Efficiency,
     Resources,
     Arrivals,
     Startup,

@@ -34,7 +34,7 @@ def test_each_cell_that_runs_is_in_exactly_one_job(seed: int) -> None:
     jobs = schedule(PLAN, seed)
     expected = [entry.cell.id for entry in PLAN.with_decision("run")]
     assert sorted(order(jobs)) == sorted(expected)
-    assert len({job.id for job in jobs}) == len(jobs) == 6
+    assert len({job.id for job in jobs}) == len(jobs) == 9
 
 
 @given(st.integers())
