@@ -1,12 +1,16 @@
-"""Patches of models before, and of files after an export: image geometry and masks as constants.
+"""Patches of models before, and of files after an export: what is known becomes a constant.
 
 Qwen-VL models loop over `image_grid_thw` in Python, which no exporter can trace. For one shape the
 grid is known, and so is all that follows from it: the patches' positions and bounds within the
 vision tower, and the tokens' positions in the language model. The rest is traced as one graph.
 LLaVA models crop by `image_sizes`, which can be traced if they are numbers.
+
+T5 sorts distances of tokens into buckets by a logarithm. A runtime computes that in the cell's
+precision, and in bf16 some distances fall into the bucket beside: a table has no such step.
 """
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from inspect import getattr_static
 from pathlib import Path
 from typing import Any
 
@@ -77,6 +81,32 @@ def without_geometry(inputs: Mapping[str, torch.Tensor]) -> dict[str, torch.Tens
 def as_numbers(sizes: torch.Tensor) -> list[tuple[int, ...]]:
     """Sizes of images as numbers, which an exporter takes for constants."""
     return [tuple(size) for size in sizes.tolist()]
+
+
+_BUCKETS = "_relative_position_bucket"
+"""T5's function that sorts distances; models derived from it in transformers have a copy."""
+
+
+def tabulate_buckets(model: torch.nn.Module) -> None:
+    """Let modules that sort distances as T5 does look them up in a table of their own results."""
+    for module in model.modules():
+        if isinstance(getattr_static(module, _BUCKETS, None), staticmethod):
+            setattr(module, _BUCKETS, _tabulated(module))
+
+
+def _tabulated(module: Any) -> Callable[..., torch.Tensor]:
+    """The module's function by tables; distances beyond the farthest share its bucket."""
+    farthest = module.relative_attention_max_distance
+    sizes = {"num_buckets": module.relative_attention_num_buckets, "max_distance": farthest}
+    compute, known = getattr(module, _BUCKETS), torch.arange(-farthest, farthest + 1)
+    tables: dict[bool, torch.Tensor] = {
+        both: compute(known, bidirectional=both, **sizes) for both in (True, False)
+    }
+
+    def look_up(distances: torch.Tensor, bidirectional: bool, **_: int) -> torch.Tensor:
+        return tables[bidirectional][distances.clamp(-farthest, farthest) + farthest]
+
+    return look_up
 
 
 MASKED = -100.0

@@ -15,7 +15,7 @@ from runner.backends.torch.forward import named_tensors
 from runner.backends.torch.model import instantiate
 from runner.backends.torch.random_weights import fill_parameters
 from runner.contract.models import ModelSpec
-from runner.export.model_patches import FixedGeometry, without_geometry
+from runner.export.model_patches import FixedGeometry, tabulate_buckets, without_geometry
 from runner.export.onnx_files import save_model
 from runner.export.strategies import Strategy
 from runner.inputs import Inputs
@@ -127,6 +127,7 @@ def build_model(subject: ExportSubject, strategy: Strategy) -> tuple[torch.nn.Mo
     """The model with the weights that a torch session has, and the tensors that it takes."""
     model: Any = instantiate(subject.model, subject.dtype)
     fill_parameters(model, subject.seed)
+    tabulate_buckets(model)
     if strategy.eager:
         model.set_attn_implementation("eager")
     tensors = {name: _tensor(value, subject.dtype) for name, value in subject.inputs.items()}

@@ -1,14 +1,18 @@
 """A mask leaves room for scores in the range of quantised numbers."""
 
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import onnx
 import pytest
+import torch
 from onnx import helper, numpy_helper
+from transformers import T5Config
+from transformers.models.t5.modeling_t5 import T5Attention
 
 from runner.export.check import evaluator
-from runner.export.model_patches import bound_masks
+from runner.export.model_patches import bound_masks, tabulate_buckets
 from tests.support.onnx_graphs import FLOAT, model_of
 
 LEAST = float(np.finfo(np.float32).min)
@@ -54,3 +58,14 @@ def test_what_means_minus_infinity_becomes_moderate_and_masks_all_the_same(
     assert mask_of(path) == [0, 0, -100]
     after = evaluator(path)({"scores": SCORES})["shares"]
     np.testing.assert_allclose(after, before, rtol=1e-6, atol=1e-30)
+
+
+@pytest.mark.parametrize("is_decoder", [False, True])
+def test_a_table_sorts_distances_as_t5_does(is_decoder: bool) -> None:
+    config = T5Config(d_model=8, d_kv=4, num_heads=2, is_decoder=is_decoder)
+    attention: Any = T5Attention(config, has_relative_attention_bias=True)
+    before = attention.compute_bias(300, 300)
+    tabulate_buckets(attention)
+    torch.testing.assert_close(attention.compute_bias(300, 300), before, rtol=0, atol=0)
+    program = torch.export.export(attention.eval(), (torch.zeros(1, 4, 8),))
+    assert not [node.name for node in program.graph.nodes if "log" in node.name]
