@@ -77,10 +77,10 @@ def _sentences(replay: Replay) -> Iterator[str]:
 def _verdict(replay: Replay) -> str:
     if replay.intervals_overlap is None or replay.ratio is None:
         return "There are no two medians with intervals to compare."
-    if replay.intervals_overlap:
+    if not replay.shows_difference and replay.intervals_overlap:
         return "The 95 % intervals of the two medians overlap: no difference is shown."
     if not replay.shows_difference:
-        return "The two medians differ by no more than fresh processes may: no difference is shown."
+        return "The two medians differ by less than their grades can show: no difference is shown."
     change = f"{abs(replay.ratio - 1) * 100:.1f} % {'more' if replay.ratio > 1 else 'less'}"
     ratio = replay.ratio_interval
     ends = f", {ratio.low:.2f} to {ratio.high:.2f} times as much" if ratio else ""

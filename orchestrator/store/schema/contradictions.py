@@ -1,10 +1,11 @@
 """Contradictions: neighbours of one series that differ by more than their grades promise.
 
 The rule is that of `analysis.changes`, in SQL: the ratio's 95 % interval (MOVER, Zou and Donner
-2008) leaves out 1, the ratio is beyond what the worse grade promises, and the software is the same.
-Then the one of the worse grade may be wrong, or both of them.
+2008) leaves out 1, the ratio is beyond what the worse grade promises, and neither the software nor
+the settings of the machine differ. Then the one of the worse grade may be wrong, or both of them.
 """
 
+from analysis.conditions import CONDITIONS
 from analysis.ratios import PROMISES
 from orchestrator.store.schema.columns import text
 from orchestrator.store.schema.tables import RESULTS
@@ -22,6 +23,7 @@ from orchestrator.store.schema.view import (
     view_columns,
 )
 
+_SETTINGS = ", ".join(f"r.{name}" for name in CONDITIONS)
 GRADED = f"r.grade IN ({', '.join(map(text, PROMISES))})"
 _FACT = {
     "place": "r.rowid",
@@ -29,9 +31,11 @@ _FACT = {
     "median": "r.latency_median_s",
     "low": "r.latency_median_low_s",
     "high": "r.latency_median_high_s",
-    "software": "CASE WHEN r.environment_id IS NOT NULL THEN hash(r.environment_id) END",
+    "software": "CASE WHEN r.environment_id IS NOT NULL"
+    f" THEN hash(r.environment_id, {_SETTINGS}) END",
 }
-"""The facts of a result that are compared, and its row. Texts would take twice as long."""
+"""The facts of a result that are compared, and its row. Texts would take twice as long. A setting
+that only one of two results tells counts as another one."""
 FACTS = f"struct_pack({', '.join(f'{name} := {value}' for name, value in _FACT.items())})"
 _WORST_PROMISE = " ".join(f"WHEN '{grade}' THEN {promise}" for grade, promise in PROMISES.items())
 
@@ -102,7 +106,8 @@ _COLUMNS = [
         "contradicted_by",
         "o.result_id",
         "VARCHAR",
-        "The result before or after it in its series, with the same software and no worse a grade.",
+        "The result before or after it in its series, with the same software and settings, and no"
+        " worse a grade.",
     ),
     ViewColumn(
         "other_median_ms", "s.other.median * 1000", "DOUBLE", "That one's median, milliseconds."
@@ -125,7 +130,8 @@ _COLUMNS = [
 CONTRADICTED = View(
     "contradictions",
     "Results whose grade does not hold: the next or the last one of their series, with the same"
-    " software, differs by more than both grades promise. `latest_results` shows them with D.",
+    " software and settings, differs by more than both grades promise. `latest_results` shows them"
+    " with D.",
     view_columns(_COLUMNS),
     f"SELECT {select_list(_COLUMNS)} FROM {joined_results()}"
     f" JOIN ({_SIDES}) s ON r.rowid = s.one.place"

@@ -4,7 +4,7 @@ It is a roofline in rows (Williams, Waterman and Patterson 2009). Filling a cach
 are rows of their own, since the one is bound by arithmetic where the other is bound by memory.
 """
 
-from orchestrator.store.schema.result_views import RESULT_COLUMNS
+from orchestrator.store.schema.result_views import COLUMNS_OF_PARTS
 from orchestrator.store.schema.tables import RESULTS
 from orchestrator.store.schema.view import (
     OWN_ROWS,
@@ -16,14 +16,7 @@ from orchestrator.store.schema.view import (
     select_list,
     view_columns,
 )
-from runner.contract.axes import SIZE_AXES
 
-_OF_A_RESULT = (
-    *("result_id", "run_id", "cell_id", "model", "family", "task", "hardware", "hardware_id"),
-    *("host", "hostname", "cores", "launcher", "backend", "runtime", "precision", *SIZE_AXES),
-    *("mode", "scenario", "profile", "threads", "container_cpu_limit", "measured_at", "grade"),
-)
-"""Columns of a result that each row of its parts has."""
 GIGA = 1_000_000_000
 _MEGA = 1_000_000
 
@@ -57,7 +50,7 @@ _TRAFFIC = "r.part.bytes / r.part.seconds"
 _INTENSITY = "r.part.flops / r.part.bytes"
 _IN_CACHE = "coalesce(r.part.bytes / r.part.passes <= r.device_cache_bytes, false)"
 _COLUMNS = [
-    *(column for column in RESULT_COLUMNS if column.name in _OF_A_RESULT),
+    *COLUMNS_OF_PARTS,
     ViewColumn(
         "part",
         "r.part.name",

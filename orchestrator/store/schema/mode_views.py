@@ -5,6 +5,7 @@ since a sample is any number of tokens.
 """
 
 from orchestrator.store.schema.result_views import (
+    COLUMNS_OF_PARTS,
     PERCENTILES_WITH_BOUNDS,
     RESULT_COLUMNS,
     VERDICT_COLUMNS,
@@ -22,15 +23,8 @@ from orchestrator.store.schema.view import (
     select_list,
     view_columns,
 )
-from runner.contract.axes import SIZE_AXES
 
 _INTERVAL = ("median_low", "median_high")
-_OF_A_CURVE = (
-    *("result_id", "run_id", "cell_id", "model", "family", "task", "hardware", "hardware_id"),
-    *("host", "hostname", "cores", "launcher", "backend", "runtime", "precision", *SIZE_AXES),
-    *("mode", "scenario", "profile", "threads", "container_cpu_limit", "measured_at", "grade"),
-)
-"""Columns of a result that each row of its curve has."""
 
 
 def _rows(columns: list[ViewColumn], shown: list[ViewColumn], source: str, condition: str) -> str:
@@ -129,8 +123,7 @@ _CURVE_COLUMNS = [
         ViewColumn(column.name, f"r.offline_batches[r.{_TRIED}]", column.type, "The batch tried.")
         if column.name == "batch_size"
         else column
-        for column in RESULT_COLUMNS
-        if column.name in _OF_A_CURVE
+        for column in COLUMNS_OF_PARTS
     ),
     ViewColumn("queries", f"r.offline_queries[r.{_TRIED}]", "BIGINT", "Queries at this batch."),
     ViewColumn(

@@ -67,6 +67,13 @@ RESULT_COLUMNS = [
     *result_columns("grade", "grade_reasons", "noise_score"),
     *result_columns("source", "source_format", "source_file", "simulated", "marks"),
 ]
+_OF_A_PART = (
+    *("result_id", "run_id", "cell_id", "model", "family", "task", "hardware", "hardware_id"),
+    *("host", "hostname", "cores", "launcher", "backend", "runtime", "precision", *SIZE_AXES),
+    *("mode", "scenario", "profile", "threads", "container_cpu_limit", "measured_at", "grade"),
+)
+COLUMNS_OF_PARTS = [column for column in RESULT_COLUMNS if column.name in _OF_A_PART]
+"""Columns of a result that each row has where a view shows several rows of one result."""
 VERDICT_COLUMNS = [HOST_OF_VERDICT if column is HOST else column for column in RESULT_COLUMNS]
 
 PERFORMANCE_ALL = View(

@@ -37,6 +37,8 @@ CASES: list[tuple[list[Facts], str]] = [
     ([result("C", 1), result("D", 19), result("C", 19)], "02"),
     ([result("C", 1), result("C", 19), result("C", 19)], "01"),
     ([result("C", 1), result("C", 19, libraries={"torch": "9"})], ""),
+    ([result("C", 1, cpu_governor="performance"), result("C", 19, cpu_governor="powersave")], ""),
+    ([result("C", 1, cpu_turbo=True), result("C", 19, cpu_turbo=True)], "01"),
     ([result("C", 1), result("C", 19, weights_seed=8)], ""),
     ([result("C", 1), result("C", 19, launcher="docker")], ""),
 ]
