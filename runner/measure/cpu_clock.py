@@ -1,8 +1,9 @@
 """Clock of the CPUs around and during something that is timed, and how often heat held it down.
 
-Frequencies are read ten times a second by a process of its own, which is started once and costs
-some 0.1 % of one core, where the machine can spare it a CPU that the job is not pinned to; guests
-show no frequencies, so there is no such process in them.
+Frequencies are read ten times a second by a process of its own, which is started once, ahead of a
+warm-up, and costs some 0.1 % of one core: of one that the job is not pinned to, where the machine
+and the container's own set of CPUs have one to spare. Guests show no frequencies, so there is no
+such process in them.
 """
 
 import json
@@ -21,27 +22,31 @@ CLOCK_INTERVAL_S = 0.1
 MOST_CPUS = 8
 """CPUs whose frequency is read: cores at work on one operator have much the same."""
 _HERTZ_PER_KHZ = 1000
-_PATIENCE_S = 2.0
+_BEGIN, _END = b"b", b"e"
 _SAMPLER = f"""
 import json, os, select, sys
 paths = sys.argv[2:]
-if others := json.loads(sys.argv[1]):
-    os.sched_setaffinity(0, others)
+try:
+    os.sched_setaffinity(0, json.loads(sys.argv[1]))
+except OSError:
+    pass
 samples, running = [], False
 while True:
     ready, _, _ = select.select([sys.stdin], [], [], {CLOCK_INTERVAL_S} if running else None)
     if ready:
-        if not os.read(0, 1):
+        order = os.read(0, 1)
+        if not order:
             break
-        if running:
+        if order == {_END!r}:
             os.write(1, (json.dumps(samples) + "\\n").encode())
-        samples, running = [], not running
+        samples, running = [], order == {_BEGIN!r}
     else:
         for path in paths:
             with open(path) as file:
                 samples.append(int(file.read()))
 """
-"""It begins to read at one byte on stdin, and answers the next with what it has read."""
+"""It begins to read anew at one byte on stdin, also after a cell that failed before its end, and
+answers the other byte with what it has read. A container allows no CPU beyond its own set."""
 
 
 class CpuClockMeter:
@@ -59,16 +64,17 @@ class CpuClockMeter:
         self._heat: tuple[int, float] | None = None
 
     def before(self) -> None:
-        """Take the readings ahead of the warm-up."""
+        """Take the readings ahead of the warm-up, and start the process that reads later."""
         self._before_hz = self._read_hz()
+        if self._paths and self._sampler is None:
+            with suppress(OSError):
+                self._sampler = self._start()
 
     def begin(self) -> None:
         """Begin to read the clocks, as the steady phase begins."""
         self._heat = self._read_heat()
-        if self._paths:
-            with suppress(OSError):
-                self._sampler = self._sampler or self._start()
-                self._signal()
+        with suppress(OSError):
+            self._signal(_BEGIN)
 
     def end(self) -> CpuClock | None:
         """End the readings; None where neither clocks nor heat are shown."""
@@ -102,14 +108,14 @@ class CpuClockMeter:
             stderr=subprocess.DEVNULL,
         )
 
-    def _signal(self) -> None:
+    def _signal(self, order: bytes) -> None:
         if self._sampler is not None and self._sampler.stdin is not None:
-            self._sampler.stdin.write(b".")
+            self._sampler.stdin.write(order)
             self._sampler.stdin.flush()
 
     def _samples(self) -> list[int]:
         try:
-            self._signal()
+            self._signal(_END)
             stdout = self._sampler and self._sampler.stdout
             return [int(value) for value in json.loads(stdout.readline())] if stdout else []
         except (OSError, ValueError):

@@ -1,5 +1,6 @@
 """Clocks are read around a steady phase and ten times a second during it."""
 
+import os
 import time
 from pathlib import Path
 
@@ -32,6 +33,36 @@ def test_clocks_before_during_and_after(tmp_path: Path) -> None:
     assert clock.mean_hz == 1_500_000.5e3
     assert clock.low_hz == 1_000_000e3
     assert (clock.throttle_events, clock.throttled_s) == (2, 0.05)
+
+
+def test_a_cell_that_failed_leaves_no_readings_to_the_next(tmp_path: Path) -> None:
+    folder = a_sys_folder(tmp_path, [cores(0, 1)], files=CLOCKS)
+    clock_file = folder / f"{CPU}/cpu0/cpufreq/scaling_cur_freq"
+    meter = CpuClockMeter([0], folder)
+    meter.before()
+    meter.begin()
+    time.sleep(3 * CLOCK_INTERVAL_S)
+    clock_file.write_text("1000000\n")
+    meter.before()
+    meter.begin()
+    time.sleep(3 * CLOCK_INTERVAL_S)
+    clock = meter.end()
+    meter.close()
+    assert clock is not None
+    assert (clock.mean_hz, clock.low_hz) == (1_000_000e3, 1_000_000e3)
+
+
+def test_cpus_that_a_container_does_not_allow_stop_no_readings(tmp_path: Path) -> None:
+    beyond = max(os.sched_getaffinity(0)) + 1
+    folder = a_sys_folder(tmp_path, [cores(0, 1), cores(beyond, 1)], files=CLOCKS)
+    meter = CpuClockMeter([0], folder)
+    meter.before()
+    meter.begin()
+    time.sleep(5 * CLOCK_INTERVAL_S)
+    clock = meter.end()
+    meter.close()
+    assert clock is not None
+    assert clock.mean_hz == 2_000_000e3
 
 
 def test_a_guest_shows_nothing_and_starts_no_process(tmp_path: Path) -> None:
