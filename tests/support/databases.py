@@ -177,5 +177,10 @@ def copy_blank(path: Path, *, scratch: bool) -> None:
 def _blank(scratch: bool) -> bytes:
     with TemporaryDirectory() as folder:
         path = Path(folder, "blank.duckdb")
-        write_blank(path, scratch=scratch)
+        if not scratch:
+            write_blank(path, scratch=False)
+            return path.read_bytes()
+        copy_blank(path, scratch=False)
+        with duckdb.connect(path) as connection:
+            connection.execute("UPDATE schema_version SET scratch = true")
         return path.read_bytes()

@@ -6,7 +6,7 @@ from pathlib import Path
 from duckdb import DuckDBPyConnection
 
 from orchestrator.store.health.checks import RECORD_CHECKS, RecordCheck, with_derived
-from orchestrator.store.health.validate import define_macros, suspected
+from orchestrator.store.health.validate import define_conditions, define_sentences, suspected
 from orchestrator.store.merge.staging import leave_out
 from orchestrator.store.records.validate import REASON_LETTERS, Damaged
 from orchestrator.store.schema.columns import text
@@ -58,10 +58,11 @@ def leave_out_impossible(
     """
     if not _has_rows(connection, "incoming"):
         return []
-    define_macros(connection, moment or datetime.now(UTC) + CLOCK_TOLERANCE)
+    define_conditions(connection, moment or datetime.now(UTC) + CLOCK_TOLERANCE)
     connection.execute(_FIND_SUSPECTS)
     connection.execute(_MAKE_IMPOSSIBLE)
     if _has_rows(connection, "suspects"):
+        define_sentences(connection)
         for check in suspected(connection, _CHECKS, _SUSPECTS):
             connection.execute(_find_impossible(check))
     damaged = []

@@ -58,12 +58,23 @@ def find_all(connection: DuckDBPyConnection, now: datetime) -> tuple[Finding, ..
 
 def define_macros(connection: DuckDBPyConnection, now: datetime) -> None:
     """Give the connection the macros and variables that the checks' SQL names."""
+    define_conditions(connection, now)
+    define_sentences(connection)
+
+
+def define_conditions(connection: DuckDBPyConnection, now: datetime) -> None:
+    """Give the connection those that the conditions of checks name."""
+    connection.execute(f"SET VARIABLE moment = TIMESTAMPTZ {text(now.isoformat())}")
+    connection.execute(read_sql("conditions"))
+
+
+def define_sentences(connection: DuckDBPyConnection) -> None:
+    """Give it the others, which are of use where a row fulfils a condition."""
     words = (
         f"{text(column.name)}: [{', '.join(map(text, column.allowed))}]"
         for column in RESULTS.columns
         if column.allowed
     )
-    connection.execute(f"SET VARIABLE moment = TIMESTAMPTZ {text(now.isoformat())}")
     connection.execute(f"SET VARIABLE words = MAP {{{', '.join(words)}}}")
     connection.execute(read_sql("rounding"))
 

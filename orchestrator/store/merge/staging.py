@@ -26,6 +26,7 @@ from orchestrator.store.schema.parquet_columns import (
     NO_JSON_OBJECT,
     NO_ROWS,
     NULL_IF_MISSING,
+    TABLE_OF_ROWS,
     ParquetColumns,
 )
 from orchestrator.store.schema.tables import OURS, REQUIRED
@@ -127,7 +128,7 @@ def _copy_small(
     connection: DuckDBPyConnection, files: Sequence[Path], check_interrupt: CheckInterrupt
 ) -> list[Damaged]:
     """Read small files into a table, those with the same columns together."""
-    connection.execute(f"CREATE TEMP TABLE incoming AS {NO_ROWS}")
+    connection.execute(f"CREATE TEMP TABLE incoming ({TABLE_OF_ROWS})")
     damaged: list[Damaged] = []
     batch = _Batch()
     for path in files:

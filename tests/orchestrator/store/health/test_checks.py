@@ -16,7 +16,7 @@ from orchestrator.store.schema.columns import text
 from orchestrator.store.schema.tables import OURS, RESULTS
 
 _CONNECTION = duckdb.connect()
-_CONNECTION.execute(read_sql("rounding"))
+_CONNECTION.execute(read_sql("conditions") + read_sql("rounding"))
 _ANY_NUMBER = {"seed", "weights_seed"}
 
 
@@ -47,7 +47,7 @@ def test_every_file_belongs_to_a_check() -> None:
     names = {path.name for path in files(checks).joinpath("sql").iterdir()}
     queries = {f"{check.file_name}.sql" for check in CHECKS}
     repairs = {f"{check.file_name}.repair.sql" for check in CHECKS if check.repaired}
-    assert names == queries | repairs | {"rounding.sql", "derived.sql"}
+    assert names == queries | repairs | {"conditions.sql", "rounding.sql", "derived.sql"}
 
 
 @pytest.mark.parametrize(
