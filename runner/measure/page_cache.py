@@ -2,7 +2,8 @@
 
 `posix_fadvise` with POSIX_FADV_DONTNEED needs no rights beyond reading the file. It leaves pages
 that some process has mapped, such as libraries of a program that runs now, and does nothing on file
-systems that lie in memory.
+systems that lie in memory. What stays is another matter: since Linux 5.2, mincore(2) calls all
+pages resident to callers who neither own the file nor may write it, as in a container.
 """
 
 import ctypes
@@ -12,6 +13,7 @@ import time
 from collections.abc import Iterable
 from contextlib import suppress
 from functools import cache
+from pathlib import Path
 from typing import Any
 
 _WRITTEN_BACK_S = 120
@@ -24,6 +26,11 @@ _FAILED = ctypes.c_void_p(-1).value
 class PageCache:
     """Drops files from the page cache, where the system can."""
 
+    @property
+    def can_drop(self) -> bool:
+        """True if the system lets go of files."""
+        return hasattr(os, "posix_fadvise")
+
     def drop(self, files: Iterable[str]) -> None:
         """Let the kernel forget the pages of these files; those that are gone are passed over."""
         for path in files:
@@ -31,15 +38,17 @@ class PageCache:
                 _drop(path)
 
     def resident_share(self, files: Iterable[str]) -> float | None:
-        """Share of the files' pages that are in memory; None where that cannot be known."""
-        if not hasattr(os, "posix_fadvise"):
+        """Share of the files' pages that are in memory; None where most of them are not told of."""
+        if not self.can_drop:
             return None
-        resident = pages = 0
+        resident = told = pages = 0
         for path in files:
             with suppress(OSError):
                 present, length = _resident_pages(path)
-                resident, pages = resident + present, pages + length
-        return resident / pages if pages else None
+                pages += length
+                if _is_told(path):
+                    resident, told = resident + present, told + length
+        return resident / told if told and 2 * told >= pages else None
 
 
 def _drop(path: str) -> None:
@@ -51,6 +60,12 @@ def _drop(path: str) -> None:
         os.posix_fadvise(file, 0, 0, os.POSIX_FADV_DONTNEED)
     finally:
         os.close(file)
+
+
+def _is_told(path: str) -> bool:
+    """True if the kernel tells this process which pages of the file are in memory."""
+    is_owner = Path(path).stat().st_uid == os.geteuid()
+    return is_owner or os.access(path, os.W_OK, effective_ids=True)
 
 
 def _resident_pages(path: str) -> tuple[int, int]:

@@ -25,10 +25,15 @@ Service = Callable[[int], float]
 class ScriptedCache(PageCache):
     """A page cache that keeps a share of what is dropped; None where nobody can tell."""
 
-    def __init__(self, resident: float | None = None) -> None:
+    def __init__(self, resident: float | None = None, *, can_drop: bool = True) -> None:
         self.dropped: list[list[str]] = []
         """The files of each drop."""
         self._resident = resident
+        self._can_drop = can_drop
+
+    @property
+    def can_drop(self) -> bool:
+        return self._can_drop
 
     def drop(self, files: Iterable[str]) -> None:
         self.dropped.append(list(files))
@@ -49,7 +54,7 @@ class Scene:
     ) -> None:
         self.clock = FakeClock()
         self.reader = ScriptedReader()
-        self.cache = ScriptedCache()
+        self.cache = ScriptedCache(can_drop=False)
         self.bound: list[int] = []
         self.phases: list[str] = []
         self.timed_region = "a query"

@@ -79,7 +79,8 @@ class Startup(Frozen):
     """Upper end of its 95 % interval, seconds."""
     startup_cold_resident_share: float | None = None
     """Share of the files' pages that stayed in memory as they were dropped: other processes had
-    them mapped, or the file system lies in memory; null where the system does not tell."""
+    them mapped, or the file system lies in memory. Where the kernel does not tell of others' files,
+    share of the mapped pages that the first cold start had not to read; null where neither is."""
     concurrent_workers: int | None = None
     """Processes that loaded at once."""
     concurrent_time_s: float | None = None

@@ -14,6 +14,7 @@ import numpy  # noqa: F401
 
 _NUMPY_NS = time.perf_counter_ns() - _FIRST_LINE_NS
 
+import resource
 import signal
 import sys
 import traceback
@@ -39,6 +40,8 @@ from runner.measure.memory.process import ResidentReader
 from runner.modes.startup.files import OpenedFiles
 from runner.process.lifeline import die_at_end_of_stdin
 from runner.process.streams import claim_stdout
+
+_BLOCK_BYTES = 512
 
 
 class StartRequest(Frozen):
@@ -68,6 +71,9 @@ class StartReport(Frozen):
     """Binding the inputs and executing the first query; None if not requested."""
     peak_bytes: int | None
     """Highest resident set; None where the system does not report it."""
+    unread_share: float | None = None
+    """Share of the mapped files' pages that it had not to read from the storage; None where the
+    system does not count them."""
     files: tuple[str, ...] = ()
     """The files that it opened, if they were requested."""
 
@@ -126,6 +132,7 @@ def _start(runtime: RuntimeModule, import_ns: int, request: StartRequest) -> Sta
         loaded_at_ns=loaded_at,
         first_query_ns=first_query_ns,
         peak_bytes=peak_bytes,
+        unread_share=_unread_share(),
     )
 
 
@@ -146,6 +153,20 @@ def _peak_bytes() -> int | None:
         return ResidentReader().peak_bytes()
     except OSError:
         return None
+
+
+def _unread_share() -> float | None:
+    """Bytes that this process has read from the storage, by the resident pages of mapped files.
+
+    Those are what a start needs of its libraries, and reading ahead reads more, so a cold start has
+    0. `ru_inblock` counts in blocks of 512 bytes (getrusage(2); Linux, task_io_accounting_ops.h).
+    """
+    try:
+        mapped = ResidentReader().mapped_file_bytes()
+    except OSError:
+        return None
+    read = resource.getrusage(resource.RUSAGE_SELF).ru_inblock * _BLOCK_BYTES
+    return max(0.0, 1 - read / mapped) if mapped else None
 
 
 if __name__ == "__main__":

@@ -114,18 +114,25 @@ def _cold_starts(
 ) -> tuple[list[TimedStart], float | None]:
     """Starts whose files were dropped right before, and the share of pages that stayed.
 
-    There are none where too many stay, or the system does not tell: another process may have the
-    libraries mapped. Rounds share their number, enough for an interval.
+    There are none where too many stay: another process may have the libraries mapped. Where the
+    kernel does not tell of the files, the first start's own reading does. Rounds share their
+    number, enough for an interval.
     """
     cache, clock = instruments.page_cache, instruments.clock
+    if not cache.can_drop:
+        return [], None
     files = start_once(request.model_copy(update={"files": True})).report.files
     cache.drop(files)
     resident = cache.resident_share(files)
-    if resident is None or resident > MOST_RESIDENT:
+    if resident is not None and resident > MOST_RESIDENT:
         return [], resident
     count = math.ceil(max(fewest(), job.measure.iterations) / job.measure.rounds)
     end = clock() + round(COLD_SHARE * job.measure.max_s * NANOSECONDS / job.measure.rounds)
     starts = [start_once(request)]
+    if resident is None:
+        resident = starts[0].report.unread_share
+        if resident is None or resident > MOST_RESIDENT:
+            return [], resident
     while len(starts) < count and clock() < end:
         cache.drop(files)
         starts.append(start_once(request))

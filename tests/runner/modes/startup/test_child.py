@@ -44,6 +44,7 @@ def test_a_start_reports_its_stages_and_a_failure_is_an_answer(
     assert report.first_query_ns >= 0.02e9
     assert report.loaded_at_ns - report.first_line_at_ns >= report.import_ns + 0.05e9
     assert report.peak_bytes is None or report.peak_bytes > 10e6
+    assert report.unread_share is None or 0 <= report.unread_share <= 1
 
 
 def test_a_failure_is_an_answer(child: "subprocess.Popen[bytes]") -> None:

@@ -18,6 +18,7 @@ from runner.measure.statistics.percentiles import fewest
 from runner.modes.startup.child import StartRequest
 from runner.modes.startup.launch import TimedStart, launch_start
 from runner.modes.startup.mode import (
+    MOST_RESIDENT,
     STARTUP_STAGES,
     measure_startup,
     start_at_once,
@@ -51,10 +52,10 @@ def a_request(faults: dict[str, str] | None = None, **config: Any) -> StartReque
 
 
 def measured(
-    round_: int, rounds: int, limits: Limits | None = None, resident: float | None = None
+    round_: int, rounds: int, limits: Limits | None = None, cache: ScriptedCache | None = None
 ) -> tuple[RoundResult, Scene]:
     cell, scene = a_cell(batch_size=2, workers=2), Scene()
-    scene.cache = ScriptedCache(resident)
+    scene.cache = cache or scene.cache
     measure = MEASURE.model_copy(update={"rounds": rounds})
     job = a_job([cell], fake_model(load_s=0.1), measure, limits)
     job = job.model_copy(update={"round": round_})
@@ -124,7 +125,7 @@ def test_stages_become_columns() -> None:
 
 @pytest.mark.slow
 def test_each_cold_start_finds_its_files_dropped_and_is_no_iteration() -> None:
-    result, scene = measured(1, rounds=3, resident=0.1)
+    result, scene = measured(1, rounds=3, cache=ScriptedCache(0.1))
     cold = result.parts_ns["cold_weights"]
     assert len(cold) == len(scene.cache.dropped) == fewest() // 3
     assert len(result.durations_ns) == len(result.parts_ns["weights"]) == 1
@@ -138,10 +139,19 @@ def test_each_cold_start_finds_its_files_dropped_and_is_no_iteration() -> None:
 
 @pytest.mark.slow
 def test_where_files_stay_in_memory_no_start_is_called_cold() -> None:
-    result, scene = measured(1, rounds=3, resident=0.6)
+    result, scene = measured(1, rounds=3, cache=ScriptedCache(0.6))
     assert not any(name.startswith("cold_") for name in result.parts_ns)
     assert len(scene.cache.dropped) == 1
     assert result.columns["startup_cold_resident_share"] == 0.6
+
+
+@pytest.mark.slow
+def test_where_the_kernel_tells_nothing_the_first_start_tells_what_it_had_to_read() -> None:
+    result, scene = measured(1, rounds=3, cache=ScriptedCache())
+    assert len(scene.cache.dropped) == 1
+    share = result.columns["startup_cold_resident_share"]
+    assert share is None or share > MOST_RESIDENT  # nothing was dropped in truth
+    assert not any(name.startswith("cold_") for name in result.parts_ns)
 
 
 @pytest.fixture(scope="module")
