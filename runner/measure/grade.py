@@ -213,19 +213,29 @@ def _busy_cores(rounds: Sequence[RoundResult], cores: int) -> Iterator[Doubt]:
 
 
 def _throttling(rounds: Sequence[RoundResult]) -> Iterator[Doubt]:
-    """Doubts about what held the clocks of accelerator and processor down."""
+    """Doubts about what held the clocks of accelerator and processor down, in the worst round."""
+    shares: dict[str, float] = {}
     for result in rounds:
         for reason, share in ((result.device and result.device.throttled) or {}).items():
-            if reason not in _CHOSEN_REASONS and share > HELD:
-                remedy = "cool it, raise its power limit, or lock its clock where it can hold it"
-                finding = f"the accelerator's clock was held down {percent(share)} of the time"
-                grade: Grade = "B" if reason in _POWER_REASONS else "C"
-                yield Doubt(grade, f"{finding} ({reason}): {remedy}")
-        if result.cpu_clock and result.cpu_clock.throttle_events:
-            held_s = result.cpu_clock.throttled_s or 0.0
-            share = held_s / seconds(result.steady_ns) if result.steady_ns else 0.0
-            finding = f"heat held the processor's clock down {percent(min(1.0, share))} of the time"
-            yield Doubt(BIAS.grade(share) or "B", f"{finding}: cool it")
+            shares[reason] = max(share, shares.get(reason, 0.0))
+    for reason, share in shares.items():
+        if reason not in _CHOSEN_REASONS and share > HELD:
+            remedy = "cool it, raise its power limit, or lock its clock where it can hold it"
+            finding = f"the accelerator's clock was held down {percent(share)} of the time"
+            grade: Grade = "B" if reason in _POWER_REASONS else "C"
+            yield Doubt(grade, f"{finding} ({reason}): {remedy}")
+    heated = [_heated_share(result) for result in rounds]
+    hottest = max((share for share in heated if share is not None), default=None)
+    if hottest is not None:
+        finding = f"heat held the processor's clock down {percent(min(1.0, hottest))} of the time"
+        yield Doubt(BIAS.grade(hottest) or "B", f"{finding}: cool it")
+
+
+def _heated_share(result: RoundResult) -> float | None:
+    """The share of the time in which heat held the processor's clock down; None if it never did."""
+    if not result.cpu_clock or not result.cpu_clock.throttle_events:
+        return None
+    return (result.cpu_clock.throttled_s or 0.0) / (seconds(result.steady_ns) or math.inf)
 
 
 def _instrument(summary: LatencySummary, conditions: Conditions) -> Iterator[Doubt]:

@@ -251,9 +251,8 @@ def test_a_throttled_accelerator_is_held_against_the_numbers(
     reasons: dict[str, float] | None, grades: list[str]
 ) -> None:
     state = DeviceState(clock_hz=1e9, temperature_c=90, throttled=reasons)
-    results = doubts_of(
-        measured(), MEASURE, [quiet_round(device=state), quiet_round()], CONDITIONS, None
-    )
+    rounds = [quiet_round(device=state), quiet_round(), quiet_round(device=state)]
+    results = doubts_of(measured(), MEASURE, rounds, CONDITIONS, None)
     assert [doubt.grade for doubt in results] == grades
     for doubt, reason in zip(results, reasons if reasons and grades else [], strict=True):
         assert f"({reason}): cool it" in doubt.text
@@ -273,5 +272,5 @@ def test_heat_that_held_the_processors_clock_down(
         throttle_events=events,
         throttled_s=held_s,
     )
-    found = doubts(None, quiet_round(cpu_clock=clock))
+    found = doubts(None, quiet_round(cpu_clock=clock), quiet_round(cpu_clock=clock))
     assert [doubt.grade for doubt in found] == ([] if grade is None else [grade])
