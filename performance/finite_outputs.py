@@ -13,7 +13,7 @@ from contextlib import closing
 import numpy as np
 import psutil
 
-from performance.int8_methods import job_of
+from performance.own_arithmetic import job_of
 from runner.backends.torch.backend import open_session
 from runner.contract.cell import Precision
 from runner.contract.models import ModelSpec, catalogue, find

@@ -1,9 +1,9 @@
 """Honest arithmetic over the catalogue: the differences that no reference of its own tells.
 
 For each precision the worst of all models whose reference holds differences, by kind: `HONEST` of
-`runner.correctness.tolerance`. Then for each way to int8 the worst ratio of its differences to
-torch's, over the set `micro`: `METHODS`. `python -m performance honest_arithmetic MODEL,MODEL`
-takes other models; those above 200 million parameters are left out.
+`runner.correctness.tolerance`. Then for each way to int8, and for the HTP's fp16, the worst ratios
+of its differences to torch's, over the set `micro`: `METHODS`. Other models, separated by commas,
+may follow the measurement's name; those above 200 million parameters are left out.
 """
 
 import json
@@ -11,7 +11,7 @@ import sys
 import warnings
 from collections.abc import Sequence
 
-from performance.int8_methods import job_of, ratios
+from performance.own_arithmetic import job_of, ratios
 from runner.contract.cell import Precision
 from runner.contract.errors import BenchError
 from runner.contract.models import catalogue, find, model_sets
@@ -20,6 +20,9 @@ from runner.correctness.honest import PRECISIONS, take_honest
 from runner.correctness.reference import MOST_PARAMETERS, reference_arrays
 from runner.correctness.tolerance import HONEST, METHODS
 from runner.measure.clock import monotonic
+
+FAULT = 10.0
+"""A ratio that no rounding gives: the runtime computes something else."""
 
 
 def honest_of(models: Sequence[str]) -> dict[Precision, Difference]:
@@ -42,13 +45,19 @@ def honest_of(models: Sequence[str]) -> dict[Precision, Difference]:
     return worst
 
 
-def methods_of(models: Sequence[str]) -> dict[str, float]:
-    """By way to int8, the worst ratio to torch's differences; a line for each model is printed."""
-    worst: dict[str, float] = {}
+def methods_of(models: Sequence[str]) -> dict[tuple[Precision, str], Difference]:
+    """By arithmetic, the worst ratios to torch's differences; a line for each model is printed."""
+    worst: dict[tuple[Precision, str], Difference] = {}
     for model in models:
-        for method, ratio, where in ratios(model):
-            worst[method] = max(ratio, worst.get(method, 0.0))
-            print(f"{method:28} {ratio:6.2f}  {where}", flush=True)
+        for precision, method, kind, ratio, where in ratios(model):
+            fault = ", a fault that is left out" if ratio > FAULT else ""
+            line = f"{precision:5} {method:28} {kind:8} {ratio:6.2f}  {where}{fault}"
+            print(line, flush=True)
+            if fault:
+                continue
+            known = worst.setdefault((precision, method), Difference(0.0, 0.0, 0.0))
+            own = known._replace(**{kind: ratio})
+            worst[precision, method] = worst_difference((known, own))
     return worst
 
 
@@ -68,19 +77,27 @@ def main() -> int:
     print("\nworst, by precision: relative, row, mean")
     for precision, difference in honest.items():
         _print_line(f"{precision:5}", difference)
-    print("\nworst ratio to torch.ao's, by way to int8")
-    for method, ratio in methods.items():
-        print(f"{method:28} {ratio:6.2f}")
-    data = {"measurement": "honest_arithmetic", "honest": honest, "methods": methods}
-    print(json.dumps(data))
+    print("\nworst ratios to torch's, by arithmetic: relative, row, mean")
+    for (precision, method), ratio in methods.items():
+        print(f"{precision:5} {method:28}", *(f"{value:6.2f}" for value in ratio))
+    named = {f"{precision} {method}": ratio for (precision, method), ratio in methods.items()}
+    print(json.dumps({"measurement": "honest_arithmetic", "honest": honest, "methods": named}))
     beyond: list[str] = [
         precision
         for precision, difference in honest.items()
-        if any(ours > listed for ours, listed in zip(difference, HONEST[precision], strict=True))
+        if _beyond(difference, HONEST[precision])
     ]
-    beyond += [method for method, ratio in methods.items() if ratio > METHODS[method]]
+    beyond += [
+        f"{precision} {method}"
+        for (precision, method), ratio in methods.items()
+        if _beyond(ratio, METHODS[precision][method])
+    ]
     print(f"beyond the code's: {', '.join(beyond) or 'none'}")
     return int(bool(beyond))
+
+
+def _beyond(ours: Difference, listed: Difference) -> bool:
+    return any(one > most for one, most in zip(ours, listed, strict=True))
 
 
 if __name__ == "__main__":

@@ -20,7 +20,7 @@ from unittest.mock import patch
 import numpy as np
 
 from performance.broken_parts import Inapplicable, mark_unused_norms
-from performance.int8_methods import job_of, modes_of
+from performance.own_arithmetic import job_of, modes_of
 from performance.sabotages import Sabotage, sabotages
 from runner.backends.torch import backend
 from runner.backends.torch.backend import open_session

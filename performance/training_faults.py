@@ -19,7 +19,7 @@ import torch
 
 from performance.attention_faults import Fault, Model, hooked
 from performance.broken_parts import Inapplicable, layers
-from performance.int8_methods import job_of
+from performance.own_arithmetic import job_of
 from runner.backends.torch import training
 from runner.backends.torch.backend import open_session
 from runner.contract.axes import TrainingPrecision

@@ -57,7 +57,7 @@ def compare_outputs(
         precision: the precision that computed the outputs.
         honest: by output, the differences of that precision's own arithmetic; None takes the
             catalogue's.
-        method: the origin of int8 numbers, as records have it.
+        method: the name of the arithmetic, see `METHODS` of `runner.correctness.tolerance`.
     """
     allowed = allowed_differences(reference, precision, honest, method)
     agreement = None if tokens is None else token_agreement(*tokens)

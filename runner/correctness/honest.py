@@ -1,5 +1,6 @@
 """Honest differences: what other precisions differ by when torch computes them on the CPU."""
 
+import math
 import re
 from collections.abc import Callable, Iterable, Mapping
 
@@ -13,6 +14,7 @@ from runner.correctness.differences import (
     AnyArray,
     Arrays,
     Difference,
+    as_rows,
     differences_by_output,
     output_name,
     worst_difference,
@@ -72,10 +74,25 @@ def honest_by_output(outputs: Arrays, reference: Arrays) -> dict[str, Difference
     worst = worst_difference(own.values())
     if not np.isfinite(worst).all():
         raise Unsupported("its outputs hold NaN or infinity")
-    sizes = dict.fromkeys(own, 0)
+    members: dict[str, list[AnyArray]] = {name: [] for name in own}
     for name, array in reference.items():
-        sizes[output_name(name)] += array.size
-    return {name: worst if sizes[name] < _FEWEST_VALUES else one for name, one in own.items()}
+        members[output_name(name)].append(array)
+    return {
+        name: _for_few(worst, members[name])
+        if sum(array.size for array in members[name]) < _FEWEST_VALUES
+        else one
+        for name, one in own.items()
+    }
+
+
+def _for_few(worst: Difference, arrays: Iterable[AnyArray]) -> Difference:
+    """The worst of all, with a mean that these rows can have by chance.
+
+    Independent errors of n rows have a mean of 1/sqrt(n) of their size, and those of other outputs,
+    which have more rows, average out further.
+    """
+    rows = sum(len(as_rows(array)) for array in arrays)
+    return worst._replace(mean=max(worst.mean, worst.relative / math.sqrt(rows)))
 
 
 def take_honest(

@@ -5,16 +5,21 @@ torch computes it on the CPU in each other precision. Another implementation rou
 so it is allowed three times as much. Where nothing was computed, since the model is large or torch
 has no such arithmetic, the worst of the catalogue stands in: `python -m performance
 honest_arithmetic` prints it.
+
+Some arithmetic is coarser than torch's of the same name, by ratios that the same script measures.
 """
 
 import re
 from collections.abc import Mapping
 
-from runner.contract.cell import Precision
-from runner.correctness.differences import Difference
+from runner.contract.cell import Cell, Precision
+from runner.contract.record import Columns
+from runner.correctness.differences import Difference, worst_difference
 
 MARGIN = 3.0
 """Times that honest arithmetic may differ by more in another implementation."""
+MEASURED_MARGIN = 2.0
+"""Times that an arithmetic of `METHODS` may differ by more than was measured of it."""
 
 FLOORS: Mapping[Precision, Difference] = {
     "fp32": Difference(1e-5, 3e-5, 1e-5),
@@ -34,33 +39,47 @@ HONEST: Mapping[Precision, Difference] = {
 }
 """The worst of the catalogue, for models whose reference holds nothing for a precision."""
 
-METHODS: Mapping[str, float] = {
-    r"torch\.ao dynamic": 1.0,
-    r"torch\._int_mm dynamic": 1.0,
-    r"dynamic, ": 1.0,
-    r"QDQ: ": 2.5,
-    r"NNCF .*post-training": 2.5,
-    r"NNCF .*weights alone": 1.0,
+_AS_TORCH = Difference(1.0, 1.0, 1.0)
+HTP = "HTP"
+"""The arithmetic of Qualcomm's HTP in fp16, where torch's stands for that of all others."""
+
+METHODS: Mapping[Precision, Mapping[str, Difference]] = {
+    "fp16": {HTP: Difference(3.2, 4.0, 3.6)},
+    "int8": {
+        r"torch\.ao dynamic": _AS_TORCH,
+        r"torch\._int_mm dynamic": _AS_TORCH,
+        r"dynamic, ": _AS_TORCH,
+        r"QDQ: ": Difference(3.8, 5.2, 3.9),
+        r"NNCF .*post-training": Difference(3.8, 5.2, 3.9),
+        r"NNCF .*weights alone": _AS_TORCH,
+    },
 }
-"""Differences of ways to int8 by those of torch.ao's dynamic one, by the beginning of their names
-in `quantization`: the worst of models, rounded up; that of QDQ is NNCF's, as the HTP's simulator
-takes minutes for a model."""
-_UNKNOWN = max(METHODS.values())
+"""Differences of other arithmetic by torch's on the CPU, by kind: the worst of models, rounded up.
+In int8 by the beginning of the method's name in `quantization`; QDQ's are NNCF's, as the HTP's
+simulator takes minutes for a model. The HTP rounds each step of a norm to fp16 (decision 0025),
+torch its result alone."""
+
+
+def method_of(cell: Cell, observed: Columns) -> str | None:
+    """The name of the arithmetic that computes a cell, for `METHODS`; None if it is torch's."""
+    return observed.get("quantization") or (HTP if cell.backend == "qnn" else None)
 
 
 def tolerance_of(
     precision: Precision, honest: Difference | None = None, method: str | None = None
 ) -> Difference:
-    """The differences that one output is allowed; `method` is the origin of int8 numbers."""
+    """The differences that one output is allowed; `method` is the name of the arithmetic."""
     own = HONEST[precision] if honest is None else honest
-    margin = MARGIN * (method_factor(method) if precision == "int8" else 1.0)
-    pairs = zip(FLOORS[precision], own, strict=True)
-    return Difference(*(max(floor, margin * difference) for floor, difference in pairs))
+    kinds = zip(FLOORS[precision], own, method_ratios(precision, method), strict=True)
+    return Difference(
+        *(max(floor, value * max(MARGIN, MEASURED_MARGIN * ratio)) for floor, value, ratio in kinds)
+    )
 
 
-def method_factor(method: str | None) -> float:
-    """The factor of `METHODS`; 1 if the method is not told, the largest if it is none of them."""
-    if method is None:
-        return 1.0
-    known = (factor for pattern, factor in METHODS.items() if re.match(pattern, method))
-    return next(known, _UNKNOWN)
+def method_ratios(precision: Precision, method: str | None) -> Difference:
+    """The ratios of `METHODS`; 1 if the method is not told, the largest if it is none of them."""
+    listed = METHODS.get(precision)
+    if method is None or listed is None:
+        return _AS_TORCH
+    known = (ratios for pattern, ratios in listed.items() if re.match(pattern, method))
+    return next(known, worst_difference(listed.values()))

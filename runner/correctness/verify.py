@@ -28,7 +28,7 @@ from runner.correctness.reference import (
     generate_tokens,
 )
 from runner.correctness.timed_shape import compare_timed, is_compiled_for
-from runner.correctness.tolerance import FLOORS
+from runner.correctness.tolerance import FLOORS, method_of
 from runner.measure.clock import Clock
 
 
@@ -44,7 +44,11 @@ class Reference(NamedTuple):
 
 
 def verify_session(
-    session: Session, job: Job, references: Path | None, clock: Clock, method: str | None = None
+    session: Session,
+    job: Job,
+    references: Path | None,
+    clock: Clock,
+    observed: Columns | None = None,
 ) -> Columns:
     """The columns about the agreement of this session's outputs with the reference.
 
@@ -55,9 +59,10 @@ def verify_session(
         job: its job.
         references: the folder of references.
         clock: the clock of generation.
-        method: the origin of int8 numbers, as records have it.
+        observed: the session's columns for the cell.
     """
     cell = job.cells[0]
+    method = method_of(cell, observed or {})
 
     def compare() -> Columns:
         reference = read_reference(references, job, cell.precision)
@@ -105,7 +110,7 @@ def verify_timed(
 
     def compare() -> Columns:
         outputs, honest, _ = read_reference(references, job, cell.precision)
-        method = observed.get("quantization")
+        method = method_of(cell, observed)
         allowed = allowed_differences(outputs, cell.precision, honest, method)
         columns = compare_timed(session, job, cell, outputs, allowed)
         return {**columns, "verified_shape": shape} if columns else {}

@@ -183,9 +183,7 @@ class Harness:
         references = self._folders.references
         timed = verify_timed(session, self._job, cell, references, observed)
         if self._agreement is None:
-            self._agreement = verify_session(
-                session, self._job, references, self._clock, observed.get("quantization")
-            )
+            self._agreement = verify_session(session, self._job, references, self._clock, observed)
         return join_verified(self._agreement, timed)
 
     def _trace(self, cell: Cell) -> None:

@@ -16,12 +16,24 @@ from runner.correctness.differences import (
     relative_difference,
     row_difference,
     token_agreement,
+    worst_difference,
 )
-from runner.correctness.tolerance import FLOORS, HONEST, MARGIN, METHODS, tolerance_of
+from runner.correctness.tolerance import (
+    FLOORS,
+    HONEST,
+    HTP,
+    MARGIN,
+    MEASURED_MARGIN,
+    METHODS,
+    method_of,
+    tolerance_of,
+)
+from tests.support.jobs import fake_cell
 
 numbers = st.floats(-1e6, 1e6, allow_subnormal=False, width=32)
 vectors = arrays(np.float32, st.integers(1, 50), elements=numbers)
 LOGITS = np.linspace(-1, 1, 24, dtype=np.float32).reshape(2, 3, 4)
+INT8 = METHODS["int8"]
 NOISE = np.where(np.arange(24) % 2, 1, -1).astype(np.float32).reshape(2, 3, 4)
 
 
@@ -121,20 +133,35 @@ def test_each_output_has_its_own_tolerance_and_the_columns_are_of_the_one_that_d
 
 
 @pytest.mark.parametrize(
-    ("method", "factor"),
+    ("method", "ratios"),
     [
-        (None, 1),
-        ("torch.ao dynamic (onednn): 7 linear layers", METHODS[r"torch\.ao dynamic"]),
-        ("NNCF 3.4.0, post-training, preset mixed", METHODS["NNCF .*post-training"]),
-        ("NNCF 3.4.0, weights alone, int8_asym", METHODS["NNCF .*weights alone"]),
-        ("a way that nobody has measured", max(METHODS.values())),
+        (None, (1, 1, 1)),
+        ("torch.ao dynamic (onednn): 7 linear layers", INT8[r"torch\.ao dynamic"]),
+        ("NNCF 3.4.0, post-training, preset mixed", INT8["NNCF .*post-training"]),
+        ("NNCF 3.4.0, weights alone, int8_asym", INT8["NNCF .*weights alone"]),
+        ("a way that nobody has measured", worst_difference(INT8.values())),
     ],
 )
-def test_a_way_to_int8_is_allowed_its_own_differences(method: str | None, factor: float) -> None:
+def test_a_way_to_int8_is_allowed_its_own_differences(
+    method: str | None, ratios: tuple[float, float, float]
+) -> None:
     honest = Difference(0.1, 0.2, 0.05)
-    allowed = tolerance_of("int8", honest, method)
-    assert allowed.relative == pytest.approx(MARGIN * factor * honest.relative)
+    margins = [max(MARGIN, MEASURED_MARGIN * ratio) for ratio in ratios]
+    allowed = [margin * value for margin, value in zip(margins, honest, strict=True)]
+    assert tolerance_of("int8", honest, method) == pytest.approx(allowed)
     assert tolerance_of("bf16", honest, method) == tolerance_of("bf16", honest)
+
+
+def test_the_htp_is_allowed_its_own_differences_in_fp16() -> None:
+    honest = Difference(0.01, 0.02, 0.005)
+    cells = [fake_cell(backend=backend, precision="fp16") for backend in ("qnn", "cuda")]
+    methods = [method_of(cell, {}) for cell in cells]
+    assert methods == [HTP, None]
+    htp, torchs = (tolerance_of("fp16", honest, method) for method in methods)
+    assert torchs.relative == pytest.approx(MARGIN * honest.relative)
+    most = MEASURED_MARGIN * METHODS["fp16"][HTP].relative
+    assert htp.relative == pytest.approx(most * honest.relative)
+    assert method_of(cells[0], {"quantization": "QDQ: uint8"}) == "QDQ: uint8"
 
 
 def test_the_worst_output_decides_and_the_reason_names_both_figures() -> None:

@@ -22,7 +22,16 @@ def test_an_output_with_few_values_has_the_worst_of_all() -> None:
     outputs = {**REFERENCE, "second.hidden": REFERENCE["second.hidden"] * 1.01}
     honest = honest_by_output(outputs, REFERENCE)
     assert honest["hidden"].relative == pytest.approx(0.01)
-    assert honest["logits"] == worst_difference(honest.values()) == honest["hidden"]
+    assert honest["logits"] == worst_difference(honest.values())
+    assert honest["logits"][:2] == honest["hidden"][:2]
+
+
+def test_the_mean_of_few_rows_averages_less_out() -> None:
+    signs = np.where(np.indices((2, 8, 64)).sum(axis=0) % 2, 1, -1)
+    outputs = {**REFERENCE, "hidden": LARGE + 0.01 * signs, "second.hidden": LARGE + 1}
+    honest = honest_by_output(outputs, REFERENCE)
+    assert honest["hidden"].mean < 1e-4 < 1e-3 < honest["hidden"].relative
+    assert honest["logits"].mean == pytest.approx(honest["hidden"].relative / np.sqrt(2))
 
 
 def test_each_precision_tells_its_differences_or_why_there_are_none() -> None:

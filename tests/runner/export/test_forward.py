@@ -17,7 +17,7 @@ from runner.contract.job import Job
 from runner.contract.models import ModelSpec, find
 from runner.correctness.compare_outputs import compare_outputs
 from runner.correctness.reference import fixed_cell
-from runner.correctness.tolerance import tolerance_of
+from runner.correctness.tolerance import method_of, tolerance_of
 from runner.export.check import evaluator, largest_difference
 from runner.export.export_once import Files, GraphExport
 from runner.export.forward import EXPORT
@@ -162,7 +162,8 @@ def test_runtimes_execute_every_part_and_agree_with_torch(
     with closing(load_runtime(runtime).open_session(job, 1, taken_apart(model))) as session:
         for sample in (padded, full):
             query = session.bind(job.cells[0], sample.inputs)
-            result = compare_outputs(session.arrays(query()), sample.outputs, None, precision)
+            ours, method = session.arrays(query()), method_of(job.cells[0], {})
+            result = compare_outputs(ours, sample.outputs, None, precision, None, method)
             assert result["correct"], result["correct_reason"]
         assert session.prove(query)[0] == "proven"
         executed: Any = query

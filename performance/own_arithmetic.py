@@ -1,4 +1,4 @@
-"""Honest differences of ways to int8 that graph runtimes have, by torch's for the same models."""
+"""Honest differences of graph runtimes' own arithmetic, by torch's for the same models."""
 
 import os
 import re
@@ -17,8 +17,8 @@ from runner.contract.graph import graph_kind, number_format
 from runner.contract.job import PROFILES, Job, Limits, Provenance
 from runner.contract.models import find
 from runner.contract.support import generates
-from runner.correctness.differences import AnyArray, Difference
-from runner.correctness.honest import PRECISIONS, honest_by_output, take_honest
+from runner.correctness.differences import AnyArray, Difference, differences_by_output
+from runner.correctness.honest import PRECISIONS, take_honest
 from runner.correctness.reference import (
     GENERATED_TOKENS,
     compute_outputs,
@@ -26,23 +26,28 @@ from runner.correctness.reference import (
     fixed_cell,
     reference_arrays,
 )
-from runner.correctness.tolerance import FLOORS, MARGIN, METHODS
+from runner.correctness.tolerance import FLOORS, MARGIN, METHODS, method_of
 from runner.job.prepare import prepare_graphs
 from runner.measure.clock import monotonic
 from runner.process.streams import Progress
 
-PATHS: tuple[tuple[Backend, Runtime], ...] = (
-    ("cpu", "onnxruntime"),
-    ("openvino", "openvino"),
-    ("qnn", "onnxruntime"),
+PATHS: tuple[tuple[Backend, Runtime, Precision], ...] = (
+    ("cpu", "onnxruntime", "int8"),
+    ("openvino", "openvino", "int8"),
+    ("qnn", "onnxruntime", "int8"),
+    ("qnn", "onnxruntime", "fp16"),
 )
 
 
 class Ratio(NamedTuple):
-    """A method's worst difference by torch's, and where that is."""
+    """An arithmetic's worst difference of one kind by torch's, and where that is."""
 
+    precision: Precision
+    """The precision."""
     method: str
     """The beginning of the method's name, as `METHODS` has it."""
+    kind: str
+    """The kind of difference."""
     ratio: float
     """The difference by torch's."""
     where: str
@@ -50,18 +55,24 @@ class Ratio(NamedTuple):
 
 
 def ratios(model: str) -> Iterator[Ratio]:
-    """For each method that takes the model, its worst difference by torch's."""
+    """For each arithmetic that takes the model, its worst differences by torch's."""
     for mode in modes_of(model):
         plain = job_of(model, mode, "fp32")
         reference = dict(reference_arrays(plain, monotonic))
-        honest, _ = take_honest(reference, "int8")
+        honest = {one: take_honest(dict(reference), one)[0] for one in PRECISIONS}
+        take_honest(reference, "fp32")
         reference.pop(GENERATED_TOKENS, None)
-        for backend, runtime in PATHS if honest else ():
+        for backend, runtime, precision in PATHS:
+            if not honest[precision]:
+                continue
             try:
-                method, outputs = _compute(job_of(model, mode, "int8", backend, runtime))
-                yield _worst(model, method, honest_by_output(outputs, reference), honest)
+                job = job_of(model, mode, precision, backend, runtime)
+                method, outputs = _compute(job)
+                ours = differences_by_output(outputs, reference)
+                yield from _worst(job.cells[0], method, ours, honest[precision])
             except (BenchError, KeyError) as refusal:
-                print(f"{model} {mode} {backend} {runtime}: {str(refusal)[:120]}", flush=True)
+                line = f"{model} {mode} {backend} {runtime} {precision}: {str(refusal)[:120]}"
+                print(line, flush=True)
 
 
 def modes_of(model: str) -> tuple[Mode, ...]:
@@ -104,7 +115,7 @@ def job_of(
 
 
 def _compute(job: Job) -> tuple[str, dict[str, AnyArray]]:
-    """The method and the outputs of a prepared graph, which is exported first."""
+    """The arithmetic's name and the outputs of a prepared graph, which is exported first."""
     cell = job.cells[0]
     key = graph_key(
         job.model,
@@ -121,18 +132,18 @@ def _compute(job: Job) -> tuple[str, dict[str, AnyArray]]:
             outputs: dict[str, AnyArray] = dict(compute_outputs(session, job))
             if cell.mode == "generation":
                 outputs |= compute_steps(session, job, monotonic)
-            return str(session.columns["quantization"]), outputs
+            return str(method_of(cell, session.columns)), outputs
 
 
 def _worst(
-    model: str, method: str, ours: Mapping[str, Difference], honest: Mapping[str, Difference]
-) -> Ratio:
-    pattern = next(one for one in METHODS if re.match(one, method))
-    ratio, where = max(
-        (value / max(own, floor / MARGIN), f"{kind} of {output} of {model}")
-        for output, difference in ours.items()
-        for kind, value, own, floor in zip(
-            Difference._fields, difference, honest[output], FLOORS["int8"], strict=True
+    cell: Cell, method: str, ours: Mapping[str, Difference], honest: Mapping[str, Difference]
+) -> Iterator[Ratio]:
+    precision = cell.precision
+    pattern = next(one for one in METHODS[precision] if re.match(one, method))
+    for index, kind in enumerate(Difference._fields):
+        least = FLOORS[precision][index] / MARGIN
+        ratio, output = max(
+            (difference[index] / max(honest[name][index], least), name)
+            for name, difference in ours.items()
         )
-    )
-    return Ratio(pattern, ratio, where)
+        yield Ratio(precision, pattern, kind, ratio, f"{output} of {cell.model}")
