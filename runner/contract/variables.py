@@ -12,11 +12,12 @@ VariableName = Annotated[str, Field(pattern=_NAME)]
 
 _PREFIXES = (
     *("OMP_", "KMP_", "GOMP_", "MKL_", "ONEDNN_", "DNNL_", "OPENBLAS_", "BLIS_", "ACL_"),
-    *("TORCH", "PYTORCH_", "CUDA_", "CUDNN_", "CUBLAS_", "NCCL_", "NVIDIA_TF32_OVERRIDE"),
+    *("TORCH", "PYTORCH_", "ATEN_", "TRITON_", "CUDA_", "CUDNN_", "CUBLAS_", "CUBLASLT_"),
+    *("NCCL_", "NVIDIA_TF32_OVERRIDE"),
     *("HSA_", "HIP_", "ROCR_", "ROCBLAS_", "HIPBLASLT_", "MIOPEN_", "AMD_"),
     *("OV_", "OPENVINO_", "ORT_", "QNN_", "TBB_", "SYCL_", "ONEAPI_", "ZE_", "NEO_"),
     *("LD_PRELOAD", "LD_LIBRARY_PATH", "LD_BIND_NOW", "DYLD_", "MALLOC_", "GLIBC_TUNABLES"),
-    *("JE_MALLOC", "TCMALLOC_", "MIMALLOC_", "PYTHON"),
+    *("JE_MALLOC", "TCMALLOC_", "MIMALLOC_", "NPY_", "VECLIB_", "PYTHON"),
 )
 """Beginnings of the names by which runtimes, their libraries, the loader, the allocator and Python
 are told how to work."""

@@ -211,7 +211,7 @@ class Harness:
             energy=energy_meter(cell.backend, uuid, self._loader.energy_device),
             accelerator=accelerator_reader(cell.backend, uuid),
             cpu_clock=self._cpu_clock,
-            noise=noise_meter(),
+            noise=noise_meter(self._environment.cpu_affinity),
             environment=self._environment,
             enter=partial(self._enter, cell),
             earlier=earlier,

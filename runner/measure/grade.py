@@ -179,11 +179,15 @@ def _governor(environment: Environment) -> Iterator[Doubt]:
 
 
 def _quota(rounds: Sequence[RoundResult]) -> Iterator[Doubt]:
-    """The doubt about threads that a quota stops in each period, so that the others wait."""
+    """The doubt about threads that a quota stops in each period, so that the others wait.
+
+    It is counted from before the warm-up on, for each CPU, so it may be more than the time.
+    """
     for result in rounds:
         held = result.noise.throttled_s
-        if held and result.steady_ns:
-            share = held / seconds(result.steady_ns)
+        watched_ns = sum(result.warmup_ns) + result.steady_ns
+        if held and watched_ns:
+            share = min(1.0, held / seconds(watched_ns))
             text = f"a CPU quota held threads back for {percent(share)} of the time: lift it"
             yield from scaled(BIAS, share, text)
 

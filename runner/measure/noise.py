@@ -3,7 +3,7 @@
 import os
 import statistics
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -12,7 +12,6 @@ from runner.contract.rounds import Noise
 from runner.measure.clock import Clock, monotonic
 from runner.measure.memory.cgroup import Throttling, cpu_throttling
 
-_PROC_STAT = Path("/proc/stat")
 REST_S = 0.05
 """Pause before the kernel is timed: a runtime's threads spin for a while after their last work,
 some of them on the other half of its core."""
@@ -26,8 +25,30 @@ class CpuTimes:
 
     total: float
     busy: float
-    steal: float
     own: float
+    used: float
+    """Those of the CPUs that this process may use."""
+    steal: float
+    """Those that a hypervisor took of the used ones: what it takes of others delays nobody here."""
+
+
+@dataclass(frozen=True)
+class ProcStat:
+    """The kernel's file of CPU times, as a process reads it that may use these CPUs."""
+
+    path: Path = Path("/proc/stat")
+    cpus: Collection[int] | None = None
+    """None for all."""
+
+    def read(self, own_s: float) -> CpuTimes | None:
+        """The times now; None on systems that show no such file, or fewer fields."""
+        try:
+            return parse_times(self.path.read_text(), own_s, self.cpus)
+        except (OSError, ValueError, LookupError):
+            return None
+
+
+_PROC_STAT = ProcStat()
 
 
 def arithmetic(steps: int = KERNEL_STEPS) -> int:
@@ -43,7 +64,7 @@ class NoiseMeter:
 
     def __init__(
         self,
-        proc_stat: Path = _PROC_STAT,
+        proc_stat: ProcStat = _PROC_STAT,
         clock: Clock = monotonic,
         kernel: Callable[[], object] = arithmetic,
         own_s: Callable[[], float] = lambda: sum(os.times()[:4]),
@@ -94,38 +115,46 @@ class NoiseMeter:
         return durations
 
     def _read_times(self) -> CpuTimes | None:
-        own = self._own_s()
-        try:
-            first_line = self._proc_stat.read_text().partition("\n")[0]
-            return parse_times(first_line, own)
-        except (OSError, ValueError):  # some systems show no such file, or fewer fields
-            return None
+        return self._proc_stat.read(self._own_s())
 
 
-def noise_meter() -> NoiseMeter:
-    """The meter of this host."""
-    return NoiseMeter()
+def noise_meter(cpus: Collection[int] | None = None) -> NoiseMeter:
+    """The meter of this host, for a process that may use these CPUs; None for all."""
+    return NoiseMeter(ProcStat(cpus=cpus))
 
 
-def parse_times(line: str, own_s: float) -> CpuTimes:
-    """Parse the line `cpu` of /proc/stat (proc(5)).
+def parse_times(text: str, own_s: float, cpus: Collection[int] | None = None) -> CpuTimes:
+    """Parse the lines `cpu`, of all CPUs, and `cpu0`, … of /proc/stat (proc(5)).
 
-    Its fields are user, nice, system, idle, iowait, irq, softirq and steal, in clock ticks; time
-    of guests, which follows, is part of user and nice already.
+    Their fields are user, nice, system, idle, iowait, irq, softirq and steal, in clock ticks; time
+    of guests, which follows, is part of user and nice already. Where the CPUs that may be used are
+    not listed, all stand for them.
     """
+    lines = {name: rest for name, _, rest in (line.partition(" ") for line in text.splitlines())}
+    fields = _ticks(lines["cpu"])
+    user, nice, system, _idle, _iowait, irq, softirq, _steal = fields
+    used = [_ticks(lines[name]) for cpu in cpus or () if (name := f"cpu{cpu}") in lines] or [fields]
     second = os.sysconf("SC_CLK_TCK")
-    fields = [int(field) / second for field in line.split()[1:9]]
-    user, nice, system, _idle, _iowait, irq, softirq, steal = fields
-    return CpuTimes(sum(fields), user + nice + system + irq + softirq, steal, own_s)
+    return CpuTimes(
+        total=sum(fields) / second,
+        busy=(user + nice + system + irq + softirq) / second,
+        own=own_s,
+        used=sum(map(sum, used)) / second,
+        steal=sum(line[-1] for line in used) / second,
+    )
+
+
+def _ticks(fields: str) -> list[int]:
+    return [int(field) for field in fields.split()[:8]]
 
 
 def _shares(before: CpuTimes | None, after: CpuTimes | None) -> tuple[float | None, float | None]:
     if before is None or after is None or after.total <= before.total:
         return None, None
-    total = after.total - before.total
+    total, used = after.total - before.total, after.used - before.used
     others = (after.busy - before.busy) - (after.own - before.own)
-    steal = after.steal - before.steal
-    return max(0.0, steal) / total, max(0.0, others) / total
+    steal = max(0.0, after.steal - before.steal) / used if used > 0 else None
+    return steal, max(0.0, others) / total
 
 
 def _held_back(before: Throttling | None, after: Throttling | None) -> Mapping[str, Any]:

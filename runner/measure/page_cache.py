@@ -38,17 +38,17 @@ class PageCache:
                 _drop(path)
 
     def resident_share(self, files: Iterable[str]) -> float | None:
-        """Share of the files' pages that are in memory; None where most of them are not told of."""
+        """Share of the files' pages that are in memory; None where most are hidden."""
         if not self.can_drop:
             return None
-        resident = told = pages = 0
+        resident = known = pages = 0
         for path in files:
             with suppress(OSError):
                 present, length = _resident_pages(path)
                 pages += length
-                if _is_told(path):
-                    resident, told = resident + present, told + length
-        return resident / told if told and 2 * told >= pages else None
+                if _is_disclosed(path):
+                    resident, known = resident + present, known + length
+        return resident / known if known and 2 * known >= pages else None
 
 
 def _drop(path: str) -> None:
@@ -62,7 +62,7 @@ def _drop(path: str) -> None:
         os.close(file)
 
 
-def _is_told(path: str) -> bool:
+def _is_disclosed(path: str) -> bool:
     """True if the kernel tells this process which pages of the file are in memory."""
     is_owner = Path(path).stat().st_uid == os.geteuid()
     return is_owner or os.access(path, os.W_OK, effective_ids=True)

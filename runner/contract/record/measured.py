@@ -188,7 +188,8 @@ class Arrivals(Frozen):
     offline_latencies_s: list[float] | None = None
     """Median time of a query at each batch tried, seconds."""
     offline_memory_bytes: list[int] | None = None
-    """Highest memory use at each batch tried, bytes."""
+    """Highest memory use at each batch tried, bytes: of an accelerator's own memory where it has
+    some, else of the host's."""
 
 
 class Resources(Frozen):

@@ -70,7 +70,7 @@ class Trust(Outcome):
     noise_score: float | None = None
     """How busy the host was, 0 is silent: steal, other load and the kernel's spread added up."""
     noise_steal: float | None = None
-    """Share of the host's CPU time that a hypervisor took while the cell was timed."""
+    """Share of the time of the CPUs it may use that a hypervisor took while the cell was timed."""
     noise_other_load: float | None = None
     """Share of the host's CPU time that other processes used while the cell was timed."""
     noise_kernel_spread_before: float | None = None

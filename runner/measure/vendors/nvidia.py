@@ -85,11 +85,18 @@ class WatchedNvidiaGpu:
     board: Any
 
     def state(self) -> DeviceState:
-        """Its clock and temperature now."""
-        library = self.library
-        clock_mhz = library.nvmlDeviceGetClockInfo(self.board, library.NVML_CLOCK_SM)
-        temperature = library.nvmlDeviceGetTemperatureV(self.board, library.NVML_TEMPERATURE_GPU)
-        return DeviceState(clock_hz=clock_mhz * _HERTZ_PER_MHZ, temperature_c=temperature)
+        """Its clock and temperature now; older drivers lack the function of the second."""
+        library, board = self.library, self.board
+        return DeviceState(
+            clock_hz=known(
+                lambda: (
+                    library.nvmlDeviceGetClockInfo(board, library.NVML_CLOCK_SM) * _HERTZ_PER_MHZ
+                )
+            ),
+            temperature_c=known(
+                lambda: library.nvmlDeviceGetTemperatureV(board, library.NVML_TEMPERATURE_GPU)
+            ),
+        )
 
     def violations(self) -> Violations | None:
         """Nanoseconds below the clocks that applications asked for, by NVML's policies."""

@@ -27,6 +27,14 @@ class BatchTry:
     """The first query at this shape."""
     durations_ns: Sequence[int]
     peak_bytes: int
+    """Highest use of the host's memory."""
+    device_bytes: int | None = None
+    """Highest use of an accelerator's own memory; None without one."""
+
+    @property
+    def memory_bytes(self) -> int:
+        """Highest use of the memory that the samples lie in."""
+        return self.peak_bytes if self.device_bytes is None else self.device_bytes
 
     @property
     def duration_ns(self) -> float:
@@ -52,7 +60,9 @@ class BatchTry:
         """The queries of both at the same batch; the first query is the earlier one's."""
         durations = [*self.durations_ns, *again.durations_ns]
         peak = max(self.peak_bytes, again.peak_bytes)
-        return BatchTry(self.batch_size, self.first_ns, durations, peak)
+        devices = (self.device_bytes, again.device_bytes)
+        device = max((size for size in devices if size is not None), default=None)
+        return BatchTry(self.batch_size, self.first_ns, durations, peak, device)
 
 
 @dataclass(frozen=True)
@@ -152,7 +162,7 @@ class BatchCurve:
             "offline_queries": [len(attempt.durations_ns) for attempt in self.tries],
             "offline_throughputs": [attempt.samples_per_second for attempt in self.tries],
             "offline_latencies_s": [seconds(round(attempt.duration_ns)) for attempt in self.tries],
-            "offline_memory_bytes": [attempt.peak_bytes for attempt in self.tries],
+            "offline_memory_bytes": [attempt.memory_bytes for attempt in self.tries],
         }
 
     def add_again(self, again: BatchTry) -> None:

@@ -77,8 +77,11 @@ def _try_batch(
 ) -> BatchTry:
     sized = cell.model_copy(update={"batch_size": size})
     instruments.memory.reset()
+    session.device_memory(reset=True)
     with closing(InferenceWorkload(session, job, sized, instruments.clock)) as workload:
         first_ns = workload()
         with garbage_frozen():
             durations = time_try(workload, instruments.clock, until_ns)
-    return BatchTry(size, first_ns, durations, instruments.memory.peak_bytes())
+        device = session.device_memory()
+    on_device = None if device is None else device.allocator_peak_bytes or device.used_bytes
+    return BatchTry(size, first_ns, durations, instruments.memory.peak_bytes(), on_device)

@@ -20,19 +20,26 @@ SERVED = CELL.model_copy(update={"scenario": "server"})
 class Accelerated(Scene):
     """A session whose queries take four times as long with the copies."""
 
-    def __init__(self, region: Region) -> None:
+    def __init__(self, region: Region, trip_ns: int = NANOSECONDS // 25) -> None:
         super().__init__()
         self.region = region
         self.trips = 0
+        self.trip_ns = trip_ns
 
     def bind_host_to_host(self, cell: Cell, inputs: Inputs) -> Callable[[], None]:
         del cell, inputs
 
         def query() -> None:
             self.trips += 1
-            self.clock.pass_by(NANOSECONDS // 25)
+            self.clock.pass_by(self.trip_ns)
 
         return query
+
+
+def test_slow_queries_are_timed_once() -> None:
+    scene = Accelerated("device", trip_ns=5 * NANOSECONDS)
+    assert host_to_host_s(scene.session, a_job(), CELL, scene.clock) == pytest.approx(5)
+    assert scene.trips == 2
 
 
 @pytest.mark.parametrize(

@@ -29,6 +29,18 @@ def test_nvml_reports_clock_and_temperature_and_what_held_the_clock_down_in_betw
     assert (watched.read() or expected).throttled == {}
 
 
+def test_an_older_driver_without_the_temperature_still_tells_what_held_the_clock_down() -> None:
+    class OlderDriver(Nvml):
+        def nvmlDeviceGetTemperatureV(self, *_: object) -> float:  # noqa: N802
+            raise RuntimeError("Function Not Found")
+
+    gpu = OlderDriver()
+    watched = reader(gpu)
+    watched.begin()
+    gpu.at_us += 1_000
+    assert watched.read() == DeviceState(clock_hz=1_980e6, temperature_c=None, throttled={})
+
+
 def test_a_slice_is_watched_by_its_board() -> None:
     assert nvidia.watch_nvidia_gpu(Nvml(), "MIG-0").state().clock_hz == 1_980e6
 

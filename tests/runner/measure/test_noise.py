@@ -4,7 +4,14 @@ from pathlib import Path
 
 import pytest
 
-from runner.measure.noise import KERNEL_REPEATS, NoiseMeter, arithmetic, noise_meter, parse_times
+from runner.measure.noise import (
+    KERNEL_REPEATS,
+    NoiseMeter,
+    ProcStat,
+    arithmetic,
+    noise_meter,
+    parse_times,
+)
 from tests.support.fakes import FakeClock
 
 SECOND = os.sysconf("SC_CLK_TCK")
@@ -19,7 +26,7 @@ class Host:
         self._durations = durations
         self.path = folder / "stat"
         self.own_s = 0.0
-        self.meter = NoiseMeter(self.path, self._clock, self._kernel, lambda: self.own_s)
+        self.meter = NoiseMeter(ProcStat(self.path), self._clock, self._kernel, lambda: self.own_s)
 
     def spend(self, *, user: float, idle: float, steal: float = 0.0, irq: float = 0.0) -> None:
         """CPU seconds of the whole host since it started."""
@@ -74,10 +81,22 @@ def test_shares_of_the_hosts_time(
     assert noise.score == pytest.approx((steal or 0) + (other_load or 0))
 
 
+def test_what_a_hypervisor_takes_from_other_cpus_delays_nobody_here() -> None:
+    def text(*steal: int) -> str:
+        rows = [[0, 0, 0, SECOND, 0, 0, 0, ticks * SECOND, 0, 0] for ticks in steal]
+        names = ["cpu ", *(f"cpu{number}" for number in range(len(steal) - 1))]
+        return "\n".join(
+            f"{n} {' '.join(map(str, row))}" for n, row in zip(names, rows, strict=True)
+        )
+
+    times = [parse_times(text(4, 3, 1, 0), 0.0, cpus) for cpus in (None, [0], [1, 2], [9])]
+    assert [(one.steal, one.used) for one in times] == [(4, 5), (3, 4), (1, 3), (4, 5)]
+
+
 def test_a_line_with_too_few_fields_gives_no_shares(tmp_path: Path) -> None:
     path = tmp_path / "stat"
     path.write_text("cpu 1 2 3 4\n")
-    meter = NoiseMeter(path, FakeClock(), kernel=lambda: None)
+    meter = NoiseMeter(ProcStat(path), FakeClock(), kernel=lambda: None)
     meter.before()
     noise = meter.after()
     assert (noise.steal, noise.other_load) == (None, None)

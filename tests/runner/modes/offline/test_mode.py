@@ -5,6 +5,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from runner.backends.base import DeviceMemory
 from runner.contract.cell import Cell
 from runner.contract.errors import Unsupported
 from runner.contract.job import Limits, Measure
@@ -64,6 +65,16 @@ def test_the_curve_has_a_row_for_each_batch() -> None:
     assert columns["offline_latencies_s"] == pytest.approx([0.01, 0.01, 0.02, 0.04], rel=1e-6)
     assert columns["offline_memory_bytes"] == [(100 + size) * MIB for size in (1, 2, 4, 8)]
     assert all(queries >= 3 for queries in columns["offline_queries"])
+
+
+def test_the_curve_of_an_accelerator_shows_its_own_memory() -> None:
+    class OnDevice(Scene):
+        def device_memory(self, *, reset: bool = False) -> DeviceMemory:  # type: ignore[override]
+            del reset
+            return DeviceMemory(allocator_peak_bytes=(self.bound or [0])[-1], used_bytes=9)
+
+    columns = measured(OnDevice(saturates_at(2))).columns
+    assert columns["offline_memory_bytes"] == columns["offline_batches"] == [1, 2, 4, 8]
 
 
 def test_a_plateau_of_one_doubling_is_passed() -> None:
