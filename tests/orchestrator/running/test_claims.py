@@ -24,7 +24,7 @@ from tests.support.records import record_for
 from tests.support.runs import SOMEWHERE, a_plan, a_run_folder
 
 Columns = Mapping[str, Any]
-CELLS = (fake_cell(1), fake_cell(2), fake_cell(4), fake_cell(8))
+CELLS = tuple(map(fake_cell, (1, 2, 4, 8, 16, 32)))
 
 
 @pytest.fixture(scope="module")
@@ -55,9 +55,9 @@ def database(folder: RunFolder) -> Path:
     return folder.path.parent / "benchmarks.duckdb"
 
 
-def claiming(folder: RunFolder, claims: Columns) -> Record:
-    """A record of the first cell that says other things of itself."""
-    cell = folder.cells[0]
+def claiming(folder: RunFolder, claims: Columns, number: int = 0) -> Record:
+    """A record of the cell of this number that says other things of itself."""
+    cell = folder.cells[number]
     return record_for(folder.job([cell], SOMEWHERE), cell).model_copy(update=dict(claims))
 
 
@@ -164,23 +164,27 @@ def by_name(run: RunFolder, into: Path) -> MergeReport:
     return merge_paths([run.path], into, scratch=True)
 
 
-@pytest.mark.parametrize("claims", CLAIMS[:5], ids=str)
 @pytest.mark.parametrize("way", [merge_run, by_name])
-def test_a_foreign_record_under_a_planned_name_is_damage(
-    folder: RunFolder, claims: Columns, way: Callable[[RunFolder, Path], MergeReport]
+def test_foreign_records_under_planned_names_are_damage(
+    folder: RunFolder, way: Callable[[RunFolder, Path], MergeReport]
 ) -> None:
     before = rows_of(folder, "other")
-    path = leave(folder, claiming(folder, claims))
+    *foreign, sound = folder.cells
+    paths = set()
+    for number, (cell, claims) in enumerate(zip(foreign, CLAIMS[:5], strict=True)):
+        record = claiming(folder, claims, number)
+        path = leave(folder, record, cell.job_id, f"{cell.id}.parquet")
+        paths.add(path.with_name(f"{path.name}.damaged"))
     report = way(folder, database(folder))
-    (damaged,) = report.damaged
-    assert damaged.path == path.with_name(f"{path.name}.damaged")
-    assert "it was set aside" in damaged.reason
-    first, *others = folder.cells
-    assert verdicts(folder) == {first.id: "lost"} | {cell.id: "ok" for cell in others}
+    assert {file.path for file in report.damaged} == paths
+    assert all("it was set aside" in file.reason for file in report.damaged)
+    assert verdicts(folder) == dict.fromkeys((cell.id for cell in foreign), "lost") | {
+        sound.id: "ok"
+    }
     assert rows_of(folder, "other") == before
     with Store.open_readonly(database(folder)) as store:
         assert {run.run_id for run in store.runs()} == {"other", "run-1"}
-    with pytest.raises(StoreError, match="1 damaged file was left out") as caught:
+    with pytest.raises(StoreError, match="5 damaged files were left out") as caught:
         report.require_complete()
     assert caught.value.exit_code == 6
 
@@ -193,7 +197,7 @@ def test_no_reader_takes_it_for_a_verdict(tmp_path: Path, claims: Columns) -> No
         damaged = stage(connection, folder.files)
         damaged += leave_out_strangers(connection, folder.expected)
         assert [file.path for file in damaged] == [path]
-        assert connection.sql("SELECT count(*) FROM incoming").fetchall() == [(3,)]
+        assert connection.sql("SELECT count(*) FROM incoming").fetchall() == [(len(CELLS) - 1,)]
     path = leave(folder, claiming(folder, claims))
     assert folder.record_of(folder.cells[0]) is None
     assert folder.due(folder.cells, 1) == [folder.cells[0]]
@@ -242,7 +246,7 @@ def test_what_jobs_leave_where_artifacts_are_made_is_no_record(
     target.mkdir(parents=True)
     save_record(claiming(folder, {"run_id": "invented"}), target)
     report = merge_paths([folder.path.parent.parent], database(folder), scratch=True)
-    assert report == MergeReport(inserted=4, unchanged=4)
+    assert report == MergeReport(inserted=len(CELLS), unchanged=len(CELLS))
     with Store.open_readonly(database(folder)) as store:
         assert {run.run_id for run in store.runs()} == {"other", "run-1"}
 
@@ -310,7 +314,7 @@ def test_cells_without_a_verdict_are_counted_against_the_plan(folder: RunFolder)
     with pytest.raises(StoreError) as caught:
         report.require_complete()
     assert str(caught.value) == (
-        f"run run-1: 1 of 4 planned cells has no verdict: {folder.cells[0].id}"
+        f"run run-1: 1 of 6 planned cells has no verdict: {folder.cells[0].id}"
     )
     assert caught.value.hint == "`orchestrator run --resume run-1` measures what is missing"
 

@@ -49,19 +49,21 @@ KINDS: list[tuple[Callable[[Path], object], str]] = [
 
 
 @pytest.mark.timeout(60)
-@pytest.mark.parametrize(("make", "reason"), KINDS)
-def test_in_a_folder_it_is_named_and_the_rest_is_merged(
-    make: Callable[[Path], object], reason: str, tmp_path: Path
-) -> None:
+def test_in_a_folder_each_is_named_and_the_rest_is_merged(tmp_path: Path) -> None:
     folder = tmp_path / "results"
     folder.mkdir()
     save_record(a_record(), folder)
-    make(folder / "hostile.parquet")
+    expected = {}
+    for number, (make, reason) in enumerate(KINDS):
+        path = folder / str(number) / "hostile.parquet"
+        path.parent.mkdir()
+        make(path)
+        expected[path] = reason
     with Store.open(tmp_path / "new.duckdb") as store:
         report = store.merge([folder])
-    (damaged,) = report.damaged
-    assert (report.inserted, damaged.path) == (1, folder / "hostile.parquet")
-    assert reason in damaged.reason
+    reasons = {file.path: file.reason for file in report.damaged}
+    assert (report.inserted, reasons.keys()) == (1, expected.keys())
+    assert [path for path in expected if expected[path] not in reasons[path]] == []
 
 
 @pytest.mark.timeout(60)

@@ -64,9 +64,8 @@ def test_an_answer_is_an_arrow_table(store: Store) -> None:
     assert table.to_pydict() == {"batch_size": [1, 8], "batch_size_1": [1, 8]}
 
 
-@pytest.mark.parametrize("sql", FORBIDDEN_QUESTIONS)
-def test_a_question_can_neither_write_nor_read_files(
-    store: Store, word: pa.Table, sql: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+def test_no_question_can_write_or_read_files(
+    store: Store, word: pa.Table, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
     for name in ("secret.txt", "secret.csv"):
@@ -74,10 +73,15 @@ def test_a_question_can_neither_write_nor_read_files(
     secret = word
     assert secret.num_rows == 1
     before = _files(tmp_path)
-    with pytest.raises(UsageError, match="the query") as caught:
-        store.arrow(sql)
-    assert "xyzzy" not in str(caught.value)
-    assert _files(tmp_path) == before
+    for sql in FORBIDDEN_QUESTIONS:
+        message = ""
+        try:
+            store.arrow(sql)
+        except UsageError as error:
+            message = str(error)
+        assert "the query" in message, sql
+        assert "xyzzy" not in message, sql
+        assert _files(tmp_path) == before, sql
 
 
 def test_a_store_that_was_asked_can_still_be_written(

@@ -37,16 +37,20 @@ def unharmed(two_results: Path, tmp_path_factory: pytest.TempPathFactory) -> Ite
     assert query(database, "SELECT count(*) AS n FROM benchmark_results").to_pydict() == {"n": [2]}
 
 
-@pytest.mark.parametrize("sql", FORBIDDEN_QUESTIONS)
-def test_a_question_can_do_no_harm(
-    unharmed: Path, sql: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+def test_no_question_can_do_harm(
+    unharmed: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
     (tmp_path / "other.csv").write_text("a\n1\n")
     before = sorted(tmp_path.iterdir())
-    with pytest.raises(UsageError, match="the query failed"):
-        query(unharmed, sql)
-    assert sorted(tmp_path.iterdir()) == before
+    for sql in FORBIDDEN_QUESTIONS:
+        message = ""
+        try:
+            query(unharmed, sql)
+        except UsageError as error:
+            message = str(error)
+        assert "the query failed" in message, sql
+        assert sorted(tmp_path.iterdir()) == before, sql
 
 
 @pytest.mark.parametrize("sql", ["", " ; ", "-- nothing"])

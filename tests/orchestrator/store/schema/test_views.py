@@ -198,30 +198,31 @@ def test_latest_results_hold_the_newest_proven_one_of_each_machine(ask: Ask) -> 
     assert [tuple(row.values()) for row in answer] == [("Example CPU", "3"), ("Other CPU", "4")]
 
 
-@pytest.mark.parametrize(
-    "other",
-    [
-        {"cpu_model": "Other CPU"},
-        {"device_name": "Accelerator"},
-        {"launcher": "docker"},
-        {"threads": 1},
-        {"container_cpu_limit": 1.5},
-        {"weights_seed": 8},
-        {"model_spec": '{"name": "bert-tiny", "larger": true}'},
-        {"weights": "pretrained", "weights_revision": "sha256:0"},
-        {"timed_region": "with copies to the device"},
-    ],
-    ids=str,
+OTHER_SERIES: tuple[dict[str, Any], ...] = (
+    {"cpu_model": "Other CPU"},
+    {"device_name": "Accelerator"},
+    {"launcher": "docker"},
+    {"threads": 1},
+    {"container_cpu_limit": 1.5},
+    {"weights_seed": 8},
+    {"model_spec": '{"name": "bert-tiny", "larger": true}'},
+    {"weights": "pretrained", "weights_revision": "sha256:0"},
+    {"timed_region": "with copies to the device"},
 )
-def test_what_is_of_another_series_is_neither_compared_nor_replaced(
-    ask: Ask, other: dict[str, Any]
-) -> None:
+
+
+def test_what_is_of_another_series_is_neither_compared_nor_replaced(ask: Ask) -> None:
+    others = [
+        a_record(run_id=str(other), grade="C", recorded_at=LATER, **other) for other in OTHER_SERIES
+    ]
     answer = ask(
-        "SELECT ratio, better_grade FROM history JOIN latest_results USING (result_id)",
+        "SELECT history.run_id, ratio, better_grade FROM history"
+        " JOIN latest_results USING (result_id)",
         a_record(run_id="1", grade="A"),
-        a_record(run_id="2", grade="C", recorded_at=LATER, **other),
+        *others,
     )
-    assert [tuple(row.values()) for row in answer] == [(None, None), (None, None)]
+    series = {"1", *map(str, OTHER_SERIES)}
+    assert {tuple(row.values()) for row in answer} == {(run_id, None, None) for run_id in series}
 
 
 def test_history_compares_with_the_last_result_of_its_profile_that_was_not_grade_d(
