@@ -5,7 +5,7 @@ from types import SimpleNamespace
 from typing import Any
 
 CLOCKS_MHZ = {"device 0": 1_980, "device 1": 1_410}
-DEVICES = {"GPU-0": "device 0", "GPU-1": "device 1", "MIG-0": "slice"}
+DEVICES = {"GPU-0": "device 0", "GPU-1": "device 1", "MIG-0": "slice", "MIG-7": "slice"}
 """NVML's handles by UUID."""
 USED_BYTES = {"device 0": 1_000, "device 1": 2_000, "slice": 500}
 

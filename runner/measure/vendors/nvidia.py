@@ -36,6 +36,7 @@ _CUDA = "libcuda.so.1"
 _MULTIPROCESSORS = 16
 """`CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT` of the CUDA driver's interface."""
 _MIG = " MIG "
+_GPU, _SLICE = "GPU-", "MIG-"
 
 
 def load_nvml() -> Any:
@@ -55,13 +56,26 @@ def open_nvidia_gpu(nvml: Any = None, uuid: str | None = None) -> tuple[Any, Any
     library = nvml or load_nvml()
     library.nvmlInit()
     if uuid is not None:
-        return library, library.nvmlDeviceGetHandleByUUID(uuid)
+        return library, _by_uuid(library, uuid)
     count = library.nvmlDeviceGetCount()
     if count != 1:
         raise Unavailable(
             f"NVML sees {count} GPUs, so the one at work is not known: make one visible"
         )
     return library, library.nvmlDeviceGetHandleByIndex(0)
+
+
+def _by_uuid(library: Any, uuid: str) -> Any:
+    """The handle of a GPU, or of a slice of one.
+
+    CUDA gives a slice's own UUID without a prefix (cuDeviceGetUuid_v2), NVML finds it by `MIG-`.
+    """
+    try:
+        return library.nvmlDeviceGetHandleByUUID(uuid)
+    except Exception:
+        if not uuid.startswith(_GPU):
+            raise
+        return library.nvmlDeviceGetHandleByUUID(f"{_SLICE}{uuid.removeprefix(_GPU)}")
 
 
 def nvidia_driver(nvml: Any = None) -> dict[str, str]:

@@ -41,8 +41,10 @@ def test_an_older_driver_without_the_temperature_still_tells_what_held_the_clock
     assert watched.read() == DeviceState(clock_hz=1_980e6, temperature_c=None, throttled={})
 
 
-def test_a_slice_is_watched_by_its_board() -> None:
-    assert nvidia.watch_nvidia_gpu(Nvml(), "MIG-0").state().clock_hz == 1_980e6
+@pytest.mark.parametrize("uuid", ["MIG-0", "GPU-7"], ids=["NVML's", "torch's"])
+def test_a_slice_is_watched_by_its_board(uuid: str) -> None:
+    assert nvidia.open_nvidia_gpu(Nvml(), uuid)[1] == "slice"
+    assert nvidia.watch_nvidia_gpu(Nvml(), uuid).state().clock_hz == 1_980e6
 
 
 def test_of_several_gpus_the_one_with_the_uuid_is_read() -> None:
