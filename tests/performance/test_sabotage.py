@@ -100,6 +100,7 @@ def lacking(model: str) -> set[str]:
     return {fault for fault, models in LACKING.items() if family in models}
 
 
+@pytest.mark.slow
 def test_the_faults_of_a_classifier_are_found_in_int8() -> None:
     (shares,) = shares_of("vit-micro", ["int8"]).values()
     assert shares[HONEST] <= 1

@@ -17,6 +17,7 @@ ROOT = Path(__file__).parents[2]
 PATIENCE_S = 60.0
 
 
+@pytest.mark.slow
 def test_synthetic_results_go_into_a_scratch_database_alone(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -18,6 +18,7 @@ def maintainer(tmp_path: Path) -> Workplace:
     return Workplace(tmp_path, "process")
 
 
+@pytest.mark.slow
 def test_a_run_says_by_its_exit_code_and_in_json_whether_all_went_well(
     maintainer: Workplace,
 ) -> None:

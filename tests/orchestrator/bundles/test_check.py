@@ -175,6 +175,7 @@ def test_a_bundle_that_was_packed_anew_is_refused(bundle: Path) -> None:
     assert "it was packed anew" in fault
 
 
+@pytest.mark.slow
 def test_no_damage_is_taken_for_a_bug(bundle: Path) -> None:
     chance = random.Random(1)
     records = members(bundle)["records.parquet"]
@@ -521,6 +522,7 @@ def test_bundles_stand_beside_folders(bundle: Path, tmp_path: Path) -> None:
     assert merged.inserted == ROWS + 1
 
 
+@pytest.mark.slow
 def test_an_old_bundle_does_not_take_back_what_is_known_of_a_run(
     database: Path, records: Path, tmp_path: Path
 ) -> None:
@@ -533,6 +535,7 @@ def test_an_old_bundle_does_not_take_back_what_is_known_of_a_run(
     assert content_of_database(database) == before
 
 
+@pytest.mark.slow
 def test_a_newer_bundle_tells_of_a_runs_end_what_its_records_say(
     records: Path, tmp_path: Path
 ) -> None:

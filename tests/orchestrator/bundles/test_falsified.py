@@ -30,7 +30,7 @@ def bundled(folder: Path) -> Path:
     return write_bundle(folder / "strange.duckdb", (), folder / "b.zip", force=False).path
 
 
-@pytest.fixture(params=[loose, bundled])
+@pytest.fixture(params=[loose, pytest.param(bundled, marks=pytest.mark.slow)])
 def way(request: pytest.FixtureRequest) -> Way:
     """A way in which a stranger's records come: bare files or a bundle."""
     chosen: Way = request.param

@@ -3,7 +3,7 @@
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from orchestrator.planning.plan import Plan, make_plan, mark_done
@@ -24,11 +24,15 @@ IN_ROUNDS = PLAN.model_copy(
     update={"measure": {"cpu": PLAN.measure["cpu"].model_copy(update={"rounds": ROUNDS})}}
 )
 
+FEW = settings(max_examples=25)
+"""Each example plans a whole matrix."""
+
 
 def order(jobs: list[JobPlan]) -> list[str]:
     return [cell.id for job in jobs for cell in job.cells]
 
 
+@FEW
 @given(st.integers())
 def test_each_cell_that_runs_is_in_exactly_one_job(seed: int) -> None:
     jobs = schedule(PLAN, seed)
@@ -37,6 +41,7 @@ def test_each_cell_that_runs_is_in_exactly_one_job(seed: int) -> None:
     assert len({job.id for job in jobs}) == len(jobs) == 9
 
 
+@FEW
 @given(st.integers())
 def test_the_cells_of_a_job_differ_in_shape_alone(seed: int) -> None:
     for job in schedule(PLAN, seed):
@@ -57,6 +62,7 @@ def test_the_order_depends_on_the_seed_and_on_nothing_else() -> None:
     assert len({schedule(PLAN, seed)[0].id for seed in range(50)}) > 1
 
 
+@FEW
 @given(st.sets(st.sampled_from([entry.cell.id for entry in PLAN.entries])))
 def test_what_a_resumed_run_has_left_comes_in_the_same_order(finished: set[str]) -> None:
     rest = mark_done(PLAN, dict.fromkeys(finished, "ok"))
@@ -80,6 +86,7 @@ def of_round(jobs: list[JobPlan], number: int) -> list[JobPlan]:
     return [job for job in jobs if job.round == number]
 
 
+@FEW
 @given(st.integers())
 def test_every_round_visits_every_cell_once(seed: int) -> None:
     jobs = schedule(IN_ROUNDS, seed)
@@ -112,6 +119,7 @@ def test_rounds_share_the_time_of_measuring_and_each_loads_anew() -> None:
     assert sum(job.estimate_s for job in once) == pytest.approx(cells + sum(loads))
 
 
+@FEW
 @given(st.sets(st.sampled_from([entry.cell.id for entry in PLAN.entries])))
 def test_what_is_left_keeps_its_order_in_every_round(finished: set[str]) -> None:
     rest = mark_done(IN_ROUNDS, dict.fromkeys(finished, "ok"))

@@ -138,6 +138,7 @@ def test_imports_go_only_where_they_are_named(results: Path) -> None:
     assert chosen(results, keep=0) == ["c", "b", "a"]
 
 
+@pytest.mark.slow
 def test_a_run_of_a_strange_name_leads_to_no_other_folder(results: Path) -> None:
     names = ["../outside", "/tmp", "..", ".hidden", "", "benchmarks.duckdb"]
     outside = finished(results.parent, "outside", 1)
@@ -167,6 +168,7 @@ def test_a_link_to_a_run_goes_and_what_it_leads_to_stays(results: Path) -> None:
     assert (elsewhere / "run.json").exists()
 
 
+@pytest.mark.slow
 def test_finished_runs_become_compact(results: Path) -> None:
     before = everything(results / "benchmarks.duckdb")
     done = maintained(results, compacting=True)

@@ -109,6 +109,7 @@ def test_a_new_database_through_a_link_to_an_empty_file_leaves_the_link(tmp_path
     assert scalar(real, "SELECT count(*) FROM benchmark_results") == 0
 
 
+@pytest.mark.slow
 def test_what_a_killed_writer_left_in_the_log_is_there(database: Path, save: Save) -> None:
     _leave_a_log(database, save(a_record()))
     assert query(database, "SELECT count(*) AS n FROM benchmark_results").to_pylist() == [{"n": 1}]

@@ -48,6 +48,7 @@ def _impossible() -> list[Record]:
     ]
 
 
+@pytest.mark.slow
 def test_each_impossible_record_is_left_out_by_its_file_and_reason(tmp_path: Path) -> None:
     files = [
         _write(tmp_path / f"{number}.parquet", record)

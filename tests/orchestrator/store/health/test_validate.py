@@ -138,6 +138,7 @@ PRINTED = (
 """Batch, latency and throughput as others print them, and the check that finds a fault in them."""
 
 
+@pytest.mark.slow
 def test_what_others_printed_may_be_rounded(database: Path) -> None:
     expected = {}
     for number, (batch_size, latency_s, throughput, check) in enumerate(PRINTED):

@@ -421,6 +421,7 @@ def test_in_whatever_order_a_replaced_record_comes_its_machine_is_known(
     assert scalar(database, "SELECT device_name FROM hardware_info") == "machine-1"
 
 
+@pytest.mark.slow
 def test_damage_in_a_large_file_that_shows_as_it_is_written_is_named(
     database: Path, results: Path
 ) -> None:

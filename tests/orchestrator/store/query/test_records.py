@@ -100,6 +100,7 @@ def test_times_of_imported_rows_are_those_of_their_file(database: Path, results:
         assert len(list(store.records(trusted=False, since=MEASURED_AT))) == 1
 
 
+@pytest.mark.slow
 def test_many_records_come_in_batches(database: Path, results: Path, save: Save) -> None:
     count = _BATCH_ROWS + 3
     table = pa.Table.from_pylist(

@@ -61,6 +61,7 @@ def ids(saved: list[Record]) -> list[str]:
     return [record.cell_id for record in saved]
 
 
+@pytest.mark.slow
 def test_one_file_says_what_many_did(records: Path, saved: list[Record], tmp_path: Path) -> None:
     before = merged(records, tmp_path / "before.duckdb")
     files = sorted(records.rglob("*.parquet"))
@@ -181,6 +182,7 @@ def test_what_is_unfinished_or_no_record_of_this_run_stays(
     assert left == {*strangers, folder / "two-rows.parquet", *compact_files(records)}
 
 
+@pytest.mark.slow
 def test_a_file_of_its_own_outweighs_the_compact_one(records: Path, saved: list[Record]) -> None:
     compact(records, RUN, ids(saved))
     later = saved[0].model_copy(update={"recorded_at": RECORDED_AT + timedelta(hours=1)})
