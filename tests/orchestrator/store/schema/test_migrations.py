@@ -108,7 +108,11 @@ def test_machines_stay_as_they_were_and_none_is_a_part(older: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("device", "partition"), [("H100 MIG 1g.10gb", "1g.10gb"), ("NVIDIA H100", "MIG")]
+    ("device", "partition"),
+    [
+        ("H100 MIG 1g.10gb", "1g.10gb"),
+        pytest.param("NVIDIA H100", "MIG", marks=pytest.mark.slow),
+    ],
 )
 def test_a_part_of_a_gpu_gets_an_id_of_its_own(older: Path, device: str, partition: str) -> None:
     """Another result of the same machine used the whole GPU."""
