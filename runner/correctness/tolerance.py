@@ -29,7 +29,7 @@ FLOORS: Mapping[Precision, Difference] = {
 }
 """The least that is allowed: two units in the last place of 11 and 8 bits, two steps of 1/127; half
 of it in the mean, twice of it at the worst position. In fp32 the order of sums and the functions
-that runtimes approximate differ by up to a third of it."""
+that runtimes approximate differ by up to half of it."""
 
 HONEST: Mapping[Precision, Difference] = {
     "fp32": Difference(0.0, 0.0, 0.0),

@@ -30,8 +30,7 @@ _TOLERATED_AS: Mapping[NumberFormat, Precision] = {
     "int8_qdq": "int8",
 }
 """The precision whose tolerance counts for a file of that number format: a graph is allowed as much
-as a session later. In fp32 that is 1e-4: of the models tried at real size CLAP differs most, by
-3.6e-5, and a wrong graph by 1e-3 or more."""
+as a session later."""
 
 _CRASHING = ("NchwcTransformer",)
 """Passes of ONNX Runtime's optimiser that end the process: in 1.31.1 this one, which lays out
