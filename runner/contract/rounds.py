@@ -15,12 +15,13 @@ from runner.contract.record.verdict import Grade
 
 
 class Noise(Frozen):
-    """Load of the host by other processes. Shares are of all its CPU time."""
+    """Load of the host by other processes."""
 
     steal: float | None
-    """Share that a hypervisor took; None where the kernel does not tell."""
+    """Share of the time of the CPUs that the job may use which a hypervisor took; None where the
+    kernel does not tell."""
     other_load: float | None
-    """Share that other processes used; None likewise."""
+    """Share of the time of all its CPUs that other processes used; None likewise."""
     kernel_spread_before: float
     """Spread of a fixed arithmetic kernel before the warm-up: (p90 - min) / min."""
     kernel_spread_after: float
