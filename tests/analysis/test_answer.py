@@ -137,14 +137,14 @@ PEAK = {"scenario": "server", "target_qps": None, "slo_ms": 100.0}
 
 
 def test_peaks_compare_by_the_brackets_of_their_searches() -> None:
-    ends = [(100.0, 109.0), (103.0, 106.0), (90.0, 99.0), (50.0, 52.0)]
+    ends = [(100.0, 109.0), (103.0, 106.0), (92.0, 99.0), (80.0, 88.0)]
     rows = [timed(f"q{low:g}", 9.0, peak_qps=low, peak_qps_high=high, **PEAK) for low, high in ends]
     ranking = only(rows).fastest
     assert ranking is not None
     assert ranking.first.cell_id == "q103"
-    assert [lead.behind.cell_id for lead in ranking.equals] == ["q100"]
+    assert [lead.behind.cell_id for lead in ranking.equals] == ["q100", "q92"]
     assert ranking.next is not None
-    assert ranking.next.behind.cell_id == "q90"
+    assert ranking.next.behind.cell_id == "q80"
 
 
 def test_a_peak_without_a_bracket_is_not_compared() -> None:

@@ -67,10 +67,15 @@ def test_nothing_differs_from_itself_and_better_grades_show_more(
     ("ratio", "best"),
     [
         (Estimate(1.03, 0.99, 1.07), None),
-        (Estimate(1.03, 1.01, 1.05), "A"),
+        (Estimate(1.03, 1.01, 1.05), None),
+        (Estimate(1.03, 1.02, 1.04), "A"),
         (Estimate(1.10, 1.08, 1.12), "B"),
         (Estimate(0.90, 0.88, 0.92), "B"),
-        (Estimate(1.30, 1.01, 1.60), "C"),
+        (Estimate(1.30, 1.01, 1.60), None),
+        (Estimate(1.30, 1.09, 1.60), None),
+        (Estimate(1.30, 1.11, 1.60), "C"),
+        (Estimate(0.70, 0.50, 0.87), "C"),
+        (Estimate(0.70, 0.60, 0.90), None),
         (Estimate(0.50, 0.49, 0.51), "C"),
     ],
 )

@@ -1,12 +1,13 @@
 """Contradictions: neighbours of one series that differ by more than their grades promise.
 
 The rule is that of `analysis.changes`, in SQL: the ratio's 95 % interval (MOVER, Zou and Donner
-2008) leaves out 1, the ratio is beyond what the worse grade promises, and neither the software nor
-the settings of the machine differ. Then the one of the worse grade may be wrong, or both of them.
+2008) lies far enough from 1, the ratio is beyond what the worse grade promises, and neither the
+software nor the settings of the machine differ. Then the one of the worse grade may be wrong, or
+both of them.
 """
 
 from analysis.conditions import CONDITIONS
-from analysis.ratios import PROMISES
+from analysis.ratios import DIFFERENCE_FACTOR, PROMISES
 from orchestrator.store.schema.columns import text
 from orchestrator.store.schema.tables import RESULTS
 from orchestrator.store.schema.view import (
@@ -45,14 +46,17 @@ def promise(one: str, other: str) -> str:
     return f"(CASE greatest({one}.grade, {other}.grade) {_WORST_PROMISE} END)::DOUBLE"
 
 
-def ratio_end(one: str, other: str, end: str) -> str:
-    """The low or high end of the interval of the ratio of one median by another."""
+def ratio_end(one: str, other: str, end: str, factor: float = 1.0) -> str:
+    """The low or high end of the interval of the ratio of one median by another.
+
+    A factor makes it so many times as wide, on a logarithmic scale.
+    """
     ends = {"low": ("low", "high", "-"), "high": ("high", "low", "+")}
     own, others, sign = ends[end]
     squares = " + ".join(
         f"ln({name}.{bound} / {name}.median) ** 2" for name, bound in ((one, own), (other, others))
     )
-    return f"({one}.median / {other}.median * exp({sign}sqrt({squares})))"
+    return f"({one}.median / {other}.median * exp({sign}{factor} * sqrt({squares})))"
 
 
 def contradict(one: str, other: str) -> str:
@@ -61,10 +65,11 @@ def contradict(one: str, other: str) -> str:
         f"{name}.low > 0 AND {name}.low <= {name}.median AND {name}.median <= {name}.high"
         for name in (one, other)
     )
+    low, high = (ratio_end(one, other, end, DIFFERENCE_FACTOR) for end in ("low", "high"))
     size = f"greatest({one}.median / {other}.median, {other}.median / {one}.median)"
     return f"""(
         CASE WHEN {one}.software = {other}.software AND {sound} THEN
-            ({ratio_end(one, other, "low")} > 1 OR {ratio_end(one, other, "high")} < 1)
+            ({low} > 1 OR {high} < 1)
             AND {size} > 1 + {promise(one, other)}
         ELSE false END)"""
 
