@@ -4,8 +4,6 @@ from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
-import pytest
-
 from orchestrator.store import Store
 from tests.orchestrator.store.conftest import Save
 from tests.support.records import EXAMPLE_HOST, RECORDED_AT, a_record
@@ -17,36 +15,39 @@ def after(hours: int) -> dict[str, Any]:
     return {"run_id": str(hours), "recorded_at": RECORDED_AT + timedelta(hours=hours)}
 
 
-@pytest.mark.parametrize(
-    ("before", "last"),
-    [
-        ([{}], "0"),
-        ([{}, {}], "1"),
-        ([{}, {"grade": "D"}], "0"),
-        ([{}, {"correct": False, "correct_reason": "they differ"}], "0"),
-        ([{}, {"launcher": "docker"}], "0"),
-        ([{"seed": 8}], "0"),
-        ([{"weights_seed": 8}], None),
-        ([{"batch_size": 8}], None),
-        ([{"cpu_model": "another"}], None),
-        ([{"hostname": "renamed"}], "0"),
-    ],
-    ids=str,
+SERIES: tuple[tuple[list[dict[str, Any]], str | None], ...] = (
+    ([{}], "0"),
+    ([{}, {}], "1"),
+    ([{}, {"grade": "D"}], "0"),
+    ([{}, {"correct": False, "correct_reason": "they differ"}], "0"),
+    ([{}, {"launcher": "docker"}], "0"),
+    ([{"seed": 8}], "0"),
+    ([{"weights_seed": 8}], None),
+    ([{"batch_size": 8}], None),
+    ([{"cpu_model": "another"}], None),
+    ([{"hostname": "renamed"}], "0"),
 )
-def test_the_last_result_of_a_series_that_can_be_quoted(
-    database: Path, results: Path, save: Save, before: list[dict[str, Any]], last: str | None
+"""Earlier results than that of run 9, and the run of the one that can be quoted; each series is of
+a sequence length of its own."""
+
+
+def test_the_last_result_of_each_series_that_can_be_quoted(
+    database: Path, results: Path, save: Save
 ) -> None:
-    facts = {"grade": "B", "launcher": "process"}
-    now = a_record(**facts, **after(9))
-    save(*(a_record(**facts | after(n) | changes) for n, changes in enumerate(before)), now)
-    save(a_record(**facts | after(10)))
+    expected = set()
+    for length, (before, last) in enumerate(SERIES, start=1):
+        facts = {"grade": "B", "launcher": "process", "sequence_length": length}
+        now = a_record(**facts, **after(9))
+        save(*(a_record(**facts | after(n) | changes) for n, changes in enumerate(before)), now)
+        save(a_record(**facts | after(10)))
+        if last:
+            expected.add((last, now.cell_id))
     with Store.open(database) as store:
         store.merge([results])
         earlier = store.earlier_results("9")
         assert store.earlier_results("unheard of") == []
-    assert [(result.run_id, result.cell_id) for result in earlier] == (
-        [(last, CELL)] if last else []
-    )
+    assert {(result.run_id, result.cell_id) for result in earlier} == expected
+    assert len(earlier) == len(expected)
     assert all(result.same_software and result.latency_median_ms == 3.0 for result in earlier)
 
 
