@@ -1,7 +1,7 @@
 """A record counts only as the record that was asked for, whatever it says of itself."""
 
 import shutil
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +17,7 @@ from orchestrator.store import MergeReport, Store, compact_files, query
 from orchestrator.store.merge.staging import stage
 from orchestrator.store.merge.strangers import leave_out_strangers
 from orchestrator.store.records.compact import compact
+from runner.contract.cell import Cell
 from runner.contract.errors import DamagedFile, StoreError
 from runner.contract.record import Record, save_record, to_table, write_records
 from tests.support.jobs import fake_cell
@@ -44,8 +45,8 @@ def folder(tmp_path: Path, finished_runs: Path) -> RunFolder:
     return RunFolder.open(results, "run-1")
 
 
-def finished(results: Path, run_id: str) -> RunFolder:
-    folder = a_run_folder(results, a_plan(CELLS), run_id)
+def finished(results: Path, run_id: str, cells: Sequence[Cell] = CELLS) -> RunFolder:
+    folder = a_run_folder(results, a_plan(cells), run_id)
     for cell in folder.cells:
         folder.save(record_for(folder.job([cell], SOMEWHERE), cell))
     return folder
@@ -189,20 +190,29 @@ def test_foreign_records_under_planned_names_are_damage(
     assert caught.value.exit_code == 6
 
 
-@pytest.mark.parametrize("claims", CLAIMS, ids=str)
-def test_no_reader_takes_it_for_a_verdict(tmp_path: Path, claims: Columns) -> None:
-    folder = finished(tmp_path, "run-1")
-    path = leave(folder, claiming(folder, claims))
+def test_no_reader_takes_one_for_a_verdict(tmp_path: Path) -> None:
+    cells = [fake_cell(size) for size in range(1, len(CLAIMS) + 2)]
+    folder = finished(tmp_path, "run-1", cells)
+    *foreign, sound = folder.cells
+
+    def leave_all() -> list[Path]:
+        return [
+            leave(folder, claiming(folder, claims, number), cell.job_id, f"{cell.id}.parquet")
+            for number, (cell, claims) in enumerate(zip(foreign, CLAIMS, strict=True))
+        ]
+
+    paths = leave_all()
     with duckdb.connect() as connection:
         damaged = stage(connection, folder.files)
         damaged += leave_out_strangers(connection, folder.expected)
-        assert [file.path for file in damaged] == [path]
-        assert connection.sql("SELECT count(*) FROM incoming").fetchall() == [(len(CELLS) - 1,)]
-    path = leave(folder, claiming(folder, claims))
-    assert folder.record_of(folder.cells[0]) is None
-    assert folder.due(folder.cells, 1) == [folder.cells[0]]
-    assert not path.exists()
-    assert folder.unfinished() == [folder.cells[0]]
+        assert sorted(file.path for file in damaged) == sorted(paths)
+        rows = connection.sql("SELECT cell_id FROM incoming").fetchall()
+        assert rows == [(sound.id,)]
+    leave_all()
+    assert [folder.record_of(cell) for cell in foreign] == [None] * len(foreign)
+    assert folder.due(folder.cells, 1) == foreign
+    assert not any(path.exists() for path in paths)
+    assert folder.unfinished() == foreign
 
 
 def test_an_offline_record_has_the_batch_that_was_found(tmp_path: Path) -> None:
