@@ -16,8 +16,9 @@ import sys
 from dataclasses import dataclass
 
 from analysis.ratios import Estimate, shows_difference
+from performance.rounds import MOST_APART, MOST_DIFFERENT
 from performance.sessions import open_job_session, slowed, torch_job
-from performance.simulated import SECOND, a_result
+from performance.simulated import SECOND, a_result, chance
 from runner.contract.job import PROFILES, Measure
 from runner.contract.rounds import RoundResult
 from runner.inputs import synthesise
@@ -29,6 +30,7 @@ from runner.measure.statistics.replication import growing_confidence, round_inte
 PAIRS = 40
 MODEL = "bert-tiny"
 SLOWDOWN = 0.05
+LEAST_COVERAGE = 0.90
 
 
 @dataclass(frozen=True)
@@ -48,8 +50,8 @@ class SimpleRecord:
         return shows_difference(other.estimate.over(self.estimate), "A")
 
 
-def main() -> None:
-    """Run the study, or one process of it."""
+def main() -> int:
+    """Run the study, or one process of it; 1 if a bar is missed by more than chance does."""
     parser = argparse.ArgumentParser()
     parser.add_argument("--pairs", type=int, default=PAIRS)
     parser.add_argument("--seconds", type=float, default=PROFILES["standard"].min_s)
@@ -57,13 +59,13 @@ def main() -> None:
     options = parser.parse_args()
     standard = PROFILES["standard"].model_copy(update={"min_s": options.seconds})
     if options.process is None:
-        study(options.pairs, standard)
-    else:
-        print(json.dumps(durations(options.process, standard)))
+        return study(options.pairs, standard)
+    print(json.dumps(durations(options.process, standard)))
+    return 0
 
 
-def study(pairs: int, measure: Measure) -> None:
-    """Measure all triples and print the rates."""
+def study(pairs: int, measure: Measure) -> int:
+    """Measure all triples and print the rates; 1 if one misses its bar."""
     triples = [
         (make_record(0.0, measure), make_record(0.0, measure), make_record(SLOWDOWN, measure))
         for _ in range(pairs)
@@ -88,6 +90,11 @@ def study(pairs: int, measure: Measure) -> None:
     print(f"a slowdown of {SLOWDOWN:.0%} that is found, A/B          {data['slowdown_found']:.1%}")
     rounded = {name: round(value, 4) for name, value in data.items()}
     print(json.dumps({"measurement": "aa_study", "pairs": pairs, **rounded}), flush=True)
+    return int(
+        data["apart"] > MOST_APART + chance(MOST_APART, pairs)
+        or data["said_to_differ"] > MOST_DIFFERENT + chance(MOST_DIFFERENT, pairs)
+        or data["coverage"] < LEAST_COVERAGE - chance(LEAST_COVERAGE, len(same))
+    )
 
 
 def make_record(slowdown: float, measure: Measure) -> SimpleRecord:
@@ -127,4 +134,4 @@ def durations(slowdown: float, measure: Measure) -> list[int]:
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(main())

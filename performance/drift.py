@@ -6,13 +6,12 @@ three rounds, and a step of a quarter in the middle of a steady phase, should be
 """
 
 import json
-import math
 import sys
 from dataclasses import dataclass
 
 import numpy as np
 
-from performance.simulated import series
+from performance.simulated import chance, series
 from runner.job.replication import SIGNIFICANCE
 from runner.measure.grade import DRIFT
 from runner.measure.statistics.drift import change_inside, drift
@@ -31,7 +30,7 @@ def main() -> int:
     held = True
     for setting in SETTINGS:
         share, bar = share_named(setting), setting.bar
-        margin = 2 * math.sqrt(bar * (1 - bar) / REPETITIONS)
+        margin = chance(bar, REPETITIONS)
         ok = share <= bar + margin if bar == MOST_FALSE else share >= bar - margin
         held &= ok
         print(f"{setting.title:<66} {share:6.1%} (bar {bar:.1%}){'' if ok else '  MISSED'}")

@@ -20,7 +20,7 @@ import numpy as np
 
 from analysis.ratios import Estimate, shows_difference
 from performance.sessions import torch_job
-from performance.simulated import SECOND, a_result, durations_of
+from performance.simulated import SECOND, a_result, chance, durations_of
 from runner.contract.job import PROFILES, Job, Measure
 from runner.contract.rounds import RoundResult
 from runner.job.replication import is_done
@@ -68,16 +68,12 @@ def main() -> int:
 def keeps_bars(shares: Mapping[str, float], *, grows: bool) -> bool:
     """True if the shares keep their bars, give or take two standard errors of the simulation."""
     low, high = COVERAGE
-    margin = _margin(0.05, REPETITIONS)
+    margin = chance(0.05, REPETITIONS)
     pairs = REPETITIONS // 2
-    agree = shares["apart"] <= MOST_APART + _margin(MOST_APART, pairs) and shares[
+    agree = shares["apart"] <= MOST_APART + chance(MOST_APART, pairs) and shares[
         "different"
-    ] <= MOST_DIFFERENT + _margin(MOST_DIFFERENT, pairs)
+    ] <= MOST_DIFFERENT + chance(MOST_DIFFERENT, pairs)
     return low - margin <= shares["coverage"] <= high + margin and (agree or not grows)
-
-
-def _margin(share: float, count: int) -> float:
-    return 2 * math.sqrt(share * (1 - share) / count)
 
 
 def measures() -> dict[str, Measure]:

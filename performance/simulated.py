@@ -18,6 +18,11 @@ _SILENT = Noise(
 )
 
 
+def chance(share: float, count: int) -> float:
+    """Two standard errors of a share that is found in so many simulations."""
+    return 2 * math.sqrt(share * (1 - share) / count)
+
+
 def durations_of(
     random: np.random.Generator, level: float = 1.0, cv: float = 0.02, memory: float = 0.0
 ) -> Callable[[], int]:
