@@ -1,6 +1,7 @@
 """Contention study: what grades are worth while others use the machine.
 
-A model is measured by `orchestrator bench` on four paths while 0, 1, 2 and 4 other processes spin.
+The host is calibrated first, as a record of one process has C at best without it. Then a model is
+measured by `orchestrator bench` on four paths while 0, 1, 2 and 4 other processes spin.
 The quiet median of a path is the median of its quiet runs. A row of grade A, B or C keeps its
 promise if it lies within that of the quiet median: its own precision, or the 5 % of B and the 20 %
 of C where that is more. In 95 % of such rows the promise must hold; rows of grade D promise
@@ -36,6 +37,7 @@ _LEFT_OUT = (
     *("!cpu-openvino*", "!openvino-torch*", "!openvino-onnxruntime*"),
 )
 _SPIN = "while True: pass"
+_ORCHESTRATOR = (sys.executable, "-m", "orchestrator", "--quiet")
 
 
 @dataclass(frozen=True)
@@ -64,6 +66,7 @@ def main() -> int:
 
 def measure(folder: Path, repeats: int, profile: str) -> Iterator[ContendedRow]:
     """The rows of all runs; loads take turns, so that none of them has an hour of its own."""
+    calibrate(folder)
     bench(folder, profile)  # exports and references are made once, beside nobody's clock
     for _ in range(repeats):
         for busy in BUSY:
@@ -84,18 +87,26 @@ def spinning(count: int) -> Iterator[None]:
             process.wait()
 
 
+def calibrate(folder: Path) -> None:
+    """Keep what fresh processes of each runtime differ by here, for the runs that follow."""
+    command = [*_ORCHESTRATOR, "doctor", "--calibrate", *_place(folder)]
+    subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
+
+
 def bench(folder: Path, profile: str) -> Sequence[ResultRow]:
     """The results of one run of every path."""
-    results = folder / "results"
     selected = [word for pattern in _LEFT_OUT for word in ("--select", pattern)]
-    command = [sys.executable, "-m", "orchestrator", "--quiet", "bench", "--model", MODEL]
-    command += [*_PATHS, *_NUMBERS, *selected, "--profile", profile, "--launcher", "process"]
-    command += ["--no-verify", "--results", str(results)]
+    command = [*_ORCHESTRATOR, "bench", "--model", MODEL, *_PATHS, *_NUMBERS, *selected]
+    command += ["--profile", profile, "--no-verify", *_place(folder)]
     subprocess.run(command, check=False, stdout=subprocess.DEVNULL)
-    with Store.open_readonly(results / DATABASE_NAME) as store:
+    with Store.open_readonly(folder / DATABASE_NAME) as store:
         run = newest_run(store.runs())
         assert run is not None
         return [row for row in store.results(run.run_id) if row.latency_median_ms is not None]
+
+
+def _place(folder: Path) -> Sequence[str]:
+    return ["--launcher", "process", "--results", str(folder)]
 
 
 def quiet_medians(rows: Sequence[ContendedRow]) -> Mapping[str, float]:
