@@ -3,17 +3,15 @@
 Seen with onnxruntime-qnn 2.7.0, QNN 2.51, on the simulator; `docs/decisions/0025` has the figures.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
 from runner.backends.onnxruntime.qnn.fixed_graph import FixedGraph, attribute_of, write_fixed
+from runner.backends.onnxruntime.qnn.transposes import MANY_AXES, flatten_heads, join_neighbours
 
 _PRODUCTS = ("MatMul", "Gemm", "Conv")
-_MANY_AXES = 5
-"""The HTP's tensors have no more, and its compiler may fail to move as many."""
 
 Rewrite = Callable[[FixedGraph], int]
 """Rewrites the graph; returns how often it did."""
@@ -80,6 +78,19 @@ def _tangents(fixed: FixedGraph) -> int:
     return len(tangents)
 
 
+def _sigmoids(fixed: FixedGraph) -> int:
+    """Negate before a sigmoid of a product's result, and take it from 1."""
+    sigmoids = [node for node in fixed.nodes("Sigmoid") if _is_product(fixed, node.input[0])]
+    for node in sigmoids:
+        (source,), (result,) = node.input, node.output
+        before, behind = f"{result}.negated", f"{result}.of_negated"
+        one = fixed.add_constant(f"{result}.one", np.ones(1, dtype=np.float32))
+        node.input[0], node.output[0] = before, behind
+        fixed.add_node(node, "Neg", [source], before)
+        fixed.add_node(node, "Sub", [one, behind], result, behind=True)
+    return len(sigmoids)
+
+
 def _is_product(fixed: FixedGraph, name: str) -> bool:
     """True for a product's result, also with a constant added or in another shape."""
     node = fixed.producer(name)
@@ -121,62 +132,6 @@ def _is_rows_by_vector(equation: str) -> bool:
     sources, _, result = equation.replace(" ", "").partition("->")
     vector, _, rows = sources.partition(",")
     return len(set(rows)) == len(rows) == 3 and (vector, result) == (rows[::2], rows[:2])
-
-
-def _moves(fixed: FixedGraph) -> int:
-    """Move axes that stay neighbours as one, and none of one element, between reshapes."""
-    count = 0
-    for node in fixed.nodes("Transpose"):
-        (source,), (result,) = node.input, node.output
-        shape, order = fixed.shapes.get(source), attribute_of(node, "perm")
-        if shape is None or order is None or not _is_inner(fixed, source, result):
-            continue
-        groups = _neighbours([axis for axis in order.ints if shape[axis] > 1], shape)
-        if len(shape) < _MANY_AXES or not 0 < len(groups) < len(shape):
-            continue
-        _move_groups(fixed, node, groups, shape)
-        count += 1
-    return count
-
-
-def _move_groups(
-    fixed: FixedGraph, node: Any, groups: Sequence[tuple[int, ...]], shape: Sequence[int]
-) -> None:
-    """Let the reshape before join these axes, the node move them, those behind part them."""
-    (source,), (result,) = node.input, node.output
-    before, behind, old = fixed.producer(source), fixed.consumers(result), sorted(groups)
-    sizes = np.array([np.prod([shape[axis] for axis in group]) for group in old], dtype=np.int64)
-    before.input[1] = fixed.add_constant(f"{source}.joined.shape", sizes)
-    before.output[0] = node.input[0] = f"{source}.joined"
-    attribute_of(node, "perm").ints[:] = [old.index(group) for group in groups]
-    node.output[0] = f"{result}.joined"
-    for consumer in behind:
-        consumer.input[0] = f"{result}.joined"
-
-
-def _is_inner(fixed: FixedGraph, source: str, result: str) -> bool:
-    """True if a reshape makes the source for one consumer, and only reshapes take the result."""
-    producer, consumers = fixed.producer(source), fixed.consumers(result)
-    if producer is None or not consumers or len(fixed.consumers(source)) > 1:
-        return False
-    if not {source, result}.isdisjoint(value.name for value in fixed.graph.output):
-        return False
-    # A zero in a reshape's target would copy a size of what is no longer there.
-    targets = [fixed.constant(node.input[1]) for node in consumers if node.op_type == "Reshape"]
-    explicit = [target for target in targets if target is not None and target.all()]
-    return producer.op_type == "Reshape" and len(explicit) == len(consumers)
-
-
-def _neighbours(order: Sequence[int], shape: Sequence[int]) -> list[tuple[int, ...]]:
-    """The axes in this order, together if they follow each other in the old one, too."""
-    groups: list[tuple[int, ...]] = []
-    for axis in order:
-        last = groups[-1][-1] if groups else len(shape)
-        if last < axis and set(shape[last + 1 : axis]) <= {1}:
-            groups[-1] += (axis,)
-        else:
-            groups.append((axis,))
-    return groups
 
 
 def _affine(fixed: FixedGraph) -> int:
@@ -243,9 +198,14 @@ REWRITES: Mapping[str, Rewrite] = {
     "else the compiler normalises only the first sample rightly": _addends,
     "GatherND of every element as Reshape: the plugin has none on truth values": _masks,
     "Tanh(x) of products as -Tanh(-x): else the compiler fuses both and is off by 3 %": _tangents,
+    "Sigmoid(x) of products as 1 - Sigmoid(-x): else the compiler fuses both and is off by 0.4 %": (
+        _sigmoids
+    ),
     "Einsum bd,bkd->bk as MatMul: the plugin has none": _rows_by_vectors,
-    f"Transpose of {_MANY_AXES} or more axes with neighbours as one: the HTP has no more, "
-    "and its compiler fails behind some slices": _moves,
+    "products behind as many samples, heads and tokens over rows alone: "
+    "else the compiler confuses them": flatten_heads,
+    f"Transpose of {MANY_AXES} or more axes with neighbours as one: the HTP has no more, "
+    "and its compiler fails behind some slices": join_neighbours,
 }
 """The rewrites of a floating-point graph, by the description that records get."""
 QUANTIZED_REWRITES: Mapping[str, Rewrite] = {

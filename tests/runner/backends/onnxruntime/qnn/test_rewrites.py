@@ -25,7 +25,9 @@ from runner.correctness.differences import relative_difference
 from tests.support.onnx_graphs import FLOAT, model_of
 
 BATCH, LENGTH, WIDTH = 2, 32, 32
-(SQUARES, ADDENDS, MASKS, TANGENTS, EINSUM, MOVES, NORMS, COUNTS, RECIPROCALS) = QUANTIZED_REWRITES
+(SQUARES, ADDENDS, MASKS, TANGENTS, SIGMOIDS, EINSUM, HEADS, MOVES, NORMS, COUNTS, RECIPROCALS) = (
+    QUANTIZED_REWRITES
+)
 RANDOM = np.random.default_rng(0)
 X = RANDOM.standard_normal((BATCH, LENGTH, WIDTH)).astype(np.float32)
 Array = npt.NDArray[Any]
@@ -77,13 +79,13 @@ def with_positions() -> onnx.ModelProto:
     return graph_of(nodes, constants)
 
 
-def pooler(*between: onnx.NodeProto) -> onnx.ModelProto:
+def pooler(*between: onnx.NodeProto, bend: str = "Tanh") -> onnx.ModelProto:
     """BERT's and CLAP's, with small results: Tanh of a product, or of what lies in between."""
     last = between[-1].output[0] if between else "product"
     nodes = [
         helper.make_node("MatMul", ["x", "w"], ["product"]),
         *between,
-        helper.make_node("Tanh", [last], ["y"]),
+        helper.make_node(bend, [last], ["y"]),
     ]
     constants = {
         "w": (0.02 * RANDOM.standard_normal((WIDTH, WIDTH))).astype(np.float32),
@@ -133,6 +135,30 @@ def seen(limit: Array, source: str = "truth") -> onnx.ModelProto:
     return graph_of(nodes, {"axes": np.array([-1]), "limit": limit}, TensorProto.INT64)
 
 
+def attention(tokens: int = BATCH) -> onnx.ModelProto:
+    """X-CLIP's over its prompts: heads of `x`, joined and multiplied; two heads for two samples."""
+    width = BATCH * WIDTH
+    nodes = [
+        helper.make_node("Slice", ["x", "start", "end", "axis"], ["first"]),
+        helper.make_node("Reshape", ["first", "apart"], ["scores"]),
+        helper.make_node("Softmax", ["scores"], ["shares"], axis=-1),
+        helper.make_node("MatMul", ["shares", "values"], ["heads"]),
+        helper.make_node("Transpose", ["heads"], ["moved"], perm=[0, 2, 1, 3]),
+        helper.make_node("Reshape", ["moved", "together"], ["joined"]),
+        helper.make_node("MatMul", ["joined", "w"], ["y"]),
+    ]
+    constants = {
+        "start": np.array([0]),
+        "end": np.array([BATCH * tokens]),
+        "axis": np.array([1]),
+        "apart": np.array([BATCH, BATCH, tokens, WIDTH]),
+        "values": RANDOM.standard_normal((BATCH, BATCH, WIDTH, WIDTH)).astype(np.float32),
+        "together": np.array([BATCH, tokens, width]),
+        "w": (RANDOM.standard_normal((width, width)) / 8).astype(np.float32),
+    }
+    return graph_of(nodes, constants)
+
+
 def mask(order: Sequence[int]) -> onnx.ModelProto:
     """A mask's elements in that order of places, as truth values between casts."""
     places = np.stack(np.meshgrid(range(BATCH), order, indexing="ij"), axis=-1)
@@ -177,8 +203,11 @@ RESHAPE = helper.make_node("Reshape", ["product", "shape"], ["flat"])
         (pooler(), TANGENTS),
         (pooler(BIAS), TANGENTS),
         (pooler(RESHAPE), TANGENTS),
+        (pooler(bend="Sigmoid"), SIGMOIDS),
+        (pooler(BIAS, bend="Sigmoid"), SIGMOIDS),
         (rows_by_vectors("bd,bkd->bk"), EINSUM),
         (rows_by_vectors("n z, n q z -> n q"), EINSUM),
+        (attention(), HEADS),
         (windows((0, 1, 4, 2, 3, 5)), MOVES),
         (windows((5, 0, 3, 1, 2, 4)), MOVES),
     ],
@@ -193,6 +222,18 @@ def test_rewritten_graphs_compute_the_same(
     outcome, providers = on_htp(written, X)
     assert providers == {QNN}
     assert max(relative_difference(*pair) for pair in zip(outcome, expected, strict=True)) < 1e-2
+
+
+def test_a_sigmoid_of_a_product_is_off_before_it_is_rewritten(tmp_path: Path) -> None:
+    model = pooler(bend="Sigmoid")
+    model.graph.input[0].type.tensor_type.shape.dim[0].dim_value = BATCH
+    _, written = rewritten(model, tmp_path)
+    expected = on_cpu(written, X)
+    before, after = (
+        relative_difference(on_htp(path, X)[0], expected)
+        for path in (tmp_path / "source.onnx", written)
+    )
+    assert after < 1e-3 < before
 
 
 def test_a_mask_that_takes_every_element_in_its_place_is_reshaped(tmp_path: Path) -> None:
@@ -230,11 +271,13 @@ def cube() -> onnx.ModelProto:
     "model",
     [
         pooler(helper.make_node("Sin", ["product"], ["sine"])),
+        pooler(helper.make_node("Sin", ["product"], ["sine"]), bend="Sigmoid"),
         pooler(helper.make_node("Add", ["product", "x"], ["total"])),
         rows_by_vectors("bd,bkd->kb"),
         rows_by_vectors("bd,bkd->bkd"),
         rows_by_vectors("bd,bkd->bd"),
         windows((0, 1, 4, 2, 3, 5), (0, 4, -1)),
+        attention(tokens=3),
         reversed_windows(),
         cube(),
         mask(range(LENGTH)[::-1]),
@@ -242,9 +285,11 @@ def cube() -> onnx.ModelProto:
     ],
     ids=[
         "tangent of a sine",
+        "sigmoid of a sine",
         "tangent of a sum",
         *("sums of other products",) * 3,
         "a size copied from a transpose's result",
+        "more tokens than heads",
         "a transpose that moves every axis",
         "another power than a square",
         "a mask in another order",
