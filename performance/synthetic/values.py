@@ -101,6 +101,7 @@ _TRUST = {
     "noise_kernel_spread_before": _if_ok("noise_now * 1.5"),
     "noise_kernel_spread_after": _if_ok("noise_now * 1.4"),
     "noise_kernel_shift": _if_ok(f"noise_now * ({uniform(26)} - 0.5)"),
+    "noise_involuntary_switches": _if_ok(f"(40 * {uniform(24)})::BIGINT"),
     "load_average_1m": f"cpu_cores_logical * (0.3 + 0.4 * {uniform(27)})",
     "clock_resolution_s": _if_ok("4e-8"),
     "harness_overhead_s": _if_ok(f"1.1e-5 * {spread(28, 0.1)}"),

@@ -33,6 +33,9 @@ class Noise(Frozen):
     throttled_s: float | None = None
     """CPU seconds for which the quota held its threads back; None likewise."""
 
+    involuntary_switches: int | None = None
+    """Times that another thread was given the CPU of one of the job's; None where nobody counts."""
+
     @property
     def score(self) -> float:
         """Steal, other load and the worse spread, added up; 0 is a silent host."""

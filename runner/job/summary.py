@@ -151,13 +151,14 @@ def _sum_of_all(values: Sequence[float | None]) -> float | None:
 
 
 def _noise(noises: Sequence[Noise]) -> Columns:
-    """The noisiest round; what a quota held back in all of them."""
+    """The noisiest round; what a quota held back and others interrupted in all of them."""
     worst = max(noises, key=lambda noise: noise.score)
     values = {f"noise_{name}": value for name, value in worst.model_dump().items()}
     return {
         **values,
         "noise_score": worst.score,
         "noise_throttled_periods": _total([noise.throttled_periods for noise in noises]),
+        "noise_involuntary_switches": _total([noise.involuntary_switches for noise in noises]),
         "noise_throttled_s": _total([noise.throttled_s for noise in noises]),
     }
 

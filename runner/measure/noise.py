@@ -1,6 +1,7 @@
 """Noise of the host around something that is timed: other processes, steal, uneven speed."""
 
 import os
+import resource
 import statistics
 import time
 from collections.abc import Callable, Collection, Mapping, Sequence
@@ -78,6 +79,7 @@ class NoiseMeter:
         self._sleep = sleep
         self._throttling = throttling
         self._throttled: Throttling | None = None
+        self._switches = 0
         self._durations: list[int] = []
         self._times: CpuTimes | None = None
 
@@ -86,6 +88,7 @@ class NoiseMeter:
         self._kernel()
         self._durations = self._time_kernel()
         self._throttled = self._throttling()
+        self._switches = _involuntary_switches()
         self._times = self._read_times()
 
     def after(self) -> Noise:
@@ -94,6 +97,7 @@ class NoiseMeter:
         CPU time of child processes counts as ours once they have ended, until then as other load.
         """
         times, throttled = self._read_times(), self._throttling()
+        switches = _involuntary_switches() - self._switches
         durations = self._time_kernel()
         steal, other = _shares(self._times, times)
         return Noise(
@@ -102,6 +106,7 @@ class NoiseMeter:
             kernel_spread_before=_spread(self._durations),
             kernel_spread_after=_spread(durations),
             kernel_shift=statistics.median(durations) / statistics.median(self._durations) - 1,
+            involuntary_switches=switches,
             **_held_back(self._throttled, throttled),
         )
 
@@ -164,6 +169,12 @@ def _held_back(before: Throttling | None, after: Throttling | None) -> Mapping[s
         "throttled_periods": after.periods - before.periods,
         "throttled_s": after.seconds - before.seconds,
     }
+
+
+def _involuntary_switches() -> int:
+    """Those of this process' threads and of its children that have ended (getrusage(2))."""
+    usages = (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)
+    return sum(resource.getrusage(usage).ru_nivcsw for usage in usages)
 
 
 def _spread(durations: Sequence[int]) -> float:

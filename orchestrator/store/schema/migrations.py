@@ -198,6 +198,7 @@ _ADDED: Mapping[str, str] = {
     "cpu_numa_nodes": "BIGINT[]",
     "transparent_huge_pages": "VARCHAR",
     "noise_throttled_periods": "BIGINT",
+    "noise_involuntary_switches": "BIGINT",
     "noise_throttled_s": "DOUBLE",
     **{f"cpu_clock{name}_hz": "DOUBLE" for name in ("_before", "", "_low", "_after")},
     "cpu_throttle_events": "BIGINT",

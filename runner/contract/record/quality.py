@@ -83,6 +83,8 @@ class Trust(Outcome):
     """Periods in which the CPU quota of the control group ended before its work."""
     noise_throttled_s: float | None = None
     """CPU seconds for which that quota held threads back while the cell was timed."""
+    noise_involuntary_switches: int | None = None
+    """Times that another thread was given the CPU of one of the job's while the cell was timed."""
     load_average_1m: float | None = None
     """Mean number of runnable threads over the last minute, when the cell started."""
     clock_resolution_s: float | None = None

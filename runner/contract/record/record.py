@@ -41,7 +41,7 @@ SCHEMA_VERSION = 6
   by row and in the mean, the bracket of a peak, a seed of weights apart from that of the order,
   the curve over batches of `offline`, the variables that runtimes saw, the work of
   an iteration with the peaks of its machine, precisions of training, steps that its loss' scale
-  skipped, its gradients' difference from the reference.
+  skipped, its gradients' difference from the reference, involuntary context switches.
 """
 
 

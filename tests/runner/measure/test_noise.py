@@ -137,5 +137,7 @@ def test_this_host_has_some_noise() -> None:
     meter = noise_meter()
     meter.before()
     noise = meter.after()
+    assert noise.involuntary_switches is not None
+    assert noise.involuntary_switches >= 0
     assert noise.kernel_spread_before >= 0
     assert noise.score >= noise.kernel_spread_after

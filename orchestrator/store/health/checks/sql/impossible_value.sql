@@ -203,6 +203,7 @@ SELECT concat_ws(', ',
     negative(r.interop_threads),
     negative(r.parameters),
     negative(r.noise_throttled_periods),
+    negative(r.noise_involuntary_switches),
     negative(r.noise_throttled_s),
     negative(r.cpu_throttle_events),
     negative(r.cpu_throttled_s),
@@ -349,7 +350,7 @@ OR NOT (
         r.memory_allocator_peak_bytes, r.memory_device_peak_bytes, r.noise_kernel_spread_before,
         r.noise_kernel_spread_after, r.load_average_1m, r.clock_resolution_s, r.harness_overhead_s,
         r.device_clock_hz, r.tolerance, r.tolerance_row, r.tolerance_mean, r.interop_threads, r.parameters,
-        r.noise_throttled_periods, r.noise_throttled_s, r.cpu_throttle_events,
+        r.noise_throttled_periods, r.noise_involuntary_switches, r.noise_throttled_s, r.cpu_throttle_events,
         r.cpu_throttled_s
     ) >= 0
     AND greatest(
@@ -379,7 +380,7 @@ OR NOT (
         r.memory_allocator_peak_bytes, r.memory_device_peak_bytes, r.noise_kernel_spread_before,
         r.noise_kernel_spread_after, r.load_average_1m, r.clock_resolution_s, r.harness_overhead_s,
         r.device_clock_hz, r.tolerance, r.tolerance_row, r.tolerance_mean, r.interop_threads, r.parameters,
-        r.noise_throttled_periods, r.noise_throttled_s, r.cpu_throttle_events,
+        r.noise_throttled_periods, r.noise_involuntary_switches, r.noise_throttled_s, r.cpu_throttle_events,
         r.cpu_throttled_s
     ) < too_large()
 )
