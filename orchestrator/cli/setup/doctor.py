@@ -34,6 +34,13 @@ def doctor(
     """
     if calibrate:
         return _calibrate(launcher, results, scratch=scratch, as_json=json)
+    if launcher is not LauncherChoice.auto or results != RESULTS_FOLDER:
+        from runner.contract.errors import UsageError
+
+        raise UsageError(
+            "--launcher and --results change nothing of what the doctor looks at",
+            hint="they belong to --calibrate",
+        )
     from orchestrator.app.setup.doctor import diagnose
     from orchestrator.render.setup import print_diagnoses
 

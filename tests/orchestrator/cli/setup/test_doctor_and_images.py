@@ -46,6 +46,13 @@ def test_the_doctor_says_why_containers_do_not_run_and_what_to_do(place: Workpla
     assert "start the engine" in finding["remedy"]
 
 
+@pytest.mark.parametrize("option", [("--launcher", "process"), ("--results", "elsewhere")])
+def test_where_to_calibrate_is_refused_without_a_calibration(
+    place: Workplace, option: tuple[str, str]
+) -> None:
+    complains(place.do("doctor", *option), 2, "they belong to --calibrate")
+
+
 @pytest.mark.slow
 def test_a_calibration_says_how_long_it_takes_and_keeps_what_processes_differ_by(
     place: Workplace, monkeypatch: pytest.MonkeyPatch
