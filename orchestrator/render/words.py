@@ -42,6 +42,14 @@ WORDS: Sequence[Word] = (
         ),
     ),
     Word(
+        "calibration",
+        (
+            "What fresh processes of one cell differ by on this machine, measured once.",
+            "Records of one process use it for their interval; without it their grade is C.",
+            "`orchestrator doctor --calibrate` takes some minutes.",
+        ),
+    ),
+    Word(
         "cell",
         (
             "One point of the matrix: a model, backend, runtime, precision, shape and mode.",
@@ -53,7 +61,7 @@ WORDS: Sequence[Word] = (
     Word(
         "correct",
         (
-            "Whether outputs for a fixed input agree with an fp32 reference on the CPU.",
+            "Whether outputs for fixed inputs agree with an fp32 reference on the CPU.",
             "Below fp32 the table says how far they are off: `off by %`.",
             "Cells whose outputs are wrong are named, and views leave them out.",
         ),
@@ -200,7 +208,7 @@ WORDS: Sequence[Word] = (
         "profile",
         (
             "How long to measure: quick for a look, standard to compare, audit to publish.",
-            "It sets iterations, shortest and longest duration and the precision that is sought.",
+            "It sets launches, iterations, shortest and longest duration and the precision sought.",
             "`--profile standard`, or measure.profile in the matrix file.",
         ),
         ("quick", "standard", "audit"),
@@ -282,14 +290,16 @@ WORDS: Sequence[Word] = (
             "single_stream asks one query after the other, offline seeks the best batch, server",
             "offers queries at a rate, or seeks the highest that meets a limit of latency.",
         ),
+        ("single_stream", "offline", "server", "peak q/s", "at most q/s", "achieved q/s"),
     ),
     Word(
         "series",
         (
-            "Results that may be compared over time: same cell, model, weights, machine, launcher.",
-            "A change of any of these begins a new series.",
-            "The view `history` compares each result with the one before in its series.",
+            "Results that may be compared: same cell, model, weights, machine, launcher, threads.",
+            "`changed:` names one that differs from the last; the view `history` has them all.",
+            "With the same software one grade is wrong: the view `contradictions` names it.",
         ),
+        ("changed", "contradictions"),
     ),
     Word(
         "support class",
@@ -330,8 +340,8 @@ WORDS: Sequence[Word] = (
         "±",
         (
             "Half the width of the median's 95 % interval, divided by the median.",
-            "64.7 ms ± 1 % says: in this run the middle iteration took 64.1 to 65.3 ms.",
-            "The next run may differ by more: the grade says what differences can be told.",
+            "64.7 ms ± 1 % says: fresh processes on this machine take about 64.1 to 65.3 ms.",
+            "Another day may differ by more: the grade says what differences can be told.",
         ),
         ("± %", "+-", "interval"),
     ),
