@@ -11,6 +11,7 @@ from orchestrator.app.measure.request import PlanRequest
 from orchestrator.backends.catalogue import LauncherName
 from orchestrator.backends.machine import this_host, this_machine
 from orchestrator.launchers.base import Launcher
+from orchestrator.launchers.environment import set_variables
 from orchestrator.launchers.registry import choose_launcher, make_launcher
 from orchestrator.matrix import load_matrix
 from orchestrator.planning.plan import Plan
@@ -67,7 +68,8 @@ def resume_run(request: ResumeRequest, observer: Observer) -> RunResult:
     """Measure what an earlier run has left.
 
     Raises:
-        UsageError: there is no such run, or the matrix named with it is another one.
+        UsageError: there is no such run, the matrix named with it is another one, or a variable
+            that its runners inherit is not set.
         NothingToDo: it has a verdict for every cell.
         EngineUnavailable: containers were asked for and no engine answers.
         StoreError: the run's folder or the database cannot be used.
@@ -80,6 +82,7 @@ def resume_run(request: ResumeRequest, observer: Observer) -> RunResult:
     except NothingToDo:
         _clean_finished(RunFolder.open(request.results, request.run_id), observer)
         raise
+    set_variables(folder.run.inherit_environ)  # else rounds of one cell would differ by them
     requested = request.options.launcher
     launcher = folder.run.launcher if requested == "auto" else requested
     return _finish(folder, choose_launcher(launcher, observer.note), observer, request.options)

@@ -1,3 +1,4 @@
+import json
 import shutil
 from pathlib import Path
 
@@ -19,6 +20,7 @@ from tests.support.workplace import Workplace
         ["--no-verify"],
         ["--trace"],
         ["--dry-run"],
+        ["--inherit-environ", "HOME"],
     ],
     ids=lambda options: options[0],
 )
@@ -35,6 +37,17 @@ def test_an_unknown_run_or_another_matrix_is_refused(measured: Workplace) -> Non
     other.write_text((measured.folder / "matrix.yaml").read_text() + "# another\n")
     done = measured.do("run", "other.yaml", "--resume", "last")
     complains(done, 2, "other.yaml: differs from the matrix of run")
+
+
+def test_resuming_takes_the_variables_that_the_run_named(
+    measured: Workplace, tmp_path: Path
+) -> None:
+    place = Workplace(shutil.copytree(measured.folder, tmp_path / "named"), "process")
+    for record in place.run_folder.rglob("*.parquet"):
+        record.unlink()
+    path = place.run_folder / "run.json"
+    path.write_text(json.dumps({**json.loads(path.read_text()), "inherit_environ": ["UNSET_HERE"]}))
+    complains(place.resume(), 2, "'UNSET_HERE' is not set in this environment")
 
 
 def test_resuming_merges_what_a_killed_run_did_not(measured: Workplace, tmp_path: Path) -> None:
