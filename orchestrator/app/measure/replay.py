@@ -116,13 +116,14 @@ class Replay:
 
     @property
     def differences(self) -> list[str]:
-        """Differences of host, image, version, commit and conditions, in sentences."""
+        """Differences of host, image, version, commit, region and conditions, in sentences."""
         then, now = self.then, self.now
         facts = (
             ("host", then.hostname, now.hostname),
             ("image", then.image_digest, now.image_digest),
             ("runner's version", then.runner_version, now.runner_version),
             ("commit", then.git_commit, now.git_commit),
+            ("timed region", then.timed_region, now.timed_region),
         )
         sentences = [f"another {name}: {old}, now {new}" for name, old, new in facts if old != new]
         before, after = (

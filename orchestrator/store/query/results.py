@@ -28,6 +28,7 @@ class Measurement(ResultRow):
     image_digest: str | None
     git_commit: str | None
     runner_version: str | None
+    timed_region: str | None
     job: str | None
     """The job with this cell alone and without its model, as JSON."""
     model_spec: str | None

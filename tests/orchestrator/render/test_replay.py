@@ -70,9 +70,10 @@ def test_without_two_medians_nothing_is_compared(screen: Screen) -> None:
 
 
 def test_what_was_not_the_same_is_said(screen: Screen) -> None:
-    lines = shown(screen, hostname="there", git_commit="d" * 40)
+    lines = shown(screen, hostname="there", git_commit="d" * 40, timed_region="one step")
     assert "note: another host: here, now there" in lines
     assert f"note: another commit: {'c' * 40}, now {'d' * 40}" in lines
+    assert "note: another timed region: one query, now one step" in lines
     assert not any(line.startswith("note: another image") for line in lines)
 
 
@@ -83,7 +84,7 @@ def test_a_grade_that_forbids_quoting_is_named(screen: Screen, grade: str, forbi
 
 
 def test_a_difference_that_the_grade_cannot_show_is_named(screen: Screen) -> None:
-    ends = {"latency_median_low_ms": 0.9, "latency_median_high_ms": 0.92}
+    ends: dict[str, Any] = {"latency_median_low_ms": 0.9, "latency_median_high_ms": 0.92}
     note = "note: grade C shows differences beyond 20 % alone"
     lines = shown(screen, grade="C", latency_median_ms=0.91, **ends)
     assert note in lines
