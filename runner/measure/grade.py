@@ -183,13 +183,15 @@ def _quota(rounds: Sequence[RoundResult]) -> Iterator[Doubt]:
 
     It is counted from before the warm-up on, for each CPU, so it may be more than the time.
     """
-    for result in rounds:
-        held = result.noise.throttled_s
-        watched_ns = sum(result.warmup_ns) + result.steady_ns
-        if held and watched_ns:
-            share = min(1.0, held / seconds(watched_ns))
-            text = f"a CPU quota held threads back for {percent(share)} of the time: lift it"
-            yield from scaled(BIAS, share, text)
+    share = max(map(_held_share, rounds), default=0.0)
+    text = f"a CPU quota held threads back for {percent(share)} of the time: lift it"
+    yield from scaled(BIAS, share, text)
+
+
+def _held_share(result: RoundResult) -> float:
+    watched_ns = sum(result.warmup_ns) + result.steady_ns
+    held_s = result.noise.throttled_s or 0.0
+    return min(1.0, held_s / seconds(watched_ns)) if watched_ns else 0.0
 
 
 def _noise(rounds: Sequence[RoundResult]) -> Iterator[Doubt]:

@@ -163,7 +163,7 @@ def test_firmware_that_is_told_to_be_fast_is_no_doubt(
 def test_a_quota_that_held_threads_back(held_s: float, grade: str | None) -> None:
     held = quiet_round(noise=SILENT.model_copy(update={"throttled_s": held_s}))
     share = min(1.0, held_s / ((sum(held.warmup_ns) + held.steady_ns) / 1e9))
-    found = [(doubt.grade, doubt.text) for doubt in doubts(None, held)]
+    found = [(doubt.grade, doubt.text) for doubt in doubts(None, held, held)]
     text = f"a CPU quota held threads back for {percent(share)} of the time: lift it"
     assert found == ([] if grade is None else [(grade, text)])
 
