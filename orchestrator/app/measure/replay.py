@@ -5,6 +5,8 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from pydantic import ValidationError
+
 from analysis.conditions import differences
 from analysis.ratios import Estimate, shows_difference
 from orchestrator.app.measure.consent import describe_choices, is_own, require_consent
@@ -20,6 +22,7 @@ from orchestrator.running.observer import Observer
 from orchestrator.running.options import RunOptions, RunSource
 from orchestrator.store import Measurement, Store, newest_run
 from orchestrator.system.files import DATABASE_NAME
+from orchestrator.system.problems import first_fault
 from runner.contract.cell import Cell, Purpose
 from runner.contract.errors import UsageError
 from runner.contract.job import Job
@@ -251,7 +254,10 @@ def _job_of(measured: Measurement) -> Job:
         data, model = json.loads(measured.job or ""), json.loads(measured.model_spec or "")
         job = Job.model_validate({**data, "model": model})
     except (ValueError, TypeError, RecursionError) as error:
-        summary = str(error).splitlines()[0]
+        if isinstance(error, ValidationError):
+            summary = first_fault(error)
+        else:
+            summary = str(error).splitlines()[0]
         raise UsageError(
             f"{measured.result_id}: holds no job that can be run again: {summary}",
             hint="it was recorded without one, or by another version of AccelMatrix",

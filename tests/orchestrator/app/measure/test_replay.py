@@ -92,7 +92,7 @@ NEVER_LAUNCHED = {"status": "unavailable", "reason": "no such device", "phase": 
         ({"job": None}, "holds no job that can be run again", None),
         ({"job": "{"}, "holds no job that can be run again", None),
         ({"job": "[" * 100_000}, "holds no job that can be run again", None),
-        ({"job": '{"id": 3}'}, "holds no job that can be run again", None),
+        ({"job": '{"id": 3}'}, "holds no job that can be run again: .*: Field required", None),
         ({"launcher": "ray"}, "launched by 'ray'", "it knows docker, process"),
     ],
 )
