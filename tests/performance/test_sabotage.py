@@ -47,6 +47,8 @@ LACKING: Mapping[str, frozenset[str]] = {
 }
 """The architectures of the set `micro` that have no part which a fault could break: no biased norm,
 no causal mask, no mask at all, no rotary position, no table of positions, no patches, no cache."""
+TOO_SMALL: Mapping[str, frozenset[str]] = {"t5-micro": frozenset({"last two layers swapped"})}
+"""Models too small for a fault: of two layers the first alone holds the table of distances."""
 
 
 _ONE_LAYER = "one layer's weights at half the bits"
@@ -97,7 +99,8 @@ def lacking(model: str) -> set[str]:
     """The faults that cannot be in the model, which may be another size of a micro one."""
     families = [name for name in MICRO if f"{name}-micro" == model]
     family = families[0] if families else model.split("-", maxsplit=1)[0]
-    return {fault for fault, models in LACKING.items() if family in models}
+    absent = {fault for fault, models in LACKING.items() if family in models}
+    return absent | TOO_SMALL.get(model, frozenset())
 
 
 @pytest.mark.slow
