@@ -14,6 +14,8 @@ _PER_QUERY = "source_format IS NOT DISTINCT FROM 'mlperf-loadgen'"
 _OWN = "source IN ('accelmatrix', 'synthetic')"
 _TOKENS = "time_per_output_token"
 _GAPS = "inter_token_latency"
+_POOLED = f"{_CHANGED} AND NOT {_PER_QUERY} AND {_GAPS}_mean_s IS NULL"
+"""Rows that were brought forward before keep their schema, and have gaps of their own."""
 _STATISTICS = ("mean", "median", "stddev", "p50", "p90", "p95", "p99", "p999")
 _DERIVED = {"mean": "list_avg", "median": "list_median", "stddev": "list_stddev_samp"}
 _PER_GENERATION = """
@@ -33,16 +35,16 @@ def _per_token(statistic: str) -> str:
     name = f"{_TOKENS}_{statistic}_s"
     derived = "NULL"
     if statistic in _DERIVED:
-        derived = f"""CASE WHEN {_HAS_GENERATIONS}
+        derived = f"""CASE WHEN {name} IS NOT NULL AND {_HAS_GENERATIONS}
             THEN {_DERIVED[statistic]}({_PER_GENERATION}) / 1e9 END"""
-    return f"CASE WHEN {_CHANGED} AND NOT {_PER_QUERY} THEN {derived} ELSE {name} END"
+    return f"CASE WHEN {_POOLED} THEN {derived} ELSE {name} END"
 
 
 TOKEN_VALUES: Mapping[str, str] = {f"{_TOKENS}_{name}_s": _per_token(name) for name in _STATISTICS}
 """Expressions of times per output token, which need raw durations."""
 GAP_VALUES: Mapping[str, str] = {
     f"{_GAPS}_{name}_s": f"""
-        CASE WHEN {_CHANGED} AND NOT {_PER_QUERY} THEN {_TOKENS}_{name}_s ELSE {_GAPS}_{name}_s END
+        CASE WHEN {_POOLED} THEN {_TOKENS}_{name}_s ELSE {_GAPS}_{name}_s END
     """
     for name in _STATISTICS
 }

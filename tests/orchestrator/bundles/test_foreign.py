@@ -242,6 +242,24 @@ def test_a_database_brings_what_a_bundle_of_it_would(theirs: Path, tmp_path: Pat
 
 
 @pytest.mark.slow
+def test_times_of_tokens_change_their_meaning_once(older: Path, tmp_path: Path) -> None:
+    """Before schema 6 a time per output token was the gaps between tokens, pooled."""
+    execute(
+        older,
+        "UPDATE benchmark_results SET time_per_output_token_mean_s = 4.5e-9,"
+        " time_per_output_token_median_s = 4.5e-9 WHERE mode = 'generation'",
+    )
+    Store.open(older).close()
+    lab = tmp_path / "lab.duckdb"
+    assert merge_paths([older], lab, scratch=False).inserted == 9
+    sql = """SELECT time_per_output_token_mean_s, inter_token_latency_mean_s
+        FROM benchmark_results WHERE mode = 'generation'"""
+    for database in (older, lab):
+        with duckdb.connect(database, read_only=True) as connection:
+            assert connection.execute(sql).fetchall() == [(pytest.approx(0.001), 4.5e-9)]
+
+
+@pytest.mark.slow
 def test_an_older_database_brings_what_it_does_where_it_is_opened(
     older: Path, tmp_path: Path
 ) -> None:
