@@ -568,6 +568,7 @@ def test_who_cannot_read_a_newer_bundle_is_told_what_to_install(
     assert caught.value.hint == "install the newer AccelMatrix that wrote it"
 
 
+@pytest.mark.slow
 def test_rows_of_the_fake_backend_stay_in_scratch_databases(tmp_path: Path) -> None:
     folder = tmp_path / "records"
     folder.mkdir()

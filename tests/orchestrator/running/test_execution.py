@@ -369,6 +369,7 @@ def test_a_part_that_is_damaged_in_mid_run_is_measured_again(tmp_path: Path) -> 
     assert len(list(trial.folder.records.rglob("*.dropped"))) == 1
 
 
+@pytest.mark.slow
 def test_a_budget_spent_between_rounds_says_so(tmp_path: Path) -> None:
     trial = in_rounds(tmp_path, rounds=2)
     job = trial.folder.job(trial.folder.cells[:2], Provenance(**HERE))

@@ -25,7 +25,7 @@ def one_after_the_other(model: torch.nn.Module, tensors: Tensors) -> dict[str, A
 @pytest.mark.parametrize(
     ("name", "image_size"),
     [
-        ("llava-next-micro", 28),
+        pytest.param("llava-next-micro", 28, marks=pytest.mark.slow),
         ("llava-onevision-micro", 56),
         ("qwen2-vl-micro", 84),
         ("qwen3-vl-micro", 64),

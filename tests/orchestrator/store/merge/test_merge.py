@@ -16,7 +16,7 @@ import pytest
 from orchestrator.store import Damaged, MergeReport, Run, Store
 from orchestrator.store.merge.merge import known_files
 from runner.contract.errors import StoreError
-from runner.contract.record import Record, digest, save_record, to_table
+from runner.contract.record import digest, save_record, to_table
 from tests.orchestrator.store.conftest import Save, scalar
 from tests.support.databases import content
 from tests.support.records import RECORDED_AT, a_failure, a_record
@@ -132,39 +132,32 @@ def test_a_newer_record_replaces_the_verdict_and_its_durations(
 NEXT_DAY = RECORDED_AT + timedelta(days=1)
 
 
-@pytest.mark.parametrize(
-    ("records", "value", "expected"),
-    [
-        ([a_record(job=None)], "count(*) FROM replay_jobs", 0),
-        (
-            [a_record(part_durations_ns={"first_token": [1, 2], "output_token": [3, 4, 5]})],
-            "part_durations_ns['output_token'] FROM raw_benchmark_data",
-            [3, 4, 5],
-        ),
-        ([a_record(run_id="1"), a_record(run_id="2")], "count(*) FROM benchmark_results", 2),
-        ([a_record(run_id="1"), a_record(run_id="2")], "count(*) FROM benchmark_runs", 2),
-        (
-            [a_record(batch_size=1), a_record(batch_size=2, launcher="docker")],
-            "(launchers, described) FROM benchmark_runs",
-            (["docker", "process"], False),
-        ),
-        (
-            [
-                a_record(run_id="2", recorded_at=NEXT_DAY, cpu_flags=["amx"]),
-                a_record(run_id="1", cpu_flags=["avx2"]),
-            ],
-            "cpu_flags FROM hardware_info",
-            ["amx"],
-        ),
-    ],
-    ids=["no job", "parts", "verdicts", "runs", "inferred run", "newest machine"],
-)
-def test_records_merged_one_by_one_are_stored(
-    database: Path, save: Save, records: list[Record], value: str, expected: object
-) -> None:
-    for record in records:
+def test_records_merged_one_by_one_are_stored(database: Path, save: Save) -> None:
+    parts = {"first_token": [1, 2], "output_token": [3, 4, 5]}
+    for record in (
+        a_record(run_id="newest", recorded_at=NEXT_DAY, cpu_flags=["amx"]),
+        a_record(run_id="jobless", job=None),
+        a_record(run_id="in parts", part_durations_ns=parts),
+        a_record(run_id="1"),
+        a_record(run_id="2"),
+        a_record(run_id="inferred", batch_size=1),
+        a_record(run_id="inferred", batch_size=2, launcher="docker"),
+        a_record(run_id="older", cpu_flags=["avx2"]),
+    ):
         merge(database, save(record))
-    assert scalar(database, f"SELECT {value}") == expected
+    answers = {
+        "count(*) FROM replay_jobs WHERE result_id LIKE 'jobless/%'": 0,
+        "part_durations_ns['output_token'] FROM raw_benchmark_data"
+        " WHERE result_id LIKE 'in parts/%'": [3, 4, 5],
+        "count(*) FROM benchmark_results": 8,
+        "count(*) FROM benchmark_runs": 7,
+        "(launchers, described) FROM benchmark_runs WHERE run_id = 'inferred'": (
+            ["docker", "process"],
+            False,
+        ),
+        "list(cpu_flags) FROM hardware_info": [["amx"]],
+    }
+    assert {value: scalar(database, f"SELECT {value}") for value in answers} == answers
 
 
 def test_an_older_record_never_replaces_a_newer_one(database: Path, save: Save) -> None:
@@ -405,7 +398,7 @@ def test_a_file_with_many_records_is_merged_whole_or_not_at_all(
     assert (report.inserted, len(report.damaged)) == (3, 1)
 
 
-@pytest.mark.parametrize("parts", [[0, 1], [1, 0]])
+@pytest.mark.parametrize("parts", [[0, 1], pytest.param([1, 0], marks=pytest.mark.slow)])
 def test_in_whatever_order_a_replaced_record_comes_its_machine_is_known(
     database: Path, tmp_path: Path, save: Save, parts: list[int]
 ) -> None:

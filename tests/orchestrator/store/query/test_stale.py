@@ -5,8 +5,6 @@ from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
-import pytest
-
 from orchestrator.store import Installation, Run, Stale, Store
 from runner.contract.record import Record
 from tests.orchestrator.store.conftest import Save
@@ -43,59 +41,58 @@ def stale_after(
         return store.stale(installed)
 
 
-@pytest.mark.parametrize(
-    ("before", "after", "change"),
-    [
-        (
-            {"libraries": {"torch": "2.12.0", "numpy": "2.0"}},
-            {"libraries": {"torch": "2.13.0"}},
-            "torch 2.12.0, now 2.13.0",
-        ),
-        ({"runner_version": "0.0.9"}, {}, "runner 0.0.9, now 0.1.0"),
-        ({"kernel": "6.1.0"}, {}, "kernel 6.1.0, now 6.12.0"),
-        ({"python_version": "3.10.0"}, {}, "Python 3.10.0, now 3.11.9"),
-        (
-            {"image_digest": OLD, "launcher": "docker"},
-            {"image_digest": NEW, "launcher": "docker"},
-            "image sha256:aaaaaaaaaaaa, now sha256:bbbbbbbbbbbb",
-        ),
-    ],
-)
-def test_what_changed_since_is_told(
-    database: Path,
-    results: Path,
-    save: Save,
-    before: dict[str, Any],
-    after: dict[str, Any],
-    change: str,
-) -> None:
-    save(then(**before), now(**after))
-    (group,) = stale_after(database, results)
-    assert group.changes == (change,)
-    assert (group.hostname, group.backend, group.runtime) == ("example-host", "cpu", "torch")
-    assert (group.cells, group.since) == (1, RECORDED_AT)
-    assert group.example == "cpu-bert-tiny-fp32-b1-s128-inference"
+CHANGED: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
+    "torch 2.12.0, now 2.13.0": (
+        {"libraries": {"torch": "2.12.0", "numpy": "2.0"}},
+        {"libraries": {"torch": "2.13.0"}},
+    ),
+    "runner 0.0.9, now 0.1.0": ({"runner_version": "0.0.9"}, {}),
+    "kernel 6.1.0, now 6.12.0": ({"kernel": "6.1.0"}, {}),
+    "Python 3.10.0, now 3.11.9": ({"python_version": "3.10.0"}, {}),
+    "image sha256:aaaaaaaaaaaa, now sha256:bbbbbbbbbbbb": (
+        {"image_digest": OLD, "launcher": "docker"},
+        {"image_digest": NEW, "launcher": "docker"},
+    ),
+}
+NOT_STALE: list[dict[str, Any]] = [
+    {},
+    {"cpu_model": "Other CPU", "kernel": "7.0"},
+    {"backend": "openvino", "runtime": "openvino", "kernel": "7.0"},
+    {"runtime": "onnxruntime", "kernel": "7.0"},
+    {"launcher": "docker", "kernel": "7.0", "image_digest": NEW},
+    {"batch_size": 1, "kernel": "7.0"},
+    {"libraries": {"onnx": "1.0"}},
+    {"kernel": None, "libraries": None},
+]
 
 
-@pytest.mark.parametrize(
-    "after",
-    [
-        {},
-        {"cpu_model": "Other CPU", "kernel": "7.0"},
-        {"backend": "openvino", "runtime": "openvino", "kernel": "7.0"},
-        {"runtime": "onnxruntime", "kernel": "7.0"},
-        {"launcher": "docker", "kernel": "7.0", "image_digest": NEW},
-        {"batch_size": 1, "kernel": "7.0"},
-        {"libraries": {"onnx": "1.0"}},
-        {"kernel": None, "libraries": None},
-    ],
-    ids=str,
-)
+def on_a_host(name: object, before: dict[str, Any], after: dict[str, Any]) -> tuple[Record, ...]:
+    """What a machine of this name measured then and now."""
+    host = {"hostname": f"host {name}", "cpu_model": f"CPU {name}"}
+    earlier, later = {"run_id": f"then {name}"}, {"run_id": f"now {name}"}
+    return then(**earlier | host | before), now(**later | host | after)
+
+
+def test_what_changed_since_is_told(database: Path, results: Path, save: Save) -> None:
+    for change, (before, after) in CHANGED.items():
+        save(*on_a_host(change, before, after))
+    groups = {group.hostname: group for group in stale_after(database, results)}
+    assert {name: group.changes for name, group in groups.items()} == {
+        f"host {change}": (change,) for change in CHANGED
+    }
+    for group in groups.values():
+        assert (group.backend, group.runtime) == ("cpu", "torch")
+        assert (group.cells, group.since) == (1, RECORDED_AT)
+        assert group.example == "cpu-bert-tiny-fp32-b1-s128-inference"
+
+
 def test_what_is_not_comparable_or_was_measured_anew_is_not_stale(
-    database: Path, results: Path, save: Save, after: dict[str, Any]
+    database: Path, results: Path, save: Save
 ) -> None:
-    save(then(), now(**after))
-    assert stale_after(database, results) == ()
+    for number, after in enumerate(NOT_STALE):
+        save(*on_a_host(number, {}, after))
+    save(*on_a_host("stale", {}, {"kernel": "7.0"}))
+    assert [group.hostname for group in stale_after(database, results)] == ["host stale"]
 
 
 def test_failures_show_what_runs_now_but_verdicts_of_the_host_do_not(
