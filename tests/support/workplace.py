@@ -118,8 +118,9 @@ class Workplace:
         return subprocess.CompletedProcess(process.args, process.returncode, stdout, stderr)
 
     def run_arguments(self, *options: str) -> list[str]:
-        """The arguments of a run of the matrix with this workplace's launcher."""
-        return ["run", "matrix.yaml", "--scratch", "--launcher", self.launcher, *options]
+        """The arguments of a run of the matrix with this workplace's launcher, in one order."""
+        arguments = ["run", "matrix.yaml", "--scratch", "--launcher", self.launcher]
+        return [*arguments, *([] if "--seed" in options else ["--seed", "0"]), *options]
 
     def run(self, *options: str) -> subprocess.CompletedProcess[str]:
         return self.do(*self.run_arguments(*options))
