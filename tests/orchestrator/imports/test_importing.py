@@ -1,6 +1,7 @@
 """Records of others go beside ours and into the database, each once."""
 
 import copy
+import shutil
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
@@ -31,18 +32,29 @@ EVERYTHING = "SELECT * EXCLUDE (recorded_at) FROM benchmark_results ORDER BY res
 
 @pytest.fixture
 def place(tmp_path: Path) -> Place:
-    place = Place(tmp_path)
+    return a_place(tmp_path)
+
+
+@pytest.fixture(scope="module")
+def first_import(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The folder of such a place after its first import, which nobody changes."""
+    place = a_place(tmp_path_factory.mktemp("imported"))
+    assert counts(place.import_files()) == (6, 0, 0, 0)
+    return place.sources.parent
+
+
+@pytest.fixture
+def imported(first_import: Path, tmp_path: Path) -> Place:
+    """A copy of it."""
+    return Place(shutil.copytree(first_import, tmp_path, dirs_exist_ok=True))
+
+
+def a_place(folder: Path) -> Place:
+    place = Place(folder)
     write(place.sources / "direct.json", DIRECT)
     write(place.sources / "simulated.json", SIMULATED)
     write(place.sources / "timm.csv", TABLE)
     write(place.sources / "models.json", MODELS)
-    return place
-
-
-@pytest.fixture
-def imported(place: Place) -> Place:
-    """The same after its first import."""
-    assert counts(place.import_files()) == (6, 0, 0, 0)
     return place
 
 

@@ -43,7 +43,25 @@ class Removal(Place):
 
 @pytest.fixture
 def place(tmp_path: Path) -> Removal:
-    place = Removal(tmp_path)
+    return a_place(tmp_path)
+
+
+@pytest.fixture(scope="module")
+def whole(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The folder of such a place in which everything has been imported; nobody changes it."""
+    place = a_place(tmp_path_factory.mktemp("imported"))
+    place.import_files()
+    return place.sources.parent
+
+
+@pytest.fixture
+def held(whole: Path, tmp_path: Path) -> Removal:
+    """A copy of it."""
+    return Removal(shutil.copytree(whole, tmp_path, dirs_exist_ok=True))
+
+
+def a_place(folder: Path) -> Removal:
+    place = Removal(folder)
     write(place.sources / "direct.json", DIRECT)
     write(place.sources / "timm.csv", TABLE)
     return place
@@ -96,11 +114,11 @@ def test_a_file_from_the_future_is_not_old(place: Removal) -> None:
     assert place.remove(verdicts)["timm.csv"] is None
 
 
-def test_a_file_that_changed_since_stays(place: Removal) -> None:
-    verdicts = place.imported()
-    write(place.sources / "timm.csv", LATER)
-    assert place.remove(verdicts)["timm.csv"] == "it has changed since it was imported"
-    assert place.left() == ["timm.csv"]
+def test_a_file_that_changed_since_stays(held: Removal) -> None:
+    verdicts = held.verdicts()
+    write(held.sources / "timm.csv", LATER)
+    assert held.remove(verdicts)["timm.csv"] == "it has changed since it was imported"
+    assert held.left() == ["timm.csv"]
 
 
 def test_a_file_whose_neighbour_changed_since_stays(place: Removal) -> None:
@@ -113,47 +131,45 @@ def test_a_file_whose_neighbour_changed_since_stays(place: Removal) -> None:
     assert kept == "what lies beside it has changed since it was imported"
 
 
-def test_a_database_that_holds_less_keeps_the_file(place: Removal, tmp_path: Path) -> None:
-    verdicts = place.imported()
-    whole = shutil.copy(place.database, tmp_path / "whole.duckdb")
-    for damage, held in (
+def test_a_database_that_holds_less_keeps_the_file(held: Removal, whole: Path) -> None:
+    verdicts = held.verdicts()
+    for damage, count in (
         ("DELETE FROM benchmark_results WHERE model = 'resnet50'", 1),
         ("UPDATE benchmark_results SET throughput = 1 WHERE model = 'resnet50'", 1),
         ("UPDATE benchmark_results SET simulated = true WHERE model = 'resnet50'", 1),
         ("UPDATE benchmark_results SET source_sha256 = 'x' WHERE model = 'resnet50'", 1),
         ("DELETE FROM benchmark_results", 0),
     ):
-        shutil.copy(whole, place.database)
-        alter(place.database, damage)
-        kept = place.remove([each for each in verdicts if each.path.name == "timm.csv"])
-        assert kept == {"timm.csv": f"the database holds {held} of its 2 records as they are"}, (
+        shutil.copy(whole / "results/benchmarks.duckdb", held.database)
+        alter(held.database, damage)
+        kept = held.remove([each for each in verdicts if each.path.name == "timm.csv"])
+        assert kept == {"timm.csv": f"the database holds {count} of its 2 records as they are"}, (
             damage
         )
-        assert "timm.csv" in place.left()
+        assert "timm.csv" in held.left()
 
 
-def test_raw_durations_are_verified_too(place: Removal, tmp_path: Path) -> None:
-    verdicts = place.imported()
-    whole = shutil.copy(place.database, tmp_path / "whole.duckdb")
+def test_raw_durations_are_verified_too(held: Removal, whole: Path) -> None:
+    verdicts = held.verdicts()
     for damage in (
         "DELETE FROM raw_benchmark_data",
         "UPDATE raw_benchmark_data SET durations_ns = [1, 2]",
     ):
-        shutil.copy(whole, place.database)
-        alter(place.database, damage)
-        kept = place.remove([each for each in verdicts if each.path.name == "direct.json"])
+        shutil.copy(whole / "results/benchmarks.duckdb", held.database)
+        alter(held.database, damage)
+        kept = held.remove([each for each in verdicts if each.path.name == "direct.json"])
         assert kept == {"direct.json": "the database holds 1 of its 2 records as they are"}, damage
-    assert set(place.remove(verdicts).values()) == {None, *kept.values()}
+    assert set(held.remove(verdicts).values()) == {None, *kept.values()}
 
 
-def test_a_database_that_holds_more_of_a_file_keeps_it(place: Removal) -> None:
-    verdicts = place.imported()
+def test_a_database_that_holds_more_of_a_file_keeps_it(held: Removal) -> None:
+    verdicts = held.verdicts()
     alter(
-        place.database,
+        held.database,
         "INSERT INTO benchmark_results BY NAME SELECT * REPLACE (cell_id || 'x' AS cell_id)"
         " FROM benchmark_results WHERE model = 'resnet50'",
     )
-    kept = place.remove(verdicts)["timm.csv"]
+    kept = held.remove(verdicts)["timm.csv"]
     assert kept == "the database holds records of it that are not in it"
 
 
@@ -177,19 +193,18 @@ def test_links_are_never_followed(place: Removal, tmp_path: Path) -> None:
     assert link.is_symlink()
 
 
-def test_files_of_a_folder_that_was_named_by_a_link_stay(place: Removal, tmp_path: Path) -> None:
-    place.imported()
+def test_files_of_a_folder_that_was_named_by_a_link_stay(held: Removal, tmp_path: Path) -> None:
     named = tmp_path / "named"
-    named.symlink_to(place.sources)
-    kept = place.remove(verdicts_on(named), root=named)
+    named.symlink_to(held.sources)
+    kept = held.remove(verdicts_on(named), root=named)
     assert set(kept.values()) == {f"{named} is a link, and links are not followed to delete"}
-    assert place.left() == ["direct.json", "timm.csv"]
+    assert held.left() == ["direct.json", "timm.csv"]
 
 
-def test_a_file_that_is_gone_already_is_told(place: Removal) -> None:
-    verdicts = place.imported()
-    (place.sources / "timm.csv").unlink()
-    kept = place.remove(verdicts)["timm.csv"]
+def test_a_file_that_is_gone_already_is_told(held: Removal) -> None:
+    verdicts = held.verdicts()
+    (held.sources / "timm.csv").unlink()
+    kept = held.remove(verdicts)["timm.csv"]
     assert kept == "cannot be looked at: No such file or directory"
 
 
