@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Callable
+from itertools import cycle
 from pathlib import Path
 
 import duckdb
@@ -13,6 +14,7 @@ from orchestrator.running.folder import RunFolder
 from orchestrator.running.merge_run import merge_run
 from runner.contract.errors import UsageError
 from runner.contract.job import Provenance
+from tests.support.jobs import fake_cell
 from tests.support.records import record_for
 from tests.support.results import a_measurement
 from tests.support.runs import a_plan, a_run_folder
@@ -39,11 +41,13 @@ def database(results: Path) -> Path:
 
 @pytest.fixture
 def measured(results: Path, database: Path) -> Site:
-    """Makes a merged run whose cells all ended in that way."""
+    """Makes a merged run whose cells each ended in one of these ways."""
 
-    def make(run_id: str = "run-1", **outcome: object) -> RunFolder:
-        folder = a_run_folder(results, a_plan(rounds=2), run_id)
-        for cell in folder.cells:
+    def make(run_id: str = "run-1", *outcomes: dict[str, object]) -> RunFolder:
+        ways = outcomes or ({},)
+        cells = [fake_cell(2**power) for power in range(max(3, len(ways)))]
+        folder = a_run_folder(results, a_plan(cells, rounds=2), run_id)
+        for cell, outcome in zip(folder.cells, cycle(ways), strict=False):
             job = folder.job(folder.cells, IN_AN_IMAGE, round_=2)
             record = record_for(job, cell)
             folder.save(record.model_copy(update=outcome))
@@ -71,7 +75,7 @@ def test_last_is_the_newest_run(measured: Site, database: Path) -> None:
 
 
 def test_a_result_without_an_image_pins_none(measured: Site, database: Path) -> None:
-    cell = measured(image=None, image_digest=None, launcher="process").cells[0]
+    cell = measured("run-1", {"image": None, "image_digest": None, "launcher": "process"}).cells[0]
     assert find_original(f"run-1/{cell.id}", database).pinned is None
 
 
@@ -85,43 +89,36 @@ def test_an_unknown_result_is_told_with_the_nearest(measured: Site, database: Pa
 NEVER_LAUNCHED = {"status": "unavailable", "reason": "no such device", "phase": "plan"}
 
 
-@pytest.mark.parametrize(
-    ("outcome", "words", "hint"),
-    [
+def test_what_cannot_be_repeated_is_told(measured: Site, database: Path) -> None:
+    cases: tuple[tuple[dict[str, object], str, str | None], ...] = (
         (NEVER_LAUNCHED, r"nothing was launched .*no such device", None),
         ({"job": None}, "holds no job that can be run again", None),
         ({"job": "{"}, "holds no job that can be run again", None),
         ({"job": "[" * 100_000}, "holds no job that can be run again", None),
         ({"job": '{"id": 3}'}, "holds no job that can be run again: .*: Field required", None),
         ({"launcher": "ray"}, "launched by 'ray'", "it knows docker, process"),
-    ],
-)
-def test_what_cannot_be_repeated_is_told(
-    measured: Site, database: Path, outcome: dict[str, str], words: str, hint: str | None
-) -> None:
-    cell = measured(**outcome).cells[0]
-    with pytest.raises(UsageError, match=words) as caught:
-        find_original(f"run-1/{cell.id}", database)
-    assert hint in {None, caught.value.hint}
+    )
+    folder = measured("run-1", *(outcome for outcome, _, _ in cases))
+    for cell, (_, words, hint) in zip(folder.cells, cases, strict=True):
+        with pytest.raises(UsageError, match=words) as caught:
+            find_original(f"run-1/{cell.id}", database)
+        assert hint in {None, caught.value.hint}
 
 
-@pytest.mark.parametrize("forged", ["cell", "run", "purpose", "path"])
-def test_a_job_that_is_not_the_results_own_is_refused(
-    measured: Site, database: Path, forged: str
-) -> None:
+def test_a_job_that_is_not_the_results_own_is_refused(measured: Site, database: Path) -> None:
     folder = measured()
     first, second = folder.cells[:2]
-    job = json.loads(folder.job([first], IN_AN_IMAGE).model_dump_json(exclude={"model"}))
-    job |= {
-        "cell": {"cells": [second.model_dump(mode="json")]},
-        "run": {"run_id": "run-9"},
-        "purpose": {"purpose": "prepare"},
-        "path": {"cells": [first.model_dump(mode="json") | {"model": "../../x"}]},
-    }[forged]
-    with duckdb.connect(database) as connection:
-        connection.execute("UPDATE replay_jobs SET job = ?", [json.dumps(job)])
-    with pytest.raises(UsageError):
-        find_original(f"run-1/{first.id}", database)
+    own = json.loads(folder.job([first], IN_AN_IMAGE).model_dump_json(exclude={"model"}))
+    for forged in (
+        {"cells": [second.model_dump(mode="json")]},
+        {"run_id": "run-9"},
+        {"purpose": "prepare"},
+        {"cells": [first.model_dump(mode="json") | {"model": "../../x"}]},
+    ):
+        with duckdb.connect(database) as connection:
+            connection.execute("UPDATE replay_jobs SET job = ?", [json.dumps(own | forged)])
+        with pytest.raises(UsageError):
+            find_original(f"run-1/{first.id}", database)
 
 
 def test_the_new_run_asks_for_the_same(measured: Site, results: Path, database: Path) -> None:

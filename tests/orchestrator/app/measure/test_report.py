@@ -27,8 +27,8 @@ def measured(hour: int, factor: int = 1, **changes: object) -> Record:
     return a_record(durations_ns=durations, **facts | changes)
 
 
-@pytest.fixture
-def database(tmp_path: Path) -> Path:
+@pytest.fixture(scope="module")
+def database(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Three runs of a cell: twice the same, then three times slower; then with new libraries."""
     records = [
         measured(10),
@@ -36,13 +36,14 @@ def database(tmp_path: Path) -> Path:
         measured(12, 3),
         measured(13, 9, libraries={"torch": "9"}),
     ]
+    results = tmp_path_factory.mktemp("results")
     for record in records:
-        (tmp_path / record.run_id).mkdir()
-        save_record(record, tmp_path / record.run_id)
-    with Store.open(tmp_path / "benchmarks.duckdb") as store:
+        (results / record.run_id).mkdir()
+        save_record(record, results / record.run_id)
+    with Store.open(results / "benchmarks.duckdb") as store:
         run = Run(run_id=RUN.format(10), started_at=RECORDED_AT, command=COMMAND)
-        store.merge([tmp_path], run)
-    return tmp_path / "benchmarks.duckdb"
+        store.merge([results], run)
+    return results / "benchmarks.duckdb"
 
 
 @pytest.mark.parametrize(
