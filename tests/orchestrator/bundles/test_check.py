@@ -461,16 +461,22 @@ def take(bundle: Path, database: Path) -> MergeReport:
     return merge_paths([bundle], database, scratch=False)
 
 
-def test_nothing_is_lost_on_the_way(database: Path, bundle: Path, tmp_path: Path) -> None:
-    other = tmp_path / "other.duckdb"
-    assert take(bundle, other) == MergeReport(inserted=ROWS)
-    assert content_of_database(other) == content_of_database(database)
+@pytest.fixture(scope="module")
+def arrived(site: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A database that came out of the bundle. Nobody changes it."""
+    database = tmp_path_factory.mktemp("arrived") / "other.duckdb"
+    assert take(site / "all.zip", database) == MergeReport(inserted=ROWS)
+    return database
 
 
-def test_what_came_out_of_a_bundle_gives_the_same_bundle(bundle: Path, tmp_path: Path) -> None:
-    other = tmp_path / "other.duckdb"
-    take(bundle, other)
-    again = write_bundle(other, (), tmp_path / "again.zip", force=False).path
+def test_nothing_is_lost_on_the_way(database: Path, arrived: Path) -> None:
+    assert content_of_database(arrived) == content_of_database(database)
+
+
+def test_what_came_out_of_a_bundle_gives_the_same_bundle(
+    bundle: Path, arrived: Path, tmp_path: Path
+) -> None:
+    again = write_bundle(arrived, (), tmp_path / "again.zip", force=False).path
     assert again.read_bytes() == bundle.read_bytes()
 
 
@@ -480,10 +486,8 @@ def test_merging_twice_changes_nothing(database: Path, bundle: Path) -> None:
     assert content_of_database(database) == before
 
 
-def test_columns_of_newer_runners_add_up(bundle: Path, tmp_path: Path) -> None:
-    other = tmp_path / "other.duckdb"
-    take(bundle, other)
-    (row,) = query(other, "SELECT other FROM benchmark_results WHERE batch_size = 64").to_pylist()
+def test_columns_of_newer_runners_add_up(arrived: Path) -> None:
+    (row,) = query(arrived, "SELECT other FROM benchmark_results WHERE batch_size = 64").to_pylist()
     assert row == {"other": '{"afterglow":null,"zeal":"high"}'}
 
 

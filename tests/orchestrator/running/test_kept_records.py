@@ -36,7 +36,11 @@ def replace_by_folder(path: Path, earlier: Record) -> None:
     path.mkdir()
 
 
-@pytest.mark.parametrize("is_compact", [False, True], ids=["own file", "compact"])
+@pytest.mark.parametrize(
+    "is_compact",
+    [False, pytest.param(True, marks=pytest.mark.slow)],
+    ids=["own file", "compact"],
+)
 @pytest.mark.parametrize("deed", [falsify, remove, replace_by_folder])
 def test_what_another_image_measured_stays(tmp_path: Path, deed: Deed, *, is_compact: bool) -> None:
     folder = a_run_folder(tmp_path / "results", a_plan([MEASURED, DUE]))
