@@ -28,7 +28,7 @@ LACKING: Mapping[str, frozenset[str]] = {
     "scores not scaled": frozenset({"t5"}),
     "scores too large by the root of 2": frozenset({"t5"}),
     "shared heads repeated in the wrong order": MICRO - ROTARY,
-    "last two layers swapped": frozenset({"clap", "t5"}),
+    "last two layers swapped": frozenset({"clap"}),
     "dropout left on": MICRO - {"bert", "t5", "gpt2", "clap", "wav2vec2"},
     "batch norms by the batch": MICRO - {"clap"},
     "windows moved by one": MICRO - {"whisper", "wav2vec2", "detr"},
