@@ -129,7 +129,10 @@ def test_a_full_disk_leaves_it_as_it_was(older: Path, room: str) -> None:
     assert version_of(older) == STORE_VERSION
 
 
-@pytest.mark.parametrize(("file", "folder"), [(0o444, 0o777), (0o666, 0o555), (0o444, 0o555)])
+@pytest.mark.parametrize(
+    ("file", "folder"),
+    [(0o444, 0o777), (0o666, 0o555), pytest.param(0o444, 0o555, marks=pytest.mark.slow)],
+)
 def test_where_nothing_may_be_written_it_says_so(open_folder: Path, file: int, folder: int) -> None:
     database = unpacked("benchmarks.duckdb", open_folder)
     Store.open(open_folder / "other.duckdb").close()

@@ -111,6 +111,7 @@ def test_what_record_files_hold_is_taken_from_them(tmp_path: Path) -> None:
         assert afterwards[table] == before[table]
 
 
+@pytest.mark.slow
 def test_a_sound_database_is_left_alone(database: Path) -> None:
     before = database.read_bytes()
     assert fix_database(database, None, now=NOW).backup is None
