@@ -21,12 +21,12 @@ _NEEDED = "false"
 _CHECKS = tuple(dict.fromkeys(check for check in RECORD_CHECKS if check.at_entry))
 _SUSPECT = " OR ".join(f"({check.condition})" for check in _CHECKS)
 _FIND_SUSPECTS = f"""
-    CREATE OR REPLACE TEMP TABLE suspects AS {with_derived("FROM incoming", _NEEDED)}
+    CREATE OR REPLACE TEMP TABLE suspects AS {with_derived("incoming", _NEEDED)}
     SELECT filename, file_row_number FROM records r WHERE {_SUSPECT}
 """
 """One scan for all checks, since most files are sound; few records need a sentence."""
 _SUSPECTS = with_derived(
-    "SELECT * FROM incoming SEMI JOIN suspects USING (filename, file_row_number)", _NEEDED
+    "(SELECT * FROM incoming SEMI JOIN suspects USING (filename, file_row_number))", _NEEDED
 )
 _MAKE_IMPOSSIBLE = """
     CREATE OR REPLACE TEMP TABLE impossible (

@@ -108,13 +108,14 @@ class RecordCheck(Check):
 
 def records_in_database(*, timed: bool) -> str:
     """The clause that names the rows of the database `records`, with their raw durations or not."""
-    return with_derived(_WITH_DURATIONS) if timed else f"WITH records AS ({_IN_DATABASE})"
+    if timed:
+        return with_derived(f"({_WITH_DURATIONS})")
+    return f"WITH records AS ({_IN_DATABASE})"
 
 
 def with_derived(timed: str, needed: str = "is_ours(source) AND status = 'ok'") -> str:
-    """The clause that names the rows of a query, which hold raw durations, `records`.
+    """The clause that names the rows of a table or subquery, which hold raw durations, `records`.
 
     Rows that fulfil `needed` must state what their raw durations tell.
     """
-    rows = f"SELECT *, {needed} AS needed FROM ({timed})"
-    return f"WITH timed AS ({rows}), records AS ({read_sql('derived')})"
+    return f"WITH records AS ({read_sql('derived').format(timed=timed, needed=needed)})"

@@ -1,5 +1,7 @@
--- Records with the statistics of their raw durations beside those that they state.
+-- Records with the statistics of their raw durations beside those that they state; `needed` is true
+-- for those that must state them.
 SELECT *,
+    {needed} AS needed,
     list_avg(durations_ns) / 1e9 AS derived_latency_mean_s,
     middle_s(durations_ns, round_iterations, round_medians) AS derived_latency_median_s,
     list_min(durations_ns) / 1e9 AS derived_latency_min_s,
@@ -44,4 +46,4 @@ SELECT *,
     list_median(part_durations_ns['weights']) / 1e9 AS derived_startup_warm_weights_median_s,
     list_median(part_durations_ns['first_query']) / 1e9 AS derived_startup_warm_first_query_median_s,
     list_median(part_durations_ns['service']) / 1e9 AS derived_service_median_s
-FROM timed
+FROM {timed}
