@@ -122,7 +122,9 @@ def test_every_cell_is_measured_and_merged(trial: Trial) -> None:
     assert outcome.exit_code == 0
 
 
-@pytest.mark.parametrize("seed", [0, 1, 2])
+@pytest.mark.parametrize(
+    "seed", [0, pytest.param(1, marks=pytest.mark.slow), pytest.param(2, marks=pytest.mark.slow)]
+)
 def test_jobs_and_cells_run_in_the_order_of_the_seed(tmp_path: Path, seed: int) -> None:
     trial = Trial(tmp_path, a_plan(cells_of("a", "b", "c", batch_sizes=(1, 2, 4))))
     run = trial.folder.run.model_copy(update={"seed": seed})
@@ -556,7 +558,10 @@ def test_a_device_in_use_is_waited_for(trial: Trial) -> None:
     assert trial.statuses() == ["ok"] * 3
 
 
-@pytest.mark.parametrize("interruption", [KeyboardInterrupt, ZeroDivisionError])
+@pytest.mark.parametrize(
+    "interruption",
+    [KeyboardInterrupt, pytest.param(ZeroDivisionError, marks=pytest.mark.slow)],
+)
 def test_an_interrupted_run_is_merged_as_far_as_it_came(
     three_jobs: Trial, interruption: type[BaseException]
 ) -> None:
@@ -639,10 +644,10 @@ def test_a_run_that_measured_nothing_is_no_success() -> None:
         ("verify", {"correct": False, "proof": "proven"}, 1),
         ("verify", {"correct": True, "proof": "contradicted"}, 1),
         ("verify", {"correct": None, "proof": "proven"}, 1),
-        ("verify", {"correct": True, "proof": "none"}, 1),
+        pytest.param("verify", {"correct": True, "proof": "none"}, 1, marks=pytest.mark.slow),
         ("verify", {"status": "unsupported"}, 3),
         ("measure", {"correct": True, "proof": "contradicted"}, 0),
-        ("measure", {"correct": None, "proof": "none"}, 0),
+        pytest.param("measure", {"correct": None, "proof": "none"}, 0, marks=pytest.mark.slow),
     ],
 )
 def test_verifying_passes_only_what_is_right_on_the_claimed_device(
