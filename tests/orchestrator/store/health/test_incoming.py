@@ -87,22 +87,23 @@ def test_the_other_records_of_a_file_are_merged(
         report.require_complete()
 
 
-@pytest.mark.parametrize(
-    ("changes", "reason"),
-    [
+def test_what_others_measured_may_be_zero_and_not_impossible(tmp_path: Path) -> None:
+    cases: tuple[tuple[dict[str, Any], str | None], ...] = (
         ({"latency_median_s": -1.0}, "impossible value"),
         ({"latency_median_s": 0.0}, None),
         ({"proof": "proven"}, "proof of what others measured"),
-    ],
-)
-def test_what_others_measured_may_be_zero_and_not_impossible(
-    tmp_path: Path, changes: dict[str, Any], reason: str | None
-) -> None:
-    record = a_record(proof="none", durations_ns=[3]).model_copy(update=changes)
-    path = _write(tmp_path / "others.parquet", record, source="somebody")
+    )
+    expected: dict[Path, str] = {}
+    for number, (changes, reason) in enumerate(cases):
+        record = a_record(batch_size=1 + number, proof="none", durations_ns=[3])
+        path = tmp_path / f"{number}.parquet"
+        _write(path, record.model_copy(update=changes), source="somebody")
+        if reason:
+            expected[path] = reason
     with Store.open(tmp_path / "x.duckdb") as store:
-        reasons = [file.reason for file in store.merge([path]).damaged]
-    assert [reason in text for text in reasons if reason] == ([True] if reason else [])
+        damaged = {file.path: file.reason for file in store.merge([tmp_path]).damaged}
+    assert damaged.keys() == expected.keys()
+    assert all(reason in damaged[path] for path, reason in expected.items())
 
 
 def test_a_clock_that_was_set_back_costs_no_record(tmp_path: Path) -> None:
@@ -113,31 +114,28 @@ def test_a_clock_that_was_set_back_costs_no_record(tmp_path: Path) -> None:
         assert store.merge([_write(tmp_path / "ahead.parquet", record)]).inserted == 1
 
 
-@pytest.mark.parametrize(("median_ms", "inserted"), [(6.5, 1), (11.5, 0)])
-def test_the_median_of_several_rounds_is_the_mean_of_theirs(
-    tmp_path: Path, median_ms: float, inserted: int
-) -> None:
+def test_the_median_of_several_rounds_is_the_mean_of_theirs(tmp_path: Path) -> None:
     milliseconds = [1, 10, 11, 12, 13, 14]
-    record = a_record(
-        durations_ns=[value * 1_000_000 for value in milliseconds], latency_median_s=0.0115
-    )
     ends = {"latency_median_low_s": 0.001, "latency_median_high_s": 0.02}
     rounds = {"rounds": 2, "round_iterations": [1, 5], "round_medians": [0.001, 0.012]}
-    median_s = median_ms / 1000
-    changes = {"latency_median_s": median_s, "latency_precision": 0.0095 / median_s}
-    record = record.model_copy(update={**ends, **rounds, **changes})
+    for name, median_s in (("mean of medians", 0.0065), ("median of all", 0.0115)):
+        record = a_record(
+            run_id=name,
+            durations_ns=[value * 1_000_000 for value in milliseconds],
+            latency_median_s=0.0115,
+        )
+        changes = {"latency_median_s": median_s, "latency_precision": 0.0095 / median_s}
+        record = record.model_copy(update={**ends, **rounds, **changes})
+        _write(tmp_path / f"{name}.parquet", record)
     with Store.open(tmp_path / "x.duckdb") as store:
-        report = store.merge([_write(tmp_path / "rounds.parquet", record)])
-    assert report.inserted == inserted, report
+        report = store.merge([tmp_path])
+    assert report.inserted == 1, report
+    assert [file.path.stem for file in report.damaged] == ["median of all"]
     assert not validate_database(tmp_path / "x.duckdb").errors
 
 
-@pytest.mark.parametrize(("median_ms", "inserted"), [(6.5, 1), (11.5, 0)])
-def test_so_is_the_median_time_to_the_first_token(
-    tmp_path: Path, median_ms: float, inserted: int
-) -> None:
+def test_so_is_the_median_time_to_the_first_token(tmp_path: Path) -> None:
     first = [value * 1_000_000 for value in (1, 10, 11, 12, 13, 14)]
-    record = a_record(mode="generation", new_tokens=1, durations_ns=first, latency_median_s=0.0115)
     changes = {
         "rounds": 2,
         "round_iterations": [1, 5],
@@ -147,9 +145,18 @@ def test_so_is_the_median_time_to_the_first_token(
         "latency_precision": 0.0095 / 0.0065,
         "latency_median_low_s": 0.001,
         "latency_median_high_s": 0.02,
-        "time_to_first_token_median_s": median_ms / 1000,
     }
-    record = record.model_copy(update=changes)
+    for name, median_s in (("mean of medians", 0.0065), ("median of all", 0.0115)):
+        record = a_record(
+            run_id=name,
+            mode="generation",
+            new_tokens=1,
+            durations_ns=first,
+            latency_median_s=0.0115,
+        )
+        parts = {"time_to_first_token_median_s": median_s}
+        _write(tmp_path / f"{name}.parquet", record.model_copy(update=changes | parts))
     with Store.open(tmp_path / "x.duckdb") as store:
-        report = store.merge([_write(tmp_path / "rounds.parquet", record)])
-    assert report.inserted == inserted, report
+        report = store.merge([tmp_path])
+    assert report.inserted == 1, report
+    assert [file.path.stem for file in report.damaged] == ["median of all"]
