@@ -13,6 +13,7 @@ from orchestrator.store.schema.older_records import (
     IS_OLDER_SLICE,
     OLDER_PARTITION,
     OLDER_VALUES,
+    STAGES,
     STOOD_FOR,
     hardware_id_sql,
 )
@@ -145,18 +146,12 @@ def _to_7(connection: DuckDBPyConnection) -> None:
 
 _ENDS = ("_low", "_high")
 _TAILS = ("p90", "p95", "p99", "p999")
+_TIMES = ("latency", "time_to_first_token", "time_per_output_token", "inter_token_latency")
 _INTERVALS = (
     *("time_to_first_token_median", "time_per_output_token_median"),
-    *(
-        f"{name}_{percentile}"
-        for name in (
-            *("latency", "time_to_first_token", "time_per_output_token", "inter_token_latency"),
-        )
-        for percentile in _TAILS
-    ),
+    *(f"{name}_{percentile}" for name in _TIMES for percentile in _TAILS),
 )
-_STAGES = ("interpreter", "import", "instantiate", "weights", "first_query")
-_STARTS = (*(f"{kind}_{stage}" for kind in ("warm", "cold") for stage in _STAGES), "cold")
+_STARTS = (*(f"{kind}_{stage}" for kind in ("warm", "cold") for stage in STAGES), "cold")
 _ADDED: Mapping[str, str] = {
     **{f"inter_token_latency_{name}_s": "DOUBLE" for name in ("mean", "median", "stddev", "p50")},
     **{f"inter_token_latency_{name}_s": "DOUBLE" for name in _TAILS},

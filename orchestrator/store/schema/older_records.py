@@ -54,9 +54,10 @@ TAIL_VALUES: Mapping[str, str] = {
     for name in _TAILS
 }
 """Expressions of percentiles."""
-_STAGES = ("interpreter", "import", "instantiate", "weights", "first_query")
+STAGES = ("interpreter", "import", "instantiate", "weights", "first_query")
+"""The stages of a start, by which schema 6 names its columns."""
 FORMER_STAGES = frozenset(
-    f"startup_{stage}_{statistic}_s" for stage in _STAGES for statistic in ("mean", "stddev")
+    f"startup_{stage}_{statistic}_s" for stage in STAGES for statistic in ("mean", "stddev")
 )
 """Columns of starts before schema 6, which raw durations hold as well: they are dropped."""
 STAGE_VALUES: Mapping[str, str] = {
@@ -65,7 +66,7 @@ STAGE_VALUES: Mapping[str, str] = {
         THEN list_median(part_durations_ns['{stage}']) / 1e9
         ELSE startup_warm_{stage}_median_s END
     """
-    for stage in _STAGES
+    for stage in STAGES
 }
 """Expressions of medians of warm starts' stages, which need raw durations."""
 STOOD_FOR: Mapping[str, str] = {"weights_seed": "seed"}

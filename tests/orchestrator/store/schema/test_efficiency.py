@@ -1,18 +1,14 @@
 """The view of efficiency: counted work by time, and both rates by the machine's best peaks."""
 
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from orchestrator.store import Store, query
 from orchestrator.store.health.fix import validate_database
-from runner.contract.record import Record, Row, rows
-from tests.orchestrator.store.conftest import Save
+from tests.orchestrator.store.schema.conftest import Ask
 from tests.support.records import a_record
 
-Ask = Callable[..., list[Row]]
 NOTE = "work above the peak"
 MACHINE: dict[str, Any] = {
     "flops_per_iteration": 300_000_000,
@@ -22,18 +18,6 @@ MACHINE: dict[str, Any] = {
     "device_cache_bytes": 1_000_000,
     "latency_median_s": 0.003,
 }
-
-
-@pytest.fixture
-def ask(database: Path, results: Path, save: Save) -> Ask:
-    def answer(sql: str, *records: Record) -> list[Row]:
-        if records:
-            save(*records)
-            with Store.open(database) as store:
-                store.merge([results])
-        return rows(query(database, sql))
-
-    return answer
 
 
 def test_rates_intensity_and_shares_of_a_query(ask: Ask) -> None:

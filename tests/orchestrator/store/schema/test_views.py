@@ -1,31 +1,14 @@
 """The views answer in names and units that people expect."""
 
-from collections.abc import Callable
 from datetime import timedelta
-from pathlib import Path
 from typing import Any
 
 import pytest
 
-from orchestrator.store import Store, query
-from runner.contract.record import Record, Row, rows
-from tests.orchestrator.store.conftest import Save
+from tests.orchestrator.store.schema.conftest import Ask
 from tests.support.records import EXAMPLE_HOST, RECORDED_AT, a_failure, a_record
 
-Ask = Callable[..., list[Row]]
 LATER = RECORDED_AT + timedelta(hours=1)
-
-
-@pytest.fixture
-def ask(database: Path, results: Path, save: Save) -> Ask:
-    def answer(sql: str, *records: Record) -> list[Row]:
-        if records:
-            save(*records)
-            with Store.open(database) as store:
-                store.merge([results])
-        return rows(query(database, sql))
-
-    return answer
 
 
 def test_the_question_of_the_readme(ask: Ask) -> None:

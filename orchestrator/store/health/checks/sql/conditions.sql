@@ -25,6 +25,15 @@ CREATE OR REPLACE TEMP MACRO middle_s(durations_ns, counts, medians) AS
         FOR i IN range(1, len(counts) + 1)
     ]) ELSE list_median(durations_ns) END / 1e9;
 
+-- The times per output token of generations, nanoseconds: the time behind the first token by the
+-- number of the others. Null where they cannot be told.
+CREATE OR REPLACE TEMP MACRO per_output_token(durations_ns, first_tokens_ns, new_tokens) AS
+    CASE WHEN new_tokens > 1 AND len(durations_ns) = len(first_tokens_ns)
+    THEN list_transform(
+        list_zip(durations_ns, first_tokens_ns),
+        lambda each: (each[1] - each[2]) / (new_tokens - 1)
+    ) END;
+
 -- No time, rate, size or number of a benchmark reaches this, in whatever base unit.
 CREATE OR REPLACE TEMP MACRO too_large() AS 1e19;
 

@@ -20,16 +20,12 @@ SELECT *,
     list_avg(part_durations_ns['first_token']) / 1e9 AS derived_time_to_first_token_mean_s,
     middle_s(part_durations_ns['first_token'], round_iterations, round_medians)
         AS derived_time_to_first_token_median_s,
-    CASE WHEN new_tokens > 1 AND len(durations_ns) = len(part_durations_ns['first_token'])
-        THEN list_avg(list_transform(
-            list_zip(durations_ns, part_durations_ns['first_token']),
-            lambda each: (each[1] - each[2]) / (new_tokens - 1)
-        )) / 1e9 END AS derived_time_per_output_token_mean_s,
-    CASE WHEN new_tokens > 1 AND len(durations_ns) = len(part_durations_ns['first_token'])
-        THEN middle_s(list_transform(
-            list_zip(durations_ns, part_durations_ns['first_token']),
-            lambda each: (each[1] - each[2]) / (new_tokens - 1)
-        ), round_iterations, round_medians) END AS derived_time_per_output_token_median_s,
+    list_avg(per_output_token(durations_ns, part_durations_ns['first_token'], new_tokens))
+        / 1e9 AS derived_time_per_output_token_mean_s,
+    middle_s(
+        per_output_token(durations_ns, part_durations_ns['first_token'], new_tokens),
+        round_iterations, round_medians
+    ) AS derived_time_per_output_token_median_s,
     list_avg(part_durations_ns['output_token']) / 1e9 AS derived_inter_token_latency_mean_s,
     list_median(part_durations_ns['output_token']) / 1e9 AS derived_inter_token_latency_median_s,
     list_avg(part_durations_ns['forward']) / 1e9 AS derived_forward_mean_s,
