@@ -140,14 +140,8 @@ def _energy(energies: Sequence[Energy], rounds: Sequence[RoundResult], cell: Cel
         "energy_window_s": sum(energy.window_s or 0.0 for energy in energies),
         "energy_method": method,
         "energy_scope": energies[-1].scope,
-        "energy_host_joules": _sum_of_all([energy.host_joules for energy in energies]),
+        "energy_host_joules": _total([energy.host_joules for energy in energies]),
     }
-
-
-def _sum_of_all(values: Sequence[float | None]) -> float | None:
-    """The sum; None unless each of them is known."""
-    known = [value for value in values if value is not None]
-    return sum(known) if len(known) == len(values) else None
 
 
 def _noise(noises: Sequence[Noise]) -> Columns:
