@@ -1,5 +1,6 @@
 """Calibration of this machine: how much fresh processes of one cell differ, by runtime."""
 
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from math import ceil
 from pathlib import Path
@@ -17,13 +18,14 @@ from orchestrator.planning.plan import Plan
 from orchestrator.planning.schedule import planned_jobs
 from orchestrator.running.calibration import Spreads, save_spreads, spread_key
 from orchestrator.running.execution import RunOutcome
-from orchestrator.running.folder import RunFolder
 from orchestrator.running.observer import Observer
 from orchestrator.running.options import RunOptions
 from orchestrator.system.files import RESULTS_FOLDER
 from orchestrator.system.text import plural
+from runner.contract.cell import Cell
 from runner.contract.errors import Unavailable
 from runner.contract.job import Measure, ProcessSpread
+from runner.contract.record import Record
 
 PROCESSES = 8
 CALIBRATED_MODEL = "bert-tiny"
@@ -94,9 +96,10 @@ def calibrate(request: CalibrateRequest, observer: Observer) -> CalibrateResult:
     folder = begin_run(plan, source, request.results, options, observer)
     observer.note(_announcement(plan))
     outcome = execute_run(folder, make_launcher(launcher, observer.build_step), observer, options)
-    spreads = spreads_of(folder)
+    records = folder.sound_records()
+    spreads = spreads_of(folder.cells, records)
     path = save_spreads(request.results, host, spreads) if spreads else None
-    return CalibrateResult(spreads, path, outcome, other_load_of(folder))
+    return CalibrateResult(spreads, path, outcome, other_load_of(records))
 
 
 def calibration_matrix(launcher: LauncherName) -> Matrix:
@@ -121,23 +124,22 @@ def _announcement(plan: Plan) -> str:
     return f"calibrating: {processes} processes of {runtimes}, about {minutes} min"
 
 
-def spreads_of(folder: RunFolder) -> Spreads:
-    """The spread of fresh processes in this run, by backend and runtime."""
-    records = folder.sound_records()
+def spreads_of(cells: Iterable[Cell], records: Mapping[str, Record]) -> Spreads:
+    """The spread of fresh processes, by backend and runtime, from the cells' records."""
     return {
         spread_key(cell): ProcessSpread(
             cv=record.latency_between_process_cv,
             processes=record.rounds,
             measured_at=record.recorded_at,
         )
-        for cell in folder.cells
+        for cell in cells
         if (record := records.get(cell.id)) is not None
         and record.latency_between_process_cv is not None
         and record.rounds is not None
     }
 
 
-def other_load_of(folder: RunFolder) -> float:
-    """The largest share of the CPUs that others used beside a cell of this run."""
-    loads = (record.noise_other_load or 0.0 for record in folder.sound_records().values())
+def other_load_of(records: Mapping[str, Record]) -> float:
+    """The largest share of the CPUs that others used beside a cell."""
+    loads = (record.noise_other_load or 0.0 for record in records.values())
     return max(loads, default=0.0)
