@@ -103,7 +103,7 @@ def test_a_calibration_is_what_its_records_say(tmp_path: Path) -> None:
         folder.save(
             record_for(folder.job([cell], folder.nowhere), cell, status="failed", **columns)
         )
-    (spread,) = spreads_of(folder).values()
+    (spread,) = spreads_of(folder.cells, folder.sound_records()).values()
     assert (spread.cv, spread.processes) == (0.02, 8)
 
 
@@ -116,6 +116,6 @@ def test_a_calibration_beside_others_says_so(
     job = folder.job([cell], folder.nowhere)
     folder.save(record_for(job, cell, status="failed", noise_other_load=load))
     spreads, outcome = {"fake/fake": SPREAD}, RunOutcome(MergeReport(), (), 0, 0)
-    result = CalibrateResult(spreads, tmp_path, outcome, other_load_of(folder))
+    result = CalibrateResult(spreads, tmp_path, outcome, other_load_of(folder.sound_records()))
     print_calibration(result, as_json=False)
     assert ("Others used up to 30 % of the CPUs" in capsys.readouterr().out) == told
