@@ -15,7 +15,7 @@ import subprocess
 import sys
 from dataclasses import dataclass
 
-from analysis.ratios import Estimate, shows_difference
+from analysis.statistics.ratios import Estimate, shows_difference
 from performance.rounds import MOST_APART, MOST_DIFFERENT
 from performance.sessions import open_job_session, slowed, torch_job
 from performance.simulated import SECOND, a_result, chance

@@ -20,8 +20,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from analysis.ratios import PROMISES
-from analysis.result import ResultRow
+from analysis.results.row import ResultRow
+from analysis.statistics.ratios import PROMISES
 from orchestrator.store import Store, newest_run
 from orchestrator.system.files import DATABASE_NAME
 

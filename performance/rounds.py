@@ -18,7 +18,7 @@ from typing import Any
 
 import numpy as np
 
-from analysis.ratios import Estimate, shows_difference
+from analysis.statistics.ratios import Estimate, shows_difference
 from performance.sessions import torch_job
 from performance.simulated import SECOND, a_result, chance, durations_of
 from runner.contract.job import PROFILES, Job, Measure

@@ -9,8 +9,9 @@ from typing import Annotated, Any, Literal, get_args, get_origin
 from pydantic import AwareDatetime, BaseModel
 from pydantic.fields import FieldInfo
 
+from analysis.results.source import text
 from orchestrator.store import Origin, Run
-from orchestrator.store.schema.columns import COLUMNS_FILE, text
+from orchestrator.store.schema.columns import COLUMNS_FILE
 from orchestrator.system.docstrings import attribute_docs
 from runner.contract.record import Record
 

@@ -17,8 +17,13 @@ from typer import TyperException
 from orchestrator.cli.app import app, chosen
 from orchestrator.cli.completion import PROGRAM, completing
 from orchestrator.cli.refusals import usage_error
-from orchestrator.render.lines import print_note
-from orchestrator.render.streams import LossyStream, discard, occupy_descriptors, open_stream
+from orchestrator.render.terminal.lines import print_note
+from orchestrator.render.terminal.streams import (
+    LossyStream,
+    discard,
+    occupy_descriptors,
+    open_stream,
+)
 from orchestrator.system.files import REMEDY, file_hint
 from orchestrator.system.spill_folder import remove_spill_folder
 from orchestrator.system.threads import WorkThread

@@ -9,7 +9,7 @@ from pathlib import Path
 import typer
 
 from orchestrator.cli.program import known_name
-from orchestrator.render.lines import print_line
+from orchestrator.render.terminal.lines import print_line
 from orchestrator.system.files import RESULTS_FOLDER
 from runner.contract.axes import AxisName
 from runner.contract.errors import UsageError
@@ -117,7 +117,7 @@ def _families() -> list[str]:
 
 
 def _words(context: typer.Context) -> list[str]:
-    from orchestrator.render.words import WORDS
+    from orchestrator.render.setup.words import WORDS
 
     del context
     return [word.name for word in WORDS]

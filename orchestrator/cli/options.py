@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from orchestrator.cli.app import chosen
-from orchestrator.render.lines import print_note
+from orchestrator.render.terminal.lines import print_note
 from orchestrator.system.files import DATABASE_NAME
 
 if TYPE_CHECKING:

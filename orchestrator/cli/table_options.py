@@ -31,11 +31,11 @@ def with_table_options(command: _Command) -> _Command:
 
     @wraps(command)
     def with_table(*arguments: Any, **given: Any) -> Any:
-        from orchestrator.render.result_table import ResultTable
+        from orchestrator.render.results.result_table import ResultTable
 
         chosen = {name: given.pop(name) for name in _OPTIONS}
         if chosen["sort"] != _BY_SPEED:  # a wrong word must not wait for the end of a run
-            from analysis.order import known_order
+            from analysis.answers.order import known_order
 
             known_order(chosen["sort"])
         return command(*arguments, table=ResultTable(**chosen), **given)

@@ -35,7 +35,13 @@ if TYPE_CHECKING:
     from orchestrator.store.query.export import ExportedTopic, ExportOptions, export_topic
     from orchestrator.store.query.filters import Filters
     from orchestrator.store.query.foreign import foreign_rows
-    from orchestrator.store.query.formats import SUFFIXES, WRITERS, save_answer
+    from orchestrator.store.query.formats import (
+        SUFFIXES,
+        WRITERS,
+        markdown_row,
+        markdown_text,
+        save_answer,
+    )
     from orchestrator.store.query.question_errors import TIMEOUT_S
     from orchestrator.store.query.records import StoredRecord
     from orchestrator.store.query.relations import (
@@ -148,6 +154,8 @@ __all__ = [
     "id_fault",
     "imported_rows_at",
     "list_snapshots",
+    "markdown_row",
+    "markdown_text",
     "named_question",
     "newest_run",
     "query",
@@ -236,6 +244,8 @@ __getattr__ = lazy_names(
         "id_fault": "records.find",
         "imported_rows_at": "query.runs",
         "list_snapshots": "health.snapshots",
+        "markdown_row": "query.formats",
+        "markdown_text": "query.formats",
         "named_question": "query.relations",
         "newest_run": "query.results",
         "resolve_run": "query.runs",

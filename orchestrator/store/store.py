@@ -11,8 +11,8 @@ from weakref import WeakSet
 
 from duckdb import DuckDBPyConnection
 
-from analysis.changes import Neighbour
-from analysis.result import ResultRow
+from analysis.answers.changes import Neighbour
+from analysis.results.row import ResultRow
 from orchestrator.store.database.connect import connect, store_errors
 from orchestrator.store.database.execute import InterruptibleThread
 from orchestrator.store.database.lock import WAIT_S, is_missing, require_database, writer_lock
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from orchestrator.store.merge.merge import LeaveOut
     from orchestrator.store.merge.report import MergeReport
     from orchestrator.store.query.ask import QuestionLimits
-    from orchestrator.store.query.filters import Filters, Selection
+    from orchestrator.store.query.filters import Filters
     from orchestrator.store.query.records import Records, RecordStream, StoredRecord
     from orchestrator.store.query.runs import StoredRun
     from orchestrator.store.records.planned import ExpectedRecords
@@ -212,22 +212,18 @@ class Store:
         with self._reading():
             return results.results(self._connection, run_id)
 
-    def earlier_results(self, run_id: str) -> list[Neighbour]:
-        """The last results before this run of the same series, as far as they can be quoted."""
-        with self._reading():
-            return series.earlier_results(self._connection, run_id)
+    def neighbours(self, run_id: str, *, later: bool = False) -> list[Neighbour]:
+        """The last results of the same series before this run, as far as they can be quoted.
 
-    def later_results(self, run_id: str) -> list[Neighbour]:
-        """The next results after this run of the same series, as far as they can be quoted."""
+        Later ones are the next results after it.
+        """
         with self._reading():
-            return series.later_results(self._connection, run_id)
+            return series.neighbours(self._connection, run_id, later=later)
 
     def measured_before(
         self, wanted: Mapping[str, tuple[str, str]], host: str, launcher: str
     ) -> MeasuredBefore | None:
-        """The newest run on this machine that measured cells of these: model id and profile by
-        cell id.
-        """
+        """The newest run here that measured some of these: model id and profile by cell id."""
         with self._reading():
             return series.measured_before(self._connection, wanted, host, launcher)
 
@@ -258,14 +254,21 @@ class Store:
             UsageError: there is no such filter, or nothing could ever fit its value.
             StoreError: the database cannot be read, also while the records are being read.
         """
-        from orchestrator.store.query.filters import selection
+        from orchestrator.store.query.filters import selected_ids
         from orchestrator.store.query.records import RecordStream
 
         with self._reading():
-            wanted = selection(self._connection, filters, trusted=trusted)
+            wanted = selected_ids(self._connection, filters, trusted=trusted)
         stream = RecordStream(self._read(wanted, whole=whole))
         self._streams.add(stream)
         return stream
+
+    def condition(self, *, trusted: bool = True, **filters: Unpack[Filters]) -> str:
+        """These filters as a condition on `benchmark_performance`; raises what `records` does."""
+        from orchestrator.store.query.filters import condition
+
+        with self._reading():
+            return condition(self._connection, filters, trusted=trusted)
 
     def coverage(self) -> Coverage:
         """Rows by table, verdicts by source, and which models are covered on which backend."""
@@ -307,7 +310,7 @@ class Store:
 
         return to_pandas(self.arrow(sql, **limits))
 
-    def _read(self, wanted: Selection, *, whole: bool) -> Records:
+    def _read(self, wanted: str, *, whole: bool) -> Records:
         from orchestrator.store.query.records import read
 
         with self._reading():
@@ -338,12 +341,7 @@ class Store:
 
 
 def _wrong_kind(path: Path, *, scratch: bool) -> StoreError:
-    if scratch:
-        return StoreError(
-            f"{path}: a scratch database, which may hold fake and synthetic rows",
-            hint="name another file with `--database`",
-        )
+    kind = "scratch database, which may hold" if scratch else "real database, which never takes"
     return StoreError(
-        f"{path}: a real database, which never takes fake or synthetic rows",
-        hint="name another file for the scratch database",
+        f"{path}: a {kind} fake and synthetic rows", hint="name another file with `--database`"
     )

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 
-from orchestrator.store.schema.columns import text
+from analysis.results.source import text
 from orchestrator.store.schema.tables import SYNTHETIC
 from performance.synthetic.cells import COMMIT, DIGEST, HOST, RUN
 from performance.synthetic.chance import spread, uniform

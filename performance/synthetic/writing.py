@@ -7,9 +7,10 @@ import duckdb
 import pyarrow as pa
 from duckdb import DuckDBPyConnection
 
+from analysis.results.source import text
 from orchestrator.store.database.connect import duckdb_message
 from orchestrator.store.database.execute import InterruptibleThread
-from orchestrator.store.schema.columns import ORIGIN, RECORD, text
+from orchestrator.store.schema.columns import ORIGIN, RECORD
 from orchestrator.store.schema.parquet_columns import DEFAULTS
 from performance.synthetic.cells import Row, cells
 from performance.synthetic.draw import CELLS_A_RUN, drawn

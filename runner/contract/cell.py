@@ -160,8 +160,11 @@ class Selector:
                 "--select: a glob must not be empty",
                 hint="write for example --select 'cpu-*-fp32-*', or --select bert-tiny",
             )
-        self._keep = _any_of(glob for glob in self.globs if not glob.startswith("!"))
-        self._drop = _any_of(glob[1:] for glob in self.globs if glob.startswith("!"))
+        self.kept = tuple(_as_glob(glob) for glob in self.globs if not glob.startswith("!"))
+        """Globs of which one must fit the whole id, if there are any."""
+        self.dropped = tuple(_as_glob(glob[1:]) for glob in self.globs if glob.startswith("!"))
+        """Globs of which none may fit it."""
+        self._keep, self._drop = _any_of(self.kept), _any_of(self.dropped)
 
     def keeps(self, cell: Cell) -> bool:
         """True if the cell is kept."""
@@ -181,7 +184,7 @@ _WHOLE_ID = re.compile(
 
 
 def _any_of(globs: Iterable[str]) -> re.Pattern[str] | None:
-    patterns = [translate(_as_glob(glob)) for glob in globs]
+    patterns = [translate(glob) for glob in globs]
     return re.compile("|".join(patterns)) if patterns else None
 
 

@@ -11,7 +11,7 @@ from orchestrator.backends.catalogue import CATALOGUE
 from orchestrator.cli.app import EPILOG
 from orchestrator.cli.boundary import BUG, INTERRUPTED
 from orchestrator.matrix import load_matrix
-from orchestrator.render.result_table import TABLE_COLUMNS
+from orchestrator.render.results.result_table import TABLE_COLUMNS
 from runner.contract import errors, support
 from runner.contract.cell import Cell
 from runner.contract.errors import BenchError

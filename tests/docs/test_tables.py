@@ -6,7 +6,7 @@ from typing import get_args
 import pytest
 
 from orchestrator.imports.measurement import UNITS
-from orchestrator.render.result_table import TABLE_COLUMNS
+from orchestrator.render.results.result_table import TABLE_COLUMNS
 from orchestrator.store import WRITERS
 from orchestrator.store.health.checks import CHECKS, Check
 from orchestrator.store.health.validate import ALTERED, FOREIGN, RETYPED

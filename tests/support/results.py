@@ -3,7 +3,7 @@
 from datetime import date
 from typing import Any
 
-from analysis.result import ResultRow
+from analysis.results.row import ResultRow
 from orchestrator.app.measure.verification import Verification, VerifiedCell
 from orchestrator.store import Measurement, Stale
 from tests.support.data import sample

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
 
-from analysis.trust import Cause
+from analysis.answers.trust import Cause
 from orchestrator.app.measure.report import RunReport
 from orchestrator.system.files import DATABASE_NAME, RESULTS_FOLDER
 from runner.contract.cell import ProfileName

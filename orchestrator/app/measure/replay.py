@@ -7,8 +7,8 @@ from typing import Any
 
 from pydantic import ValidationError
 
-from analysis.conditions import differences
-from analysis.ratios import Estimate, shows_difference
+from analysis.results.conditions import differences
+from analysis.statistics.ratios import Estimate, shows_difference
 from orchestrator.app.measure.consent import describe_choices, is_own, require_consent
 from orchestrator.app.measure.run import execute_run
 from orchestrator.backends.catalogue import LauncherName

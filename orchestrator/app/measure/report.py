@@ -5,10 +5,10 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from analysis.answer import Comparison, Lead, Ranking, comparisons
-from analysis.changes import Change, changes, doubt_contradictions
-from analysis.result import ResultRow
-from analysis.trust import GradeSummary, summarise_grades
+from analysis.answers.answer import Comparison, Lead, Ranking, comparisons
+from analysis.answers.changes import Change, changes, doubt_contradictions
+from analysis.answers.trust import GradeSummary, summarise_grades
+from analysis.results.row import ResultRow
 from orchestrator.store import Store, resolve_run
 
 
@@ -63,8 +63,8 @@ def report_run(run: str, database: Path) -> RunReport:
     """
     with Store.open_readonly(database) as store:
         run_id = resolve_run(run, store.runs(), database)
-        rows, earlier = store.results(run_id), store.earlier_results(run_id)
-        later = store.later_results(run_id)
+        rows, earlier = store.results(run_id), store.neighbours(run_id)
+        later = store.neighbours(run_id, later=True)
         command = store.command_of(run_id)
     differing = changes(rows, earlier)
     results = doubt_contradictions(rows, [*differing, *changes(rows, later)])

@@ -17,7 +17,7 @@ from orchestrator.system.files import RESULTS_FOLDER
 from runner.contract.axes import AXES
 
 if TYPE_CHECKING:
-    from orchestrator.render.result_table import ResultTable
+    from orchestrator.render.results.result_table import ResultTable
 
 _Family = Annotated[
     list[str] | None,

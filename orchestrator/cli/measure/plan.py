@@ -49,7 +49,7 @@ def plan(
     """Show every cell with its decision, reason and estimate."""
     from orchestrator.app.measure.plan import plan_for_github, report_plan
     from orchestrator.app.measure.request import PlanRequest
-    from orchestrator.render.plan import PlanningNotes, print_github, print_plan
+    from orchestrator.render.measure.plan import PlanningNotes, print_github, print_plan
 
     request = PlanRequest(
         matrix,
@@ -71,6 +71,6 @@ def plan(
 def schema() -> None:
     """Print the JSON schema of the matrix file."""
     from orchestrator.matrix import matrix_json_schema
-    from orchestrator.render.lines import print_json
+    from orchestrator.render.terminal.lines import print_json
 
     print_json(matrix_json_schema())

@@ -37,9 +37,9 @@ def prepare(
         raise typer.BadParameter("name a matrix file, or look for old graphs with --prune")
     from orchestrator.app.measure.prepare import prepare_matrix
     from orchestrator.app.measure.request import PlanRequest
-    from orchestrator.render.progress import show_progress
-    from orchestrator.render.streams import after_work
-    from orchestrator.render.verify import print_prepared
+    from orchestrator.render.measure.progress import show_progress
+    from orchestrator.render.measure.verify import print_prepared
+    from orchestrator.render.terminal.streams import after_work
 
     run_options = options.run_options(launcher=launcher, database=None, weights_seed=weights_seed)
     request = PlanRequest(
@@ -72,7 +72,7 @@ def _refuse_beside_prune(prune: bool, **given: object) -> None:
 
 def _clear(results: Path, *, remove: bool, as_json: bool) -> int:
     from orchestrator.app.results.retention import find_stale_files, remove_stale_files
-    from orchestrator.render.maintain import print_stale_files
+    from orchestrator.render.results.maintain import print_stale_files
 
     files = remove_stale_files(results, note) if remove else find_stale_files(results)
     print_stale_files(files, removed=remove, as_json=as_json)

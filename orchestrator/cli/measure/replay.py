@@ -45,9 +45,9 @@ def replay(
     """
     from orchestrator.app.measure.replay import ReplayRequest, replay_result
     from orchestrator.launchers.registry import known_launcher
-    from orchestrator.render.progress import show_progress
-    from orchestrator.render.replay import print_replay
-    from orchestrator.render.streams import after_work
+    from orchestrator.render.measure.progress import show_progress
+    from orchestrator.render.measure.replay import print_replay
+    from orchestrator.render.terminal.streams import after_work
 
     request = ReplayRequest(
         result, results, database, known_launcher(launcher), as_recorded, command_line()

@@ -16,7 +16,7 @@ from orchestrator.system.files import RESULTS_FOLDER
 if TYPE_CHECKING:
     from orchestrator.app.measure.request import PlanRequest
     from orchestrator.app.measure.run import RunResult
-    from orchestrator.render.result_table import ResultTable
+    from orchestrator.render.results.result_table import ResultTable
     from orchestrator.running.options import RunOptions
 
 
@@ -97,18 +97,18 @@ def _require_matrix(matrix: Path | None) -> Path:
 
 def measure(request: "PlanRequest", table: "ResultTable", *, dry_run: bool, as_json: bool) -> int:
     """Run what was requested, or show its plan; returns the exit code."""
-    from orchestrator.render.plan import PlanningNotes
+    from orchestrator.render.measure.plan import PlanningNotes
 
     request = replace(request, command=command_line(), progress=PlanningNotes())
     request.read()  # a mistake in it is answered before all that runs is imported
     if dry_run:
         from orchestrator.app.measure.plan import report_plan
-        from orchestrator.render.plan import print_plan
+        from orchestrator.render.measure.plan import print_plan
 
         print_plan(report_plan(request), as_json=as_json)
         return 0
     from orchestrator.app.measure.run import run_matrix
-    from orchestrator.render.progress import show_progress
+    from orchestrator.render.measure.progress import show_progress
 
     with show_progress(quiet=chosen.quiet) as observer:
         result = run_matrix(request, observer)
@@ -125,7 +125,7 @@ def _resume(
     as_json: bool,
 ) -> int:
     from orchestrator.app.measure.run import ResumeRequest, resume_run
-    from orchestrator.render.progress import show_progress
+    from orchestrator.render.measure.progress import show_progress
 
     request = ResumeRequest(run_id, results, matrix, run_options)
     with show_progress(quiet=chosen.quiet) as observer:
@@ -134,8 +134,8 @@ def _resume(
 
 
 def _show(result: "RunResult", table: "ResultTable", *, as_json: bool) -> int:
-    from orchestrator.render.results import print_results
-    from orchestrator.render.streams import after_work
+    from orchestrator.render.results.run import print_results
+    from orchestrator.render.terminal.streams import after_work
 
     with after_work():
         print_results(result.report, as_json=as_json, table=table, quiet=chosen.quiet)

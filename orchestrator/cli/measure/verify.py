@@ -64,9 +64,9 @@ def verify(
     values = axis_values({name: axes[name] for name in _HELP})
     from orchestrator.app.measure.verification import save_verification
     from orchestrator.app.measure.verify import VerifyRequest, verify_models
-    from orchestrator.render.progress import show_progress
-    from orchestrator.render.streams import after_work
-    from orchestrator.render.verify import print_verification
+    from orchestrator.render.measure.progress import show_progress
+    from orchestrator.render.measure.verify import print_verification
+    from orchestrator.render.terminal.streams import after_work
 
     request = VerifyRequest(
         models=values["model"],
@@ -102,7 +102,7 @@ def _verify_bundle(path: Path, *, as_json: bool) -> int:
             hint="a bundle is a file that `orchestrator export --bundle` wrote",
         )
     from orchestrator.app.results.export import check_bundle
-    from orchestrator.render.exports import print_checked
+    from orchestrator.render.results.exports import print_checked
 
     checked = check_bundle(path)
     print_checked(checked, as_json=as_json)

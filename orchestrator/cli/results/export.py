@@ -95,7 +95,7 @@ def export(
 ) -> None:
     """Write results to a table, or to a bundle to share."""
     from orchestrator.app.results.export import export_bundle, export_table
-    from orchestrator.render.exports import (
+    from orchestrator.render.results.exports import (
         export_lines,
         print_bundle,
         print_exported,

@@ -37,7 +37,7 @@ def import_(
 ) -> int:
     """Import what other benchmarks measured. Importing twice adds nothing."""
     from orchestrator.app.results.imports import ImportRequest, import_results
-    from orchestrator.render.imports import print_import
+    from orchestrator.render.results.imports import print_import
 
     age_s = _age_s(older_than, remove_source=remove_source)
     path = database_in(results, database)

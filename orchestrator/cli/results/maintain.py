@@ -54,7 +54,7 @@ def maintain(
     """Give back free space; drop old runs or compact their files."""
     from orchestrator.app.results.maintain import maintain_results
     from orchestrator.app.results.retention import RetentionPolicy
-    from orchestrator.render.maintain import print_maintained
+    from orchestrator.render.results.maintain import print_maintained
 
     policy = RetentionPolicy(
         options.parse_seconds(drop_older_than, "--drop-older-than"), keep_runs, drop or ()

@@ -55,7 +55,7 @@ def query_command(
     from orchestrator.system.files import is_stdout
 
     if sql is None:
-        from orchestrator.render.relations import print_relations
+        from orchestrator.render.results.relations import print_relations
 
         print_relations(as_json=json)
         return
@@ -75,7 +75,7 @@ def query_command(
 
 def _print(path: Path, question: "Question", limits: "QuestionLimits", form: str) -> None:
     from orchestrator.app.results.query import TABLE, ask_database, show_answer
-    from orchestrator.render.exports import print_answer, print_shown, require_printable
+    from orchestrator.render.results.exports import print_answer, print_shown, require_printable
 
     if form == TABLE:
         with show_answer(path, question.sql, limits) as shown:
@@ -105,7 +105,7 @@ def merge_command(
 ) -> None:
     """Merge records into the database. Merging twice changes nothing."""
     from orchestrator.app.results.merge import merge_paths
-    from orchestrator.render.merged import print_merged
+    from orchestrator.render.results.merged import print_merged
 
     path = database_in(results, database)
     report = merge_paths(paths, path, scratch=scratch)

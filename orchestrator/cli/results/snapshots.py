@@ -24,7 +24,7 @@ def snapshot(
 ) -> None:
     """Copy the database, to compare with or to go back to."""
     from orchestrator.app.results.snapshots import report_snapshots, save_snapshot
-    from orchestrator.render.maintain import print_snapshot, print_snapshots
+    from orchestrator.render.results.maintain import print_snapshot, print_snapshots
     from runner.contract.errors import UsageError
 
     if list_ and name is not None:
@@ -50,7 +50,7 @@ def restore(
 ) -> None:
     """Put a snapshot in the database's place. The database becomes a snapshot itself."""
     from orchestrator.app.results.snapshots import return_to_snapshot
-    from orchestrator.render.maintain import print_restored
+    from orchestrator.render.results.maintain import print_restored
 
     path = database_in(results, database)
     print_restored(return_to_snapshot(results, path, snapshot), as_json=json)

@@ -12,7 +12,7 @@ from orchestrator.cli.table_options import with_table_options
 from orchestrator.system.files import RESULTS_FOLDER
 
 if TYPE_CHECKING:
-    from orchestrator.render.result_table import ResultTable
+    from orchestrator.render.results.result_table import ResultTable
 
 
 @with_table_options
@@ -36,14 +36,14 @@ def status(
 ) -> None:
     """Show what the database holds, or the verdicts of one run."""
     from orchestrator.app.results.status import current_installation, report_status
-    from orchestrator.render.status import print_status
+    from orchestrator.render.results.status import print_status
 
     path = database_in(results, database)
     if run is None and not findings:
         print_status(report_status(results, path, current_installation()), as_json=json)
         return
     from orchestrator.app.measure.report import report_run
-    from orchestrator.render.results import print_findings, print_results
+    from orchestrator.render.results.run import print_findings, print_results
 
     report = report_run(run or "last", path)
     if findings:

@@ -22,7 +22,7 @@ def validate(
 ) -> int:
     """Check the database for impossible and contradictory values."""
     from orchestrator.app.results.validate import validate_results
-    from orchestrator.render.maintain import print_validation
+    from orchestrator.render.results.maintain import print_validation
 
     report = validate_results(database_in(results, database), results, fix=fix)
     print_validation(report, as_json=json)

@@ -42,7 +42,7 @@ def doctor(
             hint="they belong to --calibrate",
         )
     from orchestrator.app.setup.doctor import diagnose
-    from orchestrator.render.setup import print_diagnoses
+    from orchestrator.render.setup.doctor import print_diagnoses
 
     print_diagnoses(diagnose(), everything=all_, as_json=json)
     return 0
@@ -50,9 +50,9 @@ def doctor(
 
 def _calibrate(launcher: LauncherChoice, results: Path, *, scratch: bool, as_json: bool) -> int:
     from orchestrator.app.measure.calibrate import CalibrateRequest, calibrate
-    from orchestrator.render.calibration import print_calibration
-    from orchestrator.render.progress import show_progress
-    from orchestrator.render.streams import after_work
+    from orchestrator.render.measure.calibration import print_calibration
+    from orchestrator.render.measure.progress import show_progress
+    from orchestrator.render.terminal.streams import after_work
 
     run_options = options.run_options(launcher=launcher, database=None, scratch=scratch)
     request = CalibrateRequest(results, run_options, command_line())

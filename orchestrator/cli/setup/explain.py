@@ -21,7 +21,7 @@ def explain(
     json: options.Json = False,
 ) -> None:
     """Explain a word of the screen; without one, list them."""
-    from orchestrator.render.explain import find_word, print_word, print_words
+    from orchestrator.render.setup.explain import find_word, print_word, print_words
 
     if word is None:
         print_words(as_json=json)

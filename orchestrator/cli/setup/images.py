@@ -37,7 +37,7 @@ def list_images(
     A fresh image is made of the checkout's present files.
     """
     from orchestrator.app.setup.images import open_images
-    from orchestrator.render.setup import print_images
+    from orchestrator.render.setup.doctor import print_images
 
     print_images(open_images(registry, note).list(), wide=wide, as_json=json)
 
@@ -46,8 +46,8 @@ def list_images(
 def build(backend: BackendName = "cpu", registry: Registry = None) -> None:
     """Build an image from this checkout."""
     from orchestrator.app.setup.images import known_backend, open_images
-    from orchestrator.render.progress import show_build
-    from orchestrator.render.setup import print_image
+    from orchestrator.render.measure.progress import show_build
+    from orchestrator.render.setup.doctor import print_image
 
     with show_build(quiet=chosen.quiet) as report:
         image = open_images(registry, report).build(known_backend(backend))
@@ -58,7 +58,7 @@ def build(backend: BackendName = "cpu", registry: Registry = None) -> None:
 def pull(backend: BackendName = "cpu", registry: Registry = None) -> None:
     """Fetch an image from the registry."""
     from orchestrator.app.setup.images import known_backend, open_images
-    from orchestrator.render.setup import print_image
+    from orchestrator.render.setup.doctor import print_image
 
     print_image("pulled", open_images(registry, note).pull(known_backend(backend)))
 
@@ -67,7 +67,7 @@ def pull(backend: BackendName = "cpu", registry: Registry = None) -> None:
 def push(backend: BackendName = "cpu", registry: Registry = None) -> None:
     """Publish an image to the registry."""
     from orchestrator.app.setup.images import known_backend, open_images
-    from orchestrator.render.setup import print_image
+    from orchestrator.render.setup.doctor import print_image
 
     print_image("pushed", open_images(registry, note).push(known_backend(backend)))
 
@@ -79,6 +79,6 @@ def prune(
 ) -> None:
     """Remove old images of AccelMatrix, and no others."""
     from orchestrator.app.setup.images import remove_images
-    from orchestrator.render.setup import print_pruned
+    from orchestrator.render.setup.doctor import print_pruned
 
     print_pruned(remove_images(registry, everything=all_))

@@ -37,7 +37,7 @@ def list_models(
 ) -> None:
     """List the catalogue."""
     from orchestrator.matrix.heads import require_family
-    from orchestrator.render.models import print_models
+    from orchestrator.render.setup.models import print_models
     from orchestrator.system.problems import not_one_of
     from runner.contract.errors import UsageError
     from runner.contract.models import catalogue, model_sets
@@ -82,6 +82,6 @@ def show(
     """
     meant = meaning(axis_called("mode"), mode)
     from orchestrator.app.setup.models import model_sheets
-    from orchestrator.render.models import print_sheets
+    from orchestrator.render.setup.models import print_sheets
 
     print_sheets(model_sheets(name, meant, **sizes), as_json=json)

@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, Any
 import duckdb
 from duckdb import DuckDBPyConnection
 
+from analysis.results.source import text
 from orchestrator.store.database.lock import in_use_error
-from orchestrator.store.schema.columns import text
 from orchestrator.system.files import file_hint
 from orchestrator.system.spill_folder import spill_folder
 from orchestrator.system.text import parse_size

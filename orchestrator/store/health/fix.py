@@ -8,6 +8,7 @@ from pathlib import Path
 
 from duckdb import DuckDBPyConnection
 
+from analysis.results.source import text
 from orchestrator.store.database.backup import copy_database
 from orchestrator.store.database.connect import store_errors, transaction
 from orchestrator.store.database.lock import WAIT_S, require_database, writer_lock
@@ -26,7 +27,6 @@ from orchestrator.store.merge.dimensions import describe_shared
 from orchestrator.store.merge.merge import QUARANTINED, REAL, incoming_in, insert_records
 from orchestrator.store.merge.staging import stage
 from orchestrator.store.records.find import find_files
-from orchestrator.store.schema.columns import text
 from orchestrator.store.schema.definition import redefine_views, schema_differences
 from orchestrator.store.schema.tables import JOBS, RAW, RESULTS, RUNS
 from orchestrator.system.files import REMEDY

@@ -5,11 +5,11 @@ from pathlib import Path
 
 from duckdb import DuckDBPyConnection
 
+from analysis.results.source import text
 from orchestrator.store.health.checks import RECORD_CHECKS, RecordCheck, with_derived
 from orchestrator.store.health.validate import define_conditions, define_sentences, suspected
 from orchestrator.store.merge.staging import leave_out
 from orchestrator.store.records.validate import REASON_LETTERS, Damaged
-from orchestrator.store.schema.columns import text
 
 CLOCK_TOLERANCE = timedelta(days=1)
 """Time by which a record may be ahead of this machine's clock, which may have been set back or be

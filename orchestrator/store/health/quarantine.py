@@ -4,8 +4,9 @@ from collections.abc import Collection, Iterator, Sequence
 
 from duckdb import DuckDBPyConnection
 
+from analysis.results.source import text
 from orchestrator.store.health.checks import CHECKS, Check
-from orchestrator.store.schema.columns import SqlColumn, text
+from orchestrator.store.schema.columns import SqlColumn
 from orchestrator.store.schema.tables import (
     DURATIONS,
     JOB,

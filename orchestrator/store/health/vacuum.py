@@ -6,6 +6,7 @@ from pathlib import Path
 import duckdb
 from duckdb import DuckDBPyConnection
 
+from analysis.results.source import text
 from orchestrator.store.database.backup import empty_wal
 from orchestrator.store.database.connect import count_rows, duckdb_message, fetch, store_errors
 from orchestrator.store.database.lock import (
@@ -17,7 +18,6 @@ from orchestrator.store.database.lock import (
     writer_lock,
 )
 from orchestrator.store.database.open import open_current
-from orchestrator.store.schema.columns import text
 from orchestrator.system.files import REMEDY, file_hint
 from runner.contract.errors import StoreError
 from runner.contract.files import sync

@@ -7,6 +7,7 @@ from datetime import datetime
 
 from duckdb import DuckDBPyConnection
 
+from analysis.results.source import text
 from orchestrator.store.health.checks import (
     CHECKS,
     Check,
@@ -15,7 +16,6 @@ from orchestrator.store.health.checks import (
     read_sql,
     records_in_database,
 )
-from orchestrator.store.schema.columns import text
 from orchestrator.store.schema.definition import (
     foreign_relations,
     retyped_columns,

@@ -4,7 +4,7 @@ from collections.abc import Iterable
 
 from duckdb import DuckDBPyConnection
 
-from orchestrator.store.schema.columns import text
+from analysis.results.source import text
 from orchestrator.store.schema.tables import (
     ARTEFACTS,
     ENVIRONMENTS,

@@ -13,12 +13,12 @@ from pathlib import Path
 import pyarrow as pa
 from duckdb import DuckDBPyConnection
 
+from analysis.results.source import text
 from orchestrator.store.database.connect import fetch, transaction
 from orchestrator.store.merge.dimensions import describe_shared, infer_runs
 from orchestrator.store.merge.report import MergeReport
 from orchestrator.store.merge.staging import are_small, registered, stage, unstage
 from orchestrator.store.records.validate import CheckInterrupt, Damaged
-from orchestrator.store.schema.columns import text
 from orchestrator.store.schema.sources import Run
 from orchestrator.store.schema.tables import (
     DURATIONS,

@@ -9,6 +9,7 @@ from typing import Any
 import pyarrow as pa
 from duckdb import DuckDBPyConnection
 
+from analysis.results.source import text
 from orchestrator.store.records.find import ID_COLUMNS, is_path
 from orchestrator.store.records.validate import (
     ORIGIN_COLUMNS,
@@ -20,7 +21,7 @@ from orchestrator.store.records.validate import (
     require_columns,
     require_whole,
 )
-from orchestrator.store.schema.columns import RECORD, SqlColumn, text
+from orchestrator.store.schema.columns import RECORD, SqlColumn
 from orchestrator.store.schema.parquet_columns import (
     FALSE_ID,
     NO_JSON_OBJECT,

@@ -10,10 +10,10 @@ from pathlib import Path
 
 from duckdb import DuckDBPyConnection
 
+from analysis.results.source import text
 from orchestrator.store.database.connect import fetch
 from orchestrator.store.database.lock import size_of
 from orchestrator.store.records.find import find_files
-from orchestrator.store.schema.columns import text
 from orchestrator.store.schema.result_views import LATEST
 from orchestrator.store.schema.tables import OURS, RESULTS, SYNTHETIC, TABLES, VERSION
 

@@ -1,12 +1,12 @@
 """Filters of results: checked names and values, as a condition in SQL."""
 
 from collections.abc import Collection, Iterable, Iterator, Mapping
-from dataclasses import dataclass
 from datetime import datetime
 from typing import TypedDict, TypeVar
 
 from duckdb import DuckDBPyConnection
 
+from analysis.results.source import text
 from orchestrator.store.schema.columns import RECORD
 from orchestrator.store.schema.result_views import PERFORMANCE, PERFORMANCE_ALL
 from orchestrator.store.schema.tables import OURS, SYNTHETIC
@@ -75,45 +75,59 @@ _TRUSTED: Mapping[str, Collection[str]] = {
 """Values in default views; synthetic rows lie in scratch databases only."""
 
 
-@dataclass(frozen=True)
-class Selection:
-    """The ids of selected results, as a subquery."""
-
-    sql: str
-    parameters: tuple[object, ...]
-
-
-def selection(
+def condition(
     connection: DuckDBPyConnection, filters: Mapping[str, object], *, trusted: bool
-) -> Selection:
-    """The results that fit every filter; trusted ones are those of `benchmark_performance`.
+) -> str:
+    """The condition under which a row of `benchmark_performance` fits every filter.
+
+    Trusted: no value may ask for what that view leaves out.
 
     Raises:
         UsageError: there is no filter of that name, or a value can fit nothing.
     """
-    view = (PERFORMANCE if trusted else PERFORMANCE_ALL).name
     _check_names(filters)
     parts = [_part(connection, name, value) for name, value in filters.items()]
     if trusted:
         _check_trust(filters)
-    condition = " AND ".join(sql for sql, _ in parts) or "true"
-    return Selection(
-        f"SELECT result_id FROM {view} WHERE {condition}",
-        tuple(parameter for _, parameter in parts),
-    )
+    return " AND ".join(parts) or "true"
 
 
-def _part(connection: DuckDBPyConnection, name: str, value: object) -> tuple[str, object]:
-    """One filter as a condition with its one parameter."""
+def selected_ids(
+    connection: DuckDBPyConnection, filters: Mapping[str, object], *, trusted: bool
+) -> str:
+    """The ids of the results that fit every filter, as a question.
+
+    Raises:
+        UsageError: likewise.
+    """
+    view = (PERFORMANCE if trusted else PERFORMANCE_ALL).name
+    return f"SELECT result_id FROM {view} WHERE {condition(connection, filters, trusted=trusted)}"
+
+
+def _part(connection: DuckDBPyConnection, name: str, value: object) -> str:
+    """One filter as a condition."""
     if name in MOMENTS:
-        return f"measured_at {MOMENTS[name]} ?", _moment(name, value)
+        return f"measured_at {MOMENTS[name]} {text(_moment(name, value).isoformat())}::TIMESTAMPTZ"
     if name in (*SIZE_AXES, *COUNT_AXES):
-        return f"{name} IN (SELECT unnest(?::BIGINT[]))", _numbers(name, value)
+        return _is_one_of(name, map(str, _numbers(name, value)))
     words = _words(name, value)
     if name == GLOBS:
-        return "cell_id IN (SELECT unnest(?::VARCHAR[]))", _matching(connection, words)
+        return _fits(Selector(words))
     _check_words(connection, name, words)
-    return f"{name} IN (SELECT unnest(?::VARCHAR[]))", words
+    return _is_one_of(name, map(text, words))
+
+
+def _is_one_of(name: str, literals: Iterable[str]) -> str:
+    listed = ", ".join(literals)
+    return f"{name} IN ({listed})" if listed else "false"
+
+
+def _fits(selector: Selector) -> str:
+    kept, dropped = (
+        " OR ".join(f"cell_id GLOB {text(glob)}" for glob in globs)
+        for globs in (selector.kept, selector.dropped)
+    )
+    return f"({kept or 'true'}) AND NOT ({dropped or 'false'})"
 
 
 def _check_names(filters: Iterable[str]) -> None:
@@ -157,13 +171,6 @@ def _check_words(connection: DuckDBPyConnection, name: str, words: Iterable[str]
                 hint=f'the database tells what it holds: "SELECT DISTINCT {name} FROM'
                 f' {PERFORMANCE_ALL.name}"',
             )
-
-
-def _matching(connection: DuckDBPyConnection, globs: Iterable[str]) -> list[str]:
-    """The cell ids that a selector keeps."""
-    selector = Selector(globs)
-    stored = connection.execute(f"SELECT DISTINCT cell_id FROM {PERFORMANCE_ALL.name}").fetchall()
-    return [cell_id for (cell_id,) in stored if selector.keeps_id(cell_id)]
 
 
 def _words(name: str, value: object) -> list[str]:

@@ -15,10 +15,10 @@ from pathlib import Path
 import duckdb
 from duckdb import DuckDBPyConnection
 
+from analysis.results.source import text
 from orchestrator.store.database.connect import duckdb_message
 from orchestrator.store.database.lock import wal_path
 from orchestrator.store.query.runs import FIRST_WITH_IMPORTS, BundleRows, stored_runs
-from orchestrator.store.schema.columns import text
 from orchestrator.store.schema.migrations import migrate
 from orchestrator.store.schema.parquet_columns import identifier
 from orchestrator.store.schema.tables import (

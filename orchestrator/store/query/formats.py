@@ -3,7 +3,7 @@
 import csv
 import io
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import IO, Any
 
@@ -41,11 +41,11 @@ def write_markdown(answer: Answer, file: IO[bytes]) -> None:
     """Write a table of GitHub's Markdown, every value as it is; null as an empty field."""
     fields = list(answer.schema)
     rules = ["---:" if _is_number(field.type) else "---" for field in fields]
-    file.write(_markdown_row(map(_literally, answer.schema.names)).encode())
-    file.write(_markdown_row(rules).encode())
+    file.write(markdown_row(map(markdown_text, answer.schema.names)).encode())
+    file.write(markdown_row(rules).encode())
     for batch in answer.batches:
         rows = (map(_markdown_value, row) for row in text_rows(batch))
-        text = "".join(map(_markdown_row, rows))
+        text = "".join(map(markdown_row, rows))
         file.write(text.encode())
 
 
@@ -114,10 +114,11 @@ _LINE_BREAK = re.compile(r"\r\n|\r|\n")
 
 
 def _markdown_value(value: object) -> str:
-    return "" if value is None else _literally(str(value))
+    return "" if value is None else markdown_text(str(value))
 
 
-def _literally(text: str) -> str:
+def markdown_text(text: str) -> str:
+    """A text as Markdown shows it, with its markup escaped."""
     return "<br>".join(map(_escaped, _LINE_BREAK.split(text)))
 
 
@@ -125,5 +126,6 @@ def _escaped(line: str) -> str:
     return _SPECIAL.sub(r"\\\g<0>", escape_control_line(line).replace("&", "&amp;"))
 
 
-def _markdown_row(cells: Any) -> str:
+def markdown_row(cells: Iterable[str]) -> str:
+    """A row of a table of GitHub's Markdown."""
     return f"| {' | '.join(cells)} |\n"

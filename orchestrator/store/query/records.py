@@ -10,7 +10,6 @@ from duckdb import DuckDBPyConnection
 from pydantic import AwareDatetime, ValidationError
 
 from orchestrator.store.database.connect import duckdb_message, fetch
-from orchestrator.store.query.filters import Selection
 from orchestrator.store.schema.sources import Origin
 from orchestrator.store.schema.tables import (
     ENVIRONMENTS,
@@ -158,15 +157,15 @@ class RecordStream(Iterator[StoredRecord]):
         self._records.close()
 
 
-def read(connection: DuckDBPyConnection, wanted: Selection, *, whole: bool) -> Records:
-    """The results that were selected; with raw durations and jobs if they are to be whole.
+def read(connection: DuckDBPyConnection, wanted: str, *, whole: bool) -> Records:
+    """The results whose ids that question gives; whole ones with raw durations and jobs.
 
     Raises:
         StoreError: a row holds what no record may hold.
     """
-    sql = f"{_SELECT} WHERE r.result_id IN ({wanted.sql})"
+    sql = f"{_SELECT} WHERE r.result_id IN ({wanted})"
     with closing(connection.cursor()) as cursor, closing(connection.cursor()) as second:
-        relation = cursor.sql(sql, params=list(wanted.parameters))
+        relation = cursor.sql(sql)
         for batch in _batches(relation.to_arrow_reader(_BATCH_ROWS)):
             rows = _rows(batch)
             yield from map(_record, _completed(second, [*rows]) if whole else rows)

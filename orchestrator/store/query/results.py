@@ -8,7 +8,7 @@ from typing import Any
 
 from duckdb import DuckDBPyConnection
 
-from analysis.result import ResultRow
+from analysis.results.row import ResultRow
 from orchestrator.store.database.connect import fetch
 from orchestrator.store.query.series import CONDITION_VALUES
 from orchestrator.store.schema.tables import OURS

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING
 
 from duckdb import DuckDBPyConnection
 
-from analysis.changes import Neighbour
-from analysis.conditions import CONDITIONS, differences
+from analysis.answers.changes import Neighbour
+from analysis.results.conditions import CONDITIONS, differences
 from orchestrator.store.database.connect import fetch
-from orchestrator.store.schema.view import RESULT_ORDER, SERIES, TRUSTED, joined_results
+from orchestrator.store.schema.view import RESULT_ORDER, SERIES_KEY, TRUSTED, joined_results
 
 if TYPE_CHECKING:
     from runner.contract.record import Row
@@ -55,18 +55,10 @@ _OTHER = f"""
 """
 
 
-def earlier_results(connection: DuckDBPyConnection, run_id: str) -> list[Neighbour]:
-    """The last result that can be quoted before each one of this run, in the same series."""
-    return _neighbours(connection, run_id, _BEFORE)
-
-
-def later_results(connection: DuckDBPyConnection, run_id: str) -> list[Neighbour]:
-    """The next result that can be quoted after each one of this run, in the same series."""
-    return _neighbours(connection, run_id, _AFTER)
-
-
-def _neighbours(connection: DuckDBPyConnection, run_id: str, which: str) -> list[Neighbour]:
-    other = which.format(_OTHER, f"{SERIES} ORDER BY {RESULT_ORDER}")
+def neighbours(connection: DuckDBPyConnection, run_id: str, *, later: bool) -> list[Neighbour]:
+    """The last result that can be quoted before each one of this run, or the next one after it."""
+    which = _AFTER if later else _BEFORE
+    other = which.format(_OTHER, f"{SERIES_KEY} ORDER BY {RESULT_ORDER}")
     sql = f"""
         SELECT cell_id, other.* EXCLUDE (environment_id, conditions),
             coalesce(other.environment_id = s.environment_id, false) AS same_software,

@@ -41,11 +41,6 @@ def names(columns: Iterable[SqlColumn]) -> str:
     return ", ".join(column.name for column in columns)
 
 
-def text(value: str) -> str:
-    """A value as a string literal for SQL."""
-    return "'" + value.replace("'", "''") + "'"
-
-
 COLUMNS_FILE = Path(__file__).with_name("columns.json")
 _FILE: Mapping[str, Iterable[Mapping[str, Any]]] = json.loads(COLUMNS_FILE.read_text("utf-8"))
 

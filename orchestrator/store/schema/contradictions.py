@@ -1,20 +1,20 @@
 """Contradictions: neighbours of one series that differ by more than their grades promise.
 
-The rule is that of `analysis.changes`, in SQL: the ratio's 95 % interval (MOVER, Zou and Donner
-2008) lies far enough from 1, the ratio is beyond what the worse grade promises, and neither the
-software nor the settings of the machine differ. Then the one of the worse grade may be wrong, or
-both of them.
+The rule is that of `analysis.answers.changes`, in SQL: the ratio's 95 % interval (MOVER, Zou and
+Donner 2008) lies far enough from 1, the ratio is beyond what the worse grade promises, and neither
+the software nor the settings of the machine differ. Then the one of the worse grade may be wrong,
+or both of them.
 """
 
-from analysis.conditions import CONDITIONS
-from analysis.ratios import DIFFERENCE_FACTOR, PROMISES
-from orchestrator.store.schema.columns import text
+from analysis.results.conditions import CONDITIONS
+from analysis.results.source import text
+from analysis.statistics.ratios import DIFFERENCE_FACTOR, PROMISES
 from orchestrator.store.schema.tables import RESULTS
 from orchestrator.store.schema.view import (
     DEVICE,
     MEASURED_AT,
     RESULT_ORDER,
-    SERIES,
+    SERIES_KEY,
     TRUSTED,
     View,
     ViewColumn,
@@ -82,7 +82,7 @@ def _packed(prefix: str = "") -> str:
 _NEIGHBOURS = f"""
     SELECT *, {", ".join(f"lag({name}) OVER earlier AS earlier_{name}" for name in _FACT)} FROM (
         SELECT {", ".join(f"{value} AS {name}" for name, value in _FACT.items())},
-            hash({SERIES}) AS series, {RESULT_ORDER} AS moment
+            hash({SERIES_KEY}) AS series, {RESULT_ORDER} AS moment
         FROM {RESULTS.name} r WHERE {TRUSTED} AND {GRADED}
     ) WINDOW earlier AS (PARTITION BY series ORDER BY moment)
 """

@@ -4,7 +4,8 @@ import json
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
-from orchestrator.store.schema.columns import ORIGIN, RECORD, SqlColumn, text
+from analysis.results.source import text
+from orchestrator.store.schema.columns import ORIGIN, RECORD, SqlColumn
 from orchestrator.store.schema.older_records import (
     FORMER_STAGES,
     OLDER_VALUES,

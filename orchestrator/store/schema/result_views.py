@@ -10,7 +10,7 @@ from orchestrator.store.schema.view import (
     MEASURED_AT,
     OFF,
     RESULT_ORDER,
-    SERIES,
+    SERIES_KEY,
     TRUSTED,
     View,
     ViewColumn,
@@ -93,7 +93,7 @@ PERFORMANCE = View(
 NEWEST_OF_SERIES = f"""
     SELECT arg_max(r.rowid, {RESULT_ORDER}) AS place, min(r.grade) AS best,
         arg_max(r.rowid, {RESULT_ORDER}, 2) FILTER ({GRADED}) AS graded
-    FROM {RESULTS.name} r WHERE {TRUSTED} GROUP BY {SERIES}
+    FROM {RESULTS.name} r WHERE {TRUSTED} GROUP BY {SERIES_KEY}
 """
 """The rows of `latest_results`; few columns choose them, the rest is read later."""
 _BETTER_GRADE = ViewColumn(

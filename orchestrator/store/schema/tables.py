@@ -2,7 +2,8 @@
 
 from dataclasses import dataclass, replace
 
-from orchestrator.store.schema.columns import ORIGIN, RECORD, RUN, SqlColumn, names, text
+from analysis.results.source import text
+from orchestrator.store.schema.columns import ORIGIN, RECORD, RUN, SqlColumn, names
 from runner.contract.record import ENVIRONMENT_FACTS
 
 OURS = "accelmatrix"

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import get_args
 
+from analysis.results.series import SERIES
 from orchestrator.store.schema.columns import SqlColumn
 from orchestrator.store.schema.tables import (
     ENVIRONMENTS,
@@ -185,14 +186,8 @@ MEASURED_AT = (
 RESULT_ORDER = f"(coalesce({MEASURED_AT}, TIMESTAMPTZ '-infinity'), r.run_id)"
 """The order of results in time; those that do not say when they were measured come first."""
 _DEVICE_OF = "coalesce(r.hardware_id, r.hostname, r.run_id)"
-OF_SERIES = ", ".join(
-    [
-        *(f"r.{name}" for name in ("source", "cell_id", "model_id", "weights", "weights_revision")),
-        *("r.weights_seed", _DEVICE_OF, "r.launcher", "r.timed_region", "r.threads"),
-        "r.container_cpu_limit",
-    ]
-)
-SERIES = f"hash({OF_SERIES}), r.cell_id"
+OF_SERIES = ", ".join(_DEVICE_OF if name == "hardware_id" else f"r.{name}" for name in SERIES)
+SERIES_KEY = f"hash({OF_SERIES}), r.cell_id"
 """Results of one series may be compared over time, and a later one takes the place of an earlier.
 Where a file names neither machine nor host, its results are of no series with other files'. Beside
 the cell, a hash stands for the rest: to group and sort by all of it takes three times as long."""

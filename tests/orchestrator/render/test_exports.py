@@ -11,7 +11,7 @@ from orchestrator.app.results.export import CheckedBundle, ExportedBundle
 from orchestrator.app.results.query import Question
 from orchestrator.bundles import BundleManifest
 from orchestrator.bundles.manifest import BundleCounts
-from orchestrator.render.exports import (
+from orchestrator.render.results.exports import (
     print_answer,
     print_bundle,
     print_checked,

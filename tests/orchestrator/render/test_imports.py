@@ -7,7 +7,7 @@ from orchestrator.imports.measurement import ImportedMeasurement
 from orchestrator.imports.outcome import FileOutcome
 from orchestrator.imports.reading import Reading
 from orchestrator.imports.removal import Removal
-from orchestrator.render.imports import _SHOWN, print_import
+from orchestrator.render.results.imports import _SHOWN, print_import
 from orchestrator.store import MergeReport
 from tests.orchestrator.render.conftest import Screen
 

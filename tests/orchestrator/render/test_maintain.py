@@ -10,7 +10,7 @@ from orchestrator.app.results.maintain import CompactRun, MaintenanceReport, Unt
 from orchestrator.app.results.retention import RunToDelete, StaleFile
 from orchestrator.app.results.snapshots import RestoreReport, SnapshotReport
 from orchestrator.app.results.validate import ValidationReport
-from orchestrator.render.maintain import (
+from orchestrator.render.results.maintain import (
     print_maintained,
     print_restored,
     print_snapshot,

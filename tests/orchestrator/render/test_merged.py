@@ -3,7 +3,7 @@
 from dataclasses import replace
 from pathlib import Path
 
-from orchestrator.render.merged import print_merged
+from orchestrator.render.results.merged import print_merged
 from orchestrator.store import Damaged, MergeReport
 from tests.orchestrator.render.conftest import Screen
 

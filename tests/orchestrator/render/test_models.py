@@ -3,7 +3,7 @@
 import json
 
 from orchestrator.app.setup.models import model_sheets
-from orchestrator.render.models import print_models, print_sheets
+from orchestrator.render.setup.models import print_models, print_sheets
 from runner.contract.models import find
 from tests.orchestrator.render.conftest import Screen
 

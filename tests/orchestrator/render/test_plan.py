@@ -6,7 +6,7 @@ from dataclasses import replace
 import pytest
 
 from orchestrator.app.measure.plan import PlannedExport, PlanReport
-from orchestrator.render.plan import PlanningNotes, print_github, print_plan
+from orchestrator.render.measure.plan import PlanningNotes, print_github, print_plan
 from tests.orchestrator.render.conftest import Screen
 from tests.support.jobs import fake_cell
 from tests.support.runs import a_plan

@@ -8,7 +8,12 @@ from contextlib import contextmanager
 import pytest
 from rich.console import Console
 
-from orchestrator.render.progress import Forecast, LiveObserver, PlainObserver, show_progress
+from orchestrator.render.measure.progress import (
+    Forecast,
+    LiveObserver,
+    PlainObserver,
+    show_progress,
+)
 from orchestrator.running.observer import QuietObserver
 from runner.contract.job import Job
 from runner.contract.record import Record, Status

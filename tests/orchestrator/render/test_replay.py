@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from orchestrator.app.measure.replay import Replay
-from orchestrator.render.replay import print_replay
+from orchestrator.render.measure.replay import print_replay
 from orchestrator.store import Measurement
 from tests.orchestrator.render.conftest import Screen
 from tests.support.results import a_measurement

@@ -10,13 +10,13 @@ from typing import Any
 
 import pytest
 
-from analysis.changes import Neighbour, changes
-from analysis.result import ResultRow
+from analysis.answers.changes import Neighbour, changes
+from analysis.results.row import ResultRow
 from orchestrator.app.measure.next_steps import Remedy, find_remedy, next_commands
 from orchestrator.app.measure.report import RunReport
-from orchestrator.render.answer import answer_lines, change_lines
-from orchestrator.render.result_table import ResultTable
-from orchestrator.render.results import print_findings, print_results, remarks
+from orchestrator.render.results.answer import answer_lines, change_lines
+from orchestrator.render.results.result_table import ResultTable
+from orchestrator.render.results.run import print_findings, print_results, remarks
 from orchestrator.system.files import DATABASE_NAME, RESULTS_FOLDER
 from runner.contract.errors import UsageError
 from tests.orchestrator.render.conftest import Screen

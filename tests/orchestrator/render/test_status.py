@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from orchestrator.app.results.status import StaleResults, StatusReport, remeasure_command
-from orchestrator.render.status import print_status
+from orchestrator.render.results.status import print_status
 from orchestrator.store import VIEWS, Covered, RunSummary, Verdicts
 from tests.orchestrator.render.conftest import Screen
 from tests.support.records import RECORDED_AT

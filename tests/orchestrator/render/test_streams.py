@@ -13,8 +13,8 @@ import pytest
 from rich.console import Console
 from rich.progress import Progress
 
-from orchestrator.render.lines import print_note
-from orchestrator.render.streams import LossyStream, after_work, occupy_descriptors
+from orchestrator.render.terminal.lines import print_note
+from orchestrator.render.terminal.streams import LossyStream, after_work, occupy_descriptors
 
 
 class Broken(io.StringIO):

@@ -7,8 +7,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from orchestrator.render.lines import print_line
-from orchestrator.render.tables import Column, format_number, print_table
+from orchestrator.render.terminal.lines import print_line
+from orchestrator.render.terminal.tables import Column, format_number, print_table
 from tests.orchestrator.render.conftest import Screen
 from tests.support.terminal import WIDTHS, a_terminal, require_unbroken, shown
 

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 from orchestrator.app.measure.prepare import Preparation, PreparedGraph
 from orchestrator.app.measure.verification import Verification
-from orchestrator.render.verify import print_prepared, print_verification
+from orchestrator.render.measure.verify import print_prepared, print_verification
 from tests.orchestrator.render.conftest import Screen
 from tests.support.results import a_cell, a_verification
 

@@ -15,12 +15,16 @@ from orchestrator.app.results.retention import StaleFile
 from orchestrator.app.setup.doctor import Diagnosis
 from orchestrator.images import Image, ImageStatus
 from orchestrator.imports.outcome import FileOutcome
-from orchestrator.render.imports import print_import
-from orchestrator.render.maintain import print_maintained, print_stale_files, print_validation
-from orchestrator.render.plan import print_plan
-from orchestrator.render.replay import print_replay
-from orchestrator.render.setup import print_diagnoses, print_images
-from orchestrator.render.verify import print_prepared, print_verification
+from orchestrator.render.measure.plan import print_plan
+from orchestrator.render.measure.replay import print_replay
+from orchestrator.render.measure.verify import print_prepared, print_verification
+from orchestrator.render.results.imports import print_import
+from orchestrator.render.results.maintain import (
+    print_maintained,
+    print_stale_files,
+    print_validation,
+)
+from orchestrator.render.setup.doctor import print_diagnoses, print_images
 from orchestrator.store import Finding
 from tests.orchestrator.render.conftest import Screen
 from tests.orchestrator.render.test_imports import DATABASE, DONE, READING

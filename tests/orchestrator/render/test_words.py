@@ -2,8 +2,8 @@
 
 import pytest
 
-from orchestrator.render.explain import find_word
-from orchestrator.render.words import WORDS
+from orchestrator.render.setup.explain import find_word
+from orchestrator.render.setup.words import WORDS
 from runner.contract.errors import UsageError
 
 

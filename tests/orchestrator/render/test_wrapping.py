@@ -4,8 +4,8 @@ import sys
 
 import pytest
 
-from orchestrator.render.lines import print_command, print_data, print_line, print_note
-from orchestrator.render.wrapping import cell_width, terminal_width, wrap, wrap_command
+from orchestrator.render.terminal.lines import print_command, print_data, print_line, print_note
+from orchestrator.render.terminal.wrapping import cell_width, terminal_width, wrap, wrap_command
 from tests.orchestrator.render.conftest import Screen
 from tests.support.terminal import a_terminal
 

@@ -16,7 +16,7 @@ from orchestrator.app.measure.calibrate import (
 from orchestrator.app.setup.doctor import Diagnosis
 from orchestrator.backends.machine import this_host
 from orchestrator.planning.plan import Plan
-from orchestrator.render.calibration import print_calibration
+from orchestrator.render.measure.calibration import print_calibration
 from orchestrator.running.calibration import CALIBRATION_NAME, read_spreads, save_spreads
 from orchestrator.running.create import create_run
 from orchestrator.running.execution import RunOutcome

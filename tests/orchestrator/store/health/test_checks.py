@@ -10,9 +10,9 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
+from analysis.results.source import text
 from orchestrator.store.health import checks
 from orchestrator.store.health.checks import CHECKS, read_sql
-from orchestrator.store.schema.columns import text
 from orchestrator.store.schema.tables import OURS, RESULTS
 
 _CONNECTION = duckdb.connect()

@@ -44,8 +44,8 @@ def test_the_last_result_of_each_series_that_can_be_quoted(
             expected.add((last, now.cell_id))
     with Store.open(database) as store:
         store.merge([results])
-        earlier = store.earlier_results("9")
-        assert store.earlier_results("unheard of") == []
+        earlier = store.neighbours("9")
+        assert store.neighbours("unheard of") == []
     assert {(result.run_id, result.cell_id) for result in earlier} == expected
     assert len(earlier) == len(expected)
     assert all(result.same_software and result.latency_median_ms == 3.0 for result in earlier)
@@ -56,7 +56,7 @@ def test_other_libraries_are_other_software(database: Path, results: Path, save:
     save(a_record(grade="B", **after(0)), newer)
     with Store.open(database) as store:
         store.merge([results])
-        (earlier,) = store.earlier_results("1")
+        (earlier,) = store.neighbours("1")
     assert not earlier.same_software
 
 

@@ -1,0 +1,1 @@
+"""Answers of one run's results: the fastest, changes, and how far they can be trusted."""

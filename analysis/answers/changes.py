@@ -1,0 +1,97 @@
+"""Results beside their neighbours in time: what changed, and what contradicts its grade."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime
+
+from analysis.results.row import ResultRow
+from analysis.statistics.ratios import Estimate, estimate, shows_difference
+from runner.contract.record import Grade
+
+DOUBTFUL_FACTOR = 2.0
+"""Change beyond which a result of grade D is named: such a number shows orders of size alone."""
+
+
+@dataclass(frozen=True)
+class Neighbour:
+    """The result of a series next to that of a run, before or after it, that can be quoted."""
+
+    cell_id: str
+    run_id: str
+    measured_at: datetime
+    grade: Grade
+    latency_median_ms: float
+    latency_median_low_ms: float | None
+    latency_median_high_ms: float | None
+    same_software: bool
+    """True if image, libraries, runner and variables were the same ones."""
+    differences: tuple[str, ...] = ()
+    """Differences beside the software, in words."""
+
+
+@dataclass(frozen=True)
+class Change:
+    """A difference between two results of one series that is beyond intervals and grades."""
+
+    now: ResultRow
+    then: Neighbour
+    ratio: Estimate
+    """The median now by the one then."""
+
+    @property
+    def is_contradiction(self) -> bool:
+        """True if nothing that is known explains it, so that one of the grades is wrong."""
+        known = self.then.differences or not self.then.same_software
+        return not known and self.now.grade != "D"
+
+    @property
+    def loses_grade(self) -> bool:
+        """True if it is this result that may be wrong: the other one's grade is no worse."""
+        grade = self.now.grade
+        return self.is_contradiction and grade is not None and grade >= self.then.grade
+
+
+def changes(rows: Sequence[ResultRow], neighbours: Sequence[Neighbour]) -> tuple[Change, ...]:
+    """The results that differ from these neighbours in their series, the greatest change first."""
+    others = {result.cell_id: result for result in neighbours}
+    pairs = ((row, others[row.cell_id]) for row in rows if row.cell_id in others)
+    differing = [change for row, then in pairs if (change := _change(row, then))]
+    return tuple(sorted(differing, key=lambda change: -_factor(change.ratio)))
+
+
+def doubt_contradictions(
+    rows: Sequence[ResultRow], differing: Sequence[Change]
+) -> tuple[ResultRow, ...]:
+    """The results, of grade D where they contradict neighbours of no worse grade."""
+    reasons = {change.now.cell_id: _reason(change) for change in differing if change.loses_grade}
+    return tuple(
+        replace(row, grade="D", grade_reasons=[reasons[row.cell_id], *(row.grade_reasons or ())])
+        if row.cell_id in reasons
+        else row
+        for row in rows
+    )
+
+
+def _change(row: ResultRow, then: Neighbour) -> Change | None:
+    now = row.median_ms
+    before = estimate(
+        then.latency_median_ms, then.latency_median_low_ms, then.latency_median_high_ms
+    )
+    if now is None or before is None or row.grade is None:
+        return None
+    ratio = now.over(before)
+    if row.grade == "D":
+        differs = _factor(ratio) > DOUBTFUL_FACTOR and not ratio.low <= 1 <= ratio.high
+    else:
+        differs = shows_difference(ratio, max(row.grade, then.grade))
+    return Change(row, then, ratio) if differs else None
+
+
+def _reason(change: Change) -> str:
+    times = 1 / change.ratio.value
+    finding = f"run {change.then.run_id} took {times:,.{0 if times > 10 else 2}f} times as long"
+    return f"{finding} with the same software: measure longer, in several processes"
+
+
+def _factor(ratio: Estimate) -> float:
+    return max(ratio.value, 1 / ratio.value)

@@ -1,0 +1,97 @@
+"""Trust in a run's numbers: how many have which grade, and the cause that explains most."""
+
+import re
+from collections import Counter, defaultdict
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from analysis.results.row import ResultRow
+from runner.contract.record import Grade
+
+_NUMBER = re.compile(r"\d+(?:[.,]\d+)*", re.ASCII)
+
+
+@dataclass(frozen=True)
+class Cause:
+    """A finding that lowers grades, with its remedy."""
+
+    finding: str
+    """In words, with the least and the greatest number where there is one."""
+    remedy: str
+    """The help that the record names."""
+    cells: int
+    """Cells that it was found in, of those with the worst grade."""
+
+    @property
+    def takes_time(self) -> bool:
+        """True if measuring longer helps, whatever else does."""
+        return "measure." in self.remedy or "measure longer" in self.remedy
+
+
+@dataclass(frozen=True)
+class GradeSummary:
+    """Grades of timed results."""
+
+    grades: Mapping[Grade, int]
+    """Cells by grade, the best first."""
+    cause: Cause | None
+    """The finding that most cells of the worst grade share; None where nothing was found."""
+
+    @property
+    def worst(self) -> Grade | None:
+        """The worst grade; None if nothing was graded."""
+        return max(self.grades, default=None)
+
+    @property
+    def is_sound(self) -> bool:
+        """True if every number can show differences of 5 %."""
+        return self.worst in (None, "A", "B")
+
+
+def summarise_grades(rows: Sequence[ResultRow]) -> GradeSummary:
+    """The grades of these results and what explains the worst of them."""
+    counts = Counter(row.grade for row in rows if row.grade)
+    grades = {grade: counts[grade] for grade in sorted(counts)}
+    worst = max(grades, default=None)
+    return GradeSummary(grades, _cause([row for row in rows if row.grade == worst]))
+
+
+def _cause(rows: Sequence[ResultRow]) -> Cause | None:
+    kinds: dict[str, list[str]] = defaultdict(list)
+    for row in rows:
+        for kind, reason in {
+            _NUMBER.sub("#", text): text for text in row.grade_reasons or ()
+        }.items():
+            kinds[kind].append(reason)
+    if not kinds:
+        return None
+    causes = sorted(map(_cause_of, kinds.values()), key=lambda cause: -cause.cells)
+    outside = [cause for cause in causes if not cause.takes_time]
+    # What comes from outside explains the scatter that every busy machine shows.
+    return next((one for one in outside if 2 * one.cells >= causes[0].cells), causes[0])
+
+
+def _cause_of(reasons: Sequence[str]) -> Cause:
+    findings = [reason.partition(": ")[0] for reason in reasons]
+    return Cause(_joined(findings), reasons[0].partition(": ")[2], len(reasons))
+
+
+def _joined(findings: Sequence[str]) -> str:
+    """Findings that differ in one number alone, as one with the range of it; else the first."""
+    numbers = [_NUMBER.findall(finding) for finding in findings]
+    differing = [column for column in zip(*numbers, strict=True) if len(set(column)) > 1]
+    if len(differing) != 1:
+        return findings[0]
+    try:
+        least, most = (f(differing[0], key=_value) for f in (min, max))
+    except ValueError:  # a version, which no range can be made of
+        return findings[0]
+    index = next(i for i, column in enumerate(zip(*numbers, strict=True)) if column == differing[0])
+    parts = iter(range(len(numbers[0])))
+    return _NUMBER.sub(
+        lambda match: f"{least} to {most}" if next(parts) == index else match[0], findings[0]
+    )
+
+
+def _value(number: str) -> float:
+    return float(number.replace(",", ""))

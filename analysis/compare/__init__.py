@@ -1,0 +1,1 @@
+"""Comparisons: results of one question side by side, as ratios with intervals."""

@@ -1,0 +1,54 @@
+"""The results that a question is about: which view they come from, and a condition on them."""
+
+from dataclasses import dataclass
+
+from analysis.results.source import text
+
+
+@dataclass(frozen=True)
+class Selection:
+    """A set of results, by default the newest of each series that may be quoted."""
+
+    condition: str = "true"
+    """A condition in SQL on the columns of `benchmark_performance`."""
+    run_id: str | None = None
+    """The run whose results they are; None for the newest of all runs."""
+    every: bool = False
+    """True if older results of a series count too; those of a run do anyway."""
+    imported: bool = False
+    """True if results that others measured are among them."""
+    unquotable: bool = False
+    """True if results without proof or with wrong outputs are among them."""
+
+    @property
+    def relation(self) -> str:
+        """The results as a relation of SQL, to stand behind FROM.
+
+        It has the columns of `benchmark_performance`, and `quotable`. No result of a simulator or
+        of the fake backend is among them.
+        """
+        views = [(self._own_view, "r.source IN ('accelmatrix', 'synthetic')")]
+        if self.imported:
+            views.append(("imported_results", "true"))
+        selects = (
+            f"SELECT r.*, {_QUOTABLE} AS quotable FROM {view} r"
+            f" WHERE {origin} AND {self._conditions}"
+            for view, origin in views
+        )
+        return f"({' UNION ALL BY NAME '.join(selects)})"
+
+    @property
+    def _own_view(self) -> str:
+        one_of_each = self.run_id is None and not self.every
+        suffix = "_all" if self.unquotable else ""
+        return f"{'latest_results' if one_of_each else 'benchmark_performance'}{suffix}"
+
+    @property
+    def _conditions(self) -> str:
+        of_run = "" if self.run_id is None else f" AND r.run_id = {text(self.run_id)}"
+        measured = "r.status = 'ok' AND NOT r.simulated"
+        return f"{measured} AND ({self.condition}){of_run}"
+
+
+_QUOTABLE = "(r.proof = 'proven' AND r.correct IS DISTINCT FROM false)"
+"""Imported results never are, and are marked as what they are."""

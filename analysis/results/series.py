@@ -1,0 +1,49 @@
+"""Series: what results must agree in to be compared, over time or with each other."""
+
+from collections.abc import Mapping
+
+from runner.contract.axes import AXIS_NAMES
+
+WEIGHTS = ("model_id", "weights", "weights_revision", "weights_seed")
+"""Columns that tell which weights were executed."""
+MACHINE = ("hardware_id", "launcher", "timed_region", "threads", "container_cpu_limit")
+"""Columns that tell on what, and between which moments, a result was measured."""
+SERIES = ("source", "cell_id", *WEIGHTS, *MACHINE)
+"""Columns in which the results of one series agree; they may be compared over time."""
+ASKED_THREADS = "asked_threads"
+"""Threads that a cell's id names; null where the machine decided."""
+COMPARED = (
+    *("source", *(name for name in AXIS_NAMES if name != "threads"), ASKED_THREADS),
+    *(*WEIGHTS, *MACHINE, "host"),
+)
+"""Columns in which two results agree that may be compared, but for what they are compared by.
+
+They are those of a series with the axes in the place of the cell's id, which holds them all, and
+the host: numbers of two machines are compared only if somebody asks for it."""
+
+_DEVICE = ("hardware_id", "timed_region", "threads", "container_cpu_limit")
+DETERMINED: Mapping[str, tuple[str, ...]] = {
+    "backend": ("runtime", *_DEVICE),
+    "runtime": ("timed_region",),
+    "precision": ("timed_region",),
+    "mode": ("timed_region", "scenario", "new_tokens", "workers", "training_precision"),
+    "model": WEIGHTS,
+    "family": ("model", *WEIGHTS),
+    "hardware": ("backend", "runtime", *_DEVICE, "host"),
+    "batch_size": (),
+    "sequence_length": (),
+    "threads": (ASKED_THREADS, "container_cpu_limit"),
+    "workers": (),
+    "run": (),
+}
+"""Properties to compare by, each with the columns that follow from it and may differ too.
+
+The threads of a device are the machine's choice where nobody asked for a number."""
+
+
+def agreeing_columns(by: str, *, across_hosts: bool = False) -> tuple[str, ...]:
+    """The columns in which two results must agree to be compared by this."""
+    differing = {by, *DETERMINED[by]}
+    if across_hosts:
+        differing |= {"host", "hardware_id"}
+    return tuple(name for name in COMPARED if name not in differing)

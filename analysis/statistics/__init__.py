@@ -1,0 +1,1 @@
+"""Statistics of results: ratios with their intervals."""

@@ -1,0 +1,1 @@
+"""Plans, progress and verifications on a terminal."""

@@ -1,0 +1,95 @@
+"""A plan as a table, as JSON or as GitHub's matrix."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING
+
+from orchestrator.render.terminal.lines import print_json, print_line, print_note, stream_json
+from orchestrator.render.terminal.tables import Column, print_table, wrapping
+from orchestrator.system.text import format_duration, plural
+
+if TYPE_CHECKING:
+    from orchestrator.app.measure.plan import PlanReport, PlanSums
+
+_MOST_ROWS = 100_000
+"""Cells that a table shows: it keeps them all until the columns' widths are known."""
+_COLUMNS: tuple[str | Column, ...] = (
+    *wrapping("cell"),
+    "decision",
+    Column("estimate", essential=True, right=True),
+    "reason",
+)
+_PATIENCE_S = 5.0
+"""Seconds between two notes about the planning."""
+
+
+class PlanningNotes:
+    """Notes on stderr about a planning that takes long."""
+
+    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
+        self._clock = clock
+        self._noted_at = clock()
+
+    def __call__(self, work: str, done: int, total: int) -> None:
+        """Say how far it is, unless the last note was a moment ago."""
+        now = self._clock()
+        if now - self._noted_at >= _PATIENCE_S:
+            self._noted_at = now
+            print_note(f"planning: {done:,} of {total:,} cells {work}")
+
+
+def print_plan(report: PlanReport, *, as_json: bool) -> None:
+    """Print every cell with its decision, reason and estimate, then the sums."""
+    plan = report.plan
+    if as_json:
+        stream_json({"cells": report.cells(), "exports": report.exports, "notes": plan.notes})
+        return
+    shown = plan.entries[:_MOST_ROWS]
+    reasons: dict[str, int] = {}
+    for entry in shown:
+        if entry.reason:
+            reasons.setdefault(entry.reason, len(reasons) + 1)
+    columns: Sequence[str | Column] = _COLUMNS
+    rows: list[Sequence[object]] = [
+        (
+            entry.cell.id,
+            entry.decision,
+            format_duration(round(entry.estimate_s)) if entry.decision == "run" else None,
+            f"[{reasons[entry.reason]}]" if entry.reason else entry.status or "",
+        )
+        for entry in shown
+    ]
+    if not any(row[-1] for row in rows):
+        columns, rows = columns[:-1], [row[:-1] for row in rows]
+    print_table(columns, rows)
+    if len(shown) < len(plan.entries):
+        print_line(f"… and {len(plan.entries) - len(shown):,} more: --format json tells them all")
+    sums = report.sums()
+    print_line()
+    for reason, number in reasons.items():
+        print_line(f"[{number}] {reason}")
+    for note in plan.notes:
+        print_line(f"note: {note}")
+    if report.exports:
+        seconds = format_duration(round(sums.exporting_s))
+        count = len(report.exports)
+        graphs = f"{count} graph{' is' if count == 1 else 's are'}"
+        print_line(f"note: {graphs} exported first, in about {seconds}, and kept for later runs")
+    counts = sums.decisions
+    print_line(
+        f"{counts.get('run', 0):,} to run in {_launches(sums)}, {counts.get('skip', 0):,} to skip, "
+        f"{counts.get('done', 0):,} done; about {format_duration(round(sums.total_s))}"
+    )
+
+
+def print_github(matrix: Mapping[str, object]) -> None:
+    """Print GitHub's `strategy.matrix` on one line, as `fromJSON` takes it."""
+    print_json(matrix, indent=None)
+
+
+def _launches(sums: PlanSums) -> str:
+    least = "at least " if sums.most_launches > sums.launches else ""
+    launches = f" ({least}{sums.launches:,} launches)" if sums.launches > sums.jobs else ""
+    return f"{sums.jobs:,} {plural(sums.jobs, 'job')}{launches}"

@@ -1,0 +1,102 @@
+"""A result and its repetition, side by side."""
+
+from collections.abc import Iterator
+from dataclasses import asdict
+
+from analysis.statistics.ratios import PROMISES
+from orchestrator.app.measure.replay import DIRTY, Replay
+from orchestrator.render.terminal.lines import print_json, print_line
+from orchestrator.render.terminal.tables import print_table, wrapping
+
+_NUMBERS = (
+    ("median ms", "latency_median_ms"),
+    ("median ms, 95 % low", "latency_median_low_ms"),
+    ("median ms, 95 % high", "latency_median_high_ms"),
+    ("p90 ms", "latency_p90_ms"),
+    ("p99 ms", "latency_p99_ms"),
+    ("ttft ms", "time_to_first_token_median_ms"),
+    ("ms/token", "time_per_output_token_median_ms"),
+    ("samples/s", "throughput"),
+    ("tokens/s", "token_throughput"),
+    ("peak queries/s", "peak_qps"),
+    ("peak queries/s, at most", "peak_qps_high"),
+    ("peak MB", "memory_mb"),
+    ("joules per sample", "energy_per_sample_joules"),
+)
+_FACTS = (
+    ("status", "status"),
+    ("grade", "grade"),
+    ("proof", "proof"),
+    ("correct", "correct"),
+    ("host", "hostname"),
+    ("launcher", "launcher"),
+    ("image", "image_digest"),
+    ("runner", "runner_version"),
+    ("commit", "git_commit"),
+)
+_HASH_LENGTH = 19
+
+
+def print_replay(replay: Replay, *, as_json: bool) -> None:
+    """Print both results, their differences, and a verdict on their medians."""
+    if as_json:
+        print_json(replay.data())
+        return
+    then, now = asdict(replay.then), asdict(replay.now)
+    print_line(f"{replay.then.cell_id}")
+    print_line(f"then: {replay.then.result_id}")
+    print_line(f"now:  {replay.now.result_id}")
+    print_line()
+    rows = [
+        (title, then[name], now[name], _ratio(then[name], now[name]))
+        for title, name in _NUMBERS
+        if then[name] is not None or now[name] is not None
+    ]
+    print_table((*wrapping("metric"), "then", "now", "ratio"), rows)
+    print_line()
+    facts = [(title, _short(then[name]), _short(now[name])) for title, name in _FACTS]
+    print_table(("fact", *wrapping("then", "now")), facts)
+    print_line()
+    for line in _sentences(replay):
+        print_line(line)
+
+
+def _sentences(replay: Replay) -> Iterator[str]:
+    if replay.now.status != "ok":
+        yield f"now {replay.now.status}: {replay.now.reason}"
+    for difference in replay.differences:
+        yield f"note: {difference}"
+    if "D" in {replay.then.grade, replay.now.grade}:
+        yield "note: grade D says not to quote such a number"
+    elif replay.grade and replay.intervals_overlap is False and not replay.shows_difference:
+        least = f"{PROMISES[replay.grade] * 100:.0f} %"
+        yield f"note: grade {replay.grade} shows differences beyond {least} alone"
+    yield _verdict(replay)
+
+
+def _verdict(replay: Replay) -> str:
+    if replay.intervals_overlap is None or replay.ratio is None:
+        return "There are no two medians with intervals to compare."
+    if not replay.shows_difference and replay.intervals_overlap:
+        return "The 95 % intervals of the two medians overlap: no difference is shown."
+    if not replay.shows_difference:
+        return "The two medians differ by less than their grades can show: no difference is shown."
+    change = f"{abs(replay.ratio - 1) * 100:.1f} % {'more' if replay.ratio > 1 else 'less'}"
+    ratio = replay.ratio_interval
+    ends = f", {ratio.low:.2f} to {ratio.high:.2f} times as much" if ratio else ""
+    return f"They differ by more than fresh processes do: now it takes {change} time{ends}."
+
+
+def _ratio(then: float | None, now: float | None) -> float | None:
+    return now / then if then and now is not None else None
+
+
+def _short(value: object) -> str | None:
+    if value is None:
+        return None
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    text = str(value)
+    if len(text) <= 2 * _HASH_LENGTH:
+        return text
+    return text[:_HASH_LENGTH] + (DIRTY if text.endswith(DIRTY) else "")

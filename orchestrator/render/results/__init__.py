@@ -1,0 +1,1 @@
+"""Results and what is done with them on a terminal."""

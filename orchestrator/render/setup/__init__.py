@@ -1,0 +1,1 @@
+"""This machine, its images, models and words on a terminal."""

@@ -1,0 +1,126 @@
+"""This machine's backends and images on a terminal."""
+
+from collections.abc import Iterator, Sequence
+
+from orchestrator.app.setup.doctor import SUPPORT_CLASSES, Diagnosis
+from orchestrator.images import Image, ImageStatus, PrunedImages
+from orchestrator.render.terminal.lines import print_json, print_line
+from orchestrator.render.terminal.tables import Column, print_table, wrapping
+from orchestrator.system.text import format_size
+
+_ALL_COLUMNS: tuple[str | Column, ...] = (
+    "backend",
+    "launcher",
+    "runs",
+    "class",
+    *wrapping("why", "what to do"),
+)
+_IMAGE_COLUMNS: tuple[str | Column, ...] = (
+    *wrapping("image", "backends"),
+    *("here", "fresh"),
+    Column("size", essential=True, right=True),
+    *(Column("class"), Column("trust"), Column("digest", wraps=True)),
+)
+
+
+def print_diagnoses(diagnoses: Sequence[Diagnosis], *, everything: bool, as_json: bool) -> None:
+    """Print what runs here, what could and how; with `everything` each backend by each launcher."""
+    if as_json:
+        print_json([diagnosis.data() for diagnosis in diagnoses])
+    elif everything:
+        _print_all(diagnoses)
+    else:
+        for line in _summary(diagnoses):
+            print_line(line)
+
+
+def _summary(diagnoses: Sequence[Diagnosis]) -> Iterator[str]:
+    running = [row for row in diagnoses if row.runs]
+    possible = [row for row in diagnoses if row.could_run]
+    yield f"Runs here: {_by_launcher(running)}." if running else "Nothing runs here yet."
+    ways: dict[str, list[Diagnosis]] = {}
+    for row in possible:
+        ways.setdefault(row.remedy or row.reason, []).append(row)
+    for way, rows in ways.items():
+        yield f"Could run: {_by_launcher(rows)}: {way}"
+    reachable = {row.backend for row in (*running, *possible)}
+    rest = [row for row in diagnoses if row.backend not in reachable]
+    groups = {
+        "Not here": [row for row in rest if row.support_class is not None],
+        "Not built": [row for row in rest if row.support_class is None],
+    }
+    absent = [f"{words}: {', '.join(_names(rows))}." for words, rows in groups.items() if rows]
+    if absent:
+        yield " ".join(absent)
+    yield "Why: `orchestrator doctor --all`"
+
+
+def _by_launcher(rows: Sequence[Diagnosis]) -> str:
+    """Backends with the launchers that they share: `cpu, qnn (simulator), by docker`."""
+    launchers: dict[str, list[str]] = {}
+    for row in rows:
+        launchers.setdefault(row.backend, []).append(row.launcher)
+    groups: dict[str, list[Diagnosis]] = {}
+    for row in rows:
+        groups.setdefault(" and ".join(launchers[row.backend]), []).append(row)
+    return "; ".join(f"{', '.join(_names(group))}, by {ways}" for ways, group in groups.items())
+
+
+def _names(rows: Sequence[Diagnosis]) -> list[str]:
+    """Each backend once, with a word where a simulator stands in for its device."""
+    names = (row.backend + (" (simulator)" if row.simulated else "") for row in rows)
+    return list(dict.fromkeys(names))
+
+
+def _print_all(diagnoses: Sequence[Diagnosis]) -> None:
+    rows = [
+        (
+            row.backend,
+            row.launcher,
+            "yes" if row.runs else "no",
+            row.support_class,
+            row.reason,
+            row.remedy,
+        )
+        for row in diagnoses
+    ]
+    print_table(_ALL_COLUMNS, rows)
+    print_line()
+    meanings = " · ".join(f"{number} {meaning}" for number, meaning in SUPPORT_CLASSES.items())
+    print_line(f"support class: {meanings} · – not built yet")
+
+
+def print_images(statuses: Sequence[ImageStatus], *, wide: bool = False, as_json: bool) -> None:
+    """One row for each image, whether the engine holds it or not."""
+    if as_json:
+        print_json(statuses)
+        return
+    rows = [
+        (
+            status.reference,
+            ", ".join(status.backends),
+            "yes" if status.image else "no",
+            ("yes" if status.fresh else "no") if status.image else None,
+            format_size(status.image.size_bytes) if status.image else None,
+            status.support_class,
+            status.image.trust if status.image else None,
+            status.image.digest if status.image else None,
+        )
+        for status in statuses
+    ]
+    print_table(_IMAGE_COLUMNS, rows, wide=wide)
+
+
+def print_image(action: str, image: Image) -> None:
+    """The image that was built, pulled or pushed."""
+    print_line(f"{action} {image.reference} {image.digest} ({image.trust})")
+
+
+def print_pruned(pruned: PrunedImages) -> None:
+    """The images that were removed, and those that a container uses."""
+    for reference in pruned.removed:
+        print_line(f"removed {reference}")
+    for reference in pruned.in_use:
+        print_line(f"kept {reference}: a container uses it")
+    if not (pruned.removed or pruned.in_use):
+        print_line("there is nothing to remove")

@@ -1,0 +1,241 @@
+"""Sheets: tables with sentences, as a screen, Markdown, CSV, JSON and HTML have them."""
+
+import csv
+import html
+import io
+import json
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from io import BytesIO
+from pathlib import Path
+from typing import IO, Any
+
+from orchestrator.render.terminal.lines import print_line
+from orchestrator.render.terminal.tables import Column, cell_text, print_table
+from orchestrator.system.files import is_stdout, output_file, require_free
+from orchestrator.system.text import escape_control
+from runner.contract.errors import UsageError
+
+ON_SCREEN = "table"
+SHEET_SUFFIXES: Mapping[str, str] = {
+    ".csv": "csv",
+    ".html": "html",
+    ".json": "json",
+    ".markdown": "markdown",
+    ".md": "markdown",
+}
+"""The format that a file's name asks for."""
+SHEET_FORMATS = (ON_SCREEN, "markdown", "csv", "json", "html")
+
+
+@dataclass(frozen=True)
+class Field:
+    """A column of a section: its name in files, and its looks for people."""
+
+    name: str
+    """The key of rows, and the heading in CSV."""
+    column: Column | None = None
+    """Its looks; None for what files alone hold."""
+    shown: Callable[[Any], object] = lambda value: value
+    """The value as people see it, from the one that files hold."""
+
+
+@dataclass(frozen=True)
+class Section:
+    """One table."""
+
+    title: str
+    """Facts that its rows share; empty if there are none."""
+    fields: Sequence[Field]
+    rows: Sequence[Mapping[str, Any]]
+    notes: Sequence[str] = ()
+    """Sentences below it: the answer, then what limits it."""
+
+    @property
+    def _visible(self) -> list[tuple[Field, Column]]:
+        return [(field, field.column) for field in self.fields if field.column]
+
+    @property
+    def columns(self) -> list[Column]:
+        """The columns that people see."""
+        return [column for _, column in self._visible]
+
+    @property
+    def texts(self) -> list[list[object]]:
+        """Its rows as people see them."""
+        shown = [field for field, _ in self._visible]
+        return [[field.shown(row.get(field.name)) for field in shown] for row in self.rows]
+
+
+@dataclass(frozen=True)
+class Sheet:
+    """Tables with sentences."""
+
+    title: str
+    sections: Sequence[Section]
+    notes: Sequence[str]
+    """Sentences below all tables."""
+    data: object
+    """The answer as JSON has it."""
+
+
+def print_sheet(sheet: Sheet, *, wide: bool = False) -> None:
+    """Print it on the terminal."""
+    for number, section in enumerate(sheet.sections):
+        if number:
+            print_line("")
+        if section.title:
+            print_line(section.title)
+        print_table(section.columns, section.texts, wide=wide)
+        for note in section.notes:
+            print_line(note)
+    for note in sheet.notes:
+        print_line(note)
+
+
+def show_sheet(sheet: Sheet, form: str | None, output: Path | None, *, wide: bool = False) -> None:
+    """Print a sheet, or write it into a file, whole or not at all.
+
+    The format is the one asked for, or that of the file's name, else a table.
+
+    Raises:
+        StoreError: the file cannot be written.
+    """
+    form = sheet_format(form, output)
+    if form == ON_SCREEN:
+        print_sheet(sheet, wide=wide)
+        return
+    if output is None or is_stdout(output):
+        sys.stdout.flush()
+        content = BytesIO()
+        _WRITERS[form](sheet, content)
+        text = content.getvalue()
+        screen = escape_control(text.decode()).encode() if sys.stdout.isatty() else text
+        sys.stdout.buffer.write(screen)
+        sys.stdout.buffer.flush()
+        return
+    with output_file(output) as file:
+        _WRITERS[form](sheet, file)
+
+
+def require_output(form: str | None, output: Path | None, *, force: bool, database: Path) -> None:
+    """Refuse an output that cannot be written, before any work is done for it.
+
+    Raises:
+        UsageError: the format is unknown or for the screen alone, or the file exists.
+    """
+    sheet_format(form, output)
+    if output is not None and not is_stdout(output):
+        require_free("--output", output, force=force, database=database)
+
+
+def sheet_format(form: str | None, output: Path | None) -> str:
+    """The format requested, or that of the file's name, else a table.
+
+    Raises:
+        UsageError: tables are for the screen, or the name says no format.
+    """
+    to_file = output is not None and not is_stdout(output)
+    if to_file and form == ON_SCREEN:
+        raise UsageError(
+            "--output: tables are for the screen",
+            hint=f"`--format` takes {', '.join(SHEET_FORMATS[1:])}",
+        )
+    if form or not to_file or output is None:
+        return form or ON_SCREEN
+    named = SHEET_SUFFIXES.get(output.suffix.lower())
+    if named is None:
+        raise UsageError(
+            f"--output {output}: its name says no format",
+            hint=f"names end with {', '.join(SHEET_SUFFIXES)}; or add `--format`",
+        )
+    return named
+
+
+def _write_csv(sheet: Sheet, file: IO[bytes]) -> None:
+    """All sections, one below the other; more than one begin with the name of theirs."""
+    text = io.StringIO(newline="")
+    writer = csv.writer(text, lineterminator="\n")
+    several = len(sheet.sections) > 1
+    for number, section in enumerate(sheet.sections):
+        same = number and _names(section) == _names(sheet.sections[0])
+        if not same:
+            writer.writerow([*(("section",) if several else ()), *_names(section)])
+        for row in section.rows:
+            values = [_plain(row.get(field.name)) for field in section.fields]
+            writer.writerow([*((section.title,) if several else ()), *values])
+    file.write(text.getvalue().encode())
+
+
+def _names(section: Section) -> list[str]:
+    return [field.name for field in section.fields]
+
+
+def _plain(value: object) -> object:
+    return json.dumps(value, ensure_ascii=False) if isinstance(value, list | dict) else value
+
+
+def _write_markdown(sheet: Sheet, file: IO[bytes]) -> None:
+    from orchestrator.store import markdown_row, markdown_text
+
+    parts = [f"## {markdown_text(sheet.title)}\n"] if sheet.title else []
+    for section in sheet.sections:
+        rows = [markdown_row(markdown_text(column.heading) for column in section.columns)]
+        rows.append(markdown_row("---:" if column.right else "---" for column in section.columns))
+        rows += [markdown_row(map(_markdown_cell, row)) for row in section.texts]
+        title = [f"**{markdown_text(section.title)}**\n"] if section.title else []
+        parts += [*title, "".join(rows), *(f"{markdown_text(note)}\n" for note in section.notes)]
+    parts += [f"{markdown_text(note)}\n" for note in sheet.notes]
+    file.write("\n".join(parts).encode())
+
+
+def _markdown_cell(value: object) -> str:
+    from orchestrator.store import markdown_text
+
+    return markdown_text(cell_text(value))
+
+
+def _write_json(sheet: Sheet, file: IO[bytes]) -> None:
+    from pydantic_core import to_jsonable_python
+
+    text = json.dumps(sheet.data, indent=2, default=to_jsonable_python, ensure_ascii=False)
+    file.write(f"{text}\n".encode())
+
+
+def _write_html(sheet: Sheet, file: IO[bytes]) -> None:
+    body = "".join(map(_html_section, sheet.sections))
+    notes = "".join(f"<p>{html.escape(note)}</p>" for note in sheet.notes)
+    title = html.escape(sheet.title)
+    file.write(_PAGE.format(title=title, body=f"{body}{notes}").encode())
+
+
+def _html_section(section: Section) -> str:
+    heading = f"<h2>{html.escape(section.title)}</h2>" if section.title else ""
+    titles = "".join(f"<th scope=col>{html.escape(one.heading)}" for one in section.columns)
+    rows = "".join(
+        f"<tr>{''.join(f'<td>{html.escape(cell_text(value))}' for value in row)}"
+        for row in section.texts
+    )
+    notes = "".join(f"<p>{html.escape(note)}</p>" for note in section.notes)
+    return f"{heading}<table><thead><tr>{titles}<tbody>{rows}</table>{notes}"
+
+
+_PAGE = """<!doctype html>
+<html lang="en"><meta charset="utf-8"><meta name="viewport" content="width=device-width">
+<title>{title}</title>
+<style>
+:root {{ color-scheme: light dark; font: 1rem/1.5 system-ui, sans-serif }}
+body {{ margin: 2rem auto; padding: 0 1rem; max-width: 70rem }}
+table {{ border-collapse: collapse; display: block; overflow-x: auto }}
+th, td {{ padding: .3rem .8rem; text-align: left; border-bottom: 1px solid #8886 }}
+</style>
+<main><h1>{title}</h1>{body}</main>
+</html>
+"""
+_WRITERS: Mapping[str, Callable[[Sheet, IO[bytes]], None]] = {
+    "csv": _write_csv,
+    "html": _write_html,
+    "json": _write_json,
+    "markdown": _write_markdown,
+}
