@@ -17,11 +17,11 @@ ENGINE_ANSWERS := import sys; from orchestrator.system.engine import engine_answ
 help: ## List the commands
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 20
 
-run: $(BIN)/.base ## Install, prepare and run the default matrix; MATRIX=file names another
+run: $(BIN)/.analysis ## Install, prepare and run the default matrix; MATRIX=file names another
 	@$(BIN)/python -c '$(ENGINE_ANSWERS)' || $(MAKE) --no-print-directory cpu openvino
 	@$(BIN)/orchestrator run $(MATRIX)
 
-install: $(BIN)/.base ## Install the orchestrator alone: enough where containers run
+install: $(BIN)/.analysis ## Install the orchestrator with its analysis: enough where containers run
 
 cpu: $(BIN)/.cpu ## Install the cpu backend's stack, for runs without containers
 
@@ -97,7 +97,11 @@ $(STACKS) $(BIN)/.cuda: $(BIN)/.%: images/%/requirements.txt images/%/requiremen
 	$(BIN)/python images/install.py $<
 	@touch $@
 
-$(BIN)/.dev: locks/dev.txt locks/weights.txt $(BIN)/.base
+$(BIN)/.analysis: locks/analysis.txt $(BIN)/.base
+	$(LOCKED) locks/analysis.txt
+	@touch $@
+
+$(BIN)/.dev: locks/dev.txt locks/weights.txt $(BIN)/.analysis
 	$(LOCKED) locks/dev.txt
 	$(LOCKED) locks/weights.txt
 	@touch $@

@@ -54,6 +54,7 @@ def hash_files(root: Path = ROOT) -> list[HashFile]:
             for name in images
         ),
         HashFile("locks/orchestrator.txt", "pyproject.toml", False),
+        HashFile("locks/analysis.txt", "requirements-analysis.txt", False),
         HashFile("locks/dev.txt", "requirements-dev.txt", False),
         HashFile("locks/weights.txt", "requirements-weights.txt", True),
         HashFile("locks/tools.txt", "requirements-tools.txt", False),
