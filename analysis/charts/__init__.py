@@ -1,0 +1,1 @@
+"""Charts: one description of a drawing for pages, PNG and SVG."""

@@ -1,0 +1,67 @@
+"""A chart: a Vega-Lite description with its title and the sentence that tells what it shows."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from analysis.charts.palette import BACKEND_MARKS, BackendMark, Ink
+
+VEGA_LITE = "6.4"
+"""The version of Vega-Lite that descriptions are written for."""
+_SCHEMA = f"https://vega.github.io/schema/vega-lite/v{VEGA_LITE.partition('.')[0]}.json"
+Spec = Mapping[str, Any]
+
+
+@dataclass(frozen=True)
+class Chart:
+    """One drawing."""
+
+    name: str
+    """The stem of its files, e.g. `latency-by-batch`."""
+    title: str
+    sentence: str
+    """The finding in words, for people who cannot see the drawing."""
+    spec: Spec
+    """The description without colours, which `drawn` adds."""
+    backends: tuple[str, ...] = ()
+    """The backends in it, in the order of the domain of its colours and shapes."""
+
+    def drawn(self, ink: Ink) -> Spec:
+        """The description in these colours, ready for Vega-Lite."""
+        axis = {
+            "labelColor": ink.text,
+            "titleColor": ink.text,
+            "gridColor": ink.muted,
+            "domainColor": ink.muted,
+            "tickColor": ink.muted,
+            "gridOpacity": 0.25,
+        }
+        plain = {"labelColor": ink.text, "titleColor": ink.text}
+        return {
+            "$schema": _SCHEMA,
+            "background": ink.ground,
+            "title": {"text": self.title, "color": ink.text, "anchor": "start"},
+            "config": {
+                "axis": axis,
+                "legend": plain,
+                "header": plain,
+                "view": {"stroke": None},
+                "range": self._ranges(ink),
+            },
+            **self.spec,
+        }
+
+    def _ranges(self, ink: Ink) -> Spec:
+        """Colours and shapes of the backends, alike in every chart."""
+        marks: Mapping[str, BackendMark] = {**BACKEND_MARKS}
+        if not self.backends:
+            return {}
+        return {
+            "category": [ink.backends[name] for name in self.backends],
+            "symbol": [marks[name].shape for name in self.backends],
+        }
+
+
+def backend_scale(backends: Sequence[str]) -> Spec:
+    """The scale of a colour or a shape that stands for a backend."""
+    return {"domain": [*backends]}
