@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from analysis.charts.palette import BACKEND_MARKS, BackendMark, Ink
+from analysis.charts.palette import BACKEND_MARKS, Ink
 
 VEGA_LITE = "6.4"
 """The version of Vega-Lite that descriptions are written for."""
@@ -53,12 +53,11 @@ class Chart:
 
     def _ranges(self, ink: Ink) -> Spec:
         """Colours and shapes of the backends, alike in every chart."""
-        marks: Mapping[str, BackendMark] = {**BACKEND_MARKS}
         if not self.backends:
             return {}
         return {
             "category": [ink.backends[name] for name in self.backends],
-            "symbol": [marks[name].shape for name in self.backends],
+            "symbol": [BACKEND_MARKS[name].shape for name in self.backends],
         }
 
 

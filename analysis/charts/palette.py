@@ -3,8 +3,6 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from runner.contract.axes import Backend
-
 
 @dataclass(frozen=True)
 class BackendMark:
@@ -18,7 +16,7 @@ class BackendMark:
     """Vega's name of the shape of its points."""
 
 
-BACKEND_MARKS: Mapping[Backend, BackendMark] = {
+BACKEND_MARKS: Mapping[str, BackendMark] = {
     "cpu": BackendMark("#6e6496", "#e6e6fa", "circle"),
     "cuda": BackendMark("#286e50", "#96fab4", "square"),
     "rocm": BackendMark("#780a0a", "#d22814", "diamond"),
