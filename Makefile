@@ -56,6 +56,7 @@ check: $(BIN)/.dev $(STACKS) ## Lint, types, layers, sizes and names, generated 
 	$(BIN)/lint-imports
 	$(BIN)/python -m tools.house
 	$(BIN)/python -m tools.columns --check
+	$(BIN)/python -m tools.vega --check
 	$(BIN)/python -m tools.docs.pages --check
 	$(BIN)/python -m tools.pins --check
 	$(BIN)/python -m tools.digests check
@@ -71,8 +72,9 @@ ifneq ($(NAMED),)
 $(NAMED): performance ; @:
 endif
 
-schemas: $(BIN)/.base ## Write the generated schemas and pages anew
+schemas: $(BIN)/.analysis ## Write the generated schemas and pages anew
 	$(BIN)/python -m tools.columns
+	$(BIN)/python -m tools.vega
 	$(BIN)/python -m tools.docs.pages
 
 pins: $(BIN)/.tools ## Write the lists of hashes anew, as the package index publishes them

@@ -1,0 +1,52 @@
+"""Drawings of charts as PNG and SVG, by the library of the extra `analysis`."""
+
+import importlib
+from typing import Any
+
+from analysis.charts.chart import VEGA_LITE, Chart, Spec
+from analysis.charts.palette import PAPER
+from runner.contract.errors import UsageError
+
+_WIDTH = 640
+"""Width of a plot in files, pixels at single scale."""
+_SCALE = 2.0
+"""Pixels of a PNG by those of the description."""
+
+
+def png_of(chart: Chart) -> bytes:
+    """The chart as PNG, the same bytes every time.
+
+    Raises:
+        UsageError: the extra `analysis` is not installed.
+    """
+    png: bytes = _library().vegalite_to_png(_on_paper(chart), scale=_SCALE, **_OPTIONS)
+    return png
+
+
+def svg_of(chart: Chart) -> bytes:
+    """The chart as SVG, the same bytes every time.
+
+    Raises:
+        UsageError: the extra `analysis` is not installed.
+    """
+    svg: str = _library().vegalite_to_svg(_on_paper(chart), **_OPTIONS)
+    return svg.encode()
+
+
+def _on_paper(chart: Chart) -> Spec:
+    return {"width": _WIDTH, **chart.drawn(PAPER), "padding": 12}
+
+
+def _library() -> Any:
+    try:
+        return importlib.import_module("vl_convert")
+    except ImportError as error:
+        raise UsageError(
+            "charts as PNG and SVG need the extra `analysis`, which is not installed",
+            hint="`pip install 'accelmatrix[analysis]'`, or `make install` in a checkout; charts"
+            " as .html need nothing",
+        ) from error
+
+
+_OPTIONS = {"vl_version": VEGA_LITE, "allowed_base_urls": []}
+"""No description can read a file or an address."""
