@@ -27,9 +27,9 @@ class Selection:
         It has the columns of `benchmark_performance`, and `quotable`. No result of a simulator or
         of the fake backend is among them.
         """
-        views = [(self._own_view, "r.source IN ('accelmatrix', 'synthetic')")]
+        views = [(self._own_view, _IS_OURS)]
         if self.imported:
-            views.append(("imported_results", "true"))
+            views.append(("imported_results", f"NOT {_IS_OURS}"))
         selects = (
             f"SELECT r.*, {_QUOTABLE} AS quotable FROM {view} r"
             f" WHERE {origin} AND {self._conditions}"
@@ -50,5 +50,7 @@ class Selection:
         return f"{measured} AND ({self.condition}){of_run}"
 
 
+_IS_OURS = "(r.source IN ('accelmatrix', 'synthetic'))"
+"""Synthetic rows are in scratch databases alone."""
 _QUOTABLE = "(r.proof = 'proven' AND r.correct IS DISTINCT FROM false)"
 """Imported results never are, and are marked as what they are."""

@@ -226,7 +226,7 @@ def database_in(results: Path, database: Path | None) -> Path:
     return database or results / DATABASE_NAME
 
 
-def answer_format(chosen: AnswerFormat | None, *, as_json: bool) -> str | None:
+def answer_format(chosen: StrEnum | None, *, as_json: bool) -> str | None:
     """The format that two options ask for, if any.
 
     Raises:
@@ -234,7 +234,7 @@ def answer_format(chosen: AnswerFormat | None, *, as_json: bool) -> str | None:
     """
     from runner.contract.errors import UsageError
 
-    if as_json and chosen not in {None, AnswerFormat.json}:
+    if as_json and chosen not in {None, "json"}:
         raise UsageError(
             f"--json and --format {chosen} contradict each other", hint="give one of them"
         )

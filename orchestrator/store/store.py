@@ -263,12 +263,14 @@ class Store:
         self._streams.add(stream)
         return stream
 
-    def condition(self, *, trusted: bool = True, **filters: Unpack[Filters]) -> str:
+    def condition(
+        self, *, trusted: bool = True, as_options: bool = False, **filters: Unpack[Filters]
+    ) -> str:
         """These filters as a condition on `benchmark_performance`; raises what `records` does."""
         from orchestrator.store.query.filters import condition
 
         with self._reading():
-            return condition(self._connection, filters, trusted=trusted)
+            return condition(self._connection, filters, trusted=trusted, as_options=as_options)
 
     def coverage(self) -> Coverage:
         """Rows by table, verdicts by source, and which models are covered on which backend."""

@@ -76,17 +76,24 @@ _TRUSTED: Mapping[str, Collection[str]] = {
 
 
 def condition(
-    connection: DuckDBPyConnection, filters: Mapping[str, object], *, trusted: bool
+    connection: DuckDBPyConnection,
+    filters: Mapping[str, object],
+    *,
+    trusted: bool,
+    as_options: bool = False,
 ) -> str:
     """The condition under which a row of `benchmark_performance` fits every filter.
 
-    Trusted: no value may ask for what that view leaves out.
+    Trusted: no value may ask for what that view leaves out. As options: errors name a filter as
+    the command line does.
 
     Raises:
         UsageError: there is no filter of that name, or a value can fit nothing.
     """
     _check_names(filters)
-    parts = [_part(connection, name, value) for name, value in filters.items()]
+    parts = [
+        _part(connection, name, value, as_option=as_options) for name, value in filters.items()
+    ]
     if trusted:
         _check_trust(filters)
     return " AND ".join(parts) or "true"
@@ -104,7 +111,9 @@ def selected_ids(
     return f"SELECT result_id FROM {view} WHERE {condition(connection, filters, trusted=trusted)}"
 
 
-def _part(connection: DuckDBPyConnection, name: str, value: object) -> str:
+def _part(
+    connection: DuckDBPyConnection, name: str, value: object, *, as_option: bool = False
+) -> str:
     """One filter as a condition."""
     if name in MOMENTS:
         return f"measured_at {MOMENTS[name]} {text(_moment(name, value).isoformat())}::TIMESTAMPTZ"
@@ -113,7 +122,7 @@ def _part(connection: DuckDBPyConnection, name: str, value: object) -> str:
     words = _words(name, value)
     if name == GLOBS:
         return _fits(Selector(words))
-    _check_words(connection, name, words)
+    _check_words(connection, name, words, as_option=as_option)
     return _is_one_of(name, map(text, words))
 
 
@@ -152,7 +161,9 @@ def _check_trust(filters: Mapping[str, object]) -> None:
             )
 
 
-def _check_words(connection: DuckDBPyConnection, name: str, words: Iterable[str]) -> None:
+def _check_words(
+    connection: DuckDBPyConnection, name: str, words: Iterable[str], *, as_option: bool
+) -> None:
     """Refuse words that neither AccelMatrix nor this database knows."""
     known = set(catalogue() if name == "model" else _ALLOWED.get(name, ()))
     unknown = [word for word in words if word not in known]
@@ -164,12 +175,14 @@ def _check_words(connection: DuckDBPyConnection, name: str, words: Iterable[str]
     known |= {word for (word,) in stored}
     for word in unknown:
         if word not in known:
+            wording = f"--{name.replace('_', '-')} {word}" if as_option else f"{name}={word!r}"
+            question = f'"SELECT DISTINCT {name} FROM {PERFORMANCE_ALL.name}"'
+            command = f"`orchestrator query {question}`" if as_option else question
             raise UsageError.unknown(
                 word,
                 known,
-                f"{name}={word!r}: nothing in this database has it",
-                hint=f'the database tells what it holds: "SELECT DISTINCT {name} FROM'
-                f' {PERFORMANCE_ALL.name}"',
+                f"{wording}: nothing in this database has it",
+                hint=f"the database tells what it holds: {command}",
             )
 
 

@@ -1,0 +1,54 @@
+"""Results that a question is about: the run, filters and sources that options name."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from analysis.results.selection import Selection
+from orchestrator.store import Filters, Store, resolve_run
+
+
+@dataclass(frozen=True)
+class SelectionRequest:
+    """A set of results in a database, by default the newest of each series."""
+
+    database: Path
+    filters: Filters = field(default_factory=Filters)
+    """Conditions, all of which must hold."""
+    run: str | None = None
+    """The run whose results they are, or `last`; None for the newest of all runs."""
+    imported: bool = False
+    """True if results that others measured are among them."""
+    unquotable: bool = False
+    """True if results without proof or with wrong outputs are among them."""
+    every: bool = False
+    """True if older results of a series count too."""
+
+    @contextmanager
+    def open(self) -> Iterator[tuple[Store, Selection]]:
+        """The database, open for reading, and the selection in it.
+
+        Raises:
+            UsageError: there is no such run, or nothing could ever fit a filter.
+            StoreError: the database cannot be read.
+        """
+        with Store.open_readonly(self.database) as store:
+            yield store, self.selection_in(store)
+
+    def selection_in(self, store: Store) -> Selection:
+        """The selection in this store, which is that of the database.
+
+        Raises:
+            UsageError: there is no such run, or nothing could ever fit a filter.
+        """
+        trusted = not (self.imported or self.unquotable)
+        condition = store.condition(trusted=trusted, as_options=True, **self.filters)
+        run_id = self.run and resolve_run(self.run, store.runs(), self.database)
+        return Selection(
+            condition=condition,
+            run_id=run_id,
+            every=self.every,
+            imported=self.imported,
+            unquotable=self.unquotable,
+        )

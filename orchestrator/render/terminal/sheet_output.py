@@ -1,0 +1,46 @@
+"""The output of a command whose answer is a sheet: which format, which file, which chart."""
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from orchestrator.render.terminal.sheet import Sheet, require_output, show_sheet
+from orchestrator.system.files import is_stdout, require_free
+
+
+@dataclass(frozen=True)
+class SheetOutput:
+    """The format, the files and the width that options ask for."""
+
+    form: str | None = None
+    """The format; None for that of the file's name, else a table."""
+    path: Path | None = None
+    """The file; None for stdout."""
+    chart: Path | None = None
+    """The file to draw into; None if nothing is drawn."""
+    force: bool = False
+    """True if files may be replaced."""
+    wide: bool = False
+    """True if a table leaves no column out."""
+
+    @property
+    def is_screen(self) -> bool:
+        """True if the sheet is printed and written nowhere."""
+        return self.path is None or is_stdout(self.path)
+
+    def require(self, database: Path) -> None:
+        """Refuse files that cannot be written, before any work is done for them.
+
+        Raises:
+            UsageError: a file exists, is the database or has a name that says no format.
+        """
+        require_output(self.form, self.path, force=self.force, database=database)
+        if self.chart is not None:
+            require_free("--chart", self.chart, force=self.force, database=database)
+
+    def show(self, sheet: Sheet) -> None:
+        """Print the sheet, or write it into the file.
+
+        Raises:
+            StoreError: the file cannot be written.
+        """
+        show_sheet(sheet, self.form, self.path, wide=self.wide)
