@@ -10,7 +10,7 @@ from typing import Literal, get_args
 
 from orchestrator.backends import probes
 from orchestrator.backends.probes import HTP_NODES, X86_INSTRUCTION_SETS, Probe
-from runner.contract.axes import Backend, Runtime
+from runner.contract.axes import Backend, Precision, Runtime
 
 SupportClass = Literal[1, 2, 3]
 LauncherName = Literal["docker", "process"]
@@ -77,6 +77,10 @@ class BackendSpec:
     """A modest speed for estimates, floating-point operations per second."""
     colour: str
     """Its colour in charts, `#rrggbb`; backends next to each other differ for the colour-blind."""
+    precisions: tuple[Precision, ...] = ("fp32",)
+    """Precisions that `bench --backend available` measures where none is named."""
+    batch_sizes: tuple[int, ...] = (1, 8)
+    """Batch sizes that it measures where none is named."""
     support_class: SupportClass | None = None
     """1 measured in CI, 2 measured by hand, 3 built but never measured; None: not built yet."""
     measured_by_hand: HandMeasurement | None = None
@@ -120,6 +124,7 @@ CATALOGUE: Mapping[Backend, BackendSpec] = {
         runner_labels=_self_hosted("cpu"),
         operations_per_second=1e11,
         colour="#0072b2",
+        precisions=("fp32", "int8"),
         support_class=1,
         stack=_of_make("cpu", "torch"),
         host_memory=True,
@@ -131,6 +136,8 @@ CATALOGUE: Mapping[Backend, BackendSpec] = {
         runner_labels=_self_hosted("cuda"),
         operations_per_second=1e13,
         colour="#009e73",
+        precisions=("fp32", "bf16", "fp16"),
+        batch_sizes=(1, 8, 32),
         support_class=3,
         device=DeviceRequest(nvidia=True),
         stack=_of_make("cuda", "torch"),
@@ -143,6 +150,8 @@ CATALOGUE: Mapping[Backend, BackendSpec] = {
         runner_labels=_self_hosted("rocm"),
         operations_per_second=1e13,
         colour="#d55e00",
+        precisions=("fp32", "bf16", "fp16"),
+        batch_sizes=(1, 8, 32),
         support_class=3,
         device=DeviceRequest(nodes=("/dev/kfd", _DRI)),
         stack=Stack("torch", f"install torch's ROCm build: images/rocm{OR_ENGINE}"),
@@ -155,6 +164,7 @@ CATALOGUE: Mapping[Backend, BackendSpec] = {
         runner_labels=_self_hosted("mps", "macOS"),
         operations_per_second=2e12,
         colour="#999999",
+        precisions=("fp32", "fp16"),
         support_class=3,
         launchers=("process",),
         stack=Stack("torch", _installed_with("cpu")),
@@ -167,6 +177,7 @@ CATALOGUE: Mapping[Backend, BackendSpec] = {
         runner_labels=_self_hosted("openvino"),
         operations_per_second=2e11,
         colour="#56b4e9",
+        precisions=("fp32", "int8"),
         support_class=1,
         device=DeviceRequest(optional_nodes=("/dev/accel", _DRI)),
         stack=_of_make("openvino", "openvino"),
@@ -179,6 +190,8 @@ CATALOGUE: Mapping[Backend, BackendSpec] = {
         runner_labels=_self_hosted("qnn"),
         operations_per_second=1e12,
         colour="#cc79a7",
+        precisions=("fp16", "int8"),
+        batch_sizes=(1,),
         support_class=3,
         device=DeviceRequest(
             optional_nodes=(

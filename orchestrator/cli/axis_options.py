@@ -2,6 +2,7 @@
 
 import inspect
 from collections.abc import Callable, Mapping, Sequence
+from types import MappingProxyType
 from typing import Annotated, Any, TypeVar
 
 import typer
@@ -14,19 +15,21 @@ from runner.contract.synonyms import counsel, meaning
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 _WHOLE = ("size", "count")
+_NO_WORDS: Mapping[AxisName, str] = MappingProxyType({})
 _KEYWORD = inspect.Parameter.KEYWORD_ONLY
 
 
-def list_option(axis: Axis, text: str | None = None) -> dict[str, Any]:
+def list_option(axis: Axis, text: str | None = None, word: str | None = None) -> dict[str, Any]:
     """The option that lists values of an axis, by the name of its parameter.
 
-    A command that takes them otherwise says so in a help text of its own.
+    A command that takes them otherwise, or a word in their place, says so in a help text of its
+    own.
     """
     metavar = axis.metavar or ("N" if axis.kind in _WHOLE else "NAMES")
     option = typer.Option(
         metavar=metavar,
         help=text or axis.full_help,
-        autocompletion=complete_axis(axis.name) if metavar == "NAMES" else None,
+        autocompletion=complete_axis(axis.name, word) if metavar == "NAMES" else None,
     )
     return {axis.name: Annotated[list[str] | None, option]}
 
@@ -56,21 +59,27 @@ def with_options(at: int, options: Mapping[str, Any]) -> Callable[[Command], Com
     return decorate
 
 
-def axis_values(given: Mapping[AxisName, Sequence[str] | None]) -> dict[AxisName, tuple[str, ...]]:
+def axis_values(
+    given: Mapping[AxisName, Sequence[str] | None],
+    words: Mapping[AxisName, str] = _NO_WORDS,
+) -> dict[AxisName, tuple[str, ...]]:
     """The values that options list for each axis, those of other names by their own.
 
-    Choices and numbers are checked here, where little has been imported; models and the rest are
-    checked with the matrix that the options make.
+    Choices and numbers are checked here, where little has been imported; models, a word that the
+    command has for an axis and the rest are checked with the matrix that the options make.
 
     Raises:
         UsageError: a value is none of its axis; the message names the option.
     """
-    return {axis.name: tuple(_values(axis, given.get(axis.name) or ())) for axis in AXES}
+    texts = {axis: given.get(axis.name) or () for axis in AXES}
+    return {axis.name: tuple(_values(axis, texts[axis], words.get(axis.name))) for axis in AXES}
 
 
-def _values(axis: Axis, texts: Sequence[str]) -> list[str]:
+def _values(axis: Axis, texts: Sequence[str], word: str | None) -> list[str]:
     items = [meaning(axis, item) for item in split_list(texts, of_paths=axis.kind == "model")]
     for item in items:
+        if item == word:
+            continue
         if axis.choices and item not in axis.choices:
             _refuse_choice(axis, item)
         elif axis.kind in _WHOLE and not (item.isascii() and item.isdigit()):

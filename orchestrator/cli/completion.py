@@ -127,9 +127,10 @@ def _choices(name: AxisName) -> list[str]:
     return [choice for choice in axis_called(name).choices if choice != "fake"]
 
 
-def complete_axis(name: AxisName) -> Complete:
-    """The completion of an option that lists values of this axis."""
-    return _offer_list(_models if name == "model" else lambda: _choices(name))
+def complete_axis(name: AxisName, word: str | None = None) -> Complete:
+    """The completion of an option that lists values of this axis, or a word in their place."""
+    more = [word] if word else []
+    return _offer_list(_models if name == "model" else lambda: [*_choices(name), *more])
 
 
 complete_model = _offer(lambda _: _models())

@@ -1,11 +1,12 @@
 """A matrix from options, without a file: `orchestrator bench --model … --batch-size 1,2,4`."""
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 from orchestrator.matrix import Location, Matrix, Source, override, resolve
+from orchestrator.matrix.available import FindBackends, asks_for_available, with_available
 from orchestrator.matrix.heads import require_family
 from orchestrator.system.text import split_list
 from runner.contract.axes import AXES, Axis, AxisName
@@ -17,6 +18,7 @@ _OPTIONS: Mapping[Location, str] = {
     **{("axes", axis.name): axis.option for axis in AXES},
     ("measure", "profile"): "--profile",
     ("measure", "iterations"): "--iterations",
+    ("measure", "rounds"): "--rounds",
     ("limits", "cell_timeout"): "--cell-timeout",
     ("limits", "memory"): "--memory",
     ("axes",): "bench",
@@ -42,26 +44,40 @@ class BenchOptions:
     """Time that each cell may take, e.g. `20m`."""
     memory: str | None = None
     """Memory that a job may use, e.g. `8GiB`."""
+    rounds: int | None = None
+    """Fewest launches of a cell; the profile's if None."""
 
 
-def bench_matrix(options: BenchOptions, overrides: Sequence[str] = ()) -> Matrix:
+def bench_matrix(
+    options: BenchOptions, overrides: Sequence[str] = (), find_backends: FindBackends | None = None
+) -> Matrix:
     """The matrix that the options describe, checked as a file is; `--set` overrides change it.
+
+    The machine is asked for its backends if the options name `available`.
 
     Raises:
         UsageError: an option is wrong; the message names it.
+        NothingToDo: no backend is available.
     """
     axes = {axis.name: _values(axis, options.axes.get(axis.name, ())) for axis in AXES}
     axes["model"] = _models(options)
     data = {
         "version": 1,
         "axes": {axis: values for axis, values in axes.items() if values},
-        "measure": _given(profile=options.profile, iterations=options.iterations),
+        "measure": _given(
+            profile=options.profile, iterations=options.iterations, rounds=options.rounds
+        ),
         "limits": _given(cell_timeout=options.cell_timeout, memory=options.memory),
     }
     source = override(Source("bench", data, options=_OPTIONS), overrides)
-    paths = _paths(source.data)
-    matrix = resolve(replace(source, data=_with_backends(source.data, paths)))
-    return matrix.model_copy(update={"notes": (*matrix.notes, *_describe(paths))})
+    chosen: Iterable[str]
+    if find_backends and asks_for_available(source.data):
+        data, chosen = with_available(source.data, find_backends())
+    else:
+        paths = _paths(source.data)
+        data, chosen = _with_backends(source.data, paths), _describe(paths)
+    matrix = resolve(replace(source, data=data))
+    return matrix.model_copy(update={"notes": (*matrix.notes, *chosen)})
 
 
 _Paths = Mapping[str, Sequence[str]]

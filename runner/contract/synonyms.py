@@ -4,6 +4,8 @@ from collections.abc import Mapping
 
 from runner.contract.axes import AXES, RUNTIMES, Axis, AxisName
 
+AVAILABLE = "available"
+"""The word by which `bench` takes every backend of the machine; no cell has it."""
 _KEYS: Mapping[str, Axis] = {word: axis for axis in AXES for word in (axis.name, *axis.synonyms)}
 _VALUES: Mapping[AxisName, Mapping[str, str]] = {
     "backend": {
@@ -87,6 +89,9 @@ def meaning(axis: Axis, word: str) -> str:
 def counsel(axis: Axis, word: str, *, in_file: bool = False) -> str | None:
     """The sentence that says where a word belongs which is none of this axis' values."""
     plain = _plain(word)
+    if axis.name == "backend" and plain == AVAILABLE:
+        reason = ": a file names its backends, so that its cells are the same on every machine"
+        return f"{word!r} is a word of `orchestrator bench` alone{reason if in_file else ''}"
     if axis.name == "backend" and plain == "gpu":
         return f"{word!r} could be {_GPUS}"
     if axis.name == "backend":

@@ -63,6 +63,16 @@ def _built() -> Iterator[tuple[Backend, Runtime, list[str], list[str]]]:
         yield backend, runtime, modes, list(precisions)
 
 
+def available_markdown() -> str:
+    """The precisions and batch sizes that `bench --backend available` measures by default."""
+    rows = [
+        f"| `{backend}` | {_code(spec.precisions)} | {_code(map(str, spec.batch_sizes))} |"
+        for backend, spec in CATALOGUE.items()
+        if spec.support_class
+    ]
+    return "\n".join(["| backend | precisions | batch sizes |", "|---|---|---|", *rows])
+
+
 def models_markdown() -> str:
     """The catalogue as a table, and its sets."""
     head = "| model | family | parameters | inference, startup | training | generation |"
@@ -117,6 +127,7 @@ def _code(words: Iterable[str], separator: str = ", ") -> str:
 
 
 SECTIONS: Mapping[str, Callable[[], str]] = {
+    "available": available_markdown,
     "support": support_markdown,
     "built": built_markdown,
     "models": models_markdown,

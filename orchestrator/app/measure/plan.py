@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, get_args
 
 from orchestrator.app.measure.request import PlanRequest
 from orchestrator.backends.catalogue import GRAPH_RUNTIMES
@@ -13,6 +13,7 @@ from orchestrator.planning.estimate import export_estimate
 from orchestrator.planning.plan import Decision, Plan, make_plan, mark_done
 from orchestrator.planning.schedule import planned_jobs
 from orchestrator.running.options import RunSource
+from orchestrator.system.text import format_duration, plural
 from orchestrator.system.yaml_file import document_text
 from runner.contract.cell import Selector
 from runner.contract.errors import StoreError, UsageError
@@ -51,6 +52,16 @@ class PlanSums:
     """Seconds of all exports."""
     total_s: float
     """Seconds of all launches and exports."""
+
+    def __str__(self) -> str:
+        """Cells by decision, jobs, launches and the whole time, in one line."""
+        run, skip, done = (self.decisions.get(word, 0) for word in get_args(Decision))
+        least = "at least " if self.most_launches > self.launches else ""
+        launches = f" ({least}{self.launches:,} launches)" if self.launches > self.jobs else ""
+        return (
+            f"{run:,} to run in {self.jobs:,} {plural(self.jobs, 'job')}{launches}, "
+            f"{skip:,} to skip, {done:,} done; about {format_duration(round(self.total_s))}"
+        )
 
 
 @dataclass(frozen=True)
@@ -96,7 +107,7 @@ def report_plan(request: PlanRequest, resume: str | None = None) -> PlanReport:
         StoreError: the run's folder cannot be read.
     """
     plan = _plan(request, this_machine(request.options.purpose), resume)
-    return PlanReport(plan, tuple(_exports(plan, request)))
+    return with_exports(plan, request)
 
 
 def plan_for_github(request: PlanRequest, resume: str | None = None) -> dict[str, Any]:
@@ -129,6 +140,11 @@ def plan_run(request: PlanRequest) -> tuple[Plan, RunSource]:
             hint="narrow the axes, or take a part with --select or --limit",
         )
     return plan, run_source(request.matrix, request.command)
+
+
+def with_exports(plan: Plan, request: PlanRequest) -> PlanReport:
+    """The plan with the graphs that its run would export first."""
+    return PlanReport(plan, tuple(_exports(plan, request)))
 
 
 def run_source(matrix: object, command: str | None = None) -> RunSource:

@@ -8,6 +8,7 @@ from functools import cached_property
 from pathlib import Path
 
 from orchestrator.matrix import Matrix, load_matrix
+from orchestrator.matrix.available import AvailableBackends
 from orchestrator.matrix.from_options import BenchOptions, bench_matrix
 from orchestrator.planning.expand import PlanningProgress, unheard
 from orchestrator.running.options import RunOptions
@@ -45,6 +46,8 @@ class PlanRequest:
 
         Raises:
             UsageError: the file or an option is wrong.
+            NothingToDo: the backends that are available were asked for, and there is none.
+            EngineUnavailable: they were asked for in containers, and no engine answers.
         """
         return self._read
 
@@ -53,5 +56,10 @@ class PlanRequest:
         if isinstance(self.matrix, Path):
             return load_matrix(self.matrix, self.overrides)
         if isinstance(self.matrix, BenchOptions):
-            return bench_matrix(self.matrix, self.overrides)
+            return bench_matrix(self.matrix, self.overrides, self._find_backends)
         return self.matrix
+
+    def _find_backends(self) -> AvailableBackends:
+        from orchestrator.app.measure.available import available_backends
+
+        return available_backends(self.options.launcher, self.options.purpose)

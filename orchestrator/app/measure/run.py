@@ -4,7 +4,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from orchestrator.app.measure.plan import plan_run, run_source
+from orchestrator.app.measure.plan import plan_run, run_source, with_exports
 from orchestrator.app.measure.repeats import describe_repeat
 from orchestrator.app.measure.report import RunReport, report_run
 from orchestrator.app.measure.request import PlanRequest
@@ -57,6 +57,7 @@ def run_matrix(request: PlanRequest, observer: Observer) -> RunResult:
     """
     plan, source = plan_run(request)
     folder = begin_run(plan, source, request.results, request.options, observer)
+    observer.note(str(with_exports(plan, request).sums()))
     if request.options.purpose != "verify":
         repeat = describe_repeat(plan, folder.run.launcher, request.database, this_host())
         if repeat is not None:

@@ -1,6 +1,7 @@
 """`bench`: measures without a file."""
 
-from typing import TYPE_CHECKING, Annotated
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -14,7 +15,8 @@ from orchestrator.cli.options import (
 )
 from orchestrator.cli.table_options import with_table_options
 from orchestrator.system.files import RESULTS_FOLDER
-from runner.contract.axes import AXES
+from runner.contract.axes import AXES, Axis, AxisName
+from runner.contract.synonyms import AVAILABLE
 
 if TYPE_CHECKING:
     from orchestrator.render.results.result_table import ResultTable
@@ -31,6 +33,10 @@ _All = Annotated[bool, typer.Option("--all", help="All models of the catalogue."
 _Profile = Annotated[
     ProfileChoice, typer.Option(metavar=options.one_of(ProfileChoice), help="How long to measure.")
 ]
+_Rounds = Annotated[
+    int | None,
+    typer.Option(metavar="N", help="Fewest launches of a cell.", callback=options.require_positive),
+]
 _Iterations = Annotated[
     int | None,
     typer.Option(
@@ -43,10 +49,19 @@ _CellTimeout = Annotated[
 _Memory = Annotated[
     str | None, typer.Option(metavar="SIZE", help="Most memory of a job, e.g. 8GiB.")
 ]
+_HELP: Mapping[AxisName, str] = {
+    "backend": "Hardware paths, or available: all that run here, with precisions and batch sizes "
+    "of their own.  [default: cpu, or the only one that has the runtime]"
+}
+
+
+def _option(axis: Axis) -> dict[str, Any]:
+    word = AVAILABLE if axis.name == "backend" else None
+    return list_option(axis, _HELP.get(axis.name), word)
 
 
 @with_options(0, list_option(AXES[0]))
-@with_options(2, {name: hint for axis in AXES[1:] for name, hint in list_option(axis).items()})
+@with_options(2, {name: hint for axis in AXES[1:] for name, hint in _option(axis).items()})
 @with_table_options
 def bench(
     table: "ResultTable",
@@ -54,6 +69,7 @@ def bench(
     all_: _All = False,
     profile: _Profile = ProfileChoice.quick,
     iterations: _Iterations = None,
+    rounds: _Rounds = None,
     cell_timeout: _CellTimeout = None,
     memory: _Memory = None,
     select: options.Select = None,
@@ -76,12 +92,14 @@ def bench(
     **axes: list[str] | None,
 ) -> int:
     """Measure without a file: the options are the matrix. Lists take commas or repeat."""
-    values = axis_values({axis.name: axes[axis.name] for axis in AXES})
+    values = axis_values({axis.name: axes[axis.name] for axis in AXES}, {"backend": AVAILABLE})
     from orchestrator.app.measure.request import PlanRequest
     from orchestrator.matrix.from_options import BenchOptions
 
     request = PlanRequest(
-        BenchOptions(values, family or (), all_, profile.value, iterations, cell_timeout, memory),
+        BenchOptions(
+            values, family or (), all_, profile.value, iterations, cell_timeout, memory, rounds
+        ),
         overrides=tuple(set_ or ()),
         select=tuple(select or ()),
         limit=limit,

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING
 
 from orchestrator.render.terminal.lines import print_json, print_line, print_note, stream_json
 from orchestrator.render.terminal.tables import Column, print_table, wrapping
-from orchestrator.system.text import format_duration, plural
+from orchestrator.system.text import format_duration
 
 if TYPE_CHECKING:
-    from orchestrator.app.measure.plan import PlanReport, PlanSums
+    from orchestrator.app.measure.plan import PlanReport
 
 _MOST_ROWS = 100_000
 """Cells that a table shows: it keeps them all until the columns' widths are known."""
@@ -77,19 +77,9 @@ def print_plan(report: PlanReport, *, as_json: bool) -> None:
         count = len(report.exports)
         graphs = f"{count} graph{' is' if count == 1 else 's are'}"
         print_line(f"note: {graphs} exported first, in about {seconds}, and kept for later runs")
-    counts = sums.decisions
-    print_line(
-        f"{counts.get('run', 0):,} to run in {_launches(sums)}, {counts.get('skip', 0):,} to skip, "
-        f"{counts.get('done', 0):,} done; about {format_duration(round(sums.total_s))}"
-    )
+    print_line(str(sums))
 
 
 def print_github(matrix: Mapping[str, object]) -> None:
     """Print GitHub's `strategy.matrix` on one line, as `fromJSON` takes it."""
     print_json(matrix, indent=None)
-
-
-def _launches(sums: PlanSums) -> str:
-    least = "at least " if sums.most_launches > sums.launches else ""
-    launches = f" ({least}{sums.launches:,} launches)" if sums.launches > sums.jobs else ""
-    return f"{sums.jobs:,} {plural(sums.jobs, 'job')}{launches}"

@@ -6,7 +6,8 @@ from typing import get_args
 import pytest
 
 from orchestrator.backends.catalogue import CATALOGUE, GIB, image_names
-from runner.contract.cell import Backend
+from runner.contract.cell import DEFAULT_RUNTIMES, Backend
+from runner.contract.support import SUPPORTED
 from tests.conftest import ROOT
 
 MAKEFILE = (ROOT / "Makefile").read_text("utf-8")
@@ -44,6 +45,13 @@ def test_every_row_is_sound(backend: Backend) -> None:
     assert re.fullmatch("#[0-9a-f]{6}", spec.colour)
     assert spec.operations_per_second > 0
     assert 3 * GIB <= spec.image_build_bytes <= 40 * GIB
+
+
+@pytest.mark.parametrize("backend", [name for name, spec in CATALOGUE.items() if spec.stack])
+def test_what_is_measured_by_default_is_supported(backend: Backend) -> None:
+    spec, runtime = CATALOGUE[backend], DEFAULT_RUNTIMES[backend]
+    assert set(spec.precisions) <= SUPPORTED[backend, runtime, "inference"]
+    assert spec.batch_sizes[0] == 1
 
 
 def test_no_two_backends_look_alike_in_charts() -> None:

@@ -60,6 +60,7 @@ def offered(place: Workplace, line: str) -> list[str]:
         ("bench --precision fp32,", ["fp32,bf16", "fp32,fp16", "fp32,int8"]),
         ("bench --runtime ", list(RUNTIMES[:-1])),
         ("verify --backend op", ["openvino"]),
+        ("bench --backend av", ["available"]),
         ("bench --mode st", ["startup"]),
         ("bench --runtimes o", ["onnxruntime", "openvino", "onnxruntime_web"]),
         ("bench --batch_sizes 1 --modes=st", ["startup"]),

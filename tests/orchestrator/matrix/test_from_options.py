@@ -101,6 +101,8 @@ def test_a_family_and_all_name_catalogued_models() -> None:
 
 def test_limits_and_measure_come_from_options() -> None:
     asked = replace(options(model="gpt2"), profile="audit", memory="1GiB", cell_timeout="20m")
+    rounds = bench_matrix(replace(options(model="gpt2"), rounds=5)).measure["cpu"]
+    assert (rounds.rounds, rounds.most_rounds, rounds.profile) == (5, 5, "quick")
     matrix = bench_matrix(asked)
     assert matrix.measure["cpu"].profile == "audit"
     assert matrix.limits["cpu"].memory_bytes == 1 << 30
@@ -150,6 +152,8 @@ _ONE_OF_THREE = "bench: name the models by exactly one of --model, --family and 
     ("model", "changes", "sentence"),
     [
         ("gpt2", {"iterations": 0}, "--iterations: 0 is less than 1"),
+        ("gpt2", {"rounds": 0}, "--rounds: 0 is less than 1"),
+        ("gpt2", {"rounds": 1000}, "--rounds: 1000 is more than iterations, "),
         (
             "gpt2",
             {"profile": "quik"},

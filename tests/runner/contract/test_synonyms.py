@@ -62,6 +62,7 @@ def test_a_value_stands_for_itself_and_needs_no_counsel(axis: Axis) -> None:
         ("backend", "pytorch", "--backend cpu --runtime torch", "backend: cpu with runtime: torch"),
         ("backend", "onnx", "--backend cpu --runtime onnxruntime", "with runtime: onnxruntime"),
         ("backend", "gpu", "could be cuda (NVIDIA)", "could be cuda (NVIDIA)"),
+        ("backend", "available", "`orchestrator bench` alone", "alone: a file names its backends"),
         ("runtime", "metal", "metal is --backend mps", "metal is backend: mps"),
     ],
 )

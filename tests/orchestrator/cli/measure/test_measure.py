@@ -14,6 +14,7 @@ def test_a_run_shows_progress_on_stderr_and_results_on_stdout(finished: Finished
     done = finished.done
     assert done.returncode == 1
     assert [f"[{number}/3]" in done.stderr for number in (1, 2, 3)] == [True] * 3
+    assert "3 to run in 1 job, 0 to skip, 0 done; about " in done.stderr.partition("[1/3]")[0]
     assert "\x1b" not in done.stderr + done.stdout
     assert f"run {finished.place.run_folder.name}: 2 ok, 1 failed" in done.stdout
     assert "database: results/benchmarks.duckdb" in done.stdout
@@ -75,6 +76,12 @@ def test_verifying_only_and_not_at_all_exclude_each_other(
     done = place.do(*command, "--verify-only", "--no-verify")
     complains(done, 2, "error: --verify-only and --no-verify", "hint: give one of them")
     assert files(place.folder) == before
+
+
+def test_available_stands_alone_and_for_bench_alone(place: Workplace) -> None:
+    bench = place.do("bench", "--model", "bert-tiny", "--backend", "available,cpu")
+    complains(bench, 2, "error: --backend: 'available' stands for every", "leave out available or")
+    complains(place.do("verify", "--backend", "available"), 2, "a word of `orchestrator bench`")
 
 
 def test_a_run_traces_and_measures_by_a_profile(place: Workplace) -> None:
