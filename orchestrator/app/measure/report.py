@@ -8,6 +8,7 @@ from typing import Any
 from analysis.answers.answer import Comparison, Lead, Ranking, comparisons
 from analysis.answers.changes import Change, changes, doubt_contradictions
 from analysis.answers.trust import GradeSummary, summarise_grades
+from analysis.compatibility.remedies import remedy_for
 from analysis.results.row import ResultRow
 from orchestrator.store import Store, resolve_run
 
@@ -72,8 +73,9 @@ def report_run(run: str, database: Path) -> RunReport:
 
 
 def _row_data(row: ResultRow) -> dict[str, Any]:
-    """A row; samples a second say nothing of generation, which has tokens a second."""
-    return asdict(row) | ({"throughput": None} if row.mode == "generation" else {})
+    """A row with its remedy; samples a second say nothing of generation, which has tokens."""
+    samples = {"throughput": None} if row.mode == "generation" else {}
+    return asdict(row) | {"remedy": remedy_for(row)} | samples
 
 
 def _comparison_data(comparison: Comparison) -> dict[str, Any]:

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from itertools import chain
 from pathlib import Path
 
+from analysis.compatibility.remedies import remedy_for
 from analysis.results.row import ResultRow
 from orchestrator.app.measure.next_steps import find_remedy, next_commands
 from orchestrator.app.measure.report import RunReport
@@ -14,16 +15,29 @@ from orchestrator.render.results.result_table import ResultTable, print_result_t
 from orchestrator.render.terminal.lines import own_name, print_command, print_json, print_line
 
 _NUMBER = re.compile(r"\d[\d.,]*")
+_REMEDY = "  remedy: "
 
 
 def remarks(rows: Sequence[ResultRow]) -> Iterator[str]:
     """All that is to be said against results, alike remarks in one line."""
-    return _grouped(rows, [(row, text) for row in rows for text in _of(row)])
+    yield from failures(rows)
+    timed = [row for row in rows if row.status == "ok"]
+    yield from _grouped(rows, [(row, text) for row in timed for text in row.grade_reasons or ()])
 
 
 def failures(rows: Sequence[ResultRow]) -> Iterator[str]:
-    """The reasons of cells without a sound measurement, alike reasons in one line."""
-    return _grouped(rows, [(row, text) for row in rows for text in _failure(row)])
+    """The reasons of cells without a sound measurement, alike reasons in one line.
+
+    Each remedy is a line of its own, below all reasons that it is for.
+    """
+    by_remedy: dict[str | None, list[tuple[ResultRow, str]]] = {}
+    for row in rows:
+        if failure := _failure(row):
+            by_remedy.setdefault(remedy_for(row), []).append((row, failure))
+    for remedy, remarked in by_remedy.items():
+        yield from _grouped(rows, remarked)
+        if remedy:
+            yield f"{_REMEDY}{remedy}"
 
 
 def _grouped(rows: Sequence[ResultRow], remarked: Sequence[tuple[ResultRow, str]]) -> Iterator[str]:
@@ -45,19 +59,12 @@ def _grouped(rows: Sequence[ResultRow], remarked: Sequence[tuple[ResultRow, str]
         yield f"{len(cells):,} of {len(rows):,} cells{such_as}: {remark}"
 
 
-def _of(row: ResultRow) -> Iterator[str]:
-    yield from _failure(row)
-    if row.status == "ok":
-        yield from row.grade_reasons or ()
-
-
-def _failure(row: ResultRow) -> Iterator[str]:
+def _failure(row: ResultRow) -> str | None:
     if row.status != "ok":
-        yield f"{row.status}: {row.reason}"
-    elif row.correct is False:
-        yield f"not correct, so views leave it out: {row.correct_reason}"
-    elif row.correct is None and row.correct_reason:
-        yield row.correct_reason
+        return f"{row.status}: {row.reason}"
+    if row.correct is False:
+        return f"not correct, so views leave it out: {row.correct_reason}"
+    return None if row.correct else row.correct_reason
 
 
 _PLAIN = ResultTable()

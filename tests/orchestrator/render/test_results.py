@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 from analysis.answers.changes import Neighbour, changes
+from analysis.compatibility.remedies import remedy_of
 from analysis.results.row import ResultRow
 from orchestrator.app.measure.next_steps import Remedy, find_remedy, next_commands
 from orchestrator.app.measure.report import RunReport
@@ -29,6 +30,10 @@ def noisy(cell_id: str, *reasons: str) -> ResultRow:
     return a_row(cell_id, grade_reasons=list(reasons))
 
 
+def remedy(status: str, reason: str | None) -> str:
+    return f"  remedy: {remedy_of(status, reason)}"
+
+
 POWERSAVE = "governor is powersave: …"
 
 
@@ -36,11 +41,15 @@ POWERSAVE = "governor is powersave: …"
     ("rows", "said"),
     [
         ([a_row("a"), a_row("b")], []),
-        ([a_failed_row("b", "lost", "died")], ["b: lost: died"]),
+        ([a_failed_row("b", "lost", "died")], ["b: lost: died", remedy("lost", "died")]),
         ([noisy(str(number), POWERSAVE) for number in range(16)], [f"16 of 16 cells: {POWERSAVE}"]),
         (
             [noisy("0", POWERSAVE), *(a_failed_row(x, "unavailable", "no image") for x in "xy")],
-            [f"0: {POWERSAVE}", "2 of 3 cells: unavailable: no image"],
+            [
+                "2 of 3 cells: unavailable: no image",
+                remedy("unavailable", "no image"),
+                f"0: {POWERSAVE}",
+            ],
         ),
         (
             [noisy(x, f"cv {cv} %: longer") for x, cv in (("a", 18), ("b", 20.5), ("c", "1,000"))],
@@ -57,11 +66,36 @@ POWERSAVE = "governor is powersave: …"
             ],
             [
                 "a: not correct, so views leave it out: relative difference 0.3 beyond 0.01",
+                remedy("wrong", "relative difference 0.3 beyond 0.01"),
                 "b: no reference: killed",
+                remedy("unverified", "no reference: killed"),
+            ],
+        ),
+        (
+            [
+                a_failed_row("a", "failed", "RuntimeError: x"),
+                a_failed_row("b", "timeout", "not done after 60 s, in phase load"),
+                a_failed_row("c", "failed", "ValueError: y"),
+            ],
+            [
+                "a: failed: RuntimeError: x",
+                "c: failed: ValueError: y",
+                remedy("failed", "ValueError: y"),
+                "b: timeout: not done after 60 s, in phase load",
+                remedy("timeout", None),
             ],
         ),
     ],
-    ids=["sound", "failure", "same", "two", "numbers differ", "different", "not correct"],
+    ids=[
+        "sound",
+        "failure",
+        "same",
+        "two",
+        "numbers differ",
+        "different",
+        "not correct",
+        "remedies",
+    ],
 )
 def test_remarks_say_once_what_is_wrong(rows: list[ResultRow], said: list[str]) -> None:
     assert list(remarks(rows)) == said
