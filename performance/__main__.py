@@ -38,6 +38,7 @@ MEASUREMENTS = (
     "peak_search",
     "offline_search",
     "rounds",
+    "ratio_intervals",
     "drift",
     "aa_study",
     "contention",

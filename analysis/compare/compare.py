@@ -1,12 +1,15 @@
 """Comparison by one property: ratios of a metric against a baseline, group by group."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from analysis.compare.groups import Group, groups_of
-from analysis.compare.values import MetricValue
+from analysis.compare.intervals import key_of, with_intervals
+from analysis.compare.values import MetricValue, selected_values
 from analysis.results.metrics import Metric
+from analysis.results.selection import Selection
+from analysis.results.source import ArrowSource
 from analysis.statistics.ratios import Estimate, shows_difference
 
 BASELINES: Mapping[str, Any] = {
@@ -17,8 +20,17 @@ BASELINES: Mapping[str, Any] = {
     "batch_size": 1,
 }
 """The values that others are compared with where nobody names one and a group has them."""
-_SCALES = ("batch_size", "sequence_length")
-"""Sizes of which more work is done at once: their throughput has a scaling efficiency."""
+DEFAULT_METRICS: Mapping[str, str] = {
+    "batch_size": "throughput",
+    "sequence_length": "throughput",
+    "workers": "models_per_second",
+}
+"""The metric to compare by where nobody names one, else `latency`."""
+_SCALES: Mapping[str, tuple[str, ...]] = {
+    "batch_size": ("throughput", "tokens"),
+    "sequence_length": ("throughput",),
+}
+"""Sizes of which more work is done at once, each with the metrics that have an efficiency."""
 
 
 @dataclass(frozen=True)
@@ -39,6 +51,16 @@ class ComparedValue:
     the baseline."""
     scaling_efficiency: float | None
     """Throughput by that of the baseline at the same throughput per item, 1 for perfect scaling."""
+    more_is_better: bool
+    """True if the greater value is the better one."""
+
+    @property
+    def speedup_interval(self) -> Estimate | None:
+        """The speed-up with its interval, which is that of the ratio or of its inverse."""
+        ratio = self.interval
+        if ratio is None or self.more_is_better:
+            return ratio
+        return Estimate(1 / ratio.value, 1 / ratio.high, 1 / ratio.low)
 
 
 @dataclass(frozen=True)
@@ -56,6 +78,18 @@ class ComparedGroup:
 
 
 @dataclass(frozen=True)
+class LeftOut:
+    """Results that take no part in a comparison, by reason."""
+
+    without_value: int = 0
+    """They hold no value of the metric."""
+    unquotable: int = 0
+    """They have no proof, or wrong outputs."""
+    on_other_hosts: int = 0
+    """They could be compared with results of another machine."""
+
+
+@dataclass(frozen=True)
 class ComparisonBy:
     """All comparisons by one property."""
 
@@ -63,7 +97,54 @@ class ComparisonBy:
     metric: Metric
     groups: tuple[ComparedGroup, ...]
     alone: int
-    """Results that have no other one to be compared with."""
+    """Results that have no other one to be compared with, or none with the baseline's value."""
+    left_out: LeftOut = LeftOut()
+
+    @property
+    def passed_over(self) -> int:
+        """Results in whose place a better one stands."""
+        return sum(group.passed_over for group in self.groups)
+
+    @property
+    def baselines(self) -> tuple[Any, ...]:
+        """The different values that others are compared with."""
+        return tuple(dict.fromkeys(group.baseline for group in self.groups))
+
+
+def compare_selected(
+    source: ArrowSource,
+    selection: Selection,
+    by: str,
+    metric: Metric,
+    *,
+    baseline: str | None = None,
+    across_hosts: bool = False,
+) -> ComparisonBy:
+    """Compare selected results by one property, with the intervals that their durations give.
+
+    The arguments are those of `compare_by`.
+    """
+    selected = selected_values(source, selection, metric)
+    groups = groups_of(selected.values, by, metric, across_hosts=across_hosts)
+    members = [value for group in groups for value in group.members.values()]
+    completed = with_intervals(source, members, metric)
+    comparison = _comparison(
+        [
+            replace(group, members={name: completed[key_of(one)] for name, one in pairs.items()})
+            for group in groups
+            for pairs in (group.members,)
+        ],
+        by,
+        metric,
+        baseline,
+        len(selected.values),
+    )
+    elsewhere = 0
+    if not across_hosts:
+        wider = groups_of(selected.values, by, metric, across_hosts=True)
+        elsewhere = _count(wider) - _count(groups)
+    left_out = LeftOut(selected.without, selected.unquotable, elsewhere)
+    return replace(comparison, left_out=left_out)
 
 
 def compare_by(
@@ -85,13 +166,23 @@ def compare_by(
         across_hosts: True if results of two machines may be compared.
     """
     groups = groups_of(values, by, metric, across_hosts=across_hosts)
+    return _comparison(groups, by, metric, baseline, len(values))
+
+
+def _comparison(
+    groups: Sequence[Group], by: str, metric: Metric, baseline: str | None, count: int
+) -> ComparisonBy:
     compared = tuple(
         _compared(group, name, by, metric)
         for group in groups
         if (name := _baseline_of(group, by, metric, baseline)) is not None
     )
     used = sum(len(group.rows) + group.passed_over for group in compared)
-    return ComparisonBy(by, metric, compared, len(values) - used)
+    return ComparisonBy(by, metric, compared, count - used)
+
+
+def _count(groups: Sequence[Group]) -> int:
+    return sum(len(group.members) + group.passed_over for group in groups)
 
 
 def _baseline_of(group: Group, by: str, metric: Metric, wanted: str | None) -> Any:
@@ -101,6 +192,8 @@ def _baseline_of(group: Group, by: str, metric: Metric, wanted: str | None) -> A
     usual = BASELINES.get(by)
     if usual in group.members:
         return usual
+    if by == "run":
+        return min(group.members, key=lambda name: group.members[name].facts["measured_at"])
     if all(isinstance(name, int | float) for name in group.members):
         return min(group.members)
     slowest = min if metric.more_is_better else max
@@ -126,18 +219,21 @@ def _beside(
     interval = differs = None
     if result is not first and result.interval and first.interval:
         interval = result.interval.over(first.interval)
-        differs = shows_difference(interval, max(result.grade, first.grade))
-    speedup = ratio if metric.more_is_better else 1 / ratio
-    scaling = _scaling(result, first, by) if metric.name == "throughput" else None
-    return ComparedValue(name, result, ratio, interval, speedup, differs, scaling)
+        if not (result.marks or first.marks):
+            differs = shows_difference(interval, max(result.grade, first.grade))
+    more = metric.more_is_better
+    scaling = _scaling(result, first, by, metric)
+    return ComparedValue(
+        name, result, ratio, interval, ratio if more else 1 / ratio, differs, scaling, more
+    )
 
 
-def _scaling(result: MetricValue, first: MetricValue, by: str) -> float | None:
+def _scaling(result: MetricValue, first: MetricValue, by: str, metric: Metric) -> float | None:
     """Items per second by those of the baseline, by how much larger the size is.
 
     A sample of a longer sequence is more work, so what counts is tokens per second.
     """
-    if by not in _SCALES:
+    if metric.name not in _SCALES.get(by, ()):
         return None
     larger = result.facts[by] / first.facts[by]
     ratio = result.value / first.value

@@ -5,12 +5,14 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from analysis.compare.values import MetricValue
+from analysis.compare.values import MACHINE_KEY, PART, MetricValue
 from analysis.results.metrics import Metric
-from analysis.results.series import agreeing_columns
+from analysis.results.series import COMPARED, agreeing_columns
 
 COLUMN_OF: Mapping[str, str] = {"run": "run_id"}
 """The column of what is compared, where it is called otherwise."""
+_FIRST = ("mode", "scenario", "model", "backend", "runtime", "precision")
+_ORDER = (*_FIRST, *(name for name in COMPARED if name not in _FIRST))
 
 
 @dataclass(frozen=True)
@@ -28,33 +30,42 @@ class Group:
 def groups_of(
     values: Iterable[MetricValue], by: str, metric: Metric, *, across_hosts: bool = False
 ) -> tuple[Group, ...]:
-    """The groups with at least two values, in the order of the results."""
-    columns = agreeing_columns(by, across_hosts=across_hosts)
+    """The groups with at least two values, by mode, model and sizes."""
+    columns = (*agreeing_columns(by, across_hosts=across_hosts), PART)
     by_key: dict[tuple[Any, ...], list[MetricValue]] = defaultdict(list)
     for value in values:
         if value.facts[_column(by)] is not None:
-            by_key[tuple(value.facts[name] for name in columns)].append(value)
-    groups = (
-        _group(dict(zip(columns, key, strict=True)), members, by, metric)
-        for key, members in by_key.items()
-    )
-    return tuple(group for group in groups if len(group.members) > 1)
+            by_key[tuple(value.facts[_agreement(name)] for name in columns)].append(value)
+    groups = (_group(columns, members, by, metric) for members in by_key.values())
+    return tuple(sorted((group for group in groups if len(group.members) > 1), key=_order))
+
+
+def _order(group: Group) -> list[tuple[bool, Any]]:
+    """Modes and models together, sizes by their numbers; null before all else."""
+    values = [group.shared.get(name) for name in _ORDER]
+    return [(value is not None, 0 if value is None else value) for value in values]
 
 
 def _group(
-    shared: Mapping[str, Any], results: Sequence[MetricValue], by: str, metric: Metric
+    columns: Sequence[str], results: Sequence[MetricValue], by: str, metric: Metric
 ) -> Group:
     by_value: dict[Any, list[MetricValue]] = defaultdict(list)
     for value in results:
         by_value[value.facts[_column(by)]].append(value)
     members = {name: _best(several, metric) for name, several in by_value.items()}
+    shared = {name: results[0].facts[name] for name in columns}
     return Group(shared, members, len(results) - len(members))
 
 
 def _best(values: Sequence[MetricValue], metric: Metric) -> MetricValue:
-    """The best number, though never one of grade D before one of a better grade."""
+    """The best number, though never one that must not be quoted before one that may be."""
     sign = -1 if metric.more_is_better else 1
-    return min(values, key=lambda one: (one.grade == "D", sign * one.value))
+    return min(values, key=lambda one: (bool(one.marks), one.grade == "D", sign * one.value))
+
+
+def _agreement(name: str) -> str:
+    """The fact in which results agree for a column: files may name no host."""
+    return MACHINE_KEY if name == "host" else name
 
 
 def _column(by: str) -> str:

@@ -5,24 +5,30 @@ from dataclasses import dataclass
 from typing import Any, get_args
 
 from analysis.results.metrics import Metric
-from analysis.results.selection import Selection
+from analysis.results.selection import IS_OURS, Selection
 from analysis.results.series import ASKED_THREADS, COMPARED
 from analysis.results.source import ArrowSource
 from analysis.statistics.ratios import Estimate, estimate
-from runner.contract.axes import Mode
+from runner.contract.axes import AXIS_NAMES, Mode
 from runner.contract.record import Grade
 
+MACHINE_KEY = "machine"
+"""The fact that tells machines apart: the host's id, else its name, else the file it came in."""
+PART = "part"
+"""The fact that tells apart what one result has several values of; null where it has one."""
 _FACTS = (
     *("result_id", "run_id", "cell_id", "family", "hardware", "hostname", "cores", "profile"),
     *("grade", "quotable", "proof", "correct", "rounds", "process_spread", "measured_at"),
 )
 _ASKED = rf"-t(\d+)(?:-w\d+)?-(?:{'|'.join(get_args(Mode))})"
+_THREADS = f"nullif(regexp_extract(r.cell_id, '{_ASKED}', 1), '')::BIGINT AS {ASKED_THREADS}"
 _COLUMNS = ", ".join(
-    f"nullif(regexp_extract(r.cell_id, '{_ASKED}', 1), '')::BIGINT AS {ASKED_THREADS}"
-    if name == ASKED_THREADS
-    else f"r.{name}"
-    for name in dict.fromkeys((*_FACTS, *COMPARED))
+    _THREADS if name == ASKED_THREADS else f"r.{name}"
+    for name in dict.fromkeys((*_FACTS, *AXIS_NAMES, *COMPARED))
 )
+_OWN = "benchmark_performance"
+_OF_PARTS = "efficiency"
+"""The view that has a row for each part of a result."""
 
 
 @dataclass(frozen=True)
@@ -33,7 +39,9 @@ class MetricValue:
     """Columns of the result: what it is of, where it is from, how far it can be trusted."""
     value: float
     interval: Estimate | None
-    """The value with its 95 % interval; None where the record holds none."""
+    """The value with its 95 % interval; None where nothing tells one."""
+    basis: str | None = None
+    """The replication behind the interval, e.g. `5 processes`; None without one."""
 
     @property
     def cell_id(self) -> str:
@@ -47,28 +55,57 @@ class MetricValue:
         return grade
 
     @property
+    def is_imported(self) -> bool:
+        """True if somebody else measured it."""
+        return self.facts["source"] not in {"accelmatrix", "synthetic"}
+
+    @property
     def marks(self) -> tuple[str, ...]:
         """Words to print beside the number: others measured it, or it must not be quoted."""
         facts = self.facts
-        if facts["source"] not in {"accelmatrix", "synthetic"}:
+        if self.is_imported:
             return (f"measured by {facts['source']}",)
         wrong = ("outputs wrong",) if facts["correct"] is False else ()
         unproven = () if facts["proof"] == "proven" else (f"proof {facts['proof']}",)
         return (*wrong, *unproven)
 
 
+@dataclass(frozen=True)
+class SelectedValues:
+    """The values of a metric among the selected results."""
+
+    values: tuple[MetricValue, ...]
+    """Those above 0, by cell id and time."""
+    without: int
+    """Selected results that have no value."""
+    unquotable: int
+    """Results left out because they have no proof or wrong outputs."""
+
+
+def selected_values(source: ArrowSource, selection: Selection, metric: Metric) -> SelectedValues:
+    """The selected results that have a value above 0, and how many have none."""
+    values = metric_values(source, selection, metric)
+    (counts,) = source.arrow(f"SELECT count(*) AS selected FROM {selection.relation}").to_pylist()
+    results = {value.facts["result_id"] for value in values}
+    return SelectedValues(values, counts["selected"] - len(results), _unquotable(source, selection))
+
+
 def metric_values(
     source: ArrowSource, selection: Selection, metric: Metric
 ) -> tuple[MetricValue, ...]:
-    """The selected results that have a value above 0, by cell id and time."""
+    """The selected results that have a value above 0, by cell id and time.
+
+    Their intervals are those of the records.
+    """
     low, high = (f"v.{name}" if name else "NULL" for name in (metric.low, metric.high))
-    own = metric.view == "benchmark_performance"
+    own = metric.view == _OWN
+    part = f"v.{PART}" if metric.view == _OF_PARTS else "NULL"
     beside = "" if own else f" JOIN {metric.view} v USING (result_id)"
     sql = f"""
-        SELECT {_COLUMNS}, v.{metric.column}::DOUBLE AS value,
-            {low}::DOUBLE AS low, {high}::DOUBLE AS high
+        SELECT {_COLUMNS}, coalesce(r.host, r.hostname, r.run_id) AS {MACHINE_KEY}, {part} AS {PART},
+            v.{metric.column}::DOUBLE AS value, {low}::DOUBLE AS low, {high}::DOUBLE AS high
         FROM {selection.relation} r{beside} WHERE v.{metric.column} > 0
-        ORDER BY r.cell_id, r.measured_at, r.result_id
+        ORDER BY r.cell_id, r.measured_at, r.result_id, {PART}
     """
     rows = source.arrow(sql.replace("v.", "r.") if own else sql).to_pylist()
     return tuple(map(_value, rows))
@@ -77,3 +114,13 @@ def metric_values(
 def _value(row: dict[str, Any]) -> MetricValue:
     value, low, high = (row.pop(name) for name in ("value", "low", "high"))
     return MetricValue(row, value, estimate(value, low, high))
+
+
+def _unquotable(source: ArrowSource, selection: Selection) -> int:
+    """The results of the same selection that only `--all` shows."""
+    if selection.unquotable:
+        return 0
+    every = selection.with_unquotable().relation
+    sql = f"SELECT count(*) AS n FROM {every} r WHERE NOT quotable AND {IS_OURS}"
+    (row,) = source.arrow(sql).to_pylist()
+    return int(row["n"])

@@ -1,6 +1,7 @@
 """The results that a question is about: which view they come from, and a condition on them."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import Self
 
 from analysis.results.source import text
 
@@ -20,6 +21,10 @@ class Selection:
     unquotable: bool = False
     """True if results without proof or with wrong outputs are among them."""
 
+    def with_unquotable(self) -> Self:
+        """The same, with results without proof or with wrong outputs among them."""
+        return replace(self, unquotable=True)
+
     @property
     def relation(self) -> str:
         """The results as a relation of SQL, to stand behind FROM.
@@ -27,9 +32,9 @@ class Selection:
         It has the columns of `benchmark_performance`, and `quotable`. No result of a simulator or
         of the fake backend is among them.
         """
-        views = [(self._own_view, _IS_OURS)]
+        views = [(self._own_view, IS_OURS)]
         if self.imported:
-            views.append(("imported_results", f"NOT {_IS_OURS}"))
+            views.append(("imported_results", f"NOT {IS_OURS}"))
         selects = (
             f"SELECT r.*, {_QUOTABLE} AS quotable FROM {view} r"
             f" WHERE {origin} AND {self._conditions}"
@@ -50,7 +55,7 @@ class Selection:
         return f"{measured} AND ({self.condition}){of_run}"
 
 
-_IS_OURS = "(r.source IN ('accelmatrix', 'synthetic'))"
+IS_OURS = "(r.source IN ('accelmatrix', 'synthetic'))"
 """Synthetic rows are in scratch databases alone."""
 _QUOTABLE = "(r.proof = 'proven' AND r.correct IS DISTINCT FROM false)"
 """Imported results never are, and are marked as what they are."""

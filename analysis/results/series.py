@@ -25,8 +25,8 @@ _DEVICE = ("hardware_id", "timed_region", "threads", "container_cpu_limit")
 DETERMINED: Mapping[str, tuple[str, ...]] = {
     "backend": ("runtime", *_DEVICE),
     "runtime": ("timed_region",),
-    "precision": ("timed_region",),
-    "mode": ("timed_region", "scenario", "new_tokens", "workers", "training_precision"),
+    "precision": ("timed_region", "training_precision"),
+    "mode": ("timed_region", "new_tokens", "workers", "training_precision"),
     "model": WEIGHTS,
     "family": ("model", *WEIGHTS),
     "hardware": ("backend", "runtime", *_DEVICE, "host"),

@@ -7,6 +7,7 @@ from functools import cache
 
 import numpy as np
 
+from runner.contract.confidence import INTERVAL_CONFIDENCE
 from runner.measure.statistics.spread import Floats, Series
 
 PERCENTILE_FRACTIONS: Mapping[str, float] = {
@@ -18,7 +19,6 @@ PERCENTILE_FRACTIONS: Mapping[str, float] = {
 }
 CONFIDENCE = 0.99
 """Confidence with which a percentile must be supported by its samples."""
-INTERVAL_CONFIDENCE = 0.95
 RESAMPLES = 10_000
 
 

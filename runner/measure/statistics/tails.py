@@ -5,10 +5,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from runner.contract.confidence import INTERVAL_CONFIDENCE
 from runner.measure.clock import NANOSECONDS
 from runner.measure.statistics.binomial import binomial
 from runner.measure.statistics.percentiles import (
-    INTERVAL_CONFIDENCE,
     NEEDED,
     PERCENTILE_FRACTIONS,
     quantile,

@@ -5,11 +5,10 @@ from dataclasses import dataclass
 from math import exp, inf, log, sqrt
 from statistics import fmean, median, stdev
 
+from runner.contract.confidence import INTERVAL_CONFIDENCE, students_t
 from runner.contract.record import Columns
 from runner.measure.clock import NANOSECONDS, seconds
 from runner.measure.grade import percent
-from runner.measure.statistics.percentiles import INTERVAL_CONFIDENCE
-from runner.measure.statistics.replication import students_t
 
 USEFUL_GAIN = 0.01
 """A larger batch that gives no more than this share of samples per second is not worth its latency

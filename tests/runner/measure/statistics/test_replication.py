@@ -7,29 +7,21 @@ import numpy as np
 import pytest
 from scipy import stats
 
+from runner.contract.confidence import GROWING_CONFIDENCE
 from runner.contract.job import PROFILES, ProcessSpread
 from runner.measure.statistics.percentiles import Interval
 from runner.measure.statistics.replication import (
     DEFAULT_SPREAD,
-    GROWING_CONFIDENCE,
     between_cv,
     growing_confidence,
     process_error,
     round_interval,
     spread_of,
-    students_t,
     widened,
     widened_percentiles,
 )
 
 ENDS = ("_low", "", "_high")
-
-
-@pytest.mark.parametrize("degrees", [1, 2, 3, 4, 5, 9, 29, 200])
-@pytest.mark.parametrize("confidence", [0.5, 0.95, 0.968, 0.99])
-def test_students_t_is_scipys(degrees: int, confidence: float) -> None:
-    expected = stats.t.ppf((1 + confidence) / 2, degrees)
-    assert students_t(degrees, confidence) == pytest.approx(expected, rel=1e-5)
 
 
 def test_the_interval_of_rounds_is_students() -> None:
