@@ -102,8 +102,9 @@ def metric_values(
     part = f"v.{PART}" if metric.view == _OF_PARTS else "NULL"
     beside = "" if own else f" JOIN {metric.view} v USING (result_id)"
     sql = f"""
-        SELECT {_COLUMNS}, coalesce(r.host, r.hostname, r.run_id) AS {MACHINE_KEY}, {part} AS {PART},
-            v.{metric.column}::DOUBLE AS value, {low}::DOUBLE AS low, {high}::DOUBLE AS high
+        SELECT {_COLUMNS}, coalesce(r.host, r.hostname, r.run_id) AS {MACHINE_KEY},
+            {part} AS {PART}, v.{metric.column}::DOUBLE AS value,
+            {low}::DOUBLE AS low, {high}::DOUBLE AS high
         FROM {selection.relation} r{beside} WHERE v.{metric.column} > 0
         ORDER BY r.cell_id, r.measured_at, r.result_id, {PART}
     """
