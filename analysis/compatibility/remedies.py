@@ -84,11 +84,12 @@ REMEDIES: Mapping[str, Sequence[RemedyRule]] = {
             " can do.",
         ),
         RemedyRule(
-            "does not execute on|^the runtime .* has no device for backend|knows no runtime",
+            "does not execute on|has no runner for .* on |^the runtime .* has no device for backend"
+            "|knows no runtime",
             "Leave `--runtime` out, or name one that the backend has.",
         ),
         RemedyRule(
-            "has no runner for|cannot measure inference with",
+            "has no runner for backend|cannot measure inference with",
             "Measure on another backend: docs/supported.md lists those of this release.",
         ),
         RemedyRule(

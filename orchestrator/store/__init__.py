@@ -25,7 +25,6 @@ if TYPE_CHECKING:
     from orchestrator.store.query.answer import Answer
     from orchestrator.store.query.ask import QuestionLimits, asking, showing
     from orchestrator.store.query.coverage import (
-        BEST_FIRST,
         Coverage,
         Covered,
         Size,
@@ -85,7 +84,6 @@ if TYPE_CHECKING:
     from orchestrator.store.store import Store
 
 __all__ = [
-    "BEST_FIRST",
     "DEFAULTS",
     "OURS",
     "QUESTION_MEMORY_SHARE",
@@ -175,7 +173,6 @@ __all__ = [
 __getattr__ = lazy_names(
     __name__,
     {
-        "BEST_FIRST": "query.coverage",
         "DEFAULTS": "schema.parquet_columns",
         "OURS": "schema.tables",
         "QUESTION_MEMORY_SHARE": "database.connect",

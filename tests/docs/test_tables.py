@@ -5,12 +5,12 @@ from typing import get_args
 
 import pytest
 
+from analysis.compatibility.verdicts import MEANINGS
 from orchestrator.imports.measurement import UNITS
 from orchestrator.render.results.result_table import TABLE_COLUMNS
 from orchestrator.store import WRITERS
 from orchestrator.store.health.checks import CHECKS, Check
 from orchestrator.store.health.validate import ALTERED, FOREIGN, RETYPED
-from orchestrator.store.query.coverage import VERDICTS
 from orchestrator.store.query.export import TOPICS
 from orchestrator.store.query.filters import Filters
 from runner.contract.cell import Mode, Scenario
@@ -18,7 +18,7 @@ from tests.conftest import ROOT
 from tests.docs.pages import Page
 
 LISTED = {
-    ("ask", "best verdict"): sorted(VERDICTS),
+    ("ask", "best verdict"): sorted(MEANINGS),
     ("python", "filter"): sorted(Filters.__annotations__),
     ("share", "topic"): sorted(TOPICS),
     ("share", "format"): sorted(["table", *WRITERS]),

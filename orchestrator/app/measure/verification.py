@@ -4,10 +4,11 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import date
 from pathlib import Path
-from typing import Literal
+from typing import Literal, cast
 
 from pydantic import ValidationError
 
+from analysis.compatibility.verdicts import verdict_of
 from orchestrator.backends.catalogue import CATALOGUE
 from orchestrator.running.folder import RunFolder
 from orchestrator.system.files import OUTPUT_HINT, translate_os_errors
@@ -21,16 +22,9 @@ from runner.contract.support import generates
 Mark = Literal[
     "ok", "partial", "unproven", "unverified", "wrong", "contradicted", "predicted", Status
 ]
-"""`ok`: it works, on the claimed device, and its outputs agree with the fp32 CPU reference."""
-MARK_MEANINGS: dict[Mark, str] = {
-    "ok": "works on the claimed device, and its outputs agree with the fp32 CPU reference",
-    "partial": "agrees, but only a part of the work is proven to be the claimed device's",
-    "unproven": "agrees, but nothing proves which device did the work",
-    "unverified": "works, but its outputs could not be compared",
-    "wrong": "works, but its outputs do not agree",
-    "contradicted": "answers, but another device than the claimed one did the work",
-}
-"""Meaning of the marks that are no status."""
+"""The verdict, whose meaning `analysis.compatibility.verdicts` tells, or that it was predicted."""
+_OF_OUTPUTS = ("unverified", "wrong")
+"""Verdicts whose reason is that of the comparison of outputs."""
 _TIMES = frozenset({"wall_s", "cpu_time_s", "kernel_time_s", "kernel_share"})
 
 
@@ -139,15 +133,10 @@ def _mark(record: Record) -> tuple[Mark, str | None]:
     )
     if record.status != "ok":
         return "predicted" if record.predicted else record.status, record.reason
-    if record.proof == "contradicted":
-        return "contradicted", evidence
-    if record.correct is None:
-        return "unverified", record.correct_reason
-    if not record.correct:
-        return "wrong", record.correct_reason
-    if record.proof == "proven":
-        return "ok", None
-    return "partial" if record.proof == "partial" else "unproven", evidence
+    verdict = verdict_of(record.status, record.proof, record.correct)
+    if verdict in _OF_OUTPUTS:
+        return cast("Mark", verdict), record.correct_reason
+    return cast("Mark", verdict), None if verdict == "ok" else evidence
 
 
 def save_verification(verification: Verification, path: Path) -> None:

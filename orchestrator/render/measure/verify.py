@@ -2,8 +2,9 @@
 
 from collections import Counter
 
+from analysis.compatibility.verdicts import MEANINGS
 from orchestrator.app.measure.prepare import Preparation, PreparedGraph
-from orchestrator.app.measure.verification import MARK_MEANINGS, Verification, verdict_table
+from orchestrator.app.measure.verification import Verification, verdict_table
 from orchestrator.render.terminal.lines import print_json, print_line
 from orchestrator.render.terminal.tables import Column, print_table, wrapping
 from orchestrator.system.text import format_size
@@ -60,8 +61,8 @@ def print_verification(verification: Verification, *, as_json: bool) -> None:
     summary = ", ".join(f"{count} {mark}" for mark, count in counts.items())
     print_line(f"{len(cells):,} cells: {summary}")
     for mark in counts:
-        if mark in MARK_MEANINGS:
-            print_line(f"{mark}: {MARK_MEANINGS[mark]}")
+        if mark in MEANINGS:
+            print_line(f"{mark}: {MEANINGS[mark]}")
     for backend, simulator in verification.simulators.items():
         print_line(f"{backend}: the {simulator} in the device's place")
     shapes = sorted({cell.verified_shape for cell in cells if cell.verified_shape})

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from io import BytesIO
 from typing import TYPE_CHECKING, Any
 
+from orchestrator.render.results.remarks import Remark, remark_lines
 from orchestrator.render.terminal.lines import print_json, print_line
 from orchestrator.render.terminal.tables import Column, print_table
 from orchestrator.system.text import escape_control, escape_control_line, format_size, plural
@@ -44,9 +45,23 @@ def print_shown(answer: ShownAnswer, question: Question) -> None:
     """Print an answer as a table.
 
     A terminal that cannot hold the columns of a statement shows one a line, and leaves out none.
+    Below failures stand their reasons, for which no column has the room.
     """
     columns = [Column(name, essential=not question.may_shrink) for name in answer.names]
-    print_table(columns, list(answer.rows), beyond=question.left_out)
+    rows = list(answer.rows)
+    print_table(columns, rows, beyond=question.left_out)
+    if question.may_shrink and sys.stdout.isatty():
+        for line in _reason_lines(answer.names, rows):
+            print_line(line)
+
+
+def _reason_lines(names: Sequence[str], rows: Sequence[Sequence[Any]]) -> Iterator[str]:
+    """The reasons of verdicts with their remedies, where the answer has them."""
+    if not {"status", "reason", "remedy"} <= {*names}:
+        return
+    status, reason, remedy = map(names.index, ("status", "reason", "remedy"))
+    remarks = [Remark(None, f"{row[status]}: {row[reason]}", row[remedy]) for row in rows]
+    yield from remark_lines(remarks, len(rows), "rows")
 
 
 def print_answer(answer: Answer, form: str) -> None:

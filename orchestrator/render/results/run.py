@@ -1,6 +1,5 @@
 """A run's results at its end."""
 
-import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from itertools import chain
@@ -11,52 +10,25 @@ from analysis.results.row import ResultRow
 from orchestrator.app.measure.next_steps import find_remedy, next_commands
 from orchestrator.app.measure.report import RunReport
 from orchestrator.render.results.answer import answer_lines, change_lines, proof_line, trust_line
+from orchestrator.render.results.remarks import Remark, remark_lines
 from orchestrator.render.results.result_table import ResultTable, print_result_tables
 from orchestrator.render.terminal.lines import own_name, print_command, print_json, print_line
-
-_NUMBER = re.compile(r"\d[\d.,]*")
-_REMEDY = "  remedy: "
 
 
 def remarks(rows: Sequence[ResultRow]) -> Iterator[str]:
     """All that is to be said against results, alike remarks in one line."""
     yield from failures(rows)
     timed = [row for row in rows if row.status == "ok"]
-    yield from _grouped(rows, [(row, text) for row in timed for text in row.grade_reasons or ()])
+    doubts = [Remark(row.cell_id, text) for row in timed for text in row.grade_reasons or ()]
+    yield from remark_lines(doubts, len(rows))
 
 
 def failures(rows: Sequence[ResultRow]) -> Iterator[str]:
-    """The reasons of cells without a sound measurement, alike reasons in one line.
-
-    Each remedy is a line of its own, below all reasons that it is for.
-    """
-    by_remedy: dict[str | None, list[tuple[ResultRow, str]]] = {}
-    for row in rows:
-        if failure := _failure(row):
-            by_remedy.setdefault(remedy_for(row), []).append((row, failure))
-    for remedy, remarked in by_remedy.items():
-        yield from _grouped(rows, remarked)
-        if remedy:
-            yield f"{_REMEDY}{remedy}"
-
-
-def _grouped(rows: Sequence[ResultRow], remarked: Sequence[tuple[ResultRow, str]]) -> Iterator[str]:
-    """One line per remark, with its cell or with how many cells it holds for.
-
-    Remarks that differ in numbers alone are one line, with the numbers of the first.
-    """
-    groups: dict[str, list[tuple[str, str]]] = {}
-    for row, remark in remarked:
-        groups.setdefault(_NUMBER.sub("#", remark), []).append((row.cell_id, remark))
-    for alike in groups.values():
-        first_cell, remark = alike[0]
-        cells = {cell for cell, _ in alike}
-        if len(cells) == 1:
-            yield f"{first_cell}: {remark}"
-            continue
-        same = len({text for _, text in alike}) == 1
-        such_as = "" if same else f", such as {first_cell}"
-        yield f"{len(cells):,} of {len(rows):,} cells{such_as}: {remark}"
+    """The reasons of cells without a sound measurement, each remedy below those it is for."""
+    remarked = [
+        Remark(row.cell_id, failure, remedy_for(row)) for row in rows if (failure := _failure(row))
+    ]
+    yield from remark_lines(remarked, len(rows))
 
 
 def _failure(row: ResultRow) -> str | None:

@@ -10,27 +10,14 @@ from pathlib import Path
 
 from duckdb import DuckDBPyConnection
 
+from analysis.compatibility.verdicts import BEST_FIRST, verdict_sql
 from analysis.results.source import text
 from orchestrator.store.database.connect import fetch
 from orchestrator.store.database.lock import size_of
 from orchestrator.store.records.find import find_files
 from orchestrator.store.schema.result_views import LATEST
 from orchestrator.store.schema.tables import OURS, RESULTS, SYNTHETIC, TABLES, VERSION
-
-VERDICTS: Mapping[str, str] = {
-    "wrong": "status = 'ok' AND correct = false",
-    "contradicted": "status = 'ok' AND proof = 'contradicted'",
-    "unproven": "status = 'ok' AND proof = 'none'",
-    "partial": "status = 'ok' AND proof = 'partial'",
-    "untimed": "status = 'ok' AND latency_median_s IS NULL",
-    "proven": "status = 'ok'",
-}
-"""Verdicts on results that ended well; the first condition that holds decides."""
-BEST_FIRST = (
-    *("proven", "untimed", "partial", "unproven", "contradicted", "wrong"),
-    *("out_of_memory", "timeout", "failed", "lost", "unavailable", "unsupported"),
-)
-"""Verdicts from the best to the least; `proven` is what default views show."""
+from orchestrator.store.schema.view import TRUSTED
 
 
 @dataclass(frozen=True)
@@ -103,17 +90,16 @@ def _verdicts(connection: DuckDBPyConnection) -> tuple[Verdicts, ...]:
 
 def _covered(connection: DuckDBPyConnection) -> tuple[Covered, ...]:
     """Results by model and backend, synthetic ones too: they lie in scratch databases alone."""
-    worth = " ".join(f"WHEN {condition} THEN '{name}'" for name, condition in VERDICTS.items())
     ranks = ", ".join(map(text, BEST_FIRST))
     rows = fetch(
         connection,
         f"""
         SELECT model, backend, [{ranks}][min(list_position([{ranks}], verdict))] AS best,
-            count(*) AS results, count(*) FILTER (verdict = 'proven') AS proven
+            count(*) AS results, count(*) FILTER ({TRUSTED}) AS proven
         FROM (
-            SELECT model, backend, CASE {worth} ELSE status END AS verdict FROM {RESULTS.name}
-            WHERE source IN ('{OURS}', '{SYNTHETIC}')
-        )
+            SELECT *, {verdict_sql("latency_median_s IS NOT NULL")} AS verdict
+            FROM {RESULTS.name} WHERE source IN ('{OURS}', '{SYNTHETIC}')
+        ) r
         GROUP BY model, backend ORDER BY model, backend
         """,
     )

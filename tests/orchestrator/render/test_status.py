@@ -24,9 +24,9 @@ VERDICTS = (
     Verdicts("timm", True, {"ok": 5}),
 )
 COVERED = (
-    Covered("bert-tiny", "cpu", "proven", 3, 2),
+    Covered("bert-tiny", "cpu", "ok", 3, 2),
     Covered("bert-tiny", "cuda", "failed", 1, 0),
-    Covered("gpt2", "cpu", "untimed", 1, 0),
+    Covered("gpt2", "cpu", "verified only", 1, 0),
 )
 
 
@@ -90,8 +90,8 @@ def test_size_verdicts_coverage_and_runs_are_tables(shown: Shown) -> None:
     ]
     assert below(lines, "model ", 3) == [
         ["model", "cpu", "cuda"],
-        ["bert-tiny", "proven", "failed"],
-        ["gpt2", "untimed", "–"],
+        ["bert-tiny", "ok", "failed"],
+        ["gpt2", "verified", "only", "–"],
     ]
     assert below(lines, "run ", 3) == [
         ["run", "started", "planned", "host", "verdicts"],
@@ -124,7 +124,7 @@ def test_a_stale_group_says_what_changed_and_what_to_type(shown: Shown) -> None:
 
 
 def test_long_lists_are_cut_and_say_so(shown: Shown) -> None:
-    covered = tuple(Covered(f"model-{n:03}", "cpu", "proven", 1, 1) for n in range(51))
+    covered = tuple(Covered(f"model-{n:03}", "cpu", "ok", 1, 1) for n in range(51))
     lines = shown(runs=RUNS[:1] * 13, verdicts=(), covered=covered, stale=(stale(),) * 12)
     assert "… and 3 more runs; --json has them all" in lines
     assert "… and 1 more models; --json has them all" in lines

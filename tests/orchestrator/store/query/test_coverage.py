@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pyarrow.parquet as pq
 
-from orchestrator.store import BEST_FIRST, Coverage, Covered, Size, Store, Verdicts, size_on_disk
-from orchestrator.store.query.coverage import VERDICTS
+from analysis.compatibility.verdicts import BEST_FIRST, MEANINGS
+from orchestrator.store import Coverage, Covered, Size, Store, Verdicts, size_on_disk
 from orchestrator.store.schema.tables import TABLES, VERSION
 from runner.contract.record import Record, to_table
 from tests.orchestrator.store.conftest import Save
@@ -61,7 +61,7 @@ def test_the_best_verdict_covers_a_model_on_a_backend(
         simulated=False,
     )
     assert coverage_of(database, results).covered == (
-        Covered("bert-tiny", "cpu", best="proven", results=3, proven=1),
+        Covered("bert-tiny", "cpu", best="ok", results=3, proven=1),
         Covered("gpt2", "cpu", best="out_of_memory", results=2, proven=0),
     )
 
@@ -71,8 +71,9 @@ def test_what_ended_well_is_worth_what_its_marks_say(
 ) -> None:
     untimed = dict.fromkeys(("latency_median_s", "throughput", "steady_time_s"))
     worth = {
-        "proven": a_record(model="proven"),
-        "untimed": a_record(model="untimed", purpose="verify", **untimed),
+        "ok": a_record(model="ok"),
+        "verified only": a_record(model="verified", purpose="verify", **untimed),
+        "unverified": a_record(model="unverified", correct=None, correct_reason="no reference"),
         "partial": a_record(model="partial", proof="partial"),
         "unproven": a_record(model="unproven", proof="none"),
         "contradicted": a_record(model="contradicted", proof="contradicted"),
@@ -80,13 +81,14 @@ def test_what_ended_well_is_worth_what_its_marks_say(
     }
     save(*worth.values())
     covered = coverage_of(database, results).covered
-    assert {each.model: each.best for each in covered} == {name: name for name in worth}
-    assert set(worth) == set(VERDICTS)
+    best = {each.model: each.best for each in covered}
+    assert best == {record.model: verdict for verdict, record in worth.items()}
+    assert set(worth) == set(MEANINGS)
 
 
 def test_every_verdict_has_its_place_in_the_order() -> None:
     statuses = Record.model_fields["status"].annotation
-    assert set(BEST_FIRST) == set(VERDICTS) | (set(statuses.__args__) - {"ok"})  # type: ignore[union-attr]
+    assert set(BEST_FIRST) == set(MEANINGS) | set(statuses.__args__)  # type: ignore[union-attr]
     assert len(set(BEST_FIRST)) == len(BEST_FIRST)
 
 
