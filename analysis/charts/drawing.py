@@ -19,7 +19,7 @@ def png_of(chart: Chart) -> bytes:
     Raises:
         UsageError: the extra `analysis` is not installed.
     """
-    png: bytes = _library().vegalite_to_png(_on_paper(chart), scale=_SCALE, **_OPTIONS)
+    png: bytes = drawing_library().vegalite_to_png(_on_paper(chart), scale=_SCALE, **_OPTIONS)
     return png
 
 
@@ -29,7 +29,7 @@ def svg_of(chart: Chart) -> bytes:
     Raises:
         UsageError: the extra `analysis` is not installed.
     """
-    svg: str = _library().vegalite_to_svg(_on_paper(chart), **_OPTIONS)
+    svg: str = drawing_library().vegalite_to_svg(_on_paper(chart), **_OPTIONS)
     return svg.encode()
 
 
@@ -37,7 +37,12 @@ def _on_paper(chart: Chart) -> Spec:
     return {"width": _WIDTH, **chart.drawn(PAPER), "padding": 12}
 
 
-def _library() -> Any:
+def drawing_library() -> Any:
+    """The library that draws.
+
+    Raises:
+        UsageError: the extra `analysis` is not installed.
+    """
     try:
         return importlib.import_module("vl_convert")
     except ImportError as error:

@@ -51,7 +51,7 @@ class Selection:
     @property
     def _conditions(self) -> str:
         of_run = "" if self.run_id is None else f" AND r.run_id = {text(self.run_id)}"
-        measured = "r.status = 'ok' AND NOT r.simulated"
+        measured = "r.status = 'ok' AND (NOT r.simulated OR r.source = 'synthetic')"
         return f"{measured} AND ({self.condition}){of_run}"
 
 

@@ -46,6 +46,9 @@ COMMANDS: Mapping[str, ListedCommand] = {
     "query": ListedCommand(
         "results.results:query_command", "Ask the database in SQL, or show a view by its name."
     ),
+    "report": ListedCommand(
+        "results.report:report", "Write results as a page to show, with tables and charts."
+    ),
     "merge": ListedCommand("results.results:merge_command", "Merge records into the database."),
     "export": ListedCommand(
         "results.export:export", "Write results to a table, or to a bundle to share."

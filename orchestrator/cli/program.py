@@ -36,7 +36,6 @@ _GUESSES: Mapping[str, str] = {
     "prune": "images prune",
     "pull": "images pull",
     "push": "images push",
-    "report": "status",
     "results": "status",
     "resume": "run --resume last",
     "select": "query",

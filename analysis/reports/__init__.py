@@ -1,0 +1,1 @@
+"""Reports: what a database or a run shows, as sections of sentences, tables and charts."""

@@ -1,0 +1,102 @@
+"""Tables of results: a row for each cell, with the numbers of its mode."""
+
+from collections import Counter
+from collections.abc import Sequence
+
+from analysis.reports.report import ReportColumn, ReportRow, ReportTable
+from analysis.reports.results import ReportedResults
+
+_CELL = (
+    ReportColumn("model", "model"),
+    ReportColumn("backend", "backend"),
+    ReportColumn("runtime", "runtime"),
+    ReportColumn("precision", "precision"),
+    ReportColumn("mode", "mode"),
+    ReportColumn("scenario", "scenario"),
+    ReportColumn("batch_size", "batch", "number"),
+    ReportColumn("sequence_length", "tokens", "number"),
+    ReportColumn("image_size", "pixels", "number"),
+    ReportColumn("audio_seconds", "seconds of sound", "number"),
+    ReportColumn("new_tokens", "new tokens", "number"),
+    ReportColumn("threads", "threads", "number"),
+    ReportColumn("workers", "workers", "number"),
+)
+"""Columns that tell what was measured."""
+_OURS = "accelmatrix"
+_ALWAYS = frozenset({"model", "backend", "precision", "batch_size"})
+"""Columns that are there even if all rows agree."""
+
+
+def _measured(
+    name: str, heading: str, low: str | None = None, high: str | None = None
+) -> ReportColumn:
+    return ReportColumn(name, heading, "number", low, high, measured=True)
+
+
+_MEDIAN = _measured(
+    "latency_median_ms", "median, ms", "latency_median_low_ms", "latency_median_high_ms"
+)
+_NUMBERS = (
+    _measured("throughput", "samples/s"),
+    _measured("token_throughput", "tokens/s"),
+    _measured("peak_qps", "peak queries/s", "peak_qps_low", "peak_qps_high"),
+    _MEDIAN,
+    ReportColumn("latency_precision", "±", "share"),
+    ReportColumn("grade", "grade", "grade"),
+    _measured("latency_p99_ms", "p99, ms", "latency_p99_low_ms", "latency_p99_high_ms"),
+    _measured("time_to_first_token_median_ms", "first token, ms"),
+    _measured("time_per_output_token_median_ms", "per token, ms"),
+    _measured("memory_mb", "memory, MB"),
+    _measured("energy_per_sample_joules", "energy a sample, J"),
+    _measured("first_latency_ms", "first query, ms"),
+    _measured("load_time_s", "load, s"),
+)
+_TRUST = (
+    ReportColumn("proof", "proof"),
+    ReportColumn("outputs", "outputs"),
+    ReportColumn("hardware", "device"),
+    ReportColumn("hostname", "host"),
+    ReportColumn("source", "measured by"),
+    ReportColumn("measured_at", "measured", "moment"),
+)
+
+
+def cell_table(results: ReportedResults) -> ReportTable:
+    """All results of a report, a row each."""
+    rows = [_row(row) for row in results.rows]
+    varying = [column for column in (*_CELL, *_TRUST) if _differs(column, rows)]
+    columns = [column for column in _CELL if column in varying or column.name in _ALWAYS]
+    trust = [column for column in _TRUST if column in varying]
+    table = ReportTable(
+        "results",
+        "Results",
+        (*columns, *_NUMBERS, *trust),
+        rows,
+        left_out=results.left_out,
+    )
+    return table.without_empty_columns()
+
+
+def shared_facts(rows: Sequence[ReportRow]) -> dict[str, str]:
+    """The columns in which all rows agree, by their headings."""
+    shared: dict[str, str] = {}
+    for column in (*_CELL, *_TRUST):
+        values = {row.get(column.name) for row in map(_row, rows)}
+        if len(values) == 1 and column.name not in _ALWAYS and column.kind == "word":
+            value = values.pop()
+            if value not in (None, _OURS):
+                shared[column.heading] = str(value)
+    return shared
+
+
+def _row(row: ReportRow) -> ReportRow:
+    """A row with its outputs in a word; samples a second say nothing of generation."""
+    outputs = {True: "agree", False: "wrong", None: "not compared"}[row["correct"]]
+    shown = {**row, "outputs": outputs}
+    if row["mode"] == "generation":
+        shown["throughput"] = None
+    return shown
+
+
+def _differs(column: ReportColumn, rows: Sequence[ReportRow]) -> bool:
+    return len(Counter(str(row.get(column.name)) for row in rows)) > 1

@@ -1,0 +1,125 @@
+"""Comparisons in reports: results side by side by one property, as ratios with intervals."""
+
+from collections.abc import Collection, Iterator, Sequence
+from typing import Any
+
+from analysis.compare.compare import ComparedGroup, ComparedValue, ComparisonBy, compare_by
+from analysis.reports.report import ReportColumn, ReportTable
+from analysis.reports.results import ReportedResults
+from analysis.results.metrics import METRICS, Metric
+
+_MOST_GROUPS = 200
+_NAMES = ("backend", "runtime", "precision")
+"""Columns of their own where questions differ in them; so has the model, always."""
+_WORK = {
+    "mode": "{}",
+    "scenario": "{}",
+    "batch_size": "batch {}",
+    "sequence_length": "{} tokens",
+    "image_size": "{} pixels",
+    "audio_seconds": "{} seconds",
+    "new_tokens": "{} new tokens",
+    "training_precision": "{}",
+    "target_qps": "{:g} queries/s",
+    "slo_ms": "{:g} ms allowed",
+    "asked_threads": "{} threads",
+    "workers": "{} workers",
+}
+"""Columns that tell one question from another beside these, in words."""
+_SURE = {True: "yes", False: "no", None: None}
+
+
+def comparison_table(
+    results: ReportedResults, by: str, title: str, metric: Metric = METRICS["latency"]
+) -> ReportTable:
+    """Every result beside the baseline of its question."""
+    compared = compare_by(results.values(metric), by, metric)
+    groups = compared.groups[:_MOST_GROUPS]
+    differing = _differing(groups)
+    scaling = ReportColumn("scaling_efficiency", "scaling efficiency", "share")
+    columns = (
+        ReportColumn("model", "model"),
+        ReportColumn("work", "of"),
+        *(ReportColumn(name, name) for name in _NAMES if name in differing - {by}),
+        ReportColumn("name", by.replace("_size", "").replace("_length", ""), _kind(groups)),
+        ReportColumn("value", metric.heading, "number", "low", "high", measured=True),
+        ReportColumn("speedup", f"times {_word(groups)}", "number", "speedup_low", "speedup_high"),
+        ReportColumn("differs", "difference shown"),
+        *((scaling,) if by in {"batch_size", "sequence_length"} else ()),
+        ReportColumn("grade", "grade", "grade"),
+    )
+    rows = [row for group in groups for row in _rows(group, metric, differing)]
+    notes = _notes(compared)
+    left_out = len(compared.groups) - len(groups)
+    table = ReportTable(f"by_{by}", title, columns, rows, notes, left_out)
+    return table.without_empty_columns()
+
+
+def _rows(
+    group: ComparedGroup, metric: Metric, differing: Collection[str]
+) -> Iterator[dict[str, Any]]:
+    for row in group.rows:
+        interval = row.result.interval
+        low, high = _speedup_interval(row, metric)
+        yield {
+            **group.shared,
+            **{name: row.result.facts.get(name) for name in ("model", *_NAMES)},
+            "work": _work(group, differing),
+            "result_id": row.result.facts["result_id"],
+            "name": row.name,
+            "value": row.result.value,
+            "low": interval and interval.low,
+            "high": interval and interval.high,
+            "speedup": row.speedup,
+            "speedup_low": low,
+            "speedup_high": high,
+            "differs": _SURE[row.differs],
+            "scaling_efficiency": row.scaling_efficiency,
+            "grade": row.result.grade,
+        }
+
+
+def _speedup_interval(row: ComparedValue, metric: Metric) -> tuple[float | None, float | None]:
+    if row.interval is None:
+        return None, None
+    if metric.more_is_better:
+        return row.interval.low, row.interval.high
+    return 1 / row.interval.high, 1 / row.interval.low
+
+
+def _differing(groups: Sequence[ComparedGroup]) -> set[str]:
+    """The columns in which not all questions agree."""
+    names = (*_NAMES, *_WORK)
+    return {name for name in names if len({str(group.shared.get(name)) for group in groups}) > 1}
+
+
+def _work(group: ComparedGroup, differing: Collection[str]) -> str | None:
+    """The question in words, as far as it differs from others."""
+    words = (
+        words.format(group.shared[name])
+        for name, words in _WORK.items()
+        if name in differing and group.shared.get(name) is not None
+    )
+    return ", ".join(words) or None
+
+
+def _kind(groups: Sequence[ComparedGroup]) -> Any:
+    numbers = all(isinstance(group.baseline, int | float) for group in groups)
+    return "number" if groups and numbers else "word"
+
+
+def _word(groups: Sequence[ComparedGroup]) -> str:
+    baselines = {str(group.baseline) for group in groups}
+    return f"as good as {baselines.pop()}" if len(baselines) == 1 else "as good as the first"
+
+
+def _notes(compared: ComparisonBy) -> tuple[str, ...]:
+    if not compared.groups:
+        return ()
+    kept = (
+        "Results are compared only if they agree in everything else: model, weights, mode, sizes,"
+        ' machine and launcher; "difference shown" asks for more than interval and grade leave'
+        " open.",
+    )
+    alone = f"Without another one to be compared with: {compared.alone:,}."
+    return (*kept, alone) if compared.alone else kept

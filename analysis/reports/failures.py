@@ -1,0 +1,83 @@
+"""Failures with their remedies: verdicts without a sound measurement, graphs that took one."""
+
+from typing import Any
+
+from analysis.compatibility.remedies import remedy_of
+from analysis.reports.report import ReportColumn, ReportSection, ReportTable
+from analysis.reports.results import ReportedResults
+from analysis.results.selection import Selection
+from analysis.results.source import text
+
+_MOST_REASONS = 200
+_BEFORE = " failed, "
+"""Stands in `graph_remedy` between a way of exporting that failed and the one that went."""
+_OWN = "(r.source = 'accelmatrix' AND NOT r.simulated OR r.source = 'synthetic')"
+_KINDS = """
+    CASE WHEN r.status <> 'ok' THEN r.status
+        WHEN r.correct IS FALSE THEN 'wrong'
+        WHEN r.proof <> 'proven' THEN 'unproven'
+        WHEN r.correct_reason IS NOT NULL AND r.correct IS NULL THEN 'unverified' END
+"""
+_FAILURES = (
+    ReportColumn("kind", "verdict"),
+    ReportColumn("model", "model"),
+    ReportColumn("backend", "backend"),
+    ReportColumn("runtime", "runtime"),
+    ReportColumn("cells", "cells", "number"),
+    ReportColumn("reason", "reason", "prose"),
+    ReportColumn("remedy", "what helps", "prose"),
+    ReportColumn("cell_id", "for example", "id"),
+)
+_GRAPHS = (
+    ReportColumn("model", "model"),
+    ReportColumn("backend", "backend"),
+    ReportColumn("runtime", "runtime"),
+    ReportColumn("graph_remedy", "how the graph was made", "prose"),
+    ReportColumn("cells", "cells", "number"),
+)
+
+
+def failure_section(results: ReportedResults) -> ReportSection:
+    """Verdicts that are no sound measurement, alike ones in one row, with what helps."""
+    rows = results.ask(f"""
+        SELECT {_KINDS} AS kind, model, backend, runtime,
+            CASE WHEN r.status = 'ok' AND kind IN ('wrong', 'unverified') THEN r.correct_reason
+                ELSE r.reason END AS why,
+            count(*) AS cells, min(cell_id) AS cell_id, count(*) OVER () AS groups
+        FROM {_verdicts(results.selection)} r
+        WHERE kind IS NOT NULL
+        GROUP BY ALL ORDER BY cells DESC, cell_id LIMIT {_MOST_REASONS}
+    """)
+    groups = max((row.pop("groups") for row in rows), default=0)
+    table = ReportTable(
+        "failures",
+        "Verdicts other than a sound measurement",
+        _FAILURES,
+        [_failure(row) for row in rows],
+        left_out=groups - len(rows),
+    )
+    return ReportSection("failures", "Failures and what helps", tables=(table,))
+
+
+def graph_section(results: ReportedResults) -> ReportSection:
+    """Graphs that could not be exported at the first try, with the way that went."""
+    rows = results.ask(f"""
+        SELECT model, backend, runtime, graph_remedy, count(*) AS cells FROM benchmark_results
+        WHERE result_id IN ({results.ids}) AND contains(graph_remedy, {text(_BEFORE)})
+        GROUP BY ALL ORDER BY ALL
+    """)
+    table = ReportTable("graphs", "Graphs that took a remedy", _GRAPHS, rows)
+    return ReportSection("graphs", "Graphs that took a remedy", tables=(table,))
+
+
+def _failure(row: dict[str, Any]) -> dict[str, Any]:
+    reason = row.pop("why") or None
+    return {**row, "reason": reason, "remedy": remedy_of(row["kind"], reason)}
+
+
+def _verdicts(selection: Selection) -> str:
+    """The newest verdict on each cell, or those of the run, as a relation."""
+    view = "latest_results_all" if selection.run_id is None else "benchmark_performance_all"
+    of_run = "" if selection.run_id is None else f" AND r.run_id = {text(selection.run_id)}"
+    origin = "true" if selection.imported else _OWN
+    return f"(SELECT * FROM {view} r WHERE {origin} AND ({selection.condition}){of_run})"

@@ -1,0 +1,144 @@
+"""Topics of reports: which sections each has."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from analysis.reports.cells import cell_table, shared_facts
+from analysis.reports.comparisons import comparison_table
+from analysis.reports.details import result_details
+from analysis.reports.failures import failure_section, graph_section
+from analysis.reports.machines import environment_section
+from analysis.reports.parts import (
+    arrival_table,
+    efficiency_table,
+    startup_table,
+    training_table,
+    tried_table,
+)
+from analysis.reports.report import Report, ReportSection, ReportTable
+from analysis.reports.results import ReportedResults, reported_results
+from analysis.results.metrics import METRICS
+from analysis.results.selection import Selection
+from analysis.results.source import ArrowSource
+
+_THROUGHPUT = METRICS["throughput"]
+Sections = Callable[[ReportedResults], Sequence[ReportSection]]
+
+
+@dataclass(frozen=True)
+class ReportTopic:
+    """A topic of reports: its title and its sections."""
+
+    title: str
+    sections: Sections
+    """Its own sections, before those that every report has."""
+    remedy: str
+    """A command that measures what it is about, in words."""
+    condition: str = "true"
+    """Results that it is about, as a condition in SQL."""
+
+
+def make_report(topic: str, source: ArrowSource, selection: Selection) -> Report:
+    """The report on a topic, from the results of a selection.
+
+    Raises:
+        BenchError: the database cannot be read.
+    """
+    chosen = REPORT_TOPICS[topic]
+    condition = f"({selection.condition}) AND {chosen.condition}"
+    results = reported_results(source, replace(selection, condition=condition))
+    sections = (
+        *chosen.sections(results),
+        ReportSection("results", "Results", tables=(cell_table(results),)),
+        failure_section(results),
+        graph_section(results),
+        environment_section(results),
+    )
+    return Report(
+        topic=topic,
+        title=chosen.title,
+        facts=shared_facts(results.rows),
+        answers=(),
+        sections=[section for section in sections if not section.is_empty],
+        details=result_details(results),
+        left_out=results.left_out,
+    )
+
+
+def _performance(results: ReportedResults) -> Sequence[ReportSection]:
+    return (
+        _section(
+            "compared",
+            "Side by side",
+            comparison_table(results, "backend", "Backends"),
+            comparison_table(results, "runtime", "Runtimes"),
+            comparison_table(results, "precision", "Precisions"),
+            comparison_table(results, "mode", "Training beside inference"),
+        ),
+        _section("training", "Training", training_table(results)),
+        _section("arrivals", "Queries at a rate", arrival_table(results)),
+    )
+
+
+def _hardware(results: ReportedResults) -> Sequence[ReportSection]:
+    return (
+        _section("devices", "Devices", comparison_table(results, "hardware", "Side by side")),
+        _section("efficiency", "Use of the hardware", efficiency_table(results)),
+    )
+
+
+def _compatibility(results: ReportedResults) -> Sequence[ReportSection]:
+    del results
+    return ()
+
+
+def _startup(results: ReportedResults) -> Sequence[ReportSection]:
+    return (_section("starts", "Starts", startup_table(results)),)
+
+
+def _scaling(results: ReportedResults) -> Sequence[ReportSection]:
+    return (
+        _section(
+            "batches",
+            "Batches",
+            comparison_table(results, "batch_size", "By batch", _THROUGHPUT),
+            tried_table(results),
+        ),
+        _section(
+            "lengths",
+            "Lengths",
+            comparison_table(results, "sequence_length", "By length", _THROUGHPUT),
+        ),
+        _section(
+            "threads",
+            "Threads and workers",
+            comparison_table(results, "threads", "Threads"),
+            comparison_table(results, "workers", "Workers"),
+        ),
+    )
+
+
+def _run(results: ReportedResults) -> Sequence[ReportSection]:
+    return (*_performance(results), *_scaling(results), *_startup(results))
+
+
+def _section(name: str, title: str, *tables: ReportTable) -> ReportSection:
+    return ReportSection(name, title, tables=[table for table in tables if table.rows])
+
+
+_MEASURE = "`orchestrator run matrix.yaml` or `orchestrator bench --model NAME` measures"
+REPORT_TOPICS: Mapping[str, ReportTopic] = {
+    "performance": ReportTopic("Performance", _performance, _MEASURE),
+    "hardware": ReportTopic("Hardware", _hardware, _MEASURE),
+    "compatibility": ReportTopic("Compatibility", _compatibility, _MEASURE),
+    "startup": ReportTopic(
+        "Starts",
+        _startup,
+        "`orchestrator bench --model NAME --mode startup` measures starts",
+        "mode = 'startup'",
+    ),
+    "scaling": ReportTopic(
+        "Scaling", _scaling, "`orchestrator bench --model NAME --batch-size 1,2,4,8` measures"
+    ),
+    "run": ReportTopic("Run", _run, _MEASURE),
+}

@@ -1,0 +1,108 @@
+"""Reports: on a topic from the database, on a run, or on a file that others measured."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+from analysis.reports.report import Report
+from analysis.reports.topics import REPORT_TOPICS, make_report
+from orchestrator.app.measure.report import RunReport, report_run
+from orchestrator.app.results.imports import ImportRequest, import_results
+from orchestrator.app.results.selecting import SelectionRequest
+from orchestrator.system.files import DATABASE_NAME
+from runner.contract.errors import NothingToDo, UsageError
+
+RUN_TOPIC = "run"
+REPORTS_FOLDER = "reports"
+"""The folder beside a database that reports go to unless somebody names a file."""
+
+
+@dataclass(frozen=True)
+class MadeReport:
+    """A report with its origin."""
+
+    report: Report
+    made_from: str
+    """The database or the file."""
+    path: Path
+    """The page that it becomes unless somebody names another."""
+    run: RunReport | None = None
+    """The answer of the run that it is about; None for other topics and foreign files."""
+
+
+def report_topic(topic: str, request: SelectionRequest) -> MadeReport:
+    """The report on a topic, from the results of a selection.
+
+    Raises:
+        UsageError: there is no such run, or nothing could ever fit a filter.
+        NothingToDo: the selection holds nothing that the topic is about.
+        StoreError: the database cannot be read.
+    """
+    with request.open() as (store, selection):
+        report = make_report(topic, store, selection)
+    if not report.sections:
+        raise NothingToDo(
+            f"{request.database}: holds nothing for a report on {topic}",
+            hint=_hint(topic, request),
+        )
+    path = request.database.parent / REPORTS_FOLDER / f"{topic}.html"
+    return MadeReport(report, str(request.database), path)
+
+
+def report_one_run(run: str, request: SelectionRequest) -> MadeReport:
+    """The report on a run of the database; `last` is the newest.
+
+    Raises:
+        UsageError: there is no such run.
+        NothingToDo: the selection holds nothing of it.
+        StoreError: the database cannot be read.
+    """
+    answer = report_run(run, request.database)
+    chosen = replace(request, run=answer.run_id, unquotable=True)
+    outcome = report_topic(RUN_TOPIC, chosen)
+    titled = replace(outcome.report, title=f"Run {answer.run_id}")
+    path = outcome.path.with_name(f"run-{answer.run_id}.html")
+    return replace(outcome, report=titled, path=path, run=None if request.filters else answer)
+
+
+def report_file(file: Path, request: SelectionRequest) -> MadeReport:
+    """The report on a file of another benchmark, which is imported for this alone.
+
+    Raises:
+        UsageError: the file is AccelMatrix' own, or is not recognised.
+        NothingToDo: it holds no measurement.
+    """
+    with _imported(file) as database:
+        imported = replace(request, database=database, run=None, imported=True)
+        outcome = report_topic(RUN_TOPIC, imported)
+    titled = replace(outcome.report, title=file.name)
+    path = request.database.parent / REPORTS_FOLDER / f"{file.stem}.html"
+    return MadeReport(titled, str(file), path)
+
+
+@contextmanager
+def _imported(file: Path) -> Iterator[Path]:
+    """A database that holds a file's records, for a while."""
+    with TemporaryDirectory(prefix="accelmatrix-") as folder:
+        database = Path(folder, DATABASE_NAME)
+        done = import_results(ImportRequest([file], Path(folder), database, "orchestrator report"))
+        refused = next((one for one in done.outcomes if one.kind == "not recognised"), None)
+        if refused is not None:
+            raise UsageError(
+                f"{file}: {refused.summary}",
+                hint="`orchestrator import --mapping FILE` reads any other CSV or JSON",
+            )
+        if not database.exists():
+            raise NothingToDo(
+                f"{file}: {'; '.join(one.summary for one in done.outcomes)}",
+                hint="name a file with measurements",
+            )
+        yield database
+
+
+def _hint(topic: str, request: SelectionRequest) -> str:
+    if request.filters or request.run:
+        return "drop a filter, or see what there is: `orchestrator status`"
+    return REPORT_TOPICS[topic].remedy

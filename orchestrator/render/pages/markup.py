@@ -1,0 +1,52 @@
+"""Markup: elements of HTML, in which every text is escaped."""
+
+import html
+import json
+from collections.abc import Iterable
+
+from orchestrator.system.text import escape_control
+
+_EMPTY = frozenset({"input", "link", "meta"})
+"""Elements without an end."""
+Content = str | Iterable["Content"] | None
+"""A text, markup, or several of them; None is nothing."""
+
+
+class Markup(str):
+    """HTML that was made of elements, and stands in others as it is."""
+
+    __slots__ = ()
+
+
+def element(tag: str, /, *content: Content, **attributes: str | int | bool | None) -> Markup:
+    """An element; texts in it and values of its attributes are escaped.
+
+    Attributes are written with `-` for `_`, whose last one is left out (`class_`); True stands for
+    an attribute without a value, None and False for none.
+    """
+    start = f"<{tag}{''.join(_attribute(*one) for one in attributes.items())}>"
+    return Markup(start if tag in _EMPTY else f"{start}{markup(content)}</{tag}>")
+
+
+def markup(content: Content) -> Markup:
+    """A text, escaped, or elements in their order."""
+    if isinstance(content, Markup):
+        return content
+    if isinstance(content, str):
+        return Markup(html.escape(escape_control(content)))
+    return Markup("".join(map(markup, content or ())))
+
+
+def json_for_script(value: object) -> Markup:
+    """JSON that can end no script element, whatever its texts hold."""
+    text = json.dumps(value, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
+    for sign in "<>&\u2028\u2029":
+        text = text.replace(sign, f"\\u{ord(sign):04x}")
+    return Markup(text)
+
+
+def _attribute(name: str, value: str | int | bool | None) -> str:
+    if value is None or value is False:
+        return ""
+    name = name.removesuffix("_").replace("_", "-")
+    return f" {name}" if value is True else f' {name}="{html.escape(str(value))}"'

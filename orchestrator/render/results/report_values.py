@@ -1,0 +1,41 @@
+"""Values of reports as people read them, on pages and in Markdown."""
+
+from datetime import UTC, datetime
+from typing import Any
+
+from analysis.reports.report import Report, ReportColumn, ReportRow
+from orchestrator.render.terminal.tables import cell_text
+from orchestrator.system.text import plural
+
+
+def value_text(column: ReportColumn, row: ReportRow) -> str:
+    """A value of a table; a dash where there is none.
+
+    An interval stands behind it, unless details show it.
+    """
+    text = _plain(column, row.get(column.name))
+    low, high = row.get(column.low or ""), row.get(column.high or "")
+    if column.measured or low is None or high is None:
+        return text
+    return f"{text} ({cell_text(low)} to {cell_text(high)})"
+
+
+def _plain(column: ReportColumn, value: Any) -> str:
+    if value is None:
+        return cell_text(None)
+    if column.kind == "share":
+        return f"{cell_text(100.0 * value)} %"
+    if isinstance(value, datetime):
+        return f"{value.astimezone(UTC):%Y-%m-%d %H:%M}"
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    return cell_text(value)
+
+
+def left_out_words(report: Report) -> str:
+    """A sentence about the results that a report leaves out."""
+    count = f"{report.left_out:,} older {plural(report.left_out, 'result')}"
+    return (
+        f"{count} of this selection are left out; --model, --select, --since and the other filters"
+        " choose what is shown."
+    )
