@@ -9,6 +9,10 @@ from analysis.charts.palette import BACKEND_MARKS, Ink
 VEGA_LITE = "6.4"
 """The version of Vega-Lite that descriptions are written for."""
 _SCHEMA = f"https://vega.github.io/schema/vega-lite/v{VEGA_LITE.partition('.')[0]}.json"
+HEIGHT = 300
+"""Height of a plot, pixels, where a chart has no other."""
+_LEGEND = {"orient": "bottom", "columns": 3, "labelLimit": 150, "titleLimit": 150}
+"""Below the plot, so that a phone's width is left to it."""
 Spec = Mapping[str, Any]
 
 
@@ -27,24 +31,21 @@ class Chart:
     """The backends in it, in the order of the domain of its colours and shapes."""
 
     def drawn(self, ink: Ink) -> Spec:
-        """The description in these colours, ready for Vega-Lite."""
-        axis = {
-            "labelColor": ink.text,
-            "titleColor": ink.text,
-            "gridColor": ink.muted,
-            "domainColor": ink.muted,
-            "tickColor": ink.muted,
-            "gridOpacity": 0.25,
-        }
-        plain = {"labelColor": ink.text, "titleColor": ink.text}
+        """The description in these colours, without title and width, ready for Vega-Lite."""
+        text = {"labelColor": ink.text, "titleColor": ink.text}
+        lines = dict.fromkeys(("gridColor", "domainColor", "tickColor"), ink.muted)
+        symbols = dict.fromkeys(("symbolBaseFillColor", "symbolBaseStrokeColor"), ink.text)
         return {
             "$schema": _SCHEMA,
             "background": ink.ground,
-            "title": {"text": self.title, "color": ink.text, "anchor": "start"},
+            "height": HEIGHT,
             "config": {
-                "axis": axis,
-                "legend": plain,
-                "header": plain,
+                "axis": {**text, **lines, "gridOpacity": 0.25, "labelLimit": 220},
+                "legend": {**text, **symbols, **_LEGEND},
+                "text": {"color": ink.text},
+                "rule": {"color": ink.text},
+                "line": {"color": ink.text},
+                "tick": {"color": ink.text},
                 "view": {"stroke": None},
                 "range": self._ranges(ink),
             },

@@ -1,6 +1,7 @@
 """Drawings of charts as PNG and SVG, by the library of the extra `analysis`."""
 
 import importlib
+from textwrap import wrap
 from typing import Any
 
 from analysis.charts.chart import VEGA_LITE, Chart, Spec
@@ -11,6 +12,8 @@ _WIDTH = 640
 """Width of a plot in files, pixels at single scale."""
 _SCALE = 2.0
 """Pixels of a PNG by those of the description."""
+_COLUMNS, _SMALL_COLUMNS = 84, 104
+"""Letters that fit one line of the title, and of the sentence below it."""
 
 
 def png_of(chart: Chart) -> bytes:
@@ -34,7 +37,17 @@ def svg_of(chart: Chart) -> bytes:
 
 
 def _on_paper(chart: Chart) -> Spec:
-    return {"width": _WIDTH, **chart.drawn(PAPER), "padding": 12}
+    title = {
+        "text": wrap(chart.title, _COLUMNS),
+        "subtitle": wrap(chart.sentence, _SMALL_COLUMNS),
+        "anchor": "start",
+        "frame": "bounds",
+        "offset": 14,
+        "subtitlePadding": 6,
+        "color": PAPER.text,
+        "subtitleColor": PAPER.muted,
+    }
+    return {"width": _WIDTH, **chart.drawn(PAPER), "title": title, "padding": 14}
 
 
 def drawing_library() -> Any:

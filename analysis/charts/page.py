@@ -27,8 +27,10 @@ _BY_NIGHT = (
 CHART_STYLE = f"""
 :root {{ color-scheme: light dark; {_BY_DAY} }}
 @media screen and (prefers-color-scheme: dark) {{ :root {{ {_BY_NIGHT} }} }}
-body {{ color: var(--text); background: var(--ground); font: 1rem/1.5 system-ui, sans-serif }}
+body {{ margin: 0 auto; max-width: 60rem; padding: 0 1rem;
+  color: var(--text); background: var(--ground); font: 1rem/1.5 system-ui, sans-serif }}
 figure.chart {{ margin: 1.5rem 0; break-inside: avoid }}
+figure.chart :is(h1, h2, h3) {{ font-size: 1.1rem; margin: 0 0 .5rem }}
 figure.chart figcaption {{ color: var(--muted); max-width: 70ch }}
 .drawing {{ width: 100%; overflow-x: auto }}
 .drawing.vega-embed {{ display: block }}
@@ -52,12 +54,12 @@ def vega_script() -> str:
     return VEGA_FILE.read_text("utf-8")
 
 
-def figure(chart: Chart) -> str:
-    """A chart as an element: what screen readers read aloud, the drawing, its finding."""
+def figure(chart: Chart, heading: str = "h3") -> str:
+    """A chart as an element: its title as a heading of this level, the drawing, its finding."""
     title, sentence = html.escape(chart.title), html.escape(chart.sentence)
     description = json.dumps({"width": "container", **chart.drawn(PAGE)}).replace("<", "\\u003c")
     return (
-        f'<figure class="chart" id="{html.escape(chart.name)}">'
+        f'<figure class="chart" id="{html.escape(chart.name)}"><{heading}>{title}</{heading}>'
         f'<div class="drawing" role="img" aria-label="{title}. {sentence}"></div>'
         f'<script type="application/json" class="description">{description}</script>'
         f"<figcaption>{sentence}</figcaption></figure>"
@@ -80,7 +82,7 @@ def chart_page(chart: Chart) -> bytes:
         f'<meta http-equiv="Content-Security-Policy" content="{policy}">'
         '<meta name="viewport" content="width=device-width, initial-scale=1">'
         f"<title>{title}</title><style>{CHART_STYLE}</style>"
-        f"<main>{figure(chart)}<noscript>The drawing needs JavaScript.</noscript></main>"
+        f"<main>{figure(chart, 'h1')}<noscript>The drawing needs JavaScript.</noscript></main>"
         f"<script>{library}</script><script>{CHART_SCRIPT}</script></html>\n"
     ).encode()
 

@@ -69,7 +69,13 @@ METRICS: Mapping[str, Metric] = {
             high="peak_qps_high",
         ),
         Metric(
-            *("models_per_second", "concurrent_models_per_second", "starts", "models/s", True),
+            *(
+                "models_per_second",
+                "concurrent_models_per_second",
+                "rate of starts",
+                "models/s",
+                True,
+            ),
             view="startup_results",
         ),
         Metric("efficiency", "mfu", "share of peak FLOP/s", "", True, view="efficiency"),

@@ -1,0 +1,244 @@
+"""Raw durations of results: their course with the warm-up before it, and their distribution."""
+
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from itertools import accumulate
+from typing import Any
+
+from analysis.charts.chart import Chart, Spec
+from analysis.charts.layers import Point, backend_colour, linear_axis, log_axis
+from analysis.charts.questions import MOST_CHARTS
+from analysis.charts.words import amount, file_stem, noun_count
+from analysis.results.selection import Selection
+from analysis.results.source import ArrowSource, text
+
+MOST_MARKS = 2_000
+"""Marks of one drawing; beyond it, bins show their shortest and their longest duration."""
+_BARS = 40
+_TAIL = 0.99
+"""Share of the durations that a histogram holds; the others are noun_count in its sentence."""
+_WARM_UP, _TIMED = "warm-up", "timed"
+_SERIES = "list_concat(coalesce(warmup_durations_ns, []), durations_ns)"
+
+Result = Mapping[str, Any]
+"""A result with its facts; `rounds` holds the timed iterations of each process."""
+
+
+def duration_charts(
+    source: ArrowSource, selection: Selection, limit: int = MOST_CHARTS
+) -> tuple[Chart, ...]:
+    """The course and the distribution of the results whose course says most; empty without any.
+
+    Those come first whose level changed or that drifted, then the worst grades. Raw durations of
+    imported results are nowhere.
+    """
+    sql = f"""
+        SELECT r.result_id, r.cell_id, r.backend, r.grade, r.drift, r.steady_change,
+            r.latency_median_ms AS median, b.round_iterations AS rounds
+        FROM {selection.relation} r
+        JOIN raw_benchmark_data d USING (result_id) JOIN benchmark_results b USING (result_id)
+        WHERE r.latency_median_ms > 0 AND len(d.durations_ns) > 1
+        ORDER BY greatest(abs(coalesce(r.steady_change, 0)), coalesce(r.drift, 0)) DESC,
+            r.grade DESC, r.cell_id, r.result_id LIMIT {limit}
+    """
+    results = source.arrow(sql).to_pylist()
+    if not results:
+        return ()
+    ids = ", ".join(text(result["result_id"]) for result in results)
+    bins, bars = _rows(source, _course_sql(ids)), _rows(source, _histogram_sql(ids))
+    return tuple(
+        chart
+        for result in results
+        for chart in (
+            _course(result, bins[result["result_id"]]),
+            _distribution(result, bars[result["result_id"]]),
+        )
+    )
+
+
+def _rows(source: ArrowSource, sql: str) -> Mapping[str, list[Point]]:
+    rows: dict[str, list[Point]] = defaultdict(list)
+    for row in source.arrow(sql).to_pylist():
+        rows[row.pop("result_id")].append(row)
+    return rows
+
+
+def _course_sql(ids: str) -> str:
+    """Bins of the durations in order, as many as are drawn."""
+    return f"""
+        SELECT result_id, CASE WHEN i < warmups THEN '{_WARM_UP}' ELSE '{_TIMED}' END AS phase,
+            min(i) AS i, min(ms) AS low, max(ms) AS high, count(*) AS durations, any_value(n) AS n
+        FROM (
+            SELECT result_id, len(coalesce(warmup_durations_ns, [])) AS warmups,
+                len({_SERIES}) AS n, unnest({_SERIES}) / 1e6 AS ms,
+                unnest(range(len({_SERIES}))) AS i
+            FROM raw_benchmark_data WHERE result_id IN ({ids})
+        )
+        GROUP BY result_id, phase, CASE WHEN n <= {MOST_MARKS} THEN i
+            ELSE floor(i / ceil(n / {MOST_MARKS / 2})) END
+        ORDER BY result_id, i
+    """
+
+
+def _histogram_sql(ids: str) -> str:
+    """Timed durations by bar; those beyond the last bar have the number of bars as theirs."""
+    return f"""
+        SELECT result_id, bar, low + bar * width AS left, low + (bar + 1) * width AS right,
+            count(*) AS durations, max(ms) AS longest
+        FROM (
+            SELECT *, CASE WHEN ms > last THEN {_BARS}
+                ELSE least(floor((ms - low) / width), {_BARS - 1}) END AS bar
+            FROM (
+                SELECT *, greatest(last - low, low * 1e-6) / {_BARS} AS width FROM (
+                    SELECT *, min(ms) OVER (PARTITION BY result_id) AS low,
+                        quantile_cont(ms, {_TAIL}) OVER (PARTITION BY result_id) AS last
+                    FROM (
+                        SELECT result_id, unnest(durations_ns) / 1e6 AS ms
+                        FROM raw_benchmark_data WHERE result_id IN ({ids})
+                    )
+                )
+            )
+        ) GROUP BY ALL ORDER BY result_id, bar
+    """
+
+
+def _course(result: Result, bins: Sequence[Point]) -> Chart:
+    points = [
+        {"i": row["i"], "value": value, "phase": row["phase"], "backend": result["backend"]}
+        for row in bins
+        for value in ((row["low"],) if row["durations"] == 1 else (row["low"], row["high"]))
+    ]
+    timed = [row["i"] for row in bins if row["phase"] == _TIMED]
+    starts = [timed[0] + passed for passed in accumulate((result["rounds"] or [])[:-1])]
+    return Chart(
+        file_stem("course", result["cell_id"]),
+        f"Durations in order · {result['cell_id']}",
+        _course_sentence(result, bins),
+        _course_spec(points, starts, result),
+        (result["backend"],),
+    )
+
+
+def _course_spec(points: Sequence[Point], starts: Sequence[int], result: Result) -> Spec:
+    median = {"y": {"datum": result["median"]}}
+    layers: list[Spec] = [
+        {
+            "mark": {"type": "point", "size": 14, "strokeWidth": 1, "opacity": 1},
+            "encoding": {
+                "x": linear_axis("i", "query, the warm-up first"),
+                "y": log_axis("value", "duration, ms", points, "value"),
+                "stroke": _colour(result),
+                "fill": _colour(result),
+                "fillOpacity": {"condition": {"test": _IS_TIMED, "value": 1}, "value": 0},
+                "tooltip": [{"field": name} for name in ("i", "value", "phase")],
+            },
+        },
+        {"mark": {"type": "rule", "strokeDash": [4, 3]}, "encoding": median},
+    ]
+    if starts:
+        layers.append(
+            {
+                "data": {"values": [{"start": start} for start in starts]},
+                "mark": {"type": "rule", "opacity": 0.5},
+                "encoding": {"x": {"field": "start", "type": "quantitative"}},
+            }
+        )
+    return {"data": {"values": points}, "layer": layers}
+
+
+def _colour(result: Result) -> Spec:
+    return {**backend_colour([result["backend"]]), "legend": None}
+
+
+_IS_TIMED = f"datum.phase === '{_TIMED}'"
+
+
+def _course_sentence(result: Result, bins: Sequence[Point]) -> str:
+    counts = {
+        phase: sum(row["durations"] for row in bins if row["phase"] == phase)
+        for phase in (_WARM_UP, _TIMED)
+    }
+    processes = len(result["rounds"] or [])
+    several = (
+        f" in {noun_count(processes, 'process')}, upright lines between them,"
+        if processes > 1
+        else ""
+    )
+    longest = max(row["high"] for row in bins if row["phase"] == _TIMED)
+    total = sum(counts.values())
+    thinned = (
+        f" Of {total:,} durations the shortest and the longest of every"
+        f" {max(row['durations'] for row in bins)} are drawn."
+        if total > MOST_MARKS
+        else ""
+    )
+    return (
+        f"{counts[_WARM_UP]:,} warm-up (hollow) and {counts[_TIMED]:,} timed durations{several}"
+        f" around a median of {amount(result['median'], 'ms')} (dashed); the longest timed one took"
+        f" {amount(longest, 'ms')}.{_changes(result)}{thinned}"
+    )
+
+
+def _changes(result: Result) -> str:
+    words = []
+    if result["steady_change"]:
+        words.append(
+            f"the surest change of level inside a process is {result['steady_change']:+.1%}"
+        )
+    if result["drift"]:
+        words.append(f"medians of processes range over {result['drift']:.1%}")
+    return f" Grade {result['grade'] or 'none'}: {'; '.join(words)}." if words else ""
+
+
+def _distribution(result: Result, bars: Sequence[Point]) -> Chart:
+    inside = [{**bar, "backend": result["backend"]} for bar in bars if bar["bar"] < _BARS]
+    beyond = [bar for bar in bars if bar["bar"] >= _BARS]
+    total = sum(bar["durations"] for bar in bars)
+    mode = max(inside, key=lambda bar: int(bar["durations"]))
+    more = (
+        f" Beyond the right end: {noun_count(beyond[0]['durations'], 'duration')}, up to"
+        f" {amount(beyond[0]['longest'], 'ms')}."
+        if beyond
+        else ""
+    )
+    return Chart(
+        file_stem("distribution", result["cell_id"]),
+        f"Distribution of timed durations · {result['cell_id']}",
+        f"Most of {total:,} durations lie near {amount(mode['left'], 'ms')}; the median is"
+        f" {amount(result['median'], 'ms')} (dashed).{more}",
+        _histogram_spec(inside, result),
+        (result["backend"],),
+    )
+
+
+def _histogram_spec(bars: Sequence[Point], result: Result) -> Spec:
+    x = {
+        "field": "left",
+        "type": "quantitative",
+        "title": "duration, ms",
+        "scale": {"zero": False, "nice": False},
+        "axis": {"tickCount": 6, "labelOverlap": "greedy", "format": ",.4~g"},
+    }
+    return {
+        "data": {"values": bars},
+        "layer": [
+            {
+                "mark": {"type": "bar", "opacity": 1, "binSpacing": 0.5},
+                "encoding": {
+                    "x": {**x, "bin": {"binned": True}},
+                    "x2": {"field": "right"},
+                    "y": linear_axis("durations", "durations"),
+                    "color": _colour(result),
+                    "tooltip": [
+                        {"field": "durations"},
+                        {"field": "left", "title": "from, ms", "format": ",.4~g"},
+                        {"field": "right", "title": "to, ms", "format": ",.4~g"},
+                    ],
+                },
+            },
+            {
+                "mark": {"type": "rule", "strokeDash": [4, 3]},
+                "encoding": {"x": {"datum": result["median"]}},
+            },
+        ],
+    }

@@ -1,0 +1,68 @@
+"""Topics: which charts a report of each subject has, in the order in which it shows them."""
+
+from collections import Counter
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from functools import partial
+
+from analysis.charts.chart import Chart
+from analysis.charts.comparisons import property_comparison
+from analysis.charts.curves import size_curves
+from analysis.charts.durations import duration_charts
+from analysis.charts.energy import energy_rows
+from analysis.charts.offline import offline_curves
+from analysis.charts.roofline import rooflines
+from analysis.charts.server import server_curves
+from analysis.charts.startup import startup_stages
+from analysis.charts.training import training_steps
+from analysis.results.selection import Selection
+from analysis.results.source import ArrowSource
+
+ChartKind = Callable[[ArrowSource, Selection], tuple[Chart, ...]]
+"""A kind of chart: all of it that the selected results have; empty where they have none."""
+
+_CURVES: tuple[ChartKind, ...] = tuple(
+    partial(size_curves, metric_name=metric) for metric in ("latency", "throughput", "memory")
+)
+_OFFLINE: tuple[ChartKind, ...] = tuple(
+    partial(offline_curves, metric_name=metric) for metric in ("throughput", "latency", "memory")
+)
+_SEQUENCES: tuple[ChartKind, ...] = tuple(
+    partial(size_curves, metric_name=metric, over="sequence_length")
+    for metric in ("latency", "throughput", "memory")
+)
+_BY: tuple[ChartKind, ...] = tuple(
+    partial(property_comparison, by=by) for by in ("backend", "runtime", "precision", "family")
+)
+_BACKENDS, _RUNTIMES, _PRECISIONS, _FAMILIES = _BY
+_TOKENS: ChartKind = partial(size_curves, metric_name="tokens")
+_STARTS: ChartKind = partial(size_curves, metric_name="models_per_second", over="workers")
+
+CHART_TOPICS: Mapping[str, tuple[ChartKind, ...]] = {
+    "performance": (
+        *(_BACKENDS, _RUNTIMES, _PRECISIONS, _FAMILIES, *_CURVES, _TOKENS),
+        *(training_steps, server_curves, energy_rows),
+    ),
+    "hardware": (rooflines, _BACKENDS, energy_rows),
+    "compatibility": (),
+    "startup": (startup_stages, _STARTS),
+    "scaling": (*_CURVES, *_OFFLINE, *_SEQUENCES, _TOKENS, _STARTS),
+    "run": (
+        *(_BACKENDS, _RUNTIMES, _PRECISIONS, *_CURVES, _TOKENS, *_OFFLINE, *_SEQUENCES),
+        *(training_steps, startup_stages, _STARTS, server_curves, rooflines, energy_rows),
+        duration_charts,
+    ),
+}
+"""By the name of a report; compatibility has tables alone, since verdicts are no numbers."""
+
+
+def charts_of(topic: str, source: ArrowSource, selection: Selection) -> tuple[Chart, ...]:
+    """All charts of a topic that the selected results have, each under a name of its own."""
+    charts = [chart for draw in CHART_TOPICS[topic] for chart in draw(source, selection)]
+    seen: Counter[str] = Counter()
+    named = []
+    for chart in charts:
+        seen[chart.name] += 1
+        number = seen[chart.name]
+        named.append(chart if number == 1 else replace(chart, name=f"{chart.name}-{number}"))
+    return tuple(named)
