@@ -4,11 +4,25 @@ import re
 from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Protocol
 
-from analysis.results.row import ResultRow
 from runner.contract.record import Grade
 
 _NUMBER = re.compile(r"\d+(?:[.,]\d+)*", re.ASCII)
+
+
+class Graded(Protocol):
+    """A result with its grade."""
+
+    @property
+    def grade(self) -> Grade | None:
+        """The grade; None where nothing was timed."""
+        ...
+
+    @property
+    def grade_reasons(self) -> Sequence[str] | None:
+        """Reasons against the numbers, each with its remedy."""
+        ...
 
 
 @dataclass(frozen=True)
@@ -48,7 +62,7 @@ class GradeSummary:
         return self.worst in (None, "A", "B")
 
 
-def summarise_grades(rows: Sequence[ResultRow]) -> GradeSummary:
+def summarise_grades(rows: Sequence[Graded]) -> GradeSummary:
     """The grades of these results and what explains the worst of them."""
     counts = Counter(row.grade for row in rows if row.grade)
     grades = {grade: counts[grade] for grade in sorted(counts)}
@@ -56,7 +70,7 @@ def summarise_grades(rows: Sequence[ResultRow]) -> GradeSummary:
     return GradeSummary(grades, _cause([row for row in rows if row.grade == worst]))
 
 
-def _cause(rows: Sequence[ResultRow]) -> Cause | None:
+def _cause(rows: Sequence[Graded]) -> Cause | None:
     kinds: dict[str, list[str]] = defaultdict(list)
     for row in rows:
         for kind, reason in {

@@ -1,7 +1,7 @@
 """Tables of results: a row for each cell, with the numbers of its mode."""
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 from analysis.reports.report import ReportColumn, ReportRow, ReportTable
 from analysis.reports.results import ReportedResults
@@ -23,6 +23,8 @@ _CELL = (
 )
 """Columns that tell what was measured."""
 _OURS = "accelmatrix"
+_SYNTHETIC = "synthetic"
+_OWN = (_OURS, _SYNTHETIC)
 _ALWAYS = frozenset({"model", "backend", "precision", "batch_size"})
 """Columns that are there even if all rows agree."""
 
@@ -87,6 +89,29 @@ def shared_facts(rows: Sequence[ReportRow]) -> dict[str, str]:
             if value not in (None, _OURS):
                 shared[column.heading] = str(value)
     return shared
+
+
+def marks_sentences(results: ReportedResults) -> Iterator[str]:
+    """Sentences on results that AccelMatrix did not measure, or that must not be quoted."""
+    rows = results.rows
+    foreign = Counter(row["source"] for row in rows if row["source"] not in _OWN)
+    if foreign:
+        sources = ", ".join(sorted(foreign))
+        yield (
+            f"{foreign.total():,} of {len(rows):,} results were measured by others ({sources}):"
+            " AccelMatrix proved neither their device nor their outputs."
+        )
+    held = sum(not row["quotable"] for row in rows if row["source"] in _OWN)
+    if held:
+        yield f"{held:,} of {len(rows):,} results must not be quoted: see proof and outputs."
+    if results.selection.imported:
+        selected = results.selection.condition
+        (counted,) = results.ask(
+            "SELECT count(*) AS simulated FROM benchmark_performance_all r"
+            f" WHERE r.simulated AND r.source <> '{_SYNTHETIC}' AND ({selected})"
+        )
+        if counted["simulated"]:
+            yield f"Left out, since their files call them simulated: {counted['simulated']:,}."
 
 
 def _row(row: ReportRow) -> ReportRow:

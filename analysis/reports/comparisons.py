@@ -1,5 +1,6 @@
 """Comparisons in reports: results side by side by one property, as ratios with intervals."""
 
+from collections import defaultdict
 from collections.abc import Collection, Iterator, Sequence
 from typing import Any
 
@@ -9,6 +10,9 @@ from analysis.reports.results import ReportedResults
 from analysis.results.metrics import METRICS, Metric
 
 _MOST_GROUPS = 200
+_MOST_SENTENCES = 3
+_TELLING = frozenset({"backend", "runtime", "precision", "mode", "model", "family", "hardware"})
+"""Properties whose values say what they are; a size needs its name."""
 _NAMES = ("backend", "runtime", "precision")
 """Columns of their own where questions differ in them; so has the model, always."""
 _WORK = {
@@ -39,11 +43,11 @@ def comparison_table(
     scaling = ReportColumn("scaling_efficiency", "scaling efficiency", "share")
     columns = (
         ReportColumn("model", "model"),
-        ReportColumn("work", "of"),
+        ReportColumn("work", "work", "prose"),
         *(ReportColumn(name, name) for name in _NAMES if name in differing - {by}),
         ReportColumn("name", by.replace("_size", "").replace("_length", ""), _kind(groups)),
         ReportColumn("value", metric.heading, "number", "low", "high", measured=True),
-        ReportColumn("speedup", f"times {_word(groups)}", "number", "speedup_low", "speedup_high"),
+        ReportColumn("speedup", _advance(metric, groups), "number", "speedup_low", "speedup_high"),
         ReportColumn("differs", "difference shown"),
         *((scaling,) if by in {"batch_size", "sequence_length"} else ()),
         ReportColumn("grade", "grade", "grade"),
@@ -51,8 +55,40 @@ def comparison_table(
     rows = [row for group in groups for row in _rows(group, metric, differing)]
     notes = _notes(compared)
     left_out = len(compared.groups) - len(groups)
-    table = ReportTable(f"by_{by}", title, columns, rows, notes, left_out)
+    answers = tuple(_sentences(compared)) if compared.groups else ()
+    table = ReportTable(f"by_{by}", title, columns, rows, notes, left_out, answers)
     return table.without_empty_columns()
+
+
+def _sentences(compared: ComparisonBy) -> Iterator[str]:
+    """Sentences that count where a value is better or worse than the baseline, and by how much."""
+    pairs: dict[tuple[str, str], list[ComparedValue]] = defaultdict(list)
+    for group in compared.groups:
+        for row in group.rows:
+            if row.name != group.baseline:
+                pairs[str(row.name), str(group.baseline)].append(row)
+    frequent = sorted(pairs.items(), key=lambda pair: -len(pair[1]))
+    for (name, baseline), rows in frequent[:_MOST_SENTENCES]:
+        prefix = "" if compared.by in _TELLING else f"{compared.by.replace('_', ' ')} "
+        subject = f"{prefix}{name} beside {baseline}, {compared.metric.label}"
+        yield f"{subject}: {_outcome(rows)} of {len(rows):,}."
+
+
+def _outcome(rows: Sequence[ComparedValue]) -> str:
+    better = [row.speedup for row in rows if row.differs and row.speedup > 1]
+    worse = [1 / row.speedup for row in rows if row.differs and row.speedup < 1]
+    unclear = len(rows) - len(better) - len(worse)
+    parts = [
+        f"better in {len(better):,} ({_range(better)} times)" if better else "",
+        f"worse in {len(worse):,} ({_range(worse)} times)" if worse else "",
+        f"no difference shown in {unclear:,}" if unclear else "",
+    ]
+    return ", ".join(filter(None, parts))
+
+
+def _range(factors: Sequence[float]) -> str:
+    ends = dict.fromkeys(f"{end:.3g}" for end in (min(factors), max(factors)))
+    return " to ".join(ends)
 
 
 def _rows(
@@ -108,9 +144,12 @@ def _kind(groups: Sequence[ComparedGroup]) -> Any:
     return "number" if groups and numbers else "word"
 
 
-def _word(groups: Sequence[ComparedGroup]) -> str:
+def _advance(metric: Metric, groups: Sequence[ComparedGroup]) -> str:
+    """The heading of ratios, e.g. `times as fast as cpu`."""
     baselines = {str(group.baseline) for group in groups}
-    return f"as good as {baselines.pop()}" if len(baselines) == 1 else "as good as the first"
+    baseline = baselines.pop() if len(baselines) == 1 else "the first"
+    is_speed = metric.unit in {"ms", "s"} or metric.unit.endswith("/s")
+    return f"times as {'fast' if is_speed else 'good'} as {baseline}"
 
 
 def _notes(compared: ComparisonBy) -> tuple[str, ...]:

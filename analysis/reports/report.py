@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
+from analysis.answers.trust import GradeSummary
 from analysis.charts.chart import Chart
 
 MOST_ROWS = 1000
@@ -11,6 +12,7 @@ MOST_ROWS = 1000
 
 ColumnKind = Literal["word", "id", "number", "share", "moment", "prose", "grade"]
 ReportRow = Mapping[str, Any]
+NO_GRADES = GradeSummary({}, None)
 
 
 @dataclass(frozen=True)
@@ -43,6 +45,8 @@ class ReportTable:
     """Sentences below it."""
     left_out: int = 0
     """Rows beyond those that are there."""
+    answers: Sequence[str] = ()
+    """Sentences above it: what its rows show, as far as the measurements support it."""
     is_list: bool = True
     """True if people search and sort its rows; False for facts side by side."""
 
@@ -106,6 +110,8 @@ class Report:
     """Details by result id."""
     left_out: int = 0
     """Results of the selection beyond those that it shows."""
+    grades: GradeSummary = NO_GRADES
+    """The grades of its results, with the cause that explains most."""
 
     @property
     def charts(self) -> tuple[Chart, ...]:

@@ -3,7 +3,8 @@
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from analysis.reports.cells import cell_table, shared_facts
+from analysis.answers.trust import summarise_grades
+from analysis.reports.cells import cell_table, marks_sentences, shared_facts
 from analysis.reports.comparisons import comparison_table
 from analysis.reports.details import result_details
 from analysis.reports.failures import failure_section, graph_section
@@ -15,11 +16,12 @@ from analysis.reports.parts import (
     training_table,
     tried_table,
 )
-from analysis.reports.report import Report, ReportSection, ReportTable
+from analysis.reports.report import Report, ReportRow, ReportSection, ReportTable
 from analysis.reports.results import ReportedResults, reported_results
 from analysis.results.metrics import METRICS
 from analysis.results.selection import Selection
 from analysis.results.source import ArrowSource
+from runner.contract.record import Grade
 
 _THROUGHPUT = METRICS["throughput"]
 Sections = Callable[[ReportedResults], Sequence[ReportSection]]
@@ -47,8 +49,9 @@ def make_report(topic: str, source: ArrowSource, selection: Selection) -> Report
     chosen = REPORT_TOPICS[topic]
     condition = f"({selection.condition}) AND {chosen.condition}"
     results = reported_results(source, replace(selection, condition=condition))
+    own = chosen.sections(results)
     sections = (
-        *chosen.sections(results),
+        *own,
         ReportSection("results", "Results", tables=(cell_table(results),)),
         failure_section(results),
         graph_section(results),
@@ -58,11 +61,23 @@ def make_report(topic: str, source: ArrowSource, selection: Selection) -> Report
         topic=topic,
         title=chosen.title,
         facts=shared_facts(results.rows),
-        answers=(),
+        answers=[
+            *marks_sentences(results),
+            *(answer for one in own for table in one.tables for answer in table.answers),
+        ],
         sections=[section for section in sections if not section.is_empty],
         details=result_details(results),
         left_out=results.left_out,
+        grades=summarise_grades([_GradedRow(row) for row in results.rows]),
     )
+
+
+class _GradedRow:
+    """A row as the summary of grades reads it."""
+
+    def __init__(self, row: ReportRow) -> None:
+        self.grade: Grade | None = row["grade"]
+        self.grade_reasons: Sequence[str] | None = row["grade_reasons"]
 
 
 def _performance(results: ReportedResults) -> Sequence[ReportSection]:

@@ -34,7 +34,7 @@ COMMANDS = sorted({tuple(line) for page in PAGES for line in commands_of(page)})
 HARMLESS = [
     line
     for line in COMMANDS
-    if {*line} & (TRIED | MEASURING) and "--resume" not in line and parse(line)
+    if {*line[:1]} & (TRIED | MEASURING) and "--resume" not in line and parse(line)
 ]
 
 
@@ -74,7 +74,7 @@ def test_commands_that_change_nothing_work(
     a_weights_folder(tmp_path / FOLDER)
     monkeypatch.chdir(tmp_path)
     command_line()
-    dry = ["--dry-run"] if {*arguments} & MEASURING else []
+    dry = ["--dry-run"] if arguments[0] in MEASURING else []
     assert app([*arguments, *dry], standalone_mode=False) in (None, 0)
     assert capsys.readouterr().out
     assert {path.name for path in tmp_path.iterdir()} == {"matrix.yaml", FOLDER}

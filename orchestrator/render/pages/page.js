@@ -1,7 +1,7 @@
 "use strict";
 (() => {
   const data = JSON.parse(document.getElementById("data").textContent);
-  const FIRST_ROWS = 50, LEAST_ROWS = 12, MOST_CHOICES = 15, HOVER_MS = 150, LEAVE_MS = 300;
+  const FIRST_ROWS = 25, LEAST_ROWS = 12, MOST_CHOICES = 15, HOVER_MS = 150, LEAVE_MS = 300;
 
   /** An element with text or other elements in it; nothing is ever parsed as HTML. */
   const make = (name, properties = {}, ...content) => {

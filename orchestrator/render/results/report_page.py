@@ -120,6 +120,7 @@ def _table(table: ReportTable, details: _Details, *, alone: bool) -> Iterator[Ma
         return
     if not alone:
         yield element("h3", table.title)
+    yield from (element("p", sentence) for sentence in table.answers)
     columns = [PageColumn(one.heading, right=one.kind in _NUMBERS) for one in table.columns]
     rows = [
         [_cell(table.name, column, row, details) for column in table.columns] for row in table.rows

@@ -38,6 +38,7 @@ def _section(section: ReportSection) -> Iterator[str]:
     for table in section.tables:
         if len(section.tables) > 1:
             yield f"### {markdown_text(table.title)}"
+        yield from map(markdown_text, table.answers)
         yield _table(table)
         yield from map(markdown_text, table.notes)
 

@@ -96,10 +96,11 @@ def _answers(outcome: MadeReport) -> Sequence[str]:
     """The sentences of a run, where the report is about one, and those of the report."""
     run = outcome.run
     if run is None:
-        return outcome.report.answers
-    lines = (proof_line(run.timed), *answer_lines(run), trust_line(run.grades))
+        lines = (*outcome.report.answers, trust_line(outcome.report.grades))
+        return [*filter(None, lines)]
+    answers = (proof_line(run.timed), *answer_lines(run), trust_line(run.grades))
     changed = change_lines(run.changes, run.results)
-    return [*filter(None, chain(lines, changed)), *outcome.report.answers]
+    return [*filter(None, chain(answers, changed))]
 
 
 def _page(outcome: MadeReport) -> bytes:
