@@ -12,9 +12,11 @@ _MOST_REASONS = 200
 _BEFORE = " failed, "
 """Stands in `graph_remedy` between a way of exporting that failed and the one that went."""
 _OWN = "(r.source = 'accelmatrix' AND NOT r.simulated OR r.source = 'synthetic')"
+_FROM_ANYWHERE = "(NOT r.simulated OR r.source = 'synthetic')"
 _KINDS = """
     CASE WHEN r.status <> 'ok' THEN r.status
         WHEN r.correct IS FALSE THEN 'wrong'
+        WHEN r.source NOT IN ('accelmatrix', 'synthetic') THEN NULL
         WHEN r.proof <> 'proven' THEN 'unproven'
         WHEN r.correct_reason IS NOT NULL AND r.correct IS NULL THEN 'unverified' END
 """
@@ -79,5 +81,5 @@ def _verdicts(selection: Selection) -> str:
     """The newest verdict on each cell, or those of the run, as a relation."""
     view = "latest_results_all" if selection.run_id is None else "benchmark_performance_all"
     of_run = "" if selection.run_id is None else f" AND r.run_id = {text(selection.run_id)}"
-    origin = "true" if selection.imported else _OWN
+    origin = _FROM_ANYWHERE if selection.imported else _OWN
     return f"(SELECT * FROM {view} r WHERE {origin} AND ({selection.condition}){of_run})"

@@ -4,6 +4,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from analysis.answers.trust import summarise_grades
+from analysis.charts.topics import charts_of
 from analysis.reports.cells import cell_table, marks_sentences, shared_facts
 from analysis.reports.comparisons import comparison_table
 from analysis.reports.details import result_details
@@ -51,6 +52,7 @@ def make_report(topic: str, source: ArrowSource, selection: Selection) -> Report
     results = reported_results(source, replace(selection, condition=condition))
     own = chosen.sections(results)
     sections = (
+        ReportSection("charts", "Charts", charts=charts_of(topic, source, results.shown)),
         *own,
         ReportSection("results", "Results", tables=(cell_table(results),)),
         failure_section(results),

@@ -37,6 +37,14 @@ def markup(content: Content) -> Markup:
     return Markup("".join(map(markup, content or ())))
 
 
+def with_code(text: str) -> Markup:
+    """A text in which what stands between backticks is code."""
+    parts = text.split("`")
+    if len(parts) % 2 == 0:
+        return markup(text)
+    return markup([element("code", part) if n % 2 else part for n, part in enumerate(parts)])
+
+
 def json_for_script(value: object) -> Markup:
     """JSON that can end no script element, whatever its texts hold."""
     text = json.dumps(value, ensure_ascii=False, separators=(",", ":"), allow_nan=False)

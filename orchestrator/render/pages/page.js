@@ -268,6 +268,7 @@
 
   const tables = [...document.querySelectorAll("table[data-sortable]")].map((table) => new Table(table));
   addEventListener("beforeprint", () => {
+    document.querySelectorAll("main details").forEach((details) => { details.open = true; });
     figures.forEach(draw);
     tables.forEach((table) => { table.shown = Infinity; table.update(); });
   });

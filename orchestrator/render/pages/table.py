@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from orchestrator.render.pages.markup import Markup, element
+from orchestrator.render.pages.markup import Markup, element, with_code
 
 
 @dataclass(frozen=True)
@@ -67,7 +67,7 @@ def _cell(cell: PageCell, column: PageColumn) -> Markup:
     content = (
         element("button", cell.text, type="button", data_detail=cell.detail)
         if cell.detail
-        else cell.text
+        else with_code(cell.text)
     )
     sort = None if cell.sort is None else str(cell.sort)
     return element("td", content, class_=classes, data_sort=sort)

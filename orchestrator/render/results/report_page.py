@@ -20,9 +20,11 @@ from orchestrator.render.pages.page import Page, PageSection
 from orchestrator.render.pages.table import PageCell, PageColumn, PageTable
 from orchestrator.render.results.report_values import left_out_words, value_text
 from orchestrator.render.terminal.tables import cell_text
+from orchestrator.system.text import plural
 
 _GRADES = {"A": "good", "B": "good", "C": "fair", "D": "bad"}
 _WORDS = {"agree": "good", "wrong": "bad", "proven": "good", "partial": "fair", "none": "bad"}
+_OPEN_CHARTS = 8
 _NUMBERS = ("number", "share")
 
 
@@ -109,7 +111,7 @@ def _lead(report: Report) -> Iterator[Markup]:
 
 def _section(section: ReportSection, details: _Details) -> PageSection:
     content = [element("p", note) for note in section.notes]
-    content += map(_figure, section.charts)
+    content += _figures(section.charts)
     for table in section.tables:
         content += _table(table, details, alone=len(section.tables) == 1)
     return PageSection(section.name, section.title, content)
@@ -149,6 +151,16 @@ def _mark(column: ReportColumn, value: Any) -> str | None:
     if column.kind in ("prose", "id", "moment"):
         return {"prose": "long", "id": "id", "moment": "short"}[column.kind]
     return _WORDS.get(value) if isinstance(value, str) and column.name != "model" else None
+
+
+def _figures(charts: Sequence[Chart]) -> Iterator[Markup]:
+    """Drawings side by side, those beyond the first few folded away."""
+    figures = [_figure(chart) for chart in charts]
+    if figures:
+        yield element("div", figures[:_OPEN_CHARTS], class_="charts")
+    if folded := figures[_OPEN_CHARTS:]:
+        summary = element("summary", f"{len(folded)} more {plural(len(folded), 'chart')}")
+        yield element("details", summary, element("div", folded, class_="charts"))
 
 
 def _figure(chart: Chart) -> Markup:
