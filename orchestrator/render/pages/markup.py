@@ -2,7 +2,7 @@
 
 import html
 import json
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 
 from orchestrator.system.text import escape_control
 
@@ -47,7 +47,8 @@ def with_code(text: str) -> Markup:
 
 def json_for_script(value: object) -> Markup:
     """JSON that can end no script element, whatever its texts hold."""
-    text = json.dumps(value, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
+    plain = _printable(value)
+    text = json.dumps(plain, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
     for sign in "<>&\u2028\u2029":
         text = text.replace(sign, f"\\u{ord(sign):04x}")
     return Markup(text)
@@ -58,3 +59,12 @@ def _attribute(name: str, value: str | int | bool | None) -> str:
         return ""
     name = name.removesuffix("_").replace("_", "-")
     return f" {name}" if value is True else f' {name}="{html.escape(str(value))}"'
+
+
+def _printable(value: object) -> object:
+    """Plain data whose texts hold nothing that steers how others are shown."""
+    if isinstance(value, str):
+        return escape_control(value)
+    if isinstance(value, Mapping):
+        return {escape_control(str(key)): _printable(one) for key, one in value.items()}
+    return [*map(_printable, value)] if isinstance(value, list | tuple) else value
