@@ -16,11 +16,11 @@ from analysis.charts.layers import (
 from analysis.charts.questions import richest_questions
 from analysis.charts.words import digits_of, file_stem, noun_count, path_words, size_words
 from analysis.compare.compare import ComparedGroup, ComparedValue, ComparisonBy, compare_by
+from analysis.compare.intervals import with_intervals
 from analysis.compare.values import metric_values
 from analysis.results.metrics import METRICS, Metric
 from analysis.results.selection import Selection
 from analysis.results.source import ArrowSource
-from analysis.statistics.ratios import Estimate
 
 _MOST_ROWS = 30
 """Rows of one drawing; more are noun_count, the greatest ratios stay."""
@@ -40,7 +40,8 @@ def property_comparison(
         return ()
     metric = METRICS[metric_name]
     values = metric_values(source, questions.selection, metric)
-    chart = comparison_chart(compare_by(values, by, metric))
+    complete = with_intervals(source, values, metric)
+    chart = comparison_chart(compare_by([*complete.values()], by, metric))
     return (chart,) if chart else ()
 
 
@@ -77,7 +78,7 @@ def _ends(compared: list[tuple[ComparedGroup, ComparedValue]]) -> list[Any]:
 
 
 def _point(group: ComparedGroup, row: ComparedValue, comparison: ComparisonBy) -> Point:
-    interval = _speedup(row, comparison.metric)
+    interval = row.speedup_interval
     facts = row.result.facts
     path = "" if comparison.by in {"backend", "runtime"} else path_words(facts)
     name = path_words(facts) if comparison.by in {"backend", "runtime"} else str(row.name)
@@ -95,14 +96,6 @@ def _point(group: ComparedGroup, row: ComparedValue, comparison: ComparisonBy) -
         else "not known",
         "differs": {True: "yes", False: "no", None: "not known"}[row.differs],
     }
-
-
-def _speedup(row: ComparedValue, metric: Metric) -> Estimate | None:
-    """The speed-up with its interval, which is that of the ratio or of its inverse."""
-    ratio = row.interval
-    if ratio is None or metric.more_is_better:
-        return ratio
-    return Estimate(1 / ratio.value, 1 / ratio.high, 1 / ratio.low)
 
 
 def _spec(points: Sequence[Point], metric: Metric, axis_title: str) -> dict[str, Any]:

@@ -18,6 +18,7 @@ from analysis.charts.layers import (
 )
 from analysis.charts.questions import MOST_CHARTS, groups_over, remainder, richest_questions
 from analysis.charts.words import amount, file_stem, path_words, question_words
+from analysis.compare.intervals import with_intervals
 from analysis.compare.values import MetricValue, metric_values
 from analysis.results.metrics import METRICS, Metric
 from analysis.results.selection import Selection
@@ -46,7 +47,8 @@ def size_curves(
     if questions is None:
         return ()
     metric = METRICS[metric_name]
-    groups = groups_over(metric_values(source, questions.selection, metric), over)
+    values = metric_values(source, questions.selection, metric)
+    groups = groups_over(with_intervals(source, values, metric).values(), over)
     charts = [curve(group, metric, over) for group in groups]
     return with_remainder(charts, questions.left_out)
 
@@ -103,7 +105,7 @@ def _growth(first: MetricValue, last: MetricValue, metric: Metric, over: str) ->
     change = last.value / first.value
     ends = f"{amount(first.value, metric.unit)} to {amount(last.value, metric.unit)}"
     return (
-        f"From {first.facts[over]} to {_AT[over].format(last.facts[over])},"
+        f"From {_AT[over].format(first.facts[over])} to {last.facts[over]},"
         f" {path_words(last.facts)} goes from {ends}, times {change:.2f}."
     )
 

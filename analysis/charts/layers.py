@@ -9,6 +9,7 @@ from analysis.charts.palette import BACKEND_MARKS
 from analysis.charts.words import amount, in_order, path_words
 from analysis.compare.values import MetricValue
 from analysis.results.metrics import Metric
+from analysis.statistics.rounding import rounded
 
 Point = dict[str, Any]
 """A row of a description: a result with its numbers, and words about it."""
@@ -141,11 +142,15 @@ def log_axis(field: str, title: str, points: Sequence[Mapping[str, Any]], *field
 
 
 def _ticks(low: float, high: float) -> list[float]:
-    """Marks of a logarithmic axis: 1, 2 and 5 of each decade, or 1 alone where there are many."""
-    steps = (1,) if math.log10(high / low) > _FEW_DECADES else (1, 2, 5)
+    """Marks of a logarithmic axis: all digits of one decade, 1, 2 and 5 of several, 1 of many."""
+    decades = math.log10(high / low)
+    steps = (1,) if decades > _FEW_DECADES else (1, 2, 5) if decades > 1 else range(1, 10)
     powers = range(math.floor(math.log10(low)), math.ceil(math.log10(high)) + 1)
     ticks = [step * 10.0**power for power in powers for step in steps]
-    return [tick for tick in ticks if low <= tick <= high]
+    inside = [tick for tick in ticks if low <= tick <= high]
+    return (
+        inside if len(inside) > 1 else [rounded(low * (high / low) ** (n / 4), 3) for n in range(5)]
+    )
 
 
 def size_axis(field: str, title: str, values: Iterable[int]) -> Spec:

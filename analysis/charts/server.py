@@ -11,7 +11,7 @@ from analysis.charts.words import (
     amount,
     digits_of,
     file_stem,
-    noun_count,
+    in_order,
     path_words,
     question_words,
 )
@@ -21,7 +21,7 @@ from runner.contract.axes import SIZE_AXES
 
 _PERCENTILES: Mapping[str, Sequence[int]] = {"median": (1, 0), "p90": (6, 3), "p99": (2, 3)}
 """Percentiles that are drawn, with their dashes."""
-_QUESTION = ("model", "precision", "mode", "scenario", *SIZE_AXES, "slo_ms", "host")
+_QUESTION = ("model", "precision", "mode", "scenario", *SIZE_AXES, "host")
 
 
 def server_curves(
@@ -30,24 +30,27 @@ def server_curves(
     """A chart for each question that rates of arrivals were tried on; empty without any."""
     columns = ", ".join(f"r.{name}" for name in _QUESTION)
     sql = f"""
-        SELECT {columns}, r.cell_id, r.backend, r.runtime, r.target_qps, r.achieved_qps, r.grade,
+        SELECT {columns}, r.cell_id, r.backend, r.runtime, r.target_qps, r.achieved_qps,
+            r.grade, r.slo_ms,
             r.latency_median_ms AS median, r.latency_p90_ms AS p90, r.latency_p99_ms AS p99,
             r.peak_qps, r.peak_qps_low, r.peak_qps_high
         FROM {selection.relation} r
-        WHERE r.scenario = 'server' AND r.achieved_qps > 0 AND r.latency_median_ms > 0
+        WHERE r.scenario = 'server' AND r.latency_median_ms > 0
+            AND (r.achieved_qps > 0 OR r.peak_qps > 0)
         ORDER BY r.cell_id, r.result_id
     """
     questions: dict[tuple[Any, ...], list[Mapping[str, Any]]] = defaultdict(list)
     for row in source.arrow(sql).to_pylist():
         questions[tuple(row[name] for name in _QUESTION)].append(row)
-    largest = sorted(questions.values(), key=lambda rows: -len(rows))[:limit]
+    answered = [rows for rows in questions.values() if any(row["achieved_qps"] for row in rows)]
+    largest = sorted(answered, key=lambda rows: -len(rows))[:limit]
     return tuple(_chart(rows) for rows in largest)
 
 
 def _chart(rows: Sequence[Mapping[str, Any]]) -> Chart:
-    points = [point for row in rows for point in _points(row)]
-    slo = rows[0]["slo_ms"]
-    words = question_words(rows[0]) + (f", slo {slo:g} ms" if slo else "")
+    points = [point for row in rows if row["achieved_qps"] for point in _points(row)]
+    slo = next((row["slo_ms"] for row in rows if row["peak_qps"]), None)
+    words = question_words(rows[0])
     return Chart(
         file_stem("server", words),
         f"Latency by rate of arrivals · {words}",
@@ -64,6 +67,8 @@ def _points(row: Mapping[str, Any]) -> list[dict[str, Any]]:
             "backend": row["backend"],
             "path": path_words(row),
             "rate": row["achieved_qps"],
+            "offered": row["target_qps"] or row["achieved_qps"],
+            "asked": f"{row['target_qps']:g}/s offered" if row["target_qps"] else None,
             "percentile": name,
             "value": row[name],
             "number": amount(row[name], "ms"),
@@ -76,23 +81,30 @@ def _points(row: Mapping[str, Any]) -> list[dict[str, Any]]:
 
 def _spec(points: Sequence[Point], rows: Sequence[Mapping[str, Any]], slo: float | None) -> Spec:
     colour = backend_colour(backends_of(points))
+    known = in_order((point["percentile"] for point in points), _PERCENTILES)
     limits = [{"value": slo}] if slo else []
     dash = {
         "field": "percentile",
         "type": "nominal",
-        "scale": {"domain": [*_PERCENTILES], "range": [list(d) for d in _PERCENTILES.values()]},
+        "scale": {"domain": known, "range": [list(_PERCENTILES[name]) for name in known]},
         "legend": {"symbolType": "stroke", "symbolSize": 400},
     }
     layers: list[Spec] = [
         {
             "mark": {"type": "line", "strokeWidth": 2},
-            "encoding": {"color": colour, "strokeDash": dash, "detail": {"field": "path"}},
+            "encoding": {
+                "color": colour,
+                "strokeDash": dash,
+                "detail": {"field": "path"},
+                "order": {"field": "offered"},
+            },
         },
         {
             "mark": {"type": "point", "filled": True, "size": 70, "opacity": 1},
             "encoding": {"color": colour, "shape": colour, "tooltip": _TOOLTIP},
         },
     ]
+    layers.append(_OFFERED)
     if slo:
         rule = {"type": "rule", "strokeDash": [4, 3]}
         layers.append({"mark": rule, "encoding": {"y": {"datum": slo}}})
@@ -124,6 +136,11 @@ def _peak_layer(row: Mapping[str, Any], colour: Spec) -> Spec:
     }
 
 
+def _offered(row: Mapping[str, Any]) -> float:
+    """The rate of arrivals; where nobody set one, that of the answers."""
+    return float(row["target_qps"] or row["achieved_qps"])
+
+
 def _peak_words(row: Mapping[str, Any]) -> str:
     high = row["peak_qps_high"]
     bracket = f" (up to {digits_of(high)} was not ruled out)" if high else ""
@@ -131,25 +148,34 @@ def _peak_words(row: Mapping[str, Any]) -> str:
 
 
 def _sentence(rows: Sequence[Mapping[str, Any]], slo: float | None) -> str:
-    first, last = (f(rows, key=lambda row: float(row["achieved_qps"])) for f in (min, max))
+    tried = [row for row in rows if row["achieved_qps"]]
+    first, last = (f(tried, key=lambda row: float(_offered(row))) for f in (min, max))
     span = (
-        f"From {digits_of(first['achieved_qps'])} to {amount(last['achieved_qps'], 'queries/s')}"
+        f"From {digits_of(_offered(first))} to {amount(_offered(last), 'offered queries/s')}"
         f" the median latency goes from {amount(first['median'], 'ms')} to"
         f" {amount(last['median'], 'ms')}."
         if first is not last
-        else f"At {amount(last['achieved_qps'], 'queries/s')} the median latency is"
+        else f"At {amount(_offered(last), 'offered queries/s')} the median latency is"
         f" {amount(last['median'], 'ms')}."
     )
     peaks = [row for row in rows if row["peak_qps"]]
     best = max(peaks, key=lambda row: float(row["peak_qps"]), default=None)
     limit = f" within {slo:g} ms" if slo else ""
     if best is None:
-        return f"{span} {noun_count(len(rows), 'rate')} tried; no search for the peak was made."
+        most = max(row["achieved_qps"] for row in tried)
+        return f"{span} The most that was answered is {amount(most, 'queries/s')}."
     return f"{span} The peak rate{limit} is {_peak_words(best)}, of {path_words(best)}."
 
 
+_OFFERED = {
+    "transform": [{"filter": "datum.percentile === 'median' && isValid(datum.asked)"}],
+    "mark": {"type": "text", "dy": -12, "fontSize": 11},
+    "encoding": {"text": {"field": "asked"}},
+}
+"""The offered rate beside each point."""
 _TOOLTIP = [
     {"field": "number", "title": "latency"},
     *({"field": name} for name in ("percentile", "path", "cell", "grade")),
-    {"field": "rate", "title": "queries/s", "format": ",.4~g"},
+    {"field": "rate", "title": "answered per second", "format": ",.4~g"},
+    {"field": "offered", "title": "offered per second", "format": ",.4~g"},
 ]
