@@ -11,6 +11,7 @@ from analysis.results.metrics import Metric
 from analysis.results.selection import Selection
 from analysis.results.source import ArrowSource
 from analysis.statistics.ratios import Estimate, shows_difference
+from runner.contract.errors import UsageError, refuse_unknown
 
 BASELINES: Mapping[str, Any] = {
     "backend": "cpu",
@@ -123,9 +124,13 @@ def compare_selected(
     """Compare selected results by one property, with the intervals that their durations give.
 
     The arguments are those of `compare_by`.
+
+    Raises:
+        UsageError: no group has the baseline.
     """
     selected = selected_values(source, selection, metric)
     groups = groups_of(selected.values, by, metric, across_hosts=across_hosts)
+    _require_baseline(groups, by, baseline)
     members = [value for group in groups for value in group.members.values()]
     completed = with_intervals(source, members, metric)
     comparison = _comparison(
@@ -185,6 +190,15 @@ def _count(groups: Sequence[Group]) -> int:
     return sum(len(group.members) + group.passed_over for group in groups)
 
 
+def _require_baseline(groups: Sequence[Group], by: str, wanted: str | None) -> None:
+    names = list(dict.fromkeys(str(name) for group in groups for name in group.members))
+    if wanted is not None and names and wanted not in names:
+        raise UsageError(
+            f"--baseline: {refuse_unknown(wanted, names)}",
+            hint=f"it is a value of {by} among the results that are compared",
+        )
+
+
 def _baseline_of(group: Group, by: str, metric: Metric, wanted: str | None) -> Any:
     """The value that stands for 1; None if the group lacks the one that was asked for."""
     if wanted is not None:
@@ -202,7 +216,7 @@ def _baseline_of(group: Group, by: str, metric: Metric, wanted: str | None) -> A
 
 def _compared(group: Group, baseline: Any, by: str, metric: Metric) -> ComparedGroup:
     first = group.members[baseline]
-    rows = [_beside(name, one, first, by, metric) for name, one in group.members.items()]
+    rows = [beside(name, one, first, by, metric) for name, one in group.members.items()]
     ordered = sorted(rows, key=lambda row: (row.result is not first, *_order(row)))
     return ComparedGroup(group.shared, baseline, tuple(ordered), group.passed_over)
 
@@ -212,9 +226,10 @@ def _order(row: ComparedValue) -> tuple[Any, ...]:
     return (row.name,) if isinstance(row.name, int | float) else (-row.speedup,)
 
 
-def _beside(
+def beside(
     name: Any, result: MetricValue, first: MetricValue, by: str, metric: Metric
 ) -> ComparedValue:
+    """A result beside the one that it is compared with, of the same metric."""
     ratio = result.value / first.value
     interval = differs = None
     if result is not first and result.interval and first.interval:

@@ -43,6 +43,9 @@ COMMANDS: Mapping[str, ListedCommand] = {
     "status": ListedCommand(
         "results.status:status", "Show what the database holds, or the verdicts of one run."
     ),
+    "compare": ListedCommand(
+        "results.compare:compare", "Compare results by one property, or two runs cell by cell."
+    ),
     "query": ListedCommand(
         "results.results:query_command", "Ask the database in SQL, or show a view by its name."
     ),

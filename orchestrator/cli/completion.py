@@ -133,6 +133,20 @@ def complete_axis(name: AxisName, word: str | None = None) -> Complete:
     return _offer_list(_models if name == "model" else lambda: [*_choices(name), *more])
 
 
+def _properties(context: typer.Context) -> list[str]:
+    from analysis.results.series import DETERMINED
+
+    del context
+    return list(DETERMINED)
+
+
+def _metrics(context: typer.Context) -> list[str]:
+    from analysis.results.metrics import METRICS
+
+    del context
+    return list(METRICS)
+
+
 complete_model = _offer(lambda _: _models())
 complete_family = _offer_list(_families)
 complete_set = _offer(_sets)
@@ -142,6 +156,8 @@ complete_run = _offer(_run_ids)
 complete_snapshot = _offer(_snapshots)
 complete_view = _offer(_views)
 complete_word = _offer(_words)
+complete_property = _offer(_properties)
+complete_metric = _offer(_metrics)
 
 
 def complete_result(context: typer.Context, incomplete: str) -> list[str]:

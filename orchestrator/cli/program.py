@@ -18,7 +18,7 @@ _GUESSES: Mapping[str, str] = {
     "catalogue": "models list",
     "check": "validate",
     "clean": "maintain",
-    "compare": "replay",
+    "diff": "compare",
     "completion": "--install-completion",
     "continue": "run --resume last",
     "delete": "maintain",

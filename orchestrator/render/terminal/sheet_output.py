@@ -3,8 +3,8 @@
 from dataclasses import dataclass
 from pathlib import Path
 
-from orchestrator.render.terminal.sheet import Sheet, require_output, show_sheet
-from orchestrator.system.files import is_stdout, require_free
+from orchestrator.render.terminal.sheet import Sheet, require_output, sheet_format, show_sheet
+from orchestrator.system.files import require_free
 
 
 @dataclass(frozen=True)
@@ -23,9 +23,13 @@ class SheetOutput:
     """True if a table leaves no column out."""
 
     @property
-    def is_screen(self) -> bool:
-        """True if the sheet is printed and written nowhere."""
-        return self.path is None or is_stdout(self.path)
+    def format(self) -> str:
+        """The format that comes out: the one asked for, or that of the file's name, or a table.
+
+        Raises:
+            UsageError: the file's name says none.
+        """
+        return sheet_format(self.form, self.path)
 
     def require(self, database: Path) -> None:
         """Refuse files that cannot be written, before any work is done for them.

@@ -76,7 +76,7 @@ UNKNOWN_FORMAT = "--format: 'xml' is not one of table,"
         ("modles", "orchestrator: no command 'modles'; did you mean `orchestrator models`?"),
         ("help", "orchestrator: no command 'help'; did you mean `orchestrator --help`?"),
         ("list", "orchestrator: no command 'list'; did you mean `orchestrator models list`?"),
-        ("compare", "orchestrator: no command 'compare'; did you mean `orchestrator replay`?"),
+        ("diff", "orchestrator: no command 'diff'; did you mean `orchestrator compare`?"),
         ("completions", "did you mean `orchestrator --install-completion`?"),
         ("models lst", "no command 'lst'; did you mean `orchestrator models list`?"),
         ("run --nonsense", "orchestrator run: no option --nonsense"),

@@ -1,0 +1,169 @@
+"""Comparison of two runs, cell by cell, with what differs beside the numbers."""
+
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from analysis.compare.circumstances import (
+    circumstance_changes,
+    circumstances_of,
+    common_changes,
+)
+from analysis.compare.compare import ComparedValue, beside
+from analysis.compare.intervals import key_of, with_intervals
+from analysis.compare.values import MACHINE_KEY, PART, MetricValue, metric_values
+from analysis.results.metrics import Metric
+from analysis.results.selection import Selection
+from analysis.results.series import WEIGHTS
+from analysis.results.source import ArrowSource, text
+
+
+@dataclass(frozen=True)
+class ComparedCell:
+    """One cell in both runs."""
+
+    before: MetricValue
+    after: ComparedValue
+    """The later value beside the earlier one."""
+    changes: tuple[str, ...]
+    """Differences of its circumstances that not all cells have."""
+
+
+@dataclass(frozen=True)
+class ChangedVerdict:
+    """A cell of both runs whose verdict is another one now."""
+
+    cell_id: str
+    then: str
+    """The status, and what speaks against its outputs or its device."""
+    now: str
+    reason: str | None
+    """The reason of the verdict that is no success; None if both succeeded."""
+
+
+@dataclass(frozen=True)
+class RunComparison:
+    """Two runs, cell by cell."""
+
+    run_before: str
+    run_after: str
+    metric: Metric
+    cells: tuple[ComparedCell, ...]
+    """Those with a value in both, by cell id."""
+    changes: tuple[str, ...]
+    """Differences of circumstances that all these cells have."""
+    only_before: tuple[str, ...]
+    """Cells that the second run does not have."""
+    only_after: tuple[str, ...]
+    """Cells that the first run does not have."""
+    verdicts: tuple[ChangedVerdict, ...]
+    not_compared: Mapping[str, int]
+    """Cells of both runs that are not compared, by reason."""
+
+
+def compare_runs(
+    source: ArrowSource,
+    before: Selection,
+    after: Selection,
+    metric: Metric,
+    *,
+    across_hosts: bool = False,
+) -> RunComparison:
+    """Compare the selected results of two runs: the second by the first.
+
+    Cells are compared if model, weights and machine agree. What else differs is told beside them.
+
+    Args:
+        source: the database.
+        before: the results of one run.
+        after: the results of the other.
+        metric: the metric.
+        across_hosts: True if the runs may be of two machines.
+    """
+    then, now = ({_place(v): v for v in metric_values(source, s, metric)} for s in (before, after))
+    shared = [place for place in then if place in now]
+    refused = {place: _refusal(then[place], now[place], across_hosts) for place in shared}
+    compared = [place for place in shared if refused[place] is None]
+    not_compared: dict[str, int] = defaultdict(int)
+    for reason in filter(None, refused.values()):
+        not_compared[reason] += 1
+    verdicts = [_verdicts(source, selection) for selection in (before, after)]
+    pairs = [(then[place], now[place]) for place in compared]
+    cells, common = _cells(source, pairs, metric)
+    return RunComparison(
+        run_before=str(before.run_id),
+        run_after=str(after.run_id),
+        metric=metric,
+        cells=cells,
+        changes=common,
+        only_before=tuple(cell for cell in verdicts[0] if cell not in verdicts[1]),
+        only_after=tuple(cell for cell in verdicts[1] if cell not in verdicts[0]),
+        verdicts=_changed(*verdicts),
+        not_compared=dict(not_compared),
+    )
+
+
+def _place(value: MetricValue) -> tuple[str, str | None]:
+    return value.cell_id, value.facts[PART]
+
+
+def _refusal(then: MetricValue, now: MetricValue, across_hosts: bool) -> str | None:
+    """The reason why two results of one cell are not compared."""
+    if any(then.facts[name] != now.facts[name] for name in WEIGHTS):
+        return "of another model or other weights"
+    if not across_hosts and then.facts[MACHINE_KEY] != now.facts[MACHINE_KEY]:
+        return "of another machine"
+    return None
+
+
+def _cells(
+    source: ArrowSource, pairs: Sequence[tuple[MetricValue, MetricValue]], metric: Metric
+) -> tuple[tuple[ComparedCell, ...], tuple[str, ...]]:
+    """The compared cells, and the changes of circumstances that all of them have."""
+    completed = with_intervals(source, [value for pair in pairs for value in pair], metric)
+    known = circumstances_of(
+        source, [str(one.facts["result_id"]) for pair in pairs for one in pair]
+    )
+    cells = []
+    for pair in pairs:
+        then, now = (completed[key_of(value)] for value in pair)
+        facts = [known[str(value.facts["result_id"])] for value in (then, now)]
+        row = beside(now.facts["run_id"], now, then, "run", metric)
+        cells.append(ComparedCell(then, row, circumstance_changes(*facts)))
+    common = common_changes(cell.changes for cell in cells)
+    return tuple(_without(cell, common) for cell in cells), common
+
+
+def _without(cell: ComparedCell, common: Sequence[str]) -> ComparedCell:
+    return replace(cell, changes=tuple(word for word in cell.changes if word not in common))
+
+
+def _verdicts(source: ArrowSource, selection: Selection) -> dict[str, dict[str, Any]]:
+    """Every verdict of a run, by cell id."""
+    sql = f"""
+        SELECT cell_id, status, reason, proof, correct FROM benchmark_performance_all
+        WHERE run_id = {text(str(selection.run_id))} AND ({selection.condition})
+            AND NOT simulated ORDER BY cell_id
+    """
+    return {row["cell_id"]: row for row in source.arrow(sql).to_pylist()}
+
+
+def _changed(
+    then: Mapping[str, dict[str, Any]], now: Mapping[str, dict[str, Any]]
+) -> tuple[ChangedVerdict, ...]:
+    return tuple(
+        ChangedVerdict(
+            cell, _words(then[cell]), _words(now[cell]), now[cell]["reason"] or then[cell]["reason"]
+        )
+        for cell in then
+        if cell in now and _words(then[cell]) != _words(now[cell])
+    )
+
+
+def _words(verdict: Mapping[str, Any]) -> str:
+    if verdict["status"] != "ok":
+        return str(verdict["status"])
+    if verdict["correct"] is False:
+        return "ok, outputs wrong"
+    return "ok" if verdict["proof"] == "proven" else f"ok, proof {verdict['proof']}"

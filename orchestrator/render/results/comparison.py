@@ -1,0 +1,202 @@
+"""Comparisons by one property as sheets: a table for people, rows for files."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import groupby
+from typing import Any
+
+from analysis.compare.compare import ComparedGroup, ComparedValue, ComparisonBy
+from analysis.results.series import ASKED_THREADS, DETERMINED
+from analysis.statistics.ratios import Estimate
+from orchestrator.render.results.comparison_words import (
+    comparison_notes,
+    heading,
+    hidden_note,
+    property_heading,
+)
+from orchestrator.render.terminal.sheet import ON_SCREEN, Field, Section, Sheet
+from orchestrator.render.terminal.tables import Column, format_number
+from runner.contract.axes import AXIS_NAMES, SIZE_AXES
+
+_MOST_GROUPS = 30
+"""Comparisons that a terminal shows; files have all of them."""
+_AXES: tuple[str, ...] = tuple(name for name in AXIS_NAMES if name != "threads")
+_BESIDE = ("part", "source", "launcher", "weights", "weights_seed", "hardware", "hostname")
+"""Facts beside the axes by which comparisons may differ."""
+_QUESTION = (*_AXES, ASKED_THREADS, *_BESIDE)
+_FOLLOWING = ("backend", "runtime", "model", "training_precision", "hostname")
+"""Facts that follow from what is compared, and are named beside it."""
+_VERDICTS = {True: "yes", False: "no", None: None}
+_BASELINE = "baseline"
+_KIND = ("mode", "scenario")
+"""Axes of which each combination has a table of its own."""
+_SIZES = frozenset(SIZE_AXES)
+
+
+def comparison_sheet(comparison: ComparisonBy, form: str) -> Sheet:
+    """The comparison as a sheet of this format: on a terminal no more than can be read."""
+    data = [_data_row(*pair) for pair in _pairs(comparison.groups)]
+    title = f"{comparison.metric.label} by {comparison.by.replace('_', ' ')}"
+    notes: tuple[str, ...] = ()
+    if form == "csv":
+        sections = [Section("", [Field(name) for name in data[0]], data)]
+    else:
+        most = _MOST_GROUPS if form == ON_SCREEN else len(comparison.groups)
+        sections = _tables(comparison, comparison.groups[:most], repeats=form != ON_SCREEN)
+        hidden = max(len(comparison.groups) - most, 0)
+        notes = (*hidden_note(hidden), *comparison_notes(comparison))
+    return Sheet(title[:1].upper() + title[1:], sections, notes, _document(comparison, data))
+
+
+def _pairs(
+    groups: Sequence[ComparedGroup],
+) -> Iterator[tuple[int, ComparedGroup, ComparedValue]]:
+    for number, group in enumerate(groups):
+        for row in group.rows:
+            yield number, group, row
+
+
+def _document(comparison: ComparisonBy, rows: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    """The answer as JSON has it."""
+    metric, left_out, baselines = comparison.metric, comparison.left_out, comparison.baselines
+    return {
+        "by": comparison.by,
+        "metric": metric.name,
+        "unit": metric.unit,
+        "more_is_better": metric.more_is_better,
+        "baseline": baselines[0] if len(baselines) == 1 else None,
+        "rows": rows,
+        "left_out": {
+            "alone": comparison.alone,
+            "on_other_hosts": left_out.on_other_hosts,
+            "behind_a_better_one": comparison.passed_over,
+            "without_value": left_out.without_value,
+            "unquotable": left_out.unquotable,
+        },
+    }
+
+
+def _data_row(number: int, group: ComparedGroup, row: ComparedValue) -> dict[str, Any]:
+    facts = row.result.facts
+    return {
+        "group": number,
+        "cell": row.result.cell_id,
+        "name": row.name,
+        "value": row.result.value,
+        **_ends("value", row.result.interval),
+        "ratio": row.ratio,
+        **_ends("ratio", row.interval),
+        "speedup": row.speedup,
+        **_ends("speedup", row.speedup_interval),
+        "differs": row.differs,
+        "scaling_efficiency": row.scaling_efficiency,
+        "grade": row.result.grade,
+        "interval_of": row.result.basis,
+        "marks": list(row.result.marks),
+        "baseline": group.baseline,
+        "baseline_cell": group.rows[0].result.cell_id,
+        "run_id": facts["run_id"],
+        **{name: facts[name] for name in (*_QUESTION, "family", "host")},
+    }
+
+
+def _ends(name: str, interval: Estimate | None) -> dict[str, float | None]:
+    return {
+        f"{name}_low": interval.low if interval else None,
+        f"{name}_high": interval.high if interval else None,
+    }
+
+
+def _tables(
+    comparison: ComparisonBy, groups: Sequence[ComparedGroup], *, repeats: bool
+) -> list[Section]:
+    """A table for each kind of measurement."""
+    kinds = groupby(groups, key=lambda group: [group.shared.get(name) for name in _KIND])
+    return [_table(comparison, list(kind), repeats=repeats) for _, kind in kinds]
+
+
+def _table(comparison: ComparisonBy, groups: Sequence[ComparedGroup], *, repeats: bool) -> Section:
+    """Comparisons as a table, facts that all share above it."""
+    questions = _questions(groups)
+    cells: list[dict[str, Any]] = []
+    for _, group, row in _pairs(groups):
+        is_first = row is group.rows[0]
+        question = {
+            name: group.shared.get(name) if is_first or repeats else "" for name in questions
+        }
+        cells.append({**question, **_shown(row, comparison.by, is_baseline=is_first)})
+    columns = {**{name: _question_column(name) for name in questions}, **_columns(comparison)}
+    filled = [name for name in columns if any(cell[name] not in {None, ""} for cell in cells)]
+    fields = [Field(name, columns[name]) for name in filled]
+    return Section(heading(comparison, groups), fields, cells)
+
+
+def _questions(groups: Sequence[ComparedGroup]) -> list[str]:
+    """The facts that tell comparisons apart, without those that follow from others."""
+    varying = [name for name in _QUESTION if len(_values(groups, name)) > 1]
+    if "runtime" in varying and len(_values(groups, "backend", "runtime")) == len(
+        _values(groups, "runtime")
+    ):
+        varying = [name for name in varying if name != "backend"]
+    models = len(_values(groups, "model"))
+    return [
+        name
+        for name in varying
+        if name not in _SIZES or len(_values(groups, "model", name)) > models
+    ]
+
+
+def _values(groups: Sequence[ComparedGroup], *names: str) -> set[tuple[Any, ...]]:
+    return {tuple(group.shared.get(name) for name in names) for group in groups}
+
+
+def _question_column(name: str) -> Column:
+    return Column(
+        property_heading(name), essential=name not in _BESIDE, wraps=name in {"model", "hardware"}
+    )
+
+
+def _columns(comparison: ComparisonBy) -> dict[str, Column]:
+    metric = comparison.metric
+    columns = {
+        "name": Column(property_heading(comparison.by), essential=True, wraps=True),
+        "value": Column(metric.unit or metric.label, essential=True),
+        "speedup": Column("times", essential=True),
+        "scaling": Column("scaling", essential=True),
+        "marks": Column("mark", essential=True, wraps=True),
+        "interval": Column("95 %", right=True),
+        "differs": Column("differs"),
+        "grade": Column("grade"),
+    }
+    return columns if metric.more_is_better else {**columns, "ratio": Column("ratio")}
+
+
+def _shown(row: ComparedValue, by: str, *, is_baseline: bool) -> dict[str, Any]:
+    interval = row.speedup_interval
+    return {
+        "name": _name(row, by),
+        "value": row.result.value,
+        "speedup": row.speedup,
+        "interval": _BASELINE if is_baseline else _interval_words(interval),
+        "differs": _VERDICTS[row.differs],
+        "scaling": row.scaling_efficiency,
+        "marks": ", ".join(row.result.marks),
+        "grade": row.result.facts["grade"],
+        "ratio": row.ratio,
+    }
+
+
+def _interval_words(interval: Estimate | None) -> str | None:
+    if interval is None:
+        return None
+    return f"{format_number(interval.low)}–{format_number(interval.high)}"
+
+
+def _name(row: ComparedValue, by: str) -> str | int:
+    """The value, with what follows from it where that is more than the value says."""
+    facts = row.result.facts
+    follows = (facts[name] for name in _FOLLOWING if name in DETERMINED[by])
+    words = dict.fromkeys(str(fact) for fact in follows if fact is not None)
+    beside = ", ".join(word for word in words if word != str(row.name))
+    if isinstance(row.name, int) and not beside:
+        return row.name
+    return f"{row.name} ({beside})" if beside else str(row.name)

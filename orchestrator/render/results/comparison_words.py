@@ -1,0 +1,170 @@
+"""Sentences about a comparison: what it answers, what it rests on, and what it leaves out."""
+
+from collections import Counter, defaultdict
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from analysis.compare.compare import ComparedGroup, ComparedValue, ComparisonBy
+from analysis.results.metrics import Metric
+from analysis.results.series import ASKED_THREADS
+from orchestrator.render.terminal.tables import format_number
+from orchestrator.system.text import plural
+from runner.contract.axes import AXIS_NAMES
+from runner.contract.synonyms import axis_of
+
+_MOST_NAMED = 3
+"""Values that the answer speaks of; others are in the table."""
+_TIMES = "times as good as the baseline"
+_DEFAULT_SPREAD = "the default spread"
+
+
+def heading(comparison: ComparisonBy, groups: Sequence[ComparedGroup]) -> str:
+    """The metric, what it is compared by, and the facts that results of these groups share."""
+    shared = {
+        name: value
+        for name, value in groups[0].shared.items()
+        if all(group.shared.get(name) == value for group in groups)
+    }
+    work = [_phrase(name, shared[name]) for name in _worded(shared)]
+    machines = {row.result.facts["hardware"] for group in groups for row in group.rows}
+    cores = {row.result.facts["cores"] for group in groups for row in group.rows} - {None}
+    machine = [*machines] if len(machines) == 1 else []
+    machine += [f"{next(iter(cores))} cores"] if machine and len(cores) == 1 else []
+    facts = (", ".join(work), ", ".join(map(str, filter(None, machine))), shared.get("launcher"))
+    work_and_machine = " · ".join(filter(None, facts))
+    metric = f"{comparison.metric.label} by {comparison.by.replace('_', ' ')}, {_TIMES}"
+    return f"{metric}: {work_and_machine}" if work_and_machine else metric
+
+
+def _worded(shared: dict[str, Any]) -> list[str]:
+    """The names of axes that are worth to be told."""
+    names = [*(name for name in AXIS_NAMES if name != "threads"), ASKED_THREADS]
+    known = [n for n in names if shared.get(n) not in {None, "single_stream"}]
+    same = shared.get("backend") == shared.get("runtime")
+    return [name for name in known if not (same and name == "backend")]
+
+
+def property_heading(name: str) -> str:
+    """The heading of a column with values of this property."""
+    if name == ASKED_THREADS:
+        return "threads"
+    axis = axis_of(name)
+    return (axis.heading if axis else None) or name.replace("_", " ")
+
+
+def _phrase(name: str, value: object) -> str:
+    axis = axis_of("threads" if name == ASKED_THREADS else name)
+    return axis.phrase.format(value) if axis else str(value)
+
+
+def hidden_note(count: int) -> tuple[str, ...]:
+    """The sentence about comparisons that a terminal has no room for."""
+    if not count:
+        return ()
+    noun = plural(count, "comparison")
+    return (f"{count:,} {noun} more: --select keeps fewer, --output FILE.csv has them all",)
+
+
+def comparison_notes(comparison: ComparisonBy) -> tuple[str, ...]:
+    """The answer, what it rests on, and what takes no part in it."""
+    return (*_answers(comparison), *_basis(comparison), *_left_out(comparison))
+
+
+def _answers(comparison: ComparisonBy) -> Iterator[str]:
+    """One sentence for each value beside the baseline, those in most comparisons first."""
+    by_pair: dict[tuple[Any, Any], list[ComparedValue]] = defaultdict(list)
+    for group in comparison.groups:
+        for row in group.rows[1:]:
+            by_pair[row.name, group.baseline].append(row)
+    pairs = sorted(by_pair.items(), key=lambda item: -len(item[1]))
+    for (name, baseline), rows in pairs[:_MOST_NAMED]:
+        words = [_phrase(comparison.by, value) for value in (name, baseline)]
+        yield _answer(words[0], words[1], rows, comparison.metric)
+    if len(pairs) > _MOST_NAMED:
+        more = len(pairs) - _MOST_NAMED
+        yield f"{more:,} {plural(more, 'pair')} more in the table."
+
+
+def _answer(name: str, baseline: str, rows: Sequence[ComparedValue], metric: Metric) -> str:
+    """The sentence about one value beside the baseline, as far as the measurements support it."""
+    count = len(rows)
+    begin = f"In {metric.label}, {name}"
+    unknown = [row.speedup for row in rows if row.differs is None]
+    if len(unknown) == count:
+        times = f"{_range(unknown)} times as good as {baseline}"
+        return f"{begin} is {times}; nothing tells whether that is more than chance."
+    shown = [row for row in rows if row.differs]
+    open_ = count - len(shown) - len(unknown)
+    parts: list[str] = []
+    for group in (
+        [row for row in shown if row.speedup > 1],
+        [row for row in shown if row.speedup < 1],
+    ):
+        if group:
+            as_good = f"times as good as {baseline}" if not parts else "times"
+            share = f" in {len(group):,} of {count:,}" if count > 1 else ""
+            parts.append(f"is {_range([row.speedup for row in group])} {as_good}{share}")
+    if open_:
+        share = f" in {open_:,} of {count:,}" if count > 1 else ""
+        beside = "" if parts else f" from {baseline}"
+        parts.append(f"shows no difference{beside}{share}")
+    if unknown:
+        parts.append(f"cannot be told from chance in {len(unknown):,}")
+    scaling = [row.scaling_efficiency for row in rows if row.scaling_efficiency is not None]
+    if scaling:
+        parts.append(f"has a scaling efficiency of {_range(scaling)}")
+    return f"{begin} {', '.join(parts)}."
+
+
+def _range(values: Sequence[float]) -> str:
+    low, high = format_number(min(values)), format_number(max(values))
+    return low if low == high else f"{low} to {high}"
+
+
+def _basis(comparison: ComparisonBy) -> Iterator[str]:
+    """The replication behind the intervals, with the remedy if there is one."""
+    rows = [row for group in comparison.groups for row in group.rows]
+    bases = Counter(row.result.basis for row in rows)
+    if set(bases) == {None}:
+        label = comparison.metric.label
+        yield f"Records hold one value of {label} and no interval of it, so a ratio has none."
+    elif any(_DEFAULT_SPREAD in (basis or "") for basis in bases):
+        yield (
+            "Results of one process hold a default spread of processes:"
+            " `orchestrator doctor --calibrate` measures this host's, `--profile standard` takes"
+            " several processes."
+        )
+    elif any((basis or "").startswith("1 process and") for basis in bases):
+        yield "Results of one process hold the spread that a calibration of their host found."
+    else:
+        known = sorted(basis for basis in bases if basis)
+        yield f"Intervals are over {' or '.join(known)}."
+    doubtful = sum(row.result.grade == "D" and not row.result.is_imported for row in rows)
+    if doubtful:
+        yield (
+            f"{doubtful:,} of {len(rows):,} {plural(len(rows), 'result')} have grade D, which shows"
+            " no difference: `orchestrator status last --why` tells why."
+        )
+
+
+def _left_out(comparison: ComparisonBy) -> Iterator[str]:
+    left_out = comparison.left_out
+    by = comparison.by.replace("_", " ")
+    counts = (
+        (comparison.alone, f"without another {by} to compare with"),
+        (left_out.on_other_hosts, "of these with one on another machine (--across-hosts)"),
+        (comparison.passed_over, "behind a better one of the same " + by),
+        (left_out.without_value, f"without {comparison.metric.label}"),
+        (left_out.unquotable, "that must not be quoted (--all)"),
+    )
+    parts = [f"{count:,} {words}" for count, words in counts if count]
+    if parts:
+        yield f"Not in the table: {', '.join(parts)}."
+    imported = {
+        str(row.result.facts["source"])
+        for group in comparison.groups
+        for row in group.rows
+        if row.result.is_imported
+    }
+    if imported:
+        yield f"Numbers of {', '.join(sorted(imported))} are others' and proven by nobody here."
