@@ -10,7 +10,7 @@ from analysis.compare.circumstances import (
     circumstances_of,
     common_changes,
 )
-from analysis.compare.compare import ComparedValue, beside
+from analysis.compare.compare import ComparedGroup, ComparedValue, ComparisonBy, beside
 from analysis.compare.intervals import key_of, with_intervals
 from analysis.compare.values import MACHINE_KEY, PART, MetricValue, metric_values
 from analysis.results.metrics import Metric
@@ -36,10 +36,8 @@ class ChangedVerdict:
 
     cell_id: str
     then: str
-    """The status, and what speaks against its outputs or its device."""
+    """The status with its reason, or what speaks against outputs or device."""
     now: str
-    reason: str | None
-    """The reason of the verdict that is no success; None if both succeeded."""
 
 
 @dataclass(frozen=True)
@@ -61,6 +59,20 @@ class RunComparison:
     not_compared: Mapping[str, int]
     """Cells of both runs that are not compared, by reason."""
 
+    @property
+    def comparison(self) -> ComparisonBy:
+        """The same as a comparison by the run, each cell a question of its own."""
+        groups = [
+            ComparedGroup(
+                cell.after.result.facts,
+                self.run_before,
+                (beside(self.run_before, cell.before, cell.before, "run", self.metric), cell.after),
+                0,
+            )
+            for cell in self.cells
+        ]
+        return ComparisonBy("run", self.metric, tuple(groups), 0)
+
 
 def compare_runs(
     source: ArrowSource,
@@ -81,15 +93,15 @@ def compare_runs(
         metric: the metric.
         across_hosts: True if the runs may be of two machines.
     """
-    then, now = ({_place(v): v for v in metric_values(source, s, metric)} for s in (before, after))
-    shared = [place for place in then if place in now]
-    refused = {place: _refusal(then[place], now[place], across_hosts) for place in shared}
-    compared = [place for place in shared if refused[place] is None]
+    then, now = ({_key(v): v for v in metric_values(source, s, metric)} for s in (before, after))
+    shared = [key for key in then if key in now]
+    refused = {key: _refusal(then[key], now[key], across_hosts) for key in shared}
+    compared = [key for key in shared if refused[key] is None]
     not_compared: dict[str, int] = defaultdict(int)
     for reason in filter(None, refused.values()):
         not_compared[reason] += 1
     verdicts = [_verdicts(source, selection) for selection in (before, after)]
-    pairs = [(then[place], now[place]) for place in compared]
+    pairs = [(then[key], now[key]) for key in compared]
     cells, common = _cells(source, pairs, metric)
     return RunComparison(
         run_before=str(before.run_id),
@@ -104,7 +116,7 @@ def compare_runs(
     )
 
 
-def _place(value: MetricValue) -> tuple[str, str | None]:
+def _key(value: MetricValue) -> tuple[str, str | None]:
     return value.cell_id, value.facts[PART]
 
 
@@ -153,17 +165,19 @@ def _changed(
     then: Mapping[str, dict[str, Any]], now: Mapping[str, dict[str, Any]]
 ) -> tuple[ChangedVerdict, ...]:
     return tuple(
-        ChangedVerdict(
-            cell, _words(then[cell]), _words(now[cell]), now[cell]["reason"] or then[cell]["reason"]
-        )
+        ChangedVerdict(cell, _words(then[cell]), _words(now[cell]))
         for cell in then
-        if cell in now and _words(then[cell]) != _words(now[cell])
+        if cell in now and _kind(then[cell]) != _kind(now[cell])
     )
+
+
+def _kind(verdict: Mapping[str, Any]) -> tuple[object, ...]:
+    return verdict["status"], verdict["correct"] is False, verdict["proof"] == "proven"
 
 
 def _words(verdict: Mapping[str, Any]) -> str:
     if verdict["status"] != "ok":
-        return str(verdict["status"])
+        return f"{verdict['status']} ({verdict['reason']})"
     if verdict["correct"] is False:
         return "ok, outputs wrong"
     return "ok" if verdict["proof"] == "proven" else f"ok, proof {verdict['proof']}"

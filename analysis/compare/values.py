@@ -85,9 +85,13 @@ class SelectedValues:
 def selected_values(source: ArrowSource, selection: Selection, metric: Metric) -> SelectedValues:
     """The selected results that have a value above 0, and how many have none."""
     values = metric_values(source, selection, metric)
-    (counts,) = source.arrow(f"SELECT count(*) AS selected FROM {selection.relation}").to_pylist()
+    sql = f"""
+        SELECT (SELECT count(*) FROM {selection.relation}) AS selected,
+            {_unquotable(selection)} AS unquotable
+    """
+    (counts,) = source.arrow(sql).to_pylist()
     results = {value.facts["result_id"] for value in values}
-    return SelectedValues(values, counts["selected"] - len(results), _unquotable(source, selection))
+    return SelectedValues(values, counts["selected"] - len(results), counts["unquotable"])
 
 
 def metric_values(
@@ -117,11 +121,9 @@ def _value(row: dict[str, Any]) -> MetricValue:
     return MetricValue(row, value, estimate(value, low, high))
 
 
-def _unquotable(source: ArrowSource, selection: Selection) -> int:
-    """The results of the same selection that only `--all` shows."""
+def _unquotable(selection: Selection) -> str:
+    """The number of results of the same selection that only `--all` shows, as an expression."""
     if selection.unquotable:
-        return 0
+        return "0"
     every = selection.with_unquotable().relation
-    sql = f"SELECT count(*) AS n FROM {every} r WHERE NOT quotable AND {IS_OURS}"
-    (row,) = source.arrow(sql).to_pylist()
-    return int(row["n"])
+    return f"(SELECT count(*) FROM {every} r WHERE NOT quotable AND {IS_OURS})"

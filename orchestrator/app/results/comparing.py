@@ -6,13 +6,14 @@ from dataclasses import dataclass, replace
 
 from analysis.compare.compare import DEFAULT_METRICS, ComparisonBy, compare_selected
 from analysis.compare.groups import groups_of
+from analysis.compare.runs import RunComparison, compare_runs
 from analysis.compare.values import SelectedValues, selected_values
 from analysis.results.metrics import Metric, metric_of
 from analysis.results.selection import Selection
 from analysis.results.series import DETERMINED
 from orchestrator.app.measure.next_steps import database_option
 from orchestrator.app.results.selecting import SelectionRequest
-from orchestrator.store import Store
+from orchestrator.store import Store, resolve_run
 from orchestrator.system.text import plural
 from runner.contract.errors import NothingToDo, UsageError, refuse_unknown
 from runner.contract.synonyms import axis_of, meaning
@@ -80,6 +81,61 @@ def _baseline(by: str, word: str | None) -> str | None:
     return meaning(axis, word) if axis and word else word
 
 
+@dataclass(frozen=True)
+class RunPairRequest:
+    """A comparison of two runs, as options name it."""
+
+    selected: SelectionRequest
+    before: str
+    """A run's id, or `last`."""
+    after: str
+    metric: str | None = None
+    across_hosts: bool = False
+
+
+def compare_run_pair(request: RunPairRequest) -> RunComparison:
+    """Compare two runs, cell by cell.
+
+    Raises:
+        UsageError: there is no such metric, run or filter, or it is the same run twice.
+        NothingToDo: they have no cell in common that may be compared.
+        StoreError: the database cannot be read.
+    """
+    with request.selected.open() as (store, selection):
+        metric = metric_of(request.metric or _USUAL_METRIC, store)
+        runs = store.runs()
+        ids = [
+            resolve_run(name, runs, request.selected.database)
+            for name in (request.before, request.after)
+        ]
+        if ids[0] == ids[1]:
+            raise UsageError(
+                f"both runs are {ids[0]}", hint="`orchestrator status` lists the runs there are"
+            )
+        before, after = (replace(selection, run_id=run_id) for run_id in ids)
+        pair = compare_runs(store, before, after, metric, across_hosts=request.across_hosts)
+    if not pair.cells:
+        raise _nothing_in_common(pair)
+    return pair
+
+
+def _nothing_in_common(pair: RunComparison) -> NothingToDo:
+    counts = [
+        *(f"{count:,} {words}" for words, count in pair.not_compared.items()),
+        f"{len(pair.only_before):,} only in {pair.run_before}",
+        f"{len(pair.only_after):,} only in {pair.run_after}",
+    ]
+    elsewhere = any("machine" in words for words in pair.not_compared)
+    return NothingToDo(
+        f"the runs share no cell with a {pair.metric.name} that may be compared:"
+        f" {', '.join(counts)}",
+        hint="--across-hosts compares runs of different machines"
+        if elsewhere
+        else f"`orchestrator status {pair.run_after}` shows what a run has; --all takes also what"
+        " must not be quoted",
+    )
+
+
 def known_property(word: str) -> str:
     """The property of that name, be it written with hyphens or in the plural.
 
@@ -106,9 +162,10 @@ def _refusal(
     results = f"{count:,} {plural(count, 'result')}"
     alone = "there is one result" if count == 1 else f"no two of {results} differ in {by} alone"
     elsewhere = comparison.left_out.on_other_hosts
+    more = f", and {selected.unquotable:,} more need --all" if selected.unquotable else ""
     if elsewhere:
         return NothingToDo(
-            f"{alone} on one machine",
+            f"{alone} on one machine{more}",
             hint=f"--across-hosts compares {elsewhere:,} of them with those of another machine",
         )
     others = [
@@ -118,11 +175,11 @@ def _refusal(
         listed = ", ".join(others[:-1]) + " or " * (len(others) > 1) + others[-1]
         words = ["compare", "--by", others[0], *database_option(request.selected.database)]
         return NothingToDo(
-            alone,
+            alone + more,
             hint=f"they can be compared by {listed}: `orchestrator {shlex.join(words)}`"
             + _or_measure(by, selected),
         )
-    return NothingToDo(alone, hint=_or_measure(by, selected).removeprefix("; or "))
+    return NothingToDo(alone + more, hint=_or_measure(by, selected).removeprefix("; or "))
 
 
 def _or_measure(by: str, selected: SelectedValues) -> str:
@@ -161,7 +218,7 @@ def _nothing_selected(
     imported = replace(selection, imported=True)
     if not selection.imported and (others := selected_values(store, imported, metric).values):
         return NothingToDo(
-            "there is no result of our own",
+            "no result of our own fits",
             hint=f"--source all compares {len(others):,} that were imported",
         )
     narrowed = request.selected.filters or request.selected.run

@@ -69,13 +69,12 @@ def compare(
     across_hosts: _AcrossHosts = False,
 ) -> None:
     """Compare results by one property, or two runs cell by cell."""
-    from orchestrator.app.results.comparing import ComparisonRequest, compare_results
-    from orchestrator.render.results.comparison import comparison_sheet
     from runner.contract.errors import UsageError
 
     output.require(selected.database)
     if runs:
         options.refuse_beside(context, "two runs", _OF_A_PROPERTY)
+        _compare_runs(runs, selected, output, metric, across_hosts=across_hosts)
         return
     if by is None:
         raise UsageError(
@@ -83,5 +82,35 @@ def compare(
             hint="for example `orchestrator compare --by backend`, or `orchestrator compare"
             " RUN_A last`",
         )
+    from analysis.charts.comparisons import comparison_chart
+    from orchestrator.app.results.comparing import ComparisonRequest, compare_results
+    from orchestrator.render.results.comparison import comparison_sheet
+
     request = ComparisonRequest(selected, by, metric, baseline, across_hosts)
-    output.show(comparison_sheet(compare_results(request), output.format))
+    comparison = compare_results(request)
+    output.draw(lambda: comparison_chart(comparison))
+    output.show(comparison_sheet(comparison, output.format))
+
+
+def _compare_runs(
+    runs: list[str],
+    selected: "SelectionRequest",
+    output: "SheetOutput",
+    metric: str | None,
+    *,
+    across_hosts: bool,
+) -> None:
+    from analysis.charts.comparisons import comparison_chart
+    from orchestrator.app.results.comparing import RunPairRequest, compare_run_pair
+    from orchestrator.render.results.run_comparison import run_comparison_sheet
+    from runner.contract.errors import UsageError
+
+    if len(runs) != 2:
+        raise UsageError(
+            f"compare takes two runs, not {len(runs)}",
+            hint="for example `orchestrator compare RUN_A last`",
+        )
+    before, after = runs
+    pair = compare_run_pair(RunPairRequest(selected, before, after, metric, across_hosts))
+    output.draw(lambda: comparison_chart(pair.comparison))
+    output.show(run_comparison_sheet(pair, output.format))

@@ -25,7 +25,8 @@ _BESIDE = ("part", "source", "launcher", "weights", "weights_seed", "hardware", 
 _QUESTION = (*_AXES, ASKED_THREADS, *_BESIDE)
 _FOLLOWING = ("backend", "runtime", "model", "training_precision", "hostname")
 """Facts that follow from what is compared, and are named beside it."""
-_VERDICTS = {True: "yes", False: "no", None: None}
+VERDICTS = {True: "yes", False: "no", None: None}
+"""Words for a difference that is shown, for one that is not, and for what nothing tells."""
 _BASELINE = "baseline"
 _KIND = ("mode", "scenario")
 """Axes of which each combination has a table of its own."""
@@ -82,11 +83,11 @@ def _data_row(number: int, group: ComparedGroup, row: ComparedValue) -> dict[str
         "cell": row.result.cell_id,
         "name": row.name,
         "value": row.result.value,
-        **_ends("value", row.result.interval),
+        **interval_ends("value", row.result.interval),
         "ratio": row.ratio,
-        **_ends("ratio", row.interval),
+        **interval_ends("ratio", row.interval),
         "speedup": row.speedup,
-        **_ends("speedup", row.speedup_interval),
+        **interval_ends("speedup", row.speedup_interval),
         "differs": row.differs,
         "scaling_efficiency": row.scaling_efficiency,
         "grade": row.result.grade,
@@ -99,7 +100,8 @@ def _data_row(number: int, group: ComparedGroup, row: ComparedValue) -> dict[str
     }
 
 
-def _ends(name: str, interval: Estimate | None) -> dict[str, float | None]:
+def interval_ends(name: str, interval: Estimate | None) -> dict[str, float | None]:
+    """The ends of an interval under their names in files."""
     return {
         f"{name}_low": interval.low if interval else None,
         f"{name}_high": interval.high if interval else None,
@@ -116,21 +118,21 @@ def _tables(
 
 def _table(comparison: ComparisonBy, groups: Sequence[ComparedGroup], *, repeats: bool) -> Section:
     """Comparisons as a table, facts that all share above it."""
-    questions = _questions(groups)
+    questions = question_names(groups)
     cells: list[dict[str, Any]] = []
     for _, group, row in _pairs(groups):
         is_first = row is group.rows[0]
         question = {
             name: group.shared.get(name) if is_first or repeats else "" for name in questions
         }
-        cells.append({**question, **_shown(row, comparison.by, is_baseline=is_first)})
-    columns = {**{name: _question_column(name) for name in questions}, **_columns(comparison)}
+        cells.append({**question, **_shown(row, group, comparison.by)})
+    columns = {**{name: question_column(name) for name in questions}, **_columns(comparison)}
     filled = [name for name in columns if any(cell[name] not in {None, ""} for cell in cells)]
     fields = [Field(name, columns[name]) for name in filled]
     return Section(heading(comparison, groups), fields, cells)
 
 
-def _questions(groups: Sequence[ComparedGroup]) -> list[str]:
+def question_names(groups: Sequence[ComparedGroup]) -> list[str]:
     """The facts that tell comparisons apart, without those that follow from others."""
     varying = [name for name in _QUESTION if len(_values(groups, name)) > 1]
     if "runtime" in varying and len(_values(groups, "backend", "runtime")) == len(
@@ -149,7 +151,8 @@ def _values(groups: Sequence[ComparedGroup], *names: str) -> set[tuple[Any, ...]
     return {tuple(group.shared.get(name) for name in names) for group in groups}
 
 
-def _question_column(name: str) -> Column:
+def question_column(name: str) -> Column:
+    """The column of a fact that tells comparisons apart."""
     return Column(
         property_heading(name), essential=name not in _BESIDE, wraps=name in {"model", "hardware"}
     )
@@ -170,14 +173,14 @@ def _columns(comparison: ComparisonBy) -> dict[str, Column]:
     return columns if metric.more_is_better else {**columns, "ratio": Column("ratio")}
 
 
-def _shown(row: ComparedValue, by: str, *, is_baseline: bool) -> dict[str, Any]:
+def _shown(row: ComparedValue, group: ComparedGroup, by: str) -> dict[str, Any]:
     interval = row.speedup_interval
     return {
-        "name": _name(row, by),
+        "name": _name(row, group, by),
         "value": row.result.value,
         "speedup": row.speedup,
-        "interval": _BASELINE if is_baseline else _interval_words(interval),
-        "differs": _VERDICTS[row.differs],
+        "interval": _BASELINE if row is group.rows[0] else interval_words(interval),
+        "differs": VERDICTS[row.differs],
         "scaling": row.scaling_efficiency,
         "marks": ", ".join(row.result.marks),
         "grade": row.result.facts["grade"],
@@ -185,16 +188,18 @@ def _shown(row: ComparedValue, by: str, *, is_baseline: bool) -> dict[str, Any]:
     }
 
 
-def _interval_words(interval: Estimate | None) -> str | None:
+def interval_words(interval: Estimate | None) -> str | None:
+    """The ends of an interval, as tables show them."""
     if interval is None:
         return None
     return f"{format_number(interval.low)}–{format_number(interval.high)}"
 
 
-def _name(row: ComparedValue, by: str) -> str | int:
+def _name(row: ComparedValue, group: ComparedGroup, by: str) -> str | int:
     """The value, with what follows from it where that is more than the value says."""
     facts = row.result.facts
-    follows = (facts[name] for name in _FOLLOWING if name in DETERMINED[by])
+    following = {*DETERMINED[by], *(() if "host" in group.shared else ("hostname",))}
+    follows = (facts[name] for name in _FOLLOWING if name in following)
     words = dict.fromkeys(str(fact) for fact in follows if fact is not None)
     beside = ", ".join(word for word in words if word != str(row.name))
     if isinstance(row.name, int) and not beside:

@@ -20,6 +20,13 @@ _DEFAULT_SPREAD = "the default spread"
 
 def heading(comparison: ComparisonBy, groups: Sequence[ComparedGroup]) -> str:
     """The metric, what it is compared by, and the facts that results of these groups share."""
+    metric = f"{comparison.metric.label} by {comparison.by.replace('_', ' ')}, {_TIMES}"
+    words = shared_words(groups)
+    return f"{metric}: {words}" if words else metric
+
+
+def shared_words(groups: Sequence[ComparedGroup]) -> str:
+    """The work, the machine and the launcher that all results of these groups share."""
     shared = {
         name: value
         for name, value in groups[0].shared.items()
@@ -31,9 +38,7 @@ def heading(comparison: ComparisonBy, groups: Sequence[ComparedGroup]) -> str:
     machine = [*machines] if len(machines) == 1 else []
     machine += [f"{next(iter(cores))} cores"] if machine and len(cores) == 1 else []
     facts = (", ".join(work), ", ".join(map(str, filter(None, machine))), shared.get("launcher"))
-    work_and_machine = " · ".join(filter(None, facts))
-    metric = f"{comparison.metric.label} by {comparison.by.replace('_', ' ')}, {_TIMES}"
-    return f"{metric}: {work_and_machine}" if work_and_machine else metric
+    return " · ".join(filter(None, facts))
 
 
 def _worded(shared: dict[str, Any]) -> list[str]:
@@ -67,7 +72,7 @@ def hidden_note(count: int) -> tuple[str, ...]:
 
 def comparison_notes(comparison: ComparisonBy) -> tuple[str, ...]:
     """The answer, what it rests on, and what takes no part in it."""
-    return (*_answers(comparison), *_basis(comparison), *_left_out(comparison))
+    return (*_answers(comparison), *basis_notes(comparison), *_left_out(comparison))
 
 
 def _answers(comparison: ComparisonBy) -> Iterator[str]:
@@ -91,8 +96,8 @@ def _answer(name: str, baseline: str, rows: Sequence[ComparedValue], metric: Met
     begin = f"In {metric.label}, {name}"
     unknown = [row.speedup for row in rows if row.differs is None]
     if len(unknown) == count:
-        times = f"{_range(unknown)} times as good as {baseline}"
-        return f"{begin} is {times}; nothing tells whether that is more than chance."
+        times = f"{times_range(unknown)} times as good as {baseline}"
+        return f"{begin} is {times}; {_doubt(rows)}."
     shown = [row for row in rows if row.differs]
     open_ = count - len(shown) - len(unknown)
     parts: list[str] = []
@@ -103,7 +108,7 @@ def _answer(name: str, baseline: str, rows: Sequence[ComparedValue], metric: Met
         if group:
             as_good = f"times as good as {baseline}" if not parts else "times"
             share = f" in {len(group):,} of {count:,}" if count > 1 else ""
-            parts.append(f"is {_range([row.speedup for row in group])} {as_good}{share}")
+            parts.append(f"is {times_range([row.speedup for row in group])} {as_good}{share}")
     if open_:
         share = f" in {open_:,} of {count:,}" if count > 1 else ""
         beside = "" if parts else f" from {baseline}"
@@ -112,16 +117,27 @@ def _answer(name: str, baseline: str, rows: Sequence[ComparedValue], metric: Met
         parts.append(f"cannot be told from chance in {len(unknown):,}")
     scaling = [row.scaling_efficiency for row in rows if row.scaling_efficiency is not None]
     if scaling:
-        parts.append(f"has a scaling efficiency of {_range(scaling)}")
-    return f"{begin} {', '.join(parts)}."
+        parts.append(f"has a scaling efficiency of {times_range(scaling)}")
+    *first, last = parts
+    return f"{begin} {' and '.join(filter(None, [', '.join(first), last]))}."
 
 
-def _range(values: Sequence[float]) -> str:
+def _doubt(rows: Sequence[ComparedValue]) -> str:
+    """The reason why nothing is claimed of these."""
+    if all(row.result.is_imported for row in rows):
+        return "nobody here proved it"
+    if any(row.result.marks for row in rows):
+        return "what is marked must not be quoted"
+    return "nothing tells whether that is more than chance"
+
+
+def times_range(values: Sequence[float]) -> str:
+    """The least and the greatest of some numbers."""
     low, high = format_number(min(values)), format_number(max(values))
     return low if low == high else f"{low} to {high}"
 
 
-def _basis(comparison: ComparisonBy) -> Iterator[str]:
+def basis_notes(comparison: ComparisonBy) -> Iterator[str]:
     """The replication behind the intervals, with the remedy if there is one."""
     rows = [row for group in comparison.groups for row in group.rows]
     bases = Counter(row.result.basis for row in rows)
@@ -160,6 +176,9 @@ def _left_out(comparison: ComparisonBy) -> Iterator[str]:
     parts = [f"{count:,} {words}" for count, words in counts if count]
     if parts:
         yield f"Not in the table: {', '.join(parts)}."
+    hosts = {row.result.facts["host"] for group in comparison.groups for row in group.rows}
+    if len(hosts) > 1 and "host" not in comparison.groups[0].shared:
+        yield f"Results of {len(hosts):,} machines are compared with each other."
     imported = {
         str(row.result.facts["source"])
         for group in comparison.groups

@@ -1,10 +1,14 @@
 """The output of a command whose answer is a sheet: which format, which file, which chart."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from orchestrator.render.terminal.sheet import Sheet, require_output, sheet_format, show_sheet
-from orchestrator.system.files import require_free
+
+if TYPE_CHECKING:
+    from analysis.charts.chart import Chart
 
 
 @dataclass(frozen=True)
@@ -39,7 +43,9 @@ class SheetOutput:
         """
         require_output(self.form, self.path, force=self.force, database=database)
         if self.chart is not None:
-            require_free("--chart", self.chart, force=self.force, database=database)
+            from orchestrator.app.results.charts import require_chart
+
+            require_chart("--chart", self.chart, force=self.force, database=database)
 
     def show(self, sheet: Sheet) -> None:
         """Print the sheet, or write it into the file.
@@ -48,3 +54,18 @@ class SheetOutput:
             StoreError: the file cannot be written.
         """
         show_sheet(sheet, self.form, self.path, wide=self.wide)
+
+    def draw(self, chart: Callable[[], "Chart | None"]) -> None:
+        """Draw what was asked for; the chart is made only then.
+
+        Raises:
+            UsageError: the format needs an extra that is missing.
+            StoreError: the file cannot be written.
+        """
+        if self.chart is None:
+            return
+        from orchestrator.app.results.charts import save_chart
+
+        drawn = chart()
+        if drawn is not None:
+            save_chart(drawn, self.chart)

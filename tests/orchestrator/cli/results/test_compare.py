@@ -1,0 +1,99 @@
+"""`compare` as a user meets it: formats, files, charts, refusals, and what fits a terminal."""
+
+import csv
+import io
+import json
+from pathlib import Path
+
+import pytest
+
+from tests.support.command_line import call
+from tests.support.comparable import FIRST, SECOND, write_comparable
+from tests.support.terminal import require_fit
+
+BY_BACKEND = ("compare", "--by", "backend", "--database", "benchmarks.duckdb")
+OF_RUNS = ("compare", FIRST, "last", "--database", "benchmarks.duckdb")
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    place = tmp_path_factory.mktemp("comparable")
+    write_comparable(place)
+    return place
+
+
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        (BY_BACKEND, "In median latency, openvino is 1.6 times as good as cpu."),
+        (OF_RUNS, "Of 1 cell of both runs: 1 worse (0.68 times as good)."),
+        ((*BY_BACKEND, "--metric", "memory"), "and no interval of it, so a ratio has none."),
+        (("compare", "--by", "batch", "--across-hosts", *BY_BACKEND[3:]), "other-host"),
+        (("compare", "--by", "precision", "--all", *BY_BACKEND[3:]), "outputs wrong"),
+        (("compare", "--by", "precision", "--source", "all", *BY_BACKEND[3:]), "by timm"),
+    ],
+)
+def test_the_answer_fits_a_terminal(folder: Path, words: tuple[str, ...], told: str) -> None:
+    whole = call(*words, folder=folder, environment={})
+    assert whole.returncode == 0, whole.stderr
+    assert told in whole.stdout
+    narrow = call(*words, folder=folder, environment={}, width=80)
+    require_fit(narrow.stdout, 80, whole.stdout)
+
+
+def test_json_is_as_documented(folder: Path) -> None:
+    answer = json.loads(call(*BY_BACKEND, "--json", folder=folder, environment={}).stdout)
+    assert (answer["metric"], answer["baseline"]) == ("latency", "cpu")
+    first, second = answer["rows"]
+    assert (first["name"], second["name"]) == ("cpu", "openvino")
+    assert second["cell"] == "openvino-bert-tiny-fp32-b1-s128-inference"
+    assert (second["value"], second["ratio"]) == (5.0, 0.625)
+    assert second["ratio_low"] < 0.625 < second["ratio_high"]
+    pair = json.loads(call(*OF_RUNS, "--json", folder=folder, environment={}).stdout)
+    assert (pair["baseline"], pair["run"]) == (FIRST, SECOND)
+    assert pair["rows"][0]["ratio"] == pytest.approx(15 / 10.2)
+    assert "torch 2.13.0, now 2.14.0" in pair["changes"]
+
+
+@pytest.mark.parametrize("words", [BY_BACKEND, OF_RUNS])
+def test_csv_has_the_rows_of_json(folder: Path, words: tuple[str, ...]) -> None:
+    document = json.loads(call(*words, "--json", folder=folder, environment={}).stdout)
+    text = call(*words, "--format", "csv", folder=folder, environment={}).stdout
+    rows = list(csv.DictReader(io.StringIO(text)))
+    assert [row["cell"] for row in rows] == [row["cell"] for row in document["rows"]]
+    assert {*rows[0]} == {*document["rows"][0]}
+
+
+@pytest.mark.parametrize(("name", "part"), [("a.md", "| openvino |"), ("a.html", "<td>openvino")])
+def test_a_files_name_says_its_format(folder: Path, name: str, part: str) -> None:
+    done = call(*BY_BACKEND, "--output", name, "--force", folder=folder, environment={})
+    assert (done.returncode, done.stdout) == (0, "")
+    assert part in (folder / name).read_text()
+
+
+def test_a_chart_is_drawn_beside_the_table(folder: Path) -> None:
+    done = call(*BY_BACKEND, "--chart", "a.html", "--force", folder=folder, environment={})
+    assert done.returncode == 0, done.stderr
+    assert "openvino" in (folder / "a.html").read_text()
+
+
+@pytest.mark.parametrize(
+    ("words", "code", "message"),
+    [
+        ("compare --by precision", 3, "no two of 6 results differ in precision alone"),
+        ("compare", 2, "compare needs a property or two runs"),
+        ("compare last", 2, "compare takes two runs, not 1"),
+        (f"compare {FIRST} last --by backend", 2, "--by: cannot be combined with two runs"),
+        (f"compare {FIRST} last --select int8", 3, "the runs share no cell with a latency"),
+        ("compare --by backend --metric nothing", 2, "--metric: there is no number 'nothing'"),
+        ("compare --by backend --hostname nobody", 2, "--hostname nobody: nothing in this"),
+        ("compare --by backend --chart a.gif", 2, "a.gif"),
+        ("compare --by backend --output a.xyz", 2, "its name says no format"),
+    ],
+)
+def test_refusals_name_the_option(folder: Path, words: str, code: int, message: str) -> None:
+    where = ("--database", "benchmarks.duckdb")
+    done = call(*words.split(), *where, folder=folder, environment={})
+    assert (done.returncode, message in done.stderr) == (code, True), done.stderr
+    assert done.stderr.count("error:") == 1
+    assert "hint:" in done.stderr
