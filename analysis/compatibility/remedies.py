@@ -235,6 +235,17 @@ REMEDIES: Mapping[str, Sequence[RemedyRule]] = {
         RemedyRule("^loadgen: ", "By MLPerf's rules its numbers do not count: measure it here."),
         RemedyRule("", _LOG),
     ),
+    "contradicted": (
+        RemedyRule("", "Make the device visible: `orchestrator doctor` shows what it lacks."),
+    ),
+    "unproven": (RemedyRule("", "Measure with a runtime that shows where its work is done."),),
+    "partial": (
+        RemedyRule(
+            "",
+            "The device lacks operators of the graph, or waits for the CPU: a larger batch or"
+            " another runtime may give it all the work.",
+        ),
+    ),
     "wrong": (
         RemedyRule("names or shapes differ", _ENTRY),
         RemedyRule("", _ARITHMETIC),
@@ -244,13 +255,20 @@ REMEDIES: Mapping[str, Sequence[RemedyRule]] = {
         RemedyRule("^no reference: not computed", "Measure it again: it is computed anew."),
         RemedyRule("^no reference: .*(NaN or infinity)", _NOT_FINITE),
         RemedyRule("^no reference: ", _REFERENCE),
-        RemedyRule("", _LOG),
+        RemedyRule(
+            "",
+            "Its outputs are compared at a shape of their own, which failed: try that alone with"
+            " `orchestrator verify`.",
+        ),
     ),
 }
 """The remedies by status, the first whose pattern occurs in the reason.
 
-Beside the statuses, `wrong` stands for outputs that do not agree and `unverified` for outputs that
-were not compared, whose reasons are those of `correct`."""
+Beside the statuses there are verdicts on results that ended well; the reasons of `wrong` and
+`unverified` are those of `correct`."""
+
+FOREIGN_REMEDY = "Others met this: measure it here with `orchestrator bench`."
+"""The remedy of whatever imported files say."""
 
 
 def remedy_rule(status: str, reason: str | None) -> RemedyRule | None:
@@ -265,7 +283,7 @@ def remedy_of(status: str, reason: str | None) -> str | None:
     """The remedy of this verdict, a sentence; None if nothing is to be done.
 
     Args:
-        status: a status, or `wrong` or `unverified`.
+        status: a status, or a verdict on what ended well.
         reason: the reason of the status, or of what is known about `correct`.
     """
     rule = remedy_rule(status, reason)

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 
 MEANINGS: Mapping[str, str] = {
     "ok": "works on the claimed device, and its outputs agree with the fp32 CPU reference",
-    "verified only": "the same, but nothing was timed, as by `orchestrator verify`",
+    "verified only": "the same, as `orchestrator verify` checks it, and nothing was timed",
     "unverified": "works, but its outputs could not be compared",
     "partial": "agrees, but only a part of the work is proven to be the claimed device's",
     "unproven": "agrees, but nothing proves which device did the work",

@@ -43,6 +43,17 @@ class Selection:
         return f"({' UNION ALL BY NAME '.join(selects)})"
 
     @property
+    def verdicts(self) -> str:
+        """The newest verdicts, whatever they were, or those of the run, as a relation of SQL.
+
+        It has the columns of `benchmark_performance_all`. What others measured is among them if
+        it may be; what a simulator timed never is.
+        """
+        view = "latest_results_all" if self.run_id is None else "benchmark_performance_all"
+        origin = "true" if self.imported else IS_OURS
+        return f"(SELECT r.* FROM {view} r WHERE {_MEASURED} AND {origin} AND {self._chosen})"
+
+    @property
     def _own_view(self) -> str:
         one_of_each = self.run_id is None and not self.every
         suffix = "_all" if self.unquotable else ""
@@ -50,12 +61,16 @@ class Selection:
 
     @property
     def _conditions(self) -> str:
+        return f"r.status = 'ok' AND {_MEASURED} AND {self._chosen}"
+
+    @property
+    def _chosen(self) -> str:
         of_run = "" if self.run_id is None else f" AND r.run_id = {text(self.run_id)}"
-        measured = "r.status = 'ok' AND (NOT r.simulated OR r.source = 'synthetic')"
-        return f"{measured} AND ({self.condition}){of_run}"
+        return f"({self.condition}){of_run}"
 
 
 IS_OURS = "(r.source IN ('accelmatrix', 'synthetic'))"
 """Synthetic rows are in scratch databases alone."""
+_MEASURED = "(NOT r.simulated OR r.source = 'synthetic')"
 _QUOTABLE = "(r.proof = 'proven' AND r.correct IS DISTINCT FROM false)"
 """Imported results never are, and are marked as what they are."""

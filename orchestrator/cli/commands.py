@@ -46,6 +46,13 @@ COMMANDS: Mapping[str, ListedCommand] = {
     "compare": ListedCommand(
         "results.compare:compare", "Compare results by one property, or two runs cell by cell."
     ),
+    "compatibility": ListedCommand(
+        "results.compatibility:compatibility", "Show how well each model works on each backend."
+    ),
+    "family": ListedCommand(
+        "results.family:family",
+        "Summarise families of models: best backend, int8's memory, scaling.",
+    ),
     "query": ListedCommand(
         "results.results:query_command", "Ask the database in SQL, or show a view by its name."
     ),

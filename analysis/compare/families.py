@@ -1,0 +1,149 @@
+"""Families of models in a row each: best backend, int8's memory, scaling with the batch."""
+
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from statistics import geometric_mean
+from typing import Any
+
+from analysis.compare.compare import ComparedGroup, ComparedValue, ComparisonBy, compare_selected
+from analysis.results.metrics import METRICS
+from analysis.results.selection import Selection
+from analysis.results.source import ArrowSource
+
+REFERENCE = "cpu"
+"""The backend over which speed-ups are told."""
+_UNKNOWN = "unknown"
+
+
+@dataclass(frozen=True)
+class MeanRatio:
+    """A ratio over several cells."""
+
+    value: float
+    """The geometric mean."""
+    low: float
+    """The least of them; no interval, as cells differ by more than chance."""
+    high: float
+    cells: int
+    sure: int
+    """Cells whose difference is beyond interval and grades, and points where the mean does."""
+
+
+@dataclass(frozen=True)
+class FamilySummary:
+    """One family in ratios; each is None if it was not measured."""
+
+    family: str
+    models: int
+    """Models of it with a result."""
+    backend: str | None
+    """The backend with the greatest mean speed-up over the CPU, the CPU if none is faster, or the
+    only one that there is; None if several were measured and none beside the CPU."""
+    rival: str | None
+    """The backend that it was compared with: the CPU, or the best other one where that is best."""
+    speedup: MeanRatio | None
+    """Its throughput by that of the CPU in the same cells."""
+    int8_memory: MeanRatio | None
+    """Memory in int8 by that in fp32 in the same cells."""
+    scaling: MeanRatio | None
+    """Throughput at the largest batch by batch times that of batch 1."""
+    largest_batch: int | None
+    sources: tuple[str, ...]
+    """Others who measured a part of it."""
+
+    @property
+    def is_sure(self) -> bool:
+        """True if the backend is beyond noise better than its rival in most cells."""
+        return self.speedup is None or 2 * self.speedup.sure > self.speedup.cells
+
+
+def summarise_families(source: ArrowSource, selection: Selection) -> tuple[FamilySummary, ...]:
+    """The selected results by family."""
+    throughput, memory = METRICS["throughput"], METRICS["memory"]
+    by_backend = _by_family(
+        compare_selected(source, selection, "backend", throughput, baseline=REFERENCE)
+    )
+    by_precision = _by_family(
+        compare_selected(source, selection, "precision", memory, baseline="fp32")
+    )
+    by_batch = _by_family(
+        compare_selected(source, selection, "batch_size", throughput, baseline="1")
+    )
+    return tuple(
+        _summary(row, by_backend[name], by_precision[name], by_batch[name])
+        for row in source.arrow(_families_sql(selection)).to_pylist()
+        for name in (row["family"],)
+    )
+
+
+def _families_sql(selection: Selection) -> str:
+    return f"""
+        SELECT coalesce(family, '{_UNKNOWN}') AS family, count(DISTINCT model) AS models,
+            list_sort(list(DISTINCT backend)) AS backends,
+            list_sort(list(DISTINCT source)) AS sources
+        FROM {selection.relation} GROUP BY 1 ORDER BY 1
+    """
+
+
+def _by_family(comparison: ComparisonBy) -> Mapping[str, list[ComparedGroup]]:
+    groups: dict[str, list[ComparedGroup]] = defaultdict(list)
+    for group in comparison.groups:
+        groups[group.rows[0].result.facts["family"] or _UNKNOWN].append(group)
+    return groups
+
+
+def _summary(
+    row: Mapping[str, Any],
+    by_backend: Sequence[ComparedGroup],
+    by_precision: Sequence[ComparedGroup],
+    by_batch: Sequence[ComparedGroup],
+) -> FamilySummary:
+    backend, rival, speedup = _best(by_backend, row["backends"])
+    int8 = [one for one in _others(by_precision) if one.name == "int8"]
+    largest = max((one.name for one in _others(by_batch)), default=None)
+    scaled = [one for one in _others(by_batch) if one.name == largest]
+    return FamilySummary(
+        family=row["family"],
+        models=row["models"],
+        backend=backend,
+        rival=rival,
+        speedup=speedup,
+        int8_memory=_mean(int8, lambda one: one.ratio),
+        scaling=_mean(scaled, lambda one: one.scaling_efficiency or 0.0),
+        largest_batch=largest,
+        sources=tuple(name for name in row["sources"] if name not in {"accelmatrix", "synthetic"}),
+    )
+
+
+def _others(groups: Iterable[ComparedGroup]) -> list[ComparedValue]:
+    """All that is compared with a baseline."""
+    return [one for group in groups for one in group.rows[1:]]
+
+
+def _best(
+    groups: Sequence[ComparedGroup], backends: Sequence[str | None]
+) -> tuple[str | None, str | None, MeanRatio | None]:
+    """The backend with the greatest mean speed-up, its rival, and the speed-up."""
+    by_backend: dict[str, list[ComparedValue]] = defaultdict(list)
+    for one in _others(groups):
+        by_backend[one.name].append(one)
+    means = {name: _mean(values, lambda one: one.speedup) for name, values in by_backend.items()}
+    known = {name: mean for name, mean in means.items() if mean}
+    if not known:
+        return (backends[0] if len(backends) == 1 else None), None, None
+    best = max(known, key=lambda name: known[name].value)
+    if known[best].value < 1:
+        return REFERENCE, best, replace(known[best], value=1.0, low=1.0, high=1.0)
+    return best, REFERENCE, known[best]
+
+
+def _mean(
+    values: Sequence[ComparedValue], number: Callable[[ComparedValue], float]
+) -> MeanRatio | None:
+    ratios = [number(one) for one in values if number(one) > 0]
+    if not ratios:
+        return None
+    mean = geometric_mean(ratios)
+    sure = sum(one.differs is True and (one.speedup > 1) == (mean > 1) for one in values)
+    return MeanRatio(mean, min(ratios), max(ratios), len(ratios), sure)

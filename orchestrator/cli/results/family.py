@@ -1,0 +1,21 @@
+"""`family`: each family of models in a row."""
+
+from typing import TYPE_CHECKING
+
+from orchestrator.cli.filter_options import with_filters
+from orchestrator.cli.sheet_options import with_chartless_sheet
+
+if TYPE_CHECKING:
+    from orchestrator.app.results.selecting import SelectionRequest
+    from orchestrator.render.terminal.sheet_output import SheetOutput
+
+
+@with_filters
+@with_chartless_sheet
+def family(selected: "SelectionRequest", output: "SheetOutput") -> None:
+    """Summarise families of models: the best backend, int8's memory, scaling with the batch."""
+    from orchestrator.app.results.families import report_families
+    from orchestrator.render.results.families import family_sheet
+
+    output.require(selected.database)
+    output.show(family_sheet(report_families(selected), output.format))
