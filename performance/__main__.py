@@ -20,6 +20,7 @@ MEASUREMENTS = (
     "store_increment",
     "store_queries",
     "store_load",
+    "report_size",
     "import_files",
     "hostile_parquet",
     "storage_size",

@@ -258,7 +258,10 @@
   const draw = (figure) => {
     if (figure.dataset.drawn) return;
     figure.dataset.drawn = "true";
-    window.drawChart(figure, data.charts[figure.dataset.chart]);
+    // the element around the drawing says what it shows; its marks one by one say nothing
+    Promise.resolve(window.drawChart(figure, data.charts[figure.dataset.chart])).then(() => {
+      figure.querySelector("svg")?.setAttribute("aria-hidden", "true");
+    });
   };
   const figures = [...document.querySelectorAll("[data-chart]")];
   const watcher = new IntersectionObserver((entries) => {

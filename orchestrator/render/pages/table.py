@@ -54,7 +54,12 @@ class PageTable:
             data_sortable=self.interactive and len(self.rows) > 1,
         )
         return element(
-            "div", table, class_="table", role="region", tabindex=0, aria_label=self.caption
+            "div",
+            table,
+            class_="table",
+            role="region",
+            tabindex=0,
+            aria_label=f"Table: {self.caption}",
         )
 
     def _row(self, row: Sequence[PageCell]) -> Markup:
