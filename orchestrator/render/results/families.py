@@ -27,7 +27,7 @@ def family_sheet(report: FamilyReport, form: str) -> Sheet:
         Field("models", Column("models")),
         Field("backend", Column("best", essential=True)),
         Field("speedup", Column(f"× {REFERENCE} (n)", essential=True, right=True)),
-        Field("int8_memory", Column("int8 ÷ fp32 MB (n)", essential=True, right=True)),
+        Field("int8_memory", Column("int8 MB (n)", essential=True, right=True)),
         Field("scaling", Column("scaling (n)", essential=True, right=True)),
     ]
     section = Section("", fields, [*map(_texts, report.families)])
@@ -40,7 +40,7 @@ def _texts(family: FamilySummary) -> dict[str, object]:
     mark = _IMPORTED_MARK if family.sources else ""
     backend = family.backend or _NOT_MEASURED
     if not family.is_sure:
-        backend = f"{backend} ≈ {family.rival}"
+        backend = f"{backend} ?"
     return {
         "family": f"{family.family}{mark}",
         "models": family.models,
@@ -71,12 +71,12 @@ def _notes(report: FamilyReport) -> Iterator[str]:
     families = report.families
     yield _answer(families)
     yield (
-        "n: cells, of which ratios are the geometric mean; × cpu: throughput of the best backend by"
-        " that of the CPU in the same cell, each by its best runtime; scaling: throughput at the"
-        " largest batch by batch times that of batch 1"
+        f"n: cells, of which ratios are the geometric mean; × {REFERENCE}: throughput of the best"
+        " backend by the CPU's in the same cell, each by its best runtime; int8 MB: memory in int8"
+        " by that in fp32; scaling: throughput at the largest batch by batch times that of batch 1"
     )
     if any(not one.is_sure for one in families):
-        yield "≈: in most cells the difference is within intervals and grades: measure longer"
+        yield "?: in most cells the difference is not beyond intervals and grades: measure longer"
     if sources := sorted({name for one in families for name in one.sources}):
         yield f"{_IMPORTED_MARK} partly measured by {', '.join(sources)}: never proven nor verified"
     words = ["compatibility", "--by", "family", *database_option(report.database)]

@@ -4,9 +4,9 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-from analysis.compatibility.remedies import REMEDIES
+from analysis.compatibility.remedies import FOREIGN_REMEDY, REMEDIES
 from analysis.results.source import text
-from orchestrator.store.schema.tables import TABLES
+from orchestrator.store.schema.tables import OURS, SYNTHETIC, TABLES
 from orchestrator.store.schema.views import VIEWS
 from runner.contract.errors import UsageError
 
@@ -54,7 +54,8 @@ _WHENS = " ".join(
     for status, rules in REMEDIES.items()
     for rule in rules
 )
-_REMEDY = {"remedy": f"CASE {_WHENS} END"}
+_FOREIGN = f"source NOT IN ('{OURS}', '{SYNTHETIC}') THEN {text(FOREIGN_REMEDY)}"
+_REMEDY = {"remedy": f"CASE WHEN {_FOREIGN} {_WHENS} END"}
 """The remedy of a verdict. It is no column of the view, so that databases need not be changed
 whenever a remedy is."""
 _COMPATIBLE = (

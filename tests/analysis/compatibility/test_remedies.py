@@ -163,6 +163,7 @@ def test_the_database_finds_the_same_remedies() -> None:
     (failures,) = (relation for relation in RELATIONS if relation.name == "failures")
     known = sorted({*verdicts(), *refusals(), *OTHERS})
     statuses, reasons = zip(*known, strict=True)
-    rows = pa.table({"status": statuses, "reason": reasons})  # noqa: F841, which DuckDB reads
+    sources = ["accelmatrix"] * len(known)
+    rows = pa.table({"status": statuses, "reason": reasons, "source": sources})  # noqa: F841, which DuckDB reads
     remedies = duckdb.sql(f"SELECT {failures.added['remedy']} FROM rows").fetchall()
     assert [remedy for (remedy,) in remedies] == [remedy_of(*verdict) for verdict in known]

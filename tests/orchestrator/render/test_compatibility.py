@@ -124,7 +124,7 @@ def test_a_family_has_its_numbers_with_their_cells(screen: Screen) -> None:
     assert lines[1:5] == [
         "embedding 3 openvino 1.9 (6) 0.4 (8) 0.28 at b8 (4)",
         "vision* 1 cpu not measured not measured not measured",
-        "audio 1 cpu ≈ qnn 1 (2) not measured not measured",
+        "audio 1 cpu ? 1 (2) not measured not measured",
         "faster than the CPU beyond noise: openvino 1.9 times for embedding",
     ]
     flat = family_sheet(FamilyReport(DATABASE, FAMILIES), "csv").sections[0].rows[0]
