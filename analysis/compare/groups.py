@@ -11,7 +11,7 @@ from analysis.results.series import COMPARED, agreeing_columns
 
 COLUMN_OF: Mapping[str, str] = {"run": "run_id"}
 """The column of what is compared, where it is called otherwise."""
-_FIRST = ("mode", "scenario", "model", "backend", "runtime", "precision")
+_FIRST = ("source", "mode", "scenario", "model", "backend", "runtime", "precision")
 _ORDER = (*_FIRST, *(name for name in COMPARED if name not in _FIRST))
 
 

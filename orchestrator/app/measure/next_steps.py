@@ -2,14 +2,18 @@
 
 import re
 import shlex
+from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
 
 from analysis.answers.trust import Cause
+from analysis.results.row import ResultRow
+from analysis.results.series import agreeing_columns
 from orchestrator.app.measure.report import RunReport
 from orchestrator.system.files import DATABASE_NAME, RESULTS_FOLDER
+from runner.contract.axes import AXIS_NAMES, AxisName
 from runner.contract.cell import ProfileName
 from runner.contract.synonyms import axis_called
 
@@ -18,6 +22,11 @@ _PROFILES: tuple[ProfileName, ...] = ("quick", "standard", "audit")
 _PROFILE = "--profile"
 _MEASURING = ("run", "bench")
 _FOR_READERS = ("--json", "--quiet", "-q", "--debug", "--wide", "--ids")
+_COMPARED_BY: tuple[AxisName, ...] = (
+    *("backend", "runtime", "precision", "batch_size", "sequence_length", "threads", "workers"),
+    *("mode", "model"),
+)
+"""Properties by which a run's results are compared, the likeliest question first."""
 _BATCHES = "1,2,4,8"
 _KEY = re.compile(r"\bmeasure\.\w+")
 _NO_COMMAND = ("use a host", "measure a larger", "take latencies")
@@ -56,12 +65,39 @@ def next_commands(report: RunReport) -> tuple[str, ...]:
     where = database_option(report.database)
     topic = "generation" if {row.mode for row in timed} == {"generation"} else "performance"
     quotable = any(row.grade != "D" for row in timed)
+    compare = _comparison(report)
     commands = [
+        [*compare, *where] if quotable and compare else None,
         _more_batches(report) if quotable else None,
         ["status", report.run_id, "--why", *where] if any(r.grade_reasons for r in timed) else None,
         ["export", topic, "--output", f"{topic}.csv", *where] if quotable else None,
     ]
     return tuple(shlex.join(command) for command in commands if command)
+
+
+def _comparison(report: RunReport) -> list[str] | None:
+    """The comparison that fits: by what differs between results, else with the run before it."""
+    by = comparable_property(report.timed)
+    if by is not None:
+        return ["compare", "--by", by, "--run", report.run_id]
+    if report.changes:
+        return ["compare", report.changes[0].then.run_id, report.run_id]
+    return None
+
+
+def comparable_property(rows: Sequence[ResultRow]) -> str | None:
+    """The first property in which two results that may be quoted differ alone; None without one."""
+    sound = [row for row in rows if row.proof == "proven" and row.correct is not False]
+    for by in _COMPARED_BY:
+        agreeing = [name for name in agreeing_columns(by) if name in AXIS_NAMES]
+        if by != "threads":
+            agreeing.append("threads")
+        groups: dict[tuple[object, ...], set[object]] = defaultdict(set)
+        for row in sound:
+            groups[tuple(getattr(row, name) for name in agreeing)].add(getattr(row, by))
+        if any(len(values - {None}) > 1 for values in groups.values()):
+            return by
+    return None
 
 
 def _words_of(report: RunReport) -> list[str] | None:

@@ -1,6 +1,7 @@
 """Comparisons by one property as sheets: a table for people, rows for files."""
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from itertools import groupby
 from typing import Any
 
@@ -17,10 +18,10 @@ from orchestrator.render.terminal.sheet import ON_SCREEN, Field, Section, Sheet
 from orchestrator.render.terminal.tables import Column, format_number
 from runner.contract.axes import AXIS_NAMES, SIZE_AXES
 
-_MOST_GROUPS = 30
-"""Comparisons that a terminal shows; files have all of them."""
+_MOST_GROUPS, _MOST_ROWS = 30, 20
+"""Comparisons that a terminal shows, and results of each; files have all of them."""
 _AXES: tuple[str, ...] = tuple(name for name in AXIS_NAMES if name != "threads")
-_BESIDE = ("part", "source", "launcher", "weights", "weights_seed", "hardware", "hostname")
+_BESIDE = ("part", "launcher", "weights", "weights_seed", "hardware", "hostname")
 """Facts beside the axes by which comparisons may differ."""
 _QUESTION = (*_AXES, ASKED_THREADS, *_BESIDE)
 _FOLLOWING = ("backend", "runtime", "model", "training_precision", "hostname")
@@ -28,8 +29,8 @@ _FOLLOWING = ("backend", "runtime", "model", "training_precision", "hostname")
 VERDICTS = {True: "yes", False: "no", None: None}
 """Words for a difference that is shown, for one that is not, and for what nothing tells."""
 _BASELINE = "baseline"
-_KIND = ("mode", "scenario")
-"""Axes of which each combination has a table of its own."""
+_KIND = ("source", "mode", "scenario")
+"""Facts of which each combination has a table of its own."""
 _SIZES = frozenset(SIZE_AXES)
 
 
@@ -41,11 +42,20 @@ def comparison_sheet(comparison: ComparisonBy, form: str) -> Sheet:
     if form == "csv":
         sections = [Section("", [Field(name) for name in data[0]], data)]
     else:
-        most = _MOST_GROUPS if form == ON_SCREEN else len(comparison.groups)
-        sections = _tables(comparison, comparison.groups[:most], repeats=form != ON_SCREEN)
-        hidden = max(len(comparison.groups) - most, 0)
-        notes = (*hidden_note(hidden), *comparison_notes(comparison))
+        shown = _shortened(comparison.groups) if form == ON_SCREEN else comparison.groups
+        sections = _tables(comparison, shown, repeats=form != ON_SCREEN)
+        rows = sum(len(group.rows) for group in comparison.groups[: len(shown)])
+        hidden = rows - sum(len(group.rows) for group in shown)
+        notes = (
+            *hidden_note(len(comparison.groups) - len(shown), hidden),
+            *comparison_notes(comparison),
+        )
     return Sheet(title[:1].upper() + title[1:], sections, notes, _document(comparison, data))
+
+
+def _shortened(groups: Sequence[ComparedGroup]) -> list[ComparedGroup]:
+    """The first comparisons, each with its baseline and the results that come first."""
+    return [replace(group, rows=group.rows[:_MOST_ROWS]) for group in groups[:_MOST_GROUPS]]
 
 
 def _pairs(
@@ -96,7 +106,7 @@ def _data_row(number: int, group: ComparedGroup, row: ComparedValue) -> dict[str
         "baseline": group.baseline,
         "baseline_cell": group.rows[0].result.cell_id,
         "run_id": facts["run_id"],
-        **{name: facts[name] for name in (*_QUESTION, "family", "host")},
+        **{name: facts[name] for name in (*_QUESTION, "source", "family", "host")},
     }
 
 
@@ -127,9 +137,13 @@ def _table(comparison: ComparisonBy, groups: Sequence[ComparedGroup], *, repeats
         }
         cells.append({**question, **_shown(row, group, comparison.by)})
     columns = {**{name: question_column(name) for name in questions}, **_columns(comparison)}
+    title, marks = heading(comparison, groups), {cell["marks"] for cell in cells}
+    if len(marks) == 1:
+        del columns["marks"]
+        title = " · ".join(filter(None, (title, *marks)))
     filled = [name for name in columns if any(cell[name] not in {None, ""} for cell in cells)]
     fields = [Field(name, columns[name]) for name in filled]
-    return Section(heading(comparison, groups), fields, cells)
+    return Section(title, fields, cells)
 
 
 def question_names(groups: Sequence[ComparedGroup]) -> list[str]:

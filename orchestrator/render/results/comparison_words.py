@@ -5,6 +5,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from analysis.compare.compare import ComparedGroup, ComparedValue, ComparisonBy
+from analysis.compare.values import MACHINE_KEY
 from analysis.results.metrics import Metric
 from analysis.results.series import ASKED_THREADS
 from orchestrator.render.terminal.tables import format_number
@@ -62,12 +63,16 @@ def _phrase(name: str, value: object) -> str:
     return axis.phrase.format(value) if axis else str(value)
 
 
-def hidden_note(count: int) -> tuple[str, ...]:
-    """The sentence about comparisons that a terminal has no room for."""
-    if not count:
+def hidden_note(groups: int, rows: int) -> tuple[str, ...]:
+    """The sentence about comparisons, and results in others, that a terminal has no room for."""
+    parts = [
+        f"{count:,} {plural(count, noun)}"
+        for count, noun in ((groups, "comparison"), (rows, "result"))
+        if count
+    ]
+    if not parts:
         return ()
-    noun = plural(count, "comparison")
-    return (f"{count:,} {noun} more: --select keeps fewer, --output FILE.csv has them all",)
+    return (f"{' and '.join(parts)} more: --select keeps fewer, --output FILE.csv has them all",)
 
 
 def comparison_notes(comparison: ComparisonBy) -> tuple[str, ...]:
@@ -176,9 +181,13 @@ def _left_out(comparison: ComparisonBy) -> Iterator[str]:
     parts = [f"{count:,} {words}" for count, words in counts if count]
     if parts:
         yield f"Not in the table: {', '.join(parts)}."
-    hosts = {row.result.facts["host"] for group in comparison.groups for row in group.rows}
-    if len(hosts) > 1 and "host" not in comparison.groups[0].shared:
-        yield f"Results of {len(hosts):,} machines are compared with each other."
+    mixed = sum(
+        len({row.result.facts[MACHINE_KEY] for row in group.rows}) > 1
+        for group in comparison.groups
+    )
+    if mixed and comparison.by != "hardware":
+        noun = plural(mixed, "comparison")
+        yield f"In {mixed:,} {noun} machines differ too."
     imported = {
         str(row.result.facts["source"])
         for group in comparison.groups

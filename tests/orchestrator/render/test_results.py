@@ -393,8 +393,31 @@ def test_the_remedy_is_a_command_with_options_it_has(
                 "export performance --output performance.csv --results there",
             ],
         ),
+        (
+            [a_row("a"), a_row("b", batch_size=8)],
+            None,
+            "x.duckdb",
+            [
+                "compare --by batch_size --run run-1 --database x.duckdb",
+                "export performance --output performance.csv --database x.duckdb",
+            ],
+        ),
+        (
+            [
+                a_row("a"),
+                a_row("b", backend="openvino", runtime="openvino", precision="int8"),
+                a_row("c", precision="int8"),
+                a_row("d", precision="bf16", proof="partial"),
+            ],
+            None,
+            "x.duckdb",
+            [
+                "compare --by backend --run run-1 --database x.duckdb",
+                "export performance --output performance.csv --database x.duckdb",
+            ],
+        ),
     ],
-    ids=["nothing measured", "grade D", "generation", "findings", "one batch"],
+    ids=["nothing measured", "grade D", "generation", "findings", "one batch", "batches", "both"],
 )
 def test_what_is_next_fits_what_was_run(
     rows: list[ResultRow], command: str | None, database: str, offered: list[str]
