@@ -32,7 +32,7 @@ openvino: $(BIN)/.openvino ## The same for the openvino backend
 qnn: $(BIN)/.qnn ## The same for the qnn backend
 
 FAST := not slow and not engine and not nightly
-SLOW := (slow or engine) and not nightly
+SLOW := (slow or engine or hypothesis) and not nightly
 PYTEST = $(BIN)/pytest --numprocesses $(WORKERS) --dist loadfile --no-loadscope-reorder
 
 # Each worker collects the tests for itself, and a set has the same order in two of them only if

@@ -24,8 +24,13 @@ ROOT = Path(__file__).parents[1]
 FAST = "not slow and not engine and not nightly"
 """What `make test` selects."""
 
-settings.register_profile("untimed", deadline=None)
-settings.load_profile("untimed")
+settings.register_profile("many", deadline=None)
+settings.register_profile("few", deadline=None, max_examples=25)
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Properties have few examples in the fast suite; the slow one tries them with many."""
+    settings.load_profile("few" if config.getoption("markexpr") == FAST else "many")
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

@@ -77,6 +77,7 @@ def do(folder: Path, *arguments: str) -> "subprocess.CompletedProcess[str]":
     )
 
 
+@pytest.mark.slow
 def test_a_backend_is_one_package_one_row_and_one_image_folder(checkout: Path) -> None:
     files = {block.language.partition(" ")[2] for block in PAGE.blocks()} - {""}
     assert {home for home in HOMES if any(name.startswith(home) for name in files)} == set(HOMES)

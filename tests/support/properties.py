@@ -7,13 +7,13 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis.strategies import SearchStrategy
 
-_FAST = 60
+_FAST = 25
 
 
 def property_test(
     examples: int, *strategies: SearchStrategy[Any]
 ) -> Callable[[Callable[..., None]], Callable[[int], None]]:
-    """A test of a property with 60 examples, and a slow one with this number of them."""
+    """A test of a property with few examples, and a slow one with this number of them."""
     numbers = [_FAST, pytest.param(examples, marks=pytest.mark.slow)]
 
     def decorate(check: Callable[..., None]) -> Callable[[int], None]:

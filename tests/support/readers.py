@@ -90,7 +90,7 @@ class Reader:
     """What it may meet: a valid sample changed and damaged, and anything else."""
     read: Callable[[Path, bytes], object]
     """Reads the content with the help of an empty folder; raises BenchError alone."""
-    fast: int = 25
+    fast: int = 12
     """Examples in the fast suite."""
     found: tuple[bytes, ...] = ()
     """Contents that were a bug once."""
@@ -222,23 +222,23 @@ READERS = (
            record_tables, read_record_file),
     Reader("merged file", ("orchestrator.store.merge.merge", "orchestrator.store.records.compact",
                            "runner.contract.record.parquet_bounds"),
-           record_tables, read_merged, fast=3),
+           record_tables, read_merged, fast=2),
     Reader("compacted file", ("orchestrator.running.record_files",),
            record_tables, read_compacted),
     Reader("import's records", ("orchestrator.imports.record",), record_tables, read_imported),
     Reader("part", ("runner.contract.rounds",),
            lambda: json_of(json.loads(a_round().model_dump_json())), read_part),
     Reader("run.json", ("orchestrator.running.run_file", "orchestrator.running.folder"),
-           lambda: json_of(json.loads(a_run_file())), read_run, fast=20),
+           lambda: json_of(json.loads(a_run_file())), read_run, fast=10),
     Reader("calibration", ("orchestrator.running.calibration",),
            lambda: json_of(CALIBRATION), read_calibration,
            found=(b'{"hosts": {"here": {"a": {"cv": 1e999, "processes": 8,'
                   b' "measured_at": "2026-11-23T00:00:00Z"}}}}',)),
     Reader("progress", ("orchestrator.running.launch.progress_events",),
-           lambda: json_of(EVENT), read_progress, fast=15,
+           lambda: json_of(EVENT), read_progress, fast=8,
            found=(b"[" * 200_000, b'{"event": [], "cell_id": 1}', b'{"event": {}, "cell_id": []}')),
     Reader("bundle", ("orchestrator.bundles.archive", "orchestrator.bundles.check"),
-           bundles, read_bundle, fast=20),
+           bundles, read_bundle, fast=10),
     Reader("JSON to import", ("orchestrator.imports.document",),
            lambda: json_of(COLLECTION) | json_of(TOP), read_import("results.json")),
     Reader("CSV to import", (), lambda: damaged(TABLE.encode()), read_import("results.csv")),

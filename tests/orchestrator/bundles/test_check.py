@@ -503,6 +503,7 @@ def of_another_machine(found: Members) -> None:
     counting(runs=1, records=5)(found)
 
 
+@pytest.mark.slow
 def test_two_machines_become_one_database(bundle: Path, database: Path) -> None:
     assert take(forged(bundle, of_another_machine), database) == MergeReport(inserted=5)
     sql = "SELECT hostname, count(*) AS n FROM benchmark_performance GROUP BY ALL ORDER BY ALL"
@@ -518,6 +519,7 @@ def test_two_machines_become_one_database(bundle: Path, database: Path) -> None:
     ]
 
 
+@pytest.mark.slow
 def test_bundles_stand_beside_folders(bundle: Path, tmp_path: Path) -> None:
     folder = tmp_path / "more"
     folder.mkdir()

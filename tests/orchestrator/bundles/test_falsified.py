@@ -64,6 +64,7 @@ def test_a_measurement_is_not_replaced(database: Path, tmp_path: Path, way: Way)
     assert {name for name in before if before[name] != after[name]} <= shared
 
 
+@pytest.mark.slow
 def test_a_cell_that_had_no_chance_is_replaced(tmp_path: Path, way: Way) -> None:
     database = tmp_path / "mine.duckdb"
     folder = tmp_path / "mine"
@@ -85,7 +86,13 @@ def test_a_run_keeps_its_description(database: Path, tmp_path: Path) -> None:
     assert ends[0]["last"] < LATER
 
 
-@pytest.mark.parametrize("origin", [{}, {"source": "somebody"}], ids=["ours", "others"])
+@pytest.mark.parametrize(
+    "origin",
+    [
+        pytest.param({}, id="ours"),
+        pytest.param({"source": "somebody"}, id="others", marks=pytest.mark.slow),
+    ],
+)
 def test_what_results_share_is_not_described_anew(
     database: Path, tmp_path: Path, way: Way, origin: dict[str, str]
 ) -> None:
@@ -113,6 +120,7 @@ def test_what_results_share_is_not_described_anew(
     assert described() == before
 
 
+@pytest.mark.slow
 def test_our_words_take_the_place_of_what_others_said_first(tmp_path: Path, way: Way) -> None:
     database = tmp_path / "mine.duckdb"
     claims = {"proof": "none", "evidence": None, "kernel": "another"}

@@ -57,6 +57,7 @@ def test_its_records_can_be_read_by_anybody(bundle: Path, tmp_path: Path) -> Non
     assert rows[64]["other"] == '{"afterglow":null,"zeal":"high"}'
 
 
+@pytest.mark.slow
 def test_the_same_results_give_the_same_bytes(database: Path, tmp_path: Path) -> None:
     other = fill(tmp_path / "other.duckdb", tmp_path / "elsewhere")
     both = [

@@ -201,6 +201,7 @@ def test_what_was_interrupted_before_the_merge_is_finished(imported: Place) -> N
     assert {file: file.stat().st_mtime_ns for file in imported.files()} == before
 
 
+@pytest.mark.slow
 def test_what_came_with_other_records_is_there(imported: Place, tmp_path: Path) -> None:
     elsewhere = Place(tmp_path / "elsewhere")
     write(elsewhere.sources / "copy.csv", TABLE)

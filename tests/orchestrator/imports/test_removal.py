@@ -67,7 +67,7 @@ def a_place(folder: Path) -> Removal:
     return place
 
 
-@pytest.mark.parametrize("imports", [1, 2])
+@pytest.mark.parametrize("imports", [1, pytest.param(2, marks=pytest.mark.slow)])
 def test_what_the_database_holds_is_deleted(place: Removal, imports: int) -> None:
     for _ in range(imports - 1):
         place.import_files()

@@ -136,7 +136,7 @@ WORDS = st.sampled_from(("of", "torch", "unsupported", LONG_ID, f"results/{LONG_
 TEXTS = st.lists(WORDS, min_size=1, max_size=4).map(" ".join)
 
 
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=60)
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
     st.lists(st.tuples(st.booleans(), st.booleans(), TEXTS, TEXTS), min_size=1, max_size=6),
     st.integers(-(10**12), 10**12),

@@ -70,6 +70,7 @@ def test_a_folder_in_its_place_is_refused(tmp_path: Path) -> None:
         read_spreads(tmp_path, "here")
 
 
+@pytest.mark.slow
 def test_jobs_of_a_new_run_bring_the_spread_of_their_path(tmp_path: Path) -> None:
     host = this_host()
     assert host is not None

@@ -25,6 +25,7 @@ from tests.support.records import record_for
 from tests.support.runs import SOMEWHERE, a_plan, a_run_folder
 
 Columns = Mapping[str, Any]
+SLOW = pytest.mark.slow
 CELLS = tuple(map(fake_cell, (1, 2, 4, 8, 16, 32)))
 
 
@@ -165,7 +166,7 @@ def by_name(run: RunFolder, into: Path) -> MergeReport:
     return merge_paths([run.path], into, scratch=True)
 
 
-@pytest.mark.parametrize("way", [merge_run, by_name])
+@pytest.mark.parametrize("way", [merge_run, pytest.param(by_name, marks=SLOW)])
 def test_foreign_records_under_planned_names_are_damage(
     folder: RunFolder, way: Callable[[RunFolder, Path], MergeReport]
 ) -> None:
@@ -190,6 +191,7 @@ def test_foreign_records_under_planned_names_are_damage(
     assert caught.value.exit_code == 6
 
 
+@pytest.mark.slow
 def test_no_reader_takes_one_for_a_verdict(tmp_path: Path) -> None:
     cells = [fake_cell(size) for size in range(1, len(CLAIMS) + 2)]
     folder = finished(tmp_path, "run-1", cells)
@@ -233,7 +235,10 @@ STRAY = (
 )
 
 
-@pytest.mark.parametrize("run_id", ["run-1", "other", "invented"])
+@pytest.mark.parametrize(
+    "run_id",
+    ["invented", pytest.param("run-1", marks=SLOW), pytest.param("other", marks=SLOW)],
+)
 def test_a_stray_record_is_named_and_not_merged(folder: RunFolder, run_id: str) -> None:
     before = rows_of(folder, "other")
     record = claiming(folder, {"run_id": run_id, "status": "failed"})
@@ -248,7 +253,14 @@ def test_a_stray_record_is_named_and_not_merged(folder: RunFolder, run_id: str) 
         report.require_complete()
 
 
-@pytest.mark.parametrize("where", ["graphs/key", "references", "preparations/one"])
+@pytest.mark.parametrize(
+    "where",
+    [
+        "graphs/key",
+        pytest.param("references", marks=SLOW),
+        pytest.param("preparations/one", marks=SLOW),
+    ],
+)
 def test_what_jobs_leave_where_artifacts_are_made_is_no_record(
     folder: RunFolder, where: str
 ) -> None:
@@ -271,7 +283,9 @@ def with_foreign_rows(folder: RunFolder, *records: Record) -> Path:
     return path
 
 
-@pytest.mark.parametrize("limit", [1_000_000, 0], ids=["small", "large"])
+@pytest.mark.parametrize(
+    "limit", [pytest.param(1_000_000, id="small"), pytest.param(0, id="large", marks=SLOW)]
+)
 def test_foreign_rows_of_a_compact_file_go_nowhere(
     folder: RunFolder, monkeypatch: pytest.MonkeyPatch, limit: int
 ) -> None:

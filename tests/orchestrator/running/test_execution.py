@@ -96,13 +96,35 @@ class Trial:
         ).run()
 
     def verdicts(self) -> dict[str, str]:
-        """Status by cell id, as the database has it."""
+        """Status by cell id, as the database has it, or the folder where nothing was merged."""
+        if not self.database.exists():
+            return dict(self.folder.verdicts())
         with Store.open_readonly(self.database) as store:
             return dict(store.verdicts("run-1"))
 
     def statuses(self) -> list[str]:
-        """The statuses in the database, sorted."""
+        """The statuses, sorted."""
         return sorted(self.verdicts().values())
+
+
+def count_verdicts(folder: RunFolder, database: Path) -> MergeReport:
+    """The report of a merge that is not made."""
+    verdicts = folder.verdicts()
+    cells = tuple(cell.id for cell in folder.cells if cell.id not in verdicts)
+    missing = (MissingVerdicts("run-1", len(folder.cells), cells),) if cells else ()
+    return MergeReport(inserted=len(verdicts), missing=missing)
+
+
+@pytest.fixture
+def database() -> None:
+    """A test that asks for it has its records merged into a database, which takes a while."""
+
+
+@pytest.fixture(autouse=True)
+def without_database(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Most tests are about launches and the records that they leave."""
+    if "database" not in request.fixturenames:
+        monkeypatch.setattr("orchestrator.running.execution.merge_run", count_verdicts)
 
 
 @pytest.fixture
@@ -115,6 +137,7 @@ def three_jobs(tmp_path: Path) -> Trial:
     return Trial(tmp_path, a_plan(cells_of("a", "b", "c")))
 
 
+@pytest.mark.usefixtures("database")
 def test_every_cell_is_measured_and_merged(trial: Trial) -> None:
     outcome = trial.run(ScriptedLauncher(measures_all))
     assert trial.verdicts() == {cell.id: "ok" for cell in trial.folder.cells}
@@ -510,6 +533,7 @@ def test_whoever_executes_graphs_holds_the_device_that_exports_them(tmp_path: Pa
     assert launcher.cleaned == [frozenset({"cpu", "nvidia"})]
 
 
+@pytest.mark.usefixtures("database")
 @pytest.mark.slow
 def test_going_on_launches_only_what_has_no_verdict(three_jobs: Trial) -> None:
     three_jobs.run(ScriptedLauncher(measures_all))
@@ -558,6 +582,7 @@ def test_a_device_in_use_is_waited_for(trial: Trial) -> None:
     assert trial.statuses() == ["ok"] * 3
 
 
+@pytest.mark.usefixtures("database")
 @pytest.mark.parametrize(
     "interruption",
     [KeyboardInterrupt, pytest.param(ZeroDivisionError, marks=pytest.mark.slow)],
@@ -578,6 +603,7 @@ def test_an_interrupted_run_is_merged_as_far_as_it_came(
         assert waited == []
 
 
+@pytest.mark.usefixtures("database")
 def test_a_full_disk_ends_the_run_with_what_it_has_merged(
     trial: Trial, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -589,6 +615,7 @@ def test_a_full_disk_ends_the_run_with_what_it_has_merged(
     assert len(trial.folder.due(trial.folder.cells, 1)) == 3 - len(trial.statuses())
 
 
+@pytest.mark.usefixtures("database")
 def test_a_database_that_refuses_leaves_the_records(trial: Trial) -> None:
     trial.database.write_bytes(b"not a database" * 1000)
     with pytest.raises(StoreError):

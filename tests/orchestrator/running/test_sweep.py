@@ -144,10 +144,13 @@ FIRST = fake_cell(1).id
 @pytest.mark.parametrize(
     "names",
     [
-        [f"{FIRST}.parquet"],
-        [f".{FIRST}.parquet.tmp", f"{FIRST}.round1.json", f"{FIRST}.trace.failed"],
+        pytest.param([f"{FIRST}.parquet"], id="record"),
+        pytest.param(
+            [f".{FIRST}.parquet.tmp", f"{FIRST}.round1.json", f"{FIRST}.trace.failed"],
+            id="others",
+            marks=pytest.mark.slow,
+        ),
     ],
-    ids=["record", "others"],
 )
 def test_whatever_has_the_name_of_a_file_costs_its_cell_at_most(
     folder: RunFolder, host: Path, leave: Leave, names: Sequence[str]

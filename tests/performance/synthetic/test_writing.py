@@ -47,6 +47,7 @@ def ask(written: Path, select: str) -> list[tuple[Any, ...]]:
     return duckdb.sql(select.format(files=f"'{written}/*.parquet'")).fetchall()
 
 
+@pytest.mark.slow
 def test_each_row_is_a_record_that_says_what_it_is(rows: list[dict[str, Any]]) -> None:
     assert len(rows) == ROWS
     for row in rows:

@@ -39,6 +39,7 @@ def test_a_graph_of_dynamic_shape_serves_every_cell(tmp_path: Path) -> None:
     assert subject.outputs == ("logits",)
 
 
+@pytest.mark.slow
 def test_where_it_fails_each_shape_gets_its_own_by_the_first_remedy_that_is_right(
     tmp_path: Path,
 ) -> None:

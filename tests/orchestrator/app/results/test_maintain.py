@@ -124,6 +124,7 @@ def test_a_dry_run_writes_nothing(results: Path) -> None:
     assert done.compact[0].compaction.files == 3
 
 
+@pytest.mark.slow
 def test_imports_go_only_where_they_are_named(results: Path) -> None:
     database, file = results / "benchmarks.duckdb", results / "imports" / "timm-1.parquet"
     file.parent.mkdir()
@@ -183,6 +184,7 @@ def test_finished_runs_become_compact(results: Path) -> None:
     assert (again.compact, again.left) == ((), ())
 
 
+@pytest.mark.slow
 def test_a_run_that_goes_on_stays(results: Path) -> None:
     finished(results, "d", 0, cells=2)
     done = maintained(results, compacting=True)
@@ -201,6 +203,7 @@ def test_while_a_device_is_measured_on_its_runs_stay(results: Path) -> None:
     assert scalar(results / "benchmarks.duckdb", "SELECT count(*) FROM benchmark_results") == 9
 
 
+@pytest.mark.slow
 def test_a_damaged_plan_leaves_its_records_alone(results: Path) -> None:
     (results / "a" / "run.json").write_text("{")
     done = maintained(results, compacting=True)

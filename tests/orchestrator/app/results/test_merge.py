@@ -17,6 +17,7 @@ from runner.contract.record import Status, save_record
 from tests.support.records import a_record, record_for
 from tests.support.runs import a_run_folder
 
+FURTHER_PATHS = ("../run-1", "records", "records/..")
 HERE = Provenance(launcher="process", orchestrator_version="0")
 
 
@@ -83,6 +84,7 @@ def test_a_run_that_may_not_hold_fake_rows_is_kept_from_a_scratch_database(
         assert store.described_runs()["run-1"].run.finished_at is not None
 
 
+@pytest.mark.slow
 def test_a_run_folder_and_a_folder_of_runs_are_both_taken(results: Path, database: Path) -> None:
     first, _ = a_finished_run(results), a_finished_run(results, "run-2")
     assert merge(first.path, database) == MergeReport(inserted=3)
@@ -94,7 +96,10 @@ def test_a_run_folder_and_a_folder_of_runs_are_both_taken(results: Path, databas
     assert planned.items() >= {"run-1": 3, "run-2": 3}.items()
 
 
-@pytest.mark.parametrize("relative", [".", "../run-1", "..", "records", "records/.."])
+@pytest.mark.parametrize(
+    "relative",
+    [".", "..", *(pytest.param(path, marks=pytest.mark.slow) for path in FURTHER_PATHS)],
+)
 def test_relative_paths_are_taken(
     results: Path, database: Path, relative: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -159,6 +164,7 @@ def test_a_damaged_record_is_reported_at_the_end_of_a_run(results: Path, databas
         report.require_complete()
 
 
+@pytest.mark.slow
 def test_damage_on_disk_takes_no_measurement_out_of_the_database(
     results: Path, database: Path
 ) -> None:
@@ -230,6 +236,7 @@ def test_columns_of_a_newer_runner_do_not_make_a_record_damaged(
     assert other.to_pylist() == [{"other": '{"warmth_k":310.5}'}]
 
 
+@pytest.mark.slow
 def test_a_run_folder_from_elsewhere_falsifies_nothing_and_completes_a_run(
     tmp_path: Path, database: Path
 ) -> None:

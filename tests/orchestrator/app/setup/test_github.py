@@ -6,7 +6,7 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 import pytest
-from hypothesis import assume, example, given, settings
+from hypothesis import assume, example, given
 from hypothesis import strategies as st
 
 from orchestrator.app.setup.github import github_matrix
@@ -112,7 +112,6 @@ def _some(values: list[Any]) -> st.SearchStrategy[list[Any]]:
     st.none() | st.integers(1, 5),
     st.sampled_from([[], ["*offline"], ["!*-server-*"], ["*-b1-*"]]),
 )
-@settings(max_examples=60)
 def test_every_matrix_is_split_into_its_jobs(
     models: list[str],
     precisions: list[str],
@@ -133,7 +132,6 @@ _NAMES = st.lists(st.sampled_from(_WORDS), min_size=1, max_size=4).map("-".join)
 
 @given(st.lists(_NAMES, min_size=2, unique=True))
 @example(["m", "m-fp32-b1", "m-fp32-b"])
-@settings(max_examples=40)
 def test_models_named_like_parts_of_ids_do_not_confuse_the_globs(names: list[str]) -> None:
     with TemporaryDirectory() as folder:
         models = custom(Path(folder), names)

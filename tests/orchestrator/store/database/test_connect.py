@@ -81,6 +81,7 @@ def test_a_file_that_is_no_database_is_told_whatever_its_name(tmp_path: Path, na
     assert path.read_bytes() == b"a,b\n"
 
 
+@pytest.mark.slow
 def test_a_database_may_have_any_name(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, save: Save
 ) -> None:
@@ -138,6 +139,7 @@ def test_a_log_that_nobody_may_empty_is_read(
     assert wal_path(database).exists()
 
 
+@pytest.mark.slow
 def test_a_file_that_may_not_be_written_in_a_folder_that_may(
     open_folder: Path, results: Path, save: Save, tmp_path: Path
 ) -> None:

@@ -70,6 +70,7 @@ def test_a_question_brings_it_forward(older: Path) -> None:
     assert version_of(older) == STORE_VERSION
 
 
+@pytest.mark.slow
 def test_a_link_is_followed(older: Path, tmp_path: Path) -> None:
     link = tmp_path / "elsewhere" / "link.duckdb"
     link.parent.mkdir()
@@ -129,6 +130,7 @@ def test_a_full_disk_leaves_it_as_it_was(older: Path, room: str) -> None:
     assert version_of(older) == STORE_VERSION
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("file", "folder"),
     [(0o444, 0o777), (0o666, 0o555), pytest.param(0o444, 0o555, marks=pytest.mark.slow)],

@@ -60,6 +60,7 @@ def database(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder / "benchmarks.duckdb"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "work",
     [(_ask, _open), pytest.param((*WORK, _validate), marks=pytest.mark.slow)],

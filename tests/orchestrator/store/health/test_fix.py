@@ -233,8 +233,8 @@ def test_a_fault_in_the_record_itself_ends_in_quarantine(database: Path, tmp_pat
     ("column", "type_", "other"),
     [
         ("raw_benchmark_data.warmup_durations_ns", "DOUBLE[]", "BIGINT[]"),
-        ("benchmark_results.throughput", "VARCHAR", "DOUBLE"),
-        ("benchmark_results.result_id", "BLOB", "VARCHAR"),
+        pytest.param("benchmark_results.throughput", "VARCHAR", "DOUBLE", marks=pytest.mark.slow),
+        pytest.param("benchmark_results.result_id", "BLOB", "VARCHAR", marks=pytest.mark.slow),
     ],
 )
 def test_columns_of_another_type_are_told_and_nothing_is_mended(

@@ -27,6 +27,7 @@ IMPORT = "from orchestrator.store.health.vacuum import vacuum"
 VACUUM = script("print(vacuum(paths[0], 60).rewritten)", IMPORT)
 
 
+@pytest.mark.slow
 def test_free_space_is_given_back(roomy: Path) -> None:
     before, size = everything(roomy), size_of(roomy)
     sizes = vacuum(roomy)

@@ -132,6 +132,7 @@ def test_a_newer_record_replaces_the_verdict_and_its_durations(
 NEXT_DAY = RECORDED_AT + timedelta(days=1)
 
 
+@pytest.mark.slow
 def test_records_merged_one_by_one_are_stored(database: Path, save: Save) -> None:
     parts = {"first_token": [1, 2], "output_token": [3, 4, 5]}
     for record in (
@@ -398,6 +399,7 @@ def test_a_file_with_many_records_is_merged_whole_or_not_at_all(
     assert (report.inserted, len(report.damaged)) == (3, 1)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("parts", [[0, 1], pytest.param([1, 0], marks=pytest.mark.slow)])
 def test_in_whatever_order_a_replaced_record_comes_its_machine_is_known(
     database: Path, tmp_path: Path, save: Save, parts: list[int]

@@ -113,6 +113,7 @@ def test_a_reader_during_a_merge_waits_and_sees_it_whole(
     assert query(database, sql).to_pylist() == [{"status": "ok", "cells": CELLS}]
 
 
+@pytest.mark.slow
 def test_a_reader_does_not_wait_for_ever(database: Path, first: Path) -> None:
     with Store.open(database) as store:
         store.merge([first])
@@ -153,6 +154,7 @@ def test_a_full_disk_loses_nothing(database: Path, first: Path, second: Path) ->
         assert store.merge([second]) == MergeReport(replaced=CELLS)
 
 
+@pytest.mark.slow
 def test_a_database_that_could_not_be_created_leaves_nothing(tmp_path: Path) -> None:
     database = tmp_path / "new" / "benchmarks.duckdb"
     assert "cannot be created" in done(CREATE_ON_A_FULL_DISK, database)

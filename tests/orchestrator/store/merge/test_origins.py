@@ -64,6 +64,7 @@ def test_an_imported_verdict_does_not_hide_ours(database: Path, files: Iterator[
     assert ask(database, sql.format("latest_results_all")) == both
 
 
+@pytest.mark.slow
 def test_of_imported_rows_the_later_measured_one_is_the_latest(
     database: Path, files: Iterator[Path]
 ) -> None:
@@ -73,6 +74,7 @@ def test_of_imported_rows_the_later_measured_one_is_the_latest(
     assert ask(database, "SELECT run_id FROM latest_results_all") == [("1",)]
 
 
+@pytest.mark.slow
 def test_files_that_name_neither_machine_nor_host_replace_nothing_in_each_other(
     database: Path, files: Iterator[Path]
 ) -> None:
@@ -107,6 +109,7 @@ def test_a_real_database_refuses_synthetic_rows_and_takes_the_others(
     ]
 
 
+@pytest.mark.slow
 def test_default_views_show_synthetic_rows_in_a_scratch_database_alone(
     database: Path, tmp_path: Path
 ) -> None:

@@ -116,7 +116,9 @@ READ: dict[str, Any] = {
 }
 
 
-@pytest.mark.parametrize("form", READ)
+@pytest.mark.parametrize(
+    "form", ["csv", *(pytest.param(form, marks=pytest.mark.slow) for form in READ if form != "csv")]
+)
 def test_more_rows_than_a_batch_are_all_written(filled: Path, form: str) -> None:
     assert READ[form](written(filled, MANY, form)) == 150_000
 

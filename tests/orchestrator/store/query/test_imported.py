@@ -61,6 +61,7 @@ def test_rows_come_back_whole(tmp_path: Path, database: Path) -> None:
     assert [told(row) for row in by_place] == [told(row) for row in went_in]
 
 
+@pytest.mark.slow
 def test_others_are_not_told(
     tmp_path: Path, database: Path, save: Callable[[Record], Path]
 ) -> None:

@@ -206,6 +206,7 @@ def test_a_full_disk_leaves_every_file(records: Path, saved: list[Record]) -> No
     assert sorted(records.rglob("*")) == before
 
 
+@pytest.mark.slow
 def test_files_that_may_only_be_read_stay(open_folder: Path) -> None:
     record = a_record()
     path = keep(record, open_folder)
@@ -216,6 +217,7 @@ def test_files_that_may_only_be_read_stay(open_folder: Path) -> None:
     assert [each for each in open_folder.rglob("*") if each.is_file()] == [path]
 
 
+@pytest.mark.slow
 def test_a_file_system_that_refuses_is_told(records: Path, saved: list[Record]) -> None:
     compact(records, RUN, ids(saved))
     (made,) = compact_files(records)

@@ -69,6 +69,7 @@ def test_a_file_with_a_flipped_bit_is_refused_or_says_the_same(results: Path, se
     assert refused > FLIPS / 4
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", [1, 2])
 def test_no_flipped_bit_of_a_footer_stops_the_merge(
     database: Path, results: Path, seed: int
@@ -173,6 +174,7 @@ def test_what_no_record_may_hold_is_left_out_with_the_reason(
     assert [path for path in expected if expected[path] not in reasons[path]] == []
 
 
+@pytest.mark.slow
 def test_large_files_are_read_where_they_are(database: Path, results: Path, save: Save) -> None:
     durations = np.random.default_rng(7).integers(1, 2**60, 150_000).tolist()
     paths = [save(a_record(batch_size=size)) for size in (1, 2, 4, 8)]

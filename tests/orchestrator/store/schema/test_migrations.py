@@ -57,6 +57,7 @@ def test_the_older_database_is_the_oldest_that_is_brought_forward(older: Path) -
     assert version_of(older) == OLDEST
 
 
+@pytest.mark.slow
 def test_views_that_an_earlier_version_defined_become_those_of_today(
     fresh: Path, tmp_path: Path
 ) -> None:
@@ -100,6 +101,7 @@ def test_each_job_is_still_there_with_its_model(older: Path, forward: Path) -> N
         Job.model_validate(whole)
 
 
+@pytest.mark.slow
 def test_machines_stay_as_they_were_and_none_is_a_part(older: Path) -> None:
     machines = "FROM hardware_info ORDER BY hardware_id"
     before = ask(older, machines)
@@ -107,6 +109,7 @@ def test_machines_stay_as_they_were_and_none_is_a_part(older: Path) -> None:
     assert ask(older, machines) == [{**row, "device_partition": None} for row in before] != []
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("device", "partition"),
     [

@@ -68,6 +68,7 @@ def merged(tmp_path: Path) -> Path:
     return tmp_path / "merged.duckdb"
 
 
+@pytest.mark.slow
 def test_gaps_of_older_files_are_inter_token_latencies_and_queues_have_no_percentiles(
     merged: Path,
 ) -> None:
@@ -97,6 +98,7 @@ def test_stages_of_older_starts_have_medians_in_place_of_means(tmp_path: Path) -
     assert rows(tmp_path / "merged.duckdb", sql) == [(2.0, None, None)]
 
 
+@pytest.mark.slow
 def test_a_database_of_schema_6_becomes_what_a_merge_of_its_records_makes(merged: Path) -> None:
     with duckdb.connect(merged) as connection:
         for (view,) in connection.execute(

@@ -86,6 +86,7 @@ def test_a_model_that_runs_eagerly_all_the_same_is_no_compiled_one() -> None:
             session.prove(session.bind(CELL, inputs_of()))
 
 
+@pytest.mark.slow
 def test_every_new_cell_finds_cold_caches(session: CompiledSession) -> None:
     session.bind(CELL, inputs_of())
     before = Path(os.environ["TORCHINDUCTOR_CACHE_DIR"])

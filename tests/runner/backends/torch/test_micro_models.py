@@ -70,7 +70,7 @@ def test_the_fixed_input_suits_every_model(model: ModelSpec) -> None:
         assert all(np.isfinite(array).all() for array in compute_outputs(session, job).values())
 
 
-@pytest.mark.parametrize("precision", ["bf16", "fp16"])
+@pytest.mark.parametrize("precision", ["bf16", pytest.param("fp16", marks=pytest.mark.slow)])
 @every_micro
 def test_other_precisions_agree_with_fp32(model: ModelSpec, precision: Precision) -> None:
     """Random weights must let a signal through, or nothing but rounding would be compared."""

@@ -78,6 +78,7 @@ def test_the_bracket_holds_the_peak_of_a_queue_with_fixed_service(services: int,
     )
 
 
+@pytest.mark.slow
 def test_more_time_narrows_the_bracket_and_betters_the_grade() -> None:
     short, long = (seek(slo_ms=50, max_s=max_s) for max_s in (200, 3000))
     widths = [run.columns["peak_qps_high"] - run.columns["peak_qps_low"] for run in (short, long)]

@@ -42,6 +42,11 @@ MEASURE = Measure(
 )
 
 
+def further(*values: object) -> Any:
+    """A row that starts one more process, for which the fast suite has no time."""
+    return pytest.param(*values, marks=pytest.mark.slow)
+
+
 def a_cell(**changes: Any) -> Cell:
     return fake_cell(mode="startup", **changes)
 
@@ -175,14 +180,14 @@ NOT_SUPPORTED = StartRequest(job=a_job([a_cell(runtime="onnxruntime_web")]), thr
     ("request_", "kind", "message"),
     [
         (a_request({"load": "raise"}), BenchError, "RuntimeError: a scripted failure"),
-        (a_request({"*-startup": "raise"}), BenchError, "RuntimeError: a scripted failure"),
-        (a_request({"load": "memory_error"}), MemoryError, "a scripted shortage"),
-        (a_request(finite=False), BenchError, "NaN or infinity"),
-        (NOT_SUPPORTED, Unsupported, "knows no runtime onnxruntime_web"),
         (a_request({"load": "die"}), BenchError, "died by SIGKILL; its last words"),
-        (a_request({"load": "exit"}), BenchError, "ended with exit status 3; its last words"),
+        further(a_request({"*-startup": "raise"}), BenchError, "RuntimeError: a scripted failure"),
+        further(a_request({"load": "memory_error"}), MemoryError, "a scripted shortage"),
+        further(a_request(finite=False), BenchError, "NaN or infinity"),
+        further(NOT_SUPPORTED, Unsupported, "knows no runtime onnxruntime_web"),
+        further(a_request({"load": "exit"}), BenchError, "ended with exit status 3; its last word"),
     ],
-    ids=["load", "query", "memory", "outputs", "runtime", "kill", "exit"],
+    ids=["load", "kill", "query", "memory", "outputs", "runtime", "exit"],
 )
 def test_a_start_that_fails_raises_the_childs_error(
     request_: StartRequest, kind: type[Exception], message: str
