@@ -45,6 +45,7 @@ class Chart:
                 "text": {"color": ink.text},
                 "rule": {"color": ink.text},
                 "line": {"color": ink.text},
+                "point": {"color": ink.text},
                 "tick": {"color": ink.text},
                 "view": {"stroke": None},
                 "range": self._ranges(ink),

@@ -31,18 +31,26 @@ _STEP = 34
 
 
 def property_comparison(
-    source: ArrowSource, selection: Selection, by: str, metric_name: str = "latency"
+    source: ArrowSource,
+    selection: Selection,
+    by: str,
+    metric_names: Sequence[str] = ("latency", "throughput"),
 ) -> tuple[Chart, ...]:
-    """The comparison by this property of the questions with most values; empty without one."""
+    """The comparison by this property of the questions with most values; empty without one.
+
+    It is by the first of the metrics that tells anything: others' files may hold one of them alone.
+    """
     column = "run_id" if by == "run" else by
     questions = richest_questions(source, selection, column, _QUESTIONS)
     if questions is None:
         return ()
-    metric = METRICS[metric_name]
-    values = metric_values(source, questions.selection, metric)
-    complete = with_intervals(source, values, metric)
-    chart = comparison_chart(compare_by([*complete.values()], by, metric))
-    return (chart,) if chart else ()
+    for metric in map(METRICS.__getitem__, metric_names):
+        values = metric_values(source, questions.selection, metric)
+        complete = with_intervals(source, values, metric)
+        chart = comparison_chart(compare_by([*complete.values()], by, metric))
+        if chart:
+            return (chart,)
+    return ()
 
 
 def comparison_chart(comparison: ComparisonBy) -> Chart | None:
@@ -82,7 +90,10 @@ def _point(group: ComparedGroup, row: ComparedValue, comparison: ComparisonBy) -
     facts = row.result.facts
     path = "" if comparison.by in {"backend", "runtime"} else path_words(facts)
     name = path_words(facts) if comparison.by in {"backend", "runtime"} else str(row.name)
-    others = [str(facts[name]) for name in ("model", "precision", "mode") if name != comparison.by]
+    others = [str(facts[name]) for name in _NAMED if name != comparison.by and facts.get(name)]
+    others = [word for word in others if word not in _USUAL]
+    counts = {noun: facts.get(name) for name, noun in _COUNTS.items()}
+    others += [f"{count} {noun}" for noun, count in counts.items() if count is not None]
     words = ", ".join(filter(None, [path, *others, *size_words(facts, comparison.by)]))
     return {
         **point_of(row.result, comparison.metric),
@@ -128,7 +139,9 @@ def _spec(points: Sequence[Point], metric: Metric, axis_title: str) -> dict[str,
     }
 
 
-_NAMED = ("model", "precision", "mode")
+_NAMED = ("model", "precision", "mode", "scenario", "training_precision", "part")
+_USUAL = frozenset({"inference", "single_stream", "mixed", "query", "step"})
+_COUNTS = {"workers": "workers", "asked_threads": "threads"}
 _AT_ONE = {"x": {"datum": 1}, "y": {"value": 0}, "y2": {"value": "height"}}
 """The place of the baseline."""
 _SHOWN = [

@@ -49,8 +49,19 @@ def size_curves(
     metric = METRICS[metric_name]
     values = metric_values(source, questions.selection, metric)
     groups = groups_over(with_intervals(source, values, metric).values(), over)
-    charts = [curve(group, metric, over) for group in groups]
+    charts = [curve(_best(group, metric, over), metric, over) for group in groups]
     return with_remainder(charts, questions.left_out)
+
+
+def _best(results: Sequence[MetricValue], metric: Metric, over: str) -> list[MetricValue]:
+    """The best result of each machine and size, where several runs have one."""
+    sign = 1 if metric.more_is_better else -1
+    best: dict[tuple[object, ...], MetricValue] = {}
+    for one in sorted(results, key=lambda result: sign * result.value):
+        facts = one.facts
+        place = (facts["source"], facts["hardware"], facts["threads"], facts["launcher"])
+        best[path_words(facts), facts[over], *place] = one
+    return sorted(best.values(), key=lambda one: (one.cell_id, str(one.facts["result_id"])))
 
 
 def with_remainder(charts: Sequence[Chart], left_out: int) -> tuple[Chart, ...]:

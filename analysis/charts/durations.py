@@ -81,17 +81,17 @@ def _course_sql(ids: str) -> str:
 
 
 def _histogram_sql(ids: str) -> str:
-    """Timed durations by bar; those beyond the last bar have the number of bars as theirs."""
+    """Timed durations by bar, all as wide on a logarithmic axis; longer ones have a bar beyond."""
     return f"""
-        SELECT result_id, bar, low + bar * width AS left, low + (bar + 1) * width AS right,
-            count(*) AS durations, max(ms) AS longest
+        SELECT result_id, bar, exp(low + bar * width) AS left,
+            exp(low + (bar + 1) * width) AS right, count(*) AS durations, max(ms) AS longest
         FROM (
-            SELECT *, CASE WHEN ms > last THEN {_BARS}
-                ELSE least(floor((ms - low) / width), {_BARS - 1}) END AS bar
+            SELECT *, CASE WHEN ln(ms) > last THEN {_BARS}
+                ELSE least(floor((ln(ms) - low) / width), {_BARS - 1}) END AS bar
             FROM (
-                SELECT *, greatest(last - low, low * 1e-6) / {_BARS} AS width FROM (
-                    SELECT *, min(ms) OVER (PARTITION BY result_id) AS low,
-                        quantile_cont(ms, {_TAIL}) OVER (PARTITION BY result_id) AS last
+                SELECT *, greatest(last - low, 1e-6) / {_BARS} AS width FROM (
+                    SELECT *, ln(min(ms) OVER (PARTITION BY result_id)) AS low,
+                        ln(quantile_cont(ms, {_TAIL}) OVER (PARTITION BY result_id)) AS last
                     FROM (
                         SELECT result_id, unnest(durations_ns) / 1e6 AS ms
                         FROM raw_benchmark_data WHERE result_id IN ({ids})
@@ -212,22 +212,18 @@ def _distribution(result: Result, bars: Sequence[Point]) -> Chart:
 
 
 def _histogram_spec(bars: Sequence[Point], result: Result) -> Spec:
-    x = {
-        "field": "left",
-        "type": "quantitative",
-        "title": "duration, ms",
-        "scale": {"zero": False, "nice": False},
-        "axis": {"tickCount": 6, "labelOverlap": "greedy", "format": ",.4~g"},
-    }
+    ends = [{"value": end} for bar in bars for end in (bar["left"], bar["right"])]
+    x = log_axis("left", "duration, ms", ends)
     return {
         "data": {"values": bars},
         "layer": [
             {
-                "mark": {"type": "bar", "opacity": 1, "binSpacing": 0.5},
+                "mark": {"type": "rect", "opacity": 1},
                 "encoding": {
-                    "x": {**x, "bin": {"binned": True}},
+                    "x": x,
                     "x2": {"field": "right"},
                     "y": linear_axis("durations", "durations"),
+                    "y2": {"datum": 0},
                     "color": _colour(result),
                     "tooltip": [
                         {"field": "durations"},

@@ -26,7 +26,7 @@ _MARGIN = 1.15
 """Space of a logarithmic axis beyond its numbers, as a factor."""
 _FEW_DECADES = 2.5
 _OWN = "measured here"
-_TOOLTIP = ("cell", "interval", "grade", "proof", "launches", "measured", "origin")
+_TOOLTIP = ("cell", "hardware", "interval", "grade", "proof", "launches", "measured", "origin")
 _WORDS = {"interval": "95 % interval", "measured": "measured at"}
 _HAS_BAR = {"filter": "isValid(datum.low) && isValid(datum.high)"}
 
@@ -40,6 +40,7 @@ def point_of(result: MetricValue, metric: Metric, **more: object) -> Point:
         "cell": result.cell_id,
         "backend": facts["backend"],
         "runtime": facts["runtime"],
+        "hardware": facts.get("hardware"),
         "path": path_words(facts),
         "value": result.value,
         "low": low,
@@ -122,7 +123,7 @@ def line_layer(points: Sequence[Point]) -> Spec:
         "encoding": {
             "color": backend_colour(backends_of(points)),
             "strokeDash": runtime_dash(points),
-            "detail": [{"field": "path"}, {"field": "origin"}],
+            "detail": [{"field": name} for name in ("path", "hardware", "origin")],
         },
     }
 

@@ -5,6 +5,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from functools import partial
 
+from analysis.charts.architectures import family_efficiencies
 from analysis.charts.chart import Chart
 from analysis.charts.comparisons import property_comparison
 from analysis.charts.curves import size_curves
@@ -40,17 +41,18 @@ _STARTS: ChartKind = partial(size_curves, metric_name="models_per_second", over=
 
 CHART_TOPICS: Mapping[str, tuple[ChartKind, ...]] = {
     "performance": (
-        *(_BACKENDS, _RUNTIMES, _PRECISIONS, _FAMILIES, *_CURVES, _TOKENS),
+        *(_BACKENDS, _RUNTIMES, _PRECISIONS, _FAMILIES, family_efficiencies),
+        *(*_CURVES, _TOKENS),
         *(training_steps, server_curves, energy_rows),
     ),
-    "hardware": (rooflines, _BACKENDS, energy_rows),
+    "hardware": (rooflines, family_efficiencies, _BACKENDS, energy_rows),
     "compatibility": (),
     "startup": (startup_stages, _STARTS),
     "scaling": (*_CURVES, *_OFFLINE, *_SEQUENCES, _TOKENS, _STARTS),
     "run": (
         *(_BACKENDS, _RUNTIMES, _PRECISIONS, *_CURVES, _TOKENS, *_OFFLINE, *_SEQUENCES),
-        *(training_steps, startup_stages, _STARTS, server_curves, rooflines, energy_rows),
-        duration_charts,
+        *(training_steps, startup_stages, _STARTS, server_curves, rooflines, family_efficiencies),
+        *(energy_rows, duration_charts),
     ),
 }
 """By the name of a report; compatibility has tables alone, since verdicts are no numbers."""

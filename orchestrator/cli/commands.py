@@ -56,6 +56,9 @@ COMMANDS: Mapping[str, ListedCommand] = {
     "query": ListedCommand(
         "results.results:query_command", "Ask the database in SQL, or show a view by its name."
     ),
+    "trend": ListedCommand(
+        "results.trend:trend", "Show a metric over time, and what changed where it did."
+    ),
     "report": ListedCommand(
         "results.report:report", "Write results as a page to show, with tables and charts."
     ),

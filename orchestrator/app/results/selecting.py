@@ -2,8 +2,9 @@
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import Self
 
 from analysis.results.selection import Selection
 from orchestrator.store import Filters, Store, resolve_run
@@ -35,6 +36,13 @@ class SelectionRequest:
         """
         with Store.open_readonly(self.database) as store:
             yield store, self.selection_in(store)
+
+    def narrowed(self, glob: str | None) -> Self:
+        """The same set, of cells alone whose id one more glob selects; None for the set itself."""
+        if glob is None:
+            return self
+        chosen = (*self.filters.get("select", ()), glob)
+        return replace(self, filters={**self.filters, "select": chosen})
 
     def selection_in(self, store: Store) -> Selection:
         """The selection in this store, which is that of the database.

@@ -1,0 +1,102 @@
+"""Architectures drawn: how much of the machine's peak the models of each family reach."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from analysis.charts.chart import Chart
+from analysis.charts.layers import Point, backends_of, error_bars, log_axis, point_layers
+from analysis.charts.words import digits_of, noun_count, path_words
+from analysis.results.selection import Selection
+from analysis.results.source import ArrowSource
+
+_MOST_ROWS = 30
+_STEP = 34
+"""Height of a row with its words above the mark, pixels."""
+
+
+def family_efficiencies(source: ArrowSource, selection: Selection) -> tuple[Chart, ...]:
+    """The share of the peak by family, backend and runtime; empty without two families.
+
+    Samples of two families are different work; counted arithmetic by the peak of the same machine
+    is what they have in common.
+    """
+    sql = f"""
+        SELECT *, count(*) OVER () AS rows, count(DISTINCT family) OVER () AS families FROM (
+            SELECT r.family, r.backend, r.runtime, r.precision, median(e.mfu) AS share,
+                min(e.mfu) AS low, max(e.mfu) AS high, count(*) AS n,
+                count(DISTINCT r.model) AS models, arg_max(r.cell_id, e.mfu) AS best_cell
+            FROM {selection.relation} r JOIN efficiency e USING (result_id)
+            WHERE e.mfu > 0 AND e.part <> 'decode' AND r.family IS NOT NULL GROUP BY ALL
+        ) ORDER BY share DESC, family, backend, runtime, precision LIMIT {_MOST_ROWS}
+    """
+    rows = source.arrow(sql).to_pylist()
+    if not rows or rows[0]["families"] < 2:
+        return ()
+    points = [_point(row) for row in rows]
+    left_out = rows[0]["rows"] - len(rows)
+    chart = Chart(
+        "efficiency-by-family",
+        "Share of the machine's measured peak by family of models",
+        _sentence(rows)
+        + (f" {noun_count(left_out, 'row')} with less are not drawn." if left_out else ""),
+        _spec(points),
+        backends_of(points),
+    )
+    return (chart,)
+
+
+def _point(row: Mapping[str, Any]) -> Point:
+    return {
+        **{name: row[name] for name in ("backend", "low", "high", "n", "models", "family")},
+        "row": f"{row['family']} · {path_words(row)}, {row['precision']} ({row['n']})",
+        "value": row["share"],
+        "number": f"{row['share']:.1%}",
+        "span": f"{row['low']:.1%} to {row['high']:.1%}",
+        "cell": row["best_cell"],
+        "imported": False,
+    }
+
+
+def _spec(points: Sequence[Point]) -> dict[str, Any]:
+    shown = [
+        {"field": "number", "title": "median share"},
+        {"field": "span", "title": "least to most"},
+        {"field": "n", "title": "results"},
+        {"field": "models"},
+        {"field": "cell", "title": "best cell"},
+    ]
+    x = log_axis("value", "share of peak FLOP/s: median, and from least to most", points)
+    return {
+        "data": {"values": points},
+        "height": {"step": _STEP},
+        "autosize": {"type": "fit-x", "contains": "padding"},
+        "encoding": {
+            "y": {
+                "field": "row",
+                "type": "nominal",
+                "sort": [point["row"] for point in points],
+                "axis": None,
+            },
+            "x": {**x, "axis": {**x["axis"], "format": ".2~%"}},
+        },
+        "layer": [
+            {
+                "mark": {"type": "text", "align": "left", "dy": -12, "fontSize": 11, "limit": 600},
+                "encoding": {"text": {"field": "row"}, "x": {"value": 2}},
+            },
+            error_bars(points, "x"),
+            *point_layers(points, shown),
+        ],
+    }
+
+
+def _sentence(rows: Sequence[Mapping[str, Any]]) -> str:
+    best, last = rows[0], rows[-1]
+    results = noun_count(best["n"], "result")
+    return (
+        f"Half of the {results} of {best['family']} on {path_words(best)}, {best['precision']},"
+        f" reach {best['share']:.1%} of the peak or more; at the other end stands {last['family']}"
+        f" on {path_words(last)}, {last['precision']}, with {digits_of(100 * last['share'])}%. Bars"
+        " go from the least to the most of different cells, and are no intervals; the number in"
+        " brackets is that of results."
+    )

@@ -1,0 +1,105 @@
+"""Trends drawn: each series over time, by its own first value where there are several."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from analysis.charts.chart import Chart, Spec
+from analysis.charts.layers import (
+    Point,
+    backends_of,
+    error_bars,
+    line_layer,
+    log_axis,
+    point_layers,
+    point_of,
+    tooltip,
+)
+from analysis.charts.words import amount, digits_of, file_stem, noun_count
+from analysis.trends.series import TrendSeries
+from analysis.trends.trends import Trends
+
+MOST_LINES = 20
+"""Series of one drawing, those with the greatest change; others are in the table."""
+_MOST_POINTS = 100
+"""Results of one line; of longer series the newest are drawn."""
+
+
+def trend_chart(trends: Trends) -> Chart:
+    """The series with the greatest change over time."""
+    drawn = trends.series[:MOST_LINES]
+    alone = len(drawn) == 1
+    points = [point for one in drawn for point in _points(one, alone=alone)]
+    metric = trends.metric
+    cells = noun_count(len(drawn), "cell")
+    subject = drawn[0].cell_id if alone else f"by the first value of {cells}"
+    axis_title = metric.heading if alone else f"{metric.label}, times the first"
+    return Chart(
+        file_stem("trend", metric.name, drawn[0].cell_id if alone else None),
+        f"{metric.label.capitalize()} over time, {subject}",
+        _sentence(trends, drawn),
+        _spec(points, trends, axis_title),
+        backends_of(points),
+    )
+
+
+def _points(series: TrendSeries, *, alone: bool) -> list[Point]:
+    changed = {str(step.after.facts["result_id"]): step.changes or () for step in series.steps}
+    first = 1.0 if alone else series.first.value
+    points = []
+    for value in series.values[-_MOST_POINTS:]:
+        interval, facts = value.interval, value.facts
+        point = point_of(value, series.metric)
+        words = changed.get(str(facts["result_id"]))
+        points.append(
+            {
+                **point,
+                "value": value.value / first,
+                "low": interval.low / first if interval else None,
+                "high": interval.high / first if interval else None,
+                "time": facts["measured_at"].isoformat(),
+                "run": facts["run_id"],
+                "path": value.cell_id,
+                "step": words is not None,
+                "changes": "" if words is None else "; ".join(words) or "nothing that is known",
+            }
+        )
+    return points
+
+
+def _spec(points: Sequence[Point], trends: Trends, axis_title: str) -> Spec:
+    ring: dict[str, Any] = {
+        "transform": [{"filter": "datum.step"}],
+        "mark": {"type": "point", "shape": "circle", "size": 320, "strokeWidth": 1.5, "opacity": 1},
+    }
+    shown = tooltip(trends.metric.label, "run", "changes")
+    time = {"labelOverlap": "greedy", "labelFlush": True, "tickCount": 5, "grid": False}
+    return {
+        "data": {"values": points},
+        "encoding": {
+            "x": {
+                "field": "time",
+                "type": "temporal",
+                "title": "measured at, UTC",
+                "axis": time,
+                "scale": {"type": "utc", "padding": 14},
+            },
+            "y": log_axis("value", axis_title, points),
+        },
+        "layer": [line_layer(points), error_bars(points), *point_layers(points, shown), ring],
+    }
+
+
+def _sentence(trends: Trends, drawn: Sequence[TrendSeries]) -> str:
+    metric, top = trends.metric, drawn[0]
+    ends = f"{amount(top.first.value, metric.unit)} to {amount(top.last.value, metric.unit)}"
+    finding = {
+        True: "beyond intervals and grades",
+        False: "which intervals and grades leave open",
+        None: "without intervals that could show it",
+    }[top.differs]
+    subject = "It goes" if len(drawn) == 1 else f"The greatest change is that of {top.cell_id},"
+    left_out = len(trends.series) - len(drawn) + trends.left_out
+    more = f" {noun_count(left_out, 'line')} with less change are not drawn." if left_out else ""
+    steps = sum(len(one.steps) for one in drawn)
+    rings = f" Rings mark {noun_count(steps, 'step')} between neighbours." if steps else ""
+    return f"{subject} from {ends}, times {digits_of(top.ratio)}, {finding}.{rings}{more}"

@@ -1,0 +1,1 @@
+"""Trends: a metric of each series over time."""

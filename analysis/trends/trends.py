@@ -1,0 +1,126 @@
+"""Trends: the series of the selected results that were measured more than once."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from analysis.compare.circumstances import circumstance_changes, circumstances_of
+from analysis.compare.intervals import key_of, with_intervals
+from analysis.compare.values import PART, MetricValue
+from analysis.results.metrics import Metric
+from analysis.results.selection import Selection
+from analysis.results.series import SERIES
+from analysis.results.source import ArrowSource
+from analysis.statistics.ratios import estimate
+from analysis.trends.series import TrendSeries, TrendStep, steps_of
+
+MOST_SERIES = 1_000
+"""Series that are read, those with the greatest change first; others are counted."""
+_SHARED = (
+    *("model", "family", "backend", "runtime", "precision", "batch_size", "sequence_length"),
+    *("image_size", "audio_seconds", "new_tokens", "mode", "scenario", "training_precision"),
+)
+"""Facts of a cell, which its results have in common."""
+_OF_RESULT = (
+    *("result_id", "run_id", "hostname", "hardware", "cores", "profile", "grade", "proof"),
+    *("correct", "rounds", "measured_at", "git_commit"),
+)
+
+
+@dataclass(frozen=True)
+class Trends:
+    """A metric over time."""
+
+    metric: Metric
+    series: tuple[TrendSeries, ...]
+    """Those that were measured at least twice, the greatest change first."""
+    left_out: int
+    """Series with less change than these, beyond the number that is read."""
+    once: int
+    """Series with one result, which show nothing over time."""
+    per_host: bool
+    """True if each name of a machine has series of its own."""
+
+
+def trends_of(
+    source: ArrowSource, selection: Selection, metric: Metric, *, per_host: bool = False
+) -> Trends:
+    """The series of the selected results.
+
+    The results of a series agree in cell, weights, device and launcher; a machine's name is no part
+    of it unless `per_host` says so, since that of a CI changes with every run.
+
+    Args:
+        source: the database.
+        selection: the results, older ones included.
+        metric: the metric.
+        per_host: True if machines with different names have series of their own.
+    """
+    rows = source.arrow(_question(selection, metric, per_host=per_host)).to_pylist()
+    several = [row for row in rows if row["results"] > 1]
+    once = rows[0]["once"] if rows else 0
+    total = rows[0]["several"] if rows else 0
+    values = [_values(row) for row in several]
+    complete = with_intervals(source, [one for series in values for one in series], metric)
+    stepped = [_series(metric, [complete[key_of(one)] for one in results]) for results in values]
+    return Trends(metric, _explained(source, stepped), total - len(stepped), once, per_host)
+
+
+def _series(metric: Metric, values: Sequence[MetricValue]) -> TrendSeries:
+    return TrendSeries(metric, tuple(values), steps_of(values))
+
+
+def _question(selection: Selection, metric: Metric, *, per_host: bool) -> str:
+    """One row for each series, its results in a list."""
+    own = metric.view == "benchmark_performance"
+    beside = "" if own else f" JOIN {metric.view} v USING (result_id)"
+    table = "r" if own else "v"
+    part = f"v.{PART}" if metric.view == "efficiency" else "NULL"
+    low, high = (f"{table}.{name}" if name else "NULL" for name in (metric.low, metric.high))
+    keys = ", ".join((*(f"r.{name}" for name in SERIES), *(("r.hostname",) if per_host else ())))
+    shared = ", ".join(f"any_value({name}) AS {name}" for name in _SHARED)
+    facts = ", ".join(f"'{name}': {name}" for name in _OF_RESULT)
+    return f"""
+        SELECT *, count(*) FILTER (results = 1) OVER () AS once,
+            count(*) FILTER (results > 1) OVER () AS several
+        FROM (
+            SELECT key, part, any_value(cell_id) AS cell_id, any_value(source) AS source, {shared},
+                count(*) AS results,
+                abs(ln(arg_max(value, moment) / arg_min(value, moment))) AS change,
+                list({{{facts}, 'value': value, 'low': low, 'high': high}} ORDER BY moment)
+                    AS results_of
+            FROM (
+                SELECT hash({keys}) AS key, {part} AS part, r.cell_id, r.source,
+                    {", ".join(f"r.{name}" for name in (*_SHARED, *_OF_RESULT))},
+                    {{'at': r.measured_at, 'id': r.result_id}} AS moment,
+                    {table}.{metric.column}::DOUBLE AS value,
+                    {low}::DOUBLE AS low, {high}::DOUBLE AS high
+                FROM {selection.relation} r{beside}
+                WHERE {table}.{metric.column} > 0 AND r.measured_at IS NOT NULL
+            ) GROUP BY key, part
+        ) QUALIFY row_number() OVER (ORDER BY results > 1 DESC, change DESC, cell_id, key, part)
+            <= {MOST_SERIES}
+        ORDER BY results > 1 DESC, change DESC, cell_id, key, part
+    """
+
+
+def _values(row: dict[str, Any]) -> list[MetricValue]:
+    shared = {name: row[name] for name in ("cell_id", "source", PART, *_SHARED)}
+    values = []
+    for result in row["results_of"]:
+        value, low, high = (result.pop(name) for name in ("value", "low", "high"))
+        values.append(MetricValue({**shared, **result}, value, estimate(value, low, high)))
+    return values
+
+
+def _explained(source: ArrowSource, series: Sequence[TrendSeries]) -> tuple[TrendSeries, ...]:
+    """The series, each step with what changed along with it."""
+    ends = (end for one in series for step in one.steps for end in (step.before, step.after))
+    ids = sorted({str(value.facts["result_id"]) for value in ends})
+    facts = circumstances_of(source, ids)
+
+    def explained(step: TrendStep) -> TrendStep:
+        then, now = (facts.get(str(one.facts["result_id"])) for one in (step.before, step.after))
+        return replace(step, changes=circumstance_changes(then, now) if then and now else ())
+
+    return tuple(replace(one, steps=tuple(map(explained, one.steps))) for one in series)

@@ -1,0 +1,42 @@
+"""`trend`: a metric over time, series by series."""
+
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from orchestrator.cli.filter_options import with_filters
+from orchestrator.cli.sheet_options import with_sheet
+
+if TYPE_CHECKING:
+    from orchestrator.app.results.selecting import SelectionRequest
+    from orchestrator.render.terminal.sheet_output import SheetOutput
+
+
+@with_filters
+@with_sheet
+def trend(
+    selected: "SelectionRequest",
+    output: "SheetOutput",
+    glob: Annotated[
+        str | None,
+        typer.Argument(metavar="GLOB", help="Only cells whose id holds this.", show_default=False),
+    ] = None,
+    metric: Annotated[
+        str, typer.Option(help="The number, by a short name or that of a column.")
+    ] = "latency",
+    per_host: Annotated[
+        bool, typer.Option("--per-host", help="Series of each machine's name apart.")
+    ] = False,
+) -> None:
+    """Show a metric over time, and what changed where it did."""
+    import sys
+
+    from orchestrator.app.results.trend import report_trend
+    from orchestrator.render.results.trend import trend_sheet
+    from orchestrator.render.terminal.sparkline import has_blocks
+
+    output.require(selected.database)
+    answer = report_trend(selected.narrowed(glob), metric, per_host=per_host)
+    output.draw(answer.chart)
+    to_file = not output.is_screen
+    output.show(trend_sheet(answer.trends, output.format, blocks=to_file or has_blocks(sys.stdout)))
