@@ -59,8 +59,8 @@ def _best(results: Sequence[MetricValue], metric: Metric, over: str) -> list[Met
     best: dict[tuple[object, ...], MetricValue] = {}
     for one in sorted(results, key=lambda result: sign * result.value):
         facts = one.facts
-        place = (facts["source"], facts["hardware"], facts["threads"], facts["launcher"])
-        best[path_words(facts), facts[over], *place] = one
+        machine = (facts["source"], facts["hardware"], facts["threads"], facts["launcher"])
+        best[path_words(facts), facts[over], *machine] = one
     return sorted(best.values(), key=lambda one: (one.cell_id, str(one.facts["result_id"])))
 
 

@@ -18,7 +18,8 @@ MOST_SERIES = 1_000
 """Series that are read, those with the greatest change first; others are counted."""
 _SHARED = (
     *("model", "family", "backend", "runtime", "precision", "batch_size", "sequence_length"),
-    *("image_size", "audio_seconds", "new_tokens", "mode", "scenario", "training_precision"),
+    *("image_size", "audio_seconds", "new_tokens", "mode", "scenario", "target_qps", "slo_ms"),
+    *("workers", "training_precision"),
 )
 """Facts of a cell, which its results have in common."""
 _OF_RESULT = (

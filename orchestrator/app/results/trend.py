@@ -10,8 +10,6 @@ from analysis.trends.trends import Trends, trends_of
 from orchestrator.app.results.selecting import SelectionRequest
 from runner.contract.errors import NothingToDo
 
-DEFAULT_METRIC = "latency"
-
 
 @dataclass(frozen=True)
 class TrendAnswer:
@@ -25,9 +23,7 @@ class TrendAnswer:
         return trend_chart(self.trends)
 
 
-def report_trend(
-    request: SelectionRequest, metric: str = DEFAULT_METRIC, *, per_host: bool = False
-) -> TrendAnswer:
+def report_trend(request: SelectionRequest, metric: str, *, per_host: bool = False) -> TrendAnswer:
     """A metric of every series that was measured more than once.
 
     Raises:
@@ -46,7 +42,7 @@ def _nothing(request: SelectionRequest, trends: Trends) -> NothingToDo:
     label = trends.metric.label
     if not trends.once:
         return NothingToDo(
-            f"{request.database}: no selected result has a {label}",
+            f"{request.database}: no selected result has a value of {label}",
             hint="drop a filter, or see what there is: `orchestrator status`",
         )
     noun = "series was" if trends.once == 1 else "series were"

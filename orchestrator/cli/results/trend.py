@@ -4,6 +4,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from orchestrator.cli.completion import complete_metric
 from orchestrator.cli.filter_options import with_filters
 from orchestrator.cli.sheet_options import with_sheet
 
@@ -22,7 +23,12 @@ def trend(
         typer.Argument(metavar="GLOB", help="Only cells whose id holds this.", show_default=False),
     ] = None,
     metric: Annotated[
-        str, typer.Option(help="The number, by a short name or that of a column.")
+        str,
+        typer.Option(
+            metavar="M",
+            help="latency, throughput, memory, p99, ttft, …, or a number column of a view.",
+            autocompletion=complete_metric,
+        ),
     ] = "latency",
     per_host: Annotated[
         bool, typer.Option("--per-host", help="Series of each machine's name apart.")
@@ -38,5 +44,5 @@ def trend(
     output.require(selected.database)
     answer = report_trend(selected.narrowed(glob), metric, per_host=per_host)
     output.draw(answer.chart)
-    to_file = not output.is_screen
-    output.show(trend_sheet(answer.trends, output.format, blocks=to_file or has_blocks(sys.stdout)))
+    blocks = output.path is not None or has_blocks(sys.stdout)
+    output.show(trend_sheet(answer.trends, output.format, blocks=blocks))

@@ -6,15 +6,24 @@ from typing import Any
 from analysis.compare.values import MetricValue
 from analysis.trends.series import TrendSeries, TrendStep
 from analysis.trends.trends import Trends
+from orchestrator.render.results.comparison_words import property_heading
 from orchestrator.render.terminal.sheet import ON_SCREEN, Field, Section, Sheet
 from orchestrator.render.terminal.sparkline import sparkline
 from orchestrator.render.terminal.tables import Column, format_number
+from runner.contract.axes import AXES
 
 _MOST_ROWS = 20
 """Series that a terminal shows; files have all of them."""
 _MOST_STEPS = 3
 """Steps that are told with their candidates; others are counted."""
 _MOST_CHANGES = 4
+_FACTS = (
+    *("model", "backend", "runtime", "precision", "batch_size", "sequence_length", "image_size"),
+    *("audio_seconds", "new_tokens", "mode", "scenario", "target_qps", "slo_ms", "workers"),
+    *("training_precision", "part"),
+)
+"""Facts that stand in the heading where all series share them, else in columns."""
+_PHRASES: Mapping[str, str] = {axis.name: axis.phrase for axis in AXES}
 _VERDICTS = {True: "yes", False: "no", None: None}
 
 
@@ -26,26 +35,61 @@ def trend_sheet(trends: Trends, form: str, *, blocks: bool) -> Sheet:
     hidden = len(trends.series) - len(rows[:most]) + trends.left_out
     notes = (*_hidden(hidden), *_answer(trends), *_trust(trends), *_next(trends))
     title = f"{metric.heading}, over time"
-    section = Section(title, _fields(blocks=blocks), rows[:most])
+    differing = _differing(trends)
+    shared = _shared_words(trends.series, differing)
+    heading = f"{title}: {shared}" if shared else title
+    fields = _fields(differing, rows, blocks=blocks)
+    section = Section(heading, fields, rows[:most])
     return Sheet(title[:1].upper() + title[1:], [section], notes, _document(trends, rows))
 
 
-def _fields(*, blocks: bool) -> list[Field]:
+def _differing(trends: Trends) -> list[str]:
+    """The facts that tell the series apart; the cell's id where those of its axes do not."""
+    differing = [
+        name for name in _FACTS if len({series.facts.get(name) for series in trends.series}) > 1
+    ]
+    beside = ["hostname"] if trends.per_host else []
+    rows = {
+        tuple(series.facts.get(name) for name in (*differing, *beside)) for series in trends.series
+    }
+    return [*(differing if len(rows) == len(trends.series) else ["cell"]), *beside]
+
+
+def _shared_words(series: Sequence[TrendSeries], differing: Sequence[str]) -> str:
+    """The facts that all series have in common."""
+    if "cell" in differing:
+        return ""
+    facts = {name: series[0].facts.get(name) for name in _FACTS if name not in differing}
+    same = facts.get("backend") == facts.get("runtime")
+    return ", ".join(
+        _PHRASES.get(name, "{}").format(value)
+        for name, value in facts.items()
+        if value not in {None, "single_stream"} and not (same and name == "runtime")
+    )
+
+
+def _fields(
+    differing: Sequence[str], rows: Sequence[Mapping[str, Any]], *, blocks: bool
+) -> list[Field]:
     def course(values: list[Mapping[str, Any]]) -> str:
         return sparkline([one["value"] for one in values], blocks=blocks)
 
+    marked = any(row["mark"] for row in rows)
     return [
-        Field("cell", Column("cell", essential=True, wraps=True)),
-        Field("hostname"),
+        *(
+            Field(name, Column(property_heading(name), essential=True, wraps=True))
+            for name in differing
+        ),
+        *(Field(name) for name in ("cell", "hostname") if name not in differing),
         Field("results", Column("n", essential=True)),
         Field("first", Column("first", essential=True)),
         Field("last", Column("last", essential=True)),
         Field("ratio", Column("last/first", essential=True)),
-        Field("interval", Column("95 %", right=True)),
-        Field("values", Column("course", essential=True), course),
         Field("differs", Column("differs"), lambda value: _VERDICTS[value]),
+        Field("values", Column("course", essential=True), course),
+        Field("interval", Column("95 %", right=True)),
         Field("best", Column("best")),
-        Field("mark", Column("mark", wraps=True)),
+        *([Field("mark", Column("mark", essential=True, wraps=True))] if marked else []),
         *map(Field, ("ratio_low", "ratio_high", "grade", "first_run", "last_run", "steps")),
     ]
 
@@ -53,6 +97,7 @@ def _fields(*, blocks: bool) -> list[Field]:
 def _row(series: TrendSeries) -> dict[str, Any]:
     ratio = series.interval
     return {
+        **{name: series.facts.get(name) for name in _FACTS},
         "cell": series.cell_id,
         "part": series.facts["part"],
         "hostname": series.facts["hostname"],

@@ -1,9 +1,6 @@
-"""Trends: one series for a CI whose hosts change their name, ratios by hand, candidates of steps."""
+"""Trends: one series for a CI whose hosts change their name, ratios by hand, and candidates."""
 
 from collections.abc import Iterator
-from datetime import UTC, datetime, timedelta
-from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -12,45 +9,16 @@ from analysis.results.metrics import METRICS
 from analysis.results.selection import Selection
 from analysis.trends.trends import trends_of
 from orchestrator.store import Store
-from runner.contract.record import Record, save_record
 from tests.analysis.charts.test_charts import rows_of
-from tests.support.records import a_record
+from tests.support.repeated import MEDIANS_MS, write_repeated
 
 EVERY = Selection(every=True)
 LATENCY = METRICS["latency"]
-BEGUN = datetime(2026, 11, 1, tzinfo=UTC)
-MEDIANS_MS = (4.0, 4.01, 8.0)
-"""Of three runs; the last one had another library and another commit."""
-
-
-def measured(day: int, ms: float, **changes: Any) -> Record:
-    return a_record(
-        latency_median_s=ms / 1000,
-        grade="A",
-        recorded_at=BEGUN + timedelta(days=day),
-        run_id=f"202611{day + 1:02}-120000-aaaa",
-        hostname=f"runner-{day}",
-        **changes,
-    )
 
 
 @pytest.fixture(scope="module")
 def store(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Store]:
-    folder = tmp_path_factory.mktemp("trends")
-    newer = {"git_commit": "b" * 40, "libraries": {"torch": "2.14.0"}}
-    older = {"git_commit": "a" * 40, "libraries": {"torch": "2.13.0"}}
-    records = [
-        measured(day, ms, **(newer if day == 2 else older)) for day, ms in enumerate(MEDIANS_MS)
-    ]
-    records += [measured(day, 1.0, batch_size=8, **older) for day in (0, 1)]
-    records.append(measured(0, 2.0, batch_size=2, **older))
-    files: list[Path] = []
-    for number, record in enumerate(records):
-        (folder / str(number)).mkdir()
-        files.append(save_record(record, folder / str(number)))
-    with Store.open(folder / "benchmarks.duckdb") as opened:
-        opened.merge(files).require_complete()
-    with Store.open_readonly(folder / "benchmarks.duckdb") as opened:
+    with Store.open_readonly(write_repeated(tmp_path_factory.mktemp("trends"))) as opened:
         yield opened
 
 
