@@ -151,12 +151,16 @@ def _by_columns(rows: Iterable[pa.Table]) -> list[pa.Table]:
 
 def _completed(row: pa.Table) -> pa.Table:
     """The row with all columns that record files leave out where they are null."""
-    known = _columns()
-    for field in known:
-        if field.name not in row.column_names and is_null_if_missing(field.name):
-            row = row.append_column(field, pa.nulls(len(row), field.type))
-    names = dict.fromkeys((*known.names, *row.column_names))
-    return row.select([name for name in names if name in row.column_names])
+    known, present = _columns(), frozenset(row.column_names)
+    columns = {
+        name: (row.schema.field(name), row.column(name))
+        if name in present
+        else (known.field(name), pa.nulls(len(row), known.field(name).type))
+        for name in dict.fromkeys((*known.names, *row.column_names))
+        if name in present or is_null_if_missing(name)
+    }
+    fields, values = zip(*columns.values(), strict=True)
+    return pa.table(list(values), pa.schema(fields, row.schema.metadata))
 
 
 @cache
