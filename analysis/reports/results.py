@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from analysis.compare.values import MetricValue, metric_values
 from analysis.reports.report import MOST_ROWS, ReportRow
@@ -11,8 +11,29 @@ from analysis.results.metrics import Metric
 from analysis.results.selection import Selection
 from analysis.results.source import ArrowSource, text
 
+if TYPE_CHECKING:
+    import pyarrow as pa
+
 _NONE = "''"
 """A list of ids for SQL that holds no result's."""
+
+
+class RememberedAnswers:
+    """A database that is asked each question once."""
+
+    def __init__(self, source: ArrowSource) -> None:
+        self._source = source
+        self._answers: dict[str, pa.Table] = {}
+
+    def arrow(self, sql: str) -> "pa.Table":
+        """The answer to one question in SQL.
+
+        Raises:
+            BenchError: the question is wrong, or the database cannot be read.
+        """
+        if sql not in self._answers:
+            self._answers[sql] = self._source.arrow(sql)
+        return self._answers[sql]
 
 
 @dataclass(frozen=True)

@@ -17,8 +17,9 @@ from analysis.reports.parts import (
     training_table,
     tried_table,
 )
+from analysis.reports.ratings import family_section, rating_section
 from analysis.reports.report import Report, ReportRow, ReportSection, ReportTable
-from analysis.reports.results import ReportedResults, reported_results
+from analysis.reports.results import RememberedAnswers, ReportedResults, reported_results
 from analysis.results.metrics import METRICS
 from analysis.results.selection import Selection
 from analysis.results.source import ArrowSource
@@ -49,10 +50,11 @@ def make_report(topic: str, source: ArrowSource, selection: Selection) -> Report
     """
     chosen = REPORT_TOPICS[topic]
     condition = f"({selection.condition}) AND {chosen.condition}"
-    results = reported_results(source, replace(selection, condition=condition))
+    remembered = RememberedAnswers(source)
+    results = reported_results(remembered, replace(selection, condition=condition))
     own = chosen.sections(results)
     sections = (
-        ReportSection("charts", "Charts", charts=charts_of(topic, source, results.shown)),
+        ReportSection("charts", "Charts", charts=charts_of(topic, remembered, results.shown)),
         *own,
         ReportSection("results", "Results", tables=(cell_table(results),)),
         failure_section(results),
@@ -84,6 +86,7 @@ class _GradedRow:
 
 def _performance(results: ReportedResults) -> Sequence[ReportSection]:
     return (
+        family_section(results),
         _section(
             "compared",
             "Side by side",
@@ -105,8 +108,7 @@ def _hardware(results: ReportedResults) -> Sequence[ReportSection]:
 
 
 def _compatibility(results: ReportedResults) -> Sequence[ReportSection]:
-    del results
-    return ()
+    return (rating_section(results),)
 
 
 def _startup(results: ReportedResults) -> Sequence[ReportSection]:
@@ -136,7 +138,7 @@ def _scaling(results: ReportedResults) -> Sequence[ReportSection]:
 
 
 def _run(results: ReportedResults) -> Sequence[ReportSection]:
-    return (*_performance(results), *_scaling(results), *_startup(results))
+    return (*_performance(results)[1:], *_scaling(results), *_startup(results))
 
 
 def _section(name: str, title: str, *tables: ReportTable) -> ReportSection:

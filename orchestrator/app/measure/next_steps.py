@@ -69,6 +69,7 @@ def next_commands(report: RunReport) -> tuple[str, ...]:
     commands = [
         [*compare, *where] if quotable and compare else None,
         _more_batches(report) if quotable else None,
+        ["report", "run", report.run_id, *where],
         ["status", report.run_id, "--why", *where] if any(r.grade_reasons for r in timed) else None,
         ["export", topic, "--output", f"{topic}.csv", *where] if quotable else None,
     ]

@@ -84,7 +84,7 @@
     }
 
     choiceOf(head, index) {
-      if (head.classList.contains("n")) return null;
+      if (head.classList.contains("n") || this.rows[0].cells[index].matches(".long")) return null;
       const values = [...new Set(this.rows.map((row) => row.cells[index].textContent))];
       if (values.length < 2 || values.length > MOST_CHOICES || values.length === this.rows.length) return null;
       if (values.some((value) => value.length > 40)) return null;

@@ -22,7 +22,16 @@ from orchestrator.render.results.report_values import left_out_words, value_text
 from orchestrator.render.terminal.tables import cell_text
 from orchestrator.system.text import plural
 
-_GRADES = {"A": "good", "B": "good", "C": "fair", "D": "bad"}
+_GRADES = {
+    "A": "good",
+    "B": "good",
+    "C": "fair",
+    "D": "bad",
+    "High": "good",
+    "Medium": "fair",
+    "Low": "bad",
+    "N/A": "bad",
+}
 _WORDS = {"agree": "good", "wrong": "bad", "proven": "good", "partial": "fair", "none": "bad"}
 _OPEN_CHARTS = 8
 _NUMBERS = ("number", "share")

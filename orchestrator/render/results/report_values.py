@@ -17,7 +17,8 @@ def value_text(column: ReportColumn, row: ReportRow) -> str:
     low, high = row.get(column.low or ""), row.get(column.high or "")
     if column.measured or low is None or high is None:
         return text
-    return f"{text} ({cell_text(low)} to {cell_text(high)})"
+    ends = (_plain(column, low).removesuffix(" %"), _plain(column, high))
+    return f"{text} ({' to '.join(ends)})"
 
 
 def _plain(column: ReportColumn, value: Any) -> str:

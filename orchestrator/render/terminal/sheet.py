@@ -1,7 +1,6 @@
 """Sheets: tables with sentences, as a screen, Markdown, CSV, JSON and HTML have them."""
 
 import csv
-import html
 import io
 import json
 import sys
@@ -9,13 +8,16 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from io import BytesIO
 from pathlib import Path
-from typing import IO, Any
+from typing import IO, TYPE_CHECKING, Any
 
 from orchestrator.render.terminal.lines import print_line
 from orchestrator.render.terminal.tables import Column, cell_text, print_table
 from orchestrator.system.files import is_stdout, output_file, require_free
 from orchestrator.system.text import escape_control
 from runner.contract.errors import UsageError
+
+if TYPE_CHECKING:
+    from orchestrator.render.pages.markup import Markup
 
 ON_SCREEN = "table"
 SHEET_SUFFIXES: Mapping[str, str] = {
@@ -204,35 +206,36 @@ def _write_json(sheet: Sheet, file: IO[bytes]) -> None:
 
 
 def _write_html(sheet: Sheet, file: IO[bytes]) -> None:
-    body = "".join(map(_html_section, sheet.sections))
-    notes = "".join(f"<p>{html.escape(note)}</p>" for note in sheet.notes)
-    title = html.escape(sheet.title)
-    file.write(_PAGE.format(title=title, body=f"{body}{notes}").encode())
+    from orchestrator.render.pages.markup import element
+    from orchestrator.render.pages.page import Page, PageSection
+
+    sections = [
+        PageSection(f"part-{number}", section.title, _html_content(section, sheet.title))
+        for number, section in enumerate(sheet.sections, start=1)
+    ]
+    notes = PageSection("notes", "", [element("p", note) for note in sheet.notes])
+    page = Page(sheet.title, [], [*sections, notes], "Made by AccelMatrix.")
+    file.write(page.html().encode())
 
 
-def _html_section(section: Section) -> str:
-    heading = f"<h2>{html.escape(section.title)}</h2>" if section.title else ""
-    titles = "".join(f"<th scope=col>{html.escape(one.heading)}" for one in section.columns)
-    rows = "".join(
-        f"<tr>{''.join(f'<td>{html.escape(cell_text(value))}' for value in row)}"
-        for row in section.texts
-    )
-    notes = "".join(f"<p>{html.escape(note)}</p>" for note in section.notes)
-    return f"{heading}<table><thead><tr>{titles}<tbody>{rows}</table>{notes}"
+def _html_content(section: Section, title: str) -> list["Markup"]:
+    from orchestrator.render.pages.markup import element
+    from orchestrator.render.pages.table import PageCell, PageColumn, PageTable
+
+    rows = [[PageCell(cell_text(one), _sort_key(one)) for one in row] for row in section.texts]
+    columns = [
+        PageColumn(column.heading, column.right or any(row[place].sort is not None for row in rows))
+        for place, column in enumerate(section.columns)
+    ]
+    table = PageTable(section.title or title, columns, rows).html()
+    return [table, *(element("p", note) for note in section.notes)]
 
 
-_PAGE = """<!doctype html>
-<html lang="en"><meta charset="utf-8"><meta name="viewport" content="width=device-width">
-<title>{title}</title>
-<style>
-:root {{ color-scheme: light dark; font: 1rem/1.5 system-ui, sans-serif }}
-body {{ margin: 2rem auto; padding: 0 1rem; max-width: 70rem }}
-table {{ border-collapse: collapse; display: block; overflow-x: auto }}
-th, td {{ padding: .3rem .8rem; text-align: left; border-bottom: 1px solid #8886 }}
-</style>
-<main><h1>{title}</h1>{body}</main>
-</html>
-"""
+def _sort_key(value: object) -> float | None:
+    is_number = isinstance(value, int | float) and not isinstance(value, bool)
+    return value if is_number else None  # type: ignore[return-value]
+
+
 _WRITERS: Mapping[str, Callable[[Sheet, IO[bytes]], None]] = {
     "csv": _write_csv,
     "html": _write_html,

@@ -367,19 +367,23 @@ def test_the_remedy_is_a_command_with_options_it_has(
             [a_row("a", grade="D", grade_reasons=["busy: stop"])],
             BENCH,
             "benchmarks.duckdb",
-            ["status run-1 --why --results ."],
+            ["report run run-1 --results .", "status run-1 --why --results ."],
         ),
         (
             [a_row("a", mode="generation")],
             BENCH,
             "there/benchmarks.duckdb",
-            ["export generation --output generation.csv --results there"],
+            [
+                "report run run-1 --results there",
+                "export generation --output generation.csv --results there",
+            ],
         ),
         (
             [noisy("a", "busy: stop")],
             None,
             "x.duckdb",
             [
+                "report run run-1 --database x.duckdb",
                 "status run-1 --why --database x.duckdb",
                 "export performance --output performance.csv --database x.duckdb",
             ],
@@ -390,6 +394,7 @@ def test_the_remedy_is_a_command_with_options_it_has(
             "there/benchmarks.duckdb",
             [
                 "bench --model gpt2 --results there --batch-size 1,2,4,8",
+                "report run run-1 --results there",
                 "export performance --output performance.csv --results there",
             ],
         ),
@@ -399,6 +404,7 @@ def test_the_remedy_is_a_command_with_options_it_has(
             "x.duckdb",
             [
                 "compare --by batch_size --run run-1 --database x.duckdb",
+                "report run run-1 --database x.duckdb",
                 "export performance --output performance.csv --database x.duckdb",
             ],
         ),
@@ -413,6 +419,7 @@ def test_the_remedy_is_a_command_with_options_it_has(
             "x.duckdb",
             [
                 "compare --by backend --run run-1 --database x.duckdb",
+                "report run run-1 --database x.duckdb",
                 "export performance --output performance.csv --database x.duckdb",
             ],
         ),
