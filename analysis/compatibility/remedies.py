@@ -17,7 +17,10 @@ class RemedyRule:
     """A sentence; commands stand in backticks."""
 
 
-_TORCH = "Measure it with `--runtime torch`, which executes the model itself and needs no graph."
+_TORCH = (
+    "Measure it with torch, which needs no graph, on a backend that has it, e.g."
+    " `--backend cpu --runtime torch`."
+)
 _STACK = (
     "Install the backend's packages, e.g. `make cpu`, `make openvino` or `make qnn`, or measure in"
     " its image with `--launcher docker`."
@@ -80,8 +83,8 @@ REMEDIES: Mapping[str, Sequence[RemedyRule]] = {
         RemedyRule(
             "^(generation|training|startup) is not possible with"
             "|cannot measure (generation|training|startup) with|^torch cannot train",
-            "Measure this mode with `--runtime torch`; docs/supported.md lists what each runtime"
-            " can do.",
+            "Measure this mode with torch, e.g. `--backend cpu --runtime torch`: docs/supported.md"
+            " lists what each runtime can do.",
         ),
         RemedyRule(
             "does not execute on|has no runner for .* on |^the runtime .* has no device for backend"
