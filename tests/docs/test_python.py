@@ -24,7 +24,7 @@ PRINTED = (
     "torch fp32",
     "[{'results': 3}]",
     "3 0 0",
-    "bert-tiny cpu proven 2",
+    "bert-tiny cpu ok 2",
     "nowhere.duckdb: there is no database yet | measure something first",
 )
 
