@@ -51,7 +51,7 @@ COMMANDS: Mapping[str, ListedCommand] = {
     ),
     "family": ListedCommand(
         "results.family:family",
-        "Summarise families of models: best backend, int8's memory, scaling.",
+        "Summarise families: best backend, int8's memory, scaling.",
     ),
     "query": ListedCommand(
         "results.results:query_command", "Ask the database in SQL, or show a view by its name."

@@ -32,7 +32,7 @@ _By = Annotated[
 def compatibility(
     selected: "SelectionRequest", output: "SheetOutput", by: _By = RowChoice.model
 ) -> None:
-    """Show how well each model works on each backend, and what helps where it does not."""
+    """Show how well each model works on each backend. Reasons come with what helps."""
     from orchestrator.app.results.compatibility import report_compatibility
     from orchestrator.render.results.compatibility import compatibility_sheet
 

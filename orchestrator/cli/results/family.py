@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 @with_filters
 @with_chartless_sheet
 def family(selected: "SelectionRequest", output: "SheetOutput") -> None:
-    """Summarise families of models: the best backend, int8's memory, scaling with the batch."""
+    """Summarise families: best backend, int8's memory, scaling."""
     from orchestrator.app.results.families import report_families
     from orchestrator.render.results.families import family_sheet
 

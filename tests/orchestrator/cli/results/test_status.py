@@ -70,7 +70,7 @@ def test_status_shows_the_database_and_the_verdicts_of_one_run(measured: Workpla
     assert (run["run_id"], run["counts"]) == (run_id, {"failed": 1, "ok": 2})
     assert status["parquet_files"] == status["rows"]["benchmark_results"] == 3
     (covered,) = status["covered"]
-    assert (covered["backend"], covered["best"], covered["results"]) == ("fake", "unproven", 3)
+    assert (covered["backend"], covered["best"], covered["results"]) == ("fake", "unverified", 3)
     assert run_id in measured.do("status").stdout
     for name in ("last", run_id):
         results = json.loads(measured.do("status", name, "--json").stdout)["results"]
