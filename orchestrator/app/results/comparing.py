@@ -194,7 +194,7 @@ def _or_measure(by: str, selected: SelectedValues) -> str:
 
 
 def _other(model: str) -> str:
-    return "bert-tiny" if model != "bert-tiny" else "bert-mini"
+    return "bert-tiny" if model != "bert-tiny" else "bert-micro"
 
 
 def _nothing_selected(
