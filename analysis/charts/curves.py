@@ -38,19 +38,21 @@ _FROM_ZERO = ("memory", "models_per_second")
 def size_curves(
     source: ArrowSource,
     selection: Selection,
-    metric_name: str,
+    metric_names: Sequence[str],
     over: str = "batch_size",
     limit: int = MOST_CHARTS,
 ) -> tuple[Chart, ...]:
-    """Charts of a metric against a size, one for each question; empty without two sizes."""
+    """Charts of metrics against a size, one for each question; empty without two sizes."""
     questions = richest_questions(source, selection, over, limit)
     if questions is None:
         return ()
-    metric = METRICS[metric_name]
-    values = metric_values(source, questions.selection, metric)
-    groups = groups_over(with_intervals(source, values, metric).values(), over)
-    charts = [curve(_best(group, metric, over), metric, over) for group in groups]
-    return with_remainder(charts, questions.left_out)
+    charts: list[Chart] = []
+    for metric in map(METRICS.__getitem__, metric_names):
+        values = metric_values(source, questions.selection, metric)
+        groups = groups_over(with_intervals(source, values, metric).values(), over)
+        curves = [curve(_best(group, metric, over), metric, over) for group in groups]
+        charts += with_remainder(curves, questions.left_out)
+    return tuple(charts)
 
 
 def _best(results: Sequence[MetricValue], metric: Metric, over: str) -> list[MetricValue]:

@@ -24,28 +24,33 @@ from analysis.results.source import ArrowSource
 from runner.contract.axes import SIZE_AXES
 
 _SIZES = tuple(name for name in SIZE_AXES if name != "batch_size")
+_DRAWN = tuple(METRICS[name] for name in ("throughput", "latency", "memory"))
 _QUESTION = ("model", "precision", "mode", "scenario", *_SIZES, "host")
 
 
 def offline_curves(
-    source: ArrowSource, selection: Selection, metric_name: str, limit: int = MOST_CHARTS
+    source: ArrowSource, selection: Selection, limit: int = MOST_CHARTS
 ) -> tuple[Chart, ...]:
-    """A chart of the metric (throughput, latency, memory) for each question; empty without any."""
-    metric = METRICS[metric_name]
+    """Charts of throughput, latency and memory for each question; empty without any."""
     columns = ", ".join(f"r.{name}" for name in (*_QUESTION, "backend", "runtime", "cell_id"))
+    values = ", ".join(f"o.{metric.column}::DOUBLE AS {metric.name}" for metric in _DRAWN)
     sql = f"""
-        SELECT {columns}, r.result_id, r.grade, o.batch_size AS size, o.queries, o.found,
-            o.{metric.column}::DOUBLE AS value
+        SELECT {columns}, r.result_id, r.grade, o.batch_size AS size, o.queries, o.found, {values}
         FROM {selection.relation} r JOIN offline_curve o USING (result_id)
-        WHERE o.{metric.column} > 0 ORDER BY r.cell_id, r.result_id, size
+        ORDER BY r.cell_id, r.result_id, size
     """
     questions: dict[tuple[Any, ...], list[Mapping[str, Any]]] = defaultdict(list)
     for row in source.arrow(sql).to_pylist():
         questions[tuple(row[name] for name in _QUESTION)].append(row)
     several = [rows for rows in questions.values() if len({row["size"] for row in rows}) > 1]
     largest = sorted(several, key=lambda rows: -len(rows))
-    charts = [_chart(rows, metric) for rows in largest[:limit]]
-    return with_remainder(charts, len(largest) - len(charts))
+    left_out = max(len(largest) - limit, 0)
+    charts: list[Chart] = []
+    for metric in _DRAWN:
+        measured = ([row for row in rows if row[metric.name]] for rows in largest[:limit])
+        drawn = [_chart(rows, metric) for rows in measured if rows]
+        charts += with_remainder(drawn, left_out)
+    return tuple(charts)
 
 
 def _chart(rows: Sequence[Mapping[str, Any]], metric: Metric) -> Chart:
@@ -79,10 +84,11 @@ def _chart(rows: Sequence[Mapping[str, Any]], metric: Metric) -> Chart:
 
 def _point(row: Mapping[str, Any], metric: Metric) -> Point:
     return {
-        **{name: row[name] for name in ("backend", "runtime", "size", "value", "queries", "found")},
+        **{name: row[name] for name in ("backend", "runtime", "size", "queries", "found")},
+        "value": row[metric.name],
         "path": path_words(row),
         "cell": row["cell_id"],
-        "number": amount(row["value"], metric.unit),
+        "number": amount(row[metric.name], metric.unit),
         "grade": row["grade"] or "none",
         "origin": row["result_id"],
         "imported": False,
@@ -93,11 +99,11 @@ def _sentence(rows: Sequence[Mapping[str, Any]], metric: Metric) -> str:
     chosen = [row for row in rows if row["found"]]
     if not chosen:
         return f"{len(rows)} batches were tried; the one that was found is not among them."
-    best = max(chosen, key=lambda row: float(row["value"]))
+    best = max(chosen, key=lambda row: float(row[metric.name]))
     others = "" if len(chosen) == 1 else f" of {len(chosen)} searches, that"
     return (
         f"Rings mark the batch that a search found:{others} of {path_words(best)} is"
-        f" {best['size']}, with a {metric.label} of {amount(best['value'], metric.unit)}."
+        f" {best['size']}, with a {metric.label} of {amount(best[metric.name], metric.unit)}."
     )
 
 

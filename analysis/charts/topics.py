@@ -22,35 +22,26 @@ from analysis.results.source import ArrowSource
 ChartKind = Callable[[ArrowSource, Selection], tuple[Chart, ...]]
 """A kind of chart: all of it that the selected results have; empty where they have none."""
 
-_CURVES: tuple[ChartKind, ...] = tuple(
-    partial(size_curves, metric_name=metric) for metric in ("latency", "throughput", "memory")
-)
-_OFFLINE: tuple[ChartKind, ...] = tuple(
-    partial(offline_curves, metric_name=metric) for metric in ("throughput", "latency", "memory")
-)
-_SEQUENCES: tuple[ChartKind, ...] = tuple(
-    partial(size_curves, metric_name=metric, over="sequence_length")
-    for metric in ("latency", "throughput", "memory")
-)
+_METRICS = ("latency", "throughput", "tokens", "memory")
+_CURVES: ChartKind = partial(size_curves, metric_names=_METRICS)
+_SEQUENCES: ChartKind = partial(size_curves, metric_names=_METRICS, over="sequence_length")
 _BY: tuple[ChartKind, ...] = tuple(
     partial(property_comparison, by=by) for by in ("backend", "runtime", "precision", "family")
 )
 _BACKENDS, _RUNTIMES, _PRECISIONS, _FAMILIES = _BY
-_TOKENS: ChartKind = partial(size_curves, metric_name="tokens")
-_STARTS: ChartKind = partial(size_curves, metric_name="models_per_second", over="workers")
+_STARTS: ChartKind = partial(size_curves, metric_names=("models_per_second",), over="workers")
 
 CHART_TOPICS: Mapping[str, tuple[ChartKind, ...]] = {
     "performance": (
         *(_BACKENDS, _RUNTIMES, _PRECISIONS, _FAMILIES, family_efficiencies),
-        *(*_CURVES, _TOKENS),
-        *(training_steps, server_curves, energy_rows),
+        *(_CURVES, training_steps, server_curves, energy_rows),
     ),
     "hardware": (rooflines, family_efficiencies, _BACKENDS, energy_rows),
     "compatibility": (),
     "startup": (startup_stages, _STARTS),
-    "scaling": (*_CURVES, *_OFFLINE, *_SEQUENCES, _TOKENS, _STARTS),
+    "scaling": (_CURVES, offline_curves, _SEQUENCES, _STARTS),
     "run": (
-        *(_BACKENDS, _RUNTIMES, _PRECISIONS, *_CURVES, _TOKENS, *_OFFLINE, *_SEQUENCES),
+        *(_BACKENDS, _RUNTIMES, _PRECISIONS, _CURVES, offline_curves, _SEQUENCES),
         *(training_steps, startup_stages, _STARTS, server_curves, rooflines, family_efficiencies),
         *(energy_rows, duration_charts),
     ),

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from itertools import groupby
 from typing import Any
 
 from analysis.compare.circumstances import circumstance_changes, circumstances_of
@@ -16,13 +17,10 @@ from analysis.trends.series import TrendSeries, TrendStep, steps_of
 
 MOST_SERIES = 1_000
 """Series that are read, those with the greatest change first; others are counted."""
-_SHARED = (
-    *("model", "family", "backend", "runtime", "precision", "batch_size", "sequence_length"),
-    *("image_size", "audio_seconds", "new_tokens", "mode", "scenario", "target_qps", "slo_ms"),
-    *("workers", "training_precision"),
-)
-"""Facts of a cell, which its results have in common."""
-_OF_RESULT = (
+_FACTS = (
+    *("cell_id", "source", "model", "family", "backend", "runtime", "precision", "batch_size"),
+    *("sequence_length", "image_size", "audio_seconds", "new_tokens", "mode", "scenario"),
+    *("target_qps", "slo_ms", "workers", "training_precision"),
     *("result_id", "run_id", "hostname", "hardware", "cores", "profile", "grade", "proof"),
     *("correct", "rounds", "measured_at", "git_commit"),
 )
@@ -58,13 +56,14 @@ def trends_of(
         per_host: True if machines with different names have series of their own.
     """
     rows = source.arrow(_question(selection, metric, per_host=per_host)).to_pylist()
-    several = [row for row in rows if row["results"] > 1]
-    once = rows[0]["once"] if rows else 0
-    total = rows[0]["several"] if rows else 0
-    values = [_values(row) for row in several]
+    counts = {name: rows[0][name] if rows else 0 for name in ("once", "several")}
+    repeated = [row for row in rows if row["results"] > 1]
+    ranked = groupby(repeated, key=lambda row: row["rank"])
+    values = [[_value(row) for row in several] for _, several in ranked]
     complete = with_intervals(source, [one for series in values for one in series], metric)
     stepped = [_series(metric, [complete[key_of(one)] for one in results]) for results in values]
-    return Trends(metric, _explained(source, stepped), total - len(stepped), once, per_host)
+    left_out = counts["several"] - len(stepped)
+    return Trends(metric, _explained(source, stepped), left_out, counts["once"], per_host)
 
 
 def _series(metric: Metric, values: Sequence[MetricValue]) -> TrendSeries:
@@ -72,46 +71,47 @@ def _series(metric: Metric, values: Sequence[MetricValue]) -> TrendSeries:
 
 
 def _question(selection: Selection, metric: Metric, *, per_host: bool) -> str:
-    """One row for each series, its results in a list."""
+    """The results of the series that are read, in their order; all series are counted.
+
+    Few columns choose them, the rest is read later.
+    """
     own = metric.view == "benchmark_performance"
     beside = "" if own else f" JOIN {metric.view} v USING (result_id)"
     table = "r" if own else "v"
     part = f"v.{PART}" if metric.view == "efficiency" else "NULL"
     low, high = (f"{table}.{name}" if name else "NULL" for name in (metric.low, metric.high))
     keys = ", ".join((*(f"r.{name}" for name in SERIES), *(("r.hostname",) if per_host else ())))
-    shared = ", ".join(f"any_value({name}) AS {name}" for name in _SHARED)
-    facts = ", ".join(f"'{name}': {name}" for name in _OF_RESULT)
+    value = f"{table}.{metric.column}"
+    results = f"{selection.relation} r{beside}"
+    has_value = f"{value} > 0 AND r.measured_at IS NOT NULL"
+    facts = ", ".join(f"r.{name}" for name in _FACTS)
     return f"""
-        SELECT *, count(*) FILTER (results = 1) OVER () AS once,
-            count(*) FILTER (results > 1) OVER () AS several
-        FROM (
-            SELECT key, part, any_value(cell_id) AS cell_id, any_value(source) AS source, {shared},
-                count(*) AS results,
-                abs(ln(arg_max(value, moment) / arg_min(value, moment))) AS change,
-                list({{{facts}, 'value': value, 'low': low, 'high': high}} ORDER BY moment)
-                    AS results_of
+        WITH ranked AS (
+            SELECT *, row_number() OVER (ORDER BY results > 1 DESC, change DESC, key, part) AS rank,
+                count(*) FILTER (results = 1) OVER () AS once,
+                count(*) FILTER (results > 1) OVER () AS several
             FROM (
-                SELECT hash({keys}) AS key, {part} AS part, r.cell_id, r.source,
-                    {", ".join(f"r.{name}" for name in (*_SHARED, *_OF_RESULT))},
-                    {{'at': r.measured_at, 'id': r.result_id}} AS moment,
-                    {table}.{metric.column}::DOUBLE AS value,
-                    {low}::DOUBLE AS low, {high}::DOUBLE AS high
-                FROM {selection.relation} r{beside}
-                WHERE {table}.{metric.column} > 0 AND r.measured_at IS NOT NULL
-            ) GROUP BY key, part
-        ) QUALIFY row_number() OVER (ORDER BY results > 1 DESC, change DESC, cell_id, key, part)
-            <= {MOST_SERIES}
-        ORDER BY results > 1 DESC, change DESC, cell_id, key, part
+                SELECT key, part, count(*) AS results,
+                    abs(ln(arg_max(value, moment) / arg_min(value, moment))) AS change
+                FROM (
+                    SELECT hash({keys}) AS key, {part} AS part, {value}::DOUBLE AS value,
+                        (r.measured_at, r.result_id) AS moment
+                    FROM {results} WHERE {has_value}
+                ) GROUP BY key, part
+            ) QUALIFY rank <= {MOST_SERIES}
+        )
+        SELECT ranked.rank, ranked.once, ranked.several, ranked.results, {facts},
+            {part} AS {PART}, {value}::DOUBLE AS value, {low}::DOUBLE AS low, {high}::DOUBLE AS high
+        FROM {results} JOIN ranked
+            ON ranked.key = hash({keys}) AND ranked.part IS NOT DISTINCT FROM {part}
+        WHERE {has_value}
+        ORDER BY ranked.rank, r.measured_at, r.result_id
     """
 
 
-def _values(row: dict[str, Any]) -> list[MetricValue]:
-    shared = {name: row[name] for name in ("cell_id", "source", PART, *_SHARED)}
-    values = []
-    for result in row["results_of"]:
-        value, low, high = (result.pop(name) for name in ("value", "low", "high"))
-        values.append(MetricValue({**shared, **result}, value, estimate(value, low, high)))
-    return values
+def _value(row: dict[str, Any]) -> MetricValue:
+    value, low, high = (row.pop(name) for name in ("value", "low", "high"))
+    return MetricValue(row, value, estimate(value, low, high))
 
 
 def _explained(source: ArrowSource, series: Sequence[TrendSeries]) -> tuple[TrendSeries, ...]:

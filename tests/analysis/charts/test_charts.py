@@ -28,7 +28,7 @@ def rows_of(spec: Any) -> list[dict[str, Any]]:
 
 
 def test_a_curve_has_the_values_and_intervals_that_sql_gives(charted: Store) -> None:
-    (chart,) = size_curves(charted, EVERYTHING, "latency")
+    (chart,) = size_curves(charted, EVERYTHING, ("latency",))
     drawn = {
         (r["backend"], r["runtime"], r["size"], r["value"], r["low"]) for r in rows_of(chart.spec)
     }
