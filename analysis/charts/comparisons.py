@@ -14,7 +14,14 @@ from analysis.charts.layers import (
     tooltip,
 )
 from analysis.charts.questions import richest_questions
-from analysis.charts.words import digits_of, file_stem, noun_count, path_words, size_words
+from analysis.charts.words import (
+    digits_of,
+    distinct_rows,
+    file_stem,
+    noun_count,
+    path_words,
+    size_words,
+)
 from analysis.compare.compare import ComparedGroup, ComparedValue, ComparisonBy, compare_by
 from analysis.compare.intervals import with_intervals
 from analysis.compare.values import metric_values
@@ -67,6 +74,9 @@ def comparison_chart(comparison: ComparisonBy) -> Chart | None:
     compared.sort(key=lambda pair: -pair[1].speedup)
     shown = _ends(compared)
     points = [_point(group, row, comparison) for group, row in shown]
+    hosts = (row.result.facts["hostname"] for _, row in shown)
+    rows = distinct_rows(zip((point["row"] for point in points), hosts, strict=True))
+    points = [{**point, "row": name} for point, name in zip(points, rows, strict=True)]
     baselines = sorted({str(group.baseline) for group in comparison.groups})
     beside = baselines[0] if len(baselines) == 1 else "the baseline of each"
     title = f"Speed-up by {by.replace('_', ' ')}: {metric.label} against that of {beside}"

@@ -204,7 +204,8 @@ def _distribution(result: Result, bars: Sequence[Point]) -> Chart:
     return Chart(
         file_stem("distribution", result["cell_id"]),
         f"Distribution of timed durations · {result['cell_id']}",
-        f"Most of {total:,} durations lie near {amount(mode['left'], 'ms')}; the median is"
+        f"The fullest bar holds {mode['durations']:,} of {total:,} durations,"
+        f" {amount(mode['left'], '')} to {amount(mode['right'], 'ms')}; the median is"
         f" {amount(result['median'], 'ms')} (dashed).{more}",
         _histogram_spec(inside, result),
         (result["backend"],),

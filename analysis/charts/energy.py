@@ -5,7 +5,7 @@ from typing import Any
 
 from analysis.charts.chart import Chart
 from analysis.charts.layers import Point, backends_of, log_axis, point_layers
-from analysis.charts.words import amount, noun_count, path_words, size_words
+from analysis.charts.words import amount, distinct_rows, noun_count, path_words, size_words
 from analysis.results.selection import Selection
 from analysis.results.source import ArrowSource
 
@@ -36,7 +36,8 @@ def _chart(source: ArrowSource, selection: Selection, unit: str, column: str) ->
     rows = source.arrow(sql).to_pylist()
     if not rows:
         return None
-    points = [_point(row, unit) for row in rows]
+    names = distinct_rows((_words(row), row["hostname"]) for row in rows)
+    points = [_point(row, name, unit) for row, name in zip(rows, names, strict=True)]
     return Chart(
         f"energy-per-{unit}",
         f"Energy per {unit}, as counters of the hardware measured it",
@@ -46,10 +47,14 @@ def _chart(source: ArrowSource, selection: Selection, unit: str, column: str) ->
     )
 
 
-def _point(row: Mapping[str, Any], unit: str) -> Point:
-    words = [path_words(row), row["model"], row["precision"], *size_words(row)]
+def _words(row: Mapping[str, Any]) -> str:
+    words = [row["model"], row["precision"], row["mode"], *size_words(row)]
+    return f"{path_words(row)} · {', '.join(str(word) for word in words if word != 'inference')}"
+
+
+def _point(row: Mapping[str, Any], name: str, unit: str) -> Point:
     return {
-        "row": " · ".join([words[0], ", ".join(map(str, words[1:]))]),
+        "row": name,
         "cell": row["cell_id"],
         "backend": row["backend"],
         "value": row["value"],

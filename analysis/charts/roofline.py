@@ -124,7 +124,7 @@ def _roofs(rows: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
     corners = []
     for precision, threads, flops, bandwidth in sorted(peaks, key=str):
         ridge = flops / bandwidth
-        name = f"{precision}, {threads} threads"
+        name = f"{precision}, {threads} threads, {flops:g}, {bandwidth:g}"
         for intensity in sorted({first, min(max(ridge, first), last), last}):
             value = min(flops, intensity * bandwidth)
             corners.append(

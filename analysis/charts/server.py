@@ -27,7 +27,7 @@ _QUESTION = ("model", "precision", "mode", "scenario", *SIZE_AXES, "host")
 def server_curves(
     source: ArrowSource, selection: Selection, limit: int = MOST_CHARTS
 ) -> tuple[Chart, ...]:
-    """A chart for each question that rates of arrivals were tried on; empty without any."""
+    """A chart for each question that several rates were tried on; empty without any."""
     columns = ", ".join(f"r.{name}" for name in _QUESTION)
     sql = f"""
         SELECT {columns}, r.cell_id, r.backend, r.runtime, r.target_qps, r.achieved_qps,
@@ -42,8 +42,12 @@ def server_curves(
     questions: dict[tuple[Any, ...], list[Mapping[str, Any]]] = defaultdict(list)
     for row in source.arrow(sql).to_pylist():
         questions[tuple(row[name] for name in _QUESTION)].append(row)
-    answered = [rows for rows in questions.values() if any(row["achieved_qps"] for row in rows)]
-    largest = sorted(answered, key=lambda rows: -len(rows))[:limit]
+    answered = [
+        rows
+        for rows in questions.values()
+        if sum(row["achieved_qps"] is not None for row in rows) > 1
+    ]
+    largest = sorted(answered, key=lambda rows: -len({row["target_qps"] for row in rows}))[:limit]
     return tuple(_chart(rows) for rows in largest)
 
 

@@ -1,11 +1,11 @@
 """Stacked bars: the parts of a time, one bar a row, with the whole beside them."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from analysis.charts.chart import Spec
 from analysis.charts.layers import Point, backend_colour, backends_of, linear_axis
-from analysis.charts.words import amount
+from analysis.charts.words import amount, distinct_rows
 
 _STEP = 38
 """Height of a row with its words above the bar, pixels."""
@@ -23,12 +23,16 @@ class Bar:
     cell: str
     parts: tuple[tuple[str, float], ...]
     """Each part's name and median, in their order."""
+    host: str | None
+    """The name of the machine, which tells bars of the same words apart."""
     whole: float
     """The median of the whole, to which medians of parts need not add up."""
 
 
 def stacked_spec(bars: Sequence[Bar], names: Sequence[str], title: str, unit: str) -> Spec:
     """The description of these bars, whose parts are among the names."""
+    rows_named = distinct_rows((bar.words, bar.host) for bar in bars)
+    bars = [replace(bar, words=words) for bar, words in zip(bars, rows_named, strict=True)]
     rows = [_row(bar, name, value, names, unit) for bar in bars for name, value in bar.parts]
     wholes = [{"row": bar.words, "whole": bar.whole} for bar in bars]
     order = [bar.words for bar in bars]

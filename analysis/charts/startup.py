@@ -24,7 +24,8 @@ def startup_stages(source: ArrowSource, selection: Selection) -> tuple[Chart, ..
         for stage in START_STAGES
     )
     sql = f"""
-        SELECT r.cell_id, r.model, r.backend, r.runtime, r.precision, r.workers, {stages},
+        SELECT r.cell_id, r.model, r.backend, r.runtime, r.precision, r.workers, r.hostname,
+            {stages},
             r.latency_median_ms / 1000 AS warm, t.startup_cold_median_s AS cold,
             count(*) OVER () AS starts
         FROM {selection.relation} r JOIN startup_results t USING (result_id)
@@ -53,7 +54,7 @@ def _bar(row: Mapping[str, Any], kind: str) -> Bar | None:
         return None
     workers = f", {noun_count(row['workers'], 'worker')}" if row["workers"] else ""
     words = f"{kind} · {row['model']}, {path_words(row)}, {row['precision']}{workers}"
-    return Bar(words, row["backend"], row["cell_id"], parts, row[kind])
+    return Bar(words, row["backend"], row["cell_id"], parts, row["hostname"], row[kind])
 
 
 def _words(stage: str) -> str:

@@ -36,7 +36,7 @@ def training_steps(
             WHERE r.mode = 'training' AND r.latency_median_ms > 0
         )
         SELECT s.cell_id, {", ".join(f"s.{name}" for name in _SHARED)}, {", ".join(PARTS)},
-            s.training_precision, s.latency_median_ms AS step, s.result_id,
+            s.training_precision, s.hostname, s.latency_median_ms AS step, s.result_id,
             arg_max(i.latency_median_ms, i.measured_at) AS query,
             arg_max(i.cell_id, i.measured_at) AS query_cell
         FROM steps s LEFT JOIN selected i ON i.mode = 'inference'
@@ -70,12 +70,19 @@ def _chart(rows: Sequence[Mapping[str, Any]]) -> Chart:
 def _bars(row: Mapping[str, Any]) -> list[Bar]:
     words = ", ".join([path_words(row), str(row["precision"]), *size_words(row)])
     parts = tuple((name, row[name]) for name in PARTS if row[name])
-    step = Bar(f"training · {words}", row["backend"], row["cell_id"], parts, row["step"])
+    step = Bar(
+        f"training · {words}", row["backend"], row["cell_id"], parts, row["hostname"], row["step"]
+    )
     if row["query"] is None:
         return [step]
     query = row["query"]
     beside = Bar(
-        f"inference · {words}", row["backend"], row["query_cell"], ((_INFERENCE, query),), query
+        f"inference · {words}",
+        row["backend"],
+        row["query_cell"],
+        ((_INFERENCE, query),),
+        row["hostname"],
+        query,
     )
     return [step, beside]
 

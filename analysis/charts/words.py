@@ -1,6 +1,7 @@
 """Words of charts: numbers, questions and names as titles and sentences have them."""
 
 import re
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
@@ -64,6 +65,19 @@ def noun_count(number: int, noun: str) -> str:
     if number == 1:
         return f"1 {noun}"
     return f"{number:,} {noun}{'es' if noun.endswith(('ch', 's', 'x')) else 's'}"
+
+
+def distinct_rows(rows: Iterable[tuple[str, object]]) -> list[str]:
+    """Names of rows, alike ones told apart by what stands beside them, else by a number."""
+    pairs = list(rows)
+    names = Counter(name for name, _ in pairs)
+    beside = [f"{name} ({fact})" if names[name] > 1 and fact else name for name, fact in pairs]
+    seen: Counter[str] = Counter()
+    distinct = []
+    for name in beside:
+        seen[name] += 1
+        distinct.append(name if seen[name] == 1 else f"{name} #{seen[name]}")
+    return distinct
 
 
 def in_order(values: Iterable[str], known: Iterable[str]) -> tuple[str, ...]:
