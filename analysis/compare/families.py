@@ -6,7 +6,14 @@ from dataclasses import dataclass, replace
 from statistics import geometric_mean
 from typing import Any
 
-from analysis.compare.compare import ComparedGroup, ComparedValue, ComparisonBy, compare_selected
+from analysis.compare.compare import (
+    ComparedGroup,
+    ComparedValue,
+    ComparisonBy,
+    compare_by,
+    compare_selected,
+)
+from analysis.compare.values import metric_values
 from analysis.results.metrics import METRICS
 from analysis.results.selection import Selection
 from analysis.results.source import ArrowSource
@@ -61,17 +68,14 @@ class FamilySummary:
 def summarise_families(source: ArrowSource, selection: Selection) -> tuple[FamilySummary, ...]:
     """The selected results by family."""
     throughput, memory = METRICS["throughput"], METRICS["memory"]
-    by_backend = _by_family(
-        compare_selected(source, selection, "backend", throughput, baseline=REFERENCE)
-    )
-    by_precision = _by_family(
-        compare_selected(source, selection, "precision", memory, baseline="fp32")
-    )
-    by_batch = _by_family(
-        compare_selected(source, selection, "batch_size", throughput, baseline="1")
-    )
+    rates = metric_values(source, selection, throughput)
+    sizes = metric_values(source, selection, memory)
+    by_backend = compare_selected(source, selection, "backend", throughput, baseline=REFERENCE)
+    by_precision = compare_by(sizes, "precision", memory, baseline="fp32")
+    by_batch = compare_by(rates, "batch_size", throughput, baseline="1")
+    backends, precisions, batches = map(_by_family, (by_backend, by_precision, by_batch))
     return tuple(
-        _summary(row, by_backend[name], by_precision[name], by_batch[name])
+        _summary(row, backends[name], precisions[name], batches[name])
         for row in source.arrow(_families_sql(selection)).to_pylist()
         for name in (row["family"],)
     )

@@ -81,19 +81,19 @@ REMEDIES: Mapping[str, Sequence[RemedyRule]] = {
         ),
         RemedyRule("leave the range of fp16", "Train in bf16, whose range is that of fp32."),
         RemedyRule(
+            "has no runner for backend|cannot measure inference with",
+            "Measure on another backend: docs/supported.md lists those of this release.",
+        ),
+        RemedyRule(
             "^(generation|training|startup) is not possible with"
-            "|cannot measure (generation|training|startup) with|^torch cannot train",
+            "|cannot measure .* with|^torch cannot train",
             "Measure this mode with torch, e.g. `--backend cpu --runtime torch`: docs/supported.md"
             " lists what each runtime can do.",
         ),
         RemedyRule(
-            "does not execute on|has no runner for .* on |^the runtime .* has no device for backend"
+            "does not execute on|has no runner for|^the runtime .* has no device for backend"
             "|knows no runtime",
             "Leave `--runtime` out, or name one that the backend has.",
-        ),
-        RemedyRule(
-            "has no runner for backend|cannot measure inference with",
-            "Measure on another backend: docs/supported.md lists those of this release.",
         ),
         RemedyRule(
             "torch quantises linear layers|would not become int8|executes no product of the int8"
@@ -101,7 +101,7 @@ REMEDIES: Mapping[str, Sequence[RemedyRule]] = {
             "Take a precision with a point: `--precision fp32` or bf16.",
         ),
         RemedyRule(
-            " is not possible with|cannot run [a-z0-9]+ with|^OpenVINO computes in",
+            " is not possible with|cannot run .* with|^OpenVINO computes in",
             "Take another precision or runtime: docs/supported.md lists what each has.",
         ),
         RemedyRule(

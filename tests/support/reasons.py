@@ -27,6 +27,15 @@ ROOMS = (
 """Rooms in which verdicts come about."""
 
 
+STATUS_OF_MODULE: Mapping[str, str] = {
+    "runner/contract/support.py": "unsupported",
+    "orchestrator/backends/machine.py": "unavailable",
+}
+"""Modules whose functions return reasons, or None, with the verdict's status."""
+BEGINNING: Mapping[str, str] = {"_untrainable": "training is not possible "}
+"""What stands before the reason that a function returns."""
+
+
 @dataclass(frozen=True)
 class WrittenReason:
     """The reason that one call writes."""
@@ -48,17 +57,34 @@ def written_reasons() -> Iterator[WrittenReason]:
 
 def _of_module(path: Path) -> Iterator[WrittenReason]:
     text = path.read_text("utf-8")
-    if not any(f"{name}(" in text for name in STATUS_OF_CALL):
-        return
     module = path.relative_to(ROOT).as_posix()
+    if module not in STATUS_OF_MODULE and not any(f"{name}(" in text for name in STATUS_OF_CALL):
+        return
     for function in ast.walk(ast.parse(text)):
         if isinstance(function, ast.FunctionDef):
             known = _assigned(function)
+            if module in STATUS_OF_MODULE:
+                yield from _returned(module, function, known)
             for call in ast.walk(function):
                 if isinstance(call, ast.Call) and (name := _name(call.func)) in STATUS_OF_CALL:
                     status, argument = _arguments(name, call)
                     for reason in _texts(argument, known) or [None]:
                         yield WrittenReason(status, module, function.name, reason)
+
+
+def _returned(
+    module: str, function: ast.FunctionDef, known: Mapping[str, list[ast.expr]]
+) -> Iterator[WrittenReason]:
+    """The texts that a function returns which may return None."""
+    if function.returns is None or ast.unparse(function.returns) != "str | None":
+        return
+    for node in ast.walk(function):
+        if isinstance(node, ast.Return) and node.value is not None:
+            for text in _texts(node.value, known):
+                whole = f"{BEGINNING.get(function.name, '')}{text}"
+                if whole.removesuffix(UNKNOWN) in BEGINNING.values():
+                    continue
+                yield WrittenReason(STATUS_OF_MODULE[module], module, function.name, whole)
 
 
 def _arguments(name: str, call: ast.Call) -> tuple[str, ast.expr]:
