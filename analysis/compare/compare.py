@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from datetime import UTC, datetime
 from typing import Any
 
 from analysis.compare.groups import Group, groups_of
@@ -207,7 +208,7 @@ def _baseline_of(group: Group, by: str, metric: Metric, wanted: str | None) -> A
     if usual in group.members:
         return usual
     if by == "run":
-        return min(group.members, key=lambda name: group.members[name].facts["measured_at"])
+        return min(group.members, key=lambda name: _moment(group.members[name]))
     if all(isinstance(name, int | float) for name in group.members):
         return min(group.members)
     slowest = min if metric.more_is_better else max
@@ -217,12 +218,19 @@ def _baseline_of(group: Group, by: str, metric: Metric, wanted: str | None) -> A
 def _compared(group: Group, baseline: Any, by: str, metric: Metric) -> ComparedGroup:
     first = group.members[baseline]
     rows = [beside(name, one, first, by, metric) for name, one in group.members.items()]
-    ordered = sorted(rows, key=lambda row: (row.result is not first, *_order(row)))
+    ordered = sorted(rows, key=lambda row: (row.result is not first, *_order(row, by)))
     return ComparedGroup(group.shared, baseline, tuple(ordered), group.passed_over)
 
 
-def _order(row: ComparedValue) -> tuple[Any, ...]:
-    """Sizes in their order, all else the best first."""
+def _moment(value: MetricValue) -> datetime:
+    """When it was measured; what does not say so comes first."""
+    return value.facts["measured_at"] or datetime.min.replace(tzinfo=UTC)
+
+
+def _order(row: ComparedValue, by: str) -> tuple[Any, ...]:
+    """Sizes and runs in their order, all else the best first."""
+    if by == "run":
+        return (_moment(row.result),)
     return (row.name,) if isinstance(row.name, int | float) else (-row.speedup,)
 
 

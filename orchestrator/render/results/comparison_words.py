@@ -1,6 +1,7 @@
 """Sentences about a comparison: what it answers, what it rests on, and what it leaves out."""
 
-from collections import Counter, defaultdict
+import re
+from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from typing import Any
 
@@ -16,6 +17,8 @@ from runner.contract.synonyms import axis_of
 _MOST_NAMED = 3
 """Values that the answer speaks of; others are in the table."""
 _TIMES = "times as good as the baseline"
+_COUNTED = re.compile(r"\d+ (processes|starts)$")
+"""A number of launches behind an interval."""
 _DEFAULT_SPREAD = "the default spread"
 
 
@@ -113,7 +116,8 @@ def _answer(name: str, baseline: str, rows: Sequence[ComparedValue], metric: Met
         if group:
             as_good = f"times as good as {baseline}" if not parts else "times"
             share = f" in {len(group):,} of {count:,}" if count > 1 else ""
-            parts.append(f"is {times_range([row.speedup for row in group])} {as_good}{share}")
+            times = times_range([row.speedup for row in group])
+            parts.append(f"is {times}{_alone_ends(rows)} {as_good}{share}")
     if open_:
         share = f" in {open_:,} of {count:,}" if count > 1 else ""
         beside = "" if parts else f" from {baseline}"
@@ -125,6 +129,14 @@ def _answer(name: str, baseline: str, rows: Sequence[ComparedValue], metric: Met
         parts.append(f"has a scaling efficiency of {times_range(scaling)}")
     *first, last = parts
     return f"{begin} {' and '.join(filter(None, [', '.join(first), last]))}."
+
+
+def _alone_ends(rows: Sequence[ComparedValue]) -> str:
+    """The interval of the only speed-up; that of several is in the table."""
+    ends = rows[0].speedup_interval
+    if len(rows) > 1 or ends is None:
+        return ""
+    return f" (95 %: {format_number(ends.low)} to {format_number(ends.high)})"
 
 
 def _doubt(rows: Sequence[ComparedValue]) -> str:
@@ -145,27 +157,44 @@ def times_range(values: Sequence[float]) -> str:
 def basis_notes(comparison: ComparisonBy) -> Iterator[str]:
     """The replication behind the intervals, with the remedy if there is one."""
     rows = [row for group in comparison.groups for row in group.rows]
-    bases = Counter(row.result.basis for row in rows)
-    if set(bases) == {None}:
+    bases = {row.result.basis for row in rows}
+    known = [basis for basis in bases if basis]
+    if not known:
         label = comparison.metric.label
         yield f"Records hold one value of {label} and no interval of it, so a ratio has none."
-    elif any(_DEFAULT_SPREAD in (basis or "") for basis in bases):
+    elif any(_DEFAULT_SPREAD in basis for basis in known):
         yield (
             "Results of one process hold a default spread of processes:"
             " `orchestrator doctor --calibrate` measures this host's, `--profile standard` takes"
             " several processes."
         )
-    elif any((basis or "").startswith("1 process and") for basis in bases):
+    elif any(basis.startswith("1 process and") for basis in known):
         yield "Results of one process hold the spread that a calibration of their host found."
-    else:
-        known = sorted(basis for basis in bases if basis)
-        yield f"Intervals are over {' or '.join(known)}."
+    elif counts := [basis for basis in known if _COUNTED.match(basis)]:
+        yield f"Intervals are over {_counted(counts)}."
+    if any(basis.startswith("1 process alone") for basis in known):
+        yield (
+            "Differences between processes are not in intervals of one process alone:"
+            " `--profile standard` takes several."
+        )
     doubtful = sum(row.result.grade == "D" and not row.result.is_imported for row in rows)
     if doubtful:
         yield (
             f"{doubtful:,} of {len(rows):,} {plural(len(rows), 'result')} have grade D, which shows"
             " no difference: `orchestrator status last --why` tells why."
         )
+
+
+def _counted(bases: Sequence[str]) -> str:
+    """The least and the greatest number of processes, and of starts."""
+    counts: dict[str, list[int]] = defaultdict(list)
+    for basis in bases:
+        count, _, noun = basis.partition(" ")
+        counts[noun].append(int(count))
+    return " or ".join(
+        f"{times_range([float(count) for count in numbers])} {noun}"
+        for noun, numbers in sorted(counts.items())
+    )
 
 
 def _left_out(comparison: ComparisonBy) -> Iterator[str]:
