@@ -224,8 +224,10 @@ def _html_content(section: Section, title: str) -> list["Markup"]:
 
     rows = [[PageCell(cell_text(one), _sort_key(one)) for one in row] for row in section.texts]
     columns = [
-        PageColumn(column.heading, column.right or any(row[place].sort is not None for row in rows))
-        for place, column in enumerate(section.columns)
+        PageColumn(
+            column.heading, column.right or any(row[number].sort is not None for row in rows)
+        )
+        for number, column in enumerate(section.columns)
     ]
     table = PageTable(section.title or title, columns, rows).html()
     return [table, *(element("p", note) for note in section.notes)]

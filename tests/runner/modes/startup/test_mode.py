@@ -185,7 +185,9 @@ NOT_SUPPORTED = StartRequest(job=a_job([a_cell(runtime="onnxruntime_web")]), thr
         further(a_request({"load": "memory_error"}), MemoryError, "a scripted shortage"),
         further(a_request(finite=False), BenchError, "NaN or infinity"),
         further(NOT_SUPPORTED, Unsupported, "knows no runtime onnxruntime_web"),
-        further(a_request({"load": "exit"}), BenchError, "ended with exit status 3; its last word"),
+        further(
+            a_request({"load": "exit"}), BenchError, "ended with exit status 3; its last words"
+        ),
     ],
     ids=["load", "kill", "query", "memory", "outputs", "runtime", "exit"],
 )
