@@ -18,7 +18,7 @@ def save_chart(chart: "Chart", path: Path) -> None:
         UsageError: the name says no format, or the format needs an extra that is missing.
         StoreError: the file cannot be written.
     """
-    content = _writer(path)(chart)
+    content = _writer("a chart", path)(chart)
     with output_file(path) as file:
         file.write(content)
 
@@ -29,16 +29,16 @@ def require_chart(option: str, path: Path, *, force: bool, database: Path) -> No
     Raises:
         UsageError: the name says no format, the file exists, or is a stream.
     """
-    _writer(path)
+    _writer(option, path)
     require_no_stream(option, path)
     require_free(option, path, force=force, database=database)
 
 
-def _writer(path: Path) -> "Callable[[Chart], bytes]":
+def _writer(option: str, path: Path) -> "Callable[[Chart], bytes]":
     writer = _WRITERS.get(path.suffix.lower())
     if writer is None:
         raise UsageError(
-            f"{path}: a chart cannot have this format",
+            f"{option} {path}: its name says no format of charts",
             hint=f"names of charts end with {', '.join(_WRITERS)}",
         )
     return writer
