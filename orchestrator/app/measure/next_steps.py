@@ -67,7 +67,7 @@ def next_commands(report: RunReport) -> tuple[str, ...]:
     quotable = any(row.grade != "D" for row in timed)
     compare = _comparison(report)
     commands = [
-        [*compare, *where] if quotable and compare else None,
+        [*compare, *where] if compare else None,
         _more_batches(report) if quotable else None,
         ["report", "run", report.run_id, *where],
         ["status", report.run_id, "--why", *where] if any(r.grade_reasons for r in timed) else None,

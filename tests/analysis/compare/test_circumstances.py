@@ -1,0 +1,61 @@
+"""Circumstances of two measurements: what is told to differ, and what is too little to be told."""
+
+from typing import Any
+
+import pytest
+
+from analysis.compare.circumstances import circumstance_changes, common_changes
+from analysis.results.conditions import CONDITIONS
+
+_SAME: dict[str, Any] = {
+    **dict.fromkeys(CONDITIONS),
+    "schema_version": 6,
+    "environment_variables": {},
+    "libraries": {"torch": "2.13.0"},
+    "image_digest": "sha256:" + "a" * 64,
+    "git_commit": "b" * 40,
+    "runner_version": "0.1.0",
+    "kernel": "6.12.0",
+    "python_version": "3.11.9",
+    "operating_system": "Example OS",
+    "device": "Example CPU",
+    "launcher": "process",
+    "timed_region": "forward",
+    "threads": 2,
+    "container_cpu_limit": None,
+    "profile": "quick",
+    "rounds": 1,
+    "cpu_clock_hz": 2.5e9,
+    "device_clock_hz": None,
+    "noise_other_load": 0.01,
+    "noise_steal": 0.0,
+    "noise_kernel_shift": 0.0,
+}
+
+
+@pytest.mark.parametrize(
+    ("now", "told"),
+    [
+        ({}, ()),
+        ({"image_digest": "sha256:" + "c" * 64}, ("image aaaaaaaaaaaa, now cccccccccccc",)),
+        ({"git_commit": "d" * 40}, ("commit bbbbbbbbbbbb, now dddddddddddd",)),
+        ({"kernel": "6.13.0", "threads": 4}, ("kernel 6.12.0, now 6.13.0", "threads 2, now 4")),
+        ({"kernel": None}, ()),
+        (
+            {"libraries": {"torch": "2.14.0", "NVIDIA driver": "570"}},
+            ("NVIDIA driver missing, now 570", "torch 2.13.0, now 2.14.0"),
+        ),
+        ({"environment_variables": {"OMP": "1"}}, ("OMP not set, now 1",)),
+        ({"cpu_clock_hz": 2.6e9}, ()),
+        ({"cpu_clock_hz": 2.0e9}, ("CPU clock in GHz 2.5, now 2",)),
+        ({"noise_other_load": 0.05}, ()),
+        ({"noise_other_load": 0.5}, ("other processes' share of the CPU in % 1, now 50",)),
+    ],
+)
+def test_changes_are_told_in_words(now: dict[str, Any], told: tuple[str, ...]) -> None:
+    assert circumstance_changes(_SAME, _SAME | now) == told
+
+
+def test_what_all_cells_share_is_told_once() -> None:
+    assert common_changes([("a", "b"), ("b", "c"), ("b",)]) == ("b",)
+    assert common_changes([]) == ()
