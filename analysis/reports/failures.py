@@ -2,10 +2,10 @@
 
 from typing import Any
 
-from analysis.compatibility.remedies import remedy_of
+from analysis.compatibility.remedies import FOREIGN_REMEDY, remedy_of
 from analysis.reports.report import ReportColumn, ReportSection, ReportTable
 from analysis.reports.results import ReportedResults
-from analysis.results.selection import Selection
+from analysis.results.selection import IS_OURS, Selection
 from analysis.results.source import text
 
 _MOST_REASONS = 200
@@ -17,7 +17,8 @@ _KINDS = """
     CASE WHEN r.status <> 'ok' THEN r.status
         WHEN r.correct IS FALSE THEN 'wrong'
         WHEN r.source NOT IN ('accelmatrix', 'synthetic') THEN NULL
-        WHEN r.proof <> 'proven' THEN 'unproven'
+        WHEN r.proof = 'none' THEN 'unproven'
+        WHEN r.proof <> 'proven' THEN r.proof
         WHEN r.correct_reason IS NOT NULL AND r.correct IS NULL THEN 'unverified' END
 """
 _FAILURES = (
@@ -45,7 +46,8 @@ def failure_section(results: ReportedResults) -> ReportSection:
         SELECT {_KINDS} AS kind, model, backend, runtime,
             CASE WHEN r.status = 'ok' AND kind IN ('wrong', 'unverified') THEN r.correct_reason
                 ELSE r.reason END AS why,
-            count(*) AS cells, min(cell_id) AS cell_id, count(*) OVER () AS groups
+            {IS_OURS} AS ours, count(*) AS cells, min(cell_id) AS cell_id,
+            count(*) OVER () AS groups
         FROM {_verdicts(results.selection)} r
         WHERE kind IS NOT NULL
         GROUP BY ALL ORDER BY cells DESC, cell_id LIMIT {_MOST_REASONS}
@@ -73,8 +75,9 @@ def graph_section(results: ReportedResults) -> ReportSection:
 
 
 def _failure(row: dict[str, Any]) -> dict[str, Any]:
-    reason = row.pop("why") or None
-    return {**row, "reason": reason, "remedy": remedy_of(row["kind"], reason)}
+    reason, is_ours = row.pop("why") or None, row.pop("ours")
+    remedy = remedy_of(row["kind"], reason) if is_ours else FOREIGN_REMEDY
+    return {**row, "reason": reason, "remedy": remedy}
 
 
 def _verdicts(selection: Selection) -> str:

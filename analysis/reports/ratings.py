@@ -91,7 +91,10 @@ def _reason(rating: Rating) -> Mapping[str, Any]:
 def family_section(results: ReportedResults) -> ReportSection:
     """A row for each family: its best backend, int8's memory, scaling with the batch."""
     rows = [_family(one) for one in summarise_families(results.source, results.shown)]
-    notes = ("Ratios are geometric means, with the least and the greatest of the cells.",)
+    notes = (
+        "Ratios are geometric means, with the least and the greatest of the cells. A question mark"
+        " says that most of its cells show no difference beyond intervals and grades.",
+    )
     table = ReportTable("families", "Families", _FAMILIES, rows, notes)
     tables = [table.without_empty_columns()] if rows else []
     return ReportSection("families", "Families", tables=tables)
@@ -101,7 +104,7 @@ def _family(summary: FamilySummary) -> Mapping[str, Any]:
     return {
         "family": summary.family,
         "models": summary.models,
-        "backend": summary.backend,
+        "backend": summary.backend if summary.is_sure else f"{summary.backend} ?",
         "largest_batch": summary.largest_batch,
         **_mean("speedup", summary.speedup),
         **_mean("memory", summary.int8_memory),
