@@ -27,6 +27,8 @@ _SYNTHETIC = "synthetic"
 _OWN = (_OURS, _SYNTHETIC)
 _ALWAYS = frozenset({"model", "backend", "precision", "batch_size"})
 """Columns that are there even if all rows agree."""
+_UNSAID = _ALWAYS | {"hostname"}
+"""Columns that are no fact of a report even if all rows agree: its top is shown to others."""
 
 
 def _measured(
@@ -84,7 +86,7 @@ def shared_facts(rows: Sequence[ReportRow]) -> dict[str, str]:
     shared: dict[str, str] = {}
     for column in (*_CELL, *_TRUST):
         values = {row.get(column.name) for row in map(_row, rows)}
-        if len(values) == 1 and column.name not in _ALWAYS and column.kind == "word":
+        if len(values) == 1 and column.name not in _UNSAID and column.kind == "word":
             value = values.pop()
             if value not in (None, _OURS):
                 shared[column.heading] = str(value)

@@ -71,7 +71,7 @@ def _sentences(compared: ComparisonBy) -> Iterator[str]:
     for (name, baseline), rows in frequent[:_MOST_SENTENCES]:
         prefix = "" if compared.by in _TELLING else f"{compared.by.replace('_', ' ')} "
         subject = f"{prefix}{name} beside {baseline}, {compared.metric.label}"
-        yield f"{subject}: {_outcome(rows)} of {len(rows):,}."
+        yield f"{subject}: {_outcome(rows)} ({len(rows):,} compared)."
 
 
 def _outcome(rows: Sequence[ComparedValue]) -> str:

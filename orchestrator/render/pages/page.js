@@ -13,6 +13,10 @@
     return made;
   };
 
+  /** A text in which what stands between backticks is code. */
+  const withCode = (text) => text.split("`").map((part, index, parts) =>
+    index % 2 && parts.length % 2 ? make("code", {}, part) : part);
+
   /* Tables: sorting, search, choices, and rows beyond the first. */
 
   const valueOf = (cell) => {
@@ -195,12 +199,13 @@
     const list = make("dl");
     const add = (name, value) => {
       if (value === null || value === undefined || value.length === 0) return;
-      const content = Array.isArray(value) ? make("ul", {}, ...value.map((one) => make("li", {}, one))) : value;
-      list.append(make("dt", {}, name), make("dd", {}, content));
+      const content = Array.isArray(value)
+        ? [make("ul", {}, ...value.map((one) => make("li", {}, ...withCode(one))))] : withCode(value);
+      list.append(make("dt", {}, name), make("dd", {}, ...content));
     };
     add("95 % interval", interval ?? "none: the record holds none for this number");
     detail.facts.forEach(([name, value]) => add(name, value));
-    box.replaceChildren(close, title, make("p", {className: "id"}, detail.cell), list, ...durations(detail));
+    box.replaceChildren(close, title, make("p", {className: "id"}, detail.cell), ...durations(detail), list);
     if (detail.command) box.append(make("p", {}, "measure it again: ", make("code", {}, detail.command)));
   };
 

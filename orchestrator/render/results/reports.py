@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 from itertools import chain
 from pathlib import Path
 
+from analysis.answers.trust import GradeSummary
 from analysis.reports.report import Report
 from orchestrator.app.results.charts import save_chart
 from orchestrator.app.results.reports import MadeReport
@@ -96,11 +97,17 @@ def _answers(outcome: MadeReport) -> Sequence[str]:
     """The sentences of a run, where the report is about one, and those of the report."""
     run = outcome.run
     if run is None:
-        lines = (*outcome.report.answers, trust_line(outcome.report.grades))
-        return [*filter(None, lines)]
+        return [*outcome.report.answers, *_trust(outcome.report.grades)]
     answers = (proof_line(run.timed), *answer_lines(run), trust_line(run.grades))
     changed = change_lines(run.changes, run.results)
     return [*filter(None, chain(answers, changed))]
+
+
+def _trust(grades: GradeSummary) -> Iterator[str]:
+    """The grades and the cause that explains most, with its remedy."""
+    line = trust_line(grades)
+    if line is not None:
+        yield f"{line}: {grades.cause.remedy}" if grades.cause and grades.cause.remedy else line
 
 
 def _page(outcome: MadeReport) -> bytes:
