@@ -47,12 +47,12 @@ def comparison_table(
         *(ReportColumn(name, name) for name in _NAMES if name in differing - {by}),
         ReportColumn("name", by.replace("_size", "").replace("_length", ""), _kind(groups)),
         ReportColumn("value", metric.heading, "number", "low", "high", measured=True),
-        ReportColumn("speedup", _advance(metric, groups), "number", "speedup_low", "speedup_high"),
+        ReportColumn("speedup", _advance(groups), "number", "speedup_low", "speedup_high"),
         ReportColumn("differs", "difference shown"),
         *((scaling,) if by in {"batch_size", "sequence_length"} else ()),
         ReportColumn("grade", "grade", "grade"),
     )
-    rows = [row for group in groups for row in _rows(group, metric, differing)]
+    rows = [row for group in groups for row in _rows(group, differing)]
     notes = _notes(compared)
     left_out = len(compared.groups) - len(groups)
     answers = tuple(_sentences(compared)) if compared.groups else ()
@@ -91,12 +91,10 @@ def _range(factors: Sequence[float]) -> str:
     return " to ".join(ends)
 
 
-def _rows(
-    group: ComparedGroup, metric: Metric, differing: Collection[str]
-) -> Iterator[dict[str, Any]]:
+def _rows(group: ComparedGroup, differing: Collection[str]) -> Iterator[dict[str, Any]]:
     for row in group.rows:
         interval = row.result.interval
-        low, high = _speedup_interval(row, metric)
+        speedup = row.speedup_interval
         yield {
             **group.shared,
             **{name: row.result.facts.get(name) for name in ("model", *_NAMES)},
@@ -107,20 +105,12 @@ def _rows(
             "low": interval and interval.low,
             "high": interval and interval.high,
             "speedup": row.speedup,
-            "speedup_low": low,
-            "speedup_high": high,
+            "speedup_low": speedup and speedup.low,
+            "speedup_high": speedup and speedup.high,
             "differs": _SURE[row.differs],
             "scaling_efficiency": row.scaling_efficiency,
             "grade": row.result.grade,
         }
-
-
-def _speedup_interval(row: ComparedValue, metric: Metric) -> tuple[float | None, float | None]:
-    if row.interval is None:
-        return None, None
-    if metric.more_is_better:
-        return row.interval.low, row.interval.high
-    return 1 / row.interval.high, 1 / row.interval.low
 
 
 def _differing(groups: Sequence[ComparedGroup]) -> set[str]:
@@ -144,12 +134,10 @@ def _kind(groups: Sequence[ComparedGroup]) -> Any:
     return "number" if groups and numbers else "word"
 
 
-def _advance(metric: Metric, groups: Sequence[ComparedGroup]) -> str:
-    """The heading of ratios, e.g. `times as fast as cpu`."""
+def _advance(groups: Sequence[ComparedGroup]) -> str:
+    """The heading of speed-ups, e.g. `times as good as cpu`."""
     baselines = {str(group.baseline) for group in groups}
-    baseline = baselines.pop() if len(baselines) == 1 else "the first"
-    is_speed = metric.unit in {"ms", "s"} or metric.unit.endswith("/s")
-    return f"times as {'fast' if is_speed else 'good'} as {baseline}"
+    return f"times as good as {baselines.pop() if len(baselines) == 1 else 'the first'}"
 
 
 def _notes(compared: ComparisonBy) -> tuple[str, ...]:

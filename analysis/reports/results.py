@@ -5,6 +5,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
+from analysis.compare.intervals import key_of, with_intervals
 from analysis.compare.values import MetricValue, metric_values
 from analysis.reports.report import MOST_ROWS, ReportRow
 from analysis.results.metrics import Metric
@@ -70,17 +71,18 @@ class ReportedResults:
         return {row["result_id"]: row["grade"] for row in self.rows}
 
     def values(self, metric: Metric) -> tuple[MetricValue, ...]:
-        """The values of a metric, with the grades that the rows have.
+        """The values of a metric with the intervals that durations give, and the rows' grades.
 
         The newest of a series is of grade D where the one before contradicts it, which a selection
         of single results cannot know.
         """
-        values = metric_values(self.source, self.shown, metric)
-        return tuple(
+        values = [
             replace(value, facts={**value.facts, "grade": self._grades[value.facts["result_id"]]})
-            for value in values
+            for value in metric_values(self.source, self.shown, metric)
             if value.facts["result_id"] in self._grades
-        )
+        ]
+        completed = with_intervals(self.source, values, metric)
+        return tuple(completed[key_of(value)] for value in values)
 
     def ask(self, sql: str) -> list[dict[str, Any]]:
         """The answer to a question, row by row."""
