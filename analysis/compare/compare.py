@@ -223,7 +223,7 @@ def _compared(group: Group, baseline: Any, by: str, metric: Metric) -> ComparedG
 
 
 def _moment(value: MetricValue) -> datetime:
-    """When it was measured; what does not say so comes first."""
+    """The time of its measurement; results that tell none come first."""
     return value.facts["measured_at"] or datetime.min.replace(tzinfo=UTC)
 
 

@@ -5,21 +5,16 @@ from collections.abc import Iterator, Sequence
 
 from analysis.reports.report import ReportColumn, ReportRow, ReportTable
 from analysis.reports.results import ReportedResults
+from runner.contract.axes import AXES
 
+_WORDS = ("model", "backend", "runtime", "precision", "mode", "scenario")
 _CELL = (
-    ReportColumn("model", "model"),
-    ReportColumn("backend", "backend"),
-    ReportColumn("runtime", "runtime"),
-    ReportColumn("precision", "precision"),
-    ReportColumn("mode", "mode"),
-    ReportColumn("scenario", "scenario"),
-    ReportColumn("batch_size", "batch", "number"),
-    ReportColumn("sequence_length", "tokens", "number"),
-    ReportColumn("image_size", "pixels", "number"),
-    ReportColumn("audio_seconds", "seconds of sound", "number"),
-    ReportColumn("new_tokens", "new tokens", "number"),
-    ReportColumn("threads", "threads", "number"),
-    ReportColumn("workers", "workers", "number"),
+    *(ReportColumn(name, name) for name in _WORDS),
+    *(
+        ReportColumn(axis.name, axis.heading or axis.name, "number")
+        for axis in AXES
+        if axis.kind in ("size", "count")
+    ),
 )
 """Columns that tell what was measured."""
 _OURS = "accelmatrix"

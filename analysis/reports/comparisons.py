@@ -8,6 +8,8 @@ from analysis.compare.compare import ComparedGroup, ComparedValue, ComparisonBy,
 from analysis.reports.report import ReportColumn, ReportTable
 from analysis.reports.results import ReportedResults
 from analysis.results.metrics import METRICS, Metric
+from analysis.results.series import ASKED_THREADS
+from runner.contract.axes import AXES
 
 _MOST_GROUPS = 200
 _MOST_SENTENCES = 3
@@ -16,18 +18,9 @@ _TELLING = frozenset({"backend", "runtime", "precision", "mode", "model", "famil
 _NAMES = ("backend", "runtime", "precision")
 """Columns of their own where questions differ in them; so has the model, always."""
 _WORK = {
-    "mode": "{}",
-    "scenario": "{}",
-    "batch_size": "batch {}",
-    "sequence_length": "{} tokens",
-    "image_size": "{} pixels",
-    "audio_seconds": "{} seconds",
-    "new_tokens": "{} new tokens",
-    "training_precision": "{}",
-    "target_qps": "{:g} queries/s",
-    "slo_ms": "{:g} ms allowed",
-    "asked_threads": "{} threads",
-    "workers": "{} workers",
+    ASKED_THREADS if axis.name == "threads" else axis.name: axis.phrase
+    for axis in AXES
+    if axis.name not in ("model", *_NAMES)
 }
 """Columns that tell one question from another beside these, in words."""
 _SURE = {True: "yes", False: "no", None: None}

@@ -14,13 +14,12 @@ from analysis.results.series import SERIES
 from analysis.results.source import ArrowSource
 from analysis.statistics.ratios import estimate
 from analysis.trends.series import TrendSeries, TrendStep, steps_of
+from runner.contract.axes import AXIS_NAMES
 
 MOST_SERIES = 1_000
 """Series that are read, those with the greatest change first; others are counted."""
 _FACTS = (
-    *("cell_id", "source", "model", "family", "backend", "runtime", "precision", "batch_size"),
-    *("sequence_length", "image_size", "audio_seconds", "new_tokens", "mode", "scenario"),
-    *("target_qps", "slo_ms", "workers", "training_precision"),
+    *("cell_id", "source", "family", *(name for name in AXIS_NAMES if name != "threads")),
     *("result_id", "run_id", "hostname", "hardware", "cores", "profile", "grade", "proof"),
     *("correct", "rounds", "measured_at", "git_commit"),
 )

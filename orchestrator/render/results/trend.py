@@ -10,18 +10,14 @@ from orchestrator.render.results.comparison_words import property_heading
 from orchestrator.render.terminal.sheet import ON_SCREEN, Field, Section, Sheet
 from orchestrator.render.terminal.sparkline import sparkline
 from orchestrator.render.terminal.tables import Column, format_number
-from runner.contract.axes import AXES
+from runner.contract.axes import AXES, AXIS_NAMES
 
 _MOST_ROWS = 20
 """Series that a terminal shows; files have all of them."""
 _MOST_STEPS = 3
 """Steps that are told with their candidates; others are counted."""
 _MOST_CHANGES = 4
-_FACTS = (
-    *("model", "backend", "runtime", "precision", "batch_size", "sequence_length", "image_size"),
-    *("audio_seconds", "new_tokens", "mode", "scenario", "target_qps", "slo_ms", "workers"),
-    *("training_precision", "part"),
-)
+_FACTS = (*(name for name in AXIS_NAMES if name != "threads"), "part")
 """Facts that stand in the heading where all series share them, else in columns."""
 _PHRASES: Mapping[str, str] = {axis.name: axis.phrase for axis in AXES}
 _VERDICTS = {True: "yes", False: "no", None: None}

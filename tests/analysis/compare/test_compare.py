@@ -12,10 +12,19 @@ from analysis.statistics.ratios import Estimate
 
 _FACTS: dict[str, Any] = {
     **dict.fromkeys(COMPARED),
-    "source": "accelmatrix", "proof": "proven", "correct": True, "grade": "A",
-    "backend": "cpu", "runtime": "torch", "precision": "fp32", "batch_size": 1,
-    "model": "bert-tiny", "hardware": "Example CPU", "family": "embedding",
-    MACHINE_KEY: "host-1", PART: None,
+    "source": "accelmatrix",
+    "proof": "proven",
+    "correct": True,
+    "grade": "A",
+    "backend": "cpu",
+    "runtime": "torch",
+    "precision": "fp32",
+    "batch_size": 1,
+    "model": "bert-tiny",
+    "hardware": "Example CPU",
+    "family": "embedding",
+    MACHINE_KEY: "host-1",
+    PART: None,
 }
 
 
