@@ -205,11 +205,11 @@ def _notes(report: CompatibilityReport) -> Iterator[str]:
 
 
 def _answer(report: CompatibilityReport) -> str:
-    """The number of times that each backend is High, of those that it was measured in."""
+    """The number of rows that each backend is High in, of those that have a verdict on it."""
     measured = Counter(one.backend for one in report.ratings if one.level != _NOT_MEASURED)
     high = Counter(one.backend for one in report.ratings if one.level == "High")
     shares = (f"{one} {high[one]:,} of {measured[one]:,}" for one in report.backends)
-    return f"High where it was measured: {', '.join(shares)}"
+    return f"High, of those with a verdict: {', '.join(shares)}"
 
 
 def _data(rating: Rating) -> dict[str, Any]:
