@@ -2,7 +2,6 @@
 
 import shlex
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -51,8 +50,8 @@ def test_a_command_works(
     assert answer.num_rows == 1
 
 
-def test_what_was_replaced_is_kept_each_time_asked_and_compared(
-    site: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+def test_what_was_replaced_is_kept_each_time_and_can_be_asked(
+    site: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     folders = list((site / "results" / "snapshots").iterdir())
     snapshots = {str(read_manifest(folder).name): folder for folder in folders}
@@ -63,8 +62,3 @@ def test_what_was_replaced_is_kept_each_time_asked_and_compared(
     arguments = shlex.split(shown.replace("$SNAPSHOT", str(snapshot)))[1:]
     assert app(arguments, standalone_mode=False) in (None, 0)
     assert capsys.readouterr().out.split() == ["count_star()", "1"]
-    monkeypatch.chdir(site)
-    (code,) = PAGE.blocks("python")
-    names: dict[str, Any] = {"snapshot": snapshot}
-    exec(code.text, names)
-    assert names["changes"] == [("cpu-bert-tiny-fp32-b1-s128-inference", 1.0)]
