@@ -85,8 +85,11 @@ class _GradedRow:
 
 
 def _performance(results: ReportedResults) -> Sequence[ReportSection]:
+    return (family_section(results), *_comparisons(results))
+
+
+def _comparisons(results: ReportedResults) -> Sequence[ReportSection]:
     return (
-        family_section(results),
         _section(
             "compared",
             "Side by side",
@@ -138,7 +141,7 @@ def _scaling(results: ReportedResults) -> Sequence[ReportSection]:
 
 
 def _run(results: ReportedResults) -> Sequence[ReportSection]:
-    return (*_performance(results)[1:], *_scaling(results), *_startup(results))
+    return (*_comparisons(results), *_scaling(results), *_startup(results))
 
 
 def _section(name: str, title: str, *tables: ReportTable) -> ReportSection:

@@ -76,7 +76,13 @@ def report_file(file: Path, request: SelectionRequest) -> MadeReport:
     """
     with _imported(file) as database:
         imported = replace(request, database=database, run=None, imported=True)
-        outcome = report_topic(RUN_TOPIC, imported)
+        try:
+            outcome = report_topic(RUN_TOPIC, imported)
+        except NothingToDo as error:
+            raise NothingToDo(
+                f"{file}: holds nothing that a report shows; simulated results never are",
+                hint=f"`orchestrator import {file} --dry-run` tells what it holds",
+            ) from error
     titled = replace(outcome.report, title=file.name)
     path = request.database.parent / REPORTS_FOLDER / f"{file.stem}.html"
     return MadeReport(titled, str(file), path)

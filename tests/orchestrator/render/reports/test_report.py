@@ -150,7 +150,6 @@ def test_foreign_files_need_no_database(tmp_path: Path) -> None:
     ("arguments", "code", "message"),
     [
         ("startup", 3, "holds nothing for a report on startup"),
-        ("performance --model gpt2", 3, "holds nothing"),
         ("performance last", 2, "did you mean --run last?"),
         ("run last --run last", 2, "names a run already"),
         ("run nothing.json", 2, "is not a run"),
