@@ -68,8 +68,7 @@ def _spec(points: Sequence[Point]) -> dict[str, Any]:
     x = log_axis("value", "share of peak FLOP/s: median, and from least to most", points)
     return {
         "data": {"values": points},
-        "height": {"step": _STEP},
-        "autosize": {"type": "fit-x", "contains": "padding"},
+        "height": _STEP * len(points),
         "encoding": {
             "y": {
                 "field": "row",
@@ -81,10 +80,10 @@ def _spec(points: Sequence[Point]) -> dict[str, Any]:
         },
         "layer": [
             {
-                "mark": {"type": "text", "align": "left", "dy": -12, "fontSize": 11, "limit": 600},
+                "mark": {"type": "text", "align": "left", "dy": -12, "fontSize": 11, "clip": True},
                 "encoding": {"text": {"field": "row"}, "x": {"value": 2}},
             },
-            error_bars(points, "x"),
+            *error_bars(points, "x"),
             *point_layers(points, shown),
         ],
     }

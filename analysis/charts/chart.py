@@ -11,8 +11,14 @@ VEGA_LITE = "6.4"
 _SCHEMA = f"https://vega.github.io/schema/vega-lite/v{VEGA_LITE.partition('.')[0]}.json"
 HEIGHT = 300
 """Height of a plot, pixels, where a chart has no other."""
-_LEGEND = {"orient": "bottom", "columns": 3, "labelLimit": 150, "titleLimit": 150}
-"""Below the plot, so that a phone's width is left to it."""
+_LEGEND = {
+    "orient": "bottom",
+    "columns": 3,
+    "labelLimit": 150,
+    "titleLimit": 150,
+    "layout": {"bottom": {"direction": "vertical", "anchor": "start", "margin": 6}},
+}
+"""Below the plot and each other, so that a phone's width is left to them."""
 Spec = Mapping[str, Any]
 
 

@@ -131,19 +131,18 @@ def _spec(points: Sequence[Point], metric: Metric, axis_title: str) -> dict[str,
     }
     return {
         "data": {"values": points},
-        "height": {"step": _STEP},
-        "autosize": {"type": "fit-x", "contains": "padding"},
+        "height": _STEP * len(order),
         "encoding": {
             "y": y,
             "x": log_axis("speedup", axis_title, both, "speedup", "low", "high"),
         },
         "layer": [
             {
-                "mark": {"type": "text", "align": "left", "dy": -12, "fontSize": 11, "limit": 600},
+                "mark": {"type": "text", "align": "left", "dy": -12, "fontSize": 11, "clip": True},
                 "encoding": {"text": {"field": "row"}, "x": {"value": 2}},
             },
             {"mark": {"type": "rule", "strokeDash": [4, 3], "opacity": 0.6}, "encoding": _AT_ONE},
-            error_bars(points, "x"),
+            *error_bars(points, "x"),
             *point_layers(points, [*_SHOWN, *tooltip(metric.label)]),
         ],
     }

@@ -98,7 +98,7 @@ def curve(results: Sequence[MetricValue], metric: Metric, over: str) -> Chart:
             },
             "layer": [
                 line_layer(points),
-                error_bars(points),
+                *error_bars(points),
                 *point_layers(points, tooltip(metric.label, "size")),
             ],
         },

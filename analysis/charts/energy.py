@@ -72,15 +72,14 @@ def _spec(points: Sequence[Point], unit: str) -> dict[str, Any]:
     shown = [{"field": "number", "title": "energy"}, *({"field": name} for name in names)]
     return {
         "data": {"values": points},
-        "height": {"step": _STEP},
-        "autosize": {"type": "fit-x", "contains": "padding"},
+        "height": _STEP * len(order),
         "encoding": {
             "y": {"field": "row", "type": "nominal", "sort": order, "axis": None},
             "x": log_axis("value", f"joules per {unit}", points, "value"),
         },
         "layer": [
             {
-                "mark": {"type": "text", "align": "left", "dy": -12, "fontSize": 11, "limit": 600},
+                "mark": {"type": "text", "align": "left", "dy": -12, "fontSize": 11, "clip": True},
                 "encoding": {"text": {"field": "row"}, "x": {"value": 2}},
             },
             *point_layers(points, shown),

@@ -103,9 +103,11 @@ def point_layers(points: Sequence[Point], shown: Sequence[Spec]) -> list[Spec]:
     return layers if any(point["imported"] for point in points) else layers[:1]
 
 
-def error_bars(points: Sequence[Point], axis: str = "y") -> Spec:
-    """The 95 % intervals of results that have one."""
-    return {
+def error_bars(points: Sequence[Point], axis: str = "y") -> list[Spec]:
+    """The 95 % intervals of results; none where no result has one."""
+    if all(point["low"] is None for point in points):
+        return []
+    bars = {
         "transform": [_HAS_BAR],
         "mark": {"type": "rule", "strokeWidth": 1.5},
         "encoding": {
@@ -114,6 +116,7 @@ def error_bars(points: Sequence[Point], axis: str = "y") -> Spec:
             "color": backend_colour(backends_of(points)),
         },
     }
+    return [bars]
 
 
 def line_layer(points: Sequence[Point]) -> Spec:

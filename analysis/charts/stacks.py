@@ -37,8 +37,7 @@ def stacked_spec(bars: Sequence[Bar], names: Sequence[str], title: str, unit: st
     wholes = [{"row": bar.words, "whole": bar.whole} for bar in bars]
     order = [bar.words for bar in bars]
     return {
-        "height": {"step": _STEP},
-        "autosize": {"type": "fit-x", "contains": "padding"},
+        "height": _STEP * len(order),
         "encoding": {"y": {"field": "row", "type": "nominal", "sort": order, "axis": None}},
         "layer": [
             _bar_layer(rows, "fill", {"opacity": _filling(names)}, title),
@@ -50,7 +49,7 @@ def stacked_spec(bars: Sequence[Bar], names: Sequence[str], title: str, unit: st
             },
             {
                 "data": {"values": wholes},
-                "mark": {"type": "text", "align": "left", "dy": -8, "fontSize": 11, "limit": 600},
+                "mark": {"type": "text", "align": "left", "dy": -8, "fontSize": 11, "clip": True},
                 "encoding": {"text": {"field": "row"}, "x": {"value": 2}},
             },
         ],

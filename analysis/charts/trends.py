@@ -71,6 +71,7 @@ def _spec(points: Sequence[Point], trends: Trends, axis_title: str) -> Spec:
         "transform": [{"filter": "datum.step"}],
         "mark": {"type": "point", "shape": "circle", "size": 320, "strokeWidth": 1.5, "opacity": 1},
     }
+    rings = [ring] if any(point["step"] for point in points) else []
     shown = tooltip(trends.metric.label, "run", "changes")
     time = {"labelOverlap": "greedy", "labelFlush": True, "tickCount": 5, "grid": False}
     return {
@@ -85,7 +86,7 @@ def _spec(points: Sequence[Point], trends: Trends, axis_title: str) -> Spec:
             },
             "y": log_axis("value", axis_title, points),
         },
-        "layer": [line_layer(points), error_bars(points), *point_layers(points, shown), ring],
+        "layer": [line_layer(points), *error_bars(points), *point_layers(points, shown), *rings],
     }
 
 

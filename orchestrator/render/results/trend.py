@@ -1,5 +1,6 @@
 """Trends as a sheet: a row for each series, then what changed and what may have changed it."""
 
+import math
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
@@ -163,6 +164,8 @@ def _answer(trends: Trends) -> Iterator[str]:
     shown = [one for one in trends.series if one.differs]
     better = sum(one.is_better for one in shown)
     total = f"{len(trends.series):,} series"
+    if trends.left_out:
+        total = f"the {total} with the greatest change"
     if shown:
         yield (
             f"Of {total}, {better} ended better than they began and {len(shown) - better} worse,"
@@ -170,7 +173,10 @@ def _answer(trends: Trends) -> Iterator[str]:
         )
     else:
         yield f"Of {total}, none ended differently from how it began, beyond intervals and grades."
-    stepped = [(one, one.steps[0]) for one in trends.series if one.steps]
+    stepped = sorted(
+        ((one, one.steps[0]) for one in trends.series if one.steps),
+        key=lambda pair: -abs(math.log(pair[1].ratio.value)),
+    )
     for series, step in stepped[:_MOST_STEPS]:
         yield _step_words(series, step)
     if len(stepped) > _MOST_STEPS:
