@@ -13,7 +13,7 @@ from orchestrator.running.due import DueLaunch, due_launches
 from orchestrator.running.execute_job import ArtifactFolders, LaunchContext, execute_job
 from orchestrator.running.folder import RunFolder
 from orchestrator.running.graphs import Graphs, executes_graph
-from orchestrator.running.merge_run import merge_run
+from orchestrator.running.merge_run import import_ahead, merge_run
 from orchestrator.running.observer import Observer
 from orchestrator.running.options import RunOptions
 from orchestrator.running.references import References, is_verified
@@ -208,6 +208,7 @@ class RunExecution:
             try:
                 job, graphs = self._graphs.ensure(job)
                 job, references = self._references.ensure(job)
+                import_ahead()
                 execute_job(job, self._context, ArtifactFolders(references, graphs))
             except EngineUnavailable as error:
                 self._outages += 1

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 
 import pytest
 
-from performance.sabotage import HONEST, PRECISIONS, shares_of
+from performance.sabotage import HONEST, PRECISIONS, below_rounding, shares_of
 from performance.sabotages import sabotages
 from runner.contract.cell import Precision
 from runner.contract.models import model_sets
@@ -51,18 +51,6 @@ TOO_SMALL: Mapping[str, frozenset[str]] = {"t5-micro": frozenset({"last two laye
 """Models too small for a fault: of two layers the first alone holds the table of distances."""
 
 
-_ONE_LAYER = "one layer's weights at half the bits"
-_FIRST_WEIGHT, _BASE = "weight of the first norm lost", "rotary base wrong"
-UNCAUGHT: Mapping[tuple[str, Precision], frozenset[str]] = {
-    ("bert-micro", "bf16"): frozenset({_ONE_LAYER}),
-    ("qwen3-micro", "int8"): frozenset({_ONE_LAYER, _FIRST_WEIGHT, _BASE}),
-    ("qwen2-vl-micro", "int8"): frozenset({_FIRST_WEIGHT}),
-    ("qwen3-vl-micro", "int8"): frozenset({_BASE, "decode steps a position later"}),
-}
-"""Faults smaller than three times the rounding of their precision: none of those that stand for a
-part that does nothing. Gated layers round coarsest in int8."""
-
-
 FEW = ("bert-tiny", "t5-micro", "qwen3-micro")
 """The models of the slow suite; `python -m performance faults sabotage` takes all."""
 EVERY_MODEL = [
@@ -71,27 +59,13 @@ EVERY_MODEL = [
 ]
 
 
-HIDDEN: Mapping[Precision, frozenset[str]] = {
-    "bf16": frozenset({"scores too large by the root of 2"}),
-    "int8": frozenset(
-        {
-            "scores too large by the root of 2",
-            "cache without the last token",
-            "batch norms by the batch",
-        }
-    ),
-}
-"""Faults that are as small as the rounding of a precision in some models: a softmax that is a
-little too sharp, one key of 32 lost, a norm of inputs that are normal anyhow."""
-
-
 def missed(model: str, precision: Precision, shares: Mapping[str, float | None]) -> list[str]:
     """The faults that were not found, beside those that are known not to be."""
-    excused = {HONEST, *UNCAUGHT.get((model, precision), ()), *HIDDEN.get(precision, ())}
+    excused = below_rounding(model, precision)
     return [
         f"{name}: {share:.2g}"
         for name, share in shares.items()
-        if share is not None and share <= 1 and name not in excused
+        if share is not None and share <= 1 and name not in {HONEST, *excused}
     ]
 
 

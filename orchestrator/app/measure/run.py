@@ -3,10 +3,10 @@
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from orchestrator.app.measure.plan import plan_run, run_source, with_exports
 from orchestrator.app.measure.repeats import describe_repeat
-from orchestrator.app.measure.report import RunReport, report_run
 from orchestrator.app.measure.request import PlanRequest
 from orchestrator.backends.catalogue import LauncherName
 from orchestrator.backends.machine import this_host, this_machine
@@ -23,12 +23,15 @@ from orchestrator.running.options import RunOptions, RunSource
 from orchestrator.running.traces import failed_traces, saved_traces
 from runner.contract.errors import EngineUnavailable, NothingToDo
 
+if TYPE_CHECKING:
+    from orchestrator.app.measure.report import RunReport
+
 
 @dataclass(frozen=True)
 class RunResult:
     """A run that has ended: its verdicts, and what went wrong."""
 
-    report: RunReport
+    report: "RunReport"
     outcome: RunOutcome
 
 
@@ -153,6 +156,8 @@ def _finish(
     folder: RunFolder, launcher: LauncherName, observer: Observer, options: RunOptions
 ) -> RunResult:
     outcome = execute_run(folder, make_launcher(launcher, observer.build_step), observer, options)
+    from orchestrator.app.measure.report import report_run  # not before the first launch
+
     for cell_id, reason in failed_traces(folder).items():
         observer.note(f"{cell_id}: no trace: {reason}")
     report = report_run(folder.run.run_id, options.database or folder.database)

@@ -1,11 +1,10 @@
 """Draws a run's progress on stderr: live lines on a terminal, plain lines elsewhere."""
 
+import sys
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-
-from rich.console import Console
-from rich.progress import BarColumn, Progress, TextColumn
+from typing import TYPE_CHECKING
 
 from orchestrator.images.build_steps import fitted_step
 from orchestrator.render.terminal.lines import print_note
@@ -16,6 +15,9 @@ from orchestrator.system.text import escape_control, escape_control_line, format
 from runner.contract.cell import Cell
 from runner.contract.job import Job
 from runner.contract.record import Phase, Record
+
+if TYPE_CHECKING:
+    from rich.console import Console
 
 _ESTIMATES_WEIGHT = 0.2
 """Weight of the estimates beside measured time, as a share of their sum: one slow cell at the
@@ -33,10 +35,10 @@ _Clock = Callable[[], float]
 @contextmanager
 def show_progress(*, quiet: bool) -> Iterator[Observer]:
     """An observer that draws until the context ends."""
-    console = Console(stderr=True, markup=False, emoji=False, highlight=False)
+    console = None if quiet else _live_console()
     if quiet:
         yield QuietObserver()
-    elif console.is_terminal and not console.is_dumb_terminal:
+    elif console is not None:
         with LiveObserver(console) as observer:
             yield observer
     else:
@@ -46,14 +48,24 @@ def show_progress(*, quiet: bool) -> Iterator[Observer]:
 @contextmanager
 def show_build(*, quiet: bool) -> Iterator[Callable[[str], None]]:
     """Takes the steps of a build: on a terminal one line, rewritten in place."""
-    console = Console(stderr=True, markup=False, emoji=False, highlight=False)
+    console = None if quiet else _live_console()
     if quiet:
         yield QuietObserver().note
-    elif console.is_terminal and not console.is_dumb_terminal:
+    elif console is not None:
         with console.status("", refresh_per_second=1) as status:
             yield lambda line: status.update(fitted_step(escape_control_line(line), console.width))
     else:
         yield print_note
+
+
+def _live_console() -> "Console | None":
+    """The terminal behind stderr; None elsewhere, where nothing is imported to draw with."""
+    if not sys.stderr.isatty():
+        return None
+    from rich.console import Console
+
+    console = Console(stderr=True, markup=False, emoji=False, highlight=False)
+    return console if console.is_terminal and not console.is_dumb_terminal else None
 
 
 class Forecast:
@@ -173,7 +185,9 @@ class PlainObserver:
 class LiveObserver:
     """A line per job, alive with the current cell and the count; below it the whole run."""
 
-    def __init__(self, console: Console, clock: _Clock = time.monotonic) -> None:
+    def __init__(self, console: "Console", clock: _Clock = time.monotonic) -> None:
+        from rich.progress import BarColumn, Progress, TextColumn
+
         self._clock = clock
         self._verdicts = _Verdicts()
         self._forecast = Forecast({}, clock)

@@ -3,10 +3,12 @@
 Before schema 6 `time_per_output_token_*` held all gaps between tokens, pooled, which are
 `inter_token_latency_*` since; only MLPerf's summaries told one value of each query. Percentiles of
 a queue stood without the bounds that they need, so they are dropped: the raw durations are kept.
+Grades of one process left out what processes differ by.
 """
 
 from collections.abc import Mapping
 
+from analysis.results.source import text
 from runner.contract.record import MACHINE_FACTS
 
 _CHANGED = "schema_version < 6"
@@ -71,11 +73,27 @@ STAGE_VALUES: Mapping[str, str] = {
 """Expressions of medians of warm starts' stages, which need raw durations."""
 STOOD_FOR: Mapping[str, str] = {"weights_seed": "seed"}
 """Columns that a file of before schema 6 lacks, with the one that said it as well."""
+_OVERRATED = f"""
+    {_CHANGED} AND {_OWN} AND grade IN ('A', 'B') AND coalesce(rounds, 1) = 1 AND mode <> 'startup'
+"""
+_ONE_PROCESS = (
+    "one process: differences below 11 % are not shown: measure again, and calibrate this host by"
+    " `orchestrator doctor --calibrate`, or take --profile standard"
+)
+GRADE_VALUES: Mapping[str, str] = {
+    "grade": f"CASE WHEN {_OVERRATED} THEN 'C' ELSE grade END",
+    "grade_reasons": f"""
+        CASE WHEN {_OVERRATED} THEN list_prepend({text(_ONE_PROCESS)}, grade_reasons)
+        ELSE grade_reasons END
+    """,
+}
+"""Expressions of grades: by today's rule one process of a host that nobody calibrated has C."""
 OLDER_VALUES: Mapping[str, str] = {
     **TOKEN_VALUES,
     **GAP_VALUES,
     **TAIL_VALUES,
     **STAGE_VALUES,
+    **GRADE_VALUES,
 }
 
 

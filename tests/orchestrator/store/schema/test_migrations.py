@@ -21,8 +21,8 @@ from tests.support.records import record_for
 
 CREATED = {"schema_version"}
 DESCRIBED = {"benchmark_runs"}
-CHANGED = ("time_per_output_token_", *FORMER_STAGES)
-"""Columns that held the gaps between tokens, and means of starts, before schema 6."""
+CHANGED = ("time_per_output_token_", "grade", *FORMER_STAGES)
+"""Columns that held gaps between tokens, means of starts, and grades by earlier rules."""
 
 
 @pytest.fixture

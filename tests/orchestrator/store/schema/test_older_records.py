@@ -98,6 +98,24 @@ def test_stages_of_older_starts_have_medians_in_place_of_means(tmp_path: Path) -
     assert rows(tmp_path / "merged.duckdb", sql) == [(2.0, None, None)]
 
 
+GRADES = [
+    ({"schema_version": 5, "grade": "A", "rounds": 1}, "C", 1),
+    ({"schema_version": 5, "grade": "B", "rounds": None}, "C", 1),
+    ({"schema_version": 5, "grade": "D", "rounds": 1}, "D", 0),
+    ({"schema_version": 5, "grade": "A", "rounds": 5}, "A", 0),
+    ({"schema_version": 6, "grade": "A", "rounds": 1}, "A", 0),
+]
+
+
+def test_one_process_of_an_older_file_claims_no_more_than_one_of_today(tmp_path: Path) -> None:
+    for number, (columns, *_) in enumerate(GRADES, start=1):
+        save_record(a_record(**columns, batch_size=number, grade_reasons=()), tmp_path)
+    with Store.open(tmp_path / "merged.duckdb") as store:
+        assert store.merge([tmp_path]).damaged == ()
+    sql = "SELECT grade, len(grade_reasons) FROM benchmark_results ORDER BY batch_size"
+    assert rows(tmp_path / "merged.duckdb", sql) == [(grade, more) for _, grade, more in GRADES]
+
+
 @pytest.mark.slow
 def test_a_database_of_schema_6_becomes_what_a_merge_of_its_records_makes(merged: Path) -> None:
     with duckdb.connect(merged) as connection:
