@@ -173,7 +173,9 @@ def _refusal(
     ]
     if others:
         listed = ", ".join(others[:-1]) + " or " * (len(others) > 1) + others[-1]
-        words = ["compare", "--by", others[0], *database_option(request.selected.database)]
+        named = ["--metric", request.metric] if request.metric else []
+        where = database_option(request.selected.database)
+        words = ["compare", "--by", others[0], *named, *where]
         return NothingToDo(
             alone + more,
             hint=f"they can be compared by {listed}: `orchestrator {shlex.join(words)}`"
@@ -190,7 +192,10 @@ def _or_measure(by: str, selected: SelectedValues) -> str:
         return "; or bring another machine's results here: `orchestrator merge RESULTS`"
     if by in {"model", "family"}:
         return f"; or measure another model: `orchestrator bench --model {model},{_other(model)}`"
-    return f"; or measure more: `orchestrator bench --model {model} {_MEASURING[by]}`"
+    mode, options = selected.values[0].facts["mode"], _MEASURING[by]
+    if mode not in {None, "inference"} and "--mode" not in options:
+        options = f"--mode {mode} {options}"
+    return f"; or measure more: `orchestrator bench --model {model} {options}`"
 
 
 def _other(model: str) -> str:

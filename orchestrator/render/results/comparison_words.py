@@ -66,6 +66,11 @@ def _phrase(name: str, value: object) -> str:
     return axis.phrase.format(value) if axis else str(value)
 
 
+def _value_words(by: str, value: object) -> str:
+    """A value that is compared: `openvino`, `batch 8`, `threads 2`."""
+    return f"{property_heading(by)} {value:,}" if isinstance(value, int) else str(value)
+
+
 def hidden_note(groups: int, rows: int) -> tuple[str, ...]:
     """The sentence about comparisons, and results in others, that a terminal has no room for."""
     parts = [
@@ -91,7 +96,7 @@ def _answers(comparison: ComparisonBy) -> Iterator[str]:
             by_pair[row.name, group.baseline].append(row)
     pairs = sorted(by_pair.items(), key=lambda item: -len(item[1]))
     for (name, baseline), rows in pairs[:_MOST_NAMED]:
-        words = [_phrase(comparison.by, value) for value in (name, baseline)]
+        words = [_value_words(comparison.by, value) for value in (name, baseline)]
         yield _answer(words[0], words[1], rows, comparison.metric)
     if len(pairs) > _MOST_NAMED:
         more = len(pairs) - _MOST_NAMED
@@ -200,6 +205,7 @@ def _counted(bases: Sequence[str]) -> str:
 def _left_out(comparison: ComparisonBy) -> Iterator[str]:
     left_out = comparison.left_out
     by = comparison.by.replace("_", " ")
+    by = f"number of {by}" if by.endswith("s") else by
     counts = (
         (comparison.alone, f"without another {by} to compare with"),
         (left_out.on_other_hosts, "of these with one on another machine (--across-hosts)"),
