@@ -30,6 +30,8 @@ def _beside(first: MetricValue, second: MetricValue, metric: Metric) -> str:
     grade = max(first.grade, second.grade)
     if shows_difference(second.interval.over(first.interval), grade):
         return f"{words} differs beyond the intervals"
+    if grade == "D":
+        return f"{words} is not told from it by numbers of grade D"
     return f"{words} cannot be told from it"
 
 
