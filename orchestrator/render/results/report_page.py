@@ -15,7 +15,7 @@ from analysis.reports.report import (
     ReportTable,
     ResultDetail,
 )
-from orchestrator.render.pages.markup import Markup, element
+from orchestrator.render.pages.markup import Markup, element, with_code
 from orchestrator.render.pages.page import Page, PageSection
 from orchestrator.render.pages.table import PageCell, PageColumn, PageTable
 from orchestrator.render.results.report_values import left_out_words, value_text
@@ -111,7 +111,7 @@ def _lead(report: Report) -> Iterator[Markup]:
     ]
     if facts:
         yield element("dl", facts, class_="facts")
-    sentences = [element("p", sentence) for sentence in report.answers]
+    sentences = [element("p", with_code(sentence)) for sentence in report.answers]
     if sentences:
         yield element("div", sentences, class_="answers")
     if report.left_out:
@@ -119,7 +119,7 @@ def _lead(report: Report) -> Iterator[Markup]:
 
 
 def _section(section: ReportSection, details: _Details) -> PageSection:
-    content = [element("p", note) for note in section.notes]
+    content = [element("p", with_code(note)) for note in section.notes]
     content += _figures(section.charts)
     for table in section.tables:
         content += _table(table, details, alone=len(section.tables) == 1)
@@ -131,14 +131,14 @@ def _table(table: ReportTable, details: _Details, *, alone: bool) -> Iterator[Ma
         return
     if not alone:
         yield element("h3", table.title)
-    yield from (element("p", sentence) for sentence in table.answers)
+    yield from (element("p", with_code(sentence)) for sentence in table.answers)
     columns = [PageColumn(one.heading, right=one.kind in _NUMBERS) for one in table.columns]
     rows = [
         [_cell(table.name, column, row, details) for column in table.columns] for row in table.rows
     ]
     yield PageTable(table.title, columns, rows, interactive=table.is_list).html()
     for note in (*table.notes, *_left_out(table)):
-        yield element("p", note, class_="muted")
+        yield element("p", with_code(note), class_="muted")
 
 
 def _left_out(table: ReportTable) -> Sequence[str]:
@@ -181,7 +181,7 @@ def _figure(chart: Chart) -> Markup:
         aria_label=f"{chart.title}. {chart.sentence}",
         data_chart=chart.name,
     )
-    caption = element("figcaption", chart.sentence)
+    caption = element("figcaption", with_code(chart.sentence))
     return element("figure", element("h3", chart.title), drawing, caption)
 
 
