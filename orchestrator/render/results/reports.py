@@ -79,7 +79,8 @@ class ReportOutput:
         if self.charts is not None:
             _save_pictures(outcome.report, self.charts)
             count = len(outcome.report.charts)
-            say(f"charts: {self.charts}: {count} {plural(count, 'chart')} as PNG and SVG")
+            drawn = f"{self.charts}: {count} {plural(count, 'chart')} as PNG and SVG"
+            say(f"charts: {drawn if count else 'there is nothing to draw'}")
 
     def _resolved_form(self) -> str:
         if self.form is not None or self.path is None or is_stdout(self.path):
