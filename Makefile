@@ -17,9 +17,10 @@ ENGINE_ANSWERS := import sys; from orchestrator.system.engine import engine_answ
 help: ## List the commands
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 20
 
-run: $(BIN)/.analysis ## Install, prepare and run the default matrix; MATRIX=file names another
+run: $(BIN)/.analysis ## Install, run the default matrix and write its report; MATRIX=file names another
 	@$(BIN)/python -c '$(ENGINE_ANSWERS)' || $(MAKE) --no-print-directory cpu openvino
 	@$(BIN)/orchestrator run $(MATRIX)
+	@$(BIN)/orchestrator report run last
 
 install: $(BIN)/.analysis ## Install the orchestrator with its analysis: enough where containers run
 
