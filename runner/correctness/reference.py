@@ -24,6 +24,7 @@ from runner.correctness.honest import honest_arrays, is_lack
 from runner.inputs import Inputs, synthesise, synthesise_labels
 from runner.measure.clock import Clock
 from runner.measure.environment import job_threads
+from runner.measure.phases import garbage_collection_off, heap_set_aside
 from runner.process.streams import Progress
 
 BATCH_SIZE = 2
@@ -240,6 +241,8 @@ def _refuse_large(job: Job, precision: Precision) -> dict[str, AnyArray]:
 
 @contextmanager
 def _opened(job: Job) -> Iterator[Session]:
-    runtime = load_runtime(job.cells[0].runtime)
-    with closing(runtime.open_session(job, job_threads(job))) as session:
+    with garbage_collection_off():
+        runtime = load_runtime(job.cells[0].runtime)
+        session = runtime.open_session(job, job_threads(job))
+    with heap_set_aside(), closing(session):
         yield session

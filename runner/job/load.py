@@ -88,8 +88,8 @@ class Loader:
         self._enter("load")
         with garbage_collection_off():  # a sixth of what the imports would take
             session = self._open()
-        gc.collect()
-        self._exits.enter_context(heap_set_aside())  # no cell looks through what was imported
+        gc.collect()  # what opening left, which may hold weights
+        gc.freeze()  # no cell looks through what was loaded
         peaks = (
             peak_columns(session, self._room(session), self._clock) if has_peaks(self._job) else {}
         )
@@ -103,6 +103,7 @@ class Loader:
         start = clock()
         self.runtime = load_runtime(self._job.cells[0].runtime)
         imported = clock()
+        self._exits.enter_context(heap_set_aside())  # imports leave many objects
         threads = job_threads(self._job, self._environment)
         _require_threads(self._job.cells[0].threads, threads)
         session = self.runtime.open_session(self._job, threads, self._graphs)
