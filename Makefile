@@ -20,7 +20,7 @@ help: ## List the commands
 run: $(BIN)/.analysis ## Install, run the default matrix and write its report; MATRIX=file names another
 	@$(BIN)/python -c '$(ENGINE_ANSWERS)' || $(MAKE) --no-print-directory cpu openvino
 	@$(BIN)/orchestrator run $(MATRIX)
-	@$(BIN)/orchestrator report run last
+	@$(BIN)/orchestrator report run last | tail -n 1
 
 install: $(BIN)/.analysis ## Install the orchestrator with its analysis: enough where containers run
 

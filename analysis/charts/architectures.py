@@ -1,4 +1,4 @@
-"""Architectures drawn: how much of the machine's peak the models of each family reach."""
+"""Families of models drawn: their best backends, and the share of the machine's peak they reach."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -6,12 +6,14 @@ from typing import Any
 from analysis.charts.chart import Chart
 from analysis.charts.layers import Point, backends_of, error_bars, log_axis, point_layers
 from analysis.charts.words import digits_of, noun_count, path_words
+from analysis.compare.families import REFERENCE, FamilySummary
 from analysis.results.selection import Selection
 from analysis.results.source import ArrowSource
 
 _MOST_ROWS = 30
 _STEP = 34
 """Height of a row with its words above the mark, pixels."""
+_AXIS = f"times as fast as {REFERENCE}: mean, and least to most"
 
 
 def family_efficiencies(source: ArrowSource, selection: Selection) -> tuple[Chart, ...]:
@@ -98,4 +100,77 @@ def _sentence(rows: Sequence[Mapping[str, Any]]) -> str:
         f" on {path_words(last)}, {last['precision']}, with {digits_of(100 * last['share'])}%. Bars"
         " go from the least to the most of different cells, and are no intervals; the number in"
         " brackets is that of results."
+    )
+
+
+def families_chart(families: Sequence[FamilySummary]) -> Chart | None:
+    """The speed-up of each family's best backend; None if none was compared with the CPU."""
+    points = [point for family in families if (point := _speedup_point(family)) is not None]
+    if not points:
+        return None
+    points.sort(key=lambda point: -float(point["value"]))
+    fields = [
+        {"field": "number", "title": f"times as fast as {REFERENCE}"},
+        {"field": "span", "title": "least to most"},
+        {"field": "n", "title": "cells"},
+        {"field": "doubt", "title": "beyond noise"},
+    ]
+    spec = {
+        "data": {"values": points},
+        "height": _STEP * len(points),
+        "encoding": {
+            "y": {
+                "field": "row",
+                "type": "nominal",
+                "sort": [point["row"] for point in points],
+                "axis": None,
+            },
+            "x": log_axis("value", _AXIS, points),
+        },
+        "layer": [
+            {
+                "mark": {"type": "text", "align": "left", "dy": -13, "fontSize": 11, "clip": True},
+                "encoding": {"text": {"field": "row"}, "x": {"value": 2}},
+            },
+            *error_bars(points, "x"),
+            *point_layers(points, fields),
+        ],
+    }
+    return Chart(
+        "families",
+        "Best backend of each family of models",
+        _speedup_sentence(points, len(families)),
+        spec,
+        backends_of(points),
+    )
+
+
+def _speedup_point(family: FamilySummary) -> Point | None:
+    speedup = family.speedup
+    if speedup is None or family.backend is None:
+        return None
+    return {
+        "row": f"{family.family}: {family.backend} ({speedup.cells})"
+        f"{'' if family.is_sure else ' ?'}",
+        "backend": family.backend,
+        "value": speedup.value,
+        "low": speedup.low,
+        "high": speedup.high,
+        "number": digits_of(speedup.value),
+        "span": f"{digits_of(speedup.low)} to {digits_of(speedup.high)}",
+        "n": speedup.cells,
+        "doubt": "in most cells" if family.is_sure else "not in most cells",
+        "imported": bool(family.sources),
+    }
+
+
+def _speedup_sentence(points: Sequence[Point], families: int) -> str:
+    first = points[0]
+    doubt = " ?: in most cells the difference is not beyond intervals and grades."
+    return (
+        f"The greatest mean speed-up is {first['number']}, of {first['row'].partition(' (')[0]};"
+        f" {len(points)} of {families} families could be compared with the"
+        f" {REFERENCE.upper()}. Bars go from the least to the most of different cells, whose number"
+        " stands in brackets, and are no intervals."
+        f"{doubt if any(point['doubt'].startswith('not') for point in points) else ''}"
     )

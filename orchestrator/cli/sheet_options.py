@@ -1,7 +1,7 @@
 """Options of commands whose answer is a sheet: its format, its file and its chart."""
 
 import inspect
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from enum import StrEnum
 from functools import wraps
 from pathlib import Path
@@ -59,25 +59,17 @@ def with_sheet(command: _Command) -> _Command:
 
     It gets a `SheetOutput`.
     """
-    return _with(command, _OPTIONS)
 
-
-def with_chartless_sheet(command: _Command) -> _Command:
-    """Give a command the same options, but that of a chart."""
-    return _with(command, {name: option for name, option in _OPTIONS.items() if name != "chart"})
-
-
-def _with(command: _Command, offered: Mapping[str, tuple[Any, object]]) -> _Command:
     @wraps(command)
     def with_output(*arguments: Any, **given: Any) -> Any:
-        chosen = {name: given.pop(name) for name in offered}
+        chosen = {name: given.pop(name) for name in _OPTIONS}
         return command(*arguments, output=_output(chosen), **given)
 
     own = inspect.signature(command).parameters.values()
     kept = [one.replace(kind=_KEYWORD) for one in own if one.name != "output"]
     added = [
         inspect.Parameter(name, _KEYWORD, default=default, annotation=hint)
-        for name, (hint, default) in offered.items()
+        for name, (hint, default) in _OPTIONS.items()
     ]
     with_output.__annotations__ = {one.name: one.annotation for one in (*kept, *added)}
     vars(with_output)["__signature__"] = inspect.Signature([*kept, *added])
@@ -89,5 +81,5 @@ def _output(chosen: dict[str, Any]) -> "SheetOutput":
 
     form = options.answer_format(chosen["format_"], as_json=chosen["json"])
     return SheetOutput(
-        form, chosen["output"], chosen.get("chart"), force=chosen["force"], wide=chosen["wide"]
+        form, chosen["output"], chosen["chart"], force=chosen["force"], wide=chosen["wide"]
     )

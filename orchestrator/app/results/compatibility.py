@@ -2,12 +2,16 @@
 
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from analysis.compatibility.evidence import read_evidence
 from analysis.compatibility.ratings import Rating, rate
 from orchestrator.app.results.selecting import SelectionRequest
 from orchestrator.backends.catalogue import CATALOGUE
 from runner.contract.errors import NothingToDo
+
+if TYPE_CHECKING:
+    from analysis.charts.chart import Chart
 
 _EXAMPLE = "bert-tiny"
 
@@ -25,6 +29,12 @@ class CompatibilityReport:
         """Backends with a verdict, in the catalogue's order."""
         known = {rating.backend for rating in self.ratings}
         return (*(name for name in CATALOGUE if name in known), *sorted(known - {*CATALOGUE}))
+
+    def chart(self) -> "Chart | None":
+        """The ratings drawn; None where no backend of the catalogue has one."""
+        from analysis.charts.ratings import ratings_chart
+
+        return ratings_chart(self.ratings)
 
 
 def report_compatibility(request: SelectionRequest) -> CompatibilityReport:

@@ -2,10 +2,14 @@
 
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from analysis.compare.families import FamilySummary, summarise_families
 from orchestrator.app.results.selecting import SelectionRequest
 from runner.contract.errors import NothingToDo
+
+if TYPE_CHECKING:
+    from analysis.charts.chart import Chart
 
 
 @dataclass(frozen=True)
@@ -14,6 +18,12 @@ class FamilyReport:
 
     database: Path
     families: tuple[FamilySummary, ...]
+
+    def chart(self) -> "Chart | None":
+        """Their speed-ups drawn; None where none was compared with the CPU."""
+        from analysis.charts.architectures import families_chart
+
+        return families_chart(self.families)
 
 
 def report_families(request: SelectionRequest) -> FamilyReport:

@@ -7,7 +7,7 @@ import typer
 
 from orchestrator.cli import options
 from orchestrator.cli.filter_options import with_filters
-from orchestrator.cli.sheet_options import with_chartless_sheet
+from orchestrator.cli.sheet_options import with_sheet
 
 if TYPE_CHECKING:
     from orchestrator.app.results.selecting import SelectionRequest
@@ -28,7 +28,7 @@ _By = Annotated[
 
 
 @with_filters
-@with_chartless_sheet
+@with_sheet
 def compatibility(
     selected: "SelectionRequest", output: "SheetOutput", by: _By = RowChoice.model
 ) -> None:
@@ -38,4 +38,5 @@ def compatibility(
 
     output.require(selected.database)
     report = report_compatibility(selected)
+    output.draw(report.chart)
     output.show(compatibility_sheet(report, output.format, by_family=by is RowChoice.family))

@@ -3,7 +3,7 @@
 from typing import TYPE_CHECKING
 
 from orchestrator.cli.filter_options import with_filters
-from orchestrator.cli.sheet_options import with_chartless_sheet
+from orchestrator.cli.sheet_options import with_sheet
 
 if TYPE_CHECKING:
     from orchestrator.app.results.selecting import SelectionRequest
@@ -11,11 +11,13 @@ if TYPE_CHECKING:
 
 
 @with_filters
-@with_chartless_sheet
+@with_sheet
 def family(selected: "SelectionRequest", output: "SheetOutput") -> None:
     """Summarise families: best backend, int8's memory, scaling."""
     from orchestrator.app.results.families import report_families
     from orchestrator.render.results.families import family_sheet
 
     output.require(selected.database)
-    output.show(family_sheet(report_families(selected), output.format))
+    report = report_families(selected)
+    output.draw(report.chart)
+    output.show(family_sheet(report, output.format))
