@@ -1,9 +1,8 @@
 """The options of axes: how they are declared, and what their values mean."""
 
-import inspect
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from types import MappingProxyType
-from typing import Annotated, Any, TypeVar
+from typing import Annotated, Any
 
 import typer
 
@@ -13,10 +12,8 @@ from runner.contract.axes import AXES, Axis, AxisName
 from runner.contract.errors import UsageError, refuse_unknown
 from runner.contract.synonyms import counsel, meaning
 
-Command = TypeVar("Command", bound=Callable[..., Any])
 _WHOLE = ("size", "count")
 _NO_WORDS: Mapping[AxisName, str] = MappingProxyType({})
-_KEYWORD = inspect.Parameter.KEYWORD_ONLY
 
 
 def list_option(axis: Axis, text: str | None = None, word: str | None = None) -> dict[str, Any]:
@@ -41,22 +38,6 @@ def size_options() -> dict[str, Any]:
         for axis in AXES
         if axis.size_help
     }
-
-
-def with_options(at: int, options: Mapping[str, Any]) -> Callable[[Command], Command]:
-    """Insert options at a position of a command that takes them as further keywords."""
-
-    def decorate(command: Command) -> Command:
-        own = inspect.signature(command).parameters.values()
-        parameters = [p.replace(kind=_KEYWORD) for p in own if p.kind != p.VAR_KEYWORD]
-        parameters[at:at] = [
-            inspect.Parameter(name, _KEYWORD, default=None, annotation=annotation)
-            for name, annotation in options.items()
-        ]
-        vars(command)["__signature__"] = inspect.Signature(parameters)
-        return command
-
-    return decorate
 
 
 def axis_values(

@@ -1,17 +1,16 @@
 """Options that choose results: those of a run, of some sources, or that fit filters."""
 
-import inspect
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from datetime import UTC, datetime, timedelta
-from functools import wraps
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, TypeVar
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from orchestrator.cli import options
 from orchestrator.cli.axis_options import axis_values, list_option
 from orchestrator.cli.completion import complete_family, complete_run
+from orchestrator.cli.option_groups import Command, with_option_group
 from orchestrator.system.files import RESULTS_FOLDER
 from orchestrator.system.text import parse_duration, split_list
 from runner.contract.axes import AXES, Axis
@@ -19,8 +18,6 @@ from runner.contract.axes import AXES, Axis
 if TYPE_CHECKING:
     from orchestrator.app.results.selecting import SelectionRequest
 
-_Command = TypeVar("_Command", bound=Callable[..., Any])
-_KEYWORD = inspect.Parameter.KEYWORD_ONLY
 _EVERY_SOURCE = "all"
 _NO_FILTER = ("target_qps", "slo_ms")
 """Axes whose values no option chooses by; `--select` does."""
@@ -94,26 +91,12 @@ _OPTIONS: Mapping[str, tuple[Any, object]] = {
 }
 
 
-def with_filters(command: _Command) -> _Command:
+def with_filters(command: Command) -> Command:
     """Give a command options that choose results, which it takes as its parameter `selected`.
 
     It gets a `SelectionRequest`.
     """
-
-    @wraps(command)
-    def with_selected(*arguments: Any, **given: Any) -> Any:
-        chosen = {name: given.pop(name) for name in _OPTIONS}
-        return command(*arguments, selected=_request(chosen), **given)
-
-    own = inspect.signature(command).parameters.values()
-    kept = [one.replace(kind=_KEYWORD) for one in own if one.name != "selected"]
-    added = [
-        inspect.Parameter(name, _KEYWORD, default=default, annotation=hint)
-        for name, (hint, default) in _OPTIONS.items()
-    ]
-    with_selected.__annotations__ = {one.name: one.annotation for one in (*kept, *added)}
-    vars(with_selected)["__signature__"] = inspect.Signature([*kept, *added])
-    return with_selected  # type: ignore[return-value]
+    return with_option_group(command, "selected", _OPTIONS, _request)
 
 
 def _request(chosen: Mapping[str, Any]) -> "SelectionRequest":

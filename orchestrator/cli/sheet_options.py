@@ -1,21 +1,16 @@
 """Options of commands whose answer is a sheet: its format, its file and its chart."""
 
-import inspect
-from collections.abc import Callable
 from enum import StrEnum
-from functools import wraps
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, TypeVar
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from orchestrator.cli import options
+from orchestrator.cli.option_groups import Command, with_option_group
 
 if TYPE_CHECKING:
     from orchestrator.render.terminal.sheet_output import SheetOutput
-
-_Command = TypeVar("_Command", bound=Callable[..., Any])
-_KEYWORD = inspect.Parameter.KEYWORD_ONLY
 
 
 class SheetFormat(StrEnum):
@@ -54,26 +49,12 @@ _OPTIONS: dict[str, tuple[Any, object]] = {
 }
 
 
-def with_sheet(command: _Command) -> _Command:
+def with_sheet(command: Command) -> Command:
     """Give a command options of its output, which it takes as its parameter `output`.
 
     It gets a `SheetOutput`.
     """
-
-    @wraps(command)
-    def with_output(*arguments: Any, **given: Any) -> Any:
-        chosen = {name: given.pop(name) for name in _OPTIONS}
-        return command(*arguments, output=_output(chosen), **given)
-
-    own = inspect.signature(command).parameters.values()
-    kept = [one.replace(kind=_KEYWORD) for one in own if one.name != "output"]
-    added = [
-        inspect.Parameter(name, _KEYWORD, default=default, annotation=hint)
-        for name, (hint, default) in _OPTIONS.items()
-    ]
-    with_output.__annotations__ = {one.name: one.annotation for one in (*kept, *added)}
-    vars(with_output)["__signature__"] = inspect.Signature([*kept, *added])
-    return with_output  # type: ignore[return-value]
+    return with_option_group(command, "output", _OPTIONS, _output)
 
 
 def _output(chosen: dict[str, Any]) -> "SheetOutput":

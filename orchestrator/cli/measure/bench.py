@@ -6,9 +6,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from orchestrator.cli import options
-from orchestrator.cli.axis_options import axis_values, list_option, with_options
+from orchestrator.cli.axis_options import axis_values, list_option
 from orchestrator.cli.completion import complete_family
 from orchestrator.cli.measure.run import measure
+from orchestrator.cli.option_groups import with_options
 from orchestrator.cli.options import (
     LauncherChoice,
     ProfileChoice,

@@ -8,7 +8,8 @@ import typer
 
 from orchestrator.cli import options
 from orchestrator.cli.app import chosen
-from orchestrator.cli.axis_options import axis_values, list_option, with_options
+from orchestrator.cli.axis_options import axis_values, list_option
+from orchestrator.cli.option_groups import with_options
 from orchestrator.cli.options import LauncherChoice, command_line
 from orchestrator.system.files import RESULTS_FOLDER
 from runner.contract.axes import AXES, AxisName

@@ -5,8 +5,9 @@ from typing import Annotated
 import typer
 
 from orchestrator.cli import options
-from orchestrator.cli.axis_options import size_options, with_options
+from orchestrator.cli.axis_options import size_options
 from orchestrator.cli.completion import complete_family, complete_mode, complete_model, complete_set
+from orchestrator.cli.option_groups import with_options
 from orchestrator.cli.program import ListingGroup, Program
 from runner.contract.synonyms import axis_called, meaning
 
