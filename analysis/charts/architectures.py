@@ -3,8 +3,16 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from analysis.charts.chart import Chart
-from analysis.charts.layers import Point, backends_of, error_bars, log_axis, point_layers
+from analysis.charts.chart import Chart, Spec
+from analysis.charts.layers import (
+    Point,
+    backends_of,
+    error_bars,
+    log_axis,
+    named_rows,
+    point_layers,
+    row_names,
+)
 from analysis.charts.words import digits_of, noun_count, path_words
 from analysis.compare.families import REFERENCE, FamilySummary
 from analysis.results.selection import Selection
@@ -59,7 +67,7 @@ def _point(row: Mapping[str, Any]) -> Point:
     }
 
 
-def _spec(points: Sequence[Point]) -> dict[str, Any]:
+def _spec(points: Sequence[Point]) -> Spec:
     shown = [
         {"field": "number", "title": "median share"},
         {"field": "span", "title": "least to most"},
@@ -68,26 +76,17 @@ def _spec(points: Sequence[Point]) -> dict[str, Any]:
         {"field": "cell", "title": "best cell"},
     ]
     x = log_axis("value", "share of peak FLOP/s: median, and from least to most", points)
+    return _ranges(points, {**x, "axis": {**x["axis"], "format": ".2~%"}}, shown)
+
+
+def _ranges(points: Sequence[Point], x: Spec, shown: Sequence[Spec]) -> Spec:
+    """Points on named rows, each with a bar from the least to the most."""
+    rows = named_rows([point["row"] for point in points], _STEP)
     return {
         "data": {"values": points},
-        "height": _STEP * len(points),
-        "encoding": {
-            "y": {
-                "field": "row",
-                "type": "nominal",
-                "sort": [point["row"] for point in points],
-                "axis": None,
-            },
-            "x": {**x, "axis": {**x["axis"], "format": ".2~%"}},
-        },
-        "layer": [
-            {
-                "mark": {"type": "text", "align": "left", "dy": -12, "fontSize": 11, "clip": True},
-                "encoding": {"text": {"field": "row"}, "x": {"value": 2}},
-            },
-            *error_bars(points, "x"),
-            *point_layers(points, shown),
-        ],
+        **rows,
+        "encoding": {**rows["encoding"], "x": x},
+        "layer": [row_names(), *error_bars(points, "x"), *point_layers(points, shown)],
     }
 
 
@@ -115,32 +114,11 @@ def families_chart(families: Sequence[FamilySummary]) -> Chart | None:
         {"field": "n", "title": "cells"},
         {"field": "doubt", "title": "beyond noise"},
     ]
-    spec = {
-        "data": {"values": points},
-        "height": _STEP * len(points),
-        "encoding": {
-            "y": {
-                "field": "row",
-                "type": "nominal",
-                "sort": [point["row"] for point in points],
-                "axis": None,
-            },
-            "x": log_axis("value", _AXIS, points),
-        },
-        "layer": [
-            {
-                "mark": {"type": "text", "align": "left", "dy": -13, "fontSize": 11, "clip": True},
-                "encoding": {"text": {"field": "row"}, "x": {"value": 2}},
-            },
-            *error_bars(points, "x"),
-            *point_layers(points, fields),
-        ],
-    }
     return Chart(
         "families",
         "Best backend of each family of models",
         _speedup_sentence(points, len(families)),
-        spec,
+        _ranges(points, log_axis("value", _AXIS, points), fields),
         backends_of(points),
     )
 

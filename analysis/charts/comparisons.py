@@ -9,8 +9,10 @@ from analysis.charts.layers import (
     backends_of,
     error_bars,
     log_axis,
+    named_rows,
     point_layers,
     point_of,
+    row_names,
     tooltip,
 )
 from analysis.charts.questions import richest_questions
@@ -122,25 +124,17 @@ def _point(group: ComparedGroup, row: ComparedValue, comparison: ComparisonBy) -
 def _spec(points: Sequence[Point], metric: Metric, axis_title: str) -> dict[str, Any]:
     order = list(dict.fromkeys(point["row"] for point in points))
     both = [*points, {"speedup": 1.0}]
-    y = {
-        "field": "row",
-        "type": "nominal",
-        "sort": order,
-        "axis": None,
-        "scale": {"paddingOuter": 0.1},
-    }
+    rows = named_rows(order, _STEP)
+    y = {**rows["encoding"]["y"], "scale": {"paddingOuter": 0.1}}
     return {
         "data": {"values": points},
-        "height": _STEP * len(order),
+        **rows,
         "encoding": {
             "y": y,
             "x": log_axis("speedup", axis_title, both, "speedup", "low", "high"),
         },
         "layer": [
-            {
-                "mark": {"type": "text", "align": "left", "dy": -12, "fontSize": 11, "clip": True},
-                "encoding": {"text": {"field": "row"}, "x": {"value": 2}},
-            },
+            row_names(),
             {"mark": {"type": "rule", "strokeDash": [4, 3], "opacity": 0.6}, "encoding": _AT_ONE},
             *error_bars(points, "x"),
             *point_layers(points, [*_SHOWN, *tooltip(metric.label)]),

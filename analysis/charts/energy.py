@@ -4,10 +4,10 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from analysis.charts.chart import Chart
-from analysis.charts.layers import Point, backends_of, log_axis, point_layers
+from analysis.charts.layers import Point, backends_of, log_axis, named_rows, point_layers, row_names
 from analysis.charts.words import amount, distinct_rows, noun_count, path_words, size_words
 from analysis.results.selection import Selection
-from analysis.results.source import ArrowSource
+from analysis.results.source import OWN_SOURCES, ArrowSource
 
 _MOST_ROWS = 30
 """Rows of one drawing; more are noun_count, the least energy stays."""
@@ -62,7 +62,7 @@ def _point(row: Mapping[str, Any], name: str, unit: str) -> Point:
         "scope": row["energy_scope"],
         "grade": row["grade"] or "none",
         "proof": row["proof"],
-        "imported": row["source"] not in {"accelmatrix", "synthetic"},
+        "imported": row["source"] not in OWN_SOURCES,
     }
 
 
@@ -70,18 +70,14 @@ def _spec(points: Sequence[Point], unit: str) -> dict[str, Any]:
     order = [point["row"] for point in points]
     names = ("cell", "scope", "grade", "proof")
     shown = [{"field": "number", "title": "energy"}, *({"field": name} for name in names)]
+    rows = named_rows(order, _STEP)
+    x = log_axis("value", f"joules per {unit}", points, "value")
     return {
         "data": {"values": points},
-        "height": _STEP * len(order),
-        "encoding": {
-            "y": {"field": "row", "type": "nominal", "sort": order, "axis": None},
-            "x": log_axis("value", f"joules per {unit}", points, "value"),
-        },
+        **rows,
+        "encoding": {**rows["encoding"], "x": x},
         "layer": [
-            {
-                "mark": {"type": "text", "align": "left", "dy": -12, "fontSize": 11, "clip": True},
-                "encoding": {"text": {"field": "row"}, "x": {"value": 2}},
-            },
+            row_names(),
             *point_layers(points, shown),
         ],
     }

@@ -9,6 +9,7 @@ from analysis.charts.palette import BACKEND_MARKS
 from analysis.charts.words import amount, in_order, path_words
 from analysis.compare.values import MetricValue
 from analysis.results.metrics import Metric
+from analysis.results.source import OWN_SOURCES
 from analysis.statistics.rounding import rounded
 
 Point = dict[str, Any]
@@ -54,7 +55,7 @@ def point_of(result: MetricValue, metric: Metric, **more: object) -> Point:
         "launches": facts["rounds"],
         "measured": moment.strftime("%Y-%m-%d %H:%M") if moment else None,
         "origin": ", ".join(result.marks) or _OWN,
-        "imported": facts["source"] not in ("accelmatrix", "synthetic"),
+        "imported": facts["source"] not in OWN_SOURCES,
         **more,
     }
 
@@ -101,6 +102,25 @@ def point_layers(points: Sequence[Point], shown: Sequence[Spec]) -> list[Spec]:
         for hollow in (False, True)
     ]
     return layers if any(point["imported"] for point in points) else layers[:1]
+
+
+def named_rows(order: Sequence[str], step: int) -> Spec:
+    """Height and vertical axis of rows whose names stand above their marks.
+
+    Args:
+        order: the rows' names, the first on top.
+        step: the height of a row, pixels.
+    """
+    y = {"field": "row", "type": "nominal", "sort": [*order], "axis": None}
+    return {"height": step * len(order), "encoding": {"y": y}}
+
+
+def row_names(dy: int = -12) -> Spec:
+    """The layer of these names, at the left end of each row."""
+    return {
+        "mark": {"type": "text", "align": "left", "dy": dy, "fontSize": 11, "clip": True},
+        "encoding": {"text": {"field": "row"}, "x": {"value": 2}},
+    }
 
 
 def error_bars(points: Sequence[Point], axis: str = "y") -> list[Spec]:

@@ -4,7 +4,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from analysis.charts.chart import Spec
-from analysis.charts.layers import Point, backend_colour, backends_of, linear_axis
+from analysis.charts.layers import (
+    Point,
+    backend_colour,
+    backends_of,
+    linear_axis,
+    named_rows,
+    row_names,
+)
 from analysis.charts.words import amount, distinct_rows
 
 _STEP = 38
@@ -37,8 +44,7 @@ def stacked_spec(bars: Sequence[Bar], names: Sequence[str], title: str, unit: st
     wholes = [{"row": bar.words, "whole": bar.whole} for bar in bars]
     order = [bar.words for bar in bars]
     return {
-        "height": _STEP * len(order),
-        "encoding": {"y": {"field": "row", "type": "nominal", "sort": order, "axis": None}},
+        **named_rows(order, _STEP),
         "layer": [
             _bar_layer(rows, "fill", {"opacity": _filling(names)}, title),
             _bar_layer(rows, "stroke", {}, title),
@@ -47,11 +53,7 @@ def stacked_spec(bars: Sequence[Bar], names: Sequence[str], title: str, unit: st
                 "mark": {"type": "tick", "opacity": 1, "thickness": 2, "height": 18, "yOffset": 7},
                 "encoding": {"x": {"field": "whole", "type": "quantitative"}},
             },
-            {
-                "data": {"values": wholes},
-                "mark": {"type": "text", "align": "left", "dy": -8, "fontSize": 11, "clip": True},
-                "encoding": {"text": {"field": "row"}, "x": {"value": 2}},
-            },
+            {"data": {"values": wholes}, **row_names(dy=-8)},
         ],
     }
 

@@ -135,11 +135,7 @@ def compare_selected(
     members = [value for group in groups for value in group.members.values()]
     completed = with_intervals(source, members, metric)
     comparison = _comparison(
-        [
-            replace(group, members={name: completed[key_of(one)] for name, one in pairs.items()})
-            for group in groups
-            for pairs in (group.members,)
-        ],
+        [group.with_values(lambda one: completed[key_of(one)]) for group in groups],
         by,
         metric,
         baseline,

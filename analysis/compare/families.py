@@ -16,7 +16,7 @@ from analysis.compare.compare import (
 from analysis.compare.values import metric_values
 from analysis.results.metrics import METRICS
 from analysis.results.selection import Selection
-from analysis.results.source import ArrowSource
+from analysis.results.source import OWN_SOURCES, ArrowSource
 
 REFERENCE = "cpu"
 """The backend over which speed-ups are told."""
@@ -116,7 +116,7 @@ def _summary(
         int8_memory=_mean(int8, lambda one: one.ratio),
         scaling=_mean(scaled, lambda one: one.scaling_efficiency or 0.0),
         largest_batch=largest,
-        sources=tuple(name for name in row["sources"] if name not in {"accelmatrix", "synthetic"}),
+        sources=tuple(name for name in row["sources"] if name not in OWN_SOURCES),
     )
 
 

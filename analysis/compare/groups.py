@@ -1,8 +1,8 @@
 """Groups of results that may be compared, and the one that stands for each value in a group."""
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 from analysis.compare.values import MACHINE_KEY, PART, MetricValue
@@ -25,6 +25,11 @@ class Group:
     """The result of each value: the best one where several have it."""
     passed_over: int
     """Results in whose place a better one stands, e.g. of another runtime."""
+
+    def with_values(self, completed: Callable[[MetricValue], MetricValue]) -> "Group":
+        """The same group of other values of its results."""
+        members = {name: completed(value) for name, value in self.members.items()}
+        return replace(self, members=members)
 
 
 def groups_of(

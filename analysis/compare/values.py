@@ -7,7 +7,7 @@ from typing import Any, get_args
 from analysis.results.metrics import Metric
 from analysis.results.selection import IS_OURS, Selection
 from analysis.results.series import ASKED_THREADS, COMPARED
-from analysis.results.source import ArrowSource
+from analysis.results.source import OWN_SOURCES, ArrowSource
 from analysis.statistics.ratios import Estimate, estimate
 from runner.contract.axes import AXIS_NAMES, Mode
 from runner.contract.record import Grade
@@ -57,7 +57,7 @@ class MetricValue:
     @property
     def is_imported(self) -> bool:
         """True if somebody else measured it."""
-        return self.facts["source"] not in {"accelmatrix", "synthetic"}
+        return self.facts["source"] not in OWN_SOURCES
 
     @property
     def marks(self) -> tuple[str, ...]:

@@ -7,7 +7,7 @@ from typing import Any
 
 from analysis.compatibility.verdicts import verdict_sql
 from analysis.results.selection import IS_OURS, Selection
-from analysis.results.source import ArrowSource
+from analysis.results.source import OWN_SOURCES, ArrowSource
 from runner.contract.axes import SIZE_AXES
 
 _SUBJECT = "r.model, coalesce(r.mode, 'unknown') AS mode, r.backend"
@@ -54,7 +54,7 @@ class Rate:
     @property
     def is_ours(self) -> bool:
         """True if it was measured by AccelMatrix, and not imported."""
-        return self.source in {"accelmatrix", "synthetic"}
+        return self.source in OWN_SOURCES
 
     @property
     def counts(self) -> bool:

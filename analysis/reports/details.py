@@ -5,11 +5,11 @@ from typing import Any
 
 from analysis.reports.report import ReportRow, ResultDetail
 from analysis.reports.results import ReportedResults
+from analysis.results.source import OWN_SOURCES
 from analysis.statistics.rounding import rounded
 
 _MOST_POINTS = 64
 """Durations of one result that a report holds; of more, the least and greatest of each stretch."""
-_OURS = frozenset({"accelmatrix", "synthetic"})
 
 
 def result_details(results: ReportedResults) -> Mapping[str, ResultDetail]:
@@ -28,7 +28,7 @@ def _detail(row: ReportRow, durations: Mapping[str, Any]) -> ResultDetail:
         timed_ms=_milliseconds(durations.get("timed")),
         warmup_count=durations.get("warmup_count") or 0,
         timed_count=durations.get("timed_count") or 0,
-        is_ours=row["source"] in _OURS,
+        is_ours=row["source"] in OWN_SOURCES,
     )
 
 
@@ -36,7 +36,7 @@ def _facts(row: ReportRow) -> dict[str, str | Sequence[str] | None]:
     moment = row["measured_at"]
     measured = moment and f"{moment:%Y-%m-%d %H:%M} UTC"
     return {
-        "measured by": None if row["source"] in _OURS else _origin(row),
+        "measured by": None if row["source"] in OWN_SOURCES else _origin(row),
         "grade": row["grade"],
         "because": row["grade_reasons"] or (),
         "proof": row["proof"],

@@ -5,18 +5,16 @@ from typing import Any
 from analysis.compatibility.remedies import FOREIGN_REMEDY, remedy_of
 from analysis.reports.report import ReportColumn, ReportSection, ReportTable
 from analysis.reports.results import ReportedResults
-from analysis.results.selection import IS_OURS, Selection
+from analysis.results.selection import IS_OURS
 from analysis.results.source import text
 
 _MOST_REASONS = 200
 _BEFORE = " failed, "
 """Stands in `graph_remedy` between a way of exporting that failed and the one that went."""
-_OWN = "(r.source = 'accelmatrix' AND NOT r.simulated OR r.source = 'synthetic')"
-_FROM_ANYWHERE = "(NOT r.simulated OR r.source = 'synthetic')"
-_KINDS = """
+_KINDS = f"""
     CASE WHEN r.status <> 'ok' THEN r.status
         WHEN r.correct IS FALSE THEN 'wrong'
-        WHEN r.source NOT IN ('accelmatrix', 'synthetic') THEN NULL
+        WHEN NOT {IS_OURS} THEN NULL
         WHEN r.proof = 'none' THEN 'unproven'
         WHEN r.proof <> 'proven' THEN r.proof
         WHEN r.correct_reason IS NOT NULL AND r.correct IS NULL THEN 'unverified' END
@@ -48,7 +46,7 @@ def failure_section(results: ReportedResults) -> ReportSection:
                 ELSE r.reason END AS why,
             {IS_OURS} AS ours, count(*) AS cells, min(cell_id) AS cell_id,
             count(*) OVER () AS groups
-        FROM {_verdicts(results.selection)} r
+        FROM {results.selection.verdicts} r
         WHERE kind IS NOT NULL
         GROUP BY ALL ORDER BY cells DESC, cell_id LIMIT {_MOST_REASONS}
     """)
@@ -78,11 +76,3 @@ def _failure(row: dict[str, Any]) -> dict[str, Any]:
     reason, is_ours = row.pop("why") or None, row.pop("ours")
     remedy = remedy_of(row["kind"], reason) if is_ours else FOREIGN_REMEDY
     return {**row, "reason": reason, "remedy": remedy}
-
-
-def _verdicts(selection: Selection) -> str:
-    """The newest verdict on each cell, or those of the run, as a relation."""
-    view = "latest_results_all" if selection.run_id is None else "benchmark_performance_all"
-    of_run = "" if selection.run_id is None else f" AND r.run_id = {text(selection.run_id)}"
-    origin = _FROM_ANYWHERE if selection.imported else _OWN
-    return f"(SELECT * FROM {view} r WHERE {origin} AND ({selection.condition}){of_run})"

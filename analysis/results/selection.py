@@ -3,7 +3,7 @@
 from dataclasses import dataclass, replace
 from typing import Self
 
-from analysis.results.source import text
+from analysis.results.source import OWN_SOURCES, text
 
 
 @dataclass(frozen=True)
@@ -69,8 +69,7 @@ class Selection:
         return f"({self.condition}){of_run}"
 
 
-IS_OURS = "(r.source IN ('accelmatrix', 'synthetic'))"
-"""Synthetic rows are in scratch databases alone."""
+IS_OURS = f"(r.source IN ({', '.join(map(text, OWN_SOURCES))}))"
 _MEASURED = "(NOT r.simulated OR r.source = 'synthetic')"
 _QUOTABLE = "(r.proof = 'proven' AND r.correct IS DISTINCT FROM false)"
 """Imported results never are, and are marked as what they are."""

@@ -6,6 +6,10 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 
+OWN_SOURCES = ("accelmatrix", "synthetic")
+"""Sources of results that were not imported; synthetic ones are in scratch databases alone."""
+
+
 class ArrowSource(Protocol):
     """A database of results; the store is one."""
 
