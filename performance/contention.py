@@ -66,9 +66,11 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--repeats", type=int, default=REPEATS)
     parser.add_argument("--profile", default="quick")
+    parser.add_argument("--results", type=Path, help="a new folder that keeps the results")
     options = parser.parse_args()
-    with tempfile.TemporaryDirectory() as folder:
-        rows = list(measure(Path(folder), options.repeats, options.profile))
+    with tempfile.TemporaryDirectory() as temporary:
+        folder = options.results or Path(temporary)
+        rows = list(measure(folder, options.repeats, options.profile))
     return report(rows)
 
 
