@@ -3,7 +3,6 @@
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
 
 from analysis.compare.circumstances import (
     circumstance_changes,
@@ -16,7 +15,7 @@ from analysis.compare.values import MACHINE_KEY, PART, MetricValue, metric_value
 from analysis.results.metrics import Metric
 from analysis.results.selection import Selection
 from analysis.results.series import WEIGHTS
-from analysis.results.source import ArrowSource, text
+from analysis.results.source import ArrowSource
 
 
 @dataclass(frozen=True)
@@ -100,7 +99,7 @@ def compare_runs(
     not_compared: dict[str, int] = defaultdict(int)
     for reason in filter(None, refused.values()):
         not_compared[reason] += 1
-    verdicts = [_verdicts(source, selection) for selection in (before, after)]
+    verdicts = [cell_verdicts(source, selection) for selection in (before, after)]
     pairs = [(then[key], now[key]) for key in compared]
     cells, common = _cells(source, pairs, metric)
     return RunComparison(
@@ -151,33 +150,44 @@ def _without(cell: ComparedCell, common: Sequence[str]) -> ComparedCell:
     return replace(cell, changes=tuple(word for word in cell.changes if word not in common))
 
 
-def _verdicts(source: ArrowSource, selection: Selection) -> dict[str, dict[str, Any]]:
-    """Every verdict of a run, by cell id."""
+@dataclass(frozen=True)
+class CellVerdict:
+    """How a cell ended, and whether its numbers may be quoted."""
+
+    status: str
+    reason: str | None
+    proof: str
+    correct: bool | None
+
+    @property
+    def kind(self) -> tuple[object, ...]:
+        """What two verdicts agree in that say the same."""
+        return self.status, self.correct is False, self.proof == "proven"
+
+    @property
+    def words(self) -> str:
+        """The status with its reason, or what speaks against outputs or device."""
+        if self.status != "ok":
+            return f"{self.status} ({self.reason})"
+        if self.correct is False:
+            return "ok, outputs wrong"
+        return "ok" if self.proof == "proven" else f"ok, proof {self.proof}"
+
+
+def cell_verdicts(source: ArrowSource, selection: Selection) -> dict[str, CellVerdict]:
+    """The verdict of each selected cell, by its id."""
     sql = f"""
-        SELECT cell_id, status, reason, proof, correct FROM benchmark_performance_all
-        WHERE run_id = {text(str(selection.run_id))} AND ({selection.condition})
-            AND NOT simulated ORDER BY cell_id
+        SELECT cell_id, status, reason, proof, correct FROM {selection.verdicts} ORDER BY cell_id
     """
-    return {row["cell_id"]: row for row in source.arrow(sql).to_pylist()}
+    rows = source.arrow(sql).to_pylist()
+    return {row.pop("cell_id"): CellVerdict(**row) for row in rows}
 
 
 def _changed(
-    then: Mapping[str, dict[str, Any]], now: Mapping[str, dict[str, Any]]
+    then: Mapping[str, CellVerdict], now: Mapping[str, CellVerdict]
 ) -> tuple[ChangedVerdict, ...]:
     return tuple(
-        ChangedVerdict(cell, _words(then[cell]), _words(now[cell]))
+        ChangedVerdict(cell, then[cell].words, now[cell].words)
         for cell in then
-        if cell in now and _kind(then[cell]) != _kind(now[cell])
+        if cell in now and then[cell].kind != now[cell].kind
     )
-
-
-def _kind(verdict: Mapping[str, Any]) -> tuple[object, ...]:
-    return verdict["status"], verdict["correct"] is False, verdict["proof"] == "proven"
-
-
-def _words(verdict: Mapping[str, Any]) -> str:
-    if verdict["status"] != "ok":
-        return f"{verdict['status']} ({verdict['reason']})"
-    if verdict["correct"] is False:
-        return "ok, outputs wrong"
-    return "ok" if verdict["proof"] == "proven" else f"ok, proof {verdict['proof']}"

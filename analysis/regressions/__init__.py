@@ -1,0 +1,1 @@
+"""Regressions: what became slower between two runs, by launches and the noise between them."""

@@ -1,0 +1,136 @@
+"""Cases: pairs of results with the history of their series, and the noise of their difference."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from statistics import fmean
+
+from analysis.regressions.launches import (
+    Observation,
+    PastResult,
+    SeriesKey,
+    histories,
+    observations,
+)
+from analysis.regressions.matches import Pair, Side
+from analysis.regressions.noise import are_paired, noise_between
+from analysis.regressions.steps import AcceptedChange, Levels, levels_of
+from analysis.regressions.verdicts import Difference
+from analysis.results.metrics import Metric
+from analysis.statistics.significance import LaunchSamples
+
+
+@dataclass(frozen=True)
+class SeriesRules:
+    """What holds for all series of a question."""
+
+    threshold: float
+    """The least relative change that matters."""
+    per_host: bool
+    """True if machines with different names have series of their own."""
+    accepted: tuple[AcceptedChange, ...]
+
+
+@dataclass(frozen=True)
+class Case:
+    """Two results of one series, and what is known of it."""
+
+    before: Observation
+    after: Observation
+    levels: Levels
+    """The history of the series up to the later result, divided at its steps."""
+    difference: Difference | None
+    """None where nothing tells the noise."""
+    accepted: str | None = None
+    """The reason why somebody accepted the step that begins with the later result."""
+
+    @property
+    def paired(self) -> bool:
+        """True if the launches of both took turns."""
+        return are_paired(self.before, self.after)
+
+    @property
+    def samples(self) -> LaunchSamples:
+        """The launches of both."""
+        return LaunchSamples(self.before.logarithms, self.after.logarithms, self.paired)
+
+
+def cases_of(
+    run: Side, metric: Metric, pairs: Sequence[Pair], rules: SeriesRules
+) -> Iterator[Case]:
+    """The pairs with what the database of the later side knows of their series.
+
+    Where a change of the level was accepted between both results, the first result at the new level
+    stands in the place of the earlier one.
+    """
+    every = replace(run.selection, run_id=None, every=True)
+    wanted = [pair.after for pair in pairs]
+    known = histories(run.source, every, metric, wanted, per_host=rules.per_host)
+    restarts = _Restarts(run, metric, rules)
+    for pair in pairs:
+        key = pair.after.key(per_host=rules.per_host)
+        history = _until(pair.after, known.get(key, []))
+        reasons = restarts.reasons(pair.after.cell_id)
+        levels = levels_of(history, reasons, rules.threshold)
+        before = restarts.baseline(pair, history, reasons) or pair.before
+        difference = _difference(before, pair.after, levels)
+        yield Case(before, pair.after, levels, difference, reasons.get(pair.after.facts["run_id"]))
+
+
+def _until(after: Observation, history: Sequence[PastResult]) -> list[PastResult]:
+    """The history up to this result, which is its last one."""
+    moment = (after.facts["measured_at"], after.facts["result_id"])
+    if moment[0] is None:
+        return []
+    return [past for past in history if (past.measured_at, past.result_id) <= moment]
+
+
+def _difference(before: Observation, after: Observation, levels: Levels) -> Difference | None:
+    """The difference of both, with the noise that the series has without the judged result."""
+    judged = after.facts["result_id"]
+    others = [
+        remaining
+        for level in levels.results
+        if (remaining := [past for past in level if past.result_id != judged])
+    ]
+    noise = noise_between(before, after, others)
+    if noise is None:
+        return None
+    shift = fmean(after.logarithms) - fmean(before.logarithms)
+    return Difference(shift, (len(before.launches), len(after.launches)), noise)
+
+
+class _Restarts:
+    """Levels that somebody accepted, with the results that begin them."""
+
+    def __init__(self, run: Side, metric: Metric, rules: SeriesRules) -> None:
+        self._run = run
+        self._metric = metric
+        self._rules = rules
+        self._known: dict[str, dict[SeriesKey, Observation]] = {}
+
+    def reasons(self, cell_id: str) -> Mapping[str, str]:
+        """The reasons of accepted changes of this cell, by the run that begins the level."""
+        accepted = self._rules.accepted
+        return {one.run_id: one.because for one in accepted if cell_id in one.cell_ids}
+
+    def baseline(
+        self, pair: Pair, history: Sequence[PastResult], reasons: Mapping[str, str]
+    ) -> Observation | None:
+        """The result that begins the newest accepted level between both; None without one."""
+        since = pair.before.facts["measured_at"]
+        between = [
+            past.run_id
+            for past in history[:-1]
+            if past.run_id in reasons and since is not None and past.measured_at > since
+        ]
+        if not between:
+            return None
+        return self._first_of(between[-1]).get(pair.after.key(per_host=self._rules.per_host))
+
+    def _first_of(self, run_id: str) -> Mapping[SeriesKey, Observation]:
+        if run_id not in self._known:
+            selection = replace(self._run.selection, run_id=run_id)
+            results = observations(self._run.source, selection, self._metric)
+            per_host = self._rules.per_host
+            self._known[run_id] = {one.key(per_host=per_host): one for one in results}
+        return self._known[run_id]

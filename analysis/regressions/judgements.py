@@ -1,0 +1,234 @@
+"""Judgements: a verdict for each cell of a run, against the same cells of a baseline."""
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+from analysis.compare.circumstances import circumstance_changes, circumstances_of
+from analysis.regressions.cases import Case, SeriesRules, cases_of
+from analysis.regressions.launches import Observation
+from analysis.regressions.matches import Refusal, Side, matches_of
+from analysis.regressions.steps import AcceptedChange, Levels, Step
+from analysis.regressions.verdicts import Verdict, launches_to_decide, verdict_on
+from analysis.results.metrics import Metric
+from analysis.results.source import ArrowSource
+from analysis.statistics.ratios import Estimate
+from analysis.statistics.significance import adjusted_p_values, permutation_p_values
+
+VERDICTS: tuple[Verdict, ...] = (
+    *("regression", "improvement", "inconclusive", "not comparable", "no change"),
+)
+"""In the order in which they are shown."""
+THRESHOLD = 0.05
+"""The least relative change that matters, unless somebody says otherwise."""
+
+
+@dataclass(frozen=True)
+class RegressionQuestion:
+    """Two sides, and what counts as a change."""
+
+    base: Side
+    run: Side
+    """The side that is judged; the history of its series lies in its database."""
+    metrics: tuple[Metric, ...]
+    threshold: float = THRESHOLD
+    per_host: bool = False
+    """True if machines with different names have series of their own."""
+    accepted: tuple[AcceptedChange, ...] = ()
+
+
+@dataclass(frozen=True)
+class Judgement:
+    """The verdict on one metric of one cell."""
+
+    cell_id: str
+    metric: Metric
+    verdict: Verdict
+    reason: str
+    """What the verdict follows from, or what it would take to reach one; empty if nothing needs
+    to be said."""
+    before: Observation | None
+    after: Observation | None
+    case: Case | None = None
+    """What the verdict was reached from; None where the sides cannot be compared."""
+    p_value: float | None = None
+    """That of the test on launches, adjusted for the other comparisons."""
+    changes: tuple[str, ...] = ()
+    """What else differs between both: the first candidates for the cause."""
+
+    @property
+    def ratio(self) -> Estimate | None:
+        """The later value by the earlier one, with its 95 % interval."""
+        return self.case.difference.ratio if self.case and self.case.difference else None
+
+    @property
+    def noise(self) -> str | None:
+        """The measurements that tell the noise of the series, in words."""
+        return self.case.difference.noise.basis if self.case and self.case.difference else None
+
+    @property
+    def levels(self) -> Levels:
+        """The history of the series up to the judged result, divided at its steps."""
+        return self.case.levels if self.case else Levels((), ())
+
+    @property
+    def steps(self) -> tuple[Step, ...]:
+        """The steps of that history."""
+        return self.levels.steps
+
+    @property
+    def values(self) -> tuple[float, ...]:
+        """The values of that history's results, in the order of time."""
+        results = (past.logarithms for level in self.levels.results for past in level)
+        return tuple(math.exp(math.fsum(values) / len(values)) for values in results)
+
+
+@dataclass(frozen=True)
+class Judgements:
+    """The verdicts on all cells of a run."""
+
+    base: str
+    run: str
+    threshold: float
+    judgements: tuple[Judgement, ...]
+    """In the order of `VERDICTS`, the greatest change first."""
+    only_before: tuple[str, ...]
+    """Cells that the run does not have."""
+    only_after: tuple[str, ...]
+    """Cells that the baseline does not have."""
+
+    @cached_property
+    def counts(self) -> Mapping[Verdict, int]:
+        """The number of verdicts of each kind, in the order of `VERDICTS`."""
+        verdicts = [judgement.verdict for judgement in self.judgements]
+        return {verdict: verdicts.count(verdict) for verdict in VERDICTS}
+
+
+def judge(question: RegressionQuestion) -> Judgements:
+    """Judge each cell of a run against the baseline, metric by metric.
+
+    All comparisons share the null distribution of the test on launches, and the rate of false
+    discoveries.
+    """
+    rules = SeriesRules(question.threshold, question.per_host, question.accepted)
+    cases: list[tuple[Metric, Case]] = []
+    judgements: list[Judgement] = []
+    only: dict[str, set[str]] = {"before": set(), "after": set()}
+    for metric in question.metrics:
+        matches = matches_of(question.base, question.run, metric, per_host=question.per_host)
+        judgements += (_not_comparable(metric, refusal) for refusal in matches.refusals)
+        cases += ((metric, case) for case in cases_of(question.run, metric, matches.pairs, rules))
+        only["before"].update(matches.only_before)
+        only["after"].update(matches.only_after)
+    p_values = _p_values([case for _, case in cases])
+    judgements += (
+        _judgement(question, metric, case, p_value)
+        for (metric, case), p_value in zip(cases, p_values, strict=True)
+    )
+    return Judgements(
+        base=question.base.label,
+        run=question.run.label,
+        threshold=question.threshold,
+        judgements=tuple(sorted(_explained(question, judgements), key=_order)),
+        only_before=tuple(sorted(only["before"])),
+        only_after=tuple(sorted(only["after"])),
+    )
+
+
+def _order(judgement: Judgement) -> tuple[int, float, str, str]:
+    size = abs(math.log(judgement.ratio.value)) if judgement.ratio else 0.0
+    place = VERDICTS.index(judgement.verdict)
+    return place, -size, judgement.cell_id, judgement.metric.name
+
+
+def _not_comparable(metric: Metric, refusal: Refusal) -> Judgement:
+    return Judgement(
+        *(refusal.cell_id, metric, "not comparable", refusal.reason),
+        before=refusal.before,
+        after=refusal.after,
+    )
+
+
+def _p_values(cases: Sequence[Case]) -> list[float]:
+    """The p-value of each case: of its launches where they can decide, else of its noise alone."""
+    by_launches = [index for index, case in enumerate(cases) if case.samples.can_decide]
+    tested = permutation_p_values([cases[index].samples for index in by_launches])
+    permuted = dict(zip(by_launches, tested, strict=True))
+    raw = [
+        permuted.get(index, case.difference.p_value if case.difference else 1.0)
+        for index, case in enumerate(cases)
+    ]
+    return list(adjusted_p_values(raw))
+
+
+def _judgement(
+    question: RegressionQuestion, metric: Metric, case: Case, p_value: float
+) -> Judgement:
+    verdict, reason = _verdict(question, metric, case, p_value)
+    if verdict == "inconclusive" and question.base.lacks:
+        reason = f"{reason}; {question.base.lacks}"
+    return Judgement(
+        *(case.after.cell_id, metric, verdict, reason, case.before, case.after, case, p_value)
+    )
+
+
+def _verdict(
+    question: RegressionQuestion, metric: Metric, case: Case, p_value: float
+) -> tuple[Verdict, str]:
+    """The verdict on a case, with its reason."""
+    if case.accepted is not None:
+        return "no change", f"accepted: {case.accepted}"
+    if case.difference is None:
+        return "inconclusive", "neither launches nor history, calibration or study tell its noise"
+    grade = max(case.before.grade, case.after.grade)
+    if grade == "D" and not case.paired:
+        which = "this result" if case.after.grade == "D" else "the baseline's"
+        return "inconclusive", f"{which} has grade D: `orchestrator status --why` tells why"
+    verdict = verdict_on(
+        case.difference, p_value, question.threshold, more_is_better=metric.more_is_better
+    )
+    if verdict != "inconclusive":
+        return verdict, ""
+    return verdict, _needed(case, question.threshold)
+
+
+def _needed(case: Case, threshold: float) -> str:
+    """What it would take to decide."""
+    assert case.difference is not None
+    launches = launches_to_decide(case.difference, threshold)
+    if launches is None:
+        apart = case.difference.noise.difference(1_000, 1_000).error / math.sqrt(2)
+        return (
+            f"runs of it are {100 * apart:.2g} % apart: more launches would not decide,"
+            " `--interleave` would"
+        )
+    unit = "pairs" if case.paired else "launches a side"
+    return f"{launches} {unit} would decide"
+
+
+def _explained(
+    question: RegressionQuestion, judgements: Iterable[Judgement]
+) -> list[Judgement]:
+    """The judgements, each that is none of `no change` with what else differs."""
+    known = list(judgements)
+    changed = [one for one in known if one.verdict != "no change" and one.before and one.after]
+    before = _circumstances(question.base.source, [one.before for one in changed])
+    before |= _circumstances(question.run.source, [one.before for one in changed])
+    after = _circumstances(question.run.source, [one.after for one in changed])
+    return [
+        replace(one, changes=circumstance_changes(then, now))
+        if (then := before.get(_id(one.before))) and (now := after.get(_id(one.after)))
+        else one
+        for one in known
+    ]
+
+
+def _circumstances(
+    source: ArrowSource, results: Iterable[Observation | None]
+) -> dict[str, Mapping[str, object]]:
+    return dict(circumstances_of(source, sorted({_id(one) for one in results if one})))
+
+
+def _id(observation: Observation | None) -> str:
+    return str(observation.facts["result_id"]) if observation else ""

@@ -1,0 +1,160 @@
+"""Launches of results: what each fresh process said of a metric, now and in earlier runs."""
+
+import math
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from functools import cached_property
+from typing import Any, TypeAlias
+
+from analysis.compare.values import PART
+from analysis.regressions.launch_values import launch_values
+from analysis.results.metrics import Metric
+from analysis.results.selection import Selection
+from analysis.results.series import SERIES
+from analysis.results.source import ArrowSource, text
+from runner.contract.axes import AXIS_NAMES
+from runner.contract.record import Grade
+
+SeriesKey: TypeAlias = tuple[object, ...]
+"""What the results of one series share: the cell's id first."""
+_PAST = ("result_id", "run_id", "measured_at", "git_commit", "grade", "hostname")
+_FACTS = (
+    *("result_id", "run_id", "measured_at", "git_commit", "grade", "hostname"),
+    *("hardware", "cores", "profile", "family", "proof", "correct", "image_digest"),
+    *(name for name in AXIS_NAMES if name not in SERIES),
+)
+_OF_RESULTS = ("process_spread", "process_spread_source", "interleaved_with")
+"""Facts that no view has."""
+_KEY = ("cell_id", *(name for name in SERIES if name != "cell_id"), PART)
+_AT_ONCE = 5_000
+"""Cells that are asked for in one question."""
+
+
+@dataclass(frozen=True)
+class Observation:
+    """One result's value of a metric, and those of the launches behind it."""
+
+    facts: Mapping[str, Any]
+    """Columns of the result: its series, where and when it was measured, how far it is trusted."""
+    value: float
+    launches: tuple[float, ...]
+    """The value of each launch, in their order; that of the result where it is all there is."""
+
+    @property
+    def cell_id(self) -> str:
+        """The id of its cell."""
+        return str(self.facts["cell_id"])
+
+    @property
+    def grade(self) -> Grade:
+        """The grade; D where nobody gave one."""
+        grade: Grade = self.facts["grade"] or "D"
+        return grade
+
+    @cached_property
+    def logarithms(self) -> tuple[float, ...]:
+        """The logarithms of the launches' values: on them relative noise adds up."""
+        return tuple(map(math.log, self.launches))
+
+    def key(self, *, per_host: bool) -> SeriesKey:
+        """What it shares with the results of its series.
+
+        Args:
+            per_host: True if machines with different names have series of their own.
+        """
+        return tuple(self.facts[name] for name in _key_columns(per_host=per_host))
+
+
+@dataclass(frozen=True)
+class PastResult:
+    """What an earlier run measured of a series."""
+
+    result_id: str
+    run_id: str
+    measured_at: datetime
+    git_commit: str | None
+    grade: Grade | None
+    logarithms: tuple[float, ...]
+    """The logarithms of its launches' values."""
+
+
+def observations(
+    source: ArrowSource, selection: Selection, metric: Metric
+) -> tuple[Observation, ...]:
+    """The selected results that have a value above 0, by cell id and time."""
+    columns = dict.fromkeys((*_FACTS, *SERIES))
+    facts = ", ".join((*(f"r.{name}" for name in columns), *(f"b.{name}" for name in _OF_RESULTS)))
+    rows = source.arrow(_question(selection, metric, facts)).to_pylist()
+    return tuple(map(_observation, rows))
+
+
+def histories(
+    source: ArrowSource,
+    selection: Selection,
+    metric: Metric,
+    wanted: Iterable[Observation],
+    *,
+    per_host: bool,
+) -> dict[SeriesKey, list[PastResult]]:
+    """What the selected results say of the series of these observations, in the order of time.
+
+    Args:
+        source: the database.
+        selection: the results, older ones included.
+        metric: the metric.
+        wanted: observations of the series.
+        per_host: True if machines with different names have series of their own.
+    """
+    keys = {one.key(per_host=per_host) for one in wanted}
+    cells = sorted({str(key[0]) for key in keys})
+    columns = ", ".join(f"r.{name}" for name in dict.fromkeys((*_PAST, *SERIES)))
+    found: dict[SeriesKey, list[PastResult]] = {}
+    for start in range(0, len(cells), _AT_ONCE):
+        names = ", ".join(map(text, cells[start : start + _AT_ONCE]))
+        chosen = f"r.cell_id IN ({names}) AND r.measured_at IS NOT NULL"
+        table = source.arrow(_question(selection, metric, columns, chosen)).to_pydict()
+        for key, past in _past_results(table, _key_columns(per_host=per_host)):
+            if key in keys:
+                found.setdefault(key, []).append(past)
+    return found
+
+
+def _key_columns(*, per_host: bool) -> Sequence[str]:
+    return (*_KEY, "hostname") if per_host else _KEY
+
+
+def _past_results(
+    table: Mapping[str, Sequence[Any]], key: Sequence[str]
+) -> Iterator[tuple[SeriesKey, PastResult]]:
+    keys = zip(*(table[name] for name in key), strict=True)
+    facts = zip(*(table[name] for name in _PAST if name != "hostname"), strict=True)
+    values = zip(table["value"], table["launches"], strict=True)
+    for series, known, (value, launches) in zip(keys, facts, values, strict=True):
+        yield series, PastResult(*known, tuple(map(math.log, _launches(value, launches))))
+
+
+def _observation(row: dict[str, Any]) -> Observation:
+    value, launches = row.pop("value"), row.pop("launches")
+    return Observation(row, value, _launches(value, launches))
+
+
+def _launches(value: float, launches: Sequence[float | None] | None) -> tuple[float, ...]:
+    known = tuple(one for one in launches or () if one is not None and 0 < one < math.inf)
+    return known if launches and len(known) == len(launches) else (value,)
+
+
+def _question(selection: Selection, metric: Metric, columns: str, chosen: str = "true") -> str:
+    own = metric.view == "benchmark_performance"
+    beside = "" if own else f" JOIN {metric.view} v USING (result_id)"
+    value = f"{'r' if own else 'v'}.{metric.column}"
+    part = f"v.{PART}" if metric.view == "efficiency" else "NULL"
+    launches = launch_values(metric, value)
+    return f"""
+        SELECT {columns}, {part} AS {PART}, {value}::DOUBLE AS value,
+            {launches.expression} AS launches
+        FROM {selection.relation} r{beside}
+        JOIN benchmark_results b ON b.result_id = r.result_id {launches.join}
+        WHERE {value} > 0 AND ({chosen})
+        ORDER BY r.cell_id, r.measured_at, r.result_id, {PART}
+    """

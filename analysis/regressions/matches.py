@@ -1,0 +1,140 @@
+"""Matches: which results of two sides are of the same series, and why others are not judged."""
+
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from analysis.compare.runs import CellVerdict, cell_verdicts
+from analysis.compare.values import PART
+from analysis.regressions.launches import Observation, observations
+from analysis.results.metrics import Metric
+from analysis.results.selection import Selection
+from analysis.results.series import SERIES
+from analysis.results.source import ArrowSource
+
+_WORDS: Mapping[str, str] = {
+    "model_id": "model configuration",
+    "weights_revision": "weights' revision",
+    "weights_seed": "seed of the weights",
+    "hardware_id": "hardware",
+    "timed_region": "timed region",
+    "container_cpu_limit": "CPU limit",
+}
+_LETTERS = 12
+"""Letters of a hash that are shown."""
+_HASHES = frozenset({"model_id", "hardware_id", "weights_revision"})
+
+
+@dataclass(frozen=True)
+class Side:
+    """One side of a comparison: results of a database."""
+
+    label: str
+    """Its name on a screen: a run's id, a file, a host."""
+    source: ArrowSource
+    selection: Selection
+    lacks: str | None = None
+    """What it does not tell, and what would; None for records."""
+
+
+@dataclass(frozen=True)
+class Pair:
+    """Two results of one series."""
+
+    before: Observation
+    after: Observation
+
+
+@dataclass(frozen=True)
+class Refusal:
+    """A cell of both sides that cannot be compared."""
+
+    cell_id: str
+    reason: str
+    before: Observation | None = None
+    after: Observation | None = None
+
+
+@dataclass(frozen=True)
+class Matches:
+    """The results of two sides, put together."""
+
+    pairs: tuple[Pair, ...]
+    refusals: tuple[Refusal, ...]
+    only_before: tuple[str, ...]
+    """Cells of which the later side has no verdict."""
+    only_after: tuple[str, ...]
+    """Cells of which the earlier side has none."""
+
+
+def matches_of(base: Side, run: Side, metric: Metric, *, per_host: bool) -> Matches:
+    """The results of both sides by series, and the cells that cannot be compared.
+
+    Args:
+        base: the earlier side.
+        run: the later one.
+        metric: the metric whose values are compared.
+        per_host: True if machines with different names have series of their own.
+    """
+    earlier, later = (observations(side.source, side.selection, metric) for side in (base, run))
+    by_cell: dict[tuple[str, object], list[Observation]] = defaultdict(list)
+    for one in earlier:
+        by_cell[one.cell_id, one.facts[PART]].append(one)
+    pairs, refusals = [], []
+    for after in later:
+        candidates = by_cell.get((after.cell_id, after.facts[PART]), [])
+        before = _of_series(after, candidates, per_host=per_host)
+        if before is not None:
+            pairs.append(Pair(before, after))
+        elif candidates:
+            reason = _another_series(candidates[-1], after, per_host=per_host)
+            refusals.append(Refusal(after.cell_id, reason, candidates[-1], after))
+    verdicts = [cell_verdicts(side.source, side.selection) for side in (base, run)]
+    values = [{one.cell_id for one in side} for side in (earlier, later)]
+    return Matches(
+        pairs=tuple(pairs),
+        refusals=(*refusals, *_without_value(verdicts, values)),
+        only_before=tuple(sorted(verdicts[0].keys() - verdicts[1].keys())),
+        only_after=tuple(sorted(verdicts[1].keys() - verdicts[0].keys())),
+    )
+
+
+def _of_series(
+    after: Observation, candidates: Sequence[Observation], *, per_host: bool
+) -> Observation | None:
+    """The newest result of the same series; None without one."""
+    key = after.key(per_host=per_host)
+    return next((one for one in reversed(candidates) if one.key(per_host=per_host) == key), None)
+
+
+def _another_series(before: Observation, after: Observation, *, per_host: bool) -> str:
+    """The differences that make two results of one cell those of two series."""
+    names = (*SERIES, "hostname") if per_host else SERIES
+    differing = [name for name in names if before.facts[name] != after.facts[name]]
+    return ", ".join(
+        f"another {_WORDS.get(name, name)}: {_shown(name, before.facts)},"
+        f" now {_shown(name, after.facts)}"
+        for name in differing
+    )
+
+
+def _shown(name: str, facts: Mapping[str, Any]) -> str:
+    value = facts[name]
+    if name == "hardware_id" and facts["hardware"]:
+        return f"{facts['hardware']} ({str(value)[:_LETTERS]})"
+    return str(value)[:_LETTERS] if name in _HASHES else str(value)
+
+
+def _without_value(
+    verdicts: Sequence[Mapping[str, CellVerdict]], values: Sequence[set[str]]
+) -> Iterator[Refusal]:
+    """Cells of both sides of which one side alone has a value."""
+    then, now = verdicts
+    for cell_id in sorted(then.keys() & now.keys()):
+        had, has = (cell_id in side for side in values)
+        if had != has and then[cell_id].kind != now[cell_id].kind:
+            words = f"{then[cell_id].words}, now {now[cell_id].words}"
+            yield Refusal(cell_id, words)
+        elif had != has:
+            yield Refusal(cell_id, "no value of it before" if has else "no value of it now")

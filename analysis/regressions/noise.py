@@ -1,0 +1,141 @@
+"""Noise of a series: what two runs of it differ by though nothing changed."""
+
+import math
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from statistics import stdev
+from typing import Literal, TypeAlias
+
+from analysis.regressions.launches import Observation, PastResult
+from analysis.regressions.study import APART, RUNS_BY_LAUNCHES, TAIL_DEGREES
+from analysis.statistics.significance import student_quantile
+from analysis.statistics.variance import Spread, VarianceComponents, variance_components
+
+NoiseSource: TypeAlias = Literal["pairs", "history", "launches", "calibration", "study"]
+LEAST_RUNS = 5
+"""Runs at one level that tell what runs differ by."""
+LEAST_DEGREES = 4
+"""Degrees of freedom from which on launches tell what launches differ by."""
+_CALIBRATED = re.compile(r"calibration with (\d+) processes")
+_STUDY_CONFIDENCE = 0.99
+
+
+@dataclass(frozen=True)
+class Noise:
+    """What two runs of a series differ by though nothing changed."""
+
+    source: NoiseSource
+    basis: str
+    """The measurements that tell it, in words."""
+    difference: Callable[[int, int], Spread]
+    """The spread of the difference of two runs with so many launches, in logarithms."""
+
+
+def noise_between(
+    before: Observation, after: Observation, levels: Sequence[Sequence[PastResult]]
+) -> Noise | None:
+    """The noise of a difference, from the first source that tells it.
+
+    These are, in order: the pairs of launches that took turns; the history of the series; launches
+    of both runs and of earlier ones; the calibration of the host; the A/A study. None where not
+    even the study knows such grades.
+
+    Args:
+        before: the earlier result.
+        after: the later one.
+        levels: earlier results of the series, in groups with no step between them.
+    """
+    if are_paired(before, after):
+        return _of_pairs(before, after)
+    components = _components(before, after, levels)
+    if components is not None and components.between_degrees >= LEAST_RUNS - 1:
+        runs = sum(map(len, levels))
+        launches = sum(len(past.logarithms) for level in levels for past in level)
+        return Noise("history", f"{runs} runs with {launches} launches", _of_runs(components))
+    if components is not None and components.within_degrees >= LEAST_DEGREES:
+        return _of_launches(components)
+    return _of_calibration(before, after) or _of_study(before, after)
+
+
+def are_paired(before: Observation, after: Observation) -> bool:
+    """True if the launches of both took turns on one host, and each has its fellow."""
+    took_turns = after.facts["interleaved_with"] == before.facts["run_id"]
+    return took_turns and len(before.launches) == len(after.launches) > 1
+
+
+def _components(
+    before: Observation, after: Observation, levels: Sequence[Sequence[PastResult]]
+) -> VarianceComponents | None:
+    """The variance of launches and runs; the two results are each a level of their own."""
+    known = {past.result_id for level in levels for past in level}
+    sides = [
+        [side.logarithms] for side in (before, after) if side.facts["result_id"] not in known
+    ]
+    history = [[past.logarithms for past in level] for level in levels]
+    return variance_components([*history, *sides])
+
+
+def _of_runs(components: VarianceComponents) -> Callable[[int, int], Spread]:
+    return lambda before, after: components.difference([before], [after])
+
+
+def _of_pairs(before: Observation, after: Observation) -> Noise:
+    sides = zip(before.logarithms, after.logarithms, strict=True)
+    deviation = stdev(later - earlier for earlier, later in sides)
+
+    def difference(pairs: int, _: int) -> Spread:
+        return Spread(deviation / math.sqrt(pairs), pairs - 1)
+
+    return Noise("pairs", f"{len(before.launches)} pairs of launches that took turns", difference)
+
+
+def _of_launches(components: VarianceComponents) -> Noise:
+    """Launches tell what launches differ by; runs differ by more, as they did in the study."""
+    degrees = components.within_degrees
+
+    def difference(before: int, after: int) -> Spread:
+        return _with_runs(math.sqrt(components.within), degrees, before, after)
+
+    return Noise("launches", f"launches, with {degrees} degrees of freedom", difference)
+
+
+def _of_calibration(before: Observation, after: Observation) -> Noise | None:
+    """The spread that fresh processes had when the host was calibrated."""
+    for side in (after, before):
+        match = _CALIBRATED.match(side.facts["process_spread_source"] or "")
+        if match is None:
+            continue
+        spread, processes = side.facts["process_spread"], int(match[1])
+
+        def difference(
+            before: int, after: int, spread: float = spread, processes: int = processes
+        ) -> Spread:
+            return _with_runs(spread, processes - 1, before, after)
+
+        basis = f"the host's calibration, {processes} processes {100 * spread:.2g} % apart"
+        return Noise("calibration", basis, difference)
+    return None
+
+
+def _of_study(before: Observation, after: Observation) -> Noise | None:
+    """The 99th percentile of what pairs of results of the worse grade differed by."""
+    grade = max(before.grade, after.grade)
+    apart = APART.get(grade)
+    if apart is None:
+        return None
+    error = apart.p99 / student_quantile(_STUDY_CONFIDENCE, TAIL_DEGREES)
+
+    def difference(before: int, after: int) -> Spread:
+        return Spread(error * math.sqrt((1 / before + 1 / after) / 2), TAIL_DEGREES)
+
+    basis = f"the A/A study, {apart.pairs} pairs of grade {grade}"
+    return Noise("study", basis, difference)
+
+
+def _with_runs(deviation: float, degrees: int, before: int, after: int) -> Spread:
+    """The spread where launches differ by this, and runs by the study's share of it."""
+    launches = deviation**2 * (1 / before + 1 / after)
+    variance = launches + 2 * (RUNS_BY_LAUNCHES * deviation) ** 2
+    return Spread(math.sqrt(variance), degrees)
+

@@ -1,0 +1,107 @@
+"""Verdicts on one comparison: what a difference, its noise and its evidence amount to."""
+
+import math
+from dataclasses import dataclass
+from typing import Literal, TypeAlias
+
+from analysis.regressions.noise import Noise
+from analysis.statistics.ratios import Estimate
+from analysis.statistics.significance import LEVEL, student_p_value, student_quantile
+from analysis.statistics.variance import Spread
+from runner.contract.confidence import INTERVAL_CONFIDENCE
+
+Verdict: TypeAlias = Literal[
+    "regression", "improvement", "no change", "inconclusive", "not comparable"
+]
+MOST_LAUNCHES = 200
+"""Launches a side beyond which nobody is sent to measure."""
+
+
+@dataclass(frozen=True)
+class Difference:
+    """The difference of two results on the scale of logarithms, with its noise."""
+
+    shift: float
+    """The mean of the later launches less that of the earlier ones."""
+    launches: tuple[int, int]
+    """Launches before and after."""
+    noise: Noise
+
+    @property
+    def spread(self) -> Spread:
+        """The standard error of the shift."""
+        return self.noise.difference(*self.launches)
+
+    @property
+    def p_value(self) -> float:
+        """The chance of so great a shift if nothing but noise made it."""
+        return student_p_value(self.shift / self.spread.error, self.spread.degrees)
+
+    @property
+    def ratio(self) -> Estimate:
+        """The later value by the earlier one, with its 95 % interval."""
+        margin = _margin(self.spread, INTERVAL_CONFIDENCE)
+        return Estimate(
+            *(math.exp(value) for value in (self.shift, self.shift - margin, self.shift + margin))
+        )
+
+    @property
+    def exceeds_noise(self) -> bool:
+        """True if the noise of the series makes so great a shift in one of a hundred cases."""
+        return abs(self.shift) > _margin(self.spread, 1 - LEVEL)
+
+
+def verdict_on(
+    difference: Difference, p_value: float, threshold: float, *, more_is_better: bool
+) -> Verdict:
+    """The verdict on a difference.
+
+    It is no change if its 95 % interval lies within the threshold on both sides (Schuirmann, "A
+    comparison of the two one-sided tests procedure and the power approach", Journal of
+    Pharmacokinetics and Biopharmaceutics 15 (1987), 657-680). It is a change if it exceeds the
+    noise of the series, the evidence is strong, and a change as great as the threshold is within
+    its interval or surpassed. Else nothing is shown.
+
+    Args:
+        difference: the difference and its noise.
+        p_value: of the test on launches, adjusted for the other comparisons.
+        threshold: the least relative change that matters, e.g. 0.05.
+        more_is_better: True for throughput and the like.
+    """
+    if _is_within(difference.ratio, threshold):
+        return "no change"
+    if p_value > LEVEL or not difference.exceeds_noise:
+        return "inconclusive"
+    return "improvement" if (difference.shift > 0) == more_is_better else "regression"
+
+
+def launches_to_decide(difference: Difference, threshold: float) -> int | None:
+    """The fewest launches a side that would tell whether so great a difference is one.
+
+    None if `MOST_LAUNCHES` would not: then runs differ by too much, however many launches they have.
+    """
+    most = max(difference.launches) + 1
+    return next(
+        (
+            count
+            for count in range(most, MOST_LAUNCHES + 1)
+            if _would_decide(difference, count, threshold)
+        ),
+        None,
+    )
+
+
+def _would_decide(difference: Difference, count: int, threshold: float) -> bool:
+    spread = difference.noise.difference(count, count)
+    shift, limit = abs(difference.shift), math.log1p(threshold)
+    return (
+        shift > _margin(spread, 1 - LEVEL) or shift + _margin(spread, INTERVAL_CONFIDENCE) < limit
+    )
+
+
+def _is_within(ratio: Estimate, threshold: float) -> bool:
+    return ratio.low > 1 / (1 + threshold) and ratio.high < 1 + threshold
+
+
+def _margin(spread: Spread, confidence: float) -> float:
+    return student_quantile(confidence, spread.degrees) * spread.error

@@ -1,0 +1,168 @@
+"""Permutation tests over launches, shared by many comparisons, and the false discovery rate.
+
+Five launches a side can be split in 252 ways, so that the least p-value of one comparison alone is
+0.008: enough for one cell, too little for one of a thousand. The null distribution is therefore
+that of all comparisons together, as in Tusher, Tibshirani & Chu, "Significance analysis of
+microarrays", PNAS 98 (2001), 5116-5121: each gives a statistic for each of its splits. Statistics
+of different numbers of launches are brought on one scale by the p-value that Student's t would
+give them; which distribution the launches really have does not matter.
+"""
+
+import math
+from collections import defaultdict
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cache
+from itertools import combinations, product
+from typing import TypeAlias
+
+import numpy as np
+from scipy.special import stdtr, stdtrit
+from scipy.stats import false_discovery_control
+
+LEVEL = 0.01
+"""The share of false verdicts among those that say something changed."""
+MOST_SPLITS = 5_000
+"""Splits that are all tried; of more, `DRAWN` are drawn."""
+DRAWN = 2_000
+_TIES = 1e-9
+"""Relative difference of p-values below which two splits are as extreme."""
+_LEAST_P = 1e-300
+
+Values: TypeAlias = np.ndarray[tuple[int, ...], np.dtype[np.float64]]
+
+
+@dataclass(frozen=True)
+class LaunchSamples:
+    """The launches of two sides, on a scale where noise adds up: logarithms of times."""
+
+    before: tuple[float, ...]
+    after: tuple[float, ...]
+    paired: bool = False
+    """True if the launches took turns, so that those at the same place make a pair."""
+
+    @property
+    def splits(self) -> int:
+        """The number of ways in which chance could have dealt the launches out."""
+        if self.paired:
+            return 1 << len(self.before)
+        return math.comb(len(self.before) + len(self.after), len(self.before))
+
+    @property
+    def least_p_value(self) -> float:
+        """The p-value of a side that lies wholly on one side of the other."""
+        mirrored = self.paired or len(self.before) == len(self.after)
+        return (1 + mirrored) / self.splits
+
+    @property
+    def can_decide(self) -> bool:
+        """True if there are enough launches for a p-value of `LEVEL`."""
+        return self.least_p_value <= LEVEL
+
+    @property
+    def _row(self) -> tuple[float, ...]:
+        if self.paired:
+            pairs = zip(self.before, self.after, strict=True)
+            return tuple(after - before for before, after in pairs)
+        return self.after + self.before
+
+    @property
+    def _design(self) -> tuple[int, int, bool]:
+        return len(self.after), len(self.before), self.paired
+
+
+def permutation_p_values(samples: Sequence[LaunchSamples]) -> tuple[float, ...]:
+    """The two-sided p-value of each comparison, in their order.
+
+    A p-value is the share of all splits of all comparisons that are at least as extreme as the
+    launches as they were measured. That split is one of them, so no p-value is 0: Phipson & Smyth,
+    "Permutation p-values should never be zero", Statistical Applications in Genetics and Molecular
+    Biology 9 (2010), 39.
+    """
+    if not samples:
+        return ()
+    by_design: dict[tuple[int, int, bool], list[int]] = defaultdict(list)
+    for index, sample in enumerate(samples):
+        by_design[sample._design].append(index)
+    observed = np.empty(len(samples))
+    null, weights = [], []
+    for design, indices in by_design.items():
+        rows = np.array([samples[index]._row for index in indices])
+        splits = _split_p_values(rows, design)
+        observed[indices] = splits[:, 0]
+        null.append(splits.ravel())
+        weights.append(np.full(splits.size, 1 / splits.shape[1]))
+    return tuple(_shares_below(np.concatenate(null), np.concatenate(weights), observed))
+
+
+def adjusted_p_values(p_values: Sequence[float]) -> tuple[float, ...]:
+    """p-values for the share of false discoveries among all that are as small.
+
+    Benjamini & Hochberg, "Controlling the false discovery rate", Journal of the Royal Statistical
+    Society B 57 (1995), 289-300.
+    """
+    return tuple(map(float, false_discovery_control(p_values))) if p_values else ()
+
+
+def student_p_value(statistic: float, degrees: float) -> float:
+    """The two-sided p-value of Student's t, of whole or fractional degrees of freedom."""
+    return float(2 * stdtr(degrees, -abs(statistic)))
+
+
+def student_quantile(confidence: float, degrees: float) -> float:
+    """The value within which Student's t lies with that confidence, on both sides of 0."""
+    return float(stdtrit(degrees, (1 + confidence) / 2))
+
+
+def _shares_below(null: Values, weights: Values, observed: Values) -> Values:
+    """The weighted share of the null distribution that is at most each observed value."""
+    order = np.argsort(null)
+    reached = np.concatenate(([0.0], np.cumsum(weights[order])))
+    count = np.searchsorted(null[order], observed * (1 + _TIES), side="right")
+    return np.asarray(reached[count] / reached[-1])
+
+
+def _split_p_values(rows: Values, design: tuple[int, int, bool]) -> Values:
+    """Student's p-value of each row under each split; the first split is the measured one."""
+    after, before, paired = design
+    if paired:
+        means = rows @ _signs(after).T / after
+        spread = (rows**2).mean(axis=1, keepdims=True) - means**2
+        degrees, scale = after - 1, 1 / (after - 1)
+    else:
+        count = after + before
+        sums = rows @ _members(after, before).T
+        totals = rows.sum(axis=1, keepdims=True)
+        means = sums / after - (totals - sums) / before
+        squares = (rows**2).sum(axis=1, keepdims=True)
+        spread = squares - sums**2 / after - (totals - sums) ** 2 / before
+        degrees, scale = count - 2, (1 / after + 1 / before) / (count - 2)
+    error = np.sqrt(np.maximum(spread, np.finfo(float).tiny) * scale)
+    return np.maximum(2 * stdtr(degrees, -np.abs(means) / error), _LEAST_P)
+
+
+@cache
+def _members(after: int, before: int) -> Values:
+    """Splits by row: 1 where a launch is dealt to the later side; the measured split first."""
+    count = after + before
+    splits = math.comb(count, after)
+    if splits <= MOST_SPLITS:
+        chosen = [list(split) for split in combinations(range(count), after)]
+    else:
+        random = np.random.default_rng(count)
+        drawn = (random.permutation(count)[:after] for _ in range(DRAWN - 1))
+        chosen = [list(range(after)), *map(list, drawn)]
+    members = np.zeros((len(chosen), count))
+    for row, split in zip(members, chosen, strict=True):
+        row[split] = 1
+    return members
+
+
+@cache
+def _signs(count: int) -> Values:
+    """Flips by row: -1 where the launches of a pair change places; the measured order first."""
+    if 1 << count <= MOST_SPLITS:
+        return np.array(list(product((1.0, -1.0), repeat=count)))
+    random = np.random.default_rng(count)
+    drawn = random.choice((1.0, -1.0), size=(DRAWN - 1, count))
+    return np.vstack((np.ones(count), drawn))
