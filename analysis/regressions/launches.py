@@ -24,7 +24,7 @@ _FACTS = (
     *("hardware", "cores", "profile", "family", "proof", "correct", "image_digest"),
     *(name for name in AXIS_NAMES if name not in SERIES),
 )
-_OF_RESULTS = ("process_spread", "process_spread_source", "interleaved_with")
+_OF_RESULTS = ("process_spread", "process_spread_source")
 """Facts that no view has."""
 _KEY = ("cell_id", *(name for name in SERIES if name != "cell_id"), PART)
 _AT_ONCE = 5_000
@@ -84,7 +84,13 @@ def observations(
 ) -> tuple[Observation, ...]:
     """The selected results that have a value above 0, by cell id and time."""
     columns = dict.fromkeys((*_FACTS, *SERIES))
-    facts = ", ".join((*(f"r.{name}" for name in columns), *(f"b.{name}" for name in _OF_RESULTS)))
+    facts = ", ".join(
+        (
+            *(f"r.{name}" for name in columns),
+            *(f"b.{name}" for name in _OF_RESULTS),
+            "NULL::VARCHAR AS interleaved_with",
+        )
+    )
     rows = source.arrow(_question(selection, metric, facts)).to_pylist()
     return tuple(map(_observation, rows))
 
