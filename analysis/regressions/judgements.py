@@ -207,9 +207,7 @@ def _needed(case: Case, threshold: float) -> str:
     return f"{launches} {unit} would decide"
 
 
-def _explained(
-    question: RegressionQuestion, judgements: Iterable[Judgement]
-) -> list[Judgement]:
+def _explained(question: RegressionQuestion, judgements: Iterable[Judgement]) -> list[Judgement]:
     """The judgements, each that is none of `no change` with what else differs."""
     known = list(judgements)
     changed = [one for one in known if one.verdict != "no change" and one.before and one.after]

@@ -69,9 +69,7 @@ def _components(
 ) -> VarianceComponents | None:
     """The variance of launches and runs; the two results are each a level of their own."""
     known = {past.result_id for level in levels for past in level}
-    sides = [
-        [side.logarithms] for side in (before, after) if side.facts["result_id"] not in known
-    ]
+    sides = [[side.logarithms] for side in (before, after) if side.facts["result_id"] not in known]
     history = [[past.logarithms for past in level] for level in levels]
     return variance_components([*history, *sides])
 
@@ -138,4 +136,3 @@ def _with_runs(deviation: float, degrees: int, before: int, after: int) -> Sprea
     launches = deviation**2 * (1 / before + 1 / after)
     variance = launches + 2 * (RUNS_BY_LAUNCHES * deviation) ** 2
     return Spread(math.sqrt(variance), degrees)
-

@@ -8,7 +8,7 @@ from itertools import pairwise
 from statistics import fmean
 
 from analysis.regressions.launches import PastResult
-from analysis.statistics.change_points import LEAST_LAUNCHES, change_points
+from analysis.statistics.change_points import change_points
 from analysis.statistics.ratios import Estimate
 from analysis.statistics.significance import LEVEL, student_quantile
 from analysis.statistics.variance import Spread, variance_components

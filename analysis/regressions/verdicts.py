@@ -78,7 +78,7 @@ def verdict_on(
 def launches_to_decide(difference: Difference, threshold: float) -> int | None:
     """The fewest launches a side that would tell whether so great a difference is one.
 
-    None if `MOST_LAUNCHES` would not: then runs differ by too much, however many launches they have.
+    None if `MOST_LAUNCHES` would not: then runs differ too much, however many launches they have.
     """
     most = max(difference.launches) + 1
     return next(

@@ -62,11 +62,7 @@ def _changes(
     random: np.random.Generator,
 ) -> Iterator[int]:
     """The places of changes inside a part that begins at `offset` of the series."""
-    places = [
-        place
-        for place in range(least, len(values) - least + 1)
-        if allowed[offset + place]
-    ]
+    places = [place for place in range(least, len(values) - least + 1) if allowed[offset + place]]
     if not places:
         return
     distances = np.abs(values[:, None] - values[None, :])

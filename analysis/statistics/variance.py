@@ -35,9 +35,7 @@ class VarianceComponents:
     @property
     def runs_differ(self) -> bool:
         """True if runs differ by more than their launches make them."""
-        return self.between_degrees > 0 and (
-            self.within_degrees == 0 or self.between > self.within
-        )
+        return self.between_degrees > 0 and (self.within_degrees == 0 or self.between > self.within)
 
     def difference(self, before: Sequence[int], after: Sequence[int]) -> Spread:
         """The spread of a difference of two means, each over runs with so many launches.

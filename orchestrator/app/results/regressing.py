@@ -62,8 +62,11 @@ class RegressionAnswer:
 
     @property
     def exit_code(self) -> int:
-        """7 if anything became worse; 3 if no cell could be judged; 8 if any is inconclusive, not
-        comparable or below the required grade; else 0."""
+        """The code for a CI.
+
+        7 if anything became worse; 3 if no cell could be judged; 8 if any is inconclusive, not
+        comparable or below the required grade; else 0.
+        """
         counts = self.judgements.counts
         if counts["regression"]:
             return REGRESSION_CODE
