@@ -11,11 +11,13 @@ from analysis.regressions.launches import (
     histories,
     observations,
 )
-from analysis.regressions.matches import Pair, Side
+from analysis.regressions.matches import Pair
 from analysis.regressions.noise import are_paired, noise_between
-from analysis.regressions.steps import AcceptedChange, Levels, levels_of
+from analysis.regressions.steps import Levels, levels_of
 from analysis.regressions.verdicts import Difference
 from analysis.results.metrics import Metric
+from analysis.results.selection import Side
+from analysis.results.series import AcceptedChange
 from analysis.statistics.significance import LaunchSamples
 
 

@@ -8,10 +8,12 @@ from functools import cached_property
 from analysis.compare.circumstances import circumstance_changes, circumstances_of
 from analysis.regressions.cases import Case, SeriesRules, cases_of
 from analysis.regressions.launches import Observation
-from analysis.regressions.matches import Refusal, Side, matches_of
-from analysis.regressions.steps import AcceptedChange, Levels, Step
+from analysis.regressions.matches import Refusal, matches_of
+from analysis.regressions.steps import Levels, Step
 from analysis.regressions.verdicts import Verdict, launches_to_decide, verdict_on
 from analysis.results.metrics import Metric
+from analysis.results.selection import Side
+from analysis.results.series import AcceptedChange
 from analysis.results.source import ArrowSource
 from analysis.statistics.ratios import Estimate
 from analysis.statistics.significance import adjusted_p_values, permutation_p_values

@@ -9,9 +9,8 @@ from analysis.compare.runs import CellVerdict, cell_verdicts
 from analysis.compare.values import PART
 from analysis.regressions.launches import Observation, observations
 from analysis.results.metrics import Metric
-from analysis.results.selection import Selection
+from analysis.results.selection import Side
 from analysis.results.series import SERIES
-from analysis.results.source import ArrowSource
 
 _WORDS: Mapping[str, str] = {
     "model_id": "model configuration",
@@ -24,18 +23,6 @@ _WORDS: Mapping[str, str] = {
 _LETTERS = 12
 """Letters of a hash that are shown."""
 _HASHES = frozenset({"model_id", "hardware_id", "weights_revision"})
-
-
-@dataclass(frozen=True)
-class Side:
-    """One side of a comparison: results of a database."""
-
-    label: str
-    """Its name on a screen: a run's id, a file, a host."""
-    source: ArrowSource
-    selection: Selection
-    lacks: str | None = None
-    """What it does not tell, and what would; None for records."""
 
 
 @dataclass(frozen=True)

@@ -19,18 +19,6 @@ LEAST_HISTORY = 10
 
 
 @dataclass(frozen=True)
-class AcceptedChange:
-    """A step that somebody knows and wants no more verdicts on."""
-
-    run_id: str
-    """The first run at the new level."""
-    cell_ids: frozenset[str]
-    """The cells of that run."""
-    because: str
-    """The reason that was given."""
-
-
-@dataclass(frozen=True)
 class Step:
     """A change of the level of a series."""
 

@@ -3,7 +3,7 @@
 from dataclasses import dataclass, replace
 from typing import Self
 
-from analysis.results.source import OWN_SOURCES, text
+from analysis.results.source import OWN_SOURCES, ArrowSource, text
 
 
 @dataclass(frozen=True)
@@ -73,3 +73,15 @@ IS_OURS = f"(r.source IN ({', '.join(map(text, OWN_SOURCES))}))"
 _MEASURED = "(NOT r.simulated OR r.source = 'synthetic')"
 _QUOTABLE = "(r.proof = 'proven' AND r.correct IS DISTINCT FROM false)"
 """Imported results never are, and are marked as what they are."""
+
+
+@dataclass(frozen=True)
+class Side:
+    """One side of a comparison: results of a database."""
+
+    label: str
+    """Its name on a screen: a run's id, a file, a host."""
+    source: ArrowSource
+    selection: Selection
+    lacks: str | None = None
+    """What it does not tell, and what would; None for records."""

@@ -1,6 +1,7 @@
 """Series: what results must agree in to be compared, over time or with each other."""
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 
 from runner.contract.axes import AXIS_NAMES
 
@@ -47,3 +48,15 @@ def agreeing_columns(by: str, *, across_hosts: bool = False) -> tuple[str, ...]:
     if across_hosts:
         differing |= {"host", "hardware_id"}
     return tuple(name for name in COMPARED if name not in differing)
+
+
+@dataclass(frozen=True)
+class AcceptedChange:
+    """A step of a series that somebody knows and wants no more verdicts on."""
+
+    run_id: str
+    """The first run at the new level."""
+    cell_ids: frozenset[str]
+    """The cells of that run."""
+    because: str
+    """The reason that was given."""

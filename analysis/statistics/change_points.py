@@ -8,9 +8,7 @@ normal and looks at the whole distribution. MongoDB and Apache Otava watch bench
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-import numpy as np
-
-from analysis.statistics.significance import Values
+from analysis.statistics.arrays import Values, np
 
 PERMUTATIONS = 99
 """Orders that are drawn: if none has so strong a split, its p-value is at most 0.01."""

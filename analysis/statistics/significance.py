@@ -14,11 +14,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
 from itertools import combinations, product
-from typing import TypeAlias
 
-import numpy as np
-from scipy.special import stdtr, stdtrit
-from scipy.stats import false_discovery_control
+from analysis.statistics.arrays import Values, false_discovery_control, np, stdtr, stdtrit
 
 LEVEL = 0.01
 """The share of false verdicts among those that say something changed."""
@@ -28,8 +25,6 @@ DRAWN = 2_000
 _TIES = 1e-9
 """Relative difference of p-values below which two splits are as extreme."""
 _LEAST_P = 1e-300
-
-Values: TypeAlias = np.ndarray[tuple[int, ...], np.dtype[np.float64]]
 
 
 @dataclass(frozen=True)

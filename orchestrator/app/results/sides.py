@@ -4,8 +4,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 
-from analysis.regressions.matches import Side
-from analysis.regressions.steps import AcceptedChange
+from analysis.results.selection import Side
+from analysis.results.series import AcceptedChange
 from orchestrator.app.results.selecting import SelectionRequest
 from orchestrator.store import resolve_run
 from runner.contract.errors import UsageError
