@@ -15,6 +15,7 @@ from orchestrator.system.trees import remove_entry, remove_tree
 from runner.contract.errors import DamagedFile, Unsupported
 from runner.contract.files import sync
 from runner.contract.graph import (
+    FAILED_SUFFIX,
     GRAPH_FILE,
     UNFINISHED_SUFFIX,
     Graph,
@@ -106,13 +107,24 @@ def take_graph(draft: Path, path: Path, job: Job) -> None:
 
 def shapes_left(folder: Path, most: int) -> Mapping[str, Path]:
     """The folders below a job's graph that are named like a shape, at most so many of them."""
+    return _named_like_shapes(folder, "", most)
+
+
+def refusals_left(folder: Path, most: int) -> Mapping[str, Path]:
+    """The files with reasons against a shape, by that shape, at most so many of them."""
+    return _named_like_shapes(folder, FAILED_SUFFIX, most)
+
+
+def _named_like_shapes(folder: Path, suffix: str, most: int) -> Mapping[str, Path]:
     try:
         if not stat.S_ISDIR(folder.lstat().st_mode):
             return {}
-        names = sorted(entry.name for entry in folder.iterdir() if SHAPE.fullmatch(entry.name))
+        entries = sorted(entry.name for entry in folder.iterdir() if entry.name.endswith(suffix))
     except OSError:
         return {}
-    return {name: folder / name for name in names[:most]}
+    shapes = (name.removesuffix(suffix) for name in entries)
+    known = [shape for shape in shapes if SHAPE.fullmatch(shape)]
+    return {shape: folder / f"{shape}{suffix}" for shape in known[:most]}
 
 
 def _examined(draft: Path, job: Job) -> Graph:

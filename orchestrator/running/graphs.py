@@ -8,7 +8,7 @@ from typing import NamedTuple
 from orchestrator.backends.catalogue import GRAPH_RUNTIMES
 from orchestrator.launchers.base import Launcher
 from orchestrator.planning.plan import Plan
-from orchestrator.running.adoption import reason_in, shapes_left, take_graph
+from orchestrator.running.adoption import reason_in, refusals_left, shapes_left, take_graph
 from orchestrator.running.artifacts import ArtifactCache, versions_of
 from orchestrator.running.availability import Availability
 from orchestrator.running.execute_job import LaunchContext
@@ -18,7 +18,6 @@ from runner.contract.cell import Cell
 from runner.contract.errors import Unavailable, Unsupported
 from runner.contract.graph import (
     DYNAMIC,
-    FAILED_SUFFIX,
     GraphKind,
     NumberFormat,
     fixed_shape,
@@ -177,8 +176,8 @@ class Graphs:
                 take_graph(draft, folder / shape, job)
             except Unsupported as refusal:
                 self._cache.keep_failure(f"{job.graph}/{shape}", str(refusal))
-        for shape in (DYNAMIC, *map(fixed_shape, job.cells)):
-            if reason := reason_in(left / f"{shape}{FAILED_SUFFIX}"):
+        for shape, file in refusals_left(left, len(job.cells) + OWN_SHAPES).items():
+            if reason := reason_in(file):
                 self._cache.keep_failure(f"{job.graph}/{shape}", reason)
 
     def _failure(self, job: Job, name: str) -> str | None:

@@ -242,6 +242,20 @@ def test_the_exporters_reason_reaches_the_session_and_the_user(
     )
 
 
+def test_the_reason_against_the_shape_of_the_verification_is_kept_too(
+    trial: Trial, tmp_path: Path
+) -> None:
+    def script(job: Job, out: Path, lines: "Queue[str | None]") -> Exit:
+        leaves("b2-s32", "no-shape")(job, out, lines)
+        return exports_each_shape(job, out, lines)
+
+    trial.launcher.graph_script = script
+    job, folder = trial.ensure()
+    with pytest.raises(Unsupported, match="the exporter refused"):
+        find_graph(job, a_cell(2, sequence_length=32), folder)
+    assert [path.stem for path in tmp_path.rglob("*.failed")] == ["b2-s32"]
+
+
 @pytest.mark.parametrize(
     ("end", "reason"),
     [
