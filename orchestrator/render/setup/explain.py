@@ -3,7 +3,8 @@
 import re
 from collections.abc import Mapping
 
-from orchestrator.render.setup.words import WORDS, Word
+from orchestrator.render.setup.statistic_words import Word
+from orchestrator.render.setup.words import WORDS
 from orchestrator.render.terminal.lines import print_json, print_line
 from orchestrator.render.terminal.tables import print_table, wrapping
 from runner.contract.errors import UsageError, suggest

@@ -1,29 +1,10 @@
 """Words of the screen that a reader may not know, three lines each; docs/words.md has the same."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
+from orchestrator.render.setup.statistic_words import STATISTIC_WORDS, Word
 
-@dataclass(frozen=True)
-class Word:
-    """A word with its meaning, how to read it, and where it stands or leads."""
-
-    name: str
-    lines: tuple[str, str, str]
-    others: Sequence[str] = ()
-    """Other names of the same."""
-
-
-WORDS: Sequence[Word] = (
-    Word(
-        "autocorrelation",
-        (
-            "How much one duration says about the next: 0 nothing, 1 everything.",
-            "Durations that repeat each other count as fewer measurements than there are.",
-            "High values widen the interval and lower the grade; columns `autocorrelation`, "
-            "`effective_iterations`.",
-        ),
-    ),
+_OTHERS: Sequence[Word] = (
     Word(
         "b8",
         (
@@ -39,14 +20,6 @@ WORDS: Sequence[Word] = (
             "The hardware path that a cell takes: cpu, cuda, rocm, mps, openvino, qnn, webgpu, …",
             "Each has one default runtime; PyTorch on a CPU is backend cpu, runtime torch.",
             "`orchestrator doctor` says which run here.",
-        ),
-    ),
-    Word(
-        "calibration",
-        (
-            "What fresh processes of one cell differ by on this machine, measured once.",
-            "Records of one process use it for their interval; without it their grade is C.",
-            "`orchestrator doctor --calibrate` takes some minutes.",
         ),
     ),
     Word(
@@ -68,15 +41,6 @@ WORDS: Sequence[Word] = (
         ("off by", "off by %"),
     ),
     Word(
-        "cv",
-        (
-            "Coefficient of variation: the standard deviation divided by the mean.",
-            "5 % says that single durations spread little around their mean.",
-            "A high one often means that other processes were at work.",
-        ),
-        ("coefficient of variation",),
-    ),
-    Word(
         "efficiency",
         (
             "Share of what the machine can do: FLOP/s and bytes/s of a result by measured peaks.",
@@ -93,23 +57,6 @@ WORDS: Sequence[Word] = (
             "samples/s and tokens/s are means, so slow queries change them and their ratios.",
         ),
         ("times as fast", "shortest query"),
-    ),
-    Word(
-        "fixed arithmetic",
-        (
-            "A short loop of known work, run before and after a cell.",
-            "It should always take the same time; its spread shows how noisy the machine was.",
-            "If it spreads, stop what else runs and measure again.",
-        ),
-        ("kernel spread",),
-    ),
-    Word(
-        "grade",
-        (
-            "What a number can be used for, from A, the best, to D: nothing, do not quote it.",
-            "A shows differences as small as its own ±, B of 5 %, C of 20 %.",
-            "`orchestrator status last --why` says what speaks against a number, and the remedy.",
-        ),
     ),
     Word(
         "host",
@@ -159,15 +106,6 @@ WORDS: Sequence[Word] = (
             "Each mode has columns of its own in the table of results.",
             "Set it with `--mode generation`.",
         ),
-    ),
-    Word(
-        "p90",
-        (
-            "The duration that 90 % of the iterations stayed below; p99 likewise for 99 %.",
-            "Shown only where enough independent iterations support it: 64 for p90, 662 for p99.",
-            "A dash says that there were fewer.",
-        ),
-        ("p99", "percentile", "p90 ms", "p99 ms"),
     ),
     Word(
         "peak MB",
@@ -240,15 +178,6 @@ WORDS: Sequence[Word] = (
         ),
     ),
     Word(
-        "round",
-        (
-            "One launch's share of a cell's iterations: fresh process, fresh load.",
-            "Processes differ more than iterations do, so several rounds show more.",
-            "`standard` takes 3 at least; `drift` is the range of their medians.",
-        ),
-        ("rounds", "drift"),
-    ),
-    Word(
         "run",
         (
             "One invocation of `orchestrator run` or `bench`; its id begins with day and time.",
@@ -293,15 +222,6 @@ WORDS: Sequence[Word] = (
         ("single_stream", "offline", "server", "peak q/s", "at most q/s", "achieved q/s"),
     ),
     Word(
-        "series",
-        (
-            "Results that may be compared: same cell, model, weights, machine, launcher, threads.",
-            "`changed:` names one that differs from the last; the view `history` has them all.",
-            "With the same software one grade is wrong: the view `contradictions` names it.",
-        ),
-        ("changed", "contradictions"),
-    ),
-    Word(
         "support class",
         (
             "How well a backend is known to work: from 1, measured in CI, to 3, never measured.",
@@ -336,13 +256,5 @@ WORDS: Sequence[Word] = (
         ),
         ("status",),
     ),
-    Word(
-        "±",
-        (
-            "Half the width of the median's 95 % interval, divided by the median.",
-            "64.7 ms ± 1 % says: fresh processes on this machine take about 64.1 to 65.3 ms.",
-            "Another day may differ by more: the grade says what differences can be told.",
-        ),
-        ("± %", "+-", "interval"),
-    ),
 )
+WORDS: Sequence[Word] = sorted((*_OTHERS, *STATISTIC_WORDS), key=lambda word: word.name.casefold())
