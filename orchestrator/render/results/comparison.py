@@ -128,7 +128,7 @@ def _tables(
 
 def _table(comparison: ComparisonBy, groups: Sequence[ComparedGroup], *, repeats: bool) -> Section:
     """Comparisons as a table, facts that all share above it."""
-    questions = question_names(groups)
+    questions = question_names([group.shared for group in groups])
     cells: list[dict[str, Any]] = []
     for _, group, row in _pairs(groups):
         is_first = row is group.rows[0]
@@ -146,23 +146,23 @@ def _table(comparison: ComparisonBy, groups: Sequence[ComparedGroup], *, repeats
     return Section(title, fields, cells)
 
 
-def question_names(groups: Sequence[ComparedGroup]) -> list[str]:
-    """The facts that tell comparisons apart, without those that follow from others."""
-    varying = [name for name in _QUESTION if len(_values(groups, name)) > 1]
-    if "runtime" in varying and len(_values(groups, "backend", "runtime")) == len(
-        _values(groups, "runtime")
+def question_names(facts: Sequence[Mapping[str, Any]]) -> list[str]:
+    """The facts that tell comparisons or results apart, without those that follow from others."""
+    varying = [name for name in _QUESTION if len(_values(facts, name)) > 1]
+    if "runtime" in varying and len(_values(facts, "backend", "runtime")) == len(
+        _values(facts, "runtime")
     ):
         varying = [name for name in varying if name != "backend"]
-    models = len(_values(groups, "model"))
+    models = len(_values(facts, "model"))
     return [
         name
         for name in varying
-        if name not in _SIZES or len(_values(groups, "model", name)) > models
+        if name not in _SIZES or len(_values(facts, "model", name)) > models
     ]
 
 
-def _values(groups: Sequence[ComparedGroup], *names: str) -> set[tuple[Any, ...]]:
-    return {tuple(group.shared.get(name) for name in names) for group in groups}
+def _values(facts: Sequence[Mapping[str, Any]], *names: str) -> set[tuple[Any, ...]]:
+    return {tuple(one.get(name) for name in names) for one in facts}
 
 
 def question_column(name: str) -> Column:

@@ -2,7 +2,7 @@
 
 import re
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from analysis.compare.compare import ComparedGroup, ComparedValue, ComparisonBy
@@ -25,24 +25,39 @@ _DEFAULT_SPREAD = "the default spread"
 def heading(comparison: ComparisonBy, groups: Sequence[ComparedGroup]) -> str:
     """The metric, what it is compared by, and the facts that results of these groups share."""
     metric = f"{comparison.metric.label} by {comparison.by.replace('_', ' ')}, {_TIMES}"
-    words = shared_words(groups)
+    words = shared_words(*facts_of(groups))
     return f"{metric}: {words}" if words else metric
 
 
-def shared_words(groups: Sequence[ComparedGroup]) -> str:
-    """The work, the machine and the launcher that all results of these groups share."""
+def facts_of(
+    groups: Sequence[ComparedGroup],
+) -> tuple[list[Mapping[str, Any]], list[Mapping[str, Any]]]:
+    """The facts that results of each group share, and those of the results."""
+    return (
+        [group.shared for group in groups],
+        [row.result.facts for group in groups for row in group.rows],
+    )
+
+
+def shared_words(facts: Sequence[Mapping[str, Any]], results: Sequence[Mapping[str, Any]]) -> str:
+    """The work, the machine and the launcher that are the same everywhere.
+
+    Args:
+        facts: what is compared, one for each question.
+        results: the results that are compared.
+    """
     shared = {
         name: value
-        for name, value in groups[0].shared.items()
-        if all(group.shared.get(name) == value for group in groups)
+        for name, value in facts[0].items()
+        if all(one.get(name) == value for one in facts)
     }
-    work = [_phrase(name, shared[name]) for name in _worded(shared)]
-    machines = {row.result.facts["hardware"] for group in groups for row in group.rows}
-    cores = {row.result.facts["cores"] for group in groups for row in group.rows} - {None}
+    work = [fact_phrase(name, shared[name]) for name in _worded(shared)]
+    machines = {one["hardware"] for one in results}
+    cores = {one["cores"] for one in results} - {None}
     machine = [*machines] if len(machines) == 1 else []
     machine += [f"{next(iter(cores))} cores"] if machine and len(cores) == 1 else []
-    facts = (", ".join(work), ", ".join(map(str, filter(None, machine))), shared.get("launcher"))
-    return " · ".join(filter(None, facts))
+    parts = (", ".join(work), ", ".join(map(str, filter(None, machine))), shared.get("launcher"))
+    return " · ".join(filter(None, parts))
 
 
 def _worded(shared: dict[str, Any]) -> list[str]:
@@ -61,7 +76,8 @@ def property_heading(name: str) -> str:
     return (axis.heading if axis else None) or name.replace("_", " ")
 
 
-def _phrase(name: str, value: object) -> str:
+def fact_phrase(name: str, value: object) -> str:
+    """A fact as sentences name it: `batch 8`."""
     axis = axis_of("threads" if name == ASKED_THREADS else name)
     return axis.phrase.format(value) if axis else str(value)
 

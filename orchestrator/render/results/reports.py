@@ -1,6 +1,5 @@
 """The output of a report: a page, Markdown or JSON, its pictures, and what the screen says."""
 
-import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import chain
@@ -13,9 +12,9 @@ from orchestrator.app.results.reports import MadeReport
 from orchestrator.render.results.answer import answer_lines, change_lines, proof_line, trust_line
 from orchestrator.render.results.report_page import report_page
 from orchestrator.render.results.report_text import report_json, report_markdown
-from orchestrator.render.terminal.lines import print_line, print_note
+from orchestrator.render.terminal.lines import print_content, print_line, print_note
 from orchestrator.system.files import is_stdout, output_file, require_free
-from orchestrator.system.text import escape_control, format_size, plural
+from orchestrator.system.text import format_size, plural
 from runner.contract.errors import UsageError
 
 _PAGE = "html"
@@ -68,7 +67,7 @@ class ReportOutput:
         form = self._resolved_form()
         content = _WRITERS[form](outcome)
         if is_stdout(self.path) or (self.path is None and form != _PAGE):
-            _print_content(content)
+            print_content(content)
             say = print_note
         else:
             path = self.path or outcome.path
@@ -128,13 +127,6 @@ _WRITERS: Mapping[str, Callable[[MadeReport], bytes]] = {
     "markdown": _markdown,
     "json": _json,
 }
-
-
-def _print_content(content: bytes) -> None:
-    sys.stdout.flush()
-    screen = escape_control(content.decode()).encode() if sys.stdout.isatty() else content
-    sys.stdout.buffer.write(screen)
-    sys.stdout.buffer.flush()
 
 
 def _print_summary(outcome: MadeReport, path: Path, size: int) -> None:

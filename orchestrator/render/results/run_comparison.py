@@ -11,7 +11,12 @@ from orchestrator.render.results.comparison import (
     question_column,
     question_names,
 )
-from orchestrator.render.results.comparison_words import basis_notes, shared_words, times_range
+from orchestrator.render.results.comparison_words import (
+    basis_notes,
+    facts_of,
+    shared_words,
+    times_range,
+)
 from orchestrator.render.terminal.sheet import ON_SCREEN, Field, Section, Sheet
 from orchestrator.render.terminal.tables import Column
 from orchestrator.system.text import plural
@@ -77,7 +82,7 @@ def _data_row(cell: ComparedCell) -> dict[str, Any]:
 
 
 def _table(pair: RunComparison, cells: Sequence[ComparedCell]) -> Section:
-    questions = question_names(pair.comparison.groups)
+    questions = question_names([group.shared for group in pair.comparison.groups])
     metric = pair.metric
     unit = metric.unit or metric.label
     columns = {
@@ -92,7 +97,7 @@ def _table(pair: RunComparison, cells: Sequence[ComparedCell]) -> Section:
     }
     rows = [_shown(cell, questions) for cell in cells]
     filled = [name for name in columns if any(row[name] not in {None, ""} for row in rows)]
-    work = shared_words(pair.comparison.groups)
+    work = shared_words(*facts_of(pair.comparison.groups))
     heading = f"{metric.label}, {pair.run_before} then and {pair.run_after} now: {work}"
     return Section(heading, [Field(name, columns[name]) for name in filled], rows)
 

@@ -34,6 +34,14 @@ def print_data(text: str, style: tuple[str, str] = ("", "")) -> None:
     sys.stdout.write(f"{before}{escape_control(text)}{after}\n")
 
 
+def print_content(content: bytes) -> None:
+    """Print a file's content on stdout: as it is, on a terminal with control characters escaped."""
+    sys.stdout.flush()
+    screen = escape_control(content.decode()).encode() if sys.stdout.isatty() else content
+    sys.stdout.buffer.write(screen)
+    sys.stdout.buffer.flush()
+
+
 def print_json(value: object, *, indent: int | None = 2) -> None:
     """Print a frozen value as JSON: pydantic models, dataclasses, paths and plain data."""
     from pydantic_core import to_jsonable_python

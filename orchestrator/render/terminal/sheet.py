@@ -3,17 +3,15 @@
 import csv
 import io
 import json
-import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from io import BytesIO
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
-from orchestrator.render.terminal.lines import print_line
+from orchestrator.render.terminal.lines import print_content, print_line
 from orchestrator.render.terminal.tables import Column, cell_text, print_table
 from orchestrator.system.files import is_stdout, output_file, require_free
-from orchestrator.system.text import escape_control
 from runner.contract.errors import UsageError
 
 if TYPE_CHECKING:
@@ -109,30 +107,35 @@ def show_sheet(sheet: Sheet, form: str | None, output: Path | None, *, wide: boo
         print_sheet(sheet, wide=wide)
         return
     if output is None or is_stdout(output):
-        sys.stdout.flush()
         content = BytesIO()
         _WRITERS[form](sheet, content)
-        text = content.getvalue()
-        screen = escape_control(text.decode()).encode() if sys.stdout.isatty() else text
-        sys.stdout.buffer.write(screen)
-        sys.stdout.buffer.flush()
+        print_content(content.getvalue())
         return
     with output_file(output) as file:
         _WRITERS[form](sheet, file)
 
 
-def require_output(form: str | None, output: Path | None, *, force: bool, database: Path) -> None:
+def require_output(
+    form: str | None,
+    output: Path | None,
+    *,
+    force: bool,
+    database: Path,
+    suffixes: Mapping[str, str] = SHEET_SUFFIXES,
+) -> None:
     """Refuse an output that cannot be written, before any work is done for it.
 
     Raises:
         UsageError: the format is unknown or for the screen alone, or the file exists.
     """
-    sheet_format(form, output)
+    sheet_format(form, output, suffixes)
     if output is not None and not is_stdout(output):
         require_free("--output", output, force=force, database=database)
 
 
-def sheet_format(form: str | None, output: Path | None) -> str:
+def sheet_format(
+    form: str | None, output: Path | None, suffixes: Mapping[str, str] = SHEET_SUFFIXES
+) -> str:
     """The format requested, or that of the file's name, else a table.
 
     Raises:
@@ -142,15 +145,15 @@ def sheet_format(form: str | None, output: Path | None) -> str:
     if to_file and form == ON_SCREEN:
         raise UsageError(
             "--output: tables are for the screen",
-            hint=f"`--format` takes {', '.join(SHEET_FORMATS[1:])}",
+            hint=f"`--format` takes {', '.join(dict.fromkeys(suffixes.values()))}",
         )
     if form or not to_file or output is None:
         return form or ON_SCREEN
-    named = SHEET_SUFFIXES.get(output.suffix.lower())
+    named = suffixes.get(output.suffix.lower())
     if named is None:
         raise UsageError(
             f"--output {output}: its name says no format",
-            hint=f"names end with {', '.join(SHEET_SUFFIXES)}; or add `--format`",
+            hint=f"names end with {', '.join(suffixes)}; or add `--format`",
         )
     return named
 
@@ -179,17 +182,25 @@ def _plain(value: object) -> object:
 
 
 def _write_markdown(sheet: Sheet, file: IO[bytes]) -> None:
-    from orchestrator.store import markdown_row, markdown_text
+    from orchestrator.store import markdown_text
 
     parts = [f"## {markdown_text(sheet.title)}\n"] if sheet.title else []
     for section in sheet.sections:
-        rows = [markdown_row(markdown_text(column.heading) for column in section.columns)]
-        rows.append(markdown_row("---:" if column.right else "---" for column in section.columns))
-        rows += [markdown_row(map(_markdown_cell, row)) for row in section.texts]
         title = [f"**{markdown_text(section.title)}**\n"] if section.title else []
-        parts += [*title, "".join(rows), *(f"{markdown_text(note)}\n" for note in section.notes)]
+        notes = (f"{markdown_text(note)}\n" for note in section.notes)
+        parts += [*title, markdown_table(section), *notes]
     parts += [f"{markdown_text(note)}\n" for note in sheet.notes]
     file.write("\n".join(parts).encode())
+
+
+def markdown_table(section: Section) -> str:
+    """The rows of a section as a table of GitHub's Markdown."""
+    from orchestrator.store import markdown_row, markdown_text
+
+    rows = [markdown_row(markdown_text(column.heading) for column in section.columns)]
+    rows.append(markdown_row("---:" if column.right else "---" for column in section.columns))
+    rows += [markdown_row(map(_markdown_cell, row)) for row in section.texts]
+    return "".join(rows)
 
 
 def _markdown_cell(value: object) -> str:
