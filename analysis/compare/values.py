@@ -21,9 +21,12 @@ _FACTS = (
     *("grade", "quotable", "proof", "correct", "rounds", "process_spread", "measured_at"),
 )
 _ASKED = rf"-t(\d+)(?:-w\d+)?-(?:{'|'.join(get_args(Mode))})"
-_THREADS = f"nullif(regexp_extract(r.cell_id, '{_ASKED}', 1), '')::BIGINT AS {ASKED_THREADS}"
+ASKED_THREADS_COLUMN = (
+    f"nullif(regexp_extract(r.cell_id, '{_ASKED}', 1), '')::BIGINT AS {ASKED_THREADS}"
+)
+"""The column, where `r` is a row with a cell's id."""
 _COLUMNS = ", ".join(
-    _THREADS if name == ASKED_THREADS else f"r.{name}"
+    ASKED_THREADS_COLUMN if name == ASKED_THREADS else f"r.{name}"
     for name in dict.fromkeys((*_FACTS, *AXIS_NAMES, *COMPARED))
 )
 _OWN = "benchmark_performance"
@@ -62,12 +65,20 @@ class MetricValue:
     @property
     def marks(self) -> tuple[str, ...]:
         """Words to print beside the number: others measured it, or it must not be quoted."""
-        facts = self.facts
-        if self.is_imported:
-            return (f"measured by {facts['source']}",)
-        wrong = ("outputs wrong",) if facts["correct"] is False else ()
-        unproven = () if facts["proof"] == "proven" else (f"proof {facts['proof']}",)
-        return (*wrong, *unproven)
+        return marks_of(self.facts)
+
+
+def marks_of(facts: Mapping[str, Any]) -> tuple[str, ...]:
+    """Words to print beside numbers of a result that others measured, or that must not be quoted.
+
+    Args:
+        facts: its columns `source`, `correct` and `proof`.
+    """
+    if facts["source"] not in OWN_SOURCES:
+        return (f"measured by {facts['source']}",)
+    wrong = ("outputs wrong",) if facts["correct"] is False else ()
+    unproven = () if facts["proof"] == "proven" else (f"proof {facts['proof']}",)
+    return (*wrong, *unproven)
 
 
 @dataclass(frozen=True)

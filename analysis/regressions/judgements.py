@@ -4,11 +4,17 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import Any
 
-from analysis.compare.circumstances import circumstance_changes, circumstances_of
+from analysis.compare.circumstances import (
+    circumstance_changes,
+    circumstances_of,
+    common_changes,
+)
 from analysis.regressions.cases import Case, SeriesRules, cases_of
 from analysis.regressions.launches import Observation
 from analysis.regressions.matches import Refusal, matches_of
+from analysis.regressions.noise import NoiseSource
 from analysis.regressions.steps import Levels, Step
 from analysis.regressions.verdicts import Verdict, launches_to_decide, verdict_on
 from analysis.results.metrics import Metric
@@ -56,8 +62,18 @@ class Judgement:
     """What the verdict was reached from; None where the sides cannot be compared."""
     p_value: float | None = None
     """That of the test on launches, adjusted for the other comparisons."""
-    changes: tuple[str, ...] = ()
-    """What else differs between both: the first candidates for the cause."""
+    launches_needed: int | None = None
+    """Launches a side, or pairs, that would decide; None where a verdict is there, or where more of
+    them would not help."""
+    changes: tuple[str, ...] | None = None
+    """Other differences between both: the first candidates for the cause. None where records do not
+    tell, and where nothing changed."""
+
+    @property
+    def facts(self) -> Mapping[str, Any]:
+        """The facts of the later result, else of the earlier one, else those known of the cell."""
+        result = self.after or self.before
+        return result.facts if result else {"cell_id": self.cell_id}
 
     @property
     def ratio(self) -> Estimate | None:
@@ -68,6 +84,11 @@ class Judgement:
     def noise(self) -> str | None:
         """The measurements that tell the noise of the series, in words."""
         return self.case.difference.noise.basis if self.case and self.case.difference else None
+
+    @property
+    def noise_source(self) -> NoiseSource | None:
+        """The kind of these measurements."""
+        return self.case.difference.noise.source if self.case and self.case.difference else None
 
     @property
     def levels(self) -> Levels:
@@ -105,6 +126,11 @@ class Judgements:
         """The number of verdicts of each kind, in the order of `VERDICTS`."""
         verdicts = [judgement.verdict for judgement in self.judgements]
         return {verdict: verdicts.count(verdict) for verdict in VERDICTS}
+
+    @cached_property
+    def shared_changes(self) -> tuple[str, ...]:
+        """Other differences that all results have which did not stay the same."""
+        return common_changes(one.changes for one in self.judgements if one.changes is not None)
 
 
 def judge(question: RegressionQuestion) -> Judgements:
@@ -164,49 +190,64 @@ def _p_values(cases: Sequence[Case]) -> list[float]:
     return list(adjusted_p_values(raw))
 
 
+@dataclass(frozen=True)
+class _Finding:
+    """A verdict with its reason, and what it would take to reach one."""
+
+    verdict: Verdict
+    reason: str = ""
+    launches_needed: int | None = None
+
+
 def _judgement(
     question: RegressionQuestion, metric: Metric, case: Case, p_value: float
 ) -> Judgement:
-    verdict, reason = _verdict(question, metric, case, p_value)
-    if verdict == "inconclusive" and question.base.lacks:
+    finding = _finding(question, metric, case, p_value)
+    reason = finding.reason
+    if finding.verdict == "inconclusive" and question.base.lacks:
         reason = f"{reason}; {question.base.lacks}"
     return Judgement(
-        *(case.after.cell_id, metric, verdict, reason, case.before, case.after, case, p_value)
+        *(case.after.cell_id, metric, finding.verdict, reason, case.before, case.after),
+        case=case,
+        p_value=p_value,
+        launches_needed=finding.launches_needed,
     )
 
 
-def _verdict(
-    question: RegressionQuestion, metric: Metric, case: Case, p_value: float
-) -> tuple[Verdict, str]:
+def _finding(question: RegressionQuestion, metric: Metric, case: Case, p_value: float) -> _Finding:
     """The verdict on a case, with its reason."""
     if case.accepted is not None:
-        return "no change", f"accepted: {case.accepted}"
+        return _Finding("no change", f"accepted: {case.accepted}")
+    if marks := dict.fromkeys((*case.before.marks, *case.after.marks)):
+        return _Finding("inconclusive", f"{', '.join(marks)}, so nothing is claimed")
     if case.difference is None:
-        return "inconclusive", "neither launches nor history, calibration or study tell its noise"
+        reason = "neither launches nor history, calibration or study tell its noise"
+        return _Finding("inconclusive", reason)
     grade = max(case.before.grade, case.after.grade)
     if grade == "D" and not case.paired:
         which = "this result" if case.after.grade == "D" else "the baseline's"
-        return "inconclusive", f"{which} has grade D: `orchestrator status --why` tells why"
+        return _Finding(
+            "inconclusive", f"{which} has grade D: `orchestrator status --why` tells why"
+        )
     verdict = verdict_on(
         case.difference, p_value, question.threshold, more_is_better=metric.more_is_better
     )
-    if verdict != "inconclusive":
-        return verdict, ""
-    return verdict, _needed(case, question.threshold)
+    return _Finding(verdict) if verdict != "inconclusive" else _needed(case, question.threshold)
 
 
-def _needed(case: Case, threshold: float) -> str:
-    """What it would take to decide."""
+def _needed(case: Case, threshold: float) -> _Finding:
+    """No verdict, and what it would take to decide."""
     assert case.difference is not None
     launches = launches_to_decide(case.difference, threshold)
     if launches is None:
         apart = case.difference.noise.difference(1_000, 1_000).error / math.sqrt(2)
-        return (
+        reason = (
             f"runs of it are {100 * apart:.2g} % apart: more launches would not decide,"
             " `--interleave` would"
         )
+        return _Finding("inconclusive", reason)
     unit = "pairs" if case.paired else "launches a side"
-    return f"{launches} {unit} would decide"
+    return _Finding("inconclusive", f"{launches} {unit} would decide", launches)
 
 
 def _explained(question: RegressionQuestion, judgements: Iterable[Judgement]) -> list[Judgement]:

@@ -7,7 +7,7 @@ from datetime import datetime
 from functools import cached_property
 from typing import Any, TypeAlias
 
-from analysis.compare.values import PART
+from analysis.compare.values import ASKED_THREADS_COLUMN, PART, marks_of
 from analysis.regressions.launch_values import launch_values
 from analysis.results.metrics import Metric
 from analysis.results.selection import Selection
@@ -52,6 +52,11 @@ class Observation:
         grade: Grade = self.facts["grade"] or "D"
         return grade
 
+    @property
+    def marks(self) -> tuple[str, ...]:
+        """Words to print beside its number: others measured it, or it must not be quoted."""
+        return marks_of(self.facts)
+
     @cached_property
     def logarithms(self) -> tuple[float, ...]:
         """The logarithms of the launches' values: on them relative noise adds up."""
@@ -89,6 +94,7 @@ def observations(
             *(f"r.{name}" for name in columns),
             *(f"b.{name}" for name in _OF_RESULTS),
             "NULL::VARCHAR AS interleaved_with",
+            ASKED_THREADS_COLUMN,
         )
     )
     rows = source.arrow(_question(selection, metric, facts)).to_pylist()

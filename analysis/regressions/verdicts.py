@@ -35,7 +35,10 @@ class Difference:
     @property
     def p_value(self) -> float:
         """The chance of so great a shift if nothing but noise made it."""
-        return student_p_value(self.shift / self.spread.error, self.spread.degrees)
+        spread = self.spread
+        if spread.error == 0:  # values that were written down, not measured
+            return 0.0 if self.shift else 1.0
+        return student_p_value(self.shift / spread.error, spread.degrees)
 
     @property
     def ratio(self) -> Estimate:
