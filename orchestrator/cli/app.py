@@ -13,8 +13,8 @@ from orchestrator.cli.program import READING, Program
 EPILOG = """\
 Exit codes: 0 each planned cell has a verdict and none failed · 1 some failed · 2 bad matrix, option
 or question · 3 nothing to do, or nothing measured · 4 engine unavailable · 5 image missing or build
-failed · 6 store or schema mismatch, damaged or missing records, or a full disk · 70 a bug · 130
-interrupted.
+failed · 6 store or schema mismatch, damaged or missing records, or a full disk · 7 regression found
+· 8 inconclusive, or below the required grade · 70 a bug · 130 interrupted.
 """
 
 app = Program(

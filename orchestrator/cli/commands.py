@@ -46,6 +46,9 @@ COMMANDS: Mapping[str, ListedCommand] = {
     "compare": ListedCommand(
         "results.compare:compare", "Compare results by one property, or two runs cell by cell."
     ),
+    "regress": ListedCommand(
+        "results.regress:regress", "Judge a run against a baseline, with an exit code for a CI."
+    ),
     "compatibility": ListedCommand(
         "results.compatibility:compatibility", "Show how well each model works on each backend."
     ),

@@ -99,6 +99,12 @@ class StoreError(BenchError):
     exit_code = 6
 
 
+class Inconclusive(BenchError):
+    """Numbers do not suffice for an answer: their grade is worse than the one required."""
+
+    exit_code = 8
+
+
 class DamagedFile(StoreError):
     """A file whose content cannot be used, with each reason."""
 

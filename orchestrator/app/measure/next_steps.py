@@ -48,7 +48,7 @@ def find_remedy(report: RunReport) -> Remedy | None:
     cause = report.grades.cause
     if cause is None or not cause.remedy:
         return None
-    words = _words_of(report)
+    words = measuring_words(report.command)
     if words is None or cause.remedy.startswith(_NO_COMMAND):
         return Remedy(f"{_capital(cause.remedy)}.", None)
     longer = _longer_profile(report)
@@ -101,10 +101,10 @@ def comparable_property(rows: Sequence[ResultRow]) -> str | None:
     return None
 
 
-def _words_of(report: RunReport) -> list[str] | None:
+def measuring_words(command: str | None) -> list[str] | None:
     """The command that planned the run, behind the program's name; None if it cannot be given."""
     try:
-        typed = shlex.split(report.command or "")[1:]
+        typed = shlex.split(command or "")[1:]
     except ValueError:  # a stranger's run may say anything
         return None
     words = [word for word in _without(typed, "--sort") if word not in _FOR_READERS]
@@ -129,7 +129,7 @@ def _longer_profile(report: RunReport) -> ProfileName | None:
 
 def _more_batches(report: RunReport) -> list[str] | None:
     """The same bench with more batches, where nobody chose one and they can be compared."""
-    words = _words_of(report)
+    words = measuring_words(report.command)
     axis = axis_called("batch_size")
     batched = all(
         row.mode in ("inference", "training") and row.scenario == "single_stream"

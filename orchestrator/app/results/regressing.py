@@ -1,8 +1,7 @@
 """Regression verdicts: a run judged against a baseline, and what a CI makes of it."""
 
-from contextlib import ExitStack
 from dataclasses import dataclass
-from pathlib import Path
+from functools import cached_property
 
 from analysis.regressions.judgements import (
     THRESHOLD,
@@ -12,13 +11,14 @@ from analysis.regressions.judgements import (
     judge,
 )
 from analysis.results.metrics import metric_of
+from analysis.results.selection import Side
 from orchestrator.app.results.selecting import SelectionRequest
 from orchestrator.app.results.sides import open_sides
-from runner.contract.errors import NothingToDo
+from orchestrator.store import Store
+from runner.contract.errors import Inconclusive, NothingToDo
 from runner.contract.record import Grade
 
 REGRESSION_CODE = 7
-INCONCLUSIVE_CODE = 8
 
 
 @dataclass(frozen=True)
@@ -45,19 +45,26 @@ class RegressionRequest:
 class RegressionAnswer:
     """The verdicts on a run."""
 
-    database: Path
+    request: RegressionRequest
     judgements: Judgements
-    require_grade: Grade | None = None
+    command: str | None = None
+    """The command line that planned the judged run; None if nobody knows."""
 
     @property
-    def below_grade(self) -> tuple[Judgement, ...]:
-        """Verdicts on results of a worse grade than the one required."""
-        if self.require_grade is None:
-            return ()
+    def judged(self) -> tuple[Judgement, ...]:
+        """Verdicts on results that can be compared."""
+        return tuple(one for one in self.judgements.judgements if one.verdict != "not comparable")
+
+    @cached_property
+    def below_grade(self) -> tuple[tuple[str, Grade], ...]:
+        """Judged cells of which a result has a worse grade than the one required, with that."""
+        required = self.request.require_grade
+        grades: dict[str, Grade] = {}
+        for one in self.judged:
+            known = [side.grade for side in (one.before, one.after) if side]
+            grades[one.cell_id] = max([*known, grades.get(one.cell_id, "A")])
         return tuple(
-            one
-            for one in self.judgements.judgements
-            if any(side and side.grade > self.require_grade for side in (one.before, one.after))
+            (cell, grade) for cell, grade in grades.items() if required and grade > required
         )
 
     @property
@@ -70,22 +77,22 @@ class RegressionAnswer:
         counts = self.judgements.counts
         if counts["regression"]:
             return REGRESSION_CODE
-        if not (counts["improvement"] or counts["no change"] or counts["inconclusive"]):
+        if not self.judged:
             return NothingToDo.exit_code
         unclear = counts["inconclusive"] or counts["not comparable"] or self.below_grade
-        return INCONCLUSIVE_CODE if unclear else 0
+        return Inconclusive.exit_code if unclear else 0
 
 
 def judge_regressions(request: RegressionRequest) -> RegressionAnswer:
     """Judge each cell of a run against a baseline.
 
     Raises:
-        UsageError: there is no such baseline, run, metric or filter, or both are the same.
+        UsageError: there is no such baseline, run, metric or filter, or both are the same; or the
+            extra `analysis` is missing.
         NothingToDo: both have no cell in common.
         StoreError: a database, a bundle or a file cannot be read.
     """
-    with ExitStack() as closing:
-        sides = closing.enter_context(open_sides(request.selected, request.baseline, request.run))
+    with open_sides(request.selected, request.baseline, request.run) as sides:
         question = RegressionQuestion(
             base=sides.base,
             run=sides.run,
@@ -95,9 +102,24 @@ def judge_regressions(request: RegressionRequest) -> RegressionAnswer:
             accepted=sides.accepted,
         )
         judgements = judge(question)
-    if not judgements.judgements:
-        raise NothingToDo(
-            f"{judgements.run} shares no cell with {judgements.base}",
-            hint="`orchestrator status RUN` shows what a run has",
-        )
-    return RegressionAnswer(request.selected.database, judgements, request.require_grade)
+        if not judgements.judgements:
+            raise _nothing_shared(judgements)
+        return RegressionAnswer(request, judgements, _command_of(sides.run, judgements))
+
+
+def _nothing_shared(judgements: Judgements) -> NothingToDo:
+    base, run = judgements.base, judgements.run
+    counts = (len(judgements.only_before), len(judgements.only_after))
+    return NothingToDo(
+        f"{run} shares no cell with {base}: {counts[0]:,} only in {base}, {counts[1]:,} only in"
+        f" {run}",
+        hint="`orchestrator status RUN` shows what a run has; or leave out a filter",
+    )
+
+
+def _command_of(side: Side, judgements: Judgements) -> str | None:
+    """The command line that planned the judged run, where one is judged that we planned."""
+    runs = {str(one.after.facts["run_id"]) for one in judgements.judgements if one.after}
+    if len(runs) != 1 or not isinstance(side.source, Store):
+        return None
+    return side.source.command_of(next(iter(runs)))

@@ -15,6 +15,7 @@ from orchestrator.cli.options import (
     ProfileChoice,
 )
 from orchestrator.cli.table_options import with_table_options
+from orchestrator.cli.verdict_options import RequireGrade
 from orchestrator.system.files import RESULTS_FOLDER
 from runner.contract.axes import AXES, Axis, AxisName
 from runner.contract.synonyms import AVAILABLE
@@ -88,6 +89,7 @@ def bench(
     dry_run: options.DryRun = False,
     fail_fast: options.FailFast = False,
     budget: options.Budget = None,
+    grade: RequireGrade = None,
     scratch: options.ScratchOfTests = False,
     json: options.Json = False,
     **axes: list[str] | None,
@@ -119,4 +121,4 @@ def bench(
             budget=budget,
         ),
     )
-    return measure(request, table, dry_run=dry_run, as_json=json)
+    return measure(request, table, grade, dry_run=dry_run, as_json=json)

@@ -11,6 +11,7 @@ from orchestrator.cli.app import chosen
 from orchestrator.cli.completion import complete_run
 from orchestrator.cli.options import LauncherChoice, command_line
 from orchestrator.cli.table_options import with_table_options
+from orchestrator.cli.verdict_options import RequiredGrade, RequireGrade, required_grade
 from orchestrator.system.files import RESULTS_FOLDER
 
 if TYPE_CHECKING:
@@ -52,6 +53,7 @@ def run(
     dry_run: options.DryRun = False,
     fail_fast: options.FailFast = False,
     budget: options.Budget = None,
+    grade: RequireGrade = None,
     scratch: options.ScratchOfTests = False,
     json: options.Json = False,
 ) -> int:
@@ -77,7 +79,7 @@ def run(
         work = {"verify_only": verify_only, "no_verify": no_verify, "trace": trace}
         variables = {"inherit_environ": inherit_environ}
         _refuse_beside_resume(**shape, **seeds, **work, **variables, dry_run=dry_run)
-        return _resume(resume, results, matrix, run_options, table, as_json=json)
+        return _resume(resume, results, matrix, run_options, table, grade, as_json=json)
     request = PlanRequest(
         _require_matrix(matrix),
         overrides=options.overrides_of(set_, profile),
@@ -86,7 +88,7 @@ def run(
         results=results,
         options=run_options,
     )
-    return measure(request, table, dry_run=dry_run, as_json=json)
+    return measure(request, table, grade, dry_run=dry_run, as_json=json)
 
 
 def _require_matrix(matrix: Path | None) -> Path:
@@ -95,7 +97,14 @@ def _require_matrix(matrix: Path | None) -> Path:
     return matrix
 
 
-def measure(request: "PlanRequest", table: "ResultTable", *, dry_run: bool, as_json: bool) -> int:
+def measure(
+    request: "PlanRequest",
+    table: "ResultTable",
+    grade: RequiredGrade | None = None,
+    *,
+    dry_run: bool,
+    as_json: bool,
+) -> int:
     """Run what was requested, or show its plan; returns the exit code."""
     from orchestrator.render.measure.plan import PlanningNotes
 
@@ -112,7 +121,7 @@ def measure(request: "PlanRequest", table: "ResultTable", *, dry_run: bool, as_j
 
     with show_progress(quiet=chosen.quiet) as observer:
         result = run_matrix(request, observer)
-    return _show(result, table, as_json=as_json)
+    return _show(result, table, grade, as_json=as_json)
 
 
 def _resume(
@@ -121,6 +130,7 @@ def _resume(
     matrix: Path | None,
     run_options: "RunOptions",
     table: "ResultTable",
+    grade: RequiredGrade | None,
     *,
     as_json: bool,
 ) -> int:
@@ -130,17 +140,24 @@ def _resume(
     request = ResumeRequest(run_id, results, matrix, run_options)
     with show_progress(quiet=chosen.quiet) as observer:
         result = resume_run(request, observer)
-    return _show(result, table, as_json=as_json)
+    return _show(result, table, grade, as_json=as_json)
 
 
-def _show(result: "RunResult", table: "ResultTable", *, as_json: bool) -> int:
+def _show(
+    result: "RunResult", table: "ResultTable", grade: RequiredGrade | None, *, as_json: bool
+) -> int:
     from orchestrator.render.results.run import print_results
     from orchestrator.render.terminal.streams import after_work
 
     with after_work():
         print_results(result.report, as_json=as_json, table=table, quiet=chosen.quiet)
     result.outcome.require_complete()
-    return result.outcome.exit_code
+    code = result.outcome.exit_code
+    if code == 0:
+        from orchestrator.app.results.grades import require_run_grade
+
+        require_run_grade(result.report, required_grade(grade))
+    return code
 
 
 def _refuse_beside_resume(**given: object) -> None:

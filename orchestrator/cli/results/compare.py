@@ -8,12 +8,17 @@ from orchestrator.cli import options
 from orchestrator.cli.completion import complete_metric, complete_property, complete_run
 from orchestrator.cli.filter_options import with_filters
 from orchestrator.cli.sheet_options import with_sheet
+from orchestrator.cli.verdict_options import RequireGrade, required_grade, threshold_share
 
 if TYPE_CHECKING:
+    from analysis.compare.compare import ComparisonBy
     from orchestrator.app.results.selecting import SelectionRequest
     from orchestrator.render.terminal.sheet_output import SheetOutput
+    from runner.contract.record import Grade
 
 _OF_A_PROPERTY = ("by", "baseline", "run")
+_NOT_JUDGED = ("across_hosts", "chart")
+"""Options of a comparison that no verdict takes."""
 
 
 _Runs = Annotated[
@@ -54,6 +59,14 @@ _Baseline = Annotated[
 _AcrossHosts = Annotated[
     bool, typer.Option("--across-hosts", help="Compare results of different machines too.")
 ]
+_FailSlower = Annotated[
+    str | None,
+    typer.Option(
+        "--fail-slower",
+        metavar="SHARE",
+        help="Judge both runs as `regress` does, with its exit codes, e.g. 10%.",
+    ),
+]
 
 
 @with_filters
@@ -67,18 +80,27 @@ def compare(
     metric: _Metric = None,
     baseline: _Baseline = None,
     across_hosts: _AcrossHosts = False,
-) -> None:
+    fail_slower: _FailSlower = None,
+    require_grade: RequireGrade = None,
+) -> int:
     """Compare results by one property, or two runs cell by cell."""
     from runner.contract.errors import UsageError
 
     output.require(selected.database)
+    grade = required_grade(require_grade)
     if runs:
         options.refuse_beside(context, "two runs", _OF_A_PROPERTY)
-        _compare_runs(runs, selected, output, metric, across_hosts=across_hosts)
-        return
-    if by is None:
+        pair = _two(runs)
+        if fail_slower is not None:
+            options.refuse_beside(context, "--fail-slower", _NOT_JUDGED)
+            share = threshold_share(fail_slower, "--fail-slower")
+            return _judge(pair, selected, output, metric, share, grade)
+        _compare_runs(pair, selected, output, metric, grade, across_hosts=across_hosts)
+        return 0
+    if by is None or fail_slower is not None:
+        needed = "two runs" if fail_slower is not None else "a property or two runs"
         raise UsageError(
-            "compare needs a property or two runs",
+            f"compare{' --fail-slower' if fail_slower is not None else ''} needs {needed}",
             hint="for example `orchestrator compare --by backend`, or `orchestrator compare"
             " RUN_A last`",
         )
@@ -90,19 +112,11 @@ def compare(
     comparison = compare_results(request)
     output.draw(lambda: comparison_chart(comparison))
     output.show(comparison_sheet(comparison, output.format))
+    _require_grade(comparison, grade, selected)
+    return 0
 
 
-def _compare_runs(
-    runs: list[str],
-    selected: "SelectionRequest",
-    output: "SheetOutput",
-    metric: str | None,
-    *,
-    across_hosts: bool,
-) -> None:
-    from analysis.charts.comparisons import comparison_chart
-    from orchestrator.app.results.comparing import RunPairRequest, compare_run_pair
-    from orchestrator.render.results.run_comparison import run_comparison_sheet
+def _two(runs: list[str]) -> tuple[str, str]:
     from runner.contract.errors import UsageError
 
     if len(runs) != 2:
@@ -110,7 +124,60 @@ def _compare_runs(
             f"compare takes two runs, not {len(runs)}",
             hint="for example `orchestrator compare RUN_A last`",
         )
+    return runs[0], runs[1]
+
+
+def _compare_runs(
+    runs: tuple[str, str],
+    selected: "SelectionRequest",
+    output: "SheetOutput",
+    metric: str | None,
+    grade: "Grade | None",
+    *,
+    across_hosts: bool,
+) -> None:
+    from analysis.charts.comparisons import comparison_chart
+    from orchestrator.app.results.comparing import RunPairRequest, compare_run_pair
+    from orchestrator.render.results.run_comparison import run_comparison_sheet
+
     before, after = runs
     pair = compare_run_pair(RunPairRequest(selected, before, after, metric, across_hosts))
     output.draw(lambda: comparison_chart(pair.comparison))
     output.show(run_comparison_sheet(pair, output.format))
+    _require_grade(pair.comparison, grade, selected)
+
+
+def _judge(
+    runs: tuple[str, str],
+    selected: "SelectionRequest",
+    output: "SheetOutput",
+    metric: str | None,
+    threshold: float,
+    grade: "Grade | None",
+) -> int:
+    """Judge the second run as `regress` does; the exit code."""
+    from orchestrator.app.results.regressing import RegressionRequest, judge_regressions
+    from orchestrator.render.regressions.output import RegressionOutput
+    from orchestrator.render.terminal.sheet import SHEET_SUFFIXES
+
+    metrics = (metric,) if metric else ("latency",)
+    request = RegressionRequest(
+        *(selected, *runs), metrics=metrics, threshold=threshold, require_grade=grade
+    )
+    answer = judge_regressions(request)
+    RegressionOutput(
+        *(output.form, output.path), force=output.force, wide=output.wide, suffixes=SHEET_SUFFIXES
+    ).show(answer)
+    return answer.exit_code
+
+
+def _require_grade(
+    comparison: "ComparisonBy", grade: "Grade | None", selected: "SelectionRequest"
+) -> None:
+    """Insist that what was compared has no worse grade."""
+    from orchestrator.app.results.grades import require_grade
+
+    results = [row.result for group in comparison.groups for row in group.rows]
+    graded = {f"{one.cell_id} of {one.facts['run_id']}": one.grade for one in results}
+    run = max((str(one.facts["run_id"]) for one in results), default="last")
+    require_grade(graded.items(), grade, run=run, database=selected.database)

@@ -27,10 +27,13 @@ class FinishedRun:
 
 @pytest.fixture(scope="session")
 def finished(tmp_path_factory: pytest.TempPathFactory) -> FinishedRun:
-    """One finished run, in which one of three cells failed. Nobody changes its folder."""
+    """One finished run, in which one of three cells failed, which goes before the grades of others.
+
+    Nobody changes its folder.
+    """
     place = Workplace(tmp_path_factory.mktemp("measured"), "process")
     place.write_matrix({"*-b2-*": "raise"})
-    return FinishedRun(place, place.run())
+    return FinishedRun(place, place.run("--require-grade", "A"))
 
 
 @pytest.fixture(scope="session")

@@ -1,0 +1,146 @@
+"""`regress`: a run judged against a baseline, cell by cell, with an exit code for a CI."""
+
+from dataclasses import replace
+from enum import StrEnum
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from orchestrator.cli import options
+from orchestrator.cli.completion import complete_metric, complete_run
+from orchestrator.cli.filter_options import with_filters
+from orchestrator.cli.option_groups import Command, with_option_group
+from orchestrator.cli.verdict_options import RequireGrade, required_grade, threshold_share
+from orchestrator.system.text import split_list
+
+if TYPE_CHECKING:
+    from orchestrator.app.results.selecting import SelectionRequest
+    from orchestrator.render.regressions.output import RegressionOutput
+
+
+class VerdictFormat(StrEnum):
+    """Formats of verdicts."""
+
+    table = "table"
+    markdown = "markdown"
+    json = "json"
+    junit = "junit"
+
+
+_Baseline = Annotated[
+    str | None,
+    typer.Option(
+        metavar="RUN|last|SNAPSHOT|FILE",
+        help="The run to judge against: its id, last~2, a snapshot, a host, or the path of a"
+        " bundle, a folder, a database or an export.",
+        autocompletion=complete_run,
+    ),
+]
+_Run = Annotated[
+    str | None,
+    typer.Argument(
+        metavar="RUN",
+        help="The run that is judged, named likewise.  [default: last]",
+        show_default=False,
+        autocompletion=complete_run,
+    ),
+]
+_Metrics = Annotated[
+    list[str] | None,
+    typer.Option(
+        metavar="NAMES",
+        help="latency, p99, throughput, memory, energy, load, tokens, ttft, …, or number columns"
+        " of a view.  [default: latency]",
+        autocompletion=complete_metric,
+    ),
+]
+_Threshold = Annotated[
+    str, typer.Option(metavar="SHARE", help="The least change that matters, 5% or 0.05.")
+]
+_PerHost = Annotated[bool, typer.Option("--per-host", help="Series of each machine's name apart.")]
+_Format = Annotated[
+    VerdictFormat | None,
+    typer.Option(
+        "--format",
+        metavar=options.one_of(VerdictFormat),
+        help="[default: what FILE's name says, else table]",
+    ),
+]
+_Wide = Annotated[
+    bool, typer.Option("--wide", help="Leave no column out, and no cell without a change.")
+]
+_OUTPUT: dict[str, tuple[Any, object]] = {
+    "format_": (_Format, None),
+    "output": (options.Output, None),
+    "force": (options.Force, False),
+    "wide": (_Wide, False),
+    "json": (options.Json, False),
+}
+
+
+def _with_output(command: Command) -> Command:
+    """Give a command options of its output, which it takes as its parameter `output`."""
+    return with_option_group(command, "output", _OUTPUT, _output)
+
+
+def _output(chosen: dict[str, Any]) -> "RegressionOutput":
+    from orchestrator.render.regressions.output import RegressionOutput
+
+    form = options.answer_format(chosen["format_"], as_json=chosen["json"])
+    path: Path | None = chosen["output"]
+    return RegressionOutput(form, path, force=chosen["force"], wide=chosen["wide"])
+
+
+@with_filters
+@_with_output
+def regress(
+    selected: "SelectionRequest",
+    output: "RegressionOutput",
+    judged: _Run = None,
+    baseline: _Baseline = None,
+    metric: _Metrics = None,
+    threshold: _Threshold = "5%",
+    per_host: _PerHost = False,
+    require_grade: RequireGrade = None,
+) -> int:
+    """Judge a run against a baseline, with an exit code for a CI."""
+    from orchestrator.app.results.regressing import RegressionRequest, judge_regressions
+
+    share = threshold_share(threshold, "--threshold")
+    output.require(selected.database)
+    request = RegressionRequest(
+        selected=replace(selected, run=None),
+        baseline=_required(baseline),
+        run=_judged_run(judged, selected.run),
+        metrics=tuple(dict.fromkeys(split_list(metric or ()))) or ("latency",),
+        threshold=share,
+        per_host=per_host,
+        require_grade=required_grade(require_grade),
+    )
+    answer = judge_regressions(request)
+    output.show(answer)
+    return answer.exit_code
+
+
+def _required(baseline: str | None) -> str:
+    from runner.contract.errors import UsageError
+
+    if baseline is None:
+        raise UsageError(
+            "regress: --baseline is missing",
+            hint="for example `orchestrator regress --baseline last`: the newest run before that"
+            " shares a series",
+        )
+    return baseline
+
+
+def _judged_run(argument: str | None, option: str | None) -> str:
+    from runner.contract.errors import UsageError
+
+    if argument is not None and option is not None:
+        raise UsageError(
+            f"--run {option}: `regress … {argument}` names a run already",
+            hint="leave one of them out",
+        )
+    return argument or option or "last"

@@ -1,0 +1,1 @@
+"""Verdicts on regressions: on a terminal, as Markdown for a pull request, as JSON and as JUnit."""

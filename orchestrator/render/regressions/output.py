@@ -1,0 +1,106 @@
+"""The output of verdicts: which format, which file, and what a terminal shows below them."""
+
+import json
+import sys
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from orchestrator.app.results.regressing import RegressionAnswer
+from orchestrator.render.regressions.document import regression_document
+from orchestrator.render.regressions.junit import regression_junit
+from orchestrator.render.regressions.markdown import regression_markdown
+from orchestrator.render.regressions.next_steps import regression_commands
+from orchestrator.render.regressions.table import regression_sheet
+from orchestrator.render.terminal.lines import (
+    own_name,
+    print_command,
+    print_content,
+    print_line,
+)
+from orchestrator.render.terminal.sheet import (
+    ON_SCREEN,
+    print_sheet,
+    require_output,
+    sheet_format,
+    show_sheet,
+)
+from orchestrator.render.terminal.sparkline import has_blocks
+from orchestrator.system.files import is_stdout, output_file
+
+VERDICT_SUFFIXES: Mapping[str, str] = {
+    ".json": "json",
+    ".markdown": "markdown",
+    ".md": "markdown",
+    ".xml": "junit",
+}
+"""The format of verdicts that a file's name asks for."""
+
+
+@dataclass(frozen=True)
+class RegressionOutput:
+    """The format, the file and the width that options ask for."""
+
+    form: str | None = None
+    """The format; None for that of the file's name, else a table."""
+    path: Path | None = None
+    """The file; None for stdout."""
+    force: bool = False
+    """True if the file may be replaced."""
+    wide: bool = False
+    """True if a table leaves out no column, and no cell without a change."""
+    suffixes: Mapping[str, str] = field(default_factory=lambda: VERDICT_SUFFIXES)
+    """Formats by the ends of files' names."""
+
+    def require(self, database: Path) -> None:
+        """Refuse a file that cannot be written, before any work is done for it.
+
+        Raises:
+            UsageError: it exists, is the database or has a name that says no format.
+        """
+        require_output(
+            self.form, self.path, force=self.force, database=database, suffixes=self.suffixes
+        )
+
+    def show(self, answer: RegressionAnswer) -> None:
+        """Print the verdicts, or write them into the file.
+
+        Raises:
+            StoreError: the file cannot be written.
+        """
+        form = sheet_format(self.form, self.path, self.suffixes)
+        if form == ON_SCREEN:
+            print_verdicts(answer, wide=self.wide)
+        elif form not in _WRITERS:
+            show_sheet(regression_sheet(answer, form), form, self.path)
+        elif self.path is None or is_stdout(self.path):
+            print_content(_WRITERS[form](answer))
+        else:
+            with output_file(self.path) as file:
+                file.write(_WRITERS[form](answer))
+
+
+def print_verdicts(answer: RegressionAnswer, *, wide: bool = False) -> None:
+    """Print the verdicts, what they rest on, and commands to go on with."""
+    blocks = has_blocks(sys.stdout)
+    print_sheet(regression_sheet(answer, ON_SCREEN, wide=wide, blocks=blocks), wide=wide)
+    commands = regression_commands(answer)
+    if commands:
+        print_line("next:")
+    for command in commands:
+        print_command(f"{own_name()} {command}")
+
+
+def _json(answer: RegressionAnswer) -> bytes:
+    from pydantic_core import to_jsonable_python
+
+    document = regression_document(answer)
+    text = json.dumps(document, indent=2, default=to_jsonable_python, ensure_ascii=False)
+    return f"{text}\n".encode(errors="backslashreplace")
+
+
+_WRITERS: Mapping[str, Callable[[RegressionAnswer], bytes]] = {
+    "json": _json,
+    "junit": regression_junit,
+    "markdown": regression_markdown,
+}

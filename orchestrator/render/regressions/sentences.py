@@ -1,0 +1,237 @@
+"""Sentences about verdicts: the answer, what changed beside, steps, trust, and what is left out."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import chain
+
+from analysis.regressions.judgements import Judgement
+from analysis.regressions.noise import NoiseSource
+from analysis.regressions.steps import Step
+from orchestrator.app.results.grades import below_grade_words
+from orchestrator.app.results.regressing import RegressionAnswer
+from orchestrator.render.regressions.cells import MetricVerdicts, full_name
+from orchestrator.render.regressions.sizes import (
+    change_words,
+    extent_words,
+    percent_text,
+    worse_words,
+)
+from orchestrator.system.text import plural
+
+_MOST_SIZES = 3
+"""Changes that the answer tells one by one."""
+_MOST_NAMED = 5
+"""Cells of a kind that a sentence names; more are counted."""
+_COMMIT_LETTERS = 12
+_SOURCES: Mapping[NoiseSource, str] = {
+    "pairs": "pairs of launches that took turns",
+    "history": "the series' own history",
+    "launches": "launches of the series",
+    "calibration": "the host's calibration",
+    "study": "the A/A study alone",
+}
+_WEAK: frozenset[NoiseSource | None] = frozenset({"calibration", "study"})
+"""Sources that several launches a side replace by better ones."""
+
+
+def verdict_lines(
+    answer: RegressionAnswer, known: Sequence[MetricVerdicts], *, wide: bool = False
+) -> Iterator[str]:
+    """All sentences below the table: the answer first, then what may explain it, then the trust."""
+    yield from metric_answers(answer, known)
+    yield from circumstance_lines(answer)
+    yield from step_lines(answer, every=wide)
+    yield from not_comparable_lines(known)
+    yield from one_sided_lines(answer)
+    yield from accepted_lines(answer)
+    yield from trust_lines(answer)
+
+
+def hidden_lines(changed: int = 0, same: int = 0) -> Iterator[str]:
+    """The sentence about cells that have no row: those that changed or stay open, and others."""
+    counts = ((changed, "that changed or stay open"), (same, "without a change"))
+    parts = [f"{count:,} {words}" for count, words in counts if count]
+    if parts:
+        yield f"Cells left out: {' and '.join(parts)} (--wide)"
+
+
+def metric_answers(answer: RegressionAnswer, known: Sequence[MetricVerdicts]) -> Iterator[str]:
+    """The answer, a sentence for each metric."""
+    for verdicts in known:
+        begin = f"In {verdicts.metric.label}, " if len(known) > 1 else ""
+        sentence = _answer(verdicts, answer.judgements.threshold)
+        yield f"{begin}{sentence[0].lower() if begin else sentence[0]}{sentence[1:]}"
+
+
+def _answer(verdicts: MetricVerdicts, threshold: float) -> str:
+    total, known = len(verdicts.judgements), verdicts.by_verdict
+    cells = f"{total:,} {plural(total, 'cell')}"
+    slower, faster = worse_words(verdicts.metric)
+    worse, better, same = known["regression"], known["improvement"], known["no change"]
+    if not verdicts.judged:
+        return f"None of {cells} can be compared."
+    if len(same) == total:
+        return f"None of {cells} changed by {percent_text(threshold)} % or more."
+    if worse:
+        first = f"{len(worse):,} of {cells} became {slower}{_sizes(worse, verdicts)}"
+    else:
+        first = f"None of {cells} is shown to be {slower}"
+    rest = (
+        f"{len(better):,} became {faster}{_sizes(better, verdicts)}" if better else "",
+        f"{len(same):,} no change" if same else "",
+        _open_words(known["inconclusive"]),
+        f"{len(known['not comparable']):,} not comparable" if known["not comparable"] else "",
+    )
+    return f"{'; '.join(filter(None, (first, *rest)))}."
+
+
+def _sizes(judgements: Sequence[Judgement], verdicts: MetricVerdicts) -> str:
+    """The greatest changes of these, each with its interval."""
+    sizes = [
+        f"{verdicts.name(one)} by {extent_words(one.ratio)}".lstrip()
+        for one in judgements[:_MOST_SIZES]
+        if one.ratio
+    ]
+    if len(verdicts.judgements) == 1:
+        return f" {sizes[0]}" if sizes else ""
+    more = len(judgements) - _MOST_SIZES
+    return f": {', '.join(sizes)}{f' and {more:,} more' if more > 0 else ''}"
+
+
+def _open_words(judgements: Sequence[Judgement]) -> str:
+    """The inconclusive ones with what would decide, alike ones together."""
+    if not judgements:
+        return ""
+    groups: dict[str, list[Judgement]] = {}
+    for one in judgements:
+        needed = "" if one.launches_needed is None else f"{one.launches_needed} "
+        groups.setdefault(one.reason.removeprefix(needed), []).append(one)
+    reasons = [
+        f"{_needed(group)}{reason}{f' ({len(group):,})' if len(groups) > 1 else ''}"
+        for reason, group in groups.items()
+    ]
+    return f"{len(judgements):,} inconclusive: {', '.join(reasons)}"
+
+
+def _needed(judgements: Sequence[Judgement]) -> str:
+    needed = {one.launches_needed for one in judgements if one.launches_needed is not None}
+    if not needed:
+        return ""
+    return f"{'at most ' if len(needed) > 1 else ''}{max(needed)} "
+
+
+def circumstance_lines(answer: RegressionAnswer) -> Iterator[str]:
+    """Tell what else differs: in all results that did not stay the same, then in some."""
+    judgements = answer.judgements
+    shared = judgements.shared_changes
+    changed = [one for one in judgements.judgements if one.verdict != "no change" and one.after]
+    explained = [one for one in changed if one.changes is not None]
+    if not changed:
+        return
+    if shared:
+        where = ", in all of these" if len(explained) > 1 else ""
+        yield f"What differs beside it{where}: {'; '.join(shared)}."
+    own = {
+        full_name(one): rest
+        for one in explained
+        if (rest := [change for change in one.changes or () if change not in shared])
+    }
+    for name, changes in list(own.items())[:_MOST_NAMED]:
+        yield f"{name}: {'; '.join(changes)}"
+    if len(own) > _MOST_NAMED:
+        more = len(own) - _MOST_NAMED
+        yield f"{more:,} {plural(more, 'cell')} more with differences: --format json has them."
+    if not (shared or own):
+        known = "Nothing else that records tell differs." if explained else ""
+        yield known or "What else differs is not known: one side has no records."
+
+
+def step_lines(answer: RegressionAnswer, *, every: bool) -> Iterator[str]:
+    """Steps in the history of series that changed or stay open, or of every series."""
+    steps = [
+        (judgement, step)
+        for judgement in answer.judgements.judgements
+        if every or judgement.verdict != "no change"
+        for step in judgement.steps
+    ]
+    shown = steps if every else steps[:_MOST_NAMED]
+    for judgement, step in shown:
+        label = f" in {judgement.metric.label}" if len(answer.request.metrics) > 1 else ""
+        yield f"{full_name(judgement)}: a step{label} of {step_words(step)}"
+    if len(steps) > len(shown):
+        yield f"{len(steps) - len(shown):,} steps more in the history: --wide lists them."
+
+
+def step_words(step: Step) -> str:
+    """A step with its date, and the first run and commit that have it."""
+    commit = f", commit {step.first.git_commit[:_COMMIT_LETTERS]}" if step.first.git_commit else ""
+    accepted = f", accepted: {step.accepted}" if step.accepted else ""
+    first = f"first in run {step.run_id}{commit}"
+    return f"{change_words(step.ratio)} on {step.date:%Y-%m-%d}, {first}{accepted}"
+
+
+def not_comparable_lines(known: Sequence[MetricVerdicts]) -> Iterator[str]:
+    """Cells that cannot be compared, alike reasons in one sentence."""
+    reasons: dict[str, dict[str, None]] = {}
+    for one in chain.from_iterable(verdicts.by_verdict["not comparable"] for verdicts in known):
+        reasons.setdefault(one.reason, {})[full_name(one)] = None
+    for reason, names in list(reasons.items())[:_MOST_NAMED]:
+        yield f"Not comparable: {_named([*names])}: {reason}"
+    if len(reasons) > _MOST_NAMED:
+        more = len(reasons) - _MOST_NAMED
+        yield f"{more:,} other {plural(more, 'reason')}: --format json has them."
+
+
+def one_sided_lines(answer: RegressionAnswer) -> Iterator[str]:
+    """Cells that one side alone has."""
+    judgements = answer.judgements
+    sides = ((judgements.only_before, judgements.base), (judgements.only_after, judgements.run))
+    for cells, label in sides:
+        if cells:
+            yield f"Only in {label}: {_named(cells)}."
+
+
+def _named(names: Sequence[str]) -> str:
+    more = f" and {len(names) - _MOST_NAMED:,} more" if len(names) > _MOST_NAMED else ""
+    return f"{', '.join(names[:_MOST_NAMED])}{more}"
+
+
+def accepted_lines(answer: RegressionAnswer) -> Iterator[str]:
+    """Changes of the judged run that somebody accepted."""
+    reasons: dict[str, dict[str, None]] = {}
+    for one in answer.judgements.judgements:
+        if one.case and one.case.accepted is not None:
+            reasons.setdefault(one.case.accepted, {})[full_name(one)] = None
+    for reason, names in reasons.items():
+        yield f"Accepted, so no verdict: {_named([*names])}: {reason}"
+
+
+def trust_lines(answer: RegressionAnswer) -> Iterator[str]:
+    """The noise that verdicts rest on, then the one thing that most limits them."""
+    judged = [one for one in answer.judged if one.noise]
+    bases = dict.fromkeys(one.noise for one in judged)
+    if len(bases) == 1:
+        yield f"Noise is that of {next(iter(bases))}."
+    elif judged:
+        sources = [one.noise_source for one in judged]
+        counts = {source: sources.count(source) for source in _SOURCES if source in sources}
+        words = (f"{_SOURCES[source]} in {count:,}" for source, count in counts.items())
+        yield f"Noise is that of {', of '.join(words)} of {len(judged):,}."
+    if remedy := _remedy(answer):
+        yield remedy
+
+
+def _remedy(answer: RegressionAnswer) -> str | None:
+    required, unclear = answer.request.require_grade, answer.judgements.counts["inconclusive"]
+    if required and answer.below_grade:
+        total = len({one.cell_id for one in answer.judged})
+        return (
+            f"Grade {required} is required; {below_grade_words(answer.below_grade, total, 'cell')}:"
+            " `orchestrator status --why` tells why, and what helps."
+        )
+    weak = sum(one.verdict == "inconclusive" and one.noise_source in _WEAK for one in answer.judged)
+    if weak:
+        return (
+            f"In {weak:,} of {unclear:,} inconclusive, one launch a side says too little:"
+            " `--profile standard` takes several."
+        )
+    return None

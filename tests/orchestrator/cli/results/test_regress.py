@@ -1,0 +1,97 @@
+"""`regress`, and `compare` where it judges: formats, exit codes, refusals, what fits a terminal."""
+
+import json
+from pathlib import Path
+from xml.etree import ElementTree
+
+import pytest
+
+from tests.support.command_line import call
+from tests.support.comparable import FIRST, SECOND, write_comparable
+from tests.support.terminal import require_fit
+
+WHERE = ("--database", "benchmarks.duckdb")
+JUDGED = ("regress", "--baseline", FIRST, SECOND, *WHERE)
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    place = tmp_path_factory.mktemp("judged")
+    write_comparable(place)
+    return place
+
+
+@pytest.mark.parametrize(
+    ("words", "code", "sentence"),
+    [
+        (f"regress --baseline {FIRST}", 7, "1 of 2 cells became slower: by 4"),
+        (f"regress --baseline {FIRST} --run last", 7, "failed (out of luck), now ok"),
+        (f"regress --baseline {SECOND} {FIRST}", 8, "became faster"),
+        (f"regress --baseline {FIRST} --select b8", 3, "None of 1 cell can be compared."),
+        (f"regress --baseline {FIRST} --select '*-b1-*' --threshold 0.9", 0, "changed by 90 % or"),
+        (f"compare {FIRST} last --fail-slower 10%", 7, "became slower"),
+        (f"compare {FIRST} last --fail-slower 90%", 8, "1 no change; 1 not comparable"),
+        (f"compare {FIRST} last --select int8 --fail-slower 5%", 3, ""),
+    ],
+)
+def test_the_exit_code_is_that_of_the_verdicts(
+    folder: Path, words: str, code: int, sentence: str
+) -> None:
+    arguments = [word.strip("'") for word in words.split()]
+    whole = call(*arguments, *WHERE, folder=folder, environment={})
+    assert whole.returncode == code, whole.stderr
+    assert sentence in whole.stdout
+    narrow = call(*arguments, *WHERE, folder=folder, environment={}, width=80)
+    require_fit(narrow.stdout, 80, whole.stdout)
+
+
+def test_every_format_goes_to_a_file(folder: Path) -> None:
+    for name in ("a.md", "a.json", "a.xml"):
+        done = call(*JUDGED, "--output", name, "--force", folder=folder, environment={})
+        assert (done.returncode, done.stdout) == (7, ""), done.stderr
+    assert (folder / "a.md").read_text().startswith("**Regression**: 1 of 2 cells became slower")
+    assert ElementTree.parse(folder / "a.xml").getroot().get("failures") == "1"
+    document = json.loads((folder / "a.json").read_text())
+    assert document == json.loads(call(*JUDGED, "--json", folder=folder, environment={}).stdout)
+    assert document["counts"]["regression"] == 1
+
+
+def test_several_metrics_are_judged_at_once(folder: Path) -> None:
+    words = ("--metric", "latency,memory", "--metric", "throughput", "--json")
+    document = json.loads(call(*JUDGED, *words, folder=folder, environment={}).stdout)
+    metrics = {one["metric"] for one in document["judgements"]}
+    assert metrics == {"latency", "memory", "throughput"}
+
+
+@pytest.mark.parametrize("form", ["csv", "html", "markdown", "json"])
+def test_a_judging_comparison_has_the_formats_of_compare(folder: Path, form: str) -> None:
+    words = ("compare", FIRST, SECOND, "--fail-slower", "5%", "--format", form, *WHERE)
+    done = call(*words, folder=folder, environment={})
+    assert done.returncode == 7, done.stderr
+    assert "regression" in done.stdout.lower()
+
+
+@pytest.mark.parametrize(
+    ("words", "code", "message"),
+    [
+        ("regress", 2, "--baseline is missing"),
+        ("regress --baseline last --threshold 5", 2, "--threshold: '5' is no share of the value;"),
+        ("regress --baseline last --threshold fast", 2, "--threshold: 'fast' is no share"),
+        ("regress --baseline last --threshold 0%", 2, "--threshold: '0%' is no share"),
+        ("regress --baseline last --threshold 100%", 2, "--threshold: '100%' is not below 100 %"),
+        (f"regress --baseline {FIRST} last --run {FIRST}", 2, f"--run {FIRST}: `regress … last`"),
+        (f"regress --baseline {FIRST} --metric nothing", 2, "--metric: there is no number"),
+        (f"regress --baseline {FIRST} --output a.txt", 2, "its name says no format"),
+        (f"regress --baseline {FIRST} --format csv", 2, "--format: 'csv' is not one of table, mar"),
+        ("regress --baseline last --require-grade D", 2, "--require-grade: 'D' is not one of A, B"),
+        ("compare --by backend --fail-slower 5%", 2, "compare --fail-slower needs two runs"),
+        (f"compare {FIRST} last --fail-slower x", 2, "--fail-slower: 'x' is no share"),
+        (f"compare {FIRST} last --fail-slower 5% --chart a.svg", 2, "--chart: cannot be combined"),
+        ("compare --by precision --source all --require-grade C", 8, "are below it: "),
+    ],
+)
+def test_refusals_name_the_option(folder: Path, words: str, code: int, message: str) -> None:
+    done = call(*words.split(), *WHERE, folder=folder, environment={})
+    assert (done.returncode, message in done.stderr) == (code, True), done.stderr
+    assert done.stderr.count("error:") == 1
+    assert "hint:" in done.stderr

@@ -1,0 +1,245 @@
+"""Verdicts on regressions as people and programs read them: sentences, tables, Markdown, JUnit."""
+
+import re
+import sys
+from collections.abc import Sequence
+from typing import Any
+from xml.etree import ElementTree
+
+import pytest
+
+from analysis.regressions.judgements import Judgement
+from orchestrator.render.regressions.document import regression_document
+from orchestrator.render.regressions.junit import regression_junit
+from orchestrator.render.regressions.markdown import regression_markdown
+from orchestrator.render.regressions.next_steps import regression_commands
+from orchestrator.render.regressions.output import print_verdicts
+from orchestrator.render.regressions.sizes import p_words, signed_percent
+from tests.docs.command_line import parse
+from tests.orchestrator.render.conftest import Screen
+from tests.support.terminal import a_terminal, require_fit
+from tests.support.verdicts import BASE, RUN, a_judgement, a_refusal, an_answer
+
+NARROW = (60, 80, 120)
+SAME = a_judgement("no change", 0.01, facts={"batch_size": 8})
+OTHER = a_judgement("improvement", -0.2, facts={"batch_size": 4})
+OPEN = a_judgement(
+    *("inconclusive", 0.04),
+    reason="8 launches a side would decide",
+    launches_needed=8,
+    facts={"batch_size": 2},
+)
+HOSTILE = "another timed region: \x1b[31m\x00\ud800\ufffe<b>&\n| `x`"
+
+
+@pytest.mark.parametrize(
+    ("judgements", "sentence"),
+    [
+        ([a_judgement()], "1 of 1 cell became slower by 12 % (9.4 to 15 %)."),
+        (
+            [a_judgement(), SAME, OPEN],
+            "1 of 3 cells became slower: batch 1 by 12 % (9.4 to 15 %); 1 no change;"
+            " 1 inconclusive: 8 launches a side would decide.",
+        ),
+        ([SAME], "None of 1 cell changed by 5 % or more."),
+        ([OTHER, SAME], "None of 2 cells is shown to be slower; 1 became faster: batch 4 by 20 %"),
+        ([a_refusal("another host")], "None of 1 cell can be compared."),
+        ([a_judgement(), a_refusal("new")], "1 of 2 cells became slower: by 12 %"),
+        (
+            [a_judgement(change=-0.1, metric="throughput")],
+            "1 of 1 cell became slower by 10 % (7.9 to 12 %).",
+        ),
+        ([a_judgement(metric="memory")], "1 of 1 cell became worse by 12 %"),
+        (
+            [a_judgement(), a_judgement("no change", 0, metric="memory")],
+            "In memory, none of 1 cell changed by 5 % or more.",
+        ),
+        (
+            [
+                OPEN,
+                a_judgement(
+                    "inconclusive",
+                    reason="3 launches a side would decide",
+                    launches_needed=3,
+                    facts={"batch_size": 4},
+                ),
+            ],
+            "2 inconclusive: at most 8 launches a side would decide.",
+        ),
+    ],
+)
+def test_one_sentence_answers(
+    screen: Screen, judgements: Sequence[Judgement], sentence: str
+) -> None:
+    print_verdicts(an_answer(*judgements))
+    assert sentence in "\n".join(screen.printed())
+
+
+def test_changes_and_open_cells_have_a_row_and_others_are_counted(screen: Screen) -> None:
+    answer = an_answer(a_judgement(), SAME, OTHER, OPEN)
+    print_verdicts(answer)
+    heading, columns, *rows = screen.printed()
+    assert heading.startswith(f"median latency, {BASE} then and {RUN} now, threshold 5 %: ")
+    assert "bert-tiny" in heading
+    assert columns.split()[:4] == ["verdict", "batch", "ms", "then"]
+    assert [row.split()[0] for row in rows[:3]] == ["regression", "improvement", "inconclusive"]
+    assert rows[0].split()[1:5] == ["1", "4", "4.48", "+12"]
+    assert rows[3] == "Cells left out: 1 without a change (--wide)"
+    print_verdicts(answer, wide=True)
+    assert "no change" in "\n".join(screen.printed())
+
+
+def test_what_changed_beside_is_told_once_then_by_cell(screen: Screen) -> None:
+    shared = ("torch 2.13.0, now 2.14.0", "kernel 6.1, now 6.8")
+    first = a_judgement(changes=(*shared, "CPU clock in GHz 3, now 2"))
+    print_verdicts(an_answer(first, a_judgement(changes=shared, facts={"batch_size": 4})))
+    lines = screen.printed()
+    assert f"What differs beside it, in all of these: {'; '.join(shared)}." in lines
+    assert f"{first.cell_id}: CPU clock in GHz 3, now 2" in lines
+    print_verdicts(an_answer(a_judgement(changes=None)))
+    assert "What else differs is not known: one side has no records." in screen.printed()
+
+
+def test_a_step_has_date_size_run_and_commit(screen: Screen) -> None:
+    stepped = a_judgement(history=(4.0, 4.0, 4.0, 4.4), step=0.1)
+    print_verdicts(an_answer(stepped))
+    line = next(line for line in screen.printed() if "a step of" in line)
+    assert line.endswith(
+        "+10 % (+8 to +12 %) on 2026-11-24, first in run run-3, commit cccccccccccc"
+    )
+
+
+def test_what_cannot_be_compared_is_named_with_the_difference(screen: Screen) -> None:
+    refused = [a_refusal("another CPU limit: 2.0, now 4.0", f"cell-{n}") for n in range(7)]
+    print_verdicts(an_answer(SAME, *refused, only_after=("new",)))
+    text = "\n".join(screen.printed())
+    assert "cell-4 and 2 more: another CPU limit: 2.0, now 4.0" in text
+    assert f"Only in {RUN}: new." in text
+
+
+def test_trust_takes_two_lines_and_names_one_remedy(screen: Screen) -> None:
+    weak = a_judgement("inconclusive", source="study", facts={"grade": "C", "batch_size": 2})
+    print_verdicts(an_answer(a_judgement(), weak))
+    text = "\n".join(screen.printed())
+    assert "of the series' own history in 1, of the A/A study alone in 1 of 2." in text
+    assert "`--profile standard` takes several." in text
+    print_verdicts(an_answer(a_judgement("no change"), require_grade="A"))
+    text = "\n".join(screen.printed())
+    assert "1 of 1 cell is below it: cpu-bert-tiny-fp32-b1-s128-inference (B)" in text
+
+
+@pytest.mark.parametrize("wide", [False, True])
+def test_verdicts_fit_the_terminal(screen: Screen, wide: bool) -> None:
+    model = "a-fine-tuned-model-whose-name-is-as-long-as-those-on-the-hub-are-instruct-v1.6"
+    long = a_judgement(facts={"model": model}, history=(4.0, 4.1, 4.4), step=0.1)
+    refusal = a_refusal("another hardware: Intel(R) Xeon(R) Platinum 8481C (0123456789ab)", model)
+    command = "orchestrator run matrix.yaml --select '*-fp32-*' --profile standard"
+    answer = an_answer(long, SAME, OTHER, OPEN, refusal, command=command)
+    for every in (True, False):
+        print_verdicts(answer, wide=every)
+    whole = " ".join((*screen.printed(), "▁▂█"))
+    for width in NARROW:
+        with a_terminal(width, sys.stdout):
+            print_verdicts(answer, wide=wide)
+        require_fit("\n".join(screen.printed()), width, whole)
+
+
+def test_commands_to_go_on_with_are_understood() -> None:
+    answer = an_answer(a_judgement(), OPEN, command="orchestrator run matrix.yaml --quiet")
+    commands = regression_commands(answer)
+    assert f"run matrix.yaml --compare-to {BASE} --interleave" in commands
+    assert "run matrix.yaml --set measure.rounds=8" in commands
+    assert any("--bisect" in command for command in commands)
+    for command in commands:
+        if not {"--bisect", "--interleave", "--accept"} & {*command.split()}:
+            parse(command.split())
+    assert regression_commands(an_answer(SAME)) == ()
+
+
+@pytest.mark.parametrize(
+    ("judgements", "begin"),
+    [
+        ([a_judgement(), OPEN], "**Regression**: 1 of 2 cells became slower: batch 1 by 12 %"),
+        ([SAME], "**No regression**: None of 1 cell changed by 5 % or more."),
+        ([OPEN], "**Inconclusive**: None of 1 cell is shown to be slower; 1 inconclusive"),
+        ([a_refusal("new")], "**Nothing could be judged**: None of 1 cell can be compared."),
+    ],
+)
+def test_markdown_begins_with_the_verdict(judgements: Sequence[Judgement], begin: str) -> None:
+    text = regression_markdown(an_answer(*judgements)).decode()
+    assert text.splitlines()[0].startswith(begin)
+    assert text.count("<details>") == text.count("</details>")
+
+
+def test_markdown_has_a_table_with_sparklines_and_folds_the_rest() -> None:
+    judged = a_judgement(history=(4.0, 4.0, 4.5), step=0.12, changes=("torch 1, now 2",))
+    text = regression_markdown(an_answer(judged, SAME, a_refusal(HOSTILE))).decode()
+    shown, *folded = text.split("<details>")
+    assert re.search(r"^\| regression \| .*\| ▁▁█ \|$", shown, re.M)
+    assert [part.partition("</summary>")[0].partition(">")[2] for part in folded] == [
+        "1 without a change in median latency",
+        "What differs beside",
+        "Steps in the history",
+        "Not comparable",
+        "How far it can be trusted",
+        "What to do next",
+    ]
+    assert "\x1b" not in text
+    assert re.search(r"(?<!\\)<b>", text) is None
+
+
+def test_junit_has_a_case_for_each_cell_and_metric() -> None:
+    judged = [a_judgement(), SAME, OPEN, a_refusal(HOSTILE)]
+    answer = an_answer(*judged, a_judgement("no change", 0, metric="memory"))
+    root = ElementTree.fromstring(regression_junit(answer))
+    counts = {name: root.get(name) for name in ("tests", "failures", "skipped", "errors")}
+    assert counts == {"tests": "5", "failures": "1", "skipped": "2", "errors": "0"}
+    assert [suite.get("tests") for suite in root] == ["4", "1"]
+    cases = {(case.get("classname"), case.get("name")): case for case in root.iter("testcase")}
+    assert len(cases) == 5
+    failed = cases["accelmatrix.latency", judged[0].cell_id]
+    (failure,) = failed.findall("failure")
+    assert failure.get("message") == "+12 % (+9.4 to +15 %)"
+    assert "4 ms then, 4.48 ms now" in (failure.text or "")
+    numbers = {one.get("name"): one.get("value") for one in failed.iter("property")}
+    assert float(numbers["ratio"] or 0) == pytest.approx(1.12)
+    (skipped,) = cases["accelmatrix.latency", OPEN.cell_id].findall("skipped")
+    assert skipped.get("message") == "inconclusive: 8 launches a side would decide"
+    (skipped,) = cases["accelmatrix.latency", judged[3].cell_id].findall("skipped")
+    assert r"\u001b[31m\u0000\ud800\ufffe<b>&" in (skipped.get("message") or "")
+
+
+def test_junit_skips_what_is_below_the_required_grade() -> None:
+    root = ElementTree.fromstring(regression_junit(an_answer(SAME, require_grade="A")))
+    assert [one.get("message") for one in root.iter("skipped")] == ["below the required grade A"]
+
+
+def test_json_has_numbers_that_json_can_hold() -> None:
+    endless = a_judgement(history=(4.0, 4.4), step=0.1)
+    document = regression_document(an_answer(endless, SAME, a_refusal("new"), require_grade="B"))
+    assert (document["exit_code"], document["threshold"]) == (7, 0.05)
+    first, _, last = sorted(document["judgements"], key=lambda one: one["verdict"] == "no change")
+    assert (first["value"], first["baseline_value"]) == pytest.approx((4.48, 4.0))
+    assert first["ratio_low"] < first["ratio"] < first["ratio_high"]
+    assert first["steps"][0]["run_id"] == "run-1"
+    assert last["changes"] is None
+
+
+@pytest.mark.parametrize(
+    ("share", "text"),
+    [
+        (0.12, "+12"),
+        (0.0912, "+9.1"),
+        (-0.034, "-3.4"),
+        (0.0, "0"),
+        (20.0, ">999"),
+        (0.0996, "+10"),
+    ],
+)
+def test_percentages_have_two_digits_that_count(share: float, text: str) -> None:
+    assert signed_percent(share).removeprefix("+") == text.removeprefix("+")
+
+
+def test_p_values_end_where_nobody_compares_them() -> None:
+    words: list[Any] = [p_words(value) for value in (None, 1e-12, 0.0042, 0.5)]
+    assert words == [None, "<0.001", "0.0042", "0.5"]
