@@ -1,6 +1,7 @@
 """Cells of verdicts as people read them: what tells them apart, and what they have in common."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any
 
 from analysis.compare.values import PART
 from analysis.regressions.judgements import VERDICTS, Judgement
@@ -24,12 +25,10 @@ class MetricVerdicts:
         self.by_verdict = {
             verdict: [one for one in judgements if one.verdict == verdict] for verdict in VERDICTS
         }
-        facts = [one.facts for one in self.judged]
-        names = question_names(facts)
-        rows = {tuple(one.get(name) for name in names) for one in facts}
-        known = all(one.before or one.after for one in self.judged)
-        self.columns: Sequence[str] = names if known and len(rows) == len(facts) else (CELL,)
-        """The facts that tell the judged results apart."""
+        self.columns = _telling([one for one in self.judged if one.before or one.after])
+        """The fewest facts that tell the judged results apart."""
+        if any(not (one.before or one.after) for one in self.judged):
+            self.columns = (CELL,)
 
     @property
     def shared(self) -> str:
@@ -43,6 +42,24 @@ class MetricVerdicts:
             return judgement.cell_id
         facts = {name: judgement.facts.get(name) for name in self.columns}
         return " ".join(fact_phrase(name, value) for name, value in facts.items() if value)
+
+
+def _telling(judgements: Sequence[Judgement]) -> Sequence[str]:
+    """The facts that tell judgements apart, without those that the ones before them replace."""
+    facts = [one.facts for one in judgements]
+    names = question_names(facts)
+    if _rows(facts, names) < len(facts):
+        return (CELL,)
+    for name in reversed(names):
+        others = [other for other in names if other != name]
+        if _rows(facts, others) == len(facts):
+            names = others
+    return names
+
+
+def _rows(facts: Sequence[Mapping[str, Any]], names: Sequence[str]) -> int:
+    """The number of different rows that these facts make."""
+    return len({tuple(one.get(name) for name in names) for one in facts})
 
 
 def verdicts_by_metric(answer: RegressionAnswer) -> Iterator[MetricVerdicts]:

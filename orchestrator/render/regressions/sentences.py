@@ -1,11 +1,13 @@
 """Sentences about verdicts: the answer, what changed beside, steps, trust, and what is left out."""
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import chain
 
 from analysis.regressions.judgements import Judgement
 from analysis.regressions.noise import NoiseSource
 from analysis.regressions.steps import Step
+from analysis.regressions.verdicts import Verdict
 from orchestrator.app.results.grades import below_grade_words
 from orchestrator.app.results.regressing import RegressionAnswer
 from orchestrator.render.regressions.cells import MetricVerdicts, full_name
@@ -22,6 +24,7 @@ _MOST_SIZES = 3
 _MOST_NAMED = 5
 """Cells of a kind that a sentence names; more are counted."""
 _COMMIT_LETTERS = 12
+_NUMBER = re.compile(r"\d+(?:\.\d+)?")
 _SOURCES: Mapping[NoiseSource, str] = {
     "pairs": "pairs of launches that took turns",
     "history": "the series' own history",
@@ -64,24 +67,40 @@ def metric_answers(answer: RegressionAnswer, known: Sequence[MetricVerdicts]) ->
 
 def _answer(verdicts: MetricVerdicts, threshold: float) -> str:
     total, known = len(verdicts.judgements), verdicts.by_verdict
-    cells = f"{total:,} {plural(total, 'cell')}"
+    if total == 1:
+        return f"The cell {_alone(verdicts, threshold)}."
     slower, faster = worse_words(verdicts.metric)
     worse, better, same = known["regression"], known["improvement"], known["no change"]
     if not verdicts.judged:
-        return f"None of {cells} can be compared."
+        return f"None of {total:,} cells can be compared."
     if len(same) == total:
-        return f"None of {cells} changed by {percent_text(threshold)} % or more."
+        return f"None of {total:,} cells changed by {percent_text(threshold)} % or more."
     if worse:
-        first = f"{len(worse):,} of {cells} became {slower}{_sizes(worse, verdicts)}"
+        first = f"{len(worse):,} of {total:,} cells became {slower}: {_sizes(worse, verdicts)}"
     else:
-        first = f"None of {cells} is shown to be {slower}"
+        first = f"None of {total:,} cells is shown to be {slower}"
     rest = (
-        f"{len(better):,} became {faster}{_sizes(better, verdicts)}" if better else "",
+        f"{len(better):,} became {faster}: {_sizes(better, verdicts)}" if better else "",
         f"{len(same):,} no change" if same else "",
         _open_words(known["inconclusive"]),
         f"{len(known['not comparable']):,} not comparable" if known["not comparable"] else "",
     )
     return f"{'; '.join(filter(None, (first, *rest)))}."
+
+
+def _alone(verdicts: MetricVerdicts, threshold: float) -> str:
+    """The sentence about the only cell, without its subject."""
+    (judgement,) = verdicts.judgements
+    slower, faster = worse_words(verdicts.metric)
+    size = f" by {extent_words(judgement.ratio)}" if judgement.ratio else ""
+    words: Mapping[Verdict, str] = {
+        "regression": f"became {slower}{size}",
+        "improvement": f"became {faster}{size}",
+        "no change": f"did not change by {percent_text(threshold)} % or more",
+        "inconclusive": f"stays inconclusive: {judgement.reason}",
+        "not comparable": "cannot be compared",
+    }
+    return words[judgement.verdict]
 
 
 def _sizes(judgements: Sequence[Judgement], verdicts: MetricVerdicts) -> str:
@@ -91,32 +110,35 @@ def _sizes(judgements: Sequence[Judgement], verdicts: MetricVerdicts) -> str:
         for one in judgements[:_MOST_SIZES]
         if one.ratio
     ]
-    if len(verdicts.judgements) == 1:
-        return f" {sizes[0]}" if sizes else ""
     more = len(judgements) - _MOST_SIZES
-    return f": {', '.join(sizes)}{f' and {more:,} more' if more > 0 else ''}"
+    return f"{', '.join(sizes)}{f' and {more:,} more' if more > 0 else ''}"
 
 
 def _open_words(judgements: Sequence[Judgement]) -> str:
-    """The inconclusive ones with what would decide, alike ones together."""
+    """The inconclusive ones with what would decide, those that differ by a number together."""
     if not judgements:
         return ""
-    groups: dict[str, list[Judgement]] = {}
+    groups: dict[tuple[str, str], list[str]] = {}
     for one in judgements:
-        needed = "" if one.launches_needed is None else f"{one.launches_needed} "
-        groups.setdefault(one.reason.removeprefix(needed), []).append(one)
+        number = _NUMBER.search(one.reason)
+        start, end = number.span() if number else (0, 0)
+        key = (one.reason[:start], one.reason[end:])
+        groups.setdefault(key, []).append(one.reason[start:end])
     reasons = [
-        f"{_needed(group)}{reason}{f' ({len(group):,})' if len(groups) > 1 else ''}"
-        for reason, group in groups.items()
+        f"{before}{_range(numbers)}{behind}{f' ({len(numbers):,})' if len(groups) > 1 else ''}"
+        for (before, behind), numbers in groups.items()
     ]
     return f"{len(judgements):,} inconclusive: {', '.join(reasons)}"
 
 
-def _needed(judgements: Sequence[Judgement]) -> str:
-    needed = {one.launches_needed for one in judgements if one.launches_needed is not None}
-    if not needed:
-        return ""
-    return f"{'at most ' if len(needed) > 1 else ''}{max(needed)} "
+def _range(numbers: Sequence[str]) -> str:
+    """The least and the greatest of some numbers."""
+    low, high = min(numbers, key=_value), max(numbers, key=_value)
+    return low if low == high else f"{low} to {high}"
+
+
+def _value(number: str) -> float:
+    return float(number or 0)
 
 
 def circumstance_lines(answer: RegressionAnswer) -> Iterator[str]:

@@ -35,9 +35,9 @@ def extent_words(ratio: Estimate) -> str:
 
 
 def change_words(ratio: Estimate) -> str:
-    """A change with its direction: `+12 % (+9.1 to +15 %)`."""
-    value, low, high = (signed_percent(end - 1) for end in (ratio.value, ratio.low, ratio.high))
-    return f"{value} %{_ends(low, high)}"
+    """A change with its direction: `+12 % (9.1 to 15 %)`, `-8 % (-10 to -6 %)`."""
+    low, high = (percent_text(end - 1) for end in (ratio.low, ratio.high))
+    return f"{signed_percent(ratio.value - 1)} %{_ends(low, high)}"
 
 
 def _ends(low: str, high: str) -> str:
@@ -45,8 +45,8 @@ def _ends(low: str, high: str) -> str:
 
 
 def interval_percent(ratio: Estimate) -> str:
-    """The ends of a change's 95 % interval as a column has them: `+9.1 to +15`."""
-    return f"{signed_percent(ratio.low - 1)} to {signed_percent(ratio.high - 1)}"
+    """The ends of a change's 95 % interval as a column has them: `9.1 to 15`, `-2 to 8`."""
+    return f"{percent_text(ratio.low - 1)} to {percent_text(ratio.high - 1)}"
 
 
 def p_words(p_value: float | None) -> str | None:

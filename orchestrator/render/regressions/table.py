@@ -55,7 +55,8 @@ def regression_sheet(
     }
     tables = [metric_section(answer, *pair, blocks=blocks) for pair in rows.items() if pair[1]]
     hidden = [] if everything or not tables else [_count(changed) - _count(rows), _count(same)]
-    notes = (*hidden_lines(*hidden), *verdict_lines(answer, known, wide=wide))
+    heading = [] if tables else [section_heading(answer, verdicts) for verdicts in known]
+    notes = (*heading, *hidden_lines(*hidden), *verdict_lines(answer, known, wide=wide))
     return Sheet(title, tables, notes, document)
 
 
@@ -108,7 +109,7 @@ def _columns(verdicts: MetricVerdicts) -> Mapping[str, Column]:
         **questions,
         "before": Column(f"{unit} then", essential=True),
         "after": Column("now", essential=True),
-        "change": Column("change %", essential=True, right=True),
+        "change": Column("change", essential=True, right=True),
         "interval": Column("95 %", essential=True, right=True),
         "marks": Column("mark", essential=True, wraps=True),
         "p": Column("p", right=True),
@@ -128,7 +129,7 @@ def _row(judgement: Judgement, names: Sequence[str]) -> dict[str, Any]:
         **{name: judgement.facts.get(name) for name in names},
         "before": before.value if before else None,
         "after": after.value if after else None,
-        "change": signed_percent(ratio.value - 1) if ratio else None,
+        "change": f"{signed_percent(ratio.value - 1)} %" if ratio else None,
         "interval": interval_percent(ratio) if ratio else None,
         "marks": ", ".join(marks),
         "p": p_words(judgement.p_value),

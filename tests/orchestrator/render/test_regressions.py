@@ -35,24 +35,25 @@ HOSTILE = "another timed region: \x1b[31m\x00\ud800\ufffe<b>&\n| `x`"
 @pytest.mark.parametrize(
     ("judgements", "sentence"),
     [
-        ([a_judgement()], "1 of 1 cell became slower by 12 % (9.4 to 15 %)."),
+        ([a_judgement()], "The cell became slower by 12 % (9.4 to 15 %)."),
         (
             [a_judgement(), SAME, OPEN],
             "1 of 3 cells became slower: batch 1 by 12 % (9.4 to 15 %); 1 no change;"
             " 1 inconclusive: 8 launches a side would decide.",
         ),
-        ([SAME], "None of 1 cell changed by 5 % or more."),
+        ([SAME], "The cell did not change by 5 % or more."),
         ([OTHER, SAME], "None of 2 cells is shown to be slower; 1 became faster: batch 4 by 20 %"),
-        ([a_refusal("another host")], "None of 1 cell can be compared."),
+        ([a_refusal("another host")], "The cell cannot be compared."),
+        ([OPEN], "The cell stays inconclusive: 8 launches a side would decide."),
         ([a_judgement(), a_refusal("new")], "1 of 2 cells became slower: by 12 %"),
         (
             [a_judgement(change=-0.1, metric="throughput")],
-            "1 of 1 cell became slower by 10 % (7.9 to 12 %).",
+            "The cell became slower by 10 % (7.9 to 12 %).",
         ),
-        ([a_judgement(metric="memory")], "1 of 1 cell became worse by 12 %"),
+        ([a_judgement(metric="memory")], "The cell became worse by 12 %"),
         (
             [a_judgement(), a_judgement("no change", 0, metric="memory")],
-            "In memory, none of 1 cell changed by 5 % or more.",
+            "In memory, the cell did not change by 5 % or more.",
         ),
         (
             [
@@ -64,7 +65,7 @@ HOSTILE = "another timed region: \x1b[31m\x00\ud800\ufffe<b>&\n| `x`"
                     facts={"batch_size": 4},
                 ),
             ],
-            "2 inconclusive: at most 8 launches a side would decide.",
+            "2 inconclusive: 3 to 8 launches a side would decide.",
         ),
     ],
 )
@@ -104,9 +105,7 @@ def test_a_step_has_date_size_run_and_commit(screen: Screen) -> None:
     stepped = a_judgement(history=(4.0, 4.0, 4.0, 4.4), step=0.1)
     print_verdicts(an_answer(stepped))
     line = next(line for line in screen.printed() if "a step of" in line)
-    assert line.endswith(
-        "+10 % (+8 to +12 %) on 2026-11-24, first in run run-3, commit cccccccccccc"
-    )
+    assert line.endswith("+10 % (8 to 12 %) on 2026-11-24, first in run run-3, commit cccccccccccc")
 
 
 def test_what_cannot_be_compared_is_named_with_the_difference(screen: Screen) -> None:
@@ -160,9 +159,9 @@ def test_commands_to_go_on_with_are_understood() -> None:
     ("judgements", "begin"),
     [
         ([a_judgement(), OPEN], "**Regression**: 1 of 2 cells became slower: batch 1 by 12 %"),
-        ([SAME], "**No regression**: None of 1 cell changed by 5 % or more."),
-        ([OPEN], "**Inconclusive**: None of 1 cell is shown to be slower; 1 inconclusive"),
-        ([a_refusal("new")], "**Nothing could be judged**: None of 1 cell can be compared."),
+        ([SAME], "**No regression**: The cell did not change by 5 % or more."),
+        ([OPEN], "**Inconclusive**: The cell stays inconclusive: 8 launches"),
+        ([a_refusal("new")], "**Nothing could be judged**: The cell cannot be compared."),
     ],
 )
 def test_markdown_begins_with_the_verdict(judgements: Sequence[Judgement], begin: str) -> None:
@@ -199,7 +198,7 @@ def test_junit_has_a_case_for_each_cell_and_metric() -> None:
     assert len(cases) == 5
     failed = cases["accelmatrix.latency", judged[0].cell_id]
     (failure,) = failed.findall("failure")
-    assert failure.get("message") == "+12 % (+9.4 to +15 %)"
+    assert failure.get("message") == "+12 % (9.4 to 15 %)"
     assert "4 ms then, 4.48 ms now" in (failure.text or "")
     numbers = {one.get("name"): one.get("value") for one in failed.iter("property")}
     assert float(numbers["ratio"] or 0) == pytest.approx(1.12)
