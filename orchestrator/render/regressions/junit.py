@@ -6,6 +6,7 @@ A regression is a failure. What nothing could be decided on is skipped, with the
 import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from datetime import datetime
 from xml.etree.ElementTree import Element, SubElement, indent, tostring
 
 from analysis.regressions.judgements import Judgement
@@ -98,10 +99,17 @@ def _add_properties(parent: Element, values: Mapping[str, object]) -> None:
     """Add what is known as properties: numbers, words, and lists joined by commas."""
     properties = SubElement(parent, "properties")
     for name, value in values.items():
-        if value is None or value in ([], ""):
-            continue
-        text = ", ".join(map(str, value)) if isinstance(value, list) else str(value)
-        SubElement(properties, "property", name=name, value=_xml(text))
+        if value is not None and value not in ([], ""):
+            SubElement(properties, "property", name=name, value=_xml(_text(value)))
+
+
+def _text(value: object) -> str:
+    """A value as JSON writes it, without quotes; a list joined by commas."""
+    if isinstance(value, list):
+        return ", ".join(map(str, value))
+    if isinstance(value, datetime):
+        return value.isoformat()
+    return str(value).lower() if isinstance(value, bool) else str(value)
 
 
 def _xml(text: str) -> str:

@@ -6,7 +6,7 @@ from analysis.results.metrics import Metric
 from analysis.statistics.ratios import Estimate
 
 _MOST_PERCENT = 999.0
-_LEAST_P = 0.001
+_LEAST_P, _SMALL_P = 0.001, 0.01
 _RATE = "/s"
 _TIMES = frozenset({"ms", "s"})
 
@@ -50,10 +50,12 @@ def interval_percent(ratio: Estimate) -> str:
 
 
 def p_words(p_value: float | None) -> str | None:
-    """A p-value with two digits that count."""
+    """A p-value with two digits that count, a small one with one."""
     if p_value is None:
         return None
-    return f"<{_LEAST_P:g}" if p_value < _LEAST_P else f"{p_value:.2g}"
+    if p_value < _LEAST_P:
+        return f"<{_LEAST_P:g}"
+    return f"{p_value:.{1 if p_value < _SMALL_P else 2}g}"
 
 
 def finite(value: float | None) -> float | None:

@@ -240,5 +240,5 @@ def test_percentages_have_two_digits_that_count(share: float, text: str) -> None
 
 
 def test_p_values_end_where_nobody_compares_them() -> None:
-    words: list[Any] = [p_words(value) for value in (None, 1e-12, 0.0042, 0.5)]
-    assert words == [None, "<0.001", "0.0042", "0.5"]
+    words: list[Any] = [p_words(value) for value in (None, 1e-12, 0.0042, 0.0213, 0.5)]
+    assert words == [None, "<0.001", "0.004", "0.021", "0.5"]
