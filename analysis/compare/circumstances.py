@@ -102,6 +102,8 @@ def _shown(name: str, value: object) -> str:
 
 
 def _changed_libraries(then: Circumstances, now: Circumstances) -> Iterator[str]:
+    if not (then["libraries"] and now["libraries"]):  # an exported table tells none
+        return
     for name in sorted({*then["libraries"], *now["libraries"]}):
         before, after = (facts["libraries"].get(name, "missing") for facts in (then, now))
         if before != after:

@@ -1,8 +1,9 @@
 """Comparison of two runs, cell by cell, with what differs beside the numbers."""
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import TypeAlias
 
 from analysis.compare.circumstances import (
     circumstance_changes,
@@ -13,8 +14,8 @@ from analysis.compare.compare import ComparedGroup, ComparedValue, ComparisonBy,
 from analysis.compare.intervals import key_of, with_intervals
 from analysis.compare.values import MACHINE_KEY, PART, MetricValue, metric_values
 from analysis.results.metrics import Metric
-from analysis.results.selection import Selection
-from analysis.results.series import WEIGHTS
+from analysis.results.selection import Selection, Side
+from analysis.results.series import SERIES, WEIGHTS
 from analysis.results.source import ArrowSource
 
 
@@ -74,45 +75,66 @@ class RunComparison:
 
 
 def compare_runs(
-    source: ArrowSource,
-    before: Selection,
-    after: Selection,
-    metric: Metric,
-    *,
-    across_hosts: bool = False,
+    before: Side, after: Side, metric: Metric, *, across_hosts: bool = False
 ) -> RunComparison:
-    """Compare the selected results of two runs: the second by the first.
+    """Compare two runs, or whatever else has results: the second by the first.
 
     Cells are compared if model, weights and machine agree. What else differs is told beside them.
 
     Args:
-        source: the database.
         before: the results of one run.
         after: the results of the other.
         metric: the metric.
         across_hosts: True if the runs may be of two machines.
     """
-    then, now = ({_key(v): v for v in metric_values(source, s, metric)} for s in (before, after))
-    shared = [key for key in then if key in now]
-    refused = {key: _refusal(then[key], now[key], across_hosts) for key in shared}
-    compared = [key for key in shared if refused[key] is None]
-    not_compared: dict[str, int] = defaultdict(int)
-    for reason in filter(None, refused.values()):
-        not_compared[reason] += 1
-    verdicts = [cell_verdicts(source, selection) for selection in (before, after)]
-    pairs = [(then[key], now[key]) for key in compared]
-    cells, common = _cells(source, pairs, metric)
+    then, now = (metric_values(side.source, side.selection, metric) for side in (before, after))
+    pairs, not_compared = _pairs(then, now, across_hosts)
+    verdicts = [cell_verdicts(side.source, side.selection) for side in (before, after)]
+    cells, common = _cells(before, after, pairs, metric)
     return RunComparison(
-        run_before=str(before.run_id),
-        run_after=str(after.run_id),
+        run_before=before.label,
+        run_after=after.label,
         metric=metric,
         cells=cells,
         changes=common,
         only_before=tuple(cell for cell in verdicts[0] if cell not in verdicts[1]),
         only_after=tuple(cell for cell in verdicts[1] if cell not in verdicts[0]),
         verdicts=_changed(*verdicts),
-        not_compared=dict(not_compared),
+        not_compared=not_compared,
     )
+
+
+_Pair: TypeAlias = tuple[MetricValue, MetricValue]
+
+
+def _pairs(
+    then: Sequence[MetricValue], now: Sequence[MetricValue], across_hosts: bool
+) -> tuple[list[_Pair], dict[str, int]]:
+    """Each later value with the earlier one that is most like it, and the others by reason."""
+    candidates: dict[tuple[str, str | None], list[MetricValue]] = defaultdict(list)
+    for value in reversed(then):  # the newest first
+        candidates[_key(value)].append(value)
+    pairs, not_compared = [], Counter[str]()
+    for value in now:
+        known = candidates.get(_key(value))
+        if known is None:
+            continue
+        earlier = _most_like(value, known, across_hosts)
+        if reason := _refusal(earlier, value, across_hosts):
+            not_compared[reason] += 1
+        else:
+            pairs.append((earlier, value))
+    return pairs, dict(not_compared)
+
+
+def _most_like(value: MetricValue, known: Sequence[MetricValue], across_hosts: bool) -> MetricValue:
+    """One that may be compared if there is any, in as many columns of a series as can be."""
+
+    def order(one: MetricValue) -> tuple[bool, int]:
+        differing = sum(one.facts[name] != value.facts[name] for name in SERIES)
+        return _refusal(one, value, across_hosts) is not None, differing
+
+    return min(known, key=order)
 
 
 def _key(value: MetricValue) -> tuple[str, str | None]:
@@ -123,24 +145,36 @@ def _refusal(then: MetricValue, now: MetricValue, across_hosts: bool) -> str | N
     """The reason why two results of one cell are not compared."""
     if any(then.facts[name] != now.facts[name] for name in WEIGHTS):
         return "of another model or other weights"
-    if not across_hosts and then.facts[MACHINE_KEY] != now.facts[MACHINE_KEY]:
+    if not (across_hosts or _is_one_machine(then, now)):
         return "of another machine"
     return None
 
 
+def _is_one_machine(then: MetricValue, now: MetricValue) -> bool:
+    """True if both name the same machine; the hardware stands for it where a table lacks its id."""
+    hardware = then.facts["hardware_id"]
+    if hardware is not None and hardware == now.facts["hardware_id"]:
+        return True
+    return bool(then.facts[MACHINE_KEY] == now.facts[MACHINE_KEY])
+
+
 def _cells(
-    source: ArrowSource, pairs: Sequence[tuple[MetricValue, MetricValue]], metric: Metric
+    before: Side, after: Side, pairs: Sequence[_Pair], metric: Metric
 ) -> tuple[tuple[ComparedCell, ...], tuple[str, ...]]:
     """The compared cells, and the changes of circumstances that all of them have."""
-    completed = with_intervals(source, [value for pair in pairs for value in pair], metric)
-    known = circumstances_of(
-        source, [str(one.facts["result_id"]) for pair in pairs for one in pair]
-    )
+    values = [[then for then, _ in pairs], [now for _, now in pairs]]
+    completed, known = [], []
+    for side, results in zip((before, after), values, strict=True):
+        completed.append(with_intervals(side.source, results, metric))
+        ids = [str(value.facts["result_id"]) for value in results]
+        known.append(circumstances_of(side.source, ids))
     cells = []
     for pair in pairs:
-        then, now = (completed[key_of(value)] for value in pair)
-        facts = [known[str(value.facts["result_id"])] for value in (then, now)]
-        row = beside(now.facts["run_id"], now, then, "run", metric)
+        then, now = (side[key_of(value)] for side, value in zip(completed, pair, strict=True))
+        facts = [
+            side[str(value.facts["result_id"])] for side, value in zip(known, pair, strict=True)
+        ]
+        row = beside(after.label, now, then, "run", metric)
         cells.append(ComparedCell(then, row, circumstance_changes(*facts)))
     common = common_changes(cell.changes for cell in cells)
     return tuple(_without(cell, common) for cell in cells), common
@@ -177,7 +211,8 @@ class CellVerdict:
 def cell_verdicts(source: ArrowSource, selection: Selection) -> dict[str, CellVerdict]:
     """The verdict of each selected cell, by its id."""
     sql = f"""
-        SELECT cell_id, status, reason, proof, correct FROM {selection.verdicts} ORDER BY cell_id
+        SELECT cell_id, status, reason, proof, correct FROM {selection.verdicts}
+        ORDER BY cell_id, measured_at NULLS FIRST
     """
     rows = source.arrow(sql).to_pylist()
     return {row.pop("cell_id"): CellVerdict(**row) for row in rows}

@@ -57,16 +57,22 @@ class Case:
 
 
 def cases_of(
-    run: Side, metric: Metric, pairs: Sequence[Pair], rules: SeriesRules
+    sides: tuple[Side, Side], metric: Metric, pairs: Sequence[Pair], rules: SeriesRules
 ) -> Iterator[Case]:
-    """The pairs with what the database of the later side knows of their series.
+    """The pairs with what the databases of both sides know of their series.
 
     Where a change of the level was accepted between both results, the first result at the new level
     stands in the place of the earlier one.
+
+    Args:
+        sides: the earlier side and the later one, which is judged.
+        metric: the metric of the pairs.
+        pairs: results of both sides.
+        rules: what holds for all series.
     """
-    every = replace(run.selection, run_id=None, every=True)
+    _, run = sides
     wanted = [pair.after for pair in pairs]
-    known = histories(run.source, every, metric, wanted, per_host=rules.per_host)
+    known = _histories(sides, metric, wanted, per_host=rules.per_host)
     restarts = _Restarts(run, metric, rules)
     for pair in pairs:
         key = pair.after.key(per_host=rules.per_host)
@@ -76,6 +82,23 @@ def cases_of(
         before = restarts.baseline(pair, history, reasons) or pair.before
         difference = _difference(before, pair.after, levels)
         yield Case(before, pair.after, levels, difference, reasons.get(pair.after.facts["run_id"]))
+
+
+def _histories(
+    sides: tuple[Side, Side], metric: Metric, wanted: Sequence[Observation], *, per_host: bool
+) -> Mapping[SeriesKey, Sequence[PastResult]]:
+    """What both databases say of these series, in the order of time."""
+    base, run = sides
+    of_run = histories(run.source, run.history, metric, wanted, per_host=per_host)
+    if base.source is run.source:
+        return of_run
+    of_base = histories(base.source, base.history, metric, wanted, per_host=per_host)
+    both: dict[SeriesKey, Sequence[PastResult]] = {}
+    for key in {*of_base, *of_run}:
+        results = (*of_base.get(key, ()), *of_run.get(key, ()))
+        once = {past.result_id: past for past in results}
+        both[key] = sorted(once.values(), key=lambda past: (past.measured_at, past.result_id))
+    return both
 
 
 def _until(after: Observation, history: Sequence[PastResult]) -> list[PastResult]:
@@ -131,7 +154,7 @@ class _Restarts:
 
     def _first_of(self, run_id: str) -> Mapping[SeriesKey, Observation]:
         if run_id not in self._known:
-            selection = replace(self._run.selection, run_id=run_id)
+            selection = replace(self._run.history, run_id=run_id)
             results = observations(self._run.source, selection, self._metric)
             per_host = self._rules.per_host
             self._known[run_id] = {one.key(per_host=per_host): one for one in results}

@@ -143,10 +143,11 @@ def judge(question: RegressionQuestion) -> Judgements:
     cases: list[tuple[Metric, Case]] = []
     judgements: list[Judgement] = []
     only: dict[str, set[str]] = {"before": set(), "after": set()}
+    sides = (question.base, question.run)
     for metric in question.metrics:
-        matches = matches_of(question.base, question.run, metric, per_host=question.per_host)
-        judgements += (_not_comparable(metric, refusal) for refusal in matches.refusals)
-        cases += ((metric, case) for case in cases_of(question.run, metric, matches.pairs, rules))
+        matches = matches_of(*sides, metric, per_host=question.per_host)
+        judgements += (_refused(metric, refusal) for refusal in matches.refusals)
+        cases += ((metric, case) for case in cases_of(sides, metric, matches.pairs, rules))
         only["before"].update(matches.only_before)
         only["after"].update(matches.only_after)
     p_values = _p_values([case for _, case in cases])
@@ -170,9 +171,10 @@ def _order(judgement: Judgement) -> tuple[int, float, str, str]:
     return place, -size, judgement.cell_id, judgement.metric.name
 
 
-def _not_comparable(metric: Metric, refusal: Refusal) -> Judgement:
+def _refused(metric: Metric, refusal: Refusal) -> Judgement:
+    verdict: Verdict = "inconclusive" if refusal.undecided else "not comparable"
     return Judgement(
-        *(refusal.cell_id, metric, "not comparable", refusal.reason),
+        *(refusal.cell_id, metric, verdict, refusal.reason),
         before=refusal.before,
         after=refusal.after,
     )
@@ -203,9 +205,9 @@ def _judgement(
     question: RegressionQuestion, metric: Metric, case: Case, p_value: float
 ) -> Judgement:
     finding = _finding(question, metric, case, p_value)
-    reason = finding.reason
-    if finding.verdict == "inconclusive" and question.base.lacks:
-        reason = f"{reason}; {question.base.lacks}"
+    reason, lacks = finding.reason, question.base.lacks or question.run.lacks
+    if finding.verdict == "inconclusive" and lacks:
+        reason = f"{reason}; {lacks}"
     return Judgement(
         *(case.after.cell_id, metric, finding.verdict, reason, case.before, case.after),
         case=case,

@@ -35,12 +35,14 @@ class Pair:
 
 @dataclass(frozen=True)
 class Refusal:
-    """A cell of both sides that cannot be compared."""
+    """A cell of both sides that is not judged."""
 
     cell_id: str
     reason: str
     before: Observation | None = None
     after: Observation | None = None
+    undecided: bool = False
+    """True if a side that tells more could be compared."""
 
 
 @dataclass(frozen=True)
@@ -79,11 +81,12 @@ def matches_of(base: Side, run: Side, metric: Metric, *, per_host: bool) -> Matc
             refusals.append(Refusal(after.cell_id, reason, candidates[-1], after))
     verdicts = [cell_verdicts(side.source, side.selection) for side in (base, run)]
     values = [{one.cell_id for one in side} for side in (earlier, later)]
+    cells = [{*known, *having} for known, having in zip(verdicts, values, strict=True)]
     return Matches(
         pairs=tuple(pairs),
-        refusals=(*refusals, *_without_value(verdicts, values)),
-        only_before=tuple(sorted(verdicts[0].keys() - verdicts[1].keys())),
-        only_after=tuple(sorted(verdicts[1].keys() - verdicts[0].keys())),
+        refusals=(*refusals, *_without_value(verdicts, values, (base.lacks, run.lacks))),
+        only_before=tuple(sorted(cells[0] - cells[1])),
+        only_after=tuple(sorted(cells[1] - cells[0])),
     )
 
 
@@ -114,14 +117,22 @@ def _shown(name: str, facts: Mapping[str, Any]) -> str:
 
 
 def _without_value(
-    verdicts: Sequence[Mapping[str, CellVerdict]], values: Sequence[set[str]]
+    verdicts: Sequence[Mapping[str, CellVerdict]],
+    values: Sequence[set[str]],
+    lacks: Sequence[str | None],
 ) -> Iterator[Refusal]:
     """Cells of both sides of which one side alone has a value."""
     then, now = verdicts
     for cell_id in sorted(then.keys() & now.keys()):
         had, has = (cell_id in side for side in values)
-        if had != has and then[cell_id].kind != now[cell_id].kind:
+        if had == has:
+            continue
+        if then[cell_id].kind != now[cell_id].kind:
             words = f"{then[cell_id].words}, now {now[cell_id].words}"
             yield Refusal(cell_id, words)
-        elif had != has:
-            yield Refusal(cell_id, "no value of it before" if has else "no value of it now")
+            continue
+        words = "no value of it before" if has else "no value of it now"
+        if lacking := lacks[0 if has else 1]:
+            yield Refusal(cell_id, f"{words}; {lacking}", undecided=True)
+        else:
+            yield Refusal(cell_id, words)

@@ -83,5 +83,15 @@ class Side:
     """Its name on a screen: a run's id, a file, a host."""
     source: ArrowSource
     selection: Selection
+    """At most one result of each series."""
     lacks: str | None = None
-    """What it does not tell, and what would; None for records."""
+    """The sentence that says what its source does not tell, and names a richer one; None for
+    records."""
+    chosen_from: Selection | None = None
+    """The results among which the selection takes the newest of each series, where the run or the
+    view does not tell them; None where they do."""
+
+    @property
+    def history(self) -> Selection:
+        """The same results and older ones of their series."""
+        return self.chosen_from or replace(self.selection, run_id=None, every=True)

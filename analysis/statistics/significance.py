@@ -133,7 +133,7 @@ def _split_p_values(rows: Values, design: tuple[int, int, bool]) -> Values:
         spread = squares - sums**2 / after - (totals - sums) ** 2 / before
         degrees, scale = count - 2, (1 / after + 1 / before) / (count - 2)
     error = np.sqrt(np.maximum(spread, np.finfo(float).tiny) * scale)
-    return np.maximum(2 * stdtr(degrees, -np.abs(means) / error), _LEAST_P)
+    return np.asarray(np.maximum(2 * stdtr(degrees, -np.abs(means) / error), _LEAST_P))
 
 
 @cache

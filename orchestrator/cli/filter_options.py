@@ -124,6 +124,7 @@ def _request(chosen: Mapping[str, Any]) -> "SelectionRequest":
         run=chosen["run"],
         imported=bool(sources),
         unquotable=chosen["everything"],
+        results=results,
     )
 
 

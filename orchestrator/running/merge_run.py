@@ -79,6 +79,14 @@ def merge_folder(folder: RunFolder, store: Store, *, elsewhere: bool = False) ->
     )
 
 
+def merge_untouched(folder: RunFolder, store: Store) -> MergeReport:
+    """Merge a run's records and change nothing in its folder: what is damaged stays where it is."""
+    files, faults = openable_files(folder.files)
+    merged = store.merge(files, _run_row(folder), expected=folder.expected, elsewhere=True)
+    damaged = tuple(Damaged(path, reason) for path, reason in faults.items())
+    return replace(merged, damaged=(*merged.damaged, *damaged))
+
+
 def _set_aside_before(
     folder: RunFolder, reported: Container[Path], store: Store
 ) -> Iterator[Damaged]:

@@ -10,10 +10,12 @@ if TYPE_CHECKING:
     from orchestrator.store.database.lock import writer_lock
     from orchestrator.store.database.manifest import Manifest
     from orchestrator.store.health.drop_runs import DatedRun, dated_runs, drop_runs
+    from orchestrator.store.health.exported import write_exported
     from orchestrator.store.health.fix import Validation, fix_database, validate_database
     from orchestrator.store.health.snapshots import (
         Restored,
         Snapshot,
+        find_snapshot,
         list_snapshots,
         restore_snapshot,
         take_snapshot,
@@ -31,7 +33,13 @@ if TYPE_CHECKING:
         Verdicts,
         size_on_disk,
     )
-    from orchestrator.store.query.export import ExportedTopic, ExportOptions, export_topic
+    from orchestrator.store.query.export import (
+        ExportedTopic,
+        ExportOptions,
+        export_topic,
+        is_part,
+        partition_values,
+    )
     from orchestrator.store.query.filters import Filters
     from orchestrator.store.query.foreign import foreign_rows
     from orchestrator.store.query.formats import (
@@ -147,15 +155,18 @@ __all__ = [
     "file_fault",
     "files_below",
     "find_files",
+    "find_snapshot",
     "fix_database",
     "foreign_rows",
     "id_fault",
     "imported_rows_at",
+    "is_part",
     "list_snapshots",
     "markdown_row",
     "markdown_text",
     "named_question",
     "newest_run",
+    "partition_values",
     "query",
     "resolve_run",
     "restore_snapshot",
@@ -167,6 +178,7 @@ __all__ = [
     "undescribed_runs",
     "vacuum",
     "validate_database",
+    "write_exported",
     "writer_lock",
 ]
 
@@ -236,15 +248,18 @@ __getattr__ = lazy_names(
         "file_fault": "records.validate",
         "files_below": "records.find",
         "find_files": "records.find",
+        "find_snapshot": "health.snapshots",
         "fix_database": "health.fix",
         "foreign_rows": "query.foreign",
         "id_fault": "records.find",
         "imported_rows_at": "query.runs",
+        "is_part": "query.export",
         "list_snapshots": "health.snapshots",
         "markdown_row": "query.formats",
         "markdown_text": "query.formats",
         "named_question": "query.relations",
         "newest_run": "query.results",
+        "partition_values": "query.export",
         "resolve_run": "query.runs",
         "restore_snapshot": "health.snapshots",
         "save_answer": "query.formats",
@@ -255,6 +270,7 @@ __getattr__ = lazy_names(
         "undescribed_runs": "query.runs",
         "vacuum": "health.vacuum",
         "validate_database": "health.fix",
+        "write_exported": "health.exported",
         "writer_lock": "database.lock",
     },
 )

@@ -13,7 +13,8 @@ from analysis.results.selection import Selection
 from analysis.results.series import DETERMINED
 from orchestrator.app.measure.next_steps import database_option
 from orchestrator.app.results.selecting import SelectionRequest
-from orchestrator.store import Store, resolve_run
+from orchestrator.app.results.sides import open_sides
+from orchestrator.store import Store
 from orchestrator.system.text import plural
 from runner.contract.errors import NothingToDo, UsageError, refuse_unknown
 from runner.contract.synonyms import axis_of, meaning
@@ -87,33 +88,23 @@ class RunPairRequest:
 
     selected: SelectionRequest
     before: str
-    """A run's id, or `last`."""
+    """A word that `open_sides` takes: a run's id, `last`, a snapshot, a host, a path."""
     after: str
     metric: str | None = None
     across_hosts: bool = False
 
 
 def compare_run_pair(request: RunPairRequest) -> RunComparison:
-    """Compare two runs, cell by cell.
+    """Compare two runs, or whatever else has results, cell by cell.
 
     Raises:
-        UsageError: there is no such metric, run or filter, or it is the same run twice.
+        UsageError: there is no such metric, side or filter, or both sides are the same.
         NothingToDo: they have no cell in common that may be compared.
-        StoreError: the database cannot be read.
+        StoreError: a database, a bundle or a file cannot be read.
     """
-    with request.selected.open() as (store, selection):
-        metric = metric_of(request.metric or _USUAL_METRIC, store)
-        runs = store.runs()
-        ids = [
-            resolve_run(name, runs, request.selected.database)
-            for name in (request.before, request.after)
-        ]
-        if ids[0] == ids[1]:
-            raise UsageError(
-                f"both runs are {ids[0]}", hint="`orchestrator status` lists the runs there are"
-            )
-        before, after = (replace(selection, run_id=run_id) for run_id in ids)
-        pair = compare_runs(store, before, after, metric, across_hosts=request.across_hosts)
+    with open_sides(request.selected, request.before, request.after) as sides:
+        metric = metric_of(request.metric or _USUAL_METRIC, sides.run.source)
+        pair = compare_runs(sides.base, sides.run, metric, across_hosts=request.across_hosts)
     if not pair.cells:
         raise _nothing_in_common(pair)
     return pair
@@ -127,12 +118,12 @@ def _nothing_in_common(pair: RunComparison) -> NothingToDo:
     ]
     elsewhere = any("machine" in words for words in pair.not_compared)
     return NothingToDo(
-        f"the runs share no cell with a {pair.metric.name} that may be compared:"
+        f"both sides share no cell with a {pair.metric.name} that may be compared:"
         f" {', '.join(counts)}",
         hint="--across-hosts compares runs of different machines"
         if elsewhere
-        else f"`orchestrator status {pair.run_after}` shows what a run has; --all takes also what"
-        " must not be quoted",
+        else "`orchestrator status RUN` shows what a run has; --all takes also what must not be"
+        " quoted",
     )
 
 

@@ -16,7 +16,12 @@ from orchestrator.bundles import (
 from orchestrator.imports.record import read_runs
 from orchestrator.running.folder import RunFolder
 from orchestrator.running.graphs import GRAPHS_FOLDER
-from orchestrator.running.merge_run import merge_folder, merge_without_plan, openable_files
+from orchestrator.running.merge_run import (
+    merge_folder,
+    merge_untouched,
+    merge_without_plan,
+    openable_files,
+)
 from orchestrator.running.references import REFERENCES_FOLDER
 from orchestrator.running.run_file import PREPARATIONS_FOLDER, RUN_FILE, read_run_file
 from orchestrator.store import Damaged, MergeReport, Run, Store, find_files, undescribed_runs
@@ -27,12 +32,20 @@ _ARTIFACTS = {GRAPHS_FOLDER, REFERENCES_FOLDER, PREPARATIONS_FOLDER}
 """Folders beside the runs, to which jobs write no records."""
 
 
-def merge_paths(paths: Iterable[Path], database: Path, *, scratch: bool) -> MergeReport:
+def merge_paths(
+    paths: Iterable[Path], database: Path, *, scratch: bool, untouched: bool = False
+) -> MergeReport:
     """Merge run folders, folders of them, bare folders of records, records, bundles and databases.
 
     What `merge_run` says of damaged records holds in every run folder. All paths, bundles and
     databases are checked before anything is merged. Only run folders beside the database may
     replace measurements of ours, or describe a run anew.
+
+    Args:
+        paths: what is merged.
+        database: the database that takes it.
+        scratch: True for a scratch database.
+        untouched: True if nothing may be renamed or written in folders of runs.
 
     Raises:
         UsageError: a path does not exist.
@@ -51,7 +64,9 @@ def merge_paths(paths: Iterable[Path], database: Path, *, scratch: bool) -> Merg
         store = closing.enter_context(Store.open(database, scratch=scratch))
         for path in named:
             total += (
-                merge_bundle(bundles[path], store) if path in bundles else _merge_below(path, store)
+                merge_bundle(bundles[path], store)
+                if path in bundles
+                else _merge_below(path, store, untouched=untouched)
             )
     return total
 
@@ -80,24 +95,26 @@ def _require(paths: Iterable[Path]) -> None:
             )
 
 
-def _merge_below(path: Path, store: Store) -> MergeReport:
+def _merge_below(path: Path, store: Store, *, untouched: bool) -> MergeReport:
     if not path.is_dir():
         return _merge_loose(find_files([path]), store)
     runs, loose = _survey(path.resolve())  # so that `.` has a name
     total = MergeReport()
     for run in runs:
-        total += _merge_run_folder(run, store)
+        total += _merge_run_folder(run, store, untouched=untouched)
     plain, faults = openable_files(loose, STREAM_BYTES)
     strange = tuple(Damaged(file, reason) for file, reason in faults.items())
     return total + _merge_loose(plain, store) + MergeReport(damaged=strange)
 
 
-def _merge_run_folder(path: Path, store: Store) -> MergeReport:
+def _merge_run_folder(path: Path, store: Store, *, untouched: bool) -> MergeReport:
     try:
         run = read_run_file(path / RUN_FILE)
     except DamagedFile as damaged:
         unreadable = MergeReport(damaged=(Damaged(path / RUN_FILE, str(damaged)),))
         return merge_without_plan(path, store) + unreadable
+    if untouched:
+        return merge_untouched(RunFolder(path, run), store)
     is_here = path.name == run.run_id and path.parent == store.path.resolve().parent
     return merge_folder(RunFolder(path, run), store, elsewhere=not is_here)
 

@@ -92,7 +92,8 @@ def judge_regressions(request: RegressionRequest) -> RegressionAnswer:
         NothingToDo: both have no cell in common.
         StoreError: a database, a bundle or a file cannot be read.
     """
-    with open_sides(request.selected, request.baseline, request.run) as sides:
+    words = (request.baseline, request.run)
+    with open_sides(request.selected, *words, per_host=request.per_host) as sides:
         question = RegressionQuestion(
             base=sides.base,
             run=sides.run,

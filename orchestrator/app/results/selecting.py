@@ -25,6 +25,13 @@ class SelectionRequest:
     """True if results without proof or with wrong outputs are among them."""
     every: bool = False
     """True if older results of a series count too."""
+    results: Path | None = None
+    """The folder of runs and snapshots; None for that of the database."""
+
+    @property
+    def results_folder(self) -> Path:
+        """The folder of runs and snapshots."""
+        return self.results or self.database.parent
 
     @contextmanager
     def open(self) -> Iterator[tuple[Store, Selection]]:

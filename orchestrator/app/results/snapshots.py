@@ -7,7 +7,8 @@ from orchestrator import store
 from orchestrator.store import Manifest, Snapshot
 from orchestrator.system.git import own_commit
 
-_FOLDER = "snapshots"
+SNAPSHOTS_FOLDER = "snapshots"
+"""The folder below the results in which they lie."""
 
 
 class SnapshotReport(Manifest):
@@ -36,12 +37,12 @@ def save_snapshot(results: Path, database: Path, name: str | None) -> SnapshotRe
         UsageError: a snapshot cannot have that name.
         StoreError: there is no database, it is not ours or in use, or the file system refuses.
     """
-    return _report(store.take_snapshot(database, results / _FOLDER, name, own_commit()))
+    return _report(store.take_snapshot(database, results / SNAPSHOTS_FOLDER, name, own_commit()))
 
 
 def report_snapshots(results: Path) -> list[SnapshotReport]:
     """All snapshots beside the runs, the newest first."""
-    return [_report(snapshot) for snapshot in store.list_snapshots(results / _FOLDER)]
+    return [_report(snapshot) for snapshot in store.list_snapshots(results / SNAPSHOTS_FOLDER)]
 
 
 def return_to_snapshot(results: Path, database: Path, name: str) -> RestoreReport:
@@ -52,7 +53,7 @@ def return_to_snapshot(results: Path, database: Path, name: str) -> RestoreRepor
         StoreError: the snapshot has changed since, the database is not ours or of the other kind,
             or the file system refuses.
     """
-    restored = store.restore_snapshot(database, results / _FOLDER, name, own_commit())
+    restored = store.restore_snapshot(database, results / SNAPSHOTS_FOLDER, name, own_commit())
     return RestoreReport(
         database=database,
         snapshot=_report(restored.snapshot),

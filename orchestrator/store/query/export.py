@@ -6,6 +6,7 @@ from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from itertools import groupby
 from pathlib import Path
+from urllib.parse import unquote
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -38,6 +39,12 @@ _Key = tuple[object, ...]
 def is_part(path: Path) -> bool:
     """True if a file with this path below a folder is one that an export writes."""
     return _FILE.fullmatch(path.as_posix()) is not None
+
+
+def partition_values(path: Path) -> dict[str, str | None]:
+    """The columns that the folders above a part stand for, with their values as text."""
+    pairs = (folder.partition("=") for folder in path.parent.parts)
+    return {unquote(name): None if value == NULL else unquote(value) for name, _, value in pairs}
 
 
 def require_partitions(schema: pa.Schema, by: Sequence[str]) -> None:

@@ -207,5 +207,5 @@ def test_two_runs_are_compared_cell_by_cell_with_what_differs(database: Path) ->
 
 
 def test_a_run_is_not_compared_with_itself(database: Path) -> None:
-    with pytest.raises(UsageError, match=f"both runs are {SECOND}"):
+    with pytest.raises(UsageError, match=f"both sides are {SECOND}"):
         compare_run_pair(RunPairRequest(SelectionRequest(database), SECOND, "last"))
