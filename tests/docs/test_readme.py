@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 import runner
+from orchestrator.app.results.regressing import REGRESSION_CODE
 from orchestrator.backends.catalogue import CATALOGUE
 from orchestrator.cli.app import EPILOG
 from orchestrator.cli.boundary import BUG, INTERRUPTED
@@ -56,7 +57,7 @@ def exit_codes(error: type[BenchError]) -> set[int]:
 
 def test_the_exit_codes_are_those_of_the_errors() -> None:
     assert errors.StoreError in BenchError.__subclasses__()
-    codes = exit_codes(BenchError) | {0, 1, BUG, INTERRUPTED}
+    codes = exit_codes(BenchError) | {0, 1, REGRESSION_CODE, BUG, INTERRUPTED}
     assert {int(row[0]) for row in COMMANDS.rows("code")} == codes
     assert {int(code) for code in re.findall(r"\b\d+\b", EPILOG)} == codes
 
