@@ -95,3 +95,9 @@ class Side:
     def history(self) -> Selection:
         """The same results and older ones of their series."""
         return self.chosen_from or replace(self.selection, run_id=None, every=True)
+
+
+def selected_cells(source: ArrowSource, selection: Selection) -> tuple[str, ...]:
+    """The ids of the cells of which results are selected."""
+    table = source.arrow(f"SELECT DISTINCT cell_id FROM {selection.relation} ORDER BY cell_id")
+    return tuple(table["cell_id"].to_pylist())

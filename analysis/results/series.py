@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from analysis.results.source import ArrowSource
 from runner.contract.axes import AXIS_NAMES
 
 WEIGHTS = ("model_id", "weights", "weights_revision", "weights_seed")
@@ -60,3 +61,20 @@ class AcceptedChange:
     """The cells of that run."""
     because: str
     """The reason that was given."""
+
+
+_ACCEPTED = """
+    SELECT run_id, because, list(cell_id) AS cell_ids FROM accepted_changes
+    GROUP BY ALL ORDER BY run_id, because
+"""
+
+
+def accepted_changes(source: ArrowSource) -> tuple[AcceptedChange, ...]:
+    """The changes that somebody accepted in this database.
+
+    A run is there several times if its cells were accepted for several reasons.
+    """
+    return tuple(
+        AcceptedChange(row["run_id"], frozenset(row["cell_ids"]), row["because"])
+        for row in source.arrow(_ACCEPTED).to_pylist()
+    )

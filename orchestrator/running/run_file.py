@@ -23,6 +23,8 @@ RUN_BYTES = 64 << 20
 _SECONDS = "%Y%m%d-%H%M%S"
 PREPARATIONS_FOLDER = "preparations"
 """The folder, beside those of runs, with jobs and logs of `orchestrator prepare`."""
+BISECTIONS_FOLDER = "bisections"
+"""The folder, beside those of runs, with the runs and the database of `regress --bisect`."""
 
 
 class RunFile(Seeds, RunOptions, RunSource):

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from orchestrator.store.health.vacuum import Vacuumed, vacuum
     from orchestrator.store.health.validate import Finding
     from orchestrator.store.merge.report import MergeReport, MissingVerdicts
+    from orchestrator.store.query.accepted import KnownStep, accept_changes, withdraw_changes
     from orchestrator.store.query.answer import Answer
     from orchestrator.store.query.ask import QuestionLimits, asking, showing
     from orchestrator.store.query.coverage import (
@@ -120,6 +121,7 @@ __all__ = [
     "Filters",
     "Finding",
     "Installation",
+    "KnownStep",
     "Manifest",
     "Measurement",
     "MergeReport",
@@ -143,6 +145,7 @@ __all__ = [
     "Vacuumed",
     "Validation",
     "Verdicts",
+    "accept_changes",
     "asking",
     "bundle_rows",
     "claim_fault",
@@ -178,6 +181,7 @@ __all__ = [
     "undescribed_runs",
     "vacuum",
     "validate_database",
+    "withdraw_changes",
     "write_exported",
     "writer_lock",
 ]
@@ -213,6 +217,7 @@ __getattr__ = lazy_names(
         "Filters": "query.filters",
         "Finding": "health.validate",
         "Installation": "query.stale",
+        "KnownStep": "query.accepted",
         "Manifest": "database.manifest",
         "Measurement": "query.results",
         "MergeReport": "merge.report",
@@ -236,6 +241,7 @@ __getattr__ = lazy_names(
         "Vacuumed": "health.vacuum",
         "Validation": "health.fix",
         "Verdicts": "query.coverage",
+        "accept_changes": "query.accepted",
         "asking": "query.ask",
         "bundle_rows": "query.runs",
         "claim_fault": "records.planned",
@@ -270,6 +276,7 @@ __getattr__ = lazy_names(
         "undescribed_runs": "query.runs",
         "vacuum": "health.vacuum",
         "validate_database": "health.fix",
+        "withdraw_changes": "query.accepted",
         "write_exported": "health.exported",
         "writer_lock": "database.lock",
     },

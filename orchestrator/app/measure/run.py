@@ -1,5 +1,6 @@
 """Run a matrix, or finish an earlier run: from the request to the results in the database."""
 
+import shlex
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -21,6 +22,7 @@ from orchestrator.running.folder import RunFolder
 from orchestrator.running.observer import Observer
 from orchestrator.running.options import RunOptions, RunSource
 from orchestrator.running.traces import failed_traces, saved_traces
+from orchestrator.system.files import RESULTS_FOLDER
 from runner.contract.errors import EngineUnavailable, NothingToDo
 
 if TYPE_CHECKING:
@@ -130,8 +132,14 @@ def execute_run(
     except KeyboardInterrupt:
         count = len(folder.unfinished())
         observer.note(f"run {folder.run.run_id} was interrupted with {count} cells left")
-        observer.note("`orchestrator run --resume last` finishes it")
+        observer.note(f"`orchestrator run --resume last{_elsewhere(folder)}` finishes it")
         raise
+
+
+def _elsewhere(folder: RunFolder) -> str:
+    """The option that names the folder of all runs, where it is not the usual one."""
+    results = folder.path.parent
+    return "" if results == RESULTS_FOLDER else f" --results {shlex.quote(str(results))}"
 
 
 class _Occupied(Exception):

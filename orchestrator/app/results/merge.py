@@ -23,13 +23,18 @@ from orchestrator.running.merge_run import (
     openable_files,
 )
 from orchestrator.running.references import REFERENCES_FOLDER
-from orchestrator.running.run_file import PREPARATIONS_FOLDER, RUN_FILE, read_run_file
+from orchestrator.running.run_file import (
+    BISECTIONS_FOLDER,
+    PREPARATIONS_FOLDER,
+    RUN_FILE,
+    read_run_file,
+)
 from orchestrator.store import Damaged, MergeReport, Run, Store, find_files, undescribed_runs
 from runner.contract.errors import DamagedFile, UsageError
 from runner.contract.plain_files import STREAM_BYTES
 
-_ARTIFACTS = {GRAPHS_FOLDER, REFERENCES_FOLDER, PREPARATIONS_FOLDER}
-"""Folders beside the runs, to which jobs write no records."""
+_ARTIFACTS = {GRAPHS_FOLDER, REFERENCES_FOLDER, PREPARATIONS_FOLDER, BISECTIONS_FOLDER}
+"""Folders beside the runs, to which jobs write no records of theirs."""
 
 
 def merge_paths(

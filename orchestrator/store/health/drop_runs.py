@@ -81,7 +81,7 @@ def drop_runs(path: Path, run_ids: Sequence[str], wait_s: float = WAIT_S) -> Non
 def _delete(connection: DuckDBPyConnection) -> None:
     for table in ("raw_benchmark_data", "replay_jobs"):
         connection.execute(f"DELETE FROM {table} WHERE {_OF_RUNS}")
-    for table in ("quarantine", "benchmark_results", "benchmark_runs"):
+    for table in ("accepted_changes", "quarantine", "benchmark_results", "benchmark_runs"):
         connection.execute(f"DELETE FROM {table} WHERE run_id IN (FROM dropped)")
     for table, key, used in _SHARED:
         connection.execute(

@@ -8,6 +8,7 @@ from analysis.results.source import text
 from orchestrator.store.health.checks import CHECKS, Check
 from orchestrator.store.schema.columns import SqlColumn
 from orchestrator.store.schema.tables import (
+    ACCEPTED,
     DURATIONS,
     JOB,
     JOBS,
@@ -18,6 +19,7 @@ from orchestrator.store.schema.tables import (
     Table,
 )
 
+_ACCEPTANCE = ("because", "accepted_at", "accepted_by")
 _FAULTS = """
     CREATE OR REPLACE TEMP TABLE faults (
         table_name VARCHAR, row_id BIGINT, subject VARCHAR, reason VARCHAR)
@@ -42,12 +44,13 @@ def quarantine(connection: DuckDBPyConnection) -> int:
     for table, statement in (
         (RAW, _move(RAW, _OWNER)),
         (JOBS, _move(JOBS, _OWNER)),
+        (ACCEPTED, _move(ACCEPTED, _OWNER)),
         (RESULTS, _MOVE_RESULTS),
         (RUNS, _move(RUNS, "NULL AS result_id, o.run_id")),
     ):
         connection.execute(statement)
         connection.execute(f"DELETE FROM {table.name} WHERE rowid IN ({_faulty(table)})")
-    for table in (RAW, JOBS):
+    for table in (RAW, JOBS, ACCEPTED):
         connection.execute(
             f"DELETE FROM {table.name} WHERE result_id IN ("
             f"SELECT subject FROM faults WHERE table_name = {text(RESULTS.name)})"
@@ -106,7 +109,7 @@ def _value(name: str, column: SqlColumn) -> str:
 
 
 def _of_others() -> Iterator[str]:
-    for alias, columns in (("d", DURATIONS), ("j", (JOB,))):
+    for alias, columns in (("d", DURATIONS), ("j", (JOB,)), ("a", _ACCEPTANCE)):
         yield from (f"{text(name)}: {alias}.{name}" for name in columns)
 
 
@@ -125,5 +128,5 @@ _MOVE_RESULTS = f"""
         getvariable('moment') AS quarantined_at, r.recorded_at,
         {_content("r", RESULTS.columns, *_of_others())} AS content
     FROM {_reasons(RESULTS)} JOIN {RESULTS.name} r ON r.rowid = f.row_id
-    {_beside(RAW, "d")} {_beside(JOBS, "j")}
+    {_beside(RAW, "d")} {_beside(JOBS, "j")} {_beside(ACCEPTED, "a")}
 """

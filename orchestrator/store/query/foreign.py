@@ -18,12 +18,12 @@ from duckdb import DuckDBPyConnection
 from analysis.results.source import text
 from orchestrator.store.database.connect import duckdb_message
 from orchestrator.store.database.lock import wal_path
-from orchestrator.store.query.runs import FIRST_WITH_IMPORTS, BundleRows, stored_runs
+from orchestrator.store.query.runs import FIRST_WITH_THESE_RECORDS, BundleRows, stored_runs
 from orchestrator.store.schema.migrations import migrate
 from orchestrator.store.schema.parquet_columns import identifier
 from orchestrator.store.schema.tables import (
+    KEPT_HERE,
     OLDEST,
-    QUARANTINE,
     RESULTS,
     RUNS,
     STORE_VERSION,
@@ -61,11 +61,11 @@ def foreign_rows(path: Path, memory_bytes: int, spill: Path) -> Iterator[BundleR
         _attach(connection, path, memory_bytes, spill)
         source, columns = _THEIRS, _columns(connection, _THEIRS)
         version = _known_version(connection, columns, path)
-        if version < FIRST_WITH_IMPORTS:
+        if version < FIRST_WITH_THESE_RECORDS:
             _bring_forward(connection, columns, version, path)
             source, columns = _OURS, _columns(connection, _OURS)
         for table in TABLES:
-            if table is not QUARANTINE:
+            if table not in KEPT_HERE:
                 _require_plain(table, columns, path)
                 _name(connection, source, table)
         ((without_run,),) = connection.execute(_WITHOUT_RUN).fetchall()
@@ -150,7 +150,7 @@ def _bring_forward(
     connection: DuckDBPyConnection, columns: _TableColumns, version: int, path: Path
 ) -> None:
     """Copy the tables of an older schema into the empty database, and migrate them there."""
-    for table in columns.keys() & {table.name for table in TABLES}:
+    for table in columns.keys() & {table.name for table in TABLES if table not in KEPT_HERE}:
         for column, (_, default) in columns[table].items():
             if default is not None:
                 raise _altered(table, column, _COMPUTED, path)

@@ -232,6 +232,12 @@ RELATIONS = (
     ),
     Relation("replay_jobs", "what `replay` runs again", ("result_id", "job"), "result_id"),
     Relation(
+        "accepted_changes",
+        "known steps, which `regress --accept` recorded",
+        ("cell_id", "because", "accepted_at", "accepted_by", "run_id"),
+        "accepted_at DESC, result_id",
+    ),
+    Relation(
         "quarantine",
         "what `validate --fix` took out",
         ("result_id", "table_name", "reason", "quarantined_at"),

@@ -17,6 +17,7 @@ from orchestrator.store.schema.columns import ORIGIN, RECORD
 from orchestrator.store.schema.parquet_columns import KNOWN
 from orchestrator.store.schema.sources import Origin, Run
 from orchestrator.store.schema.tables import (
+    ACCEPTED,
     ARTEFACTS,
     ENVIRONMENTS,
     HARDWARE,
@@ -240,7 +241,9 @@ def imported_rows(connection: DuckDBPyConnection, run_ids: Sequence[str]) -> pa.
 
 
 FIRST_WITH_IMPORTS = 5
-"""The schema that first knew where a record came from; its tables are those of today."""
+"""The schema that first knew where a record came from."""
+FIRST_WITH_THESE_RECORDS = 7
+"""The schema whose tables of records are those of today."""
 
 
 def imported_rows_at(
@@ -265,7 +268,7 @@ def imported_rows_at(
 def forget(connection: DuckDBPyConnection, result_ids: Sequence[str]) -> None:
     """Remove these results, all or none."""
     connection.begin()
-    for table in (RESULTS, RAW, JOBS):
+    for table in (RESULTS, RAW, JOBS, ACCEPTED):
         connection.execute(
             f"DELETE FROM {table.name} WHERE result_id IN (SELECT unnest(?))", [list(result_ids)]
         )

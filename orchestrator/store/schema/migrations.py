@@ -254,7 +254,19 @@ _SLICES: Sequence[str] = (
 )
 """Parts of an NVIDIA GPU get an id of their own."""
 
-MIGRATIONS: Mapping[int, Migration] = {4: _to_5, 5: _to_6, 6: _to_7}
+
+def _to_8(connection: DuckDBPyConnection) -> None:
+    """Steps that somebody accepted get a table."""
+    connection.execute(_ACCEPTED)
+
+
+_ACCEPTED = """
+    CREATE TABLE accepted_changes (result_id VARCHAR NOT NULL, run_id VARCHAR NOT NULL,
+        cell_id VARCHAR NOT NULL, because VARCHAR NOT NULL, accepted_at TIMESTAMPTZ NOT NULL,
+        accepted_by VARCHAR, PRIMARY KEY (result_id))
+"""
+
+MIGRATIONS: Mapping[int, Migration] = {4: _to_5, 5: _to_6, 6: _to_7, 7: _to_8}
 """The step from each version to the next."""
 
 

@@ -10,7 +10,7 @@ OURS = "accelmatrix"
 SYNTHETIC = "synthetic"
 
 
-STORE_VERSION = 7
+STORE_VERSION = 8
 """Raised with every change of tables or columns; `migrations` brings older databases here.
 
 - 1 (2026-11-21): the first tables.
@@ -21,6 +21,7 @@ STORE_VERSION = 7
   runners.
 - 6 (2026-11-23): views follow series and machines; tables are those of 5.
 - 7 (2026-11-23): record schema 6.
+- 8 (2026-11-23): accepted_changes.
 """
 OLDEST = 4
 """The oldest version that `migrations` brings forward."""
@@ -162,6 +163,19 @@ JOBS = Table(
     tuple(replace(column, compression="zstd") for column in (_RESULT_ID, *_of_record(JOB))),
     keyed=False,
 )
+ACCEPTED = Table(
+    "accepted_changes",
+    "A known step: `regress` judges later results of the cell by the level that begins here.",
+    (
+        _RESULT_ID,
+        *_of_record("run_id", "cell_id"),
+        SqlColumn("because", "VARCHAR", "The reason that was given for the step.", False),
+        SqlColumn("accepted_at", "TIMESTAMPTZ", "When it was accepted, UTC.", False),
+        SqlColumn(
+            "accepted_by", "VARCHAR", "The user on this computer who did; null if it knows none."
+        ),
+    ),
+)
 VERSION = Table(
     "schema_version",
     "What kind of database this is: one row.",
@@ -189,12 +203,15 @@ QUARANTINE = Table(
         SqlColumn(
             "content",
             "VARCHAR",
-            "The row as a JSON object, a result with its raw durations and its job.",
+            "The row as a JSON object, a result with its raw durations, job and acceptance.",
             False,
         ),
     ),
     keyed=False,
 )
 TABLES = (
-    *(RUNS, RESULTS, HARDWARE, ENVIRONMENTS, MODELS, ARTEFACTS, RAW, JOBS, QUARANTINE, VERSION),
+    *(RUNS, RESULTS, HARDWARE, ENVIRONMENTS, MODELS, ARTEFACTS, RAW, JOBS),
+    *(ACCEPTED, QUARANTINE, VERSION),
 )
+KEPT_HERE = frozenset({ACCEPTED, QUARANTINE})
+"""Tables with what the owner of a database decided: they go into no other database."""

@@ -7,7 +7,7 @@ from functools import cached_property
 from pathlib import Path
 
 from analysis.results.selection import Selection, Side
-from analysis.results.series import AcceptedChange
+from analysis.results.series import AcceptedChange, accepted_changes
 from analysis.results.sides import hostnames, ids_of_results, side_of_host, without_results
 from orchestrator.app.results.selecting import SelectionRequest
 from orchestrator.app.results.sides.baselines import run_back, run_before
@@ -77,7 +77,8 @@ def open_sides(
                 hint="`orchestrator status` lists the runs there are",
             )
         base = opening.side(earlier, baseline)
-        yield Sides(base, _without_shared(base, later))
+        run_side = _without_shared(base, later)
+        yield Sides(base, run_side, accepted_changes(run_side.source))
 
 
 class _Opening:

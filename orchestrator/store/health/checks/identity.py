@@ -2,7 +2,7 @@
 
 from orchestrator.store.health.checks.check import Check, RecordCheck
 from orchestrator.store.merge.dimensions import infer_runs
-from orchestrator.store.schema.tables import JOBS, RAW, RESULTS, RUNS
+from orchestrator.store.schema.tables import ACCEPTED, JOBS, RAW, RESULTS, RUNS
 
 _FROM_RECORDS = "`--fix` takes them from the record files below `--results`, if those are there"
 
@@ -79,6 +79,11 @@ _REFERENCES = (
         "job without a result",
         f"{_FROM_RECORDS}; else it takes such rows out",
         table=JOBS,
+    ),
+    Check(
+        "accepted change without a result",
+        f"{_FROM_RECORDS}; else it takes such rows out",
+        table=ACCEPTED,
     ),
     Check(
         "id that is not its run and cell",

@@ -1,0 +1,124 @@
+"""Versions of the software behind a series: images or commits, in the order of time."""
+
+import math
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from datetime import timedelta
+from itertools import groupby
+from statistics import fmean
+
+from analysis.regressions.launches import Observation, observations
+from analysis.results.metrics import Metric
+from analysis.results.selection import Selection
+from analysis.results.source import ArrowSource, text
+
+_TOGETHER = timedelta(days=1)
+"""The longest time between results that are compared as measured again together."""
+
+
+@dataclass(frozen=True)
+class Version:
+    """The software of results of a series that were measured one behind the other."""
+
+    name: str
+    """The digest of the image, or the commit where jobs were processes of this machine."""
+    results: tuple[Observation, ...]
+    """In the order of time; one at least."""
+
+    @property
+    def first(self) -> Observation:
+        """The first result."""
+        return self.results[0]
+
+    @property
+    def run_id(self) -> str:
+        """The first run."""
+        return str(self.first.facts["run_id"])
+
+    @property
+    def commit(self) -> str | None:
+        """The commit of the checkout that the first run was planned with."""
+        commit: str | None = self.first.facts["git_commit"]
+        return commit
+
+
+def series_of(
+    source: ArrowSource,
+    selection: Selection,
+    metric: Metric,
+    member: Observation,
+    *,
+    per_host: bool,
+) -> tuple[Observation, ...]:
+    """All results of the series of this one, in the order of time."""
+    results = observations(source, of_cell(selection, member.cell_id), metric)
+    key = member.key(per_host=per_host)
+    return tuple(result for result in results if result.key(per_host=per_host) == key)
+
+
+def of_cell(selection: Selection, cell_id: str) -> Selection:
+    """All results of one cell among the selected ones, of whichever run."""
+    condition = f"({selection.condition}) AND r.cell_id = {text(cell_id)}"
+    return replace(selection, condition=condition, run_id=None, every=True)
+
+
+def grouped_versions(results: Iterable[Observation]) -> tuple[Version, ...]:
+    """The versions of these results, which are in the order of time.
+
+    Results that name neither image nor commit are left out; a version that came back is there
+    twice.
+    """
+    named = [(name, result) for result in results if (name := version_name(result)) is not None]
+    return tuple(
+        Version(name, tuple(result for _, result in group))
+        for name, group in groupby(named, key=lambda pair: pair[0])
+    )
+
+
+def version_name(result: Observation) -> str | None:
+    """The digest of the image of a result, else the commit; None if it names neither."""
+    name: str | None = result.facts["image_digest"] or result.facts["git_commit"]
+    return name
+
+
+def measured_again(
+    results: Sequence[Observation], versions: Iterable[Version], since: Observation
+) -> dict[str, tuple[Observation, ...]]:
+    """Later results of these versions, by the versions' names.
+
+    They are those of one series and of one day, which can be compared with each other: those of the
+    newest.
+
+    Args:
+        results: results of the cell, in any order.
+        versions: the versions.
+        since: the result that gave rise to the question.
+    """
+    names = {version.name for version in versions}
+    later = [
+        result
+        for result in results
+        if version_name(result) in names
+        and result.facts["measured_at"] is not None
+        and result.facts["measured_at"] > since.facts["measured_at"]
+    ]
+    if not later:
+        return {}
+    newest = max(later, key=lambda result: result.facts["measured_at"])
+    key, oldest = newest.key(per_host=True), newest.facts["measured_at"] - _TOGETHER
+    by_version: dict[str, tuple[Observation, ...]] = {}
+    for result in sorted(later, key=lambda result: result.facts["measured_at"]):
+        if result.key(per_host=True) == key and result.facts["measured_at"] >= oldest:
+            name = version_name(result) or ""
+            by_version[name] = (*by_version.get(name, ()), result)
+    return by_version
+
+
+def pooled(results: Sequence[Observation]) -> Observation:
+    """Results of one version as one, with the launches of all."""
+    if len(results) == 1:
+        return results[0]
+    launches = tuple(value for result in results for value in result.launches)
+    value = math.exp(fmean(map(math.log, launches)))
+    worst = max(result.grade for result in results)
+    return Observation({**results[0].facts, "grade": worst}, value, launches)

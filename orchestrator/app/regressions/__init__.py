@@ -1,0 +1,1 @@
+"""Known steps, and the search for what brought the others."""

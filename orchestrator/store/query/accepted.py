@@ -1,0 +1,95 @@
+"""Accepted changes: known steps of series, recorded and taken back in the database."""
+
+from collections.abc import Collection
+from dataclasses import asdict, dataclass
+from datetime import datetime
+from pathlib import Path
+
+from duckdb import DuckDBPyConnection
+
+from orchestrator.store.database.connect import store_errors, transaction
+from orchestrator.store.database.lock import WAIT_S, require_database, writer_lock
+from orchestrator.store.database.open import open_current
+from orchestrator.store.schema.tables import ACCEPTED
+from orchestrator.system.files import REMEDY
+
+_KNOWN = f"""
+    SELECT cell_id FROM {ACCEPTED.name}
+    WHERE run_id = ? AND (? IS NULL OR cell_id IN (SELECT unnest(?::VARCHAR[]))) ORDER BY cell_id
+"""
+_ACCEPT = f"""
+    INSERT OR REPLACE INTO {ACCEPTED.name} BY NAME
+    SELECT $run_id || '/' || cell_id AS result_id, $run_id AS run_id, cell_id,
+        $because AS because, $accepted_at AS accepted_at, $accepted_by AS accepted_by
+    FROM (SELECT unnest($cell_ids::VARCHAR[]) AS cell_id)
+"""
+_WITHDRAW = f"""
+    DELETE FROM {ACCEPTED.name} WHERE run_id = ? AND cell_id IN (SELECT unnest(?::VARCHAR[]))
+"""
+
+
+@dataclass(frozen=True)
+class KnownStep:
+    """Results of one run with which their series begin a level that somebody knows."""
+
+    run_id: str
+    cell_ids: tuple[str, ...]
+    because: str
+    accepted_at: datetime
+    accepted_by: str | None
+    """The name of the user; None if nobody knows it."""
+
+
+def accept_changes(path: Path, step: KnownStep, wait_s: float = WAIT_S) -> tuple[str, ...]:
+    """Record a known step.
+
+    What was accepted of these cells before gets the new reason; their ids are returned.
+
+    Raises:
+        StoreError: the database cannot be written; it is as it was then.
+    """
+    require_database(path)
+    with (
+        writer_lock(path, wait_s),
+        _writing(path, wait_s) as connection,
+        store_errors(f"{path}: nothing was accepted", REMEDY),
+        transaction(connection),
+    ):
+        known = _known(connection, step.run_id, step.cell_ids)
+        connection.execute(_ACCEPT, asdict(step))
+    return known
+
+
+def withdraw_changes(
+    path: Path, run_id: str, cell_ids: Collection[str] | None = None, wait_s: float = WAIT_S
+) -> tuple[str, ...]:
+    """Take back what was accepted of these cells of a run, or of all of them.
+
+    Returns the ids of the cells of which something had been accepted, be their results here or not.
+
+    Raises:
+        StoreError: the database cannot be written; it is as it was then.
+    """
+    require_database(path)
+    with (
+        writer_lock(path, wait_s),
+        _writing(path, wait_s) as connection,
+        store_errors(f"{path}: nothing was taken back", REMEDY),
+        transaction(connection),
+    ):
+        known = _known(connection, run_id, cell_ids)
+        connection.execute(_WITHDRAW, [run_id, list(known)])
+    return known
+
+
+def _writing(path: Path, wait_s: float) -> DuckDBPyConnection:
+    return open_current(path, read_only=False, wait_s=wait_s)[0]
+
+
+def _known(
+    connection: DuckDBPyConnection, run_id: str, cell_ids: Collection[str] | None
+) -> tuple[str, ...]:
+    """The cells, among these or all of the run, of which something was accepted."""
+    wanted = None if cell_ids is None else list(cell_ids)
+    rows = connection.execute(_KNOWN, [run_id, wanted, wanted]).fetchall()
+    return tuple(cell_id for (cell_id,) in rows)
