@@ -91,7 +91,7 @@ def _story(judgement: Judgement) -> Sequence[str]:
     values = f"{before.value:g} {unit} then, {after.value:g} {unit} now" if before and after else ""
     noise = f"noise: {judgement.noise}" if judgement.noise else ""
     changes = (f"changed beside: {change}" for change in judgement.changes or ())
-    steps = (f"step: {step_words(step)}" for step in judgement.steps)
+    steps = (f"{step_words(step)}: {change_words(step.ratio)}" for step in judgement.steps)
     return [line for line in (values, noise, *changes, *steps) if line]
 
 

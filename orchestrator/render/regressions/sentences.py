@@ -152,15 +152,15 @@ def circumstance_lines(answer: RegressionAnswer) -> Iterator[str]:
     if shared:
         where = ", in all of these" if len(explained) > 1 else ""
         yield f"What differs beside it{where}: {'; '.join(shared)}."
-    own = {
-        full_name(one): rest
-        for one in explained
-        if (rest := [change for change in one.changes or () if change not in shared])
-    }
-    for name, changes in list(own.items())[:_MOST_NAMED]:
-        yield f"{name}: {'; '.join(changes)}"
+    own: dict[tuple[str, ...], dict[str, None]] = {}
+    for one in explained:
+        rest = tuple(change for change in one.changes or () if change not in shared)
+        if rest and one.verdict != "not comparable":  # there the reason says it
+            own.setdefault(rest, {})[full_name(one)] = None
+    for changes, names in list(own.items())[:_MOST_NAMED]:
+        yield f"{_named([*names])}: {'; '.join(changes)}"
     if len(own) > _MOST_NAMED:
-        more = len(own) - _MOST_NAMED
+        more = sum(map(len, list(own.values())[_MOST_NAMED:]))
         yield f"{more:,} {plural(more, 'cell')} more with differences: --format json has them."
     if not (shared or own):
         known = "Nothing else that records tell differs." if explained else ""
@@ -168,27 +168,33 @@ def circumstance_lines(answer: RegressionAnswer) -> Iterator[str]:
 
 
 def step_lines(answer: RegressionAnswer, *, every: bool) -> Iterator[str]:
-    """Steps in the history of series that changed or stay open, or of every series."""
-    steps = [
-        (judgement, step)
-        for judgement in answer.judgements.judgements
-        if every or judgement.verdict != "no change"
-        for step in judgement.steps
-    ]
-    shown = steps if every else steps[:_MOST_NAMED]
-    for judgement, step in shown:
-        label = f" in {judgement.metric.label}" if len(answer.request.metrics) > 1 else ""
-        yield f"{full_name(judgement)}: a step{label} of {step_words(step)}"
-    if len(steps) > len(shown):
-        yield f"{len(steps) - len(shown):,} steps more in the history: --wide lists them."
+    """Steps in the history of series that changed or stay open, or of every series, by run."""
+    by_run: dict[str, list[tuple[Judgement, Step]]] = {}
+    for judgement in answer.judgements.judgements:
+        if every or judgement.verdict != "no change":
+            for step in judgement.steps:
+                by_run.setdefault(step.run_id, []).append((judgement, step))
+    runs = sorted(by_run.values(), key=lambda steps: steps[0][1].date, reverse=True)
+    several = len(answer.request.metrics) > 1
+    for steps in runs[: None if every else _MOST_NAMED]:
+        sizes = [
+            f"{full_name(one)}{f' in {one.metric.label}' if several else ''}"
+            f" {change_words(step.ratio)}"
+            for one, step in steps
+        ]
+        most = len(sizes) if every else _MOST_SIZES
+        more = f" and {len(sizes) - most:,} more" if len(sizes) > most else ""
+        yield f"{step_words(steps[0][1])}: {', '.join(sizes[:most])}{more}"
+    if not every and len(runs) > _MOST_NAMED:
+        more_runs = len(runs) - _MOST_NAMED
+        yield f"Steps in {more_runs:,} {plural(more_runs, 'run')} more: --wide lists them."
 
 
 def step_words(step: Step) -> str:
-    """A step with its date, and the first run and commit that have it."""
+    """The date of a step, and the first run and commit that have it."""
     commit = f", commit {step.first.git_commit[:_COMMIT_LETTERS]}" if step.first.git_commit else ""
-    accepted = f", accepted: {step.accepted}" if step.accepted else ""
-    first = f"first in run {step.run_id}{commit}"
-    return f"{change_words(step.ratio)} on {step.date:%Y-%m-%d}, {first}{accepted}"
+    accepted = f", accepted ({step.accepted})" if step.accepted else ""
+    return f"Step of {step.date:%Y-%m-%d}, first in run {step.run_id}{commit}{accepted}"
 
 
 def not_comparable_lines(known: Sequence[MetricVerdicts]) -> Iterator[str]:

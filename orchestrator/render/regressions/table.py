@@ -110,7 +110,7 @@ def _columns(verdicts: MetricVerdicts) -> Mapping[str, Column]:
         "before": Column(f"{unit} then", essential=True),
         "after": Column("now", essential=True),
         "change": Column("change", essential=True, right=True),
-        "interval": Column("95 %", essential=True, right=True),
+        "interval": Column("95 %", right=True),
         "marks": Column("mark", essential=True, wraps=True),
         "p": Column("p", right=True),
         "noise": Column("noise of"),

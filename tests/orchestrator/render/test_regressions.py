@@ -9,12 +9,18 @@ from xml.etree import ElementTree
 import pytest
 
 from analysis.regressions.judgements import Judgement
+from analysis.statistics.ratios import Estimate
 from orchestrator.render.regressions.document import regression_document
 from orchestrator.render.regressions.junit import regression_junit
 from orchestrator.render.regressions.markdown import regression_markdown
 from orchestrator.render.regressions.next_steps import regression_commands
 from orchestrator.render.regressions.output import print_verdicts
-from orchestrator.render.regressions.sizes import p_words, signed_percent
+from orchestrator.render.regressions.sizes import (
+    change_words,
+    extent_words,
+    p_words,
+    signed_percent,
+)
 from tests.docs.command_line import parse
 from tests.orchestrator.render.conftest import Screen
 from tests.support.terminal import a_terminal, require_fit
@@ -101,11 +107,15 @@ def test_what_changed_beside_is_told_once_then_by_cell(screen: Screen) -> None:
     assert "What else differs is not known: one side has no records." in screen.printed()
 
 
-def test_a_step_has_date_size_run_and_commit(screen: Screen) -> None:
-    stepped = a_judgement(history=(4.0, 4.0, 4.0, 4.4), step=0.1)
-    print_verdicts(an_answer(stepped))
-    line = next(line for line in screen.printed() if "a step of" in line)
-    assert line.endswith("+10 % (8 to 12 %) on 2026-11-24, first in run run-3, commit cccccccccccc")
+def test_steps_of_a_run_stand_together_with_date_commit_and_sizes(screen: Screen) -> None:
+    stepped = [
+        a_judgement(history=(4.0, 4.0, 4.0, 4.4), step=0.1, facts={"batch_size": size})
+        for size in (1, 2, 4, 8)
+    ]
+    print_verdicts(an_answer(*stepped))
+    (line,) = (line for line in screen.printed() if line.startswith("Step of"))
+    assert line.startswith("Step of 2026-11-24, first in run run-3, commit cccccccccccc: cpu-")
+    assert line.endswith("-b4-s128-inference +10 % (8 to 12 %) and 1 more")
 
 
 def test_what_cannot_be_compared_is_named_with_the_difference(screen: Screen) -> None:
@@ -233,10 +243,16 @@ def test_json_has_numbers_that_json_can_hold() -> None:
         (0.0, "0"),
         (20.0, ">999"),
         (0.0996, "+10"),
+        (-0.0001, "0"),
     ],
 )
 def test_percentages_have_two_digits_that_count(share: float, text: str) -> None:
-    assert signed_percent(share).removeprefix("+") == text.removeprefix("+")
+    assert signed_percent(share) == text
+
+
+def test_a_narrow_interval_has_digits_that_tell_its_ends_apart() -> None:
+    assert extent_words(Estimate(1.122, 1.1212, 1.1228)) == "12.2 % (12.1 to 12.3 %)"
+    assert change_words(Estimate(0.85, 0.849, 0.851)) == "-15.0 % (-15.1 to -14.9 %)"
 
 
 def test_p_values_end_where_nobody_compares_them() -> None:
