@@ -1,7 +1,7 @@
 """Topics: which charts a report of each subject has, in the order in which it shows them."""
 
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from functools import partial
 
@@ -51,7 +51,13 @@ CHART_TOPICS: Mapping[str, tuple[ChartKind, ...]] = {
 
 def charts_of(topic: str, source: ArrowSource, selection: Selection) -> tuple[Chart, ...]:
     """All charts of a topic that the selected results have, each under a name of its own."""
-    charts = [chart for draw in CHART_TOPICS[topic] for chart in draw(source, selection)]
+    return distinctly_named(
+        chart for draw in CHART_TOPICS[topic] for chart in draw(source, selection)
+    )
+
+
+def distinctly_named(charts: Iterable[Chart]) -> tuple[Chart, ...]:
+    """The charts, those with a name that others have before them with a number."""
     seen: Counter[str] = Counter()
     named = []
     for chart in charts:

@@ -1,10 +1,11 @@
 """Launches of results: what each fresh process said of a metric, now and in earlier runs."""
 
 import math
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from functools import cached_property
+from statistics import fmean
 from typing import Any, TypeAlias
 
 from analysis.compare.values import ASKED_THREADS_COLUMN, PART, marks_of
@@ -27,6 +28,8 @@ _FACTS = (
 _OF_RESULTS = ("process_spread", "process_spread_source")
 """Facts that no view has."""
 _KEY = ("cell_id", *(name for name in SERIES if name != "cell_id"), PART)
+LEAST_HISTORY = 10
+"""Launches of a series from which on its steps are sought."""
 _AT_ONCE = 5_000
 """Cells that are asked for in one question."""
 
@@ -61,6 +64,11 @@ class Observation:
     def logarithms(self) -> tuple[float, ...]:
         """The logarithms of the launches' values: on them relative noise adds up."""
         return tuple(map(math.log, self.launches))
+
+    @property
+    def mean(self) -> float:
+        """The geometric mean of the launches' values, whose ratios are those of verdicts."""
+        return math.exp(fmean(self.logarithms))
 
     def key(self, *, per_host: bool) -> SeriesKey:
         """What it shares with the results of its series.
@@ -119,17 +127,39 @@ def histories(
         per_host: True if machines with different names have series of their own.
     """
     keys = {one.key(per_host=per_host) for one in wanted}
-    cells = sorted({str(key[0]) for key in keys})
-    columns = ", ".join(f"r.{name}" for name in dict.fromkeys((*_PAST, *SERIES)))
-    found: dict[SeriesKey, list[PastResult]] = {}
-    for start in range(0, len(cells), _AT_ONCE):
-        names = ", ".join(map(text, cells[start : start + _AT_ONCE]))
-        chosen = f"r.cell_id IN ({names}) AND r.measured_at IS NOT NULL"
-        table = source.arrow(_question(selection, metric, columns, chosen)).to_pydict()
+    columns = dict.fromkeys((*_PAST, *SERIES))
+    known: dict[SeriesKey, list[PastResult]] = {}
+    for table in _tables(source, selection, metric, columns, {str(key[0]) for key in keys}):
         for key, past in _past_results(table, _key_columns(per_host=per_host)):
             if key in keys:
-                found.setdefault(key, []).append(past)
-    return found
+                known.setdefault(key, []).append(past)
+    return known
+
+
+def launches_by_result(
+    source: ArrowSource, selection: Selection, metric: Metric, cells: Collection[str]
+) -> dict[SeriesKey, PastResult]:
+    """The launches of all selected results of these cells, by result id and part."""
+    return {
+        key: past
+        for table in _tables(source, selection, metric, _PAST, cells)
+        for key, past in _past_results(table, ("result_id", PART))
+    }
+
+
+def _tables(
+    source: ArrowSource,
+    selection: Selection,
+    metric: Metric,
+    columns: Iterable[str],
+    cells: Collection[str],
+) -> Iterator[Mapping[str, Sequence[Any]]]:
+    """Results of these cells, some thousand cells at once."""
+    names, selected = sorted(cells), ", ".join(f"r.{name}" for name in columns)
+    for start in range(0, len(names), _AT_ONCE):
+        listed = ", ".join(map(text, names[start : start + _AT_ONCE]))
+        chosen = f"r.cell_id IN ({listed}) AND r.measured_at IS NOT NULL"
+        yield source.arrow(_question(selection, metric, selected, chosen)).to_pydict()
 
 
 def _key_columns(*, per_host: bool) -> Sequence[str]:

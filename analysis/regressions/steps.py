@@ -7,15 +7,12 @@ from datetime import datetime
 from itertools import pairwise
 from statistics import fmean
 
-from analysis.regressions.launches import PastResult
+from analysis.regressions.launches import LEAST_HISTORY, PastResult
 from analysis.statistics.change_points import change_points
 from analysis.statistics.ratios import Estimate
 from analysis.statistics.significance import LEVEL, student_quantile
 from analysis.statistics.variance import Spread, variance_components
 from runner.contract.confidence import INTERVAL_CONFIDENCE
-
-LEAST_HISTORY = 10
-"""Launches of a series from which on its steps are sought."""
 
 
 @dataclass(frozen=True)

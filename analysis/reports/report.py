@@ -10,7 +10,9 @@ from analysis.charts.chart import Chart
 MOST_ROWS = 1000
 """Results in one report, the newest; those beyond are counted."""
 
-ColumnKind = Literal["word", "id", "number", "share", "moment", "prose", "grade"]
+ColumnKind = Literal["word", "id", "number", "share", "change", "moment", "prose", "grade"]
+NUMBERS: frozenset[ColumnKind] = frozenset({"number", "share", "change"})
+"""Kinds of columns that hold numbers."""
 ReportRow = Mapping[str, Any]
 NO_GRADES = GradeSummary({}, None)
 
@@ -24,7 +26,8 @@ class ReportColumn:
     heading: str
     """For people, with the unit."""
     kind: ColumnKind = "word"
-    """The kind of its values: a `share` is shown in percent."""
+    """The kind of its values: a `share` is shown in percent, a `change` is a ratio, shown as how
+    many percent more or less it is."""
     low: str | None = None
     """The key of the 95 % interval's low end; None where there is no interval."""
     high: str | None = None

@@ -3,13 +3,10 @@
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from analysis.answers.trust import summarise_grades
 from analysis.charts.topics import charts_of
-from analysis.reports.cells import cell_table, marks_sentences, shared_facts
+from analysis.reports.cells import marks_sentences, shared_facts
 from analysis.reports.comparisons import comparison_table
 from analysis.reports.details import result_details
-from analysis.reports.failures import failure_section, graph_section
-from analysis.reports.machines import environment_section
 from analysis.reports.parts import (
     arrival_table,
     efficiency_table,
@@ -18,12 +15,12 @@ from analysis.reports.parts import (
     tried_table,
 )
 from analysis.reports.ratings import family_section, rating_section
-from analysis.reports.report import Report, ReportRow, ReportSection, ReportTable
+from analysis.reports.report import Report, ReportSection, ReportTable
 from analysis.reports.results import RememberedAnswers, ReportedResults, reported_results
+from analysis.reports.shared import grades_of, shared_sections
 from analysis.results.metrics import METRICS
 from analysis.results.selection import Selection
 from analysis.results.source import ArrowSource
-from runner.contract.record import Grade
 
 _THROUGHPUT = METRICS["throughput"]
 Sections = Callable[[ReportedResults], Sequence[ReportSection]]
@@ -56,10 +53,7 @@ def make_report(topic: str, source: ArrowSource, selection: Selection) -> Report
     sections = (
         ReportSection("charts", "Charts", charts=charts_of(topic, remembered, results.shown)),
         *own,
-        ReportSection("results", "Results", tables=(cell_table(results),)),
-        failure_section(results),
-        graph_section(results),
-        environment_section(results),
+        *shared_sections(results),
     )
     return Report(
         topic=topic,
@@ -72,16 +66,8 @@ def make_report(topic: str, source: ArrowSource, selection: Selection) -> Report
         sections=[section for section in sections if not section.is_empty],
         details=result_details(results),
         left_out=results.left_out,
-        grades=summarise_grades([_GradedRow(row) for row in results.rows]),
+        grades=grades_of(results),
     )
-
-
-class _GradedRow:
-    """A row as the summary of grades reads it."""
-
-    def __init__(self, row: ReportRow) -> None:
-        self.grade: Grade | None = row["grade"]
-        self.grade_reasons: Sequence[str] | None = row["grade_reasons"]
 
 
 def _performance(results: ReportedResults) -> Sequence[ReportSection]:

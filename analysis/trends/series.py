@@ -1,7 +1,7 @@
 """Series over time: the results of one cell in their order, and its steps."""
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
@@ -14,12 +14,12 @@ from analysis.statistics.ratios import Estimate, shows_difference
 
 @dataclass(frozen=True)
 class TrendStep:
-    """Two neighbours of a series that differ beyond intervals and grades."""
+    """A change of a series: the last result before it and the first one behind."""
 
     before: MetricValue
     after: MetricValue
     ratio: Estimate
-    """The value after by the one before."""
+    """The value after by the one before, or the level after by the one before."""
     changes: tuple[str, ...] | None = None
     """Differences of image, commit, libraries and machine between them; None until looked up."""
 
@@ -32,6 +32,8 @@ class TrendSeries:
     values: tuple[MetricValue, ...]
     steps: tuple[TrendStep, ...] = ()
     """Its steps, the greatest first."""
+    by_level: bool = False
+    """True if they are change points of its launches; False if they are neighbours that differ."""
 
     @property
     def cell_id(self) -> str:
@@ -80,13 +82,17 @@ class TrendSeries:
         return self.last.facts
 
 
-def steps_of(values: Sequence[MetricValue]) -> tuple[TrendStep, ...]:
+def neighbour_steps(values: Sequence[MetricValue]) -> tuple[TrendStep, ...]:
     """The neighbours that differ beyond intervals and grades, the greatest step first."""
-    steps = [
+    return greatest_first(
         TrendStep(before, after, ratio)
         for before, after in pairwise(values)
         if (ratio := _ratio(before, after)) is not None and _differ(before, after)
-    ]
+    )
+
+
+def greatest_first(steps: Iterable[TrendStep]) -> tuple[TrendStep, ...]:
+    """The steps by their size, whatever their direction."""
     return tuple(sorted(steps, key=lambda step: -abs(math.log(step.ratio.value))))
 
 

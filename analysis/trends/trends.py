@@ -13,7 +13,8 @@ from analysis.results.selection import Selection
 from analysis.results.series import SERIES
 from analysis.results.source import ArrowSource
 from analysis.statistics.ratios import estimate
-from analysis.trends.series import TrendSeries, TrendStep, steps_of
+from analysis.trends.series import TrendSeries, TrendStep
+from analysis.trends.steps import is_long, with_steps
 from runner.contract.axes import AXIS_NAMES
 
 MOST_SERIES = 1_000
@@ -39,6 +40,11 @@ class Trends:
     per_host: bool
     """True if each name of a machine has series of its own."""
 
+    @property
+    def without_levels(self) -> int:
+        """Series with launches enough for change points whose steps are those of neighbours."""
+        return sum(is_long(one.values) and not one.by_level for one in self.series)
+
 
 def trends_of(
     source: ArrowSource, selection: Selection, metric: Metric, *, per_host: bool = False
@@ -60,13 +66,10 @@ def trends_of(
     ranked = groupby(repeated, key=lambda row: row["rank"])
     values = [[_value(row) for row in several] for _, several in ranked]
     complete = with_intervals(source, [one for series in values for one in series], metric)
-    stepped = [_series(metric, [complete[key_of(one)] for one in results]) for results in values]
+    completed = [[complete[key_of(one)] for one in results] for results in values]
+    stepped = with_steps(source, selection, metric, completed)
     left_out = counts["several"] - len(stepped)
     return Trends(metric, _explained(source, stepped), left_out, counts["once"], per_host)
-
-
-def _series(metric: Metric, values: Sequence[MetricValue]) -> TrendSeries:
-    return TrendSeries(metric, tuple(values), steps_of(values))
 
 
 def _question(selection: Selection, metric: Metric, *, per_host: bool) -> str:

@@ -315,6 +315,20 @@ def parse_seconds(text: str | None, option: str) -> float | None:
         raise typer.BadParameter(str(error), param_hint=option) from error
 
 
+def parse_percent(text: str | None, option: str) -> float | None:
+    """The fraction of an option that takes a share such as `5%`, if it was given.
+
+    Raises:
+        typer.BadParameter: it is no share.
+    """
+    from orchestrator.system.text import parse_share
+
+    try:
+        return None if text is None else parse_share(text)
+    except ValueError as error:
+        raise typer.BadParameter(str(error), param_hint=option) from error
+
+
 def parse_bytes(text: str | None, option: str) -> int | None:
     """The bytes of an option that takes a size, if it was given.
 

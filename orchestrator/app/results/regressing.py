@@ -13,7 +13,7 @@ from analysis.regressions.judgements import (
 from analysis.results.metrics import metric_of
 from analysis.results.selection import Side
 from orchestrator.app.results.selecting import SelectionRequest
-from orchestrator.app.results.sides import open_sides
+from orchestrator.app.results.sides import Sides, open_sides
 from orchestrator.store import Store
 from runner.contract.errors import Inconclusive, NothingToDo
 from runner.contract.record import Grade
@@ -94,18 +94,29 @@ def judge_regressions(request: RegressionRequest) -> RegressionAnswer:
     """
     words = (request.baseline, request.run)
     with open_sides(request.selected, *words, per_host=request.per_host) as sides:
-        question = RegressionQuestion(
-            base=sides.base,
-            run=sides.run,
-            metrics=tuple(metric_of(name, sides.run.source) for name in request.metrics),
-            threshold=request.threshold,
-            per_host=request.per_host,
-            accepted=sides.accepted,
-        )
-        judgements = judge(question)
-        if not judgements.judgements:
-            raise _nothing_shared(judgements)
-        return RegressionAnswer(request, judgements, _command_of(sides.run, judgements))
+        return judge_sides(sides, request)
+
+
+def judge_sides(sides: Sides, request: RegressionRequest) -> RegressionAnswer:
+    """Judge each cell of one side against the other, while both are open.
+
+    Raises:
+        UsageError: there is no such metric.
+        NothingToDo: both have no cell in common.
+        StoreError: a database cannot be read.
+    """
+    question = RegressionQuestion(
+        base=sides.base,
+        run=sides.run,
+        metrics=tuple(metric_of(name, sides.run.source) for name in request.metrics),
+        threshold=request.threshold,
+        per_host=request.per_host,
+        accepted=sides.accepted,
+    )
+    judgements = judge(question)
+    if not judgements.judgements:
+        raise _nothing_shared(judgements)
+    return RegressionAnswer(request, judgements, _command_of(sides.run, judgements))
 
 
 def _nothing_shared(judgements: Judgements) -> NothingToDo:

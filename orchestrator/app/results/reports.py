@@ -5,6 +5,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING
 
 from analysis.reports.report import Report
 from analysis.reports.topics import REPORT_TOPICS, make_report
@@ -13,6 +14,9 @@ from orchestrator.app.results.imports import ImportRequest, import_results
 from orchestrator.app.results.selecting import SelectionRequest
 from orchestrator.system.files import DATABASE_NAME
 from runner.contract.errors import NothingToDo, UsageError
+
+if TYPE_CHECKING:
+    from orchestrator.app.results.regressing import RegressionRequest
 
 RUN_TOPIC = "run"
 REPORTS_FOLDER = "reports"
@@ -65,6 +69,27 @@ def report_one_run(run: str, request: SelectionRequest) -> MadeReport:
     titled = replace(outcome.report, title=f"Run {answer.run_id}")
     path = outcome.path.with_name(f"run-{answer.run_id}.html")
     return replace(outcome, report=titled, path=path, run=None if request.filters else answer)
+
+
+def report_regressions(request: "RegressionRequest") -> MadeReport:
+    """The report on the verdicts of a run against a baseline.
+
+    Raises:
+        UsageError: there is no such baseline, run, metric or filter, both are the same, or the
+            extra `analysis` is not installed.
+        NothingToDo: both have no cell in common.
+        StoreError: a database, a bundle or a file cannot be read.
+    """
+    from analysis.reports.regressions import REGRESSION_TOPIC, regression_report
+    from orchestrator.app.results.regressing import judge_sides
+    from orchestrator.app.results.sides import open_sides
+
+    with open_sides(request.selected, request.baseline, request.run) as sides:
+        judgements = judge_sides(sides, request)
+        report = regression_report(judgements, sides.run.source, sides.run.selection)
+    database = request.selected.database
+    path = database.parent / REPORTS_FOLDER / f"{REGRESSION_TOPIC}.html"
+    return MadeReport(report, str(database), path)
 
 
 def report_file(file: Path, request: SelectionRequest) -> MadeReport:

@@ -4,7 +4,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from analysis.charts.chart import Chart
-from analysis.charts.trends import trend_chart
+from analysis.charts.history.trends import trend_chart
 from analysis.results.metrics import metric_of
 from analysis.trends.trends import Trends, trends_of
 from orchestrator.app.results.selecting import SelectionRequest

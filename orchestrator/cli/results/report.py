@@ -1,5 +1,6 @@
 """`report`: results as a page to show, or as Markdown and JSON."""
 
+from dataclasses import replace
 from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -9,10 +10,12 @@ import typer
 from orchestrator.cli import options
 from orchestrator.cli.completion import complete_run
 from orchestrator.cli.filter_options import with_filters
+from orchestrator.cli.judging_options import with_judging
 
 if TYPE_CHECKING:
     from orchestrator.app.results.reports import MadeReport
     from orchestrator.app.results.selecting import SelectionRequest
+    from orchestrator.cli.judging_options import Judging
 
 
 class TopicOfReport(StrEnum):
@@ -24,6 +27,7 @@ class TopicOfReport(StrEnum):
     startup = "startup"
     scaling = "scaling"
     run = "run"
+    regression = "regression"
 
 
 class ReportFormat(StrEnum):
@@ -34,9 +38,15 @@ class ReportFormat(StrEnum):
     json = "json"
 
 
+_OF_RUNS = (TopicOfReport.run, TopicOfReport.regression)
+"""Topics about one run."""
+
+
 @with_filters
+@with_judging
 def report(
     selected: "SelectionRequest",
+    judging: "Judging",
     topic: Annotated[
         TopicOfReport,
         typer.Argument(metavar=options.one_of(TopicOfReport), help="What it is about."),
@@ -45,7 +55,7 @@ def report(
         str | None,
         typer.Argument(
             metavar="RUN_ID|last|FILE",
-            help="The run, or a file that another benchmark wrote; with `run` alone.",
+            help="The run, with `run` and `regression`; or a file of another benchmark.",
             show_default=False,
             autocompletion=complete_run,
         ),
@@ -79,25 +89,59 @@ def report(
     form = options.answer_format(format_, as_json=json)
     destination = ReportOutput(form, output, charts, force=force)
     destination.require(selected.database)
-    destination.show(_made(topic, subject, selected))
+    destination.show(_made(topic, subject, selected, judging))
 
 
-def _made(topic: TopicOfReport, subject: str | None, selected: "SelectionRequest") -> "MadeReport":
-    from orchestrator.app.results.reports import report_file, report_one_run, report_topic
-    from runner.contract.errors import UsageError
+def _made(
+    topic: TopicOfReport, subject: str | None, selected: "SelectionRequest", judging: "Judging"
+) -> "MadeReport":
+    from orchestrator.app.results.reports import (
+        report_file,
+        report_one_run,
+        report_regressions,
+        report_topic,
+    )
 
-    if topic is not TopicOfReport.run:
-        if subject is not None:
-            raise UsageError(
-                f"report {topic}: unexpected {subject!r}; did you mean --run {subject}?",
-                hint="a run or a file is named behind `report run` alone",
-            )
+    if topic is not TopicOfReport.regression:
+        _refuse_judging(topic, judging)
+    if topic not in _OF_RUNS:
+        _refuse_subject(topic, subject)
         return report_topic(topic.value, selected)
-    if subject is not None and selected.run is not None:
-        raise UsageError(
-            f"--run {selected.run}: `report run {subject}` names a run already",
-            hint="leave one of them out",
-        )
+    run = _one_run(topic, subject, selected)
+    if topic is TopicOfReport.regression:
+        return report_regressions(judging.request(replace(selected, run=None), run))
     if subject is not None and Path(subject).is_file():
         return report_file(Path(subject), selected)
-    return report_one_run(subject or selected.run or "last", selected)
+    return report_one_run(run, selected)
+
+
+def _one_run(topic: TopicOfReport, subject: str | None, selected: "SelectionRequest") -> str:
+    """The run that is named behind the topic or by `--run`, else the newest."""
+    from runner.contract.errors import UsageError
+
+    if subject is not None and selected.run is not None:
+        raise UsageError(
+            f"--run {selected.run}: `report {topic} {subject}` names a run already",
+            hint="leave one of them out",
+        )
+    return subject or selected.run or "last"
+
+
+def _refuse_subject(topic: TopicOfReport, subject: str | None) -> None:
+    from runner.contract.errors import UsageError
+
+    if subject is not None:
+        raise UsageError(
+            f"report {topic}: unexpected {subject!r}; did you mean --run {subject}?",
+            hint="a run or a file is named behind `report run` and `report regression` alone",
+        )
+
+
+def _refuse_judging(topic: TopicOfReport, judging: "Judging") -> None:
+    from runner.contract.errors import UsageError
+
+    if judging.given:
+        raise UsageError(
+            f"{judging.given[0]}: `report {topic}` judges nothing",
+            hint=f"did you mean `report regression {judging.given[0]} …`?",
+        )

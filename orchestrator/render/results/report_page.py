@@ -8,6 +8,7 @@ from analysis.charts.chart import Chart
 from analysis.charts.page import vega_script
 from analysis.charts.palette import PAGE
 from analysis.reports.report import (
+    NUMBERS,
     Report,
     ReportColumn,
     ReportRow,
@@ -32,9 +33,17 @@ _GRADES = {
     "Low": "bad",
     "N/A": "bad",
 }
-_WORDS = {"agree": "good", "wrong": "bad", "proven": "good", "partial": "fair", "none": "bad"}
+_WORDS = {
+    "agree": "good",
+    "wrong": "bad",
+    "proven": "good",
+    "partial": "fair",
+    "none": "bad",
+    "improvement": "good",
+    "inconclusive": "fair",
+    "regression": "bad",
+}
 _OPEN_CHARTS = 8
-_NUMBERS = ("number", "share")
 
 
 class _Details:
@@ -132,7 +141,7 @@ def _table(table: ReportTable, details: _Details, *, alone: bool) -> Iterator[Ma
     if not alone:
         yield element("h3", table.title)
     yield from (element("p", with_code(sentence)) for sentence in table.answers)
-    columns = [PageColumn(one.heading, right=one.kind in _NUMBERS) for one in table.columns]
+    columns = [PageColumn(one.heading, right=one.kind in NUMBERS) for one in table.columns]
     rows = [
         [_cell(table.name, column, row, details) for column in table.columns] for row in table.rows
     ]

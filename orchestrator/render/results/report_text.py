@@ -5,7 +5,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import asdict
 from typing import Any
 
-from analysis.reports.report import Report, ReportSection, ReportTable
+from analysis.reports.report import NUMBERS, Report, ReportSection, ReportTable
 from orchestrator.render.results.report_values import left_out_words, value_text
 from orchestrator.store import markdown_row, markdown_text
 
@@ -44,9 +44,8 @@ def _section(section: ReportSection) -> Iterator[str]:
 
 
 def _table(table: ReportTable) -> str:
-    numbers = ("number", "share")
     rows = [markdown_row(markdown_text(column.heading) for column in table.columns)]
-    rows.append(markdown_row("---:" if one.kind in numbers else "---" for one in table.columns))
+    rows.append(markdown_row("---:" if one.kind in NUMBERS else "---" for one in table.columns))
     for row in table.rows:
         texts = (value_text(column, row) for column in table.columns)
         rows.append(markdown_row(map(markdown_text, texts)))

@@ -4,6 +4,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 from analysis.reports.report import Report, ReportColumn, ReportRow
+from analysis.statistics.percentages import signed_percent
 from orchestrator.render.terminal.tables import cell_text
 from orchestrator.system.text import plural
 
@@ -24,6 +25,8 @@ def value_text(column: ReportColumn, row: ReportRow) -> str:
 def _plain(column: ReportColumn, value: Any) -> str:
     if value is None:
         return cell_text(None)
+    if column.kind == "change":
+        return f"{signed_percent(float(value) - 1)} %"
     if column.kind == "share":
         return f"{cell_text(100.0 * value)} %"
     if isinstance(value, datetime):

@@ -88,6 +88,7 @@ def _fields(
         Field("best", Column("best")),
         *([Field("mark", Column("mark", essential=True, wraps=True))] if marked else []),
         *map(Field, ("ratio_low", "ratio_high", "grade", "first_run", "last_run", "steps")),
+        Field("steps_by_level"),
     ]
 
 
@@ -114,6 +115,7 @@ def _row(series: TrendSeries) -> dict[str, Any]:
         "last_run": series.last.facts["run_id"],
         "values": [_value(value) for value in series.values],
         "steps": [_step(step) for step in series.steps],
+        "steps_by_level": series.by_level,
     }
 
 
@@ -202,6 +204,11 @@ def _trust(trends: Trends) -> Iterator[str]:
         yield (
             f"Of grade D at one end, which shows no difference: {doubtful:,} series;"
             " measure longer, `--profile standard`"
+        )
+    if trends.without_levels:
+        yield (
+            f"Steps between neighbours, in {trends.without_levels:,} series with launches enough"
+            " for change points: the extra `analysis` finds them."
         )
 
 

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from analysis.charts.trends import trend_chart
+from analysis.charts.history.trends import trend_chart
 from analysis.results.metrics import METRICS
 from analysis.results.selection import Selection
 from analysis.trends.trends import trends_of

@@ -1,12 +1,14 @@
 """One small database for all reports, in which some words are hostile."""
 
+from datetime import timedelta
 from pathlib import Path
 
 import pytest
 
 from orchestrator.store import Store
 from runner.contract.record import Record, save_record
-from tests.support.records import a_failure, a_record
+from tests.support.launches import launched
+from tests.support.records import RECORDED_AT, a_failure, a_record
 
 MS = 1_000_000
 HOSTILE = "</script><img src=x onerror=\"document.title='hacked'\"> & <b>'\"\u202e"
@@ -15,6 +17,10 @@ PATHS = (("cpu", "torch", 8.0), ("cpu", "onnxruntime", 4.0), ("openvino", "openv
 """Backend, runtime, and milliseconds of a query with batch 1."""
 MANY = 500
 """Durations of a result, more than a page holds."""
+EARLIER = {"run_id": "20261101-120000-aaaa", "recorded_at": RECORDED_AT - timedelta(days=20)}
+"""The run that the other one is judged against."""
+LAUNCHES = (0.99, 1.0, 1.01, 1.0, 1.0)
+"""The launches of a result by its median."""
 
 
 def timed(backend: str, runtime: str, batch: int, ms: float) -> Record:
@@ -31,6 +37,18 @@ def timed(backend: str, runtime: str, batch: int, ms: float) -> Record:
     )
 
 
+def judged() -> list[Record]:
+    """A cell that became a quarter slower, with another library, and one that did not."""
+    then, now = ([ms * launch for launch in LAUNCHES] for ms in (4.0, 5.0))
+    return [
+        launched(then, batch_size=256, libraries={"torch": "2.13.0"}, **EARLIER),
+        launched(now, batch_size=256, libraries={"torch": HOSTILE}),
+        launched(then, batch_size=512, **EARLIER),
+        launched(then, batch_size=512),
+        launched(then, batch_size=1024, **EARLIER),
+    ]
+
+
 def records() -> list[Record]:
     curves = [
         timed(backend, runtime, batch, ms * batch**0.5)
@@ -42,7 +60,7 @@ def records() -> list[Record]:
     )
     wrong = a_record(batch_size=64, correct=False, correct_reason="off by far")
     failed = a_failure("out_of_memory", HOSTILE, batch_size=128)
-    return [*curves, graph, wrong, failed]
+    return [*curves, *judged(), graph, wrong, failed]
 
 
 @pytest.fixture(scope="session")

@@ -61,13 +61,24 @@ def browser() -> Iterator:
         browser.close()
 
 
-@pytest.fixture(scope="module")
-def page_url(reported: Path, tmp_path_factory: pytest.TempPathFactory) -> str:
-    path = tmp_path_factory.mktemp("page") / "run.html"
-    words = ("report", "run", "--output", str(path), "--database", str(reported))
-    done = call(*words, folder=path.parent, environment={})
+def written(reported: Path, folder: Path, *words: str) -> str:
+    """The address of the page of a report."""
+    path = folder / f"{words[0]}.html"
+    arguments = ("report", *words, "--output", str(path), "--database", str(reported))
+    done = call(*arguments, folder=folder, environment={})
     assert done.returncode == 0, done.stderr
     return path.as_uri()
+
+
+@pytest.fixture(scope="module")
+def page_url(reported: Path, tmp_path_factory: pytest.TempPathFactory) -> str:
+    return written(reported, tmp_path_factory.mktemp("page"), "run")
+
+
+@pytest.fixture(scope="module")
+def regression_url(reported: Path, tmp_path_factory: pytest.TempPathFactory) -> str:
+    folder = tmp_path_factory.mktemp("regression")
+    return written(reported, folder, "regression", "--baseline", "last")
 
 
 @pytest.fixture
@@ -141,10 +152,34 @@ def test_charts_tell_their_numbers_under_the_mouse(tab: Tab) -> None:
     assert tooltip.inner_text().strip()
 
 
+def test_a_step_and_a_run_of_a_judged_series_tell_what_they_are(
+    browser, regression_url: str
+) -> None:
+    tab = Tab(browser, regression_url)
+    tooltip = tab.page.locator("#vg-tooltip-element.visible")
+    series = tab.page.locator("#series figure", has_text="Regression, +25 %")
+    marks = series.locator("svg .mark-symbol path")
+    marks.first.wait_for()
+    texts = []
+    for mark in marks.all():
+        mark.hover(force=True)
+        tooltip.wait_for()
+        texts.append(tooltip.inner_text())
+    assert any("20261101-120000-aaaa" in text and "baseline" in text for text in texts)
+    assert any("nobody accepted it" in text for text in texts)
+    assert tab.complaints == []
+    assert tab.requests == [regression_url]
+    assert "hacked" not in tab.page.title()
+    tab.context.close()
+
+
+@pytest.mark.parametrize("address", ["page_url", "regression_url"])
 @pytest.mark.parametrize(("scheme", "width"), SCREENS)
-def test_no_screen_has_barriers(browser, page_url: str, scheme: str, width: int) -> None:
+def test_no_screen_has_barriers(
+    browser, request: pytest.FixtureRequest, address: str, scheme: str, width: int
+) -> None:
     axe = pytest.importorskip("axe_playwright_python.sync_playwright")
-    tab = Tab(browser, page_url, scheme, width)
+    tab = Tab(browser, request.getfixturevalue(address), scheme, width)
     tab.page.locator(f"{RESULTS} td button").first.click()
     found = axe.Axe().run(tab.page).response["violations"]
     assert [(one["id"], one["nodes"][0]["html"]) for one in found] == []

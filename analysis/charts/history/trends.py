@@ -102,5 +102,5 @@ def _sentence(trends: Trends, drawn: Sequence[TrendSeries]) -> str:
     left_out = len(trends.series) - len(drawn) + trends.left_out
     more = f" {noun_count(left_out, 'line')} with less change are not drawn." if left_out else ""
     steps = sum(len(one.steps) for one in drawn)
-    rings = f" Rings mark {noun_count(steps, 'step')} between neighbours." if steps else ""
+    rings = f" Rings mark {noun_count(steps, 'step')}." if steps else ""
     return f"{subject} from {ends}, times {digits_of(top.ratio)}, {finding}.{rings}{more}"

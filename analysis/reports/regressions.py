@@ -1,0 +1,259 @@
+"""The report on regressions: verdicts, series with their steps, and what could not be judged."""
+
+import math
+from collections import Counter, defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from analysis.charts.history.changes import change_chart
+from analysis.charts.history.regressions import regression_charts
+from analysis.charts.topics import distinctly_named
+from analysis.charts.words import amount, noun_count
+from analysis.compare.circumstances import common_changes
+from analysis.regressions.judgements import Judgement, Judgements
+from analysis.regressions.launches import LEAST_HISTORY
+from analysis.regressions.steps import Step
+from analysis.reports.cells import marks_sentences, shared_facts
+from analysis.reports.details import result_details
+from analysis.reports.report import (
+    Report,
+    ReportColumn,
+    ReportRow,
+    ReportSection,
+    ReportTable,
+)
+from analysis.reports.results import RememberedAnswers, reported_results
+from analysis.reports.shared import grades_of, shared_sections
+from analysis.results.selection import Selection
+from analysis.results.source import ArrowSource
+from analysis.statistics.percentages import change_words
+from analysis.statistics.ratios import Estimate
+from analysis.statistics.significance import LEVEL
+
+REGRESSION_TOPIC = "regression"
+_MOST_ROWS = 500
+_NAMED = 3
+"""Verdicts of one kind that sentences name; tables have them all."""
+_OPEN = ("regression", "improvement", "inconclusive")
+"""Verdicts whose causes are sought."""
+_PLURALS: Mapping[str, str] = {"regression": "regressions", "improvement": "improvements"}
+_CHANGE = ReportColumn("ratio", "change", "change", "ratio_low", "ratio_high")
+_CELL = (ReportColumn("cell_id", "cell", "id"), ReportColumn("metric", "metric"))
+_VERDICTS = (
+    ReportColumn("verdict", "verdict"),
+    *_CELL,
+    ReportColumn("before", "before", "number"),
+    ReportColumn("after", "after", "number", measured=True),
+    _CHANGE,
+    ReportColumn("reason", "reason", "prose"),
+    ReportColumn("changes", "changed beside", "prose"),
+    ReportColumn("launches", "launches"),
+    ReportColumn("p_value", "p", "number"),
+    ReportColumn("noise", "noise from", "prose"),
+)
+_BESIDE = (
+    ReportColumn("changes", "changed beside", "prose"),
+    *(ReportColumn(verdict, _PLURALS.get(verdict, verdict), "number") for verdict in _OPEN),
+    ReportColumn("cell_id", "for example", "id"),
+)
+_STEPS = (
+    *_CELL,
+    ReportColumn("date", "since", "moment"),
+    ReportColumn("run_id", "first run", "id"),
+    ReportColumn("commit", "its commit", "id"),
+    _CHANGE,
+    ReportColumn("accepted", "accepted"),
+    ReportColumn("reason", "because", "prose"),
+)
+_REFUSED = (*_CELL, ReportColumn("reason", "reason", "prose"))
+_METHOD = (
+    "A verdict compares launches, each a fresh process: a change exceeds the noise of its series"
+    f" at {100 * LEVEL:g} %, is confirmed by a permutation test over all comparisons with"
+    f" {100 * LEVEL:g} % of false discoveries, and is not shown to be below the threshold; no"
+    " change means that the whole 95 % interval lies within the threshold, and all else is"
+    " inconclusive.",
+    f"Series of {LEAST_HISTORY} launches or more are divided into levels at change points"
+    " (E-divisive) and where somebody accepted a change: `docs/regressions.md` tells the method"
+    " with its sources.",
+)
+
+
+def regression_report(judgements: Judgements, source: ArrowSource, selection: Selection) -> Report:
+    """The report on the verdicts of a run.
+
+    Args:
+        judgements: the verdicts.
+        source: the database of the judged side.
+        selection: its results.
+
+    Raises:
+        BenchError: the database cannot be read.
+    """
+    results = reported_results(RememberedAnswers(source), selection)
+    verdicts = judgements.judgements
+    overview = change_chart(judgements)
+    charts = distinctly_named([*([overview] if overview else []), *regression_charts(judgements)])
+    sections = (
+        _section("changes", "Changes", _verdict_table("changes", verdicts, _OPEN)),
+        _section("beside", "Changed beside: candidates for the cause", _beside_table(verdicts)),
+        ReportSection("series", "Series over time", charts=charts),
+        _section("steps", "Steps of the series", _step_table(verdicts)),
+        _section("unchanged", "No change", _verdict_table("unchanged", verdicts, ("no change",))),
+        _section("refused", "Not compared", _refusal_table(judgements)),
+        ReportSection("method", "Method", notes=_METHOD),
+        *shared_sections(results),
+    )
+    return Report(
+        topic=REGRESSION_TOPIC,
+        title=f"{judgements.run} against {judgements.base}",
+        facts={"threshold": f"{100 * judgements.threshold:g} %", **shared_facts(results.rows)},
+        answers=[*marks_sentences(results), *_answers(judgements)],
+        sections=[section for section in sections if not section.is_empty],
+        details=result_details(results),
+        left_out=results.left_out,
+        grades=grades_of(results),
+    )
+
+
+def _answers(judgements: Judgements) -> Iterator[str]:
+    """The counts of verdicts, the greatest changes, and what may decide the unclear ones."""
+    total = noun_count(len(judgements.judgements), "comparison")
+    counts = ", ".join(
+        f"{count:,} {_PLURALS[verdict] if verdict in _PLURALS and count > 1 else verdict}"
+        for verdict, count in judgements.counts.items()
+        if count
+    )
+    yield f"Of {total} of {judgements.run} with {judgements.base}: {counts}."
+    by_verdict: dict[str, list[Judgement]] = defaultdict(list)
+    for judgement in judgements.judgements:
+        by_verdict[judgement.verdict].append(judgement)
+    for verdict in ("regression", "improvement"):
+        known = by_verdict[verdict]
+        yield from map(_change_sentence, known[:_NAMED])
+        common = common_changes([one.changes or () for one in known])
+        if common:
+            subject = f"{noun_count(len(known), verdict)}: candidates for the cause"
+            yield f"Changed beside in {subject}: {'; '.join(common)}."
+    for judgement in by_verdict["inconclusive"][:_NAMED]:
+        yield f"Inconclusive: {_subject(judgement)}: {judgement.reason}."
+
+
+def _subject(judgement: Judgement) -> str:
+    return f"{judgement.cell_id}, {judgement.metric.label}"
+
+
+def _change_sentence(judgement: Judgement) -> str:
+    before, after = (
+        amount(side.mean, judgement.metric.unit)
+        for side in (judgement.before, judgement.after)
+        if side is not None
+    )
+    size = f", {change_words(judgement.ratio)}" if judgement.ratio else ""
+    verdict = judgement.verdict.capitalize()
+    return f"{verdict}: {_subject(judgement)}: {before}, now {after}{size}."
+
+
+def _section(name: str, title: str, table: ReportTable) -> ReportSection:
+    return ReportSection(name, title, tables=[table] if table.rows else [])
+
+
+def _bounded(
+    name: str,
+    title: str,
+    columns: Sequence[ReportColumn],
+    rows: Sequence[ReportRow],
+    *notes: str,
+) -> ReportTable:
+    """A table of the first rows; those beyond are counted."""
+    shown, left_out = rows[:_MOST_ROWS], max(len(rows) - _MOST_ROWS, 0)
+    return ReportTable(name, title, columns, shown, notes, left_out).without_empty_columns()
+
+
+def _verdict_table(
+    name: str, judgements: Sequence[Judgement], verdicts: Sequence[str]
+) -> ReportTable:
+    rows = [_verdict_row(one) for one in judgements if one.verdict in verdicts]
+    note = (
+        "Before and after are the geometric means of a result's launches, and the change is their"
+        " ratio with its 95 % interval; p is adjusted for all comparisons."
+    )
+    return _bounded(name, "Verdicts", _VERDICTS, rows, note)
+
+
+def _verdict_row(judgement: Judgement) -> dict[str, Any]:
+    before, after, ratio = judgement.before, judgement.after, judgement.ratio
+    return {
+        "result_id": after and after.facts["result_id"],
+        "verdict": judgement.verdict,
+        **_cell(judgement),
+        "before": before and before.mean,
+        "after": after and after.mean,
+        **_ratio(ratio),
+        "launches": f"{len(before.launches)}, {len(after.launches)}" if before and after else None,
+        "p_value": judgement.p_value,
+        "noise": judgement.noise,
+        "reason": judgement.reason or None,
+        "changes": "; ".join(judgement.changes or ()) or None,
+    }
+
+
+def _cell(judgement: Judgement) -> dict[str, str]:
+    return {"cell_id": judgement.cell_id, "metric": judgement.metric.heading}
+
+
+def _ratio(ratio: Estimate | None) -> dict[str, float]:
+    if ratio is None:
+        return {}
+    known = ratio.low > 0 and ratio.high < math.inf
+    ends = {"ratio_low": ratio.low, "ratio_high": ratio.high} if known else {}
+    return {"ratio": ratio.value, **ends}
+
+
+def _beside_table(judgements: Sequence[Judgement]) -> ReportTable:
+    """What differs between both sides of open verdicts, the most frequent first."""
+    counts: Counter[str] = Counter()
+    rows: dict[str, dict[str, Any]] = {}
+    for judgement in judgements:
+        if judgement.verdict not in _OPEN:
+            continue
+        for words in judgement.changes or ():
+            counts[words] += 1
+            row = rows.setdefault(words, {"changes": words, "cell_id": judgement.cell_id})
+            row[judgement.verdict] = row.get(judgement.verdict, 0) + 1
+    note = "They differ between both sides; that alone makes none of them the cause."
+    ordered = [rows[words] for words, _ in counts.most_common()]
+    return _bounded("beside", "Changed beside", _BESIDE, ordered, note)
+
+
+def _step_table(judgements: Sequence[Judgement]) -> ReportTable:
+    pairs = [(judgement, step) for judgement in judgements for step in judgement.steps]
+    rows = [_step_row(*pair) for pair in pairs]
+    return _bounded("steps", "Steps", _STEPS, rows)
+
+
+def _step_row(judgement: Judgement, step: Step) -> dict[str, Any]:
+    return {
+        **_cell(judgement),
+        "result_id": step.first.result_id,
+        "date": step.date,
+        "run_id": step.run_id,
+        "commit": step.first.git_commit,
+        **_ratio(step.ratio),
+        "accepted": "yes" if step.accepted else "no",
+        "reason": step.accepted,
+    }
+
+
+def _refusal_table(judgements: Judgements) -> ReportTable:
+    """Cells that cannot be compared, with the reason, and those of one side alone."""
+    refused = [one for one in judgements.judgements if one.verdict == "not comparable"]
+    rows = [{**_cell(one), "reason": one.reason} for one in refused]
+    rows += [
+        {"cell_id": cell_id, "reason": f"only in {side}"}
+        for side, cells in (
+            (judgements.base, judgements.only_before),
+            (judgements.run, judgements.only_after),
+        )
+        for cell_id in cells
+    ]
+    return _bounded("refused", "Not compared", _REFUSED, rows)
