@@ -1,15 +1,13 @@
 """The report on regressions: verdicts, series with their steps, and what could not be judged."""
 
 import math
-from collections import Counter, defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections import Counter
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from analysis.charts.history.changes import change_chart
 from analysis.charts.history.regressions import regression_charts
 from analysis.charts.topics import distinctly_named
-from analysis.charts.words import amount, noun_count
-from analysis.compare.circumstances import common_changes
 from analysis.regressions.judgements import Judgement, Judgements
 from analysis.regressions.launches import LEAST_HISTORY
 from analysis.regressions.steps import Step
@@ -26,14 +24,11 @@ from analysis.reports.results import RememberedAnswers, reported_results
 from analysis.reports.shared import grades_of, shared_sections
 from analysis.results.selection import Selection
 from analysis.results.source import ArrowSource
-from analysis.statistics.percentages import change_words
 from analysis.statistics.ratios import Estimate
 from analysis.statistics.significance import LEVEL
 
 REGRESSION_TOPIC = "regression"
 _MOST_ROWS = 500
-_NAMED = 3
-"""Verdicts of one kind that sentences name; tables have them all."""
 _OPEN = ("regression", "improvement", "inconclusive")
 """Verdicts whose causes are sought."""
 _PLURALS: Mapping[str, str] = {"regression": "regressions", "improvement": "improvements"}
@@ -107,50 +102,12 @@ def regression_report(judgements: Judgements, source: ArrowSource, selection: Se
         topic=REGRESSION_TOPIC,
         title=f"{judgements.run} against {judgements.base}",
         facts={"threshold": f"{100 * judgements.threshold:g} %", **shared_facts(results.rows)},
-        answers=[*marks_sentences(results), *_answers(judgements)],
+        answers=[*marks_sentences(results)],
         sections=[section for section in sections if not section.is_empty],
         details=result_details(results),
         left_out=results.left_out,
         grades=grades_of(results),
     )
-
-
-def _answers(judgements: Judgements) -> Iterator[str]:
-    """The counts of verdicts, the greatest changes, and what may decide the unclear ones."""
-    total = noun_count(len(judgements.judgements), "comparison")
-    counts = ", ".join(
-        f"{count:,} {_PLURALS[verdict] if verdict in _PLURALS and count > 1 else verdict}"
-        for verdict, count in judgements.counts.items()
-        if count
-    )
-    yield f"Of {total} of {judgements.run} with {judgements.base}: {counts}."
-    by_verdict: dict[str, list[Judgement]] = defaultdict(list)
-    for judgement in judgements.judgements:
-        by_verdict[judgement.verdict].append(judgement)
-    for verdict in ("regression", "improvement"):
-        known = by_verdict[verdict]
-        yield from map(_change_sentence, known[:_NAMED])
-        common = common_changes([one.changes or () for one in known])
-        if common:
-            subject = f"{noun_count(len(known), verdict)}: candidates for the cause"
-            yield f"Changed beside in {subject}: {'; '.join(common)}."
-    for judgement in by_verdict["inconclusive"][:_NAMED]:
-        yield f"Inconclusive: {_subject(judgement)}: {judgement.reason}."
-
-
-def _subject(judgement: Judgement) -> str:
-    return f"{judgement.cell_id}, {judgement.metric.label}"
-
-
-def _change_sentence(judgement: Judgement) -> str:
-    before, after = (
-        amount(side.mean, judgement.metric.unit)
-        for side in (judgement.before, judgement.after)
-        if side is not None
-    )
-    size = f", {change_words(judgement.ratio)}" if judgement.ratio else ""
-    verdict = judgement.verdict.capitalize()
-    return f"{verdict}: {_subject(judgement)}: {before}, now {after}{size}."
 
 
 def _section(name: str, title: str, table: ReportTable) -> ReportSection:
@@ -210,7 +167,7 @@ def _ratio(ratio: Estimate | None) -> dict[str, float]:
 
 
 def _beside_table(judgements: Sequence[Judgement]) -> ReportTable:
-    """What differs between both sides of open verdicts, the most frequent first."""
+    """Differences between both sides of open verdicts, the most frequent first."""
     counts: Counter[str] = Counter()
     rows: dict[str, dict[str, Any]] = {}
     for judgement in judgements:

@@ -1,66 +1,35 @@
-"""Options of verdicts on regressions: the baseline, the metrics, and what counts as a change."""
+"""Options of verdicts beside a report: a group that the other reports refuse."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Any
 
-import typer
-
-from orchestrator.cli import options
-from orchestrator.cli.completion import complete_metric, complete_run
 from orchestrator.cli.option_groups import Command, with_option_group
+from orchestrator.cli.verdict_options import (
+    Baseline,
+    Metrics,
+    PerHost,
+    Threshold,
+    required_baseline,
+    threshold_share,
+)
 from orchestrator.system.text import split_list
 
 if TYPE_CHECKING:
     from orchestrator.app.results.regressing import RegressionRequest
     from orchestrator.app.results.selecting import SelectionRequest
 
-_BESIDE_REPORT = "With `regression`: "
 _OPTIONS: Mapping[str, tuple[Any, object]] = {
-    "baseline": (
-        Annotated[
-            str | None,
-            typer.Option(
-                metavar="RUN_ID|last|…",
-                help=f"{_BESIDE_REPORT}what the run is judged against, as of `regress`.",
-                autocompletion=complete_run,
-            ),
-        ],
-        None,
-    ),
-    "metric": (
-        Annotated[
-            list[str] | None,
-            typer.Option(
-                metavar="M,…",
-                help=f"{_BESIDE_REPORT}latency, throughput, memory, p99, ttft, …",
-                autocompletion=complete_metric,
-            ),
-        ],
-        None,
-    ),
-    "threshold": (
-        Annotated[
-            str | None,
-            typer.Option(metavar="5%", help=f"{_BESIDE_REPORT}the least change that matters."),
-        ],
-        None,
-    ),
-    "per_host": (
-        Annotated[
-            bool,
-            typer.Option(
-                "--per-host", help=f"{_BESIDE_REPORT}series of each machine's name apart."
-            ),
-        ],
-        False,
-    ),
+    "baseline": (Baseline, None),
+    "metric": (Metrics, None),
+    "threshold": (Threshold, None),
+    "per_host": (PerHost, False),
 }
 
 
 @dataclass(frozen=True)
 class Judging:
-    """The values of these options."""
+    """The values of these options; None where they were not given."""
 
     baseline: str | None
     metrics: tuple[str, ...]
@@ -82,23 +51,16 @@ class Judging:
         """The question that they ask of a run.
 
         Raises:
-            UsageError: no baseline is named, or the extra `analysis` is not installed.
-            typer.BadParameter: the threshold is no share.
+            UsageError: no baseline is named, the threshold is no share, or the extra `analysis` is
+                not installed.
         """
-        from runner.contract.errors import UsageError
-
-        if self.baseline is None:
-            raise UsageError(
-                "report regression: no baseline is named",
-                hint="`--baseline last` judges a run against the one before it",
-            )
+        baseline = required_baseline(self.baseline, "report regression")
+        named: dict[str, Any] = {"metrics": self.metrics} if self.metrics else {}
+        if self.threshold is not None:
+            named["threshold"] = threshold_share(self.threshold, "--threshold")
         from orchestrator.app.results.regressing import RegressionRequest
 
-        threshold = options.parse_percent(self.threshold, "--threshold")
-        named: dict[str, Any] = {"metrics": self.metrics} if self.metrics else {}
-        if threshold is not None:
-            named["threshold"] = threshold
-        return RegressionRequest(selected, self.baseline, run=run, per_host=self.per_host, **named)
+        return RegressionRequest(selected, baseline, run=run, per_host=self.per_host, **named)
 
 
 def with_judging(command: Command) -> Command:
@@ -107,5 +69,5 @@ def with_judging(command: Command) -> Command:
 
 
 def _judging(chosen: Mapping[str, Any]) -> Judging:
-    metrics = tuple(split_list(chosen["metric"] or ()))
+    metrics = tuple(dict.fromkeys(split_list(chosen["metric"] or ())))
     return Judging(chosen["baseline"], metrics, chosen["threshold"], chosen["per_host"])

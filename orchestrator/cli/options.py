@@ -217,6 +217,10 @@ Output = Annotated[
     Path | None,
     typer.Option("--output", metavar="FILE", help="Write it there, whole or not at all."),
 ]
+ChartFile = Annotated[
+    Path | None,
+    typer.Option("--chart", metavar="FILE", help="Draw it: a .png, .svg or .html."),
+]
 Force = Annotated[bool, typer.Option("--force", help="Replace what is there.")]
 Json = Annotated[bool, typer.Option("--json", help="Print data as JSON.")]
 
@@ -311,20 +315,6 @@ def parse_seconds(text: str | None, option: str) -> float | None:
 
     try:
         return None if text is None else parse_duration(text)
-    except ValueError as error:
-        raise typer.BadParameter(str(error), param_hint=option) from error
-
-
-def parse_percent(text: str | None, option: str) -> float | None:
-    """The fraction of an option that takes a share such as `5%`, if it was given.
-
-    Raises:
-        typer.BadParameter: it is no share.
-    """
-    from orchestrator.system.text import parse_share
-
-    try:
-        return None if text is None else parse_share(text)
     except ValueError as error:
         raise typer.BadParameter(str(error), param_hint=option) from error
 

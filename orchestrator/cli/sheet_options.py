@@ -1,7 +1,6 @@
 """Options of commands whose answer is a sheet: its format, its file and its chart."""
 
 from enum import StrEnum
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -36,13 +35,7 @@ _OPTIONS: dict[str, tuple[Any, object]] = {
         None,
     ),
     "output": (options.Output, None),
-    "chart": (
-        Annotated[
-            Path | None,
-            typer.Option("--chart", metavar="FILE", help="Draw it: a .png, .svg or .html."),
-        ],
-        None,
-    ),
+    "chart": (options.ChartFile, None),
     "force": (options.Force, False),
     "wide": (options.Wide, False),
     "json": (options.Json, False),

@@ -1,4 +1,4 @@
-"""Options by which a CI decides: how much slower is too slow, and which grade is good enough."""
+"""Options of verdicts: the baseline, the metrics, how much is too much, which grade is enough."""
 
 from enum import StrEnum
 from typing import TYPE_CHECKING, Annotated, cast
@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Annotated, cast
 import typer
 
 from orchestrator.cli import options
+from orchestrator.cli.completion import complete_metric, complete_run
 
 if TYPE_CHECKING:
     from runner.contract.record import Grade
@@ -19,6 +20,31 @@ class RequiredGrade(StrEnum):
     C = "C"
 
 
+Baseline = Annotated[
+    str | None,
+    typer.Option(
+        "--baseline",
+        metavar="RUN|last|SNAPSHOT|FILE",
+        help="The run to judge against: its id, last~2, a snapshot, a host, or the path of a"
+        " bundle, a folder, a database or an export.",
+        autocompletion=complete_run,
+    ),
+]
+Metrics = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--metric",
+        metavar="NAMES",
+        help="latency, p99, throughput, memory, energy, load, tokens, ttft, …, or number columns"
+        " of a view.  [default: latency]",
+        autocompletion=complete_metric,
+    ),
+]
+Threshold = Annotated[
+    str,
+    typer.Option("--threshold", metavar="SHARE", help="The least change that matters, 5% or 0.05."),
+]
+PerHost = Annotated[bool, typer.Option("--per-host", help="Series of each machine's name apart.")]
 RequireGrade = Annotated[
     RequiredGrade | None,
     typer.Option(
@@ -27,6 +53,23 @@ RequireGrade = Annotated[
         help="End with exit code 8 if a result's grade is worse.",
     ),
 ]
+
+
+def required_baseline(baseline: str | None, command: str) -> str:
+    """The baseline that was named.
+
+    Raises:
+        UsageError: none was.
+    """
+    from runner.contract.errors import UsageError
+
+    if baseline is None:
+        raise UsageError(
+            f"{command}: --baseline is missing",
+            hint=f"for example `orchestrator {command} --baseline last`: the newest run before"
+            " that shares a series",
+        )
+    return baseline
 
 
 def threshold_share(text: str, option: str) -> float:

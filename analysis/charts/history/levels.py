@@ -97,8 +97,15 @@ def _of_history(past: PastResult, level: int) -> _Run:
 
 
 def _of_comparison(one: Observation) -> _Run:
-    names = ("result_id", "run_id", "measured_at", "git_commit", "grade")
-    return _Run(*(one.facts[name] for name in names), one.logarithms)
+    facts = one.facts
+    return _Run(
+        result_id=facts["result_id"],
+        run_id=facts["run_id"],
+        measured_at=facts["measured_at"],
+        git_commit=facts["git_commit"],
+        grade=facts["grade"],
+        logarithms=one.logarithms,
+    )
 
 
 def _newest(runs: Sequence[_Run], baseline: str) -> list[_Run]:

@@ -109,7 +109,11 @@ def _value_axis(drawn: Drawn) -> dict[str, Any]:
         "type": "quantitative",
         "title": drawn.metric.heading,
         "scale": {"type": "log", "domain": domain, "nice": False},
-        "axis": {"format": ",~g", "values": round_numbers(*domain), "labelOverlap": "greedy"},
+        "axis": {
+            "format": ",~g",
+            "values": round_numbers(domain[0], domain[1]),
+            "labelOverlap": "greedy",
+        },
     }
 
 
@@ -175,7 +179,7 @@ def _run_layers(drawn: Drawn, axes: _Axes) -> list[Spec]:
         *("run", "measured", "commit", "launches", "spread", "grade", "role"),
         number=drawn.metric.label,
     )
-    place = {"x": axes.x("position"), "y": axes.y("value")}
+    middle = {"x": axes.x("position"), "y": axes.y("value")}
     of_launches = {"x": axes.x("position"), "y": axes.y("low"), "y2": {"field": "high"}}
     points = {"data": _rows(drawn, drawn.runs)}
     return [
@@ -189,7 +193,7 @@ def _run_layers(drawn: Drawn, axes: _Axes) -> list[Spec]:
             **points,
             "mark": {"type": "point", "filled": True, "size": 70, "opacity": 1},
             "encoding": {
-                **place,
+                **middle,
                 **_coloured(drawn),
                 "shape": {**backend_colour((drawn.backend,)), "legend": None},
                 "tooltip": shown,
@@ -205,7 +209,7 @@ def _run_layers(drawn: Drawn, axes: _Axes) -> list[Spec]:
                 "strokeWidth": 1.5,
                 "opacity": 1,
             },
-            "encoding": {**place, "tooltip": shown},
+            "encoding": {**middle, "tooltip": shown},
         },
         _role_names(points, axes, "baseline", "low", below=True),
         _role_names(points, axes, "judged", "high", below=False),

@@ -7,7 +7,7 @@ from analysis.charts.chart import Chart
 from analysis.charts.history.levels import levels_chart
 from analysis.regressions.judgements import Judgement, Judgements
 
-MOST_SERIES = 12
+MOST_DRAWN = 12
 """Series that a report draws; others are counted."""
 
 
@@ -20,7 +20,7 @@ def regression_chart(judgements: Judgements) -> Chart | None:
     return charts[0] if charts else None
 
 
-def regression_charts(judgements: Judgements, most: int = MOST_SERIES) -> tuple[Chart, ...]:
+def regression_charts(judgements: Judgements, most: int = MOST_DRAWN) -> tuple[Chart, ...]:
     """A chart for each judged series, in the order of verdicts; the last one counts the rest."""
     judged = [one for one in judgements.judgements if one.case is not None]
     charts = [

@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 from functools import cached_property
 
+from analysis.charts.chart import Chart
 from analysis.regressions.judgements import (
     THRESHOLD,
     Judgement,
@@ -81,6 +82,12 @@ class RegressionAnswer:
             return NothingToDo.exit_code
         unclear = counts["inconclusive"] or counts["not comparable"] or self.below_grade
         return Inconclusive.exit_code if unclear else 0
+
+    def chart(self) -> Chart | None:
+        """The drawing of the series that changed most; None if nothing could be compared."""
+        from analysis.charts.history.regressions import regression_chart
+
+        return regression_chart(self.judgements)
 
 
 def judge_regressions(request: RegressionRequest) -> RegressionAnswer:

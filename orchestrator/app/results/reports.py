@@ -16,7 +16,7 @@ from orchestrator.system.files import DATABASE_NAME
 from runner.contract.errors import NothingToDo, UsageError
 
 if TYPE_CHECKING:
-    from orchestrator.app.results.regressing import RegressionRequest
+    from orchestrator.app.results.regressing import RegressionAnswer, RegressionRequest
 
 RUN_TOPIC = "run"
 REPORTS_FOLDER = "reports"
@@ -34,6 +34,8 @@ class MadeReport:
     """The page that it becomes unless somebody names another."""
     run: RunReport | None = None
     """The answer of the run that it is about; None for other topics and foreign files."""
+    verdicts: "RegressionAnswer | None" = None
+    """The verdicts that it is about; None for other topics."""
 
 
 def report_topic(topic: str, request: SelectionRequest) -> MadeReport:
@@ -84,12 +86,13 @@ def report_regressions(request: "RegressionRequest") -> MadeReport:
     from orchestrator.app.results.regressing import judge_sides
     from orchestrator.app.results.sides import open_sides
 
-    with open_sides(request.selected, request.baseline, request.run) as sides:
-        judgements = judge_sides(sides, request)
-        report = regression_report(judgements, sides.run.source, sides.run.selection)
+    words = (request.baseline, request.run)
+    with open_sides(request.selected, *words, per_host=request.per_host) as sides:
+        verdicts = judge_sides(sides, request)
+        report = regression_report(verdicts.judgements, sides.run.source, sides.run.selection)
     database = request.selected.database
     path = database.parent / REPORTS_FOLDER / f"{REGRESSION_TOPIC}.html"
-    return MadeReport(report, str(database), path)
+    return MadeReport(report, str(database), path, verdicts=verdicts)
 
 
 def report_file(file: Path, request: SelectionRequest) -> MadeReport:

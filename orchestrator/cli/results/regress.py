@@ -8,10 +8,19 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from orchestrator.cli import options
-from orchestrator.cli.completion import complete_metric, complete_run
+from orchestrator.cli.completion import complete_run
 from orchestrator.cli.filter_options import with_filters
 from orchestrator.cli.option_groups import Command, with_option_group
-from orchestrator.cli.verdict_options import RequireGrade, required_grade, threshold_share
+from orchestrator.cli.verdict_options import (
+    Baseline,
+    Metrics,
+    PerHost,
+    RequireGrade,
+    Threshold,
+    required_baseline,
+    required_grade,
+    threshold_share,
+)
 from orchestrator.system.text import split_list
 
 if TYPE_CHECKING:
@@ -28,15 +37,6 @@ class VerdictFormat(StrEnum):
     junit = "junit"
 
 
-_Baseline = Annotated[
-    str | None,
-    typer.Option(
-        metavar="RUN|last|SNAPSHOT|FILE",
-        help="The run to judge against: its id, last~2, a snapshot, a host, or the path of a"
-        " bundle, a folder, a database or an export.",
-        autocompletion=complete_run,
-    ),
-]
 _Run = Annotated[
     str | None,
     typer.Argument(
@@ -46,19 +46,6 @@ _Run = Annotated[
         autocompletion=complete_run,
     ),
 ]
-_Metrics = Annotated[
-    list[str] | None,
-    typer.Option(
-        metavar="NAMES",
-        help="latency, p99, throughput, memory, energy, load, tokens, ttft, …, or number columns"
-        " of a view.  [default: latency]",
-        autocompletion=complete_metric,
-    ),
-]
-_Threshold = Annotated[
-    str, typer.Option(metavar="SHARE", help="The least change that matters, 5% or 0.05.")
-]
-_PerHost = Annotated[bool, typer.Option("--per-host", help="Series of each machine's name apart.")]
 _Format = Annotated[
     VerdictFormat | None,
     typer.Option(
@@ -73,6 +60,7 @@ _Wide = Annotated[
 _OUTPUT: dict[str, tuple[Any, object]] = {
     "format_": (_Format, None),
     "output": (options.Output, None),
+    "chart": (options.ChartFile, None),
     "force": (options.Force, False),
     "wide": (_Wide, False),
     "json": (options.Json, False),
@@ -89,7 +77,7 @@ def _output(chosen: dict[str, Any]) -> "RegressionOutput":
 
     form = options.answer_format(chosen["format_"], as_json=chosen["json"])
     path: Path | None = chosen["output"]
-    return RegressionOutput(form, path, force=chosen["force"], wide=chosen["wide"])
+    return RegressionOutput(form, path, chosen["chart"], force=chosen["force"], wide=chosen["wide"])
 
 
 @with_filters
@@ -98,10 +86,10 @@ def regress(
     selected: "SelectionRequest",
     output: "RegressionOutput",
     judged: _Run = None,
-    baseline: _Baseline = None,
-    metric: _Metrics = None,
-    threshold: _Threshold = "5%",
-    per_host: _PerHost = False,
+    baseline: Baseline = None,
+    metric: Metrics = None,
+    threshold: Threshold = "5%",
+    per_host: PerHost = False,
     require_grade: RequireGrade = None,
 ) -> int:
     """Judge a run against a baseline, with an exit code for a CI."""
@@ -111,7 +99,7 @@ def regress(
     output.require(selected.database)
     request = RegressionRequest(
         selected=replace(selected, run=None),
-        baseline=_required(baseline),
+        baseline=required_baseline(baseline, "regress"),
         run=_judged_run(judged, selected.run),
         metrics=tuple(dict.fromkeys(split_list(metric or ()))) or ("latency",),
         threshold=share,
@@ -119,20 +107,9 @@ def regress(
         require_grade=required_grade(require_grade),
     )
     answer = judge_regressions(request)
+    output.draw(answer)
     output.show(answer)
     return answer.exit_code
-
-
-def _required(baseline: str | None) -> str:
-    from runner.contract.errors import UsageError
-
-    if baseline is None:
-        raise UsageError(
-            "regress: --baseline is missing",
-            hint="for example `orchestrator regress --baseline last`: the newest run before that"
-            " shares a series",
-        )
-    return baseline
 
 
 def _judged_run(argument: str | None, option: str | None) -> str:

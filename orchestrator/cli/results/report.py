@@ -89,7 +89,12 @@ def report(
     form = options.answer_format(format_, as_json=json)
     destination = ReportOutput(form, output, charts, force=force)
     destination.require(selected.database)
-    destination.show(_made(topic, subject, selected, judging))
+    outcome = _made(topic, subject, selected, judging)
+    if outcome.verdicts is not None:
+        from orchestrator.render.regressions.report import with_verdict_sentences
+
+        outcome = with_verdict_sentences(outcome)
+    destination.show(outcome)
 
 
 def _made(

@@ -10,11 +10,11 @@ from datetime import datetime
 from xml.etree.ElementTree import Element, SubElement, indent, tostring
 
 from analysis.regressions.judgements import Judgement
+from analysis.statistics.percentages import change_words
 from orchestrator.app.results.regressing import RegressionAnswer
 from orchestrator.render.regressions.cells import MetricVerdicts, full_name, verdicts_by_metric
 from orchestrator.render.regressions.document import judgement_data
 from orchestrator.render.regressions.sentences import step_words
-from orchestrator.render.regressions.sizes import change_words
 
 _NO_XML = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 """Characters that no XML document may hold: the production `Char` of XML 1.0."""

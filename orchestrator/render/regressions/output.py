@@ -25,6 +25,7 @@ from orchestrator.render.terminal.sheet import (
     sheet_format,
     show_sheet,
 )
+from orchestrator.render.terminal.sheet_output import draw_chart
 from orchestrator.render.terminal.sparkline import has_blocks
 from orchestrator.system.files import is_stdout, output_file
 
@@ -45,8 +46,10 @@ class RegressionOutput:
     """The format; None for that of the file's name, else a table."""
     path: Path | None = None
     """The file; None for stdout."""
+    chart: Path | None = None
+    """The file to draw into; None if nothing is drawn."""
     force: bool = False
-    """True if the file may be replaced."""
+    """True if files may be replaced."""
     wide: bool = False
     """True if a table leaves out no column, and no cell without a change."""
     suffixes: Mapping[str, str] = field(default_factory=lambda: VERDICT_SUFFIXES)
@@ -61,6 +64,10 @@ class RegressionOutput:
         require_output(
             self.form, self.path, force=self.force, database=database, suffixes=self.suffixes
         )
+        if self.chart is not None:
+            from orchestrator.app.results.charts import require_chart
+
+            require_chart("--chart", self.chart, force=self.force, database=database)
 
     def show(self, answer: RegressionAnswer) -> None:
         """Print the verdicts, or write them into the file.
@@ -78,6 +85,15 @@ class RegressionOutput:
         else:
             with output_file(self.path) as file:
                 file.write(_WRITERS[form](answer))
+
+    def draw(self, answer: RegressionAnswer) -> None:
+        """Draw the series that changed most, if a chart was asked for.
+
+        Raises:
+            UsageError: the format needs an extra that is missing.
+            StoreError: the file cannot be written.
+        """
+        draw_chart(self.chart, answer.chart)
 
 
 def print_verdicts(answer: RegressionAnswer, *, wide: bool = False) -> None:

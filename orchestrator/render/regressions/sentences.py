@@ -8,15 +8,11 @@ from analysis.regressions.judgements import Judgement
 from analysis.regressions.noise import NoiseSource
 from analysis.regressions.steps import Step
 from analysis.regressions.verdicts import Verdict
+from analysis.statistics.percentages import change_words, extent_words, percent_text
 from orchestrator.app.results.grades import below_grade_words
 from orchestrator.app.results.regressing import RegressionAnswer
 from orchestrator.render.regressions.cells import MetricVerdicts, full_name
-from orchestrator.render.regressions.sizes import (
-    change_words,
-    extent_words,
-    percent_text,
-    worse_words,
-)
+from orchestrator.render.regressions.sizes import worse_words
 from orchestrator.system.text import plural
 
 _MOST_SIZES = 3

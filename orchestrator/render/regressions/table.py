@@ -5,16 +5,12 @@ from typing import Any
 
 from analysis.regressions.judgements import Judgement
 from analysis.regressions.verdicts import Verdict
+from analysis.statistics.percentages import interval_percent, percent_text, signed_percent
 from orchestrator.app.results.regressing import RegressionAnswer
 from orchestrator.render.regressions.cells import CELL, MetricVerdicts, verdicts_by_metric
 from orchestrator.render.regressions.document import regression_document
 from orchestrator.render.regressions.sentences import hidden_lines, verdict_lines
-from orchestrator.render.regressions.sizes import (
-    interval_percent,
-    p_words,
-    percent_text,
-    signed_percent,
-)
+from orchestrator.render.regressions.sizes import p_words
 from orchestrator.render.results.comparison import question_column
 from orchestrator.render.terminal.sheet import ON_SCREEN, Field, Section, Sheet
 from orchestrator.render.terminal.sparkline import sparkline

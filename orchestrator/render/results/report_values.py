@@ -4,7 +4,8 @@ from datetime import UTC, datetime
 from typing import Any
 
 from analysis.reports.report import Report, ReportColumn, ReportRow
-from analysis.statistics.percentages import signed_percent
+from analysis.statistics.percentages import change_words, signed_percent
+from analysis.statistics.ratios import Estimate
 from orchestrator.render.terminal.tables import cell_text
 from orchestrator.system.text import plural
 
@@ -18,6 +19,8 @@ def value_text(column: ReportColumn, row: ReportRow) -> str:
     low, high = row.get(column.low or ""), row.get(column.high or "")
     if column.measured or low is None or high is None:
         return text
+    if column.kind == "change":
+        return change_words(Estimate(float(row[column.name]), float(low), float(high)))
     ends = (_plain(column, low).removesuffix(" %"), _plain(column, high))
     return f"{text} ({' to '.join(ends)})"
 

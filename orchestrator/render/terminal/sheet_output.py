@@ -62,10 +62,20 @@ class SheetOutput:
             UsageError: the format needs an extra that is missing.
             StoreError: the file cannot be written.
         """
-        if self.chart is None:
-            return
-        from orchestrator.app.results.charts import save_chart
+        draw_chart(self.chart, chart)
 
-        drawn = chart()
-        if drawn is not None:
-            save_chart(drawn, self.chart)
+
+def draw_chart(path: Path | None, chart: Callable[[], "Chart | None"]) -> None:
+    """Draw into a file, if one was asked for and there is something to draw.
+
+    Raises:
+        UsageError: the format needs an extra that is missing.
+        StoreError: the file cannot be written.
+    """
+    if path is None:
+        return
+    from orchestrator.app.results.charts import save_chart
+
+    drawn = chart()
+    if drawn is not None:
+        save_chart(drawn, path)

@@ -9,18 +9,14 @@ from xml.etree import ElementTree
 import pytest
 
 from analysis.regressions.judgements import Judgement
+from analysis.statistics.percentages import change_words, extent_words, signed_percent
 from analysis.statistics.ratios import Estimate
 from orchestrator.render.regressions.document import regression_document
 from orchestrator.render.regressions.junit import regression_junit
 from orchestrator.render.regressions.markdown import regression_markdown
 from orchestrator.render.regressions.next_steps import regression_commands
 from orchestrator.render.regressions.output import print_verdicts
-from orchestrator.render.regressions.sizes import (
-    change_words,
-    extent_words,
-    p_words,
-    signed_percent,
-)
+from orchestrator.render.regressions.sizes import p_words
 from tests.docs.command_line import parse
 from tests.orchestrator.render.conftest import Screen
 from tests.support.terminal import a_terminal, require_fit

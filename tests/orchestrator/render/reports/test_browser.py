@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.orchestrator.render.reports.conftest import EARLIER
 from tests.support.command_line import call
 from tests.support.needs import lacking
 
@@ -29,6 +30,7 @@ class Tab:
         self.page.on("pageerror", lambda error: self.complaints.append(str(error)))
         self.page.on("request", lambda request: self.requests.append(request.url))
         self.page.goto(page_url)
+        self.page.locator("figure").first.scroll_into_view_if_needed()
         self.page.wait_for_selector("figure svg")
 
     def _heard(self, message) -> None:
@@ -78,7 +80,7 @@ def page_url(reported: Path, tmp_path_factory: pytest.TempPathFactory) -> str:
 @pytest.fixture(scope="module")
 def regression_url(reported: Path, tmp_path_factory: pytest.TempPathFactory) -> str:
     folder = tmp_path_factory.mktemp("regression")
-    return written(reported, folder, "regression", "--baseline", "last")
+    return written(reported, folder, "regression", "--baseline", str(EARLIER["run_id"]))
 
 
 @pytest.fixture

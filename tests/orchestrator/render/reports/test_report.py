@@ -12,7 +12,7 @@ import pytest
 
 from analysis.charts.page import vega_script
 from orchestrator.store import query
-from tests.orchestrator.render.reports.conftest import HOSTILE, MANY
+from tests.orchestrator.render.reports.conftest import EARLIER, HOSTILE, MANY
 from tests.support.command_line import call
 
 slow = pytest.mark.slow
@@ -20,7 +20,7 @@ TOPICS = (
     "run",
     *(pytest.param(topic, marks=slow) for topic in ("performance", "hardware", "scaling")),
     pytest.param("compatibility", marks=slow),
-    "regression --baseline last",
+    f"regression --baseline {EARLIER['run_id']}",
 )
 
 
@@ -124,7 +124,9 @@ def test_ratios_are_those_of_the_medians(tables: dict[str, Any]) -> None:
 
 
 def test_a_report_on_regressions_tells_sizes_candidates_and_what_is_left(reported: Path) -> None:
-    data = json.loads(report(reported, "regression", "--baseline", "last", "--json"))
+    data = json.loads(
+        report(reported, "regression", "--baseline", str(EARLIER["run_id"]), "--json")
+    )
     known = {table["name"]: table["rows"] for one in data["sections"] for table in one["tables"]}
     worse = next(row for row in known["changes"] if "-b256-" in row["cell_id"])
     assert (worse["verdict"], worse["before"], worse["after"]) == (
@@ -132,13 +134,14 @@ def test_a_report_on_regressions_tells_sizes_candidates_and_what_is_left(reporte
         pytest.approx(4, rel=1e-3),
         pytest.approx(5, rel=1e-3),
     )
-    assert worse["ratio_low"] < worse["ratio"] == pytest.approx(1.25) < worse["ratio_high"]
+    assert worse["ratio"] == pytest.approx(1.25)
+    assert worse["ratio_low"] < worse["ratio"] < worse["ratio_high"]
     assert f"torch 2.13.0, now {HOSTILE}" in {row["changes"] for row in known["beside"]}
     assert ["-b512-" in row["cell_id"] for row in known["unchanged"]] == [True]
     refused = {row["cell_id"].split("-")[4]: row["reason"] for row in known["refused"]}
     assert refused["b1024"].startswith("only in 2026")
     charts = [chart for one in data["sections"] for chart in one["charts"]]
-    assert charts[1]["title"].startswith("Regression, +25 % (+2")
+    assert charts[1]["title"].startswith("Regression, +25 % (2")
     assert any("docs/regressions.md" in note for one in data["sections"] for note in one["notes"])
 
 
@@ -174,9 +177,9 @@ def test_foreign_files_need_no_database(tmp_path: Path) -> None:
         ("run last --run last", 2, "names a run already"),
         ("run nothing.json", 2, "is not a run"),
         ("scaling --output report.pdf", 2, "its name says no format"),
-        ("regression", 2, "no baseline is named"),
+        ("regression", 2, "report regression: --baseline is missing"),
         ("regression last --run last --baseline last", 2, "names a run already"),
-        ("regression --baseline last --threshold much", 2, "is not a share"),
+        ("regression --baseline last --threshold much", 2, "is no share of the value"),
         ("hardware --baseline last", 2, "did you mean `report regression --baseline …`?"),
     ],
 )
