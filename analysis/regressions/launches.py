@@ -173,7 +173,8 @@ def _past_results(
     facts = zip(*(table[name] for name in _PAST if name != "hostname"), strict=True)
     values = zip(table["value"], table["launches"], strict=True)
     for series, known, (value, launches) in zip(keys, facts, values, strict=True):
-        yield series, PastResult(*known, tuple(map(math.log, _launches(value, launches))))
+        logarithms = tuple(map(math.log, _launches(value, launches)))
+        yield series, PastResult(*(*known, logarithms))
 
 
 def _observation(row: dict[str, Any]) -> Observation:
