@@ -18,7 +18,7 @@ from orchestrator.app.results.regressing import RegressionRequest, judge_regress
 from orchestrator.app.results.selecting import SelectionRequest
 from orchestrator.app.results.sides import open_sides
 from orchestrator.app.results.snapshots import save_snapshot
-from orchestrator.store import ExportOptions, Store
+from orchestrator.store import STORE_VERSION, ExportOptions, Store
 from runner.contract.errors import BenchError, NothingToDo, StoreError, UsageError
 from runner.contract.record import Record, save_record
 from tests.support.databases import everything
@@ -169,7 +169,8 @@ def test_a_snapshot_of_an_older_schema_stays_as_it_is(place: Place, tmp_path: Pa
     results = tmp_path / "results"
     shutil.copytree(place.results / "snapshots", results / "snapshots")
     (manifest,) = results.rglob("manifest.json")
-    manifest.write_text(manifest.read_text().replace('"schema_version": 7', '"schema_version": 6'))
+    text, version = manifest.read_text(), '"schema_version": {}'.format
+    manifest.write_text(text.replace(version(STORE_VERSION), version(STORE_VERSION - 1)))
     with open_sides(SelectionRequest(place.database, results=results), "release", "last") as sides:
         assert results_of(sides.base) == OF_BOTH
         assert not sides.base.source.path.is_relative_to(results)
