@@ -12,7 +12,7 @@ from analysis.regressions.launches import (
     observations,
 )
 from analysis.regressions.matches import Pair
-from analysis.regressions.noise import are_paired, noise_between
+from analysis.regressions.noise import LOOKS, are_paired, noise_between
 from analysis.regressions.steps import Levels, levels_of
 from analysis.regressions.verdicts import Difference
 from analysis.results.metrics import Metric
@@ -53,7 +53,8 @@ class Case:
     @property
     def samples(self) -> LaunchSamples:
         """The launches of both."""
-        return LaunchSamples(self.before.logarithms, self.after.logarithms, self.paired)
+        looks = len(LOOKS) if self.paired else 1
+        return LaunchSamples(self.before.logarithms, self.after.logarithms, self.paired, looks)
 
 
 def cases_of(

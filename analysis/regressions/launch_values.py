@@ -21,6 +21,9 @@ _PERCENTILES: Mapping[str, float] = {
 }
 _TOTALS = ("throughput", "token_throughput")
 """Columns that are a number of things by the sum of all durations."""
+_TOOK_TURNS = """coalesce(b.interleaved_with IS NOT NULL
+    OR b.run_id IN (SELECT interleaved_with FROM benchmark_results), false)"""
+"""True of results whose launches took turns with another run's: there a launch is a round."""
 _RAW = "LEFT JOIN raw_benchmark_data w ON w.result_id = b.result_id"
 _RAW_OF_STARTS = """
     LEFT JOIN (
@@ -49,7 +52,7 @@ def launch_values(metric: Metric, value: str) -> LaunchValues:
     """
     column = metric.column
     if column == METRICS["latency"].column:
-        starts = "CASE WHEN b.mode = 'startup' THEN w.durations_ns END"
+        starts = f"CASE WHEN b.mode = 'startup' AND NOT {_TOOK_TURNS} THEN w.durations_ns END"
         medians = "list_transform(b.round_medians, lambda median: median * 1e3)"
         return LaunchValues(f"coalesce({_in_ms(starts)}, {medians})", _RAW_OF_STARTS)
     if column in _TOTALS:

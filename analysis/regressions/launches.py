@@ -25,11 +25,14 @@ _FACTS = (
     *("hardware", "cores", "profile", "family", "proof", "correct", "image_digest"),
     *(name for name in AXIS_NAMES if name not in SERIES),
 )
-_OF_RESULTS = ("process_spread", "process_spread_source")
-"""Facts that no view has."""
+_OF_RESULTS = ("process_spread", "process_spread_source", "interleaved_with")
+"""Facts that exports lack."""
 _KEY = ("cell_id", *(name for name in SERIES if name != "cell_id"), PART)
 LEAST_HISTORY = 10
 """Launches of a series from which on its steps are sought."""
+_AS_A_RUN = """r.run_id NOT IN (
+    SELECT interleaved_with FROM benchmark_results WHERE interleaved_with IS NOT NULL)"""
+"""Leaves out older versions that were measured again beside newer ones: they are no history."""
 _AT_ONCE = 5_000
 """Cells that are asked for in one question."""
 
@@ -101,7 +104,6 @@ def observations(
         (
             *(f"r.{name}" for name in columns),
             *(f"b.{name}" for name in _OF_RESULTS),
-            "NULL::VARCHAR AS interleaved_with",
             ASKED_THREADS_COLUMN,
         )
     )
@@ -129,7 +131,8 @@ def histories(
     keys = {one.key(per_host=per_host) for one in wanted}
     columns = dict.fromkeys((*_PAST, *SERIES))
     known: dict[SeriesKey, list[PastResult]] = {}
-    for table in _tables(source, selection, metric, columns, {str(key[0]) for key in keys}):
+    cells = {str(key[0]) for key in keys}
+    for table in _tables(source, selection, metric, columns, cells, _AS_A_RUN):
         for key, past in _past_results(table, _key_columns(per_host=per_host)):
             if key in keys:
                 known.setdefault(key, []).append(past)
@@ -153,12 +156,13 @@ def _tables(
     metric: Metric,
     columns: Iterable[str],
     cells: Collection[str],
+    counting: str = "true",
 ) -> Iterator[Mapping[str, Sequence[Any]]]:
-    """Results of these cells, some thousand cells at once."""
+    """Results of these cells that count, some thousand cells at once."""
     names, selected = sorted(cells), ", ".join(f"r.{name}" for name in columns)
     for start in range(0, len(names), _AT_ONCE):
         listed = ", ".join(map(text, names[start : start + _AT_ONCE]))
-        chosen = f"r.cell_id IN ({listed}) AND r.measured_at IS NOT NULL"
+        chosen = f"r.cell_id IN ({listed}) AND r.measured_at IS NOT NULL AND {counting}"
         yield source.arrow(_question(selection, metric, selected, chosen)).to_pydict()
 
 

@@ -13,6 +13,8 @@ from analysis.statistics.significance import student_quantile
 from analysis.statistics.variance import Spread, VarianceComponents, variance_components
 
 NoiseSource: TypeAlias = Literal["pairs", "history", "launches", "calibration", "study"]
+LOOKS = (10, 16, 28)
+"""Numbers of pairs after which an interleaved comparison may end; they share its test's level."""
 LEAST_RUNS = 5
 """Runs at one level that tell what runs differ by."""
 LEAST_DEGREES = 4
@@ -30,6 +32,8 @@ class Noise:
     """The measurements that tell it, in words."""
     difference: Callable[[int, int], Spread]
     """The spread of the difference of two runs with so many launches, in logarithms."""
+    looks: int = 1
+    """Times at which the comparison could have ended; they share the level of its test."""
 
 
 def noise_between(
@@ -47,7 +51,7 @@ def noise_between(
         levels: earlier results of the series, in groups with no step between them.
     """
     if are_paired(before, after):
-        return _of_pairs(before, after)
+        return noise_of_pairs(before.logarithms, after.logarithms)
     components = _components(before, after, levels)
     if components is not None and components.between_degrees >= LEAST_RUNS - 1:
         runs = sum(map(len, levels))
@@ -78,14 +82,16 @@ def _of_runs(components: VarianceComponents) -> Callable[[int, int], Spread]:
     return lambda before, after: components.difference([before], [after])
 
 
-def _of_pairs(before: Observation, after: Observation) -> Noise:
-    sides = zip(before.logarithms, after.logarithms, strict=True)
+def noise_of_pairs(before: Sequence[float], after: Sequence[float]) -> Noise:
+    """The noise of the differences within pairs, from the logarithms of both sides' launches."""
+    sides = zip(before, after, strict=True)
     deviation = stdev(later - earlier for earlier, later in sides)
 
     def difference(pairs: int, _: int) -> Spread:
         return Spread(deviation / math.sqrt(pairs), pairs - 1)
 
-    return Noise("pairs", f"{len(before.launches)} pairs of launches that took turns", difference)
+    basis = f"{len(before)} pairs of launches that took turns"
+    return Noise("pairs", basis, difference, looks=len(LOOKS))
 
 
 def _of_launches(components: VarianceComponents) -> Noise:

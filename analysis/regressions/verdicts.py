@@ -38,12 +38,13 @@ class Difference:
         spread = self.spread
         if spread.error == 0:  # values that were written down, not measured
             return 0.0 if self.shift else 1.0
-        return student_p_value(self.shift / spread.error, spread.degrees)
+        alone = student_p_value(self.shift / spread.error, spread.degrees)
+        return min(1.0, self.noise.looks * alone)
 
     @property
     def ratio(self) -> Estimate:
-        """The later value by the earlier one, with its 95 % interval."""
-        margin = _margin(self.spread, INTERVAL_CONFIDENCE)
+        """The later value by the earlier one, with its 95 % interval, whenever measuring ended."""
+        margin = _margin(self.spread, _shared(INTERVAL_CONFIDENCE, self.noise))
         return Estimate(
             *(math.exp(value) for value in (self.shift, self.shift - margin, self.shift + margin))
         )
@@ -51,7 +52,7 @@ class Difference:
     @property
     def exceeds_noise(self) -> bool:
         """True if the noise of the series makes so great a shift in one of a hundred cases."""
-        return abs(self.shift) > _margin(self.spread, 1 - LEVEL)
+        return abs(self.shift) > _margin(self.spread, _shared(1 - LEVEL, self.noise))
 
 
 def verdict_on(
@@ -97,13 +98,20 @@ def launches_to_decide(difference: Difference, threshold: float) -> int | None:
 def _would_decide(difference: Difference, count: int, threshold: float) -> bool:
     spread = difference.noise.difference(count, count)
     shift, limit = abs(difference.shift), math.log1p(threshold)
-    return (
-        shift > _margin(spread, 1 - LEVEL) or shift + _margin(spread, INTERVAL_CONFIDENCE) < limit
+    found, within = (
+        _margin(spread, _shared(confidence, difference.noise))
+        for confidence in (1 - LEVEL, INTERVAL_CONFIDENCE)
     )
+    return shift > found or shift + within < limit
 
 
 def _is_within(ratio: Estimate, threshold: float) -> bool:
     return ratio.low > 1 / (1 + threshold) and ratio.high < 1 + threshold
+
+
+def _shared(confidence: float, noise: Noise) -> float:
+    """The confidence that each look needs for that of all together (Bonferroni)."""
+    return 1 - (1 - confidence) / noise.looks
 
 
 def _margin(spread: Spread, confidence: float) -> float:

@@ -35,6 +35,8 @@ class LaunchSamples:
     after: tuple[float, ...]
     paired: bool = False
     """True if the launches took turns, so that those at the same place make a pair."""
+    looks: int = 1
+    """Times at which the comparison could have ended; they share the level of its test."""
 
     @property
     def splits(self) -> int:
@@ -47,7 +49,7 @@ class LaunchSamples:
     def least_p_value(self) -> float:
         """The p-value of a side that lies wholly on one side of the other."""
         mirrored = self.paired or len(self.before) == len(self.after)
-        return (1 + mirrored) / self.splits
+        return self.looks * (1 + mirrored) / self.splits
 
     @property
     def can_decide(self) -> bool:
@@ -72,7 +74,8 @@ def permutation_p_values(samples: Sequence[LaunchSamples]) -> tuple[float, ...]:
     A p-value is the share of all splits of all comparisons that are at least as extreme as the
     launches as they were measured. That split is one of them, so no p-value is 0: Phipson & Smyth,
     "Permutation p-values should never be zero", Statistical Applications in Genetics and Molecular
-    Biology 9 (2010), 39.
+    Biology 9 (2010), 39. Where a comparison could have ended several times it is multiplied by
+    their number (Bonferroni).
     """
     if not samples:
         return ()
@@ -87,7 +90,10 @@ def permutation_p_values(samples: Sequence[LaunchSamples]) -> tuple[float, ...]:
         observed[indices] = splits[:, 0]
         null.append(splits.ravel())
         weights.append(np.full(splits.size, 1 / splits.shape[1]))
-    return tuple(_shares_below(np.concatenate(null), np.concatenate(weights), observed))
+    shares = _shares_below(np.concatenate(null), np.concatenate(weights), observed)
+    return tuple(
+        min(1.0, sample.looks * float(share)) for sample, share in zip(samples, shares, strict=True)
+    )
 
 
 def adjusted_p_values(p_values: Sequence[float]) -> tuple[float, ...]:

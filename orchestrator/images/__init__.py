@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING
 
-from orchestrator.images.image import Image
+from orchestrator.images.image import REVISION_LABEL, Image
 from orchestrator.images.settings import ImageSettings
 from runner.contract.lazy_names import lazy_names
 
@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from orchestrator.images.prune import PrunedImages, prune_images
 
 __all__ = [
+    "REVISION_LABEL",
     "Image",
     "ImageSettings",
     "ImageStatus",

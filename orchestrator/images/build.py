@@ -15,6 +15,7 @@ from orchestrator.images.image import (
     BACKEND_LABEL,
     BASE_LABEL,
     HASHES_LABEL,
+    REVISION_LABEL,
     SOURCE_LABEL,
     VERSION_LABEL,
     ImageSource,
@@ -148,7 +149,7 @@ def _labels(settings: ImageSettings, name: str, source: ImageSource) -> dict[str
         HASHES_LABEL: source.hashes(),
     }
     if settings.revision:
-        labels["org.opencontainers.image.revision"] = settings.revision
+        labels[REVISION_LABEL] = settings.revision
     return labels
 
 

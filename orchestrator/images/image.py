@@ -15,6 +15,7 @@ from runner.contract.files import hash_files
 BACKEND_LABEL = "org.accelmatrix.backend"
 SOURCE_LABEL = "org.accelmatrix.source"
 VERSION_LABEL = "org.opencontainers.image.version"
+REVISION_LABEL = "org.opencontainers.image.revision"
 
 
 @dataclass(frozen=True)

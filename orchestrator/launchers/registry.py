@@ -1,6 +1,6 @@
 """The registry of launchers: the choice of one for a run, and its making."""
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, get_args
 
@@ -54,11 +54,11 @@ class Pinned:
 
 
 class PinnedImages:
-    """The pinned image for its backend; for others, references for one, today's images."""
+    """The pinned images of some backends; for others, references for one, today's images."""
 
-    def __init__(self, images: "LocalImages", pinned: Pinned) -> None:
+    def __init__(self, images: "LocalImages", pinned: Iterable[Pinned]) -> None:
         self._images = images
-        self._pinned = pinned
+        self._pinned = {image.backend: image for image in pinned}
 
     def ensure(self, backend: Backend) -> Image:
         """The backend's image, which the engine holds.
@@ -67,8 +67,8 @@ class PinnedImages:
             ImageError: the engine does not hold it.
             EngineUnavailable: the engine went away.
         """
-        if backend == self._pinned.backend:
-            return self._images.exactly(self._pinned.reference, self._pinned.digest)
+        if pinned := self._pinned.get(backend):
+            return self._images.exactly(pinned.reference, pinned.digest)
         return self._images.ensure(backend)
 
 
@@ -104,10 +104,12 @@ def preview_launcher(requested: str) -> type[Launcher]:
     return LAUNCHERS["docker" if _engine_answers() else "process"]
 
 
-def make_launcher(name: LauncherName, build_step: Note, pinned: Pinned | None = None) -> Launcher:
+def make_launcher(
+    name: LauncherName, build_step: Note, pinned: Collection[Pinned] = ()
+) -> Launcher:
     """The launcher of that name, which tells the steps of a build.
 
-    Containers execute in today's images, save in the one that is pinned.
+    Containers execute in today's images, save in those that are pinned.
 
     Raises:
         EngineUnavailable: the launcher needs an engine and none answers.

@@ -3,6 +3,7 @@
 import socket
 import time
 
+from orchestrator.images import REVISION_LABEL
 from orchestrator.launchers.base import Launcher
 from orchestrator.system.git import own_commit
 from runner.contract.cell import Backend
@@ -15,8 +16,15 @@ _POLL_S = 0.5
 class Availability:
     """The answers of one launcher, backend by backend."""
 
-    def __init__(self, launcher: Launcher) -> None:
+    def __init__(self, launcher: Launcher, *, earlier: bool = False) -> None:
+        """The answers of a launcher.
+
+        Args:
+            launcher: where jobs execute.
+            earlier: True if it is given images of an earlier version, whose commit is their own.
+        """
         self._launcher = launcher
+        self._earlier = earlier
         self._here = {"hostname": socket.gethostname(), "git_commit": own_commit()}
         self._answers: dict[Backend, Provenance | BenchError] = {}
 
@@ -51,6 +59,10 @@ class Availability:
 
     def _ask(self, backend: Backend) -> Provenance | BenchError:
         try:
-            return self._launcher.prepare(backend).model_copy(update=self._here)
+            provenance = self._launcher.prepare(backend).model_copy(update=self._here)
         except (Unavailable, ImageError, EngineUnavailable) as error:
             return error
+        if not self._earlier:
+            return provenance
+        commit = provenance.image_labels.get(REVISION_LABEL)
+        return provenance.model_copy(update={"git_commit": commit})

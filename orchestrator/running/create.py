@@ -34,6 +34,18 @@ def create_run(plan: Plan, source: RunSource, results: Path, options: RunOptions
         StoreError: the results folder cannot be written or is nearly full, or the fake backend
             would fill a real database.
     """
+    require_runnable(plan, results, options)
+    return RunFolder.create(results, new_run_file(plan, source, results, options))
+
+
+def require_runnable(plan: Plan, results: Path, options: RunOptions) -> None:
+    """Insist that a run of this plan can begin.
+
+    Raises:
+        NothingToDo: no cell of the plan would run.
+        StoreError: the results folder cannot be written or is nearly full, or the fake backend
+            would fill a real database.
+    """
     if not options.scratch and any(entry.cell.backend == "fake" for entry in plan.entries):
         raise StoreError(
             "the fake backend serves AccelMatrix' own tests; a real database refuses its rows",
@@ -43,7 +55,6 @@ def create_run(plan: Plan, source: RunSource, results: Path, options: RunOptions
         raise nothing_to_do(plan)
     require_space(results)
     _require_database(options.database or results / DATABASE_NAME, scratch=options.scratch)
-    return RunFolder.create(results, new_run_file(plan, source, results, options))
 
 
 def new_run_file(plan: Plan, source: RunSource, results: Path, options: RunOptions) -> RunFile:
@@ -79,6 +90,20 @@ def reopen_run(
         StoreError: its folder or the database cannot be used.
     """
     folder = RunFolder.open(results, run_id)
+    require_resumable(folder, source, database)
+    if not folder.unfinished():
+        merge_run(folder, database or folder.database).require_complete()
+        raise NothingToDo(f"run {folder.run.run_id} has a verdict for each of its cells")
+    return folder
+
+
+def require_resumable(folder: RunFolder, source: RunSource, database: Path | None = None) -> None:
+    """Insist that what the run has left can be measured.
+
+    Raises:
+        UsageError: the matrix named with it is another one.
+        StoreError: its folder or the database cannot be used.
+    """
     if source.matrix is not None and source.matrix != folder.run.matrix:
         raise UsageError(
             f"{source.matrix_path}: differs from the matrix of run {folder.run.run_id}",
@@ -86,10 +111,6 @@ def reopen_run(
         )
     require_space(folder.path)
     _require_database(database or folder.database, scratch=folder.run.scratch)
-    if not folder.unfinished():
-        merge_run(folder, database or folder.database).require_complete()
-        raise NothingToDo(f"run {folder.run.run_id} has a verdict for each of its cells")
-    return folder
 
 
 def _require_database(path: Path, *, scratch: bool) -> None:

@@ -41,7 +41,7 @@ def due_launches(
         if planned.id in done:
             continue
         if planned.measure.most_rounds > 1:
-            _drop_foreign_rounds(planned, folder, environment, note)
+            drop_foreign_rounds(planned, folder, environment, note)
         for round_ in range(_first_missed(planned, folder), planned.round + 1):
             if cells := folder.due(planned.cells, round_):
                 yield DueLaunch(tuple(cells), round_)
@@ -59,13 +59,23 @@ def _first_missed(planned: JobPlan, folder: RunFolder) -> int:
     return round_
 
 
-def _drop_foreign_rounds(
+def drop_foreign_rounds(
     planned: JobPlan,
     folder: RunFolder,
     environment: Callable[[Backend], Provenance | None],
     note: Callable[[str], None],
 ) -> None:
-    """Rounds in another image or of another commit are no samples of the same thing."""
+    """Drop rounds in another image or of another commit: they are no samples of the same thing.
+
+    Args:
+        planned: a job of the plan.
+        folder: the run's folder.
+        environment: gives what a launch would execute in; None if there will be none.
+        note: takes one line for the user.
+
+    Raises:
+        StoreError: the results folder cannot be written.
+    """
     unrecorded = [cell for cell in planned.cells if folder.record_of(cell) is None]
     before = folder.last_provenance(planned.id) if unrecorded else None
     if before is None:

@@ -1,8 +1,8 @@
 """One run from its folder to the database: locks, launches, verdicts, merge."""
 
 import time
-from collections.abc import Collection, Sequence
-from contextlib import suppress
+from collections.abc import Collection, Iterator, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 
 from orchestrator.backends.catalogue import CATALOGUE
@@ -30,10 +30,11 @@ from runner.contract.errors import (
     StoreError,
     Unavailable,
 )
-from runner.contract.job import Provenance
+from runner.contract.job import Job, Provenance
 from runner.contract.record import Outcome, Record, Status
 
 _FAILED: Collection[Status] = ("failed", "lost", "timeout", "out_of_memory")
+_FAILED_FAST = "--fail-fast ended the run at its first failure"
 _ENGINE_GRACE_S = 10.0
 _OUTAGES_ENDURED = 3
 
@@ -106,7 +107,8 @@ class RunExecution:
             memory_bytes: host memory that a job may use without limits; None if nobody knows.
             engine_grace_s: seconds that an engine which went away may take to come back.
         """
-        self._folder = folder
+        self.folder = folder
+        """The run's folder."""
         self._launcher = launcher
         self._observer = observer
         self._options = options
@@ -116,34 +118,119 @@ class RunExecution:
         self._failed = False
         self._devices = devices_of(folder)
         self._context = LaunchContext(launcher, folder, observer)
-        self._availability = Availability(launcher)
+        version = folder.run.version
+        self._availability = Availability(launcher, earlier=version is not None)
         self._references = References(self._context, self._availability, memory_bytes)
-        self._graphs = Graphs(folder.path.parent, self._context, self._availability)
+        recorded = version.graphs if version else {}
+        self._graphs = Graphs(folder.path.parent, self._context, self._availability, recorded)
         self._troubles: dict[str, BenchError] = {}
         self._outages = 0
 
     def run(self) -> RunOutcome:
         """Measure what the run still misses; merge all there is, also when interrupted."""
-        holder = f"run {self._folder.run.run_id}"
-        with self._launcher.reserve(self._devices, holder, self._note_waiting):
-            self._started = time.monotonic()
+        with self.occupied():
             try:
-                self._clean()
-                self._folder.remove_unfinished()
-                sweep_jobs(self._folder, self._folder.jobs, self._observer.note)
-                self._folder.forget_retried()
-                self._save_skips()
-                for due in due_launches(self._folder, self._environment, self._observer.note):
-                    self._launch(due)
+                self.begin()
+                for due in due_launches(self.folder, self.environment, self._observer.note):
+                    if reason := self.stop_reason():
+                        self.stop(due, reason)
+                    else:
+                        self.launch(due)
             except BaseException:
-                with suppress(StoreError):  # what ended the run is the better story
-                    merge_run(self._folder, self._database)
+                self.keep()
                 raise
-            merged = merge_run(self._folder, self._database)
+            return self.end()
+
+    @contextmanager
+    def occupied(self) -> Iterator[None]:
+        """Hold the devices.
+
+        Raises:
+            StoreError: the folder of the locks cannot be used.
+        """
+        holder = f"run {self.folder.run.run_id}"
+        with self._launcher.reserve(self._devices, holder, self._note_waiting):
+            yield
+
+    def begin(self) -> None:
+        """Begin the budget's time, remove what a killed run has left, save what needs no launch."""
+        self._started = time.monotonic()
+        self._clean()
+        self.folder.remove_unfinished()
+        sweep_jobs(self.folder, self.folder.jobs, self._observer.note)
+        self.folder.forget_retried()
+        self._save_skips()
+
+    def launch(self, due: DueLaunch, rounds: int | None = None) -> None:
+        """Launch what is due; what keeps it from being launched becomes the verdict of its cells.
+
+        Args:
+            due: cells, and the round that visits them.
+            rounds: the number of their rounds; None for that of the plan.
+        """
+        try:
+            self._execute(due, rounds)
+        except (Unavailable, ImageError, EngineUnavailable) as error:
+            self._note_trouble(error)
+            unvisited = self.folder.due(due.cells, due.round)
+            self._save_verdicts(unvisited, "unavailable", str(error))
+        self._failed = self._failed or any(map(self._has_failed, due.cells))
+
+    def stop(self, due: DueLaunch, reason: str) -> None:
+        """Launch cells no more, since the time is spent or another one failed."""
+        if reason == _FAILED_FAST:
+            self._refuse(due.cells, due.round, reason)
+        else:
+            self.break_off(due, reason, "raise --budget")
+
+    def break_off(self, due: DueLaunch, reason: str, remedy: str) -> None:
+        """Give cells that are launched no more a verdict: by the rounds that they had, if any.
+
+        Args:
+            due: cells, and the round that will not visit them.
+            reason: why it will not.
+            remedy: the help against it.
+        """
+        self._refuse(self._save_so_far(due, f"{reason}: {remedy}"), due.round, reason)
+
+    def end(self) -> RunOutcome:
+        """Merge all that was measured into the database.
+
+        Raises:
+            StoreError: the database cannot be written; the records stay where they are.
+        """
+        merged = merge_run(self.folder, self._database)
         outcome = RunOutcome(merged, tuple(self._troubles.values()), *self._counts())
         if outcome.exit_code != StoreError.exit_code and not merged.is_complete:
             self._observer.note(merged.faults)
         return outcome
+
+    def keep(self) -> None:
+        """Merge what was measured before something ended the run, which is the better story."""
+        with suppress(StoreError):
+            merge_run(self.folder, self._database)
+
+    def stop_reason(self) -> str | None:
+        """The reason to launch nothing more; None if there is none."""
+        if self._options.fail_fast and self._failed:
+            return _FAILED_FAST
+        budget = self._options.budget_s
+        if budget is not None and time.monotonic() - self._started >= budget:
+            return f"the budget of {format_duration(budget)} was spent"
+        return None
+
+    def environment(self, backend: Backend) -> Provenance | None:
+        """The provenance of launches from now on; None if there will be none."""
+        if self.stop_reason():
+            return None
+        with suppress(BenchError):  # the launch meets it again
+            return self._availability.prepare(backend)
+        return None
+
+    def make_artifacts(self, due: DueLaunch) -> None:
+        """Make what the launch of these cells reads; what refuses is met again by the launch."""
+        with suppress(BenchError):
+            self._with_artifacts(self._job(due))
 
     def _note_waiting(self, device: str, holder: str) -> None:
         self._observer.note(f"waiting for device {device}, held by {holder}")
@@ -154,62 +241,31 @@ class RunExecution:
                 self._observer.note(f"removed {removed} containers that a crashed run had left")
 
     def _save_skips(self) -> None:
-        for entry in self._folder.run.plan.with_decision("skip"):
-            if entry.status and self._folder.record_of(entry.cell) is None:
+        for entry in self.folder.run.plan.with_decision("skip"):
+            if entry.status and self.folder.record_of(entry.cell) is None:
                 self._save_verdicts([entry.cell], entry.status, entry.reason)
-
-    def _environment(self, backend: Backend) -> Provenance | None:
-        """The provenance of launches from now on; None if there will be none."""
-        if self._stop_reason():
-            return None
-        with suppress(BenchError):  # the launch meets it again
-            return self._availability.prepare(backend)
-        return None
-
-    def _launch(self, due: DueLaunch) -> None:
-        if reason := self._stop_reason():
-            before = f"stopped after round {due.round - 1}" if due.round > 1 else "not started"
-            cells = due.cells if self._failed else self._save_so_far(due, reason)
-            self._save_verdicts(cells, "unavailable", f"{before}: {reason}")
-            return
-        try:
-            self._execute(due)
-        except (Unavailable, ImageError, EngineUnavailable) as error:
-            self._note_trouble(error)
-            unvisited = self._folder.due(due.cells, due.round)
-            self._save_verdicts(unvisited, "unavailable", str(error))
-        self._failed = self._failed or any(map(self._has_failed, due.cells))
 
     def _save_so_far(self, due: DueLaunch, reason: str) -> Sequence[Cell]:
         """Make records of the rounds that were done; returns the cells that have none."""
         left = []
         for cell in due.cells:
-            record = record_so_far(self._folder, cell, due.round - 1, reason)
+            record = record_so_far(self.folder, cell, due.round - 1, reason)
             if record is None:
                 left.append(cell)
             else:
-                self._folder.save(record)
+                self.folder.save(record)
                 self._observer.cell_ended(cell, record)
         return left
 
-    def _stop_reason(self) -> str | None:
-        if self._options.fail_fast and self._failed:
-            return "--fail-fast ended the run at its first failure"
-        budget = self._options.budget_s
-        if budget is not None and time.monotonic() - self._started >= budget:
-            return f"the budget of {format_duration(budget)} was spent"
-        return None
-
-    def _execute(self, due: DueLaunch) -> None:
+    def _execute(self, due: DueLaunch, rounds: int | None) -> None:
         """Execute the job, starting again where it stopped if the engine goes and comes back."""
         backend = due.cells[0].backend
         while True:
-            job = self._folder.job(due.cells, self._availability.prepare(backend), due.round)
+            job = self._job(due, rounds)
             try:
-                job, graphs = self._graphs.ensure(job)
-                job, references = self._references.ensure(job)
+                job, artifacts = self._with_artifacts(job)
                 import_ahead()
-                execute_job(job, self._context, ArtifactFolders(references, graphs))
+                execute_job(job, self._context, artifacts)
             except EngineUnavailable as error:
                 self._outages += 1
                 if self._outages > _OUTAGES_ENDURED or not self._engine_comes_back(backend):
@@ -220,6 +276,15 @@ class RunExecution:
             else:
                 return
 
+    def _job(self, due: DueLaunch, rounds: int | None = None) -> Job:
+        provenance = self._availability.prepare(due.cells[0].backend)
+        return self.folder.job(due.cells, provenance, due.round, rounds)
+
+    def _with_artifacts(self, job: Job) -> tuple[Job, ArtifactFolders]:
+        job, graphs = self._graphs.ensure(job)
+        job, references = self._references.ensure(job)
+        return job, ArtifactFolders(references, graphs)
+
     def _engine_comes_back(self, backend: Backend) -> bool:
         self._observer.note("the container engine went away; waiting for it to come back")
         return self._availability.comes_back(backend, self._engine_grace_s)
@@ -229,26 +294,30 @@ class RunExecution:
             self._troubles[str(error)] = error
             self._observer.note(f"{error}; {error.hint}" if error.hint else str(error))
 
+    def _refuse(self, cells: Sequence[Cell], round_: int, reason: str) -> None:
+        before = f"stopped after round {round_ - 1}" if round_ > 1 else "not started"
+        self._save_verdicts(cells, "unavailable", f"{before}: {reason}")
+
     def _save_verdicts(self, cells: Sequence[Cell], status: Status, reason: str | None) -> None:
         """Record cells that were never launched; what ran out of memory was predicted to."""
         for cell in cells:
-            job = self._folder.job([cell], self._folder.nowhere)
+            job = self.folder.job([cell], self.folder.nowhere)
             outcome = Outcome(status=status, reason=reason, phase="plan")
             record = Record.of(job, cell, outcome, {"predicted": status == "out_of_memory"})
-            self._folder.save(record)
+            self.folder.save(record)
             self._observer.cell_ended(cell, record)
 
     def _counts(self) -> tuple[int, int, int]:
         """Failures, cells that ended well and, if that was the question, those not found right."""
-        sound = self._folder.sound_records()
-        records = [(cell, sound[cell.id]) for cell in self._folder.cells if cell.id in sound]
+        sound = self.folder.sound_records()
+        records = [(cell, sound[cell.id]) for cell in self.folder.cells if cell.id in sound]
         failures = sum(record.status in _FAILED and not record.predicted for _, record in records)
         measured = sum(record.status == "ok" for _, record in records)
         incorrect = sum(_is_incorrect(cell, record) for cell, record in records)
-        return failures, measured, incorrect if self._folder.run.purpose == "verify" else 0
+        return failures, measured, incorrect if self.folder.run.purpose == "verify" else 0
 
     def _has_failed(self, cell: Cell) -> bool:
-        record = self._folder.record_of(cell)
+        record = self.folder.record_of(cell)
         return record is not None and record.status in _FAILED
 
 

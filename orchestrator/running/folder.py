@@ -18,22 +18,28 @@ results/preparations/<run_id>/                               jobs and logs of `o
 """
 
 import os
+import shlex
 from collections import defaultdict
-from collections.abc import Container, Iterable, Mapping, Sequence
+from collections.abc import Collection, Container, Iterable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 
-from orchestrator.running.calibration import spread_key
 from orchestrator.running.claims import false_claim
 from orchestrator.running.job_files import JobFiles
-from orchestrator.running.record_files import CompactedRecords, RoundFiles, aside_of, set_aside
+from orchestrator.running.record_files import (
+    CompactedRecords,
+    RoundFiles,
+    SetAside,
+    aside_of,
+    set_aside,
+)
 from orchestrator.running.run_file import RUN_FILE, RunFile, read_run_file, run_file_text
 from orchestrator.store import Damaged, ExpectedCell, ExpectedRecords, claim_fault, compact_files
 from orchestrator.system.files import (
     DATABASE_NAME,
     REMEDY,
+    RESULTS_FOLDER,
     file_hint,
     new_folder,
     remove_half_made,
@@ -47,16 +53,6 @@ from runner.contract.outputs import RECORD_SUFFIX, output_path
 from runner.contract.record import RETRIED, Outcome, Record, Status, read_record, save_record
 
 _SUBFOLDERS = ("records", "jobs", "logs")
-
-
-@dataclass(frozen=True)
-class SetAside:
-    """Damaged records under their new names, and the records that stand for them."""
-
-    moved: Mapping[Path, Path]
-    """New path by old path."""
-    lost: Sequence[Path]
-    """The records that stand for them, with the verdict `lost`."""
 
 
 class RunFolder:
@@ -119,6 +115,12 @@ class RunFolder:
                 (path / name).mkdir(exist_ok=True)
         return cls(path, run)
 
+    @property
+    def elsewhere(self) -> str:
+        """The option that names the folder of all runs, where it is not the usual one."""
+        results = self.path.parent
+        return "" if results == RESULTS_FOLDER else f" --results {shlex.quote(str(results))}"
+
     def remove_unfinished(self) -> None:
         """Remove the temporary files that a killed orchestrator or runner has left."""
         for name in _SUBFOLDERS:
@@ -148,25 +150,15 @@ class RunFolder:
             jobs[cell.job_id].append(cell)
         return jobs
 
-    def job(self, cells: Sequence[Cell], provenance: Provenance, round_: int = 1) -> Job:
-        """The job that carries these cells, which share model, runtime, precision and mode."""
-        plan, first = self.run.plan, cells[0]
-        return Job(
-            run_id=self.run.run_id,
-            id=first.job_id,
-            model=plan.models[first.model],
-            cells=tuple(cells),
-            measure=plan.measure[first.backend],
-            limits=plan.limits[first.backend],
-            seed=self.run.seed,
-            weights_seed=self.run.weights_seed,
-            provenance=provenance,
-            purpose=self.run.purpose,
-            trace=self.run.trace,
-            round=round_,
-            inherit_environ=self.run.inherit_environ,
-            process_spread=self.run.process_spreads.get(spread_key(first)),
-        )
+    def job(
+        self,
+        cells: Sequence[Cell],
+        provenance: Provenance,
+        round_: int = 1,
+        rounds: int | None = None,
+    ) -> Job:
+        """The job that carries these cells; see `RunFile.job`."""
+        return self.run.job(cells, provenance, round_, rounds)
 
     def out(self, job_id: str) -> Path:
         """The job's output folder, made if need be."""
@@ -336,10 +328,17 @@ class RunFolder:
             StoreError: the file system refused.
         """
         verdicts = self.verdicts()
-        dropped = [cell for cell in self.cells if verdicts.get(cell.id) in RETRIED]
-        if dropped:
+        self.forget([cell for cell in self.cells if verdicts.get(cell.id) in RETRIED])
+
+    def forget(self, cells: Collection[Cell]) -> None:
+        """Remove the records of these cells, so that they are due again; results of rounds stay.
+
+        Raises:
+            StoreError: the file system refused.
+        """
+        if cells:
             self._compact.unpack(self.cells)
-        for path in map(self.file_of, dropped):
+        for path in map(self.file_of, cells):
             with translate_os_errors(path, "cannot be removed"):
                 path.unlink()
 

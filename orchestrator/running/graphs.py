@@ -1,8 +1,9 @@
 """Prepared graphs: exported once per model, content and number format, kept for all runs."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import partial
 from pathlib import Path
+from types import MappingProxyType
 from typing import NamedTuple
 
 from orchestrator.backends.catalogue import GRAPH_RUNTIMES
@@ -95,10 +96,27 @@ def is_graph(folder: Path) -> bool:
 class Graphs:
     """The prepared graphs of one results folder, each exported when a run first needs it."""
 
-    def __init__(self, results: Path, context: LaunchContext, availability: Availability) -> None:
+    def __init__(
+        self,
+        results: Path,
+        context: LaunchContext,
+        availability: Availability,
+        recorded: Mapping[str, str] = MappingProxyType({}),
+    ) -> None:
+        """The graphs beside the runs.
+
+        Args:
+            results: the folder of all runs.
+            context: everything that launches need.
+            availability: makes sure that they are possible.
+            recorded: graphs of an earlier version that jobs execute where they are still there, by
+                cell id; others execute those of today.
+        """
         self._cache = ArtifactCache(results / GRAPHS_FOLDER, context, availability)
+        self._recorded = recorded
         self._in_images = context.launcher.needs_images
         self._tried: set[str] = set()
+        self._gone: set[str] = set()
         self._cut_short: dict[str, str] = {}
         self._versions: Versions | None = None
 
@@ -127,10 +145,25 @@ class Graphs:
         return job, folder
 
     def _named(self, job: Job) -> Job:
+        if recorded := self._earlier(job):
+            return job.model_copy(update={"graph": recorded})
         if self._versions is None:
             self._versions = versions_of(GRAPHS, in_images=self._in_images)
         name = graph_name(job.model, job.cells[0], job.weights_seed, self._versions)
         return job.model_copy(update={"graph": name})
+
+    def _earlier(self, job: Job) -> str | None:
+        """The graph of an earlier version that the job shall execute; None without one here."""
+        names = {self._recorded.get(cell.id) for cell in job.cells}
+        (name,) = names if len(names) == 1 else (None,)
+        if name is None:
+            return None
+        if all(has_graph(self._cache.path / name, cell) for cell in job.cells):
+            return name
+        if name not in self._gone:
+            self._gone.add(name)
+            self._cache.note(f"the graph {name} is gone: today's is executed in its place")
+        return None
 
     def _missing(self, job: Job) -> list[Cell]:
         """One cell for each shape that is neither there nor tried."""

@@ -8,8 +8,8 @@ from importlib import import_module
 from pathlib import Path
 from threading import Thread
 
-from orchestrator.running.folder import RunFolder, SetAside
-from orchestrator.running.record_files import COMPACT_BYTES, find_strays
+from orchestrator.running.folder import RunFolder
+from orchestrator.running.record_files import COMPACT_BYTES, SetAside, find_strays
 from orchestrator.store import (
     Damaged,
     ExpectedCell,

@@ -63,3 +63,38 @@ class QuietObserver:
 
     def cell_ended(self, cell: Cell, record: Record) -> None:
         """Drop the event."""
+
+
+class BaselineObserver(QuietObserver):
+    """Passes on the progress of a baseline whose launches take turns with those of another run.
+
+    That one alone counts its cells, which are the same.
+    """
+
+    def __init__(self, observer: Observer) -> None:
+        self._observer = observer
+        self._job: Job | None = None
+
+    def note(self, text: str) -> None:
+        """Say whose note it is."""
+        self._observer.note(f"baseline: {text}")
+
+    def job_started(self, job: Job) -> None:
+        """Pass it on under another name."""
+        self._job = job
+        self._observer.job_started(job.model_copy(update={"id": f"{job.id} of the baseline"}))
+
+    def phase_began(self, phase: Phase, cell: Cell | None) -> None:
+        """Pass it on."""
+        self._observer.phase_began(phase, cell)
+
+    def cell_visited(self, cell: Cell, job: Job) -> None:
+        """Pass it on."""
+        self._observer.cell_visited(cell, job)
+
+    def cell_ended(self, cell: Cell, record: Record) -> None:
+        """Pass it on as one more round; what did not end well is noted."""
+        if record.status != "ok":
+            self.note(f"{cell.id}: {record.status}: {(record.reason or '').partition(chr(10))[0]}")
+        elif self._job is not None:
+            self._observer.cell_visited(cell, self._job)

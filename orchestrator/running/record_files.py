@@ -1,7 +1,8 @@
 """Files beside a run's plain record files: earlier rounds, compacted records, and strays."""
 
 import os
-from collections.abc import Container, Iterable, Iterator, Mapping
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from itertools import islice
 from os import stat_result
 from pathlib import Path
@@ -32,6 +33,16 @@ _Rows = Mapping[str, Mapping[str, Any]]
 """Records by cell id."""
 
 
+@dataclass(frozen=True)
+class SetAside:
+    """Damaged records under their new names, and the records that stand for them."""
+
+    moved: Mapping[Path, Path]
+    """New path by old path."""
+    lost: Sequence[Path]
+    """The records that stand for them, with the verdict `lost`."""
+
+
 class RoundFiles:
     """Results of the rounds before the last one, which lie beside a run's records."""
 
@@ -59,17 +70,27 @@ class RoundFiles:
             return False
         return True
 
-    def drop(self, cells: Iterable[Cell]) -> int:
-        """Rename all results of these cells, so that nothing reads them; returns their number."""
-        paths = [path for cell in cells for path in self._paths(cell)]
+    def count(self, cell: Cell) -> int:
+        """The rounds that have visited the cell, one after the other from the first."""
+        most = self._measures[cell.backend].most_rounds
+        return next((number for number in range(most - 1, 0, -1) if self.has(cell, number)), 0)
+
+    def drop(self, cells: Iterable[Cell], kept: int = 0) -> int:
+        """Rename results of these cells, so that nothing reads them; returns their number.
+
+        Args:
+            cells: the cells.
+            kept: first rounds whose results stay.
+        """
+        paths = [path for cell in cells for path in self._paths(cell, kept)]
         for path in paths:
             with translate_os_errors(path):
                 path.replace(path.with_name(path.name + DROPPED_SUFFIX))
         return len(paths)
 
-    def _paths(self, cell: Cell) -> Iterator[Path]:
+    def _paths(self, cell: Cell, kept: int) -> Iterator[Path]:
         folder = self._records / cell.job_id
-        rounds = range(1, self._measures[cell.backend].most_rounds + 1)
+        rounds = range(kept + 1, self._measures[cell.backend].most_rounds + 1)
         return filter(os.path.lexists, (round_path(folder, cell, number) for number in rounds))
 
 

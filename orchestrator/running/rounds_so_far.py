@@ -27,7 +27,7 @@ def record_so_far(folder: RunFolder, cell: Cell, rounds: int, reason: str) -> Re
         folder: the run's folder.
         cell: a planned cell without a record.
         rounds: the rounds that it had.
-        reason: why there will be no more.
+        reason: why there will be no more, and what helps.
 
     Raises:
         StoreError: the results folder cannot be read.
@@ -50,7 +50,7 @@ def _graded(so_far: Columns, rounds: int, measure: Measure, reason: str) -> dict
     """Grade and reasons, with the rounds that it lacks of those that were asked for."""
     if rounds >= measure.rounds:
         return {}
-    text = f"{rounds} of {measure.rounds} rounds before {reason}: raise --budget"
+    text = f"{rounds} of {measure.rounds} rounds before {reason}"
     return {
         "grade": max(_BEST, so_far.get("grade", _BEST)),
         "grade_reasons": [text, *so_far.get("grade_reasons", ())],

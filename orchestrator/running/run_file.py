@@ -1,5 +1,6 @@
 """`run.json`, which keeps a run's options and its plan: enough to resume it."""
 
+from collections.abc import Sequence
 from contextlib import suppress
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -7,14 +8,16 @@ from pathlib import Path
 from pydantic import AwareDatetime, Field, ValidationError
 
 from orchestrator.backends.catalogue import LauncherName
+from orchestrator.launchers.registry import Pinned
 from orchestrator.planning.plan import Plan
+from orchestrator.running.calibration import spread_key
 from orchestrator.running.options import RunOptions, RunSource
 from orchestrator.store import RUN_ID
 from orchestrator.system.problems import first_fault
 from orchestrator.system.text import format_size
-from runner.contract.cell import FileName
+from runner.contract.cell import Cell, FileName, Frozen
 from runner.contract.errors import DamagedFile, UsageError
-from runner.contract.job import ProcessSpread, Seeds
+from runner.contract.job import Job, ProcessSpread, Provenance, Seeds
 from runner.contract.plain_files import read_plain
 
 RUN_FILE = "run.json"
@@ -25,6 +28,17 @@ PREPARATIONS_FOLDER = "preparations"
 """The folder, beside those of runs, with jobs and logs of `orchestrator prepare`."""
 BISECTIONS_FOLDER = "bisections"
 """The folder, beside those of runs, with the runs and the database of `regress --bisect`."""
+
+
+class RecordedVersion(Frozen):
+    """A version of what is measured, as records name it, measured again for a comparison."""
+
+    compared: FileName
+    """The run that is compared with it, launch by launch."""
+    images: tuple[Pinned, ...]
+    """The images that its jobs execute in, one for each backend."""
+    graphs: dict[str, FileName] = Field(default_factory=dict)
+    """The prepared graphs that its jobs execute, as long as they are there, by cell id."""
 
 
 class RunFile(Seeds, RunOptions, RunSource):
@@ -46,17 +60,65 @@ class RunFile(Seeds, RunOptions, RunSource):
     """Every cell with its decision."""
     process_spreads: dict[str, ProcessSpread] = Field(default_factory=dict)
     """The calibrated spread of fresh processes on this host, by `<backend>/<runtime>`."""
+    version: RecordedVersion | None = None
+    """The version that it measures; null for today's."""
+    interleaving: "Interleaving | None" = None
+    """The run whose launches take turns with those of this one; null if it stands alone."""
+
+    def job(
+        self,
+        cells: Sequence[Cell],
+        provenance: Provenance,
+        round_: int = 1,
+        rounds: int | None = None,
+    ) -> Job:
+        """The job that carries these cells, which share model, runtime, precision and mode.
+
+        Args:
+            cells: the cells.
+            provenance: what the launch executes in.
+            round_: the number of the launch among the rounds, from 1.
+            rounds: the number of rounds; None for that of the plan.
+        """
+        plan, first = self.plan, cells[0]
+        measure = plan.measure[first.backend]
+        return Job(
+            run_id=self.run_id,
+            id=first.job_id,
+            model=plan.models[first.model],
+            cells=tuple(cells),
+            measure=measure.of_rounds(rounds) if rounds else measure,
+            limits=plan.limits[first.backend],
+            seed=self.seed,
+            weights_seed=self.weights_seed,
+            provenance=provenance,
+            purpose=self.purpose,
+            trace=self.trace,
+            round=round_,
+            inherit_environ=self.inherit_environ,
+            process_spread=self.process_spreads.get(spread_key(first)),
+            interleaved_with=self.interleaving and self.interleaving.baseline.run_id,
+        )
 
 
-def new_run_id(results: Path) -> str:
+class Interleaving(Frozen):
+    """A comparison of a run with a baseline, launch by launch."""
+
+    baseline: RunFile
+    """The run that measures the baseline's version. Its folder is made with that of this run."""
+    threshold: float
+    """The least relative change that matters."""
+
+
+def new_run_id(results: Path, *others: str) -> str:
     """An id that sorts by time, e.g. `20261121-115951-3fa2`; the end counts 1/65536 seconds.
 
     If the clock was set back, so that runs of this folder lie ahead, it is a moment after theirs:
-    the last run is the one that began last.
+    the last run is the one that began last. So it is with ids of others that have no folder yet.
     """
     now = _id_at(datetime.now(UTC))
     names = (path.parent.name for path in results.glob(f"[!.]*/{RUN_FILE}"))
-    newest = max(filter(RUN_ID.fullmatch, names), default="")
+    newest = max(filter(RUN_ID.fullmatch, (*names, *others)), default="")
     with suppress(ValueError, OverflowError):  # a folder of another origin
         if newest >= now:
             day_and_time = newest.rpartition("-")[0]
@@ -96,3 +158,6 @@ def read_run_file(path: Path) -> RunFile:
         raise DamagedFile(f"cannot be read: {error.strerror or error}") from error
     except ValidationError as error:
         raise DamagedFile(f"cannot be read: {first_fault(error)}") from error
+
+
+RunFile.model_rebuild()

@@ -16,6 +16,8 @@ from runner.contract.files import atomic_file
 RESULTS_FOLDER = Path("results")
 """Default folder of all runs."""
 DATABASE_NAME = "benchmarks.duckdb"
+SNAPSHOTS_FOLDER = "snapshots"
+"""The folder below the results in which snapshots of the database lie."""
 """Default name of the database in that folder."""
 REMEDY = "{remedy}"
 """Stands in a hint for what helps against an error of the file system."""

@@ -1,5 +1,6 @@
 """The job that carries cells into a container, with measure, limits and chosen devices."""
 
+import math
 import os
 from collections.abc import Mapping
 from typing import Annotated, Any
@@ -10,6 +11,8 @@ from pydantic import (
     NonNegativeFloat,
     PositiveFloat,
     PositiveInt,
+    SerializerFunctionWrapHandler,
+    model_serializer,
     model_validator,
 )
 
@@ -60,6 +63,18 @@ class Measure(Frozen):
     def most_rounds(self) -> int:
         """The number of rounds after which each cell has its record."""
         return max(self.rounds, self.max_rounds or self.rounds)
+
+    def of_rounds(self, rounds: int) -> "Measure":
+        """So many rounds, each with the share of iterations and time that one has here."""
+        share = rounds / self.rounds
+        changed = {
+            "iterations": math.ceil(self.iterations / self.rounds) * rounds,
+            "min_s": self.min_s * share,
+            "max_s": self.max_s * share,
+            "rounds": rounds,
+            "max_rounds": rounds,
+        }
+        return self.model_copy(update=changed)
 
 
 PROFILES: Mapping[ProfileName, Measure] = {
@@ -212,6 +227,16 @@ class Job(Seeds):
     """Environment variables of the user's that the runner is given, by name."""
     process_spread: ProcessSpread | None = None
     """The spread of fresh processes of its runtime on this host; null if nobody measured it."""
+    interleaved_with: FileName | None = None
+    """The run whose launches take turns with those of this one; null else."""
+
+    @model_serializer(mode="wrap")
+    def _without_new_fields(self, serialise: SerializerFunctionWrapHandler) -> dict[str, Any]:
+        """The fields by name; a runner from before a field that is not used would refuse it."""
+        values: dict[str, Any] = serialise(self)
+        if values.get("interleaved_with", "") is None:
+            del values["interleaved_with"]
+        return values
 
     @property
     def timeout_s(self) -> float:

@@ -56,7 +56,8 @@ def record_for(job: Job, cell: Cell, **columns: Any) -> Record:
     ending = {name: columns.pop(name) for name in Outcome.model_fields if name in columns}
     if ending.get("status", "ok") == "ok" and "latency_median_s" not in columns:
         batch = columns.get("batch_size", cell.batch_size)
-        columns = _timed(batch, DURATIONS_NS) | {"round_iterations": None} | columns
+        durations = columns.get("durations_ns", DURATIONS_NS)
+        columns = _timed(batch, durations) | {"round_iterations": None} | columns
     if columns.get("proof", "none") != "none":
         columns = {"evidence": {"device": "fake"}} | columns
     return Record.of(job, cell, Outcome.model_validate({"status": "ok"} | ending), columns)

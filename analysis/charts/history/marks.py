@@ -18,7 +18,6 @@ _WIDEST_BAND = 1.5
 """The end of a band by the numbers of runs, beyond which the drawing cuts it off."""
 _STEP_Y = 9
 """The height of a step's mark below the top, pixels."""
-_LINE_HEIGHT = 15
 
 
 @dataclass(frozen=True)
@@ -261,16 +260,14 @@ def _step_layers(drawn: Drawn, axes: _Axes) -> list[Spec]:
                 "encoding": {**top, "tooltip": shown},
             },
         ]
-    kinds = sorted({(bool(step["at_end"]), int(step["line"])) for step in drawn.steps})
-    return [*layers, *(_step_names(rows, axes, *kind) for kind in kinds)]
+    return [*layers, *(_step_names(rows, top, at_end=at_end) for at_end in (False, True))]
 
 
-def _step_names(rows: Spec, axes: _Axes, at_end: bool, line: int) -> Spec:
-    """The sizes of steps on one line, left of the steps near the right end."""
-    chosen = f"datum.at_end === {str(at_end).lower()} && datum.line === {line}"
+def _step_names(rows: Spec, top: Spec, *, at_end: bool) -> Spec:
+    """The sizes of steps, left of those near the right end."""
     return {
         **rows,
-        "transform": [{"filter": chosen}],
+        "transform": [{"filter": f"datum.at_end === {str(at_end).lower()}"}],
         "mark": {
             "type": "text",
             "fontSize": 11,
@@ -278,11 +275,7 @@ def _step_names(rows: Spec, axes: _Axes, at_end: bool, line: int) -> Spec:
             "align": "right" if at_end else "left",
             "dx": -9 if at_end else 9,
         },
-        "encoding": {
-            "x": axes.x("at"),
-            "y": {"value": _STEP_Y + line * _LINE_HEIGHT},
-            "text": {"field": "label"},
-        },
+        "encoding": {**top, "text": {"field": "label"}},
     }
 
 

@@ -10,6 +10,7 @@ from pathlib import Path
 
 from orchestrator.backends.catalogue import LauncherName
 from orchestrator.running.folder import RunFolder
+from orchestrator.running.run_file import RunFile
 from orchestrator.system.text import escape_control_line
 from runner.contract.errors import StoreError, UsageError
 from runner.contract.job import PROFILES, Job, Limits, Measure
@@ -36,13 +37,21 @@ def is_own(job: Job, launcher: LauncherName, results: Path) -> bool:
         launcher,
     ) == (
         plan.models.get(cell.model),
-        plan.measure.get(cell.backend),
+        _measure_of(run, job),
         plan.limits.get(cell.backend),
         run.seed,
         run.weights_seed,
         run.inherit_environ,
         run.launcher,
     )
+
+
+def _measure_of(run: RunFile, job: Job) -> Measure | None:
+    """The measure that the run gave such a job; where launches take turns, of the rounds it had."""
+    planned = run.plan.measure.get(job.cells[0].backend)
+    if planned is None or not (run.interleaving or run.version):
+        return planned
+    return planned.of_rounds(job.measure.rounds)
 
 
 def describe_choices(job: Job, launcher: LauncherName) -> list[str]:

@@ -186,7 +186,8 @@ def replay_result(request: ReplayRequest, observer: Observer) -> ReplayResult:
         )
     if request.launcher is not None:
         original = replace(original, launcher=request.launcher)
-    launcher = make_launcher(original.launcher, observer.build_step, original.pinned)
+    pinned = [original.pinned] if original.pinned else []
+    launcher = make_launcher(original.launcher, observer.build_step, pinned)
     launcher.prepare(original.cell.backend)
     folder = begin_replay(original, request)
     outcome = execute_run(folder, launcher, observer, RunOptions(database=database))

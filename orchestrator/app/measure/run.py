@@ -1,6 +1,5 @@
 """Run a matrix, or finish an earlier run: from the request to the results in the database."""
 
-import shlex
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -19,14 +18,15 @@ from orchestrator.planning.plan import Plan
 from orchestrator.running.create import create_run, reopen_run
 from orchestrator.running.execution import RunExecution, RunOutcome, devices_of
 from orchestrator.running.folder import RunFolder
+from orchestrator.running.interleaved.folders import BothFolders
 from orchestrator.running.observer import Observer
 from orchestrator.running.options import RunOptions, RunSource
 from orchestrator.running.traces import failed_traces, saved_traces
-from orchestrator.system.files import RESULTS_FOLDER
 from runner.contract.errors import EngineUnavailable, NothingToDo
 
 if TYPE_CHECKING:
     from orchestrator.app.measure.report import RunReport
+    from orchestrator.running.interleaved.execution import BothOutcomes
 
 
 @dataclass(frozen=True)
@@ -34,7 +34,14 @@ class RunResult:
     """A run that has ended: its verdicts, and what went wrong."""
 
     report: "RunReport"
-    outcome: RunOutcome
+    outcome: "RunOutcome | BothOutcomes"
+    turns: BothFolders | None = None
+    """Both folders, if its launches took turns with those of a baseline."""
+
+    @property
+    def exit_code(self) -> int:
+        """That of the measurements."""
+        return self.outcome.exit_code
 
 
 @dataclass(frozen=True)
@@ -83,15 +90,34 @@ def resume_run(request: ResumeRequest, observer: Observer) -> RunResult:
     if request.matrix is not None:
         load_matrix(request.matrix)
     source = run_source(request.matrix)
+    earlier = RunFolder.open(request.results, request.run_id)
+    if (both := BothFolders.open(request.results, earlier)) is not None:
+        return _resume_both(both, source, request.options, observer)
     try:
         folder = reopen_run(request.results, request.run_id, source, request.options.database)
     except NothingToDo:
-        _clean_finished(RunFolder.open(request.results, request.run_id), observer)
+        _clean_finished(earlier, observer)
         raise
     set_variables(folder.run.inherit_environ)  # else rounds of one cell would differ by them
     requested = request.options.launcher
     launcher = folder.run.launcher if requested == "auto" else requested
     return _finish(folder, choose_launcher(launcher, observer.note), observer, request.options)
+
+
+def _resume_both(
+    folders: BothFolders, source: RunSource, options: RunOptions, observer: Observer
+) -> RunResult:
+    """Measure what two runs have left whose launches take turns."""
+    from orchestrator.app.measure.interleave import resume_interleaved
+
+    try:
+        folders.require_left(source, options.database)
+    except NothingToDo:
+        _clean_finished(folders.run, observer)
+        raise
+    set_variables(folders.run.run.inherit_environ)
+    outcome = resume_interleaved(folders, observer, options)
+    return RunResult(report_end(folders.run, observer, options), outcome, folders)
 
 
 def begin_run(
@@ -132,14 +158,8 @@ def execute_run(
     except KeyboardInterrupt:
         count = len(folder.unfinished())
         observer.note(f"run {folder.run.run_id} was interrupted with {count} cells left")
-        observer.note(f"`orchestrator run --resume last{_elsewhere(folder)}` finishes it")
+        observer.note(f"`orchestrator run --resume last{folder.elsewhere}` finishes it")
         raise
-
-
-def _elsewhere(folder: RunFolder) -> str:
-    """The option that names the folder of all runs, where it is not the usual one."""
-    results = folder.path.parent
-    return "" if results == RESULTS_FOLDER else f" --results {shlex.quote(str(results))}"
 
 
 class _Occupied(Exception):
@@ -164,9 +184,18 @@ def _finish(
     folder: RunFolder, launcher: LauncherName, observer: Observer, options: RunOptions
 ) -> RunResult:
     outcome = execute_run(folder, make_launcher(launcher, observer.build_step), observer, options)
+    return RunResult(report_end(folder, observer, options), outcome)
+
+
+def report_end(folder: RunFolder, observer: Observer, options: RunOptions) -> "RunReport":
+    """The report of a run that has ended.
+
+    Raises:
+        StoreError: the database cannot be read.
+    """
     from orchestrator.app.measure.report import report_run  # not before the first launch
 
     for cell_id, reason in failed_traces(folder).items():
         observer.note(f"{cell_id}: no trace: {reason}")
     report = report_run(folder.run.run_id, options.database or folder.database)
-    return RunResult(replace(report, traces=tuple(saved_traces(folder))), outcome)
+    return replace(report, traces=tuple(saved_traces(folder)))

@@ -1,6 +1,5 @@
 """Bisection: versions between a good and a bad result are measured again in their images."""
 
-import shlex
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -12,9 +11,7 @@ from analysis.regressions.software_versions import Version
 from analysis.results.metrics import Metric
 from analysis.results.selection import Selection
 from orchestrator.app.measure.consent import describe_choices, is_own, require_consent
-from orchestrator.app.measure.next_steps import database_option
 from orchestrator.app.measure.replay import (
-    DIRTY,
     Original,
     ReplayRequest,
     begin_replay,
@@ -90,7 +87,6 @@ class ProposedCase:
 class Proposal:
     """The changes of a judgement, and how their causes can be found."""
 
-    request: BisectRequest
     answer: BisectionAnswer
     cases: tuple[ProposedCase, ...]
 
@@ -110,7 +106,7 @@ def propose_bisection(request: BisectRequest) -> Proposal:
         StoreError: a database, a bundle or a file cannot be read.
     """
     answer = find_bisections(request.judged, request.results)
-    return Proposal(request, answer, tuple(_proposed(case, request) for case in answer.cases))
+    return Proposal(answer, tuple(_proposed(case, request) for case in answer.cases))
 
 
 def bisect_regressions(
@@ -133,7 +129,7 @@ def bisect_regressions(
     total_s = sum(proposed.estimate_s for proposed in proposal.cases)
     count = sum(proposed.case.bisection.most_left for proposed in proposal.cases)
     for proposed in proposal.cases:
-        _require_images(proposed, request.database)
+        _require_images(proposed)
     if count:
         observer.note(f"up to {count} measurements, about {format_duration(round(total_s))}")
     replays = [_Replays(request, proposed, observer, make) for proposed in proposal.cases]
@@ -146,11 +142,11 @@ def bisect_regressions(
     return replace(proposal, cases=tuple(cases))
 
 
-def checkout_commands(version: Version, database: Path) -> tuple[str, str]:
+def checkout_commands(version: Version) -> tuple[str, str]:
     """Commands that measure a version which no image holds."""
-    commit = (version.commit or version.name).removesuffix(DIRTY)
-    replay = ["orchestrator", "replay", str(version.first.facts["result_id"])]
-    return f"git checkout {commit}", shlex.join([*replay, *database_option(database)])
+    commit = (version.commit or version.name).removesuffix("-dirty")
+    result_id = version.first.facts["result_id"]
+    return f"git checkout {commit}", f"orchestrator replay {result_id}"
 
 
 def _proposed(case: BisectionCase, request: BisectRequest) -> ProposedCase:
@@ -182,7 +178,7 @@ def _longer(measure: Measure) -> Measure:
     )
 
 
-def _require_images(proposed: ProposedCase, database: Path) -> None:
+def _require_images(proposed: ProposedCase) -> None:
     """Insist that images hold the software.
 
     Raises:
@@ -190,7 +186,7 @@ def _require_images(proposed: ProposedCase, database: Path) -> None:
     """
     if not proposed.needs_checkouts or proposed.case.bisection.next is None:
         return
-    checkout, replay = checkout_commands(proposed.case.bisection.next, database)
+    checkout, replay = checkout_commands(proposed.case.bisection.next)
     raise ImageError(
         f"{proposed.case.cell_id}: was measured by processes of this machine, and no image holds"
         " their software",

@@ -81,7 +81,7 @@ def find_bisections(request: RegressionRequest, results: Path) -> BisectionAnswe
     """
     judged = judge_regressions(request)
     database = request.selected.database
-    refusals: dict[str, NothingToDo] = {}
+    refusals: dict[str, str] = {}
     cases: list[BisectionCase] = []
     with ExitStack() as closing:
         store, selection = closing.enter_context(request.selected.open())
@@ -93,11 +93,10 @@ def find_bisections(request: RegressionRequest, results: Path) -> BisectionAnswe
             try:
                 cases.append(_case(judgement, stores, selection, per_host=request.per_host))
             except NothingToDo as nothing:
-                refusals.setdefault(judgement.cell_id, nothing)
+                refusals.setdefault(judgement.cell_id, str(nothing))
     if not cases:
         raise _nothing(judged, refusals)
-    reasons = {cell_id: str(nothing) for cell_id, nothing in refusals.items()}
-    return BisectionAnswer(database, judged, tuple(_together(cases)), reasons)
+    return BisectionAnswer(database, judged, tuple(_together(cases)), refusals)
 
 
 def explain_suspects(case: BisectionCase, database: Path) -> BisectionCase:
@@ -141,15 +140,9 @@ def _case(
     between = _between(judgement, series)
     versions = grouped_versions(between)
     if not versions or not _names_both_ends(versions, between):
-        raise NothingToDo(
-            "its results name neither an image nor a commit",
-            hint="containers leave an image, and a git checkout leaves its commit",
-        )
+        raise NothingToDo("its results name neither an image nor a commit")
     if len(versions) == 1:
-        raise NothingToDo(
-            _same_software(judgement, versions[0]),
-            hint="the machine is left; an older `--baseline` has more versions between",
-        )
+        raise NothingToDo(_same_software(judgement, versions[0]))
     later = [
         result
         for store in stores
@@ -171,7 +164,7 @@ def _between(judgement: Judgement, series: Sequence[Observation]) -> list[Observ
     absent = [name for name in ids if name not in indices]
     if absent:
         raise NothingToDo(
-            f"{absent[0]} is not in this database", hint="`orchestrator merge` brings it here"
+            f"{absent[0]} is not in this database: `orchestrator merge` brings it here"
         )
     return list(series[indices[ids[0]] : indices[ids[1]] + 1])
 
@@ -188,13 +181,11 @@ def _same_software(judgement: Judgement, version: Version) -> str:
 
 
 def _together(cases: Sequence[BisectionCase]) -> Iterator[BisectionCase]:
-    """One case for each group of cells with the same versions and ends: the clearest one."""
+    """One case for each group of cells with the same versions: the one that shows most clearly."""
     groups: dict[tuple[str, ...], list[BisectionCase]] = {}
     for case in cases:
-        bisection = case.bisection
-        names = tuple(version.name for version in bisection.versions)
-        ends = (bisection.versions[end].name for end in bisection.ends)
-        groups.setdefault((*names, *ends), []).append(case)
+        names = tuple(version.name for version in case.bisection.versions)
+        groups.setdefault(names, []).append(case)
     for group in groups.values():
         clearest = max(group, key=lambda case: _clearness(case.judgement))
         others = tuple(case.judgement for case in group if case is not clearest)
@@ -207,7 +198,7 @@ def _clearness(judgement: Judgement) -> float:
     return abs(difference.shift) / difference.spread.error if difference else 0.0
 
 
-def _nothing(judged: RegressionAnswer, refusals: Mapping[str, NothingToDo]) -> NothingToDo:
+def _nothing(judged: RegressionAnswer, refusals: Mapping[str, str]) -> NothingToDo:
     """The reason why there is nothing to bisect."""
     if not refusals:
         counts = ", ".join(
@@ -220,4 +211,4 @@ def _nothing(judged: RegressionAnswer, refusals: Mapping[str, NothingToDo]) -> N
         )
     (cell_id, reason), *others = refusals.items()
     more = f", and {len(others):,} more cells" if others else ""
-    return NothingToDo(f"{cell_id}: {reason}{more}", hint=reason.hint)
+    return NothingToDo(f"{cell_id}: {reason}{more}", hint="an older `--baseline` has more between")

@@ -5,10 +5,8 @@ from pathlib import Path
 
 from orchestrator import store
 from orchestrator.store import Manifest, Snapshot
+from orchestrator.system.files import SNAPSHOTS_FOLDER
 from orchestrator.system.git import own_commit
-
-SNAPSHOTS_FOLDER = "snapshots"
-"""The folder below the results in which they lie."""
 
 
 class SnapshotReport(Manifest):

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from orchestrator.cli import options
+from orchestrator.cli.against_options import with_against
 from orchestrator.cli.axis_options import axis_values, list_option
 from orchestrator.cli.completion import complete_family
 from orchestrator.cli.measure.run import measure
@@ -21,6 +22,7 @@ from runner.contract.axes import AXES, Axis, AxisName
 from runner.contract.synonyms import AVAILABLE
 
 if TYPE_CHECKING:
+    from orchestrator.app.results.against import Against
     from orchestrator.render.results.result_table import ResultTable
 
 _Family = Annotated[
@@ -65,8 +67,10 @@ def _option(axis: Axis) -> dict[str, Any]:
 @with_options(0, list_option(AXES[0]))
 @with_options(2, {name: hint for axis in AXES[1:] for name, hint in _option(axis).items()})
 @with_table_options
+@with_against
 def bench(
     table: "ResultTable",
+    against: "Against | None",
     family: _Family = None,
     all_: _All = False,
     profile: _Profile = ProfileChoice.quick,
@@ -121,4 +125,4 @@ def bench(
             budget=budget,
         ),
     )
-    return measure(request, table, grade, dry_run=dry_run, as_json=json)
+    return measure(request, table, against, grade, dry_run=dry_run, as_json=json)

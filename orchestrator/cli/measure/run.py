@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from orchestrator.cli import options
+from orchestrator.cli.against_options import with_against
 from orchestrator.cli.app import chosen
 from orchestrator.cli.completion import complete_run
 from orchestrator.cli.options import LauncherChoice, command_line
@@ -15,10 +16,16 @@ from orchestrator.cli.verdict_options import RequiredGrade, RequireGrade, requir
 from orchestrator.system.files import RESULTS_FOLDER
 
 if TYPE_CHECKING:
+    from orchestrator.app.measure.plan import PlanReport
     from orchestrator.app.measure.request import PlanRequest
     from orchestrator.app.measure.run import RunResult
+    from orchestrator.app.results.against import Against
+    from orchestrator.app.results.regressing import RegressionAnswer
     from orchestrator.render.results.result_table import ResultTable
+    from orchestrator.running.observer import Observer
     from orchestrator.running.options import RunOptions
+
+    _End = tuple[RunResult, RegressionAnswer | None]
 
 
 _Resume = Annotated[
@@ -33,8 +40,10 @@ _Resume = Annotated[
 
 
 @with_table_options
+@with_against
 def run(
     table: "ResultTable",
+    against: "Against | None",
     matrix: options.MatrixIfAny = None,
     select: options.Select = None,
     set_: options.Set = None,
@@ -78,7 +87,8 @@ def run(
         seeds = {"seed": seed is not None, "weights_seed": weights_seed}
         work = {"verify_only": verify_only, "no_verify": no_verify, "trace": trace}
         variables = {"inherit_environ": inherit_environ}
-        _refuse_beside_resume(**shape, **seeds, **work, **variables, dry_run=dry_run)
+        other = {"dry_run": dry_run, "compare_to": against is not None}
+        _refuse_beside_resume(**shape, **seeds, **work, **variables, **other)
         return _resume(resume, results, matrix, run_options, table, grade, as_json=json)
     request = PlanRequest(
         _require_matrix(matrix),
@@ -88,7 +98,7 @@ def run(
         results=results,
         options=run_options,
     )
-    return measure(request, table, grade, dry_run=dry_run, as_json=json)
+    return measure(request, table, against, grade, dry_run=dry_run, as_json=json)
 
 
 def _require_matrix(matrix: Path | None) -> Path:
@@ -100,6 +110,7 @@ def _require_matrix(matrix: Path | None) -> Path:
 def measure(
     request: "PlanRequest",
     table: "ResultTable",
+    against: "Against | None" = None,
     grade: RequiredGrade | None = None,
     *,
     dry_run: bool,
@@ -111,17 +122,36 @@ def measure(
     request = replace(request, command=command_line(), progress=PlanningNotes())
     request.read()  # a mistake in it is answered before all that runs is imported
     if dry_run:
-        from orchestrator.app.measure.plan import report_plan
         from orchestrator.render.measure.plan import print_plan
 
-        print_plan(report_plan(request), as_json=as_json)
+        print_plan(_planned(request, against), as_json=as_json)
         return 0
-    from orchestrator.app.measure.run import run_matrix
     from orchestrator.render.measure.progress import show_progress
 
     with show_progress(quiet=chosen.quiet) as observer:
-        result = run_matrix(request, observer)
-    return _show(result, table, grade, as_json=as_json)
+        result, verdicts = _run(request, against, observer)
+    return _show(result, verdicts, table, grade, as_json=as_json)
+
+
+def _run(request: "PlanRequest", against: "Against | None", observer: "Observer") -> "_End":
+    if against is None:
+        from orchestrator.app.measure.run import run_matrix
+
+        return run_matrix(request, observer), None
+    from orchestrator.app.results.against import run_against
+
+    compared = run_against(request, against, observer)
+    return compared, compared.verdicts
+
+
+def _planned(request: "PlanRequest", against: "Against | None") -> "PlanReport":
+    if against is not None and against.interleave:
+        from orchestrator.app.measure.interleave import report_pairs
+
+        return report_pairs(request, against.baseline)
+    from orchestrator.app.measure.plan import report_plan
+
+    return report_plan(request)
 
 
 def _resume(
@@ -139,20 +169,42 @@ def _resume(
 
     request = ResumeRequest(run_id, results, matrix, run_options)
     with show_progress(quiet=chosen.quiet) as observer:
-        result = resume_run(request, observer)
-    return _show(result, table, grade, as_json=as_json)
+        result, verdicts = _finish(resume_run(request, observer), observer)
+    return _show(result, verdicts, table, grade, as_json=as_json)
+
+
+def _finish(result: "RunResult", observer: "Observer") -> "_End":
+    if result.turns is None:
+        return result, None
+    from orchestrator.app.results.against import judge_pairs
+
+    compared = judge_pairs(result, result.turns, observer)
+    return compared, compared.verdicts
 
 
 def _show(
-    result: "RunResult", table: "ResultTable", grade: RequiredGrade | None, *, as_json: bool
+    result: "RunResult",
+    verdicts: "RegressionAnswer | None",
+    table: "ResultTable",
+    grade: RequiredGrade | None,
+    *,
+    as_json: bool,
 ) -> int:
-    from orchestrator.render.results.run import print_results
     from orchestrator.render.terminal.streams import after_work
 
     with after_work():
-        print_results(result.report, as_json=as_json, table=table, quiet=chosen.quiet)
+        if verdicts is None:
+            from orchestrator.render.results.run import print_results
+
+            print_results(result.report, as_json=as_json, table=table, quiet=chosen.quiet)
+        else:
+            from orchestrator.render.regressions.run import print_compared
+
+            print_compared(
+                *(result.report, verdicts), as_json=as_json, table=table, quiet=chosen.quiet
+            )
     result.outcome.require_complete()
-    code = result.outcome.exit_code
+    code = result.exit_code
     if code == 0:
         from orchestrator.app.results.grades import require_run_grade
 

@@ -43,9 +43,22 @@ _PLAIN = ResultTable()
 
 
 def print_results(
-    report: RunReport, *, as_json: bool, table: ResultTable = _PLAIN, quiet: bool = False
+    report: RunReport,
+    *,
+    as_json: bool,
+    table: ResultTable = _PLAIN,
+    quiet: bool = False,
+    is_last: bool = True,
 ) -> None:
-    """Print the run's results, the answer, what limits it, and what to do next."""
+    """Print the run's results, the answer, what limits it, and what to do next.
+
+    Args:
+        report: the results.
+        as_json: True for data alone.
+        table: how the table looks.
+        quiet: True for the tables alone.
+        is_last: False if something is printed below that says what to do next.
+    """
     if as_json:
         print_json(report.data())
         return
@@ -66,7 +79,8 @@ def print_results(
     counts = Counter(row.status for row in report.results)
     summary = ", ".join(f"{n:,} {status}" for status, n in counts.items())
     print_line(f"run {report.run_id}: {summary}; database: {report.database}")
-    _print_next(report)
+    if is_last:
+        _print_next(report)
 
 
 def print_findings(report: RunReport, *, as_json: bool) -> None:

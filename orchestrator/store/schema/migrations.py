@@ -210,6 +210,7 @@ _ADDED: Mapping[str, str] = {
     "device_cache_bytes": "BIGINT",
     **{f"peak_{name}_per_s": "DOUBLE" for name in ("flops", "bytes")},
     "peak_method": "VARCHAR",
+    "interleaved_with": "VARCHAR",
 }
 """Columns of `benchmark_results` that schema 7 adds, with their types."""
 _ADDED_ELSEWHERE = {

@@ -37,6 +37,7 @@ RESULT_COLUMNS = [
     *result_columns("launcher", "backend", "runtime", "precision"),
     *result_columns(*SIZE_AXES, "mode"),
     *result_columns(*ARRIVAL_AXES, "workers", "training_precision", "profile", "purpose"),
+    *result_columns("interleaved_with"),
     *result_columns("throughput"),
     *milliseconds("latency_median", "latency_median_low", "latency_median_high"),
     *result_columns("latency_precision"),

@@ -66,6 +66,9 @@ class Identity(Frozen):
     """The measurement profile asked for."""
     purpose: Purpose = "measure"
     """What the run did with the cell: timed it, verified its outputs, or both (`measure`)."""
+    interleaved_with: str | None = None
+    """The run whose launches took turns with those of this one, pair by pair on one host: the
+    baseline of `run --interleave`; null else."""
     model_id: str | None = None
     """Hash of `model_spec`: the same name with another configuration has another one."""
     model_spec: str | None = None

@@ -41,7 +41,8 @@ SCHEMA_VERSION = 6
   by row and in the mean, the bracket of a peak, a seed of weights apart from that of the order,
   the curve over batches of `offline`, the variables that runtimes saw, the work of
   an iteration with the peaks of its machine, precisions of training, steps that its loss' scale
-  skipped, its gradients' difference from the reference, involuntary context switches.
+  skipped, its gradients' difference from the reference, involuntary context switches, the run
+  whose launches took turns with its own.
 """
 
 
@@ -106,6 +107,7 @@ def known_columns(job: Job, cell: Cell) -> dict[str, Any]:
         "weights_seed": job.weights_seed,
         "profile": job.measure.profile,
         "purpose": job.purpose,
+        "interleaved_with": job.interleaved_with,
         "model_id": model_id(spec),
         "model_spec": spec,
         "job": job.model_copy(update={"cells": (cell,), "round": 1}).model_dump_json(

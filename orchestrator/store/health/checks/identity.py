@@ -122,6 +122,13 @@ _TIMES = (
         "ask whoever wrote the file",
         severity="warning",
     ),
+    RecordCheck(
+        "interleaved with itself",
+        "`--fix` takes such results out",
+        imported="error",
+        table=RESULTS,
+        outright=True,
+    ),
     Check(
         "run at an impossible time",
         "`--fix` takes the run's times from its records; a run without any is taken out",

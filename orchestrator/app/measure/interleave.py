@@ -1,0 +1,214 @@
+"""Interleaved comparisons: a matrix measured in two versions side by side, launch by launch."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from orchestrator.app.measure.baseline import RecordedBaseline, find_baseline, left_out, version_of
+from orchestrator.app.measure.plan import PlanReport, plan_run, with_exports
+from orchestrator.app.measure.request import PlanRequest
+from orchestrator.backends.machine import this_machine
+from orchestrator.launchers.base import Launcher
+from orchestrator.launchers.registry import Pinned, choose_launcher, make_launcher
+from orchestrator.planning.plan import Plan, PlannedCell
+from orchestrator.running.interleaved.folders import BaselineVersion, BothFolders, create_both
+from orchestrator.running.observer import Observer
+from orchestrator.running.options import RunOptions, RunSource
+from runner.contract.cell import Backend
+from runner.contract.errors import UsageError
+from runner.contract.job import Measure
+
+if TYPE_CHECKING:
+    from orchestrator.running.interleaved.execution import BothOutcomes
+
+INTERLEAVED_THRESHOLD = 0.03
+"""The least relative change that matters between launches that took turns."""
+_LETTERS = 19
+"""Letters of a digest that are shown: `sha256:` and twelve digits."""
+
+
+@dataclass(frozen=True)
+class _PairedPlan:
+    plan: Plan
+    source: RunSource
+    version: BaselineVersion
+
+
+def run_interleaved(
+    request: PlanRequest, baseline: str, threshold: float, observer: Observer
+) -> tuple[BothFolders, "BothOutcomes"]:
+    """Plan a matrix, and measure each cell in today's version and in that of a baseline.
+
+    Args:
+        request: the matrix and the options of the run.
+        baseline: `last`, a run's id, or the name of a snapshot.
+        threshold: the least relative change that matters.
+        observer: is told of the progress.
+
+    Raises:
+        UsageError: the matrix or an option is wrong, there is no such baseline, or the extra
+            `analysis` is missing.
+        NothingToDo: no cell of the plan would run, or the baseline measured none of them.
+        EngineUnavailable: there is no engine.
+        ImageError: an image of the baseline is gone, or its records name none.
+        StoreError: the results folder or the database cannot be used.
+    """
+    _require_containers(request.options)
+    choose_launcher("docker", observer.note)
+    paired = _plan_pairs(request, baseline)
+    launchers = _launchers(paired.version.images, observer)
+    for note in paired.plan.notes:
+        observer.note(note)
+    options = request.options.model_copy(update={"launcher": "docker"})
+    made_of = (paired.plan, paired.source, request.results, options)
+    folders = create_both(*made_of, paired.version, threshold)
+    observer.note(str(with_exports(paired.plan, request).sums()))
+    return folders, _execute(folders, launchers, observer, request.options)
+
+
+def report_pairs(request: PlanRequest, baseline: str) -> PlanReport:
+    """The plan of such a run, of which nothing is measured.
+
+    Raises:
+        UsageError: the matrix or an option is wrong, there is no such baseline, or the extra
+            `analysis` is missing.
+        NothingToDo: the baseline measured no cell of the plan.
+        ImageError: its records name no image.
+        StoreError: the database cannot be read.
+    """
+    _require_containers(request.options)
+    return with_exports(_plan_pairs(request, baseline).plan, request)
+
+
+def resume_interleaved(
+    folders: BothFolders, observer: Observer, options: RunOptions
+) -> "BothOutcomes":
+    """Measure what two runs have left whose launches take turns.
+
+    A pair that was cut in two is measured anew.
+
+    Raises:
+        UsageError: the extra `analysis` is missing, or another launcher is named.
+        EngineUnavailable: there is no engine.
+        ImageError: an image of the baseline is gone.
+        StoreError: the results folder or the database cannot be used.
+    """
+    from orchestrator.running.interleaved import execution  # noqa: F401 - needs the extra `analysis`
+
+    _require_containers(options)
+    choose_launcher("docker", observer.note)
+    version = folders.baseline.run.version
+    launchers = _launchers(version.images if version else (), observer)
+    return _execute(folders, launchers, observer, options)
+
+
+def _execute(
+    folders: BothFolders,
+    launchers: tuple[Launcher, Launcher],
+    observer: Observer,
+    options: RunOptions,
+) -> "BothOutcomes":
+    from orchestrator.running.interleaved.execution import InterleavedExecution
+
+    left = set(folders.unfinished)
+    entries = (entry for entry in folders.run.run.plan.entries if entry.cell in left)
+    observer.run_started({entry.cell.id: entry.estimate_s for entry in entries})
+    memory_bytes = this_machine().memory_bytes
+    execution = InterleavedExecution(
+        folders, launchers, observer, options, memory_bytes=memory_bytes
+    )
+    try:
+        return execution.run()
+    except KeyboardInterrupt:
+        count = len(folders.unfinished)
+        observer.note(f"run {folders.run.run.run_id} was interrupted with {count} cells left")
+        resume = f"`orchestrator run --resume last{folders.run.elsewhere}`"
+        observer.note(f"{resume} finishes it, pair by pair")
+        raise
+
+
+def _require_containers(options: RunOptions) -> None:
+    """Refuse what cannot be interleaved.
+
+    Raises:
+        UsageError: nothing would be timed, or two versions cannot both be launched.
+    """
+    if options.purpose == "verify":
+        raise UsageError(
+            "--interleave compares times, and --verify-only takes none",
+            hint="leave one of them out",
+        )
+    if options.launcher == "process":
+        raise UsageError(
+            "--interleave needs images: local processes have one version, the one installed",
+            hint="leave out `--launcher process`; `--compare-to` without `--interleave` needs none",
+        )
+
+
+def _launchers(images: Iterable[Pinned], observer: Observer) -> tuple[Launcher, Launcher]:
+    """The launcher of today's images and that of the baseline's, which the engine holds.
+
+    Raises:
+        ImageError: an image of the baseline is gone, or nothing vouches for it.
+    """
+    pinned = list(images)
+    today = make_launcher("docker", observer.build_step)
+    earlier = make_launcher("docker", observer.build_step, pinned)
+    for image in pinned:
+        earlier.prepare(image.backend)
+    for image in pinned:
+        if today.prepare(image.backend).image_digest == image.digest:
+            observer.note(
+                f"both versions of {image.backend} are the same image, {image.digest[:_LETTERS]}:"
+                " what they differ by is noise"
+            )
+    return today, earlier
+
+
+def _plan_pairs(request: PlanRequest, baseline: str) -> _PairedPlan:
+    """The plan of both versions, with notes about its pairs."""
+    from analysis.regressions.pairing import looks_from  # needs the extra `analysis`
+
+    plan, source = plan_run(request)
+    earlier = find_baseline(baseline, request.database, request.results, plan)
+    version = version_of(earlier, plan, request.options.weights_seed)
+    cells = [entry.cell.id for entry in plan.with_decision("run")]
+    looks = {name: looks_from(one.rounds) for name, one in plan.measure.items()}
+    paired = _paired(plan, earlier, looks)
+    notes = (*plan.notes, left_out(earlier, cells), _describe(earlier, version, paired))
+    paired = paired.model_copy(update={"notes": tuple(filter(None, notes))})
+    return _PairedPlan(paired, source, version)
+
+
+def _paired(plan: Plan, baseline: RecordedBaseline, looks: dict[Backend, tuple[int, ...]]) -> Plan:
+    """The plan with as many rounds as a comparison by pairs takes, without cells that have none.
+
+    A launch keeps its share of iterations and time, and there are two of each.
+    """
+    measure = {
+        backend: one.of_rounds(looks[backend][0]).model_copy(
+            update={"max_rounds": looks[backend][-1]}
+        )
+        for backend, one in plan.measure.items()
+    }
+    entries = tuple(
+        _doubled(entry, plan.measure[entry.cell.backend], measure[entry.cell.backend])
+        for entry in plan.entries
+        if entry.decision != "run" or entry.cell.id in baseline.records
+    )
+    return plan.model_copy(update={"entries": entries, "measure": measure})
+
+
+def _doubled(entry: PlannedCell, before: Measure, now: Measure) -> PlannedCell:
+    """The cell with the estimate of its launches in both versions."""
+    rounds = now.rounds / before.rounds
+    return replace(entry, estimate_s=2 * rounds * entry.estimate_s, launch_s=2 * entry.launch_s)
+
+
+def _describe(baseline: RecordedBaseline, version: BaselineVersion, plan: Plan) -> str:
+    """The pairs in one line: of what, and how many."""
+    images = ", ".join(f"{one.backend} in {one.digest[:_LETTERS]}" for one in version.images)
+    counts = {(one.rounds, one.most_rounds) for one in plan.measure.values()}
+    least, most = min(one for one, _ in counts), max(one for _, one in counts)
+    bound = f"{least} pairs" if least == most else f"{least} to {most} pairs"
+    return f"each launch has its fellow of {baseline.label}, {images}: {bound} of launches a cell"

@@ -1,0 +1,34 @@
+"""A run's results with the verdicts on them, at the end of a run that was compared."""
+
+from orchestrator.app.measure.report import RunReport
+from orchestrator.app.results.regressing import RegressionAnswer
+from orchestrator.render.regressions.document import regression_document
+from orchestrator.render.regressions.output import print_verdicts
+from orchestrator.render.results.result_table import ResultTable
+from orchestrator.render.results.run import print_results
+from orchestrator.render.terminal.lines import print_json, print_line
+
+
+def print_compared(
+    report: RunReport,
+    verdicts: RegressionAnswer,
+    *,
+    as_json: bool,
+    table: ResultTable,
+    quiet: bool,
+) -> None:
+    """Print the run's results, and below them the verdicts; as data both are one.
+
+    Args:
+        report: the results.
+        verdicts: those against a baseline.
+        as_json: True for data alone.
+        table: how the table of results looks.
+        quiet: True for the tables and the verdicts alone.
+    """
+    if as_json:
+        print_json(report.data() | {"verdicts": regression_document(verdicts)})
+        return
+    print_results(report, as_json=False, table=table, quiet=quiet, is_last=False)
+    print_line()
+    print_verdicts(verdicts)

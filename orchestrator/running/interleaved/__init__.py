@@ -1,0 +1,1 @@
+"""Two runs whose launches take turns: a run, and the baseline that it is compared with."""
