@@ -20,8 +20,8 @@ from orchestrator.render.regressions.table import (
     section_heading,
     shown_judgements,
 )
+from orchestrator.render.results.report_text import markdown_prose
 from orchestrator.render.terminal.sheet import markdown_table
-from orchestrator.store import markdown_text
 from orchestrator.system.text import escape_control_line
 
 _VERDICTS: Mapping[int, str] = {
@@ -44,10 +44,10 @@ def regression_markdown(answer: RegressionAnswer) -> bytes:
 
 def _paragraphs(answer: RegressionAnswer) -> Iterator[str]:
     known = list(verdicts_by_metric(answer))
-    sentences = _prose(" ".join(metric_answers(answer, known)))
+    sentences = markdown_prose(" ".join(metric_answers(answer, known)))
     yield f"**{_VERDICTS[answer.exit_code]}**: {sentences}"
     for verdicts in known:
-        yield _prose(section_heading(answer, verdicts))
+        yield markdown_prose(section_heading(answer, verdicts))
         if changed := shown_judgements(verdicts):
             yield _table(answer, verdicts, changed)
     for verdicts in known:
@@ -55,7 +55,7 @@ def _paragraphs(answer: RegressionAnswer) -> Iterator[str]:
             heading = f"{len(same):,} without a change in {verdicts.metric.label}"
             yield _details(heading, _table(answer, verdicts, same))
     for heading, lines in _lists(answer, known).items():
-        if items := [f"- {_prose(line)}" for line in lines]:
+        if items := [f"- {markdown_prose(line)}" for line in lines]:
             yield _details(heading, "\n".join([*items[:_MOST_LINES], *_more(items, _MOST_LINES)]))
     if commands := regression_commands(answer):
         block = "\n".join(f"orchestrator {escape_control_line(one)}" for one in commands)
@@ -87,17 +87,6 @@ def _lists(
         "Accepted changes": accepted_lines(answer),
         "How far it can be trusted": trust_lines(answer),
     }
-
-
-def _prose(text: str) -> str:
-    """A sentence as Markdown shows it, with what stands between backticks as code."""
-    parts = text.split("`")
-    if len(parts) % 2 == 0:  # a sign without its fellow
-        return markdown_text(text)
-    return "".join(
-        f"`{escape_control_line(part)}`" if number % 2 and part else markdown_text(part)
-        for number, part in enumerate(parts)
-    )
 
 
 def _details(heading: str, content: str) -> str:

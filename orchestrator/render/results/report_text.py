@@ -8,6 +8,7 @@ from typing import Any
 from analysis.reports.report import NUMBERS, Report, ReportSection, ReportTable
 from orchestrator.render.results.report_values import left_out_words, value_text
 from orchestrator.store import markdown_row, markdown_text
+from orchestrator.system.text import escape_control_line
 
 _RESULT = "result_id"
 
@@ -22,7 +23,7 @@ def _paragraphs(report: Report, made_from: str) -> Iterator[str]:
     facts = [f"{name}: {value}" for name, value in report.facts.items()]
     if facts:
         yield markdown_text("; ".join(facts))
-    yield from map(markdown_text, report.answers)
+    yield from map(markdown_prose, report.answers)
     if report.left_out:
         yield markdown_text(left_out_words(report))
     for section in report.sections:
@@ -32,15 +33,15 @@ def _paragraphs(report: Report, made_from: str) -> Iterator[str]:
 
 def _section(section: ReportSection) -> Iterator[str]:
     yield f"## {markdown_text(section.title)}"
-    yield from map(markdown_text, section.notes)
+    yield from map(markdown_prose, section.notes)
     for chart in section.charts:
-        yield markdown_text(f"{chart.title}: {chart.sentence}")
+        yield markdown_prose(f"{chart.title}: {chart.sentence}")
     for table in section.tables:
         if len(section.tables) > 1:
             yield f"### {markdown_text(table.title)}"
-        yield from map(markdown_text, table.answers)
+        yield from map(markdown_prose, table.answers)
         yield _table(table)
-        yield from map(markdown_text, table.notes)
+        yield from map(markdown_prose, table.notes)
 
 
 def _table(table: ReportTable) -> str:
@@ -99,3 +100,14 @@ def _table_data(table: ReportTable) -> Mapping[str, Any]:
 def _row_data(row: Mapping[str, Any], names: Mapping[str, None]) -> Mapping[str, Any]:
     result = {_RESULT: row[_RESULT]} if _RESULT in row else {}
     return result | {name: row.get(name) for name in names}
+
+
+def markdown_prose(text: str) -> str:
+    """A sentence as Markdown shows it, with what stands between backticks as code."""
+    parts = text.split("`")
+    if len(parts) % 2 == 0:  # a sign without its fellow
+        return markdown_text(text)
+    return "".join(
+        f"`{escape_control_line(part)}`" if number % 2 and part else markdown_text(part)
+        for number, part in enumerate(parts)
+    )

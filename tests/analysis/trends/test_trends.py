@@ -1,6 +1,8 @@
 """Trends: one series for a CI whose hosts change their name, ratios by hand, and candidates."""
 
 from collections.abc import Iterator
+from datetime import timedelta
+from pathlib import Path
 
 import pytest
 
@@ -8,9 +10,13 @@ from analysis.charts.history.trends import trend_chart
 from analysis.results.metrics import METRICS
 from analysis.results.selection import Selection
 from analysis.trends.trends import trends_of
+from orchestrator.render.results.trend import trend_sheet
 from orchestrator.store import Store
+from orchestrator.system.files import DATABASE_NAME
+from runner.contract.record import save_record
 from tests.analysis.charts.test_charts import rows_of
-from tests.support.repeated import MEDIANS_MS, write_repeated
+from tests.support.launches import launched
+from tests.support.repeated import BEGUN, MEDIANS_MS, write_repeated
 
 EVERY = Selection(every=True)
 LATENCY = METRICS["latency"]
@@ -63,3 +69,37 @@ def test_several_series_are_drawn_by_their_first_values(store: Store) -> None:
     assert values == pytest.approx([1, 1, 1, 4.01 / 4, 2])
     assert sum(row["step"] for row in rows_of(chart.spec)) == 1
     assert "times 2, beyond intervals and grades" in chart.sentence
+
+
+def a_long_series(folder: Path) -> Path:
+    """A database of seven runs of three launches; from the fifth on they take a fifth longer."""
+    files = []
+    for day in range(7):
+        level = 4.0 if day < 4 else 4.8
+        record = launched(
+            [level * launch for launch in (0.99, 1.0, 1.01)],
+            recorded_at=BEGUN + timedelta(days=day),
+            run_id=f"202611{day + 1:02}-120000-aaaa",
+        )
+        (folder / str(day)).mkdir()
+        files.append(save_record(record, folder / str(day)))
+    with Store.open(folder / DATABASE_NAME) as store:
+        store.merge(files).require_complete()
+    return folder / DATABASE_NAME
+
+
+def test_steps_of_a_long_series_are_its_change_points(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with Store.open_readonly(a_long_series(tmp_path)) as store:
+        trends = trends_of(store, EVERY, LATENCY)
+        monkeypatch.setattr("analysis.trends.steps._level_steps", lambda: None)
+        plain = trends_of(store, EVERY, LATENCY)
+    (series,) = trends.series
+    (step,) = series.steps
+    assert step.ratio.value == pytest.approx(1.2)
+    ends = (step.before.facts["run_id"], step.after.facts["run_id"])
+    assert ends == ("20261104-120000-aaaa", "20261105-120000-aaaa")
+    assert (trends.without_levels, plain.without_levels) == (0, 1)
+    notes = trend_sheet(plain, "table", blocks=False).notes
+    assert any("the extra `analysis` finds them" in note for note in notes)
