@@ -24,8 +24,9 @@ _NOT_JUDGED = ("across_hosts", "chart")
 _Runs = Annotated[
     list[str] | None,
     typer.Argument(
-        metavar="RUN_A RUN_B",
-        help="Two runs to compare cell by cell, one may be `last`; else --by.",
+        metavar="BASE RUN",
+        help="Two runs to compare cell by cell, or snapshots, hosts and paths, named as `regress`"
+        " names them; else --by.",
         show_default=False,
         autocompletion=complete_run,
     ),
@@ -102,7 +103,7 @@ def compare(
         raise UsageError(
             f"compare{' --fail-slower' if fail_slower is not None else ''} needs {needed}",
             hint="for example `orchestrator compare --by backend`, or `orchestrator compare"
-            " RUN_A last`",
+            " last~1 last`",
         )
     from analysis.charts.comparisons import comparison_chart
     from orchestrator.app.results.comparing import ComparisonRequest, compare_results
@@ -122,7 +123,7 @@ def _two(runs: list[str]) -> tuple[str, str]:
     if len(runs) != 2:
         raise UsageError(
             f"compare takes two runs, not {len(runs)}",
-            hint="for example `orchestrator compare RUN_A last`",
+            hint="for example `orchestrator compare last~1 last`",
         )
     return runs[0], runs[1]
 

@@ -41,7 +41,14 @@ _NAMES: Mapping[str, str] = {
 }
 """Columns of records by their names in views, where these follow no rule."""
 _IS_OURS = f"(source IN ('{OURS}', '{SYNTHETIC}'))"
-_PLAIN = ("VARCHAR", "BIGINT", "DOUBLE", "BOOLEAN", "TIMESTAMPTZ")
+_PLAIN: Mapping[str, str] = {
+    "VARCHAR": "text",
+    "BIGINT": "a whole number",
+    "DOUBLE": "a number",
+    "BOOLEAN": "true or false",
+    "TIMESTAMPTZ": "a moment",
+}
+"""Types of columns that a table can hold, in words."""
 _ENVIRONMENT = ("image", "image_digest", "runner_version")
 _HINT = "export it again, or ask for a bundle, whose records are checked: `export --bundle`"
 
@@ -125,8 +132,8 @@ def _require_values(connection: DuckDBPyConnection, columns: Sequence[str], path
     ((*examples,),) = connection.execute(f"SELECT {wrong} FROM {numbered}").fetchall()
     for name, example in zip(columns, examples, strict=True):
         if example is not None:
-            type_ = KNOWN[str(_record_column(name))].type
-            raise StoreError(f"{path}: {name}: {example[:60]!r} is no {type_}", hint=_HINT)
+            kind = _PLAIN[KNOWN[str(_record_column(name))].type]
+            raise StoreError(f"{path}: {name}: {example[:60]!r} is not {kind}", hint=_HINT)
     twice = connection.execute(
         f"SELECT run_id || '/' || cell_id AS result_id FROM {_TABLE}"
         " GROUP BY result_id HAVING count(*) > 1 ORDER BY result_id LIMIT 1"

@@ -78,6 +78,8 @@ def _read(path: Path) -> pa.Table:
     if path.suffix.lower() == _PARQUET:
         return _parquet(path, is_named=True)
     document = Document.read(path, is_named=True)
+    if document.text is None:
+        raise DamagedFile("is no text in UTF-8")
     if path.suffix.lower() == ".csv":
         return _csv(document)
     return _json(document)

@@ -103,10 +103,13 @@ def meaning_of(word: str, names: SideNames) -> Meaning:
 
 def _unknown(word: str, names: SideNames) -> UsageError:
     shown = word if len(word) <= _LETTERS else f"{word[:_LETTERS]}…"
-    near = closest(word, dict.fromkeys(_known(word, names)), _GUESSES)
+    known = dict.fromkeys(name for name in _known(word, names) if name != word)
+    near = closest(word, known, _GUESSES)
     runs = [run.run_id for run in names.runs[:_NEWEST]]
     newest = f"the newest {'run is' if len(runs) == 1 else 'runs are'} {', '.join(runs)}"
-    if _is_like_path(word):
+    if os.path.lexists(word):
+        message = f"{shown!r}: is a link that leads nowhere"
+    elif _is_like_path(word):
         message = f"{shown!r}: there is no such file or folder"
     else:
         message = f"{shown!r} is no run, snapshot, file or host"

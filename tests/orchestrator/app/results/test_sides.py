@@ -95,6 +95,7 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Place]:
     (folder / FIRST).mkdir()
     (folder / "notes.txt").write_text("nothing")
     (folder / "empty").mkdir()
+    (folder / "dangling").symlink_to("nothing")
     with pytest.MonkeyPatch.context() as patch:
         patch.chdir(folder)
         yield Place(folder, results, database)
@@ -185,6 +186,7 @@ def test_filters_hold_for_both_sides(place: Place) -> None:
         (LAST, "last", UsageError, f"both sides are {LAST}", "status"),
         ("first.zip", FIRST, UsageError, f"holds the very results of {FIRST}", "`last`"),
         ("results/benchmarks.duckdb", "last", UsageError, "whose runs are compared", "snapshot"),
+        ("dangling", "last", UsageError, "a link that leads nowhere", ""),
         ("notes.txt", "last", UsageError, "holds no results", "a side is"),
         ("hardware.csv", "last", UsageError, "lacks run_id", "export performance"),
         ("raw.csv", "last", UsageError, "lacks model_id", "export --bundle"),
@@ -253,7 +255,7 @@ def altered(folder: Path, column: str, value: str) -> Path:
         (damaged_records, "1 damaged file was left out"),
         (impossible_table, "interval out of order"),
         (lambda folder: altered(folder, "grade", "Z"), "grade is none of A, B, C, D"),
-        (lambda folder: altered(folder, "batch_size", "many"), "'many' is no BIGINT"),
+        (lambda folder: altered(folder, "batch_size", "many"), "'many' is not a whole number"),
         (lambda folder: altered(folder, "backend", "fake"), "no device made it"),
         (lambda folder: altered(folder, "run_id", ""), "is empty"),
     ],
