@@ -73,6 +73,11 @@ class Observation:
         """The geometric mean of the launches' values, whose ratios are those of verdicts."""
         return math.exp(fmean(self.logarithms))
 
+    @property
+    def geometric_mean(self) -> float:
+        """The mean of the launches on the scale of logarithms, of which verdicts compare two."""
+        return math.exp(math.fsum(self.logarithms) / len(self.logarithms))
+
     def key(self, *, per_host: bool) -> SeriesKey:
         """What it shares with the results of its series.
 

@@ -61,6 +61,7 @@ def _side(prefix: str, side: Observation | None) -> dict[str, Any]:
     facts: Mapping[str, Any] = side.facts if side else {}
     return {
         f"{prefix}value": finite(side.value) if side else None,
+        f"{prefix}geometric_mean": side.geometric_mean if side else None,
         f"{prefix}launches": len(side.launches) if side else None,
         f"{prefix}grade": facts.get("grade"),
         f"{prefix}marks": list(side.marks) if side else [],

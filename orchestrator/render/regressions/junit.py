@@ -88,7 +88,11 @@ def _add_case(
 def _story(judgement: Judgement) -> Sequence[str]:
     """Lines about a failure: the values, the noise, candidates for the cause, steps."""
     before, after, unit = judgement.before, judgement.after, judgement.metric.unit
-    values = f"{before.value:g} {unit} then, {after.value:g} {unit} now" if before and after else ""
+    values = (
+        f"{before.geometric_mean:g} {unit} then, {after.geometric_mean:g} {unit} now"
+        if before and after
+        else ""
+    )
     noise = f"noise: {judgement.noise}" if judgement.noise else ""
     changes = (f"changed beside: {change}" for change in judgement.changes or ())
     steps = (f"{step_words(step)}: {change_words(step.ratio)}" for step in judgement.steps)

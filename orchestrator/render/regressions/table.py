@@ -123,8 +123,8 @@ def _row(judgement: Judgement, names: Sequence[str]) -> dict[str, Any]:
     return {
         "verdict": judgement.verdict,
         **{name: judgement.facts.get(name) for name in names},
-        "before": before.value if before else None,
-        "after": after.value if after else None,
+        "before": before.geometric_mean if before else None,
+        "after": after.geometric_mean if after else None,
         "change": f"{signed_percent(ratio.value - 1)} %" if ratio else None,
         "interval": interval_percent(ratio) if ratio else None,
         "marks": ", ".join(marks),

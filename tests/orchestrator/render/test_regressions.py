@@ -225,6 +225,7 @@ def test_json_has_numbers_that_json_can_hold() -> None:
     assert (document["exit_code"], document["threshold"]) == (7, 0.05)
     first, _, last = sorted(document["judgements"], key=lambda one: one["verdict"] == "no change")
     assert (first["value"], first["baseline_value"]) == pytest.approx((4.48, 4.0))
+    assert first["geometric_mean"] / first["baseline_geometric_mean"] == pytest.approx(1.12)
     assert first["ratio_low"] < first["ratio"] < first["ratio_high"]
     assert first["steps"][0]["run_id"] == "run-1"
     assert last["changes"] is None
