@@ -89,11 +89,15 @@ def regression_report(judgements: Judgements, source: ArrowSource, selection: Se
     overview = change_chart(judgements)
     charts = distinctly_named([*([overview] if overview else []), *regression_charts(judgements)])
     sections = (
-        _section("changes", "Changes", _verdict_table("changes", verdicts, _OPEN)),
+        _section("changes", "Changes", _verdict_table("changes", "Changes", verdicts, _OPEN)),
         _section("beside", "Changed beside: candidates for the cause", _beside_table(verdicts)),
         ReportSection("series", "Series over time", charts=charts),
         _section("steps", "Steps of the series", _step_table(verdicts)),
-        _section("unchanged", "No change", _verdict_table("unchanged", verdicts, ("no change",))),
+        _section(
+            "unchanged",
+            "No change",
+            _verdict_table("unchanged", "No change", verdicts, ("no change",)),
+        ),
         _section("refused", "Not compared", _refusal_table(judgements)),
         ReportSection("method", "Method", notes=_METHOD),
         *shared_sections(results),
@@ -127,14 +131,14 @@ def _bounded(
 
 
 def _verdict_table(
-    name: str, judgements: Sequence[Judgement], verdicts: Sequence[str]
+    name: str, title: str, judgements: Sequence[Judgement], verdicts: Sequence[str]
 ) -> ReportTable:
     rows = [_verdict_row(one) for one in judgements if one.verdict in verdicts]
     note = (
         "Before and after are the geometric means of a result's launches, and the change is their"
         " ratio with its 95 % interval; p is adjusted for all comparisons."
     )
-    return _bounded(name, "Verdicts", _VERDICTS, rows, note)
+    return _bounded(name, title, _VERDICTS, rows, note)
 
 
 def _verdict_row(judgement: Judgement) -> dict[str, Any]:

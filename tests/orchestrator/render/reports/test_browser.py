@@ -161,9 +161,13 @@ def test_a_step_and_a_run_of_a_judged_series_tell_what_they_are(
     tooltip = tab.page.locator("#vg-tooltip-element.visible")
     series = tab.page.locator("#series figure", has_text="Regression, +25 %")
     marks = series.locator("svg .mark-symbol path")
+    tab.page.emulate_media(reduced_motion="reduce")
+    series.scroll_into_view_if_needed()
     marks.first.wait_for()
     texts = []
     for mark in marks.all():
+        tab.page.mouse.move(5, 5)
+        tooltip.wait_for(state="hidden")
         mark.hover(force=True)
         tooltip.wait_for()
         texts.append(tooltip.inner_text())
