@@ -54,12 +54,12 @@ class Judgement:
     metric: Metric
     verdict: Verdict
     reason: str
-    """What the verdict follows from, or what it would take to reach one; empty if nothing needs
-    to be said."""
+    """The reason of the verdict, or what it would take to reach one; empty if nothing needs to be
+    said."""
     before: Observation | None
     after: Observation | None
     case: Case | None = None
-    """What the verdict was reached from; None where the sides cannot be compared."""
+    """The results and the noise behind the verdict; None where the sides cannot be compared."""
     p_value: float | None = None
     """That of the test on launches, adjusted for the other comparisons."""
     launches_needed: int | None = None
@@ -167,8 +167,8 @@ def judge(question: RegressionQuestion) -> Judgements:
 
 def _order(judgement: Judgement) -> tuple[int, float, str, str]:
     size = abs(math.log(judgement.ratio.value)) if judgement.ratio else 0.0
-    place = VERDICTS.index(judgement.verdict)
-    return place, -size, judgement.cell_id, judgement.metric.name
+    rank = VERDICTS.index(judgement.verdict)
+    return rank, -size, judgement.cell_id, judgement.metric.name
 
 
 def _refused(metric: Metric, refusal: Refusal) -> Judgement:
@@ -225,16 +225,21 @@ def _finding(question: RegressionQuestion, metric: Metric, case: Case, p_value: 
     if case.difference is None:
         reason = "neither launches nor history, calibration or study tell its noise"
         return _Finding("inconclusive", reason)
-    grade = max(case.before.grade, case.after.grade)
-    if grade == "D" and not case.paired:
-        which = "this result" if case.after.grade == "D" else "the baseline's"
-        return _Finding(
-            "inconclusive", f"{which} has grade D: `orchestrator status --why` tells why"
-        )
+    if (doubt := _doubt(case)) is not None:
+        return _Finding("inconclusive", doubt)
     verdict = verdict_on(
         case.difference, p_value, question.threshold, more_is_better=metric.more_is_better
     )
     return _Finding(verdict) if verdict != "inconclusive" else _needed(case, question.threshold)
+
+
+def _doubt(case: Case) -> str | None:
+    """The reason why grades allow no verdict; pairs of launches need none."""
+    for words, side in (("this result", case.after), ("the baseline's", case.before)):
+        if side.grade == "D" and not case.paired:
+            command = f"`orchestrator status {side.facts['run_id']} --why`"
+            return f"{words} has grade D: {command} tells why"
+    return None
 
 
 def _needed(case: Case, threshold: float) -> _Finding:

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from analysis.charts.history.changes import change_chart
+from analysis.charts.history.levels import reading_words
 from analysis.charts.history.regressions import regression_charts
 from analysis.charts.topics import distinctly_named
 from analysis.regressions.judgements import Judgement, Judgements
@@ -29,6 +30,8 @@ from analysis.statistics.significance import LEVEL
 
 REGRESSION_TOPIC = "regression"
 _MOST_ROWS = 500
+_LETTERS = 12
+"""Letters of a commit that are shown."""
 _OPEN = ("regression", "improvement", "inconclusive")
 """Verdicts whose causes are sought."""
 _PLURALS: Mapping[str, str] = {"regression": "regressions", "improvement": "improvements"}
@@ -88,10 +91,11 @@ def regression_report(judgements: Judgements, source: ArrowSource, selection: Se
     verdicts = judgements.judgements
     overview = change_chart(judgements)
     charts = distinctly_named([*([overview] if overview else []), *regression_charts(judgements)])
+    notes = [reading_words(judgements.threshold)] if charts else []
     sections = (
         _section("changes", "Changes", _verdict_table("changes", "Changes", verdicts, _OPEN)),
         _section("beside", "Changed beside: candidates for the cause", _beside_table(verdicts)),
-        ReportSection("series", "Series over time", charts=charts),
+        ReportSection("series", "Series over time", notes=notes, charts=charts),
         _section("steps", "Steps of the series", _step_table(verdicts)),
         _section(
             "unchanged",
@@ -105,13 +109,20 @@ def regression_report(judgements: Judgements, source: ArrowSource, selection: Se
     return Report(
         topic=REGRESSION_TOPIC,
         title=f"{judgements.run} against {judgements.base}",
-        facts={"threshold": f"{100 * judgements.threshold:g} %", **shared_facts(results.rows)},
+        facts={**_facts(judgements), **shared_facts(results.rows)},
         answers=[*marks_sentences(results)],
         sections=[section for section in sections if not section.is_empty],
         details=result_details(results),
         left_out=results.left_out,
         grades=grades_of(results),
     )
+
+
+def _facts(judgements: Judgements) -> dict[str, str]:
+    """The threshold, and the metric where there is one alone."""
+    headings = {one.metric.heading for one in judgements.judgements}
+    metric = {"metric": headings.pop()} if len(headings) == 1 else {}
+    return {**metric, "threshold": f"{100 * judgements.threshold:g} %"}
 
 
 def _section(name: str, title: str, table: ReportTable) -> ReportSection:
@@ -125,8 +136,10 @@ def _bounded(
     rows: Sequence[ReportRow],
     *notes: str,
 ) -> ReportTable:
-    """A table of the first rows; those beyond are counted."""
+    """A table of the first rows, without the metric that all share; rows beyond are counted."""
     shown, left_out = rows[:_MOST_ROWS], max(len(rows) - _MOST_ROWS, 0)
+    if len({row["metric"] for row in rows if row.get("metric")}) == 1:
+        columns = [column for column in columns if column.name != "metric"]
     return ReportTable(name, title, columns, shown, notes, left_out).without_empty_columns()
 
 
@@ -198,7 +211,7 @@ def _step_row(judgement: Judgement, step: Step) -> dict[str, Any]:
         "result_id": step.first.result_id,
         "date": step.date,
         "run_id": step.run_id,
-        "commit": step.first.git_commit,
+        "commit": step.first.git_commit and step.first.git_commit[:_LETTERS],
         **_ratio(step.ratio),
         "accepted": "yes" if step.accepted else "no",
         "reason": step.accepted,

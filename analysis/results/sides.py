@@ -1,5 +1,6 @@
 """Results of sides by SQL: what they share, what came before, what one host measured."""
 
+from collections.abc import Iterable
 from dataclasses import replace
 
 from analysis.results.selection import Selection, Side
@@ -27,15 +28,20 @@ def hostnames(source: ArrowSource) -> list[str]:
     return names
 
 
-def side_of_host(source: ArrowSource, selection: Selection, hostname: str) -> Side:
+def side_of_host(
+    source: ArrowSource, selection: Selection, hostname: str, without: Iterable[str] = ()
+) -> Side:
     """The newest result of each series that a host measured, whoever shares the series.
 
     Args:
         source: the database.
         selection: the results that count, of all hosts.
         hostname: the name of the host.
+        without: ids of results that do not count.
     """
     condition = f"({selection.condition}) AND r.hostname = {text(hostname)}"
+    if ids := sorted(without):
+        condition += f" AND r.result_id NOT IN ({', '.join(map(text, ids))})"
     every = replace(selection, condition=condition, run_id=None, every=True)
     series = ", ".join(f"n.{name}" for name in SERIES)
     newest = f"""

@@ -256,10 +256,9 @@ def refuse_beside(context: typer.Context, other: str, names: Collection[str]) ->
     for parameter in context.command.params:
         source = context.get_parameter_source(parameter.name or "")
         if parameter.name in names and source is not None and source.name == "COMMANDLINE":
-            raise UsageError(
-                f"{parameter.opts[0]}: cannot be combined with {other}",
-                hint="leave one of them out",
-            )
+            name = parameter.opts[0] if parameter.opts[0][0] == "-" else parameter.metavar
+            message = f"{name}: cannot be combined with {other}"
+            raise UsageError(message, hint="leave one of them out")
 
 
 def run_options(

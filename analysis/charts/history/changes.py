@@ -56,7 +56,7 @@ def _points(judged: Sequence[tuple[Judgement, Case, Estimate]]) -> list[Point]:
     names = distinct_rows((one.cell_id, one.metric.label) for one, _, _ in judged)
     return [
         {
-            "row": f"{name}: {judgement.verdict}",
+            "row": f"{judgement.verdict}: {name}",
             "backend": str(case.after.facts["backend"]),
             "value": ratio.value,
             **_interval(ratio),

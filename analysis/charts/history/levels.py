@@ -25,6 +25,9 @@ _NAMED_STEPS = 3
 """Steps that the sentence names; others are counted."""
 _LETTERS = 12
 """Letters of a commit that are shown."""
+_AT_END, _CLOSE = 0.7, 0.45
+"""The share of the runs from which on a step's size stands on its left, and that between two steps
+below which their sizes stand on two lines."""
 _FEW_DAYS = timedelta(days=4)
 """The length of a series up to which its marks tell the time of the day."""
 BASELINE, JUDGED = "baseline", "judged"
@@ -69,7 +72,7 @@ def levels_chart(judgement: Judgement, case: Case, threshold: float) -> Chart:
     return Chart(
         file_stem("regression", metric.name, judgement.cell_id),
         _title(judgement),
-        _sentence(judgement, case, left_out=len(runs) - len(shown), threshold=threshold),
+        _sentence(judgement, case, left_out=len(runs) - len(shown)),
         {"height": HEIGHT, **layers_of(drawn)},
         (backend,),
     )
@@ -169,14 +172,18 @@ def _bands(runs: Sequence[_Run], case: Case, metric: Metric) -> Iterator[Point]:
 def _step_points(runs: Sequence[_Run], case: Case) -> Iterator[Point]:
     """The steps of the runs that are drawn, each between the last run before and its first."""
     positions = {run.result_id: position for position, run in enumerate(runs)}
+    before, line = -len(runs), 0
     for step in case.levels.steps:
         position = positions.get(step.first.result_id, 0)
         if position:
+            line = 1 - line if position - before < _CLOSE * len(runs) else 0
+            before = position
             change = change_words(step.ratio)
             label = change.partition(" (")[0]
             yield {
                 "at": position - 0.5,
-                "at_end": position > 0.7 * len(runs),
+                "at_end": position > _AT_END * len(runs),
+                "line": line,
                 "label": f"{label}, accepted" if step.accepted else label,
                 "change": change,
                 "run": step.run_id,
@@ -209,8 +216,17 @@ def _title(judgement: Judgement) -> str:
     return f"{verdict}{change}: {judgement.metric.label} of {judgement.cell_id}"
 
 
-def _sentence(judgement: Judgement, case: Case, *, left_out: int, threshold: float) -> str:
-    """The finding in words, and the meaning of bars, bands and lines."""
+def reading_words(threshold: float) -> str:
+    """The meaning of bars, bands and lines."""
+    return (
+        "Bars go from the least to the greatest launch of a run; a band is where 95 of 100 further"
+        f" runs of that level are expected; dotted lines are {100 * threshold:g} % from the"
+        " baseline."
+    )
+
+
+def _sentence(judgement: Judgement, case: Case, *, left_out: int) -> str:
+    """The finding in words."""
     unit = judgement.metric.unit
     before, after = (amount(side.mean, unit) for side in (case.before, case.after))
     reason = f": {judgement.reason}" if judgement.reason else ""
@@ -219,9 +235,6 @@ def _sentence(judgement: Judgement, case: Case, *, left_out: int, threshold: flo
         f"{reason}.",
         _steps_words(judgement.steps),
         f"Not drawn: {noun_count(left_out, 'earlier run')}." if left_out else "",
-        "Bars go from the least to the greatest launch of a run; a band is where 95 of 100 further"
-        f" runs of that level are expected; dotted lines are {100 * threshold:g} % from the"
-        " baseline.",
     )
     return " ".join(filter(None, sentences))
 

@@ -18,6 +18,7 @@ _WIDEST_BAND = 1.5
 """The end of a band by the numbers of runs, beyond which the drawing cuts it off."""
 _STEP_Y = 9
 """The height of a step's mark below the top, pixels."""
+_LINE_HEIGHT = 15
 
 
 @dataclass(frozen=True)
@@ -260,14 +261,16 @@ def _step_layers(drawn: Drawn, axes: _Axes) -> list[Spec]:
                 "encoding": {**top, "tooltip": shown},
             },
         ]
-    return [*layers, *(_step_names(rows, top, at_end=at_end) for at_end in (False, True))]
+    kinds = sorted({(bool(step["at_end"]), int(step["line"])) for step in drawn.steps})
+    return [*layers, *(_step_names(rows, axes, *kind) for kind in kinds)]
 
 
-def _step_names(rows: Spec, top: Spec, *, at_end: bool) -> Spec:
-    """The sizes of steps, left of those near the right end."""
+def _step_names(rows: Spec, axes: _Axes, at_end: bool, line: int) -> Spec:
+    """The sizes of steps on one line, left of the steps near the right end."""
+    chosen = f"datum.at_end === {str(at_end).lower()} && datum.line === {line}"
     return {
         **rows,
-        "transform": [{"filter": f"datum.at_end === {str(at_end).lower()}"}],
+        "transform": [{"filter": chosen}],
         "mark": {
             "type": "text",
             "fontSize": 11,
@@ -275,7 +278,11 @@ def _step_names(rows: Spec, top: Spec, *, at_end: bool) -> Spec:
             "align": "right" if at_end else "left",
             "dx": -9 if at_end else 9,
         },
-        "encoding": {**top, "text": {"field": "label"}},
+        "encoding": {
+            "x": axes.x("at"),
+            "y": {"value": _STEP_Y + line * _LINE_HEIGHT},
+            "text": {"field": "label"},
+        },
     }
 
 

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from analysis.charts.chart import Chart
-from analysis.charts.history.levels import levels_chart
+from analysis.charts.history.levels import levels_chart, reading_words
 from analysis.regressions.judgements import Judgement, Judgements
 
 MOST_DRAWN = 12
@@ -17,7 +17,10 @@ def regression_chart(judgements: Judgements) -> Chart | None:
     None if no two results could be compared.
     """
     charts = regression_charts(judgements, 1)
-    return charts[0] if charts else None
+    if not charts:
+        return None
+    (chart,) = charts
+    return replace(chart, sentence=f"{chart.sentence} {reading_words(judgements.threshold)}")
 
 
 def regression_charts(judgements: Judgements, most: int = MOST_DRAWN) -> tuple[Chart, ...]:

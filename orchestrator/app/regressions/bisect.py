@@ -1,5 +1,6 @@
 """Bisection: versions between a good and a bad result are measured again in their images."""
 
+import shlex
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -11,7 +12,9 @@ from analysis.regressions.software_versions import Version
 from analysis.results.metrics import Metric
 from analysis.results.selection import Selection
 from orchestrator.app.measure.consent import describe_choices, is_own, require_consent
+from orchestrator.app.measure.next_steps import database_option
 from orchestrator.app.measure.replay import (
+    DIRTY,
     Original,
     ReplayRequest,
     begin_replay,
@@ -87,6 +90,7 @@ class ProposedCase:
 class Proposal:
     """The changes of a judgement, and how their causes can be found."""
 
+    request: BisectRequest
     answer: BisectionAnswer
     cases: tuple[ProposedCase, ...]
 
@@ -106,7 +110,7 @@ def propose_bisection(request: BisectRequest) -> Proposal:
         StoreError: a database, a bundle or a file cannot be read.
     """
     answer = find_bisections(request.judged, request.results)
-    return Proposal(answer, tuple(_proposed(case, request) for case in answer.cases))
+    return Proposal(request, answer, tuple(_proposed(case, request) for case in answer.cases))
 
 
 def bisect_regressions(
@@ -129,7 +133,7 @@ def bisect_regressions(
     total_s = sum(proposed.estimate_s for proposed in proposal.cases)
     count = sum(proposed.case.bisection.most_left for proposed in proposal.cases)
     for proposed in proposal.cases:
-        _require_images(proposed)
+        _require_images(proposed, request.database)
     if count:
         observer.note(f"up to {count} measurements, about {format_duration(round(total_s))}")
     replays = [_Replays(request, proposed, observer, make) for proposed in proposal.cases]
@@ -142,11 +146,11 @@ def bisect_regressions(
     return replace(proposal, cases=tuple(cases))
 
 
-def checkout_commands(version: Version) -> tuple[str, str]:
+def checkout_commands(version: Version, database: Path) -> tuple[str, str]:
     """Commands that measure a version which no image holds."""
-    commit = (version.commit or version.name).removesuffix("-dirty")
-    result_id = version.first.facts["result_id"]
-    return f"git checkout {commit}", f"orchestrator replay {result_id}"
+    commit = (version.commit or version.name).removesuffix(DIRTY)
+    replay = ["orchestrator", "replay", str(version.first.facts["result_id"])]
+    return f"git checkout {commit}", shlex.join([*replay, *database_option(database)])
 
 
 def _proposed(case: BisectionCase, request: BisectRequest) -> ProposedCase:
@@ -178,7 +182,7 @@ def _longer(measure: Measure) -> Measure:
     )
 
 
-def _require_images(proposed: ProposedCase) -> None:
+def _require_images(proposed: ProposedCase, database: Path) -> None:
     """Insist that images hold the software.
 
     Raises:
@@ -186,7 +190,7 @@ def _require_images(proposed: ProposedCase) -> None:
     """
     if not proposed.needs_checkouts or proposed.case.bisection.next is None:
         return
-    checkout, replay = checkout_commands(proposed.case.bisection.next)
+    checkout, replay = checkout_commands(proposed.case.bisection.next, database)
     raise ImageError(
         f"{proposed.case.cell_id}: was measured by processes of this machine, and no image holds"
         " their software",

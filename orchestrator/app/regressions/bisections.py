@@ -81,7 +81,7 @@ def find_bisections(request: RegressionRequest, results: Path) -> BisectionAnswe
     """
     judged = judge_regressions(request)
     database = request.selected.database
-    refusals: dict[str, str] = {}
+    refusals: dict[str, NothingToDo] = {}
     cases: list[BisectionCase] = []
     with ExitStack() as closing:
         store, selection = closing.enter_context(request.selected.open())
@@ -93,10 +93,11 @@ def find_bisections(request: RegressionRequest, results: Path) -> BisectionAnswe
             try:
                 cases.append(_case(judgement, stores, selection, per_host=request.per_host))
             except NothingToDo as nothing:
-                refusals.setdefault(judgement.cell_id, str(nothing))
+                refusals.setdefault(judgement.cell_id, nothing)
     if not cases:
         raise _nothing(judged, refusals)
-    return BisectionAnswer(database, judged, tuple(_together(cases)), refusals)
+    reasons = {cell_id: str(nothing) for cell_id, nothing in refusals.items()}
+    return BisectionAnswer(database, judged, tuple(_together(cases)), reasons)
 
 
 def explain_suspects(case: BisectionCase, database: Path) -> BisectionCase:
@@ -140,9 +141,15 @@ def _case(
     between = _between(judgement, series)
     versions = grouped_versions(between)
     if not versions or not _names_both_ends(versions, between):
-        raise NothingToDo("its results name neither an image nor a commit")
+        raise NothingToDo(
+            "its results name neither an image nor a commit",
+            hint="containers leave an image, and a git checkout leaves its commit",
+        )
     if len(versions) == 1:
-        raise NothingToDo(_same_software(judgement, versions[0]))
+        raise NothingToDo(
+            _same_software(judgement, versions[0]),
+            hint="the machine is left; an older `--baseline` has more versions between",
+        )
     later = [
         result
         for store in stores
@@ -164,7 +171,7 @@ def _between(judgement: Judgement, series: Sequence[Observation]) -> list[Observ
     absent = [name for name in ids if name not in indices]
     if absent:
         raise NothingToDo(
-            f"{absent[0]} is not in this database: `orchestrator merge` brings it here"
+            f"{absent[0]} is not in this database", hint="`orchestrator merge` brings it here"
         )
     return list(series[indices[ids[0]] : indices[ids[1]] + 1])
 
@@ -181,11 +188,13 @@ def _same_software(judgement: Judgement, version: Version) -> str:
 
 
 def _together(cases: Sequence[BisectionCase]) -> Iterator[BisectionCase]:
-    """One case for each group of cells with the same versions: the one that shows most clearly."""
+    """One case for each group of cells with the same versions and ends: the clearest one."""
     groups: dict[tuple[str, ...], list[BisectionCase]] = {}
     for case in cases:
-        names = tuple(version.name for version in case.bisection.versions)
-        groups.setdefault(names, []).append(case)
+        bisection = case.bisection
+        names = tuple(version.name for version in bisection.versions)
+        ends = (bisection.versions[end].name for end in bisection.ends)
+        groups.setdefault((*names, *ends), []).append(case)
     for group in groups.values():
         clearest = max(group, key=lambda case: _clearness(case.judgement))
         others = tuple(case.judgement for case in group if case is not clearest)
@@ -198,7 +207,7 @@ def _clearness(judgement: Judgement) -> float:
     return abs(difference.shift) / difference.spread.error if difference else 0.0
 
 
-def _nothing(judged: RegressionAnswer, refusals: Mapping[str, str]) -> NothingToDo:
+def _nothing(judged: RegressionAnswer, refusals: Mapping[str, NothingToDo]) -> NothingToDo:
     """The reason why there is nothing to bisect."""
     if not refusals:
         counts = ", ".join(
@@ -211,4 +220,4 @@ def _nothing(judged: RegressionAnswer, refusals: Mapping[str, str]) -> NothingTo
         )
     (cell_id, reason), *others = refusals.items()
     more = f", and {len(others):,} more cells" if others else ""
-    return NothingToDo(f"{cell_id}: {reason}{more}", hint="an older `--baseline` has more between")
+    return NothingToDo(f"{cell_id}: {reason}{more}", hint=reason.hint)

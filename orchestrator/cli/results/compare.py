@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from runner.contract.record import Grade
 
 _OF_A_PROPERTY = ("by", "baseline", "run")
-_NOT_JUDGED = ("across_hosts", "chart")
+_NOT_JUDGED = ("across_hosts",)
 """Options of a comparison that no verdict takes."""
 
 
@@ -166,9 +166,14 @@ def _judge(
         *(selected, *runs), metrics=metrics, threshold=threshold, require_grade=grade
     )
     answer = judge_regressions(request)
-    RegressionOutput(
-        *(output.form, output.path), force=output.force, wide=output.wide, suffixes=SHEET_SUFFIXES
-    ).show(answer)
+    shown = RegressionOutput(
+        *(output.form, output.path, output.chart),
+        force=output.force,
+        wide=output.wide,
+        suffixes=SHEET_SUFFIXES,
+    )
+    shown.draw(answer)
+    shown.show(answer)
     return answer.exit_code
 
 

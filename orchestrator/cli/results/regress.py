@@ -11,6 +11,13 @@ from orchestrator.cli import options
 from orchestrator.cli.completion import complete_run
 from orchestrator.cli.filter_options import with_filters
 from orchestrator.cli.option_groups import Command, with_option_group
+from orchestrator.cli.results.step_options import (
+    JUDGING,
+    StepOptions,
+    change_steps,
+    search_causes,
+    with_step_options,
+)
 from orchestrator.cli.verdict_options import (
     Baseline,
     Metrics,
@@ -82,9 +89,12 @@ def _output(chosen: dict[str, Any]) -> "RegressionOutput":
 
 @with_filters
 @_with_output
+@with_step_options
 def regress(
+    context: typer.Context,
     selected: "SelectionRequest",
     output: "RegressionOutput",
+    steps: StepOptions,
     judged: _Run = None,
     baseline: Baseline = None,
     metric: Metrics = None,
@@ -93,6 +103,10 @@ def regress(
     require_grade: RequireGrade = None,
 ) -> int:
     """Judge a run against a baseline, with an exit code for a CI."""
+    if steps.option is not None:
+        options.refuse_beside(context, steps.option, JUDGING)
+        change_steps(selected, steps, as_json=output.form is not None)
+        return 0
     from orchestrator.app.results.regressing import RegressionRequest, judge_regressions
 
     share = threshold_share(threshold, "--threshold")
@@ -106,6 +120,8 @@ def regress(
         per_host=per_host,
         require_grade=required_grade(require_grade),
     )
+    if steps.bisect:
+        return search_causes(request, output, go=steps.go)
     answer = judge_regressions(request)
     output.draw(answer)
     output.show(answer)

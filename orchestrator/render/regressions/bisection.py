@@ -1,11 +1,12 @@
 """Bisections as sheets: a row a version, then which one brought the change, or how to find out."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from analysis.regressions.bisection import Bisection
 from analysis.regressions.software_versions import Version, pooled
 from analysis.results.metrics import Metric
+from orchestrator.app.measure.replay import DIRTY
 from orchestrator.app.regressions.bisect import Proposal, ProposedCase, checkout_commands
 from orchestrator.render.terminal.sheet import ON_SCREEN, Field, Section, Sheet
 from orchestrator.render.terminal.tables import Column, format_number
@@ -22,7 +23,7 @@ _IMAGE = "sha256:"
 
 def bisection_sheet(proposal: Proposal, form: str) -> Sheet:
     """The causes as far as they are known, and what to measure to know more."""
-    sections = [_section(proposed, form) for proposed in proposal.cases]
+    sections = [_section(proposal, proposed, form) for proposed in proposal.cases]
     answer = proposal.answer
     judgements = answer.judged.judgements
     notes = [f"{cell_id}: {reason}" for cell_id, reason in answer.refusals.items()][:_MOST_NAMED]
@@ -38,12 +39,17 @@ def bisection_sheet(proposal: Proposal, form: str) -> Sheet:
     return Sheet(title, sections, notes, data)
 
 
-def _section(proposed: ProposedCase, form: str) -> Section:
+def _section(proposal: Proposal, proposed: ProposedCase, form: str) -> Section:
     case, metric = proposed.case, proposed.case.judgement.metric
     rows = [_row(case.bisection, index) for index in range(len(case.bisection.versions))]
     kept = _kept(case.bisection) if form == ON_SCREEN else list(range(len(rows)))
     hidden = len(rows) - len(kept)
-    notes = [*_hidden(hidden), *_answer(proposed), *_beside(proposed), *_next(proposed)]
+    notes = [
+        *_hidden(hidden),
+        *_answer(proposed),
+        *_beside(proposed),
+        *_next(proposed, form, _commands(proposal, proposed)),
+    ]
     shown = [rows[index] for index in kept]
     heading = f"{metric.heading}, {case.cell_id}: versions from good to bad"
     return Section(heading, _fields(case.bisection, metric), shown, notes)
@@ -169,23 +175,32 @@ def _beside(proposed: ProposedCase) -> Iterator[str]:
         )
 
 
-def _next(proposed: ProposedCase) -> Iterator[str]:
-    bisection = proposed.case.bisection
-    if (version := bisection.next) is None:
-        return
-    if not proposed.needs_checkouts:
-        yield "Next: the same command with `--go` measures them."
-        return
-    checkout, replay = checkout_commands(version)
-    after = proposed.case.judgement.after
-    run = after.facts["run_id"] if after else ""
-    dirty = (version.commit or "").endswith("-dirty")
-    yield (
-        f"Next: `{checkout}`, then `{replay}`; then the same question about run {run} tells the"
-        " next one."
-    )
-    if dirty:
+def _next(proposed: ProposedCase, form: str, commands: Sequence[str]) -> Iterator[str]:
+    """The next commands where none are printed below, and what they may not show."""
+    if commands and form != ON_SCREEN:
+        yield f"Next: {', then '.join(f'`{command}`' for command in commands)}."
+    version = proposed.case.bisection.next
+    if proposed.needs_checkouts and version and (version.commit or "").endswith(DIRTY):
         yield "That checkout had changes that no commit holds: it may not show what was measured."
+
+
+def bisection_commands(proposal: Proposal) -> tuple[str, ...]:
+    """The commands that bring the first open search further."""
+    open_cases = [proposed for proposed in proposal.cases if proposed.case.bisection.next]
+    return _commands(proposal, open_cases[0]) if open_cases else ()
+
+
+def _commands(proposal: Proposal, proposed: ProposedCase) -> tuple[str, ...]:
+    """Commands that measure what is next, and then ask the same question."""
+    request, version = proposal.request, proposed.case.bisection.next
+    command = request.command or "orchestrator regress … --bisect"
+    if version is None:
+        return ()
+    if not proposed.needs_checkouts:
+        return (f"{command} --go",)
+    after = proposed.case.judgement.after
+    run = f" --run {after.facts['run_id']}" if after and request.judged.run == "last" else ""
+    return (*checkout_commands(version, request.database), f"{command}{run}")
 
 
 def _named(version: Version) -> str:

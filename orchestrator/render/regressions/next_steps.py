@@ -16,11 +16,22 @@ def regression_commands(answer: RegressionAnswer) -> tuple[str, ...]:
     return tuple(shlex.join(words) for words in _commands(answer))
 
 
+def status_command(answer: RegressionAnswer) -> str:
+    """The command that tells what speaks against the numbers of the judged run."""
+    where = database_option(answer.request.selected.database)
+    return shlex.join(["status", _judged_run(answer) or "last", "--why", *where])
+
+
+def _judged_run(answer: RegressionAnswer) -> str | None:
+    """The id of the judged run; None where results of several are judged."""
+    runs = {str(one.after.facts["run_id"]) for one in answer.judged if one.after}
+    return next(iter(runs)) if len(runs) == 1 else None
+
+
 def _commands(answer: RegressionAnswer) -> Iterator[Sequence[str]]:
     request, counts = answer.request, answer.judgements.counts
     where = database_option(request.selected.database)
-    runs = {str(one.after.facts["run_id"]) for one in answer.judged if one.after}
-    run = next(iter(runs)) if len(runs) == 1 else None
+    run = _judged_run(answer)
     sides = ["--baseline", request.baseline, *([request.run] if request.run != "last" else [])]
     if counts["regression"]:
         yield ["regress", *sides, "--bisect", *where]

@@ -2,11 +2,13 @@
 
 import json
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from orchestrator.app.regressions.bisect import Proposal
 from orchestrator.app.results.regressing import RegressionAnswer
+from orchestrator.render.regressions.bisection import bisection_commands, bisection_sheet
 from orchestrator.render.regressions.document import regression_document
 from orchestrator.render.regressions.junit import regression_junit
 from orchestrator.render.regressions.markdown import regression_markdown
@@ -20,6 +22,7 @@ from orchestrator.render.terminal.lines import (
 )
 from orchestrator.render.terminal.sheet import (
     ON_SCREEN,
+    SHEET_FORMATS,
     print_sheet,
     require_output,
     sheet_format,
@@ -28,6 +31,7 @@ from orchestrator.render.terminal.sheet import (
 from orchestrator.render.terminal.sheet_output import draw_chart
 from orchestrator.render.terminal.sparkline import has_blocks
 from orchestrator.system.files import is_stdout, output_file
+from runner.contract.errors import UsageError
 
 VERDICT_SUFFIXES: Mapping[str, str] = {
     ".json": "json",
@@ -95,16 +99,45 @@ class RegressionOutput:
         """
         draw_chart(self.chart, answer.chart)
 
+    def require_search(self) -> None:
+        """Refuse a format or a chart that searches for causes do not have.
+
+        Raises:
+            UsageError: it is for verdicts alone.
+        """
+        if self.chart is not None:
+            raise UsageError("--chart: draws verdicts alone", hint="leave it out with --bisect")
+        if (form := self._search_format) not in SHEET_FORMATS:
+            raise UsageError(f"--format {form}: is for verdicts alone", hint="`--format json`")
+
+    @property
+    def _search_format(self) -> str:
+        return sheet_format(self.form, self.path, self.suffixes)
+
+    def show_search(self, proposal: Proposal) -> None:
+        """Print how far the search for causes is, or write it into the file.
+
+        Raises:
+            StoreError: the file cannot be written.
+        """
+        form = self._search_format
+        show_sheet(bisection_sheet(proposal, form), form, self.path, wide=self.wide)
+        if form == ON_SCREEN:
+            _print_commands(bisection_commands(proposal))
+
 
 def print_verdicts(answer: RegressionAnswer, *, wide: bool = False) -> None:
     """Print the verdicts, what they rest on, and commands to go on with."""
     blocks = has_blocks(sys.stdout)
     print_sheet(regression_sheet(answer, ON_SCREEN, wide=wide, blocks=blocks), wide=wide)
-    commands = regression_commands(answer)
-    if commands:
-        print_line("next:")
-    for command in commands:
-        print_command(f"{own_name()} {command}")
+    _print_commands(f"{own_name()} {command}" for command in regression_commands(answer))
+
+
+def _print_commands(commands: Iterable[str]) -> None:
+    for number, command in enumerate(commands):
+        if not number:
+            print_line("next:")
+        print_command(command)
 
 
 def _json(answer: RegressionAnswer) -> bytes:

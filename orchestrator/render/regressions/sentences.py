@@ -12,6 +12,7 @@ from analysis.statistics.percentages import change_words, extent_words, percent_
 from orchestrator.app.results.grades import below_grade_words
 from orchestrator.app.results.regressing import RegressionAnswer
 from orchestrator.render.regressions.cells import MetricVerdicts, full_name
+from orchestrator.render.regressions.next_steps import status_command
 from orchestrator.render.regressions.sizes import worse_words
 from orchestrator.system.text import plural
 
@@ -20,7 +21,7 @@ _MOST_SIZES = 3
 _MOST_NAMED = 5
 """Cells of a kind that a sentence names; more are counted."""
 _COMMIT_LETTERS = 12
-_NUMBER = re.compile(r"\d+(?:\.\d+)?")
+_NUMBER = re.compile(r"(?<!\S)\d+(?:\.\d+)?(?!\S)")
 _SOURCES: Mapping[NoiseSource, str] = {
     "pairs": "pairs of launches that took turns",
     "history": "the series' own history",
@@ -250,7 +251,7 @@ def _remedy(answer: RegressionAnswer) -> str | None:
         total = len({one.cell_id for one in answer.judged})
         return (
             f"Grade {required} is required; {below_grade_words(answer.below_grade, total, 'cell')}:"
-            " `orchestrator status --why` tells why, and what helps."
+            f" `orchestrator {status_command(answer)}` tells why, and what helps."
         )
     weak = sum(one.verdict == "inconclusive" and one.noise_source in _WEAK for one in answer.judged)
     if weak:

@@ -26,7 +26,7 @@ _BESIDE = ("part", "launcher", "weights", "weights_seed", "hardware", "hostname"
 _QUESTION = (*_AXES, ASKED_THREADS, *_BESIDE)
 _FOLLOWING = ("backend", "runtime", "model", "training_precision", "hostname")
 """Facts that follow from what is compared, and are named beside it."""
-VERDICTS = {True: "yes", False: "no", None: None}
+DIFFERS_WORDS = {True: "yes", False: "no", None: None}
 """Words for a difference that is shown, for one that is not, and for what nothing tells."""
 _BASELINE = "baseline"
 _KIND = ("source", "mode", "scenario")
@@ -194,7 +194,7 @@ def _shown(row: ComparedValue, group: ComparedGroup, by: str) -> dict[str, Any]:
         "value": row.result.value,
         "speedup": row.speedup,
         "interval": _BASELINE if row is group.rows[0] else interval_words(interval),
-        "differs": VERDICTS[row.differs],
+        "differs": DIFFERS_WORDS[row.differs],
         "scaling": row.scaling_efficiency,
         "marks": ", ".join(row.result.marks),
         "grade": row.result.facts["grade"],

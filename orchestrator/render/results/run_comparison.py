@@ -5,7 +5,7 @@ from typing import Any
 
 from analysis.compare.runs import ComparedCell, RunComparison
 from orchestrator.render.results.comparison import (
-    VERDICTS,
+    DIFFERS_WORDS,
     interval_ends,
     interval_words,
     question_column,
@@ -111,7 +111,7 @@ def _shown(cell: ComparedCell, questions: Sequence[str]) -> dict[str, Any]:
         "after": row.result.value,
         "speedup": row.speedup,
         "interval": interval_words(row.speedup_interval),
-        "differs": VERDICTS[row.differs],
+        "differs": DIFFERS_WORDS[row.differs],
         "marks": ", ".join(dict.fromkeys((*cell.before.marks, *row.result.marks))),
         "grades": " ".join(grade or "–" for grade in grades),
     }

@@ -115,7 +115,7 @@ def _require_columns(names: Sequence[str], path: Path) -> None:
     if lacking:
         more = f" and {len(lacking) - 3} more" if len(lacking) > 3 else ""
         raise UsageError(
-            f"{path}: lacks {', '.join(lacking[:3])}{more}: no result can be compared without",
+            f"{path}: no table of results: it lacks {', '.join(lacking[:3])}{more}",
             hint="`orchestrator export performance` writes a table that can be compared,"
             " `orchestrator export --bundle` all that there is",
         )

@@ -1,6 +1,6 @@
 """Both sides of a comparison, opened: a database each, and the results in it that are meant."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -76,9 +76,12 @@ def open_sides(
                 f"both sides are {later.label}",
                 hint="`orchestrator status` lists the runs there are",
             )
-        base = opening.side(earlier, baseline)
-        run_side = _without_shared(base, later)
-        yield Sides(base, run_side, accepted_changes(run_side.source))
+        if isinstance(earlier, NamedHost):
+            base = opening.side_of_host(earlier.hostname, ids_of_results(later))
+        else:
+            base = opening.side(earlier, baseline)
+        judged_side = _without_shared(base, later)
+        yield Sides(base, judged_side, accepted_changes(judged_side.source))
 
 
 class _Opening:
@@ -133,7 +136,7 @@ class _Opening:
             case NamedRun(run_id):
                 return Side(run_id, self.own, replace(self.selection, run_id=run_id))
             case NamedHost(hostname):
-                return side_of_host(self.own, self.selection, hostname)
+                return self.side_of_host(hostname)
             case Snapshot() as snapshot:
                 return self._of_snapshot(snapshot, word)
             case Path() as path:
@@ -143,6 +146,10 @@ class _Opening:
                         hint="name one of its runs, `last`, or a snapshot of it",
                     )
                 return self._of_path(Path(word), word)
+
+    def side_of_host(self, hostname: str, without: Iterable[str] = ()) -> Side:
+        """The newest results of a host, but for those of these ids."""
+        return side_of_host(self.own, self.selection, hostname, without)
 
     def _of_snapshot(self, snapshot: Snapshot, word: str) -> Side:
         """The results of a snapshot; one of an older schema is read like another's database."""

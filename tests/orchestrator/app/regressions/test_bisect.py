@@ -25,7 +25,7 @@ from orchestrator.app.results.selecting import SelectionRequest
 from orchestrator.backends.catalogue import LauncherName
 from orchestrator.launchers.base import Exit
 from orchestrator.launchers.registry import Pinned
-from orchestrator.render.regressions.bisection import bisection_sheet
+from orchestrator.render.regressions.bisection import bisection_commands, bisection_sheet
 from orchestrator.running.folder import RunFolder
 from orchestrator.store import query
 from runner.contract.cell import Cell
@@ -192,7 +192,7 @@ def test_what_is_recorded_proposes_what_to_measure(site: Site) -> None:
         f"By the recorded results it came with run run-{GUILTY}, image {str(GUILTY) * 12}" in text
     )
     assert "1 more cell became worse between the same versions" in text
-    assert "the same command with `--go`" in text
+    assert bisection_commands(proposal) == ("orchestrator regress --go",)
     assert query(site.database, "FROM benchmark_runs").num_rows == RUNS
 
 
@@ -247,9 +247,11 @@ def test_processes_leave_no_image_and_their_commits_are_named(site: Site) -> Non
         connection.execute("UPDATE environments SET image = NULL, image_digest = NULL")
         connection.execute("UPDATE benchmark_results SET launcher = 'process'")
         connection.execute("UPDATE benchmark_results SET git_commit = repeat(run_id[5:], 40)")
-    text = sentences(propose_bisection(site.request()))
+    proposal = propose_bisection(site.request())
     commit, result = str(GUILTY - 1) * 40, f"run-{GUILTY - 1}/{CELLS[0].id}"
-    assert f"`git checkout {commit}`, then `orchestrator replay {result[:12]}" in text
+    checkout, replay, question = bisection_commands(proposal)
+    assert (checkout, question) == (f"git checkout {commit}", "orchestrator regress")
+    assert replay.startswith(f"orchestrator replay {result[:12]}")
     with pytest.raises(ImageError, match="no image holds their software") as caught:
         site.go()
     assert f"git checkout {commit}" in str(caught.value.hint)

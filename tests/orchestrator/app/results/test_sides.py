@@ -18,7 +18,7 @@ from orchestrator.app.results.regressing import RegressionRequest, judge_regress
 from orchestrator.app.results.selecting import SelectionRequest
 from orchestrator.app.results.sides import open_sides
 from orchestrator.app.results.snapshots import save_snapshot
-from orchestrator.store import ExportOptions, Store
+from orchestrator.store import STORE_VERSION, ExportOptions, Store
 from runner.contract.errors import BenchError, NothingToDo, StoreError, UsageError
 from runner.contract.record import Record, save_record
 from tests.support.databases import everything
@@ -130,14 +130,14 @@ OF_BOTH = {f"{SECOND} b1", f"{FIRST} b4", f"{SECOND} b2"}
         (APART, {f"{APART} b8"}),
         ("release", OF_BOTH),
         ("first.zip", OF_FIRST),
-        ("./first.zip", OF_FIRST),
-        ("records", OF_FIRST),
+        ("./records", OF_FIRST),
         pytest.param("other.duckdb", OF_BOTH, marks=pytest.mark.slow),
         ("table.csv", OF_BOTH),
-        ("table.json", OF_BOTH),
+        pytest.param("table.json", OF_BOTH, marks=pytest.mark.slow),
         ("table.parquet", OF_BOTH),
-        ("partitioned", OF_BOTH),
+        pytest.param("partitioned", OF_BOTH, marks=pytest.mark.slow),
         (OTHER_HOST, {f"{SECOND} b2"}),
+        (HOST, {f"{SECOND} b1", f"{FIRST} b4", f"{APART} b8"}),
         (FIRST, OF_FIRST),
     ],
 )
@@ -161,8 +161,20 @@ def test_a_word_opens_a_baseline(place: Place, word: str, opened: set[str]) -> N
 )
 def test_a_word_opens_a_run(place: Place, word: str, opened: set[str]) -> None:
     with open_sides(place.selected, OTHER_HOST, word) as sides:
-        shared = {f"{SECOND} b2"}
-        assert results_of(sides.run) == opened - shared
+        assert results_of(sides.run) == opened
+        assert results_of(sides.base) == {f"{SECOND} b2"} - opened
+
+
+@pytest.mark.slow
+def test_a_snapshot_of_an_older_schema_stays_as_it_is(place: Place, tmp_path: Path) -> None:
+    results = tmp_path / "results"
+    shutil.copytree(place.results / "snapshots", results / "snapshots")
+    (manifest,) = results.rglob("manifest.json")
+    text, version = manifest.read_text(), '"schema_version": {}'.format
+    manifest.write_text(text.replace(version(STORE_VERSION), version(STORE_VERSION - 1)))
+    with open_sides(SelectionRequest(place.database, results=results), "release", "last") as sides:
+        assert results_of(sides.base) == OF_BOTH
+        assert not sides.base.source.path.is_relative_to(results)
 
 
 def test_filters_hold_for_both_sides(place: Place) -> None:
@@ -188,8 +200,14 @@ def test_filters_hold_for_both_sides(place: Place) -> None:
         ("results/benchmarks.duckdb", "last", UsageError, "whose runs are compared", "snapshot"),
         ("dangling", "last", UsageError, "a link that leads nowhere", ""),
         ("notes.txt", "last", UsageError, "holds no results", "a side is"),
-        ("hardware.csv", "last", UsageError, "lacks run_id", "export performance"),
-        ("raw.csv", "last", UsageError, "lacks model_id", "export --bundle"),
+        (
+            "hardware.csv",
+            "last",
+            UsageError,
+            "no table of results: it lacks run_id",
+            "export performance",
+        ),
+        ("raw.csv", "last", UsageError, "it lacks model_id", "export --bundle"),
         ("last", APART, NothingToDo, "no run before", "measure the same cells again"),
         ("empty", "last", NothingToDo, "holds no record", ""),
         (f"./{FIRST}", "last", NothingToDo, "holds no record", ""),

@@ -45,8 +45,15 @@ def test_the_exit_code_is_that_of_the_verdicts(
     whole = call(*arguments, *WHERE, folder=folder, environment={})
     assert whole.returncode == code, whole.stderr
     assert sentence in whole.stdout
-    narrow = call(*arguments, *WHERE, folder=folder, environment={}, width=80)
-    require_fit(narrow.stdout, 80, whole.stdout)
+
+
+@pytest.mark.parametrize(
+    "words", [JUDGED, ("compare", FIRST, SECOND, "--fail-slower", "5%", *WHERE)]
+)
+def test_verdicts_fit_a_terminal(folder: Path, words: tuple[str, ...]) -> None:
+    narrow = call(*words, folder=folder, environment={}, width=80)
+    assert narrow.returncode == 7
+    require_fit(narrow.stdout, 80, call(*words, folder=folder, environment={}).stdout)
 
 
 def test_every_format_goes_to_a_file(folder: Path) -> None:
@@ -65,6 +72,22 @@ def test_several_metrics_are_judged_at_once(folder: Path) -> None:
     document = json.loads(call(*JUDGED, *words, folder=folder, environment={}).stdout)
     metrics = {one["metric"] for one in document["judgements"]}
     assert metrics == {"latency", "memory", "throughput"}
+
+
+def test_a_judging_comparison_is_drawn(folder: Path) -> None:
+    words = (
+        "compare",
+        FIRST,
+        SECOND,
+        "--fail-slower",
+        "5%",
+        "--chart",
+        "a.html",
+        "--force",
+        *WHERE,
+    )
+    assert call(*words, folder=folder, environment={}).returncode == 7
+    assert "bert-tiny" in (folder / "a.html").read_text()
 
 
 @pytest.mark.parametrize("form", ["csv", "html", "markdown", "json"])
@@ -90,7 +113,7 @@ def test_a_judging_comparison_has_the_formats_of_compare(folder: Path, form: str
         ("regress --baseline last --require-grade D", 2, "--require-grade: 'D' is not one of A, B"),
         ("compare --by backend --fail-slower 5%", 2, "compare --fail-slower needs two runs"),
         (f"compare {FIRST} last --fail-slower x", 2, "--fail-slower: 'x' is no share"),
-        (f"compare {FIRST} last --fail-slower 5% --chart a.svg", 2, "--chart: cannot be combined"),
+        (f"compare {FIRST} last --fail-slower 5% --across-hosts", 2, "--across-hosts: cannot be"),
         ("compare --by precision --source all --require-grade C", 8, "are below it: "),
     ],
 )
