@@ -2,13 +2,19 @@
 
 import shlex
 from collections.abc import Iterator, Sequence
+from pathlib import Path
 
 from analysis.regressions.judgements import Judgement
 from orchestrator.app.measure.next_steps import database_option, measuring_words
-from orchestrator.app.results.regressing import RegressionAnswer
+from orchestrator.app.results.regressing import RegressionAnswer, RegressionRequest
+from orchestrator.app.results.selecting import SelectionRequest
 
 _REASON = "TEXT"
 """The word in whose place a person writes the reason."""
+_MOST_CELLS = 3
+_MOST_LETTERS = 72
+"""Cells that a command names one by one, and letters of an id that a line of it has room for."""
+_USUAL = RegressionRequest(SelectionRequest(Path()), "")
 
 
 def regression_commands(answer: RegressionAnswer) -> tuple[str, ...]:
@@ -32,25 +38,48 @@ def _commands(answer: RegressionAnswer) -> Iterator[Sequence[str]]:
     request, counts = answer.request, answer.judgements.counts
     where = database_option(request.selected.database)
     run = _judged_run(answer)
-    sides = ["--baseline", request.baseline, *([request.run] if request.run != "last" else [])]
     if counts["regression"]:
-        yield ["regress", *sides, "--bisect", *where]
+        yield ["regress", *_question(request), "--bisect", *where]
     if counts["regression"] or counts["inconclusive"]:
         yield from _measuring(answer)
     if counts["regression"] and run:
-        yield ["regress", "--accept", run, "--because", _REASON, *where]
+        yield ["regress", "--accept", run, "--because", _REASON, *_cells(answer), *where]
     if counts["inconclusive"] and run and _doubtful(answer.judged):
         yield ["status", run, "--why", *where]
+
+
+def _question(request: RegressionRequest) -> Iterator[str]:
+    """The sides and what is asked of them, as far as it is not the usual."""
+    yield from ("--baseline", request.baseline)
+    if request.run != "last":
+        yield request.run
+    if request.metrics != _USUAL.metrics:
+        yield from ("--metric", ",".join(request.metrics))
+    if request.threshold != _USUAL.threshold:
+        yield from ("--threshold", f"{request.threshold:g}")
+    if request.per_host:
+        yield "--per-host"
+
+
+def _cells(answer: RegressionAnswer) -> Sequence[str]:
+    """Options that choose the cells that became worse, where others did not and these are few."""
+    worse = {one.cell_id for one in answer.judged if one.verdict == "regression"}
+    if len(worse) > _MOST_CELLS or worse == {one.cell_id for one in answer.judged}:
+        return ()
+    if max(map(len, worse)) > _MOST_LETTERS:
+        return ()
+    return [word for cell in sorted(worse) for word in ("--select", cell)]
 
 
 def _measuring(answer: RegressionAnswer) -> Iterator[Sequence[str]]:
     """The run again: beside its baseline, and with as many launches as would decide."""
     words = measuring_words(answer.command)
-    if words is None:
+    if words is None or {"--interleave", "--resume"} & {*words}:
         return
-    baselines = {str(one.before.facts["run_id"]) for one in answer.judged if one.before}
-    if words[0] == "run" and len(baselines) == 1 and not {"--compare-to", "--resume"} & {*words}:
-        yield [*words, "--compare-to", next(iter(baselines)), "--interleave"]
+    base = answer.judgements.base
+    if {str(one.before.facts["run_id"]) for one in answer.judged if one.before} == {base}:
+        against = [] if "--compare-to" in words else ["--compare-to", base]
+        yield [*words, *against, "--interleave"]
     needed = [one.launches_needed for one in answer.judged if one.launches_needed is not None]
     if needed and not any("rounds" in word for word in words):
         yield [*words, "--set", f"measure.rounds={max(needed)}"]

@@ -150,15 +150,24 @@ def test_verdicts_fit_the_terminal(screen: Screen, wide: bool) -> None:
 
 
 def test_commands_to_go_on_with_are_understood() -> None:
-    answer = an_answer(a_judgement(), OPEN, command="orchestrator run matrix.yaml --quiet")
-    commands = regression_commands(answer)
-    assert f"run matrix.yaml --compare-to {BASE} --interleave" in commands
-    assert "run matrix.yaml --set measure.rounds=8" in commands
-    assert any("--bisect" in command for command in commands)
-    for command in commands:
-        if not {"--bisect", "--interleave", "--accept"} & {*command.split()}:
-            parse(command.split())
+    asked = {"metrics": ("p99",), "threshold": 0.1, "run": RUN}
+    answer = an_answer(a_judgement(), OPEN, command="orchestrator run m.yaml --quiet", **asked)
+    cell = answer.judgements.judgements[0].cell_id
+    assert regression_commands(answer) == (
+        f"regress --baseline last {RUN} --metric p99 --threshold 0.1 --bisect",
+        f"run m.yaml --compare-to {BASE} --interleave",
+        "run m.yaml --set measure.rounds=8",
+        f"regress --accept {RUN} --because TEXT --select {cell}",
+    )
+    for command in regression_commands(answer):
+        parse(command.split())
     assert regression_commands(an_answer(SAME)) == ()
+
+
+def test_a_run_whose_launches_took_turns_is_not_sent_to_measure_again() -> None:
+    command = f"orchestrator bench --model bert-tiny --compare-to {BASE} --interleave"
+    words = regression_commands(an_answer(OPEN, command=command))
+    assert not any(line.startswith("bench") for line in words)
 
 
 @pytest.mark.parametrize(
