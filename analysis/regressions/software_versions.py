@@ -1,13 +1,15 @@
 """Versions of the software behind a series: images or commits, in the order of time."""
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import timedelta
 from itertools import groupby
 from statistics import fmean
 
+from analysis.compare.values import PART
 from analysis.regressions.launches import Observation, observations
+from analysis.results.conditions import DIRTY
 from analysis.results.metrics import Metric
 from analysis.results.selection import Selection
 from analysis.results.source import ArrowSource, text
@@ -42,24 +44,17 @@ class Version:
         return commit
 
 
-def series_of(
-    source: ArrowSource,
-    selection: Selection,
-    metric: Metric,
-    member: Observation,
-    *,
-    per_host: bool,
-) -> tuple[Observation, ...]:
-    """All results of the series of this one, in the order of time."""
-    results = observations(source, of_cell(selection, member.cell_id), metric)
-    key = member.key(per_host=per_host)
-    return tuple(result for result in results if result.key(per_host=per_host) == key)
-
-
-def of_cell(selection: Selection, cell_id: str) -> Selection:
-    """All results of one cell among the selected ones, of whichever run."""
-    condition = f"({selection.condition}) AND r.cell_id = {text(cell_id)}"
-    return replace(selection, condition=condition, run_id=None, every=True)
+def results_by_cell(
+    source: ArrowSource, selection: Selection, metric: Metric, cell_ids: Iterable[str]
+) -> dict[str, list[Observation]]:
+    """The selected results of these cells, of whichever run, each in the order of time."""
+    names = ", ".join(map(text, sorted(cell_ids)))
+    condition = f"({selection.condition}) AND r.cell_id IN ({names})"
+    every = replace(selection, condition=condition, run_id=None, every=True)
+    by_cell: dict[str, list[Observation]] = {}
+    for result in observations(source, every, metric):
+        by_cell.setdefault(result.cell_id, []).append(result)
+    return by_cell
 
 
 def grouped_versions(results: Iterable[Observation]) -> tuple[Version, ...]:
@@ -87,31 +82,39 @@ def measured_again(
     """Later results of these versions, by the versions' names.
 
     They are those of one series and of one day, which can be compared with each other: those of the
-    newest.
+    newest. A commit whose checkout had changes is measured again by its checkout without them.
 
     Args:
         results: results of the cell, in any order.
         versions: the versions.
         since: the result that gave rise to the question.
     """
-    names = {version.name for version in versions}
+    names = {version.name.removesuffix(DIRTY): version.name for version in versions}
+    names |= {version.name: version.name for version in versions}
     later = [
-        result
+        (names[name], result)
         for result in results
-        if version_name(result) in names
+        if (name := _known_name(result, names)) is not None
+        and result.facts[PART] == since.facts[PART]
         and result.facts["measured_at"] is not None
         and result.facts["measured_at"] > since.facts["measured_at"]
     ]
     if not later:
         return {}
-    newest = max(later, key=lambda result: result.facts["measured_at"])
+    later.sort(key=lambda pair: pair[1].facts["measured_at"])
+    newest = later[-1][1]
     key, oldest = newest.key(per_host=True), newest.facts["measured_at"] - _TOGETHER
     by_version: dict[str, tuple[Observation, ...]] = {}
-    for result in sorted(later, key=lambda result: result.facts["measured_at"]):
+    for name, result in later:
         if result.key(per_host=True) == key and result.facts["measured_at"] >= oldest:
-            name = version_name(result) or ""
             by_version[name] = (*by_version.get(name, ()), result)
     return by_version
+
+
+def _known_name(result: Observation, names: Mapping[str, str]) -> str | None:
+    """The name under which a version is known; a checkout without its changes stands for it."""
+    name = version_name(result) or ""
+    return next((one for one in (name, name.removesuffix(DIRTY)) if one in names), None)
 
 
 def pooled(results: Sequence[Observation]) -> Observation:

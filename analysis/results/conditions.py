@@ -21,6 +21,8 @@ CONDITIONS: Mapping[str, str] = {
 _VARIABLES = "environment_variables"
 VARIABLES_SINCE = 6
 """The first schema of records that tells the variables a runner saw."""
+DIRTY = "-dirty"
+"""The end of a commit's name whose checkout had changes."""
 _UNSET = "not set"
 
 MachineState = Mapping[str, Any]

@@ -7,7 +7,7 @@ from typing import Any
 
 from pydantic import ValidationError
 
-from analysis.results.conditions import differences
+from analysis.results.conditions import DIRTY, differences
 from analysis.statistics.ratios import Estimate, shows_difference
 from orchestrator.app.measure.consent import describe_choices, is_own, require_consent
 from orchestrator.app.measure.run import execute_run
@@ -29,7 +29,6 @@ from runner.contract.job import Job
 from runner.contract.record import Grade
 
 _LAST = "last/"
-DIRTY = "-dirty"
 _REPEATABLE: tuple[Purpose, ...] = ("measure", "time", "verify")
 
 

@@ -6,15 +6,16 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TypeAlias
 
+from analysis.compare.values import PART
 from analysis.regressions.bisection import Bisection
 from analysis.regressions.launches import Observation, observations
 from analysis.regressions.software_versions import Version
+from analysis.results.conditions import DIRTY
 from analysis.results.metrics import Metric
 from analysis.results.selection import Selection
 from orchestrator.app.measure.consent import describe_choices, is_own, require_consent
 from orchestrator.app.measure.next_steps import database_option
 from orchestrator.app.measure.replay import (
-    DIRTY,
     Original,
     ReplayRequest,
     begin_replay,
@@ -212,6 +213,7 @@ class _Replays:
         self._request = request
         self._original = proposed.original
         self._metric: Metric = proposed.case.judgement.metric
+        self._part = proposed.case.results[-1].facts[PART]
         self._bisection = proposed.case.bisection
         self._observer = observer
         self._make = make
@@ -297,8 +299,9 @@ class _Replays:
         with Store.open_readonly(folder.database) as store:
             results = observations(store, selection, self._metric)
             verdict = store.measurement(f"{folder.run.run_id}/{original.cell.id}")
-        if results:
-            return results[0]
+        for result in results:
+            if result.facts[PART] == self._part:
+                return result
         if verdict is None:
             return "it has no verdict"
         return f"{verdict.status}, proof {verdict.proof}: {verdict.reason or 'not to be quoted'}"

@@ -3,21 +3,20 @@
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
+from itertools import chain
 from pathlib import Path
 
 from analysis.compare.circumstances import circumstance_changes, circumstances_of
 from analysis.regressions.bisection import Bisection
 from analysis.regressions.judgements import Judgement
-from analysis.regressions.launches import Observation, observations
+from analysis.regressions.launches import Observation
 from analysis.regressions.software_versions import (
     Version,
     grouped_versions,
     measured_again,
-    of_cell,
-    series_of,
+    results_by_cell,
 )
 from analysis.regressions.steps import Step
-from analysis.results.selection import Selection
 from orchestrator.app.results.regressing import (
     RegressionAnswer,
     RegressionRequest,
@@ -38,7 +37,7 @@ class BisectionCase:
     results: tuple[Observation, ...]
     """The results from the last good one to the first bad one, in the order of time."""
     beside: tuple[Judgement, ...] = ()
-    """Other cells that became worse between the same versions."""
+    """Other cells that became worse, perhaps by the same version."""
     changes: tuple[str, ...] = ()
     """Other differences that are known between the versions at which the search stands."""
 
@@ -89,11 +88,18 @@ def find_bisections(request: RegressionRequest, results: Path) -> BisectionAnswe
         stores = [store]
         if earlier.exists():
             stores.append(closing.enter_context(Store.open_readonly(earlier)))
-        for judgement in _worse(judged.judgements.judgements):
-            try:
-                cases.append(_case(judgement, stores, selection, per_host=request.per_host))
-            except NothingToDo as nothing:
-                refusals.setdefault(judgement.cell_id, nothing)
+        worse = _worse(judged.judgements.judgements)
+        for metric in dict.fromkeys(judgement.metric for judgement in worse):
+            alike = [judgement for judgement in worse if judgement.metric == metric]
+            cells = {judgement.cell_id for judgement in alike}
+            known = [results_by_cell(one, selection, metric, cells) for one in stores]
+            for judgement in alike:
+                own, *others = (by_cell.get(judgement.cell_id, []) for by_cell in known)
+                every = [*own, *chain(*others)]
+                try:
+                    cases.append(_case(judgement, own, every, per_host=request.per_host))
+                except NothingToDo as nothing:
+                    refusals.setdefault(judgement.cell_id, nothing)
     if not cases:
         raise _nothing(judged, refusals)
     reasons = {cell_id: str(nothing) for cell_id, nothing in refusals.items()}
@@ -114,8 +120,9 @@ def explain_suspects(case: BisectionCase, database: Path) -> BisectionCase:
 
 def _worse(judgements: Sequence[Judgement]) -> list[Judgement]:
     """The regressions; without any, judgements of series with a step for the worse."""
-    regressions = [one for one in judgements if one.verdict == "regression"]
-    return regressions or [one for one in judgements if _last_step(one) is not None]
+    measured = [one for one in judgements if one.before and one.after]
+    regressions = [one for one in measured if one.verdict == "regression"]
+    return regressions or [one for one in measured if _last_step(one) is not None]
 
 
 def _last_step(judgement: Judgement) -> Step | None:
@@ -126,18 +133,27 @@ def _last_step(judgement: Judgement) -> Step | None:
 
 
 def _case(
-    judgement: Judgement, stores: Sequence[Store], selection: Selection, *, per_host: bool
+    judgement: Judgement,
+    own: Sequence[Observation],
+    every: Sequence[Observation],
+    *,
+    per_host: bool,
 ) -> BisectionCase:
     """The versions between the ends of a change.
+
+    Args:
+        judgement: the change.
+        own: all results of the cell in the order of time.
+        every: these and those of earlier bisections.
+        per_host: True if machines with different names have series of their own.
 
     Raises:
         NothingToDo: an end is not in the database, or both are of one version.
     """
-    before, after = judgement.before, judgement.after
-    assert before is not None
+    after = judgement.after
     assert after is not None
-    metric = judgement.metric
-    series = series_of(stores[0], selection, metric, after, per_host=per_host)
+    key = after.key(per_host=per_host)
+    series = [result for result in own if result.key(per_host=per_host) == key]
     between = _between(judgement, series)
     versions = grouped_versions(between)
     if not versions or not _names_both_ends(versions, between):
@@ -150,13 +166,9 @@ def _case(
             _same_software(judgement, versions[0]),
             hint="the machine is left; an older `--baseline` has more versions between",
         )
-    later = [
-        result
-        for store in stores
-        for result in observations(store, of_cell(selection, after.cell_id), metric)
-    ]
-    again = measured_again(later, versions, after)
-    bisection = Bisection(versions, metric.more_is_better, judgement.levels.results, again)
+    again = measured_again(every, versions, after)
+    more_is_better = judgement.metric.more_is_better
+    bisection = Bisection(versions, more_is_better, judgement.levels.results, again)
     return BisectionCase(judgement, bisection, tuple(between))
 
 
@@ -188,17 +200,18 @@ def _same_software(judgement: Judgement, version: Version) -> str:
 
 
 def _together(cases: Sequence[BisectionCase]) -> Iterator[BisectionCase]:
-    """One case for each group of cells with the same versions and ends: the clearest one."""
-    groups: dict[tuple[str, ...], list[BisectionCase]] = {}
-    for case in cases:
-        bisection = case.bisection
-        names = tuple(version.name for version in bisection.versions)
-        ends = (bisection.versions[end].name for end in bisection.ends)
-        groups.setdefault((*names, *ends), []).append(case)
-    for group in groups.values():
-        clearest = max(group, key=lambda case: _clearness(case.judgement))
-        others = tuple(case.judgement for case in group if case is not clearest)
-        yield replace(clearest, beside=others)
+    """One case for all whose cause may be the same version: the one that shows most clearly."""
+    left = sorted(cases, key=lambda case: -_clearness(case.judgement))
+    while left:
+        clearest, *others = left
+        suspects = _suspects(clearest)
+        beside = [case for case in others if suspects <= _suspects(case)]
+        left = [case for case in others if case not in beside]
+        yield replace(clearest, beside=tuple(case.judgement for case in beside))
+
+
+def _suspects(case: BisectionCase) -> set[str]:
+    return {version.name for version in case.bisection.suspects}
 
 
 def _clearness(judgement: Judgement) -> float:

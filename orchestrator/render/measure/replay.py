@@ -3,8 +3,9 @@
 from collections.abc import Iterator
 from dataclasses import asdict
 
+from analysis.results.conditions import DIRTY
 from analysis.statistics.ratios import PROMISES
-from orchestrator.app.measure.replay import DIRTY, Replay
+from orchestrator.app.measure.replay import Replay
 from orchestrator.render.terminal.lines import print_json, print_line
 from orchestrator.render.terminal.tables import print_table, wrapping
 

@@ -5,8 +5,8 @@ from typing import Any
 
 from analysis.regressions.bisection import Bisection
 from analysis.regressions.software_versions import Version, pooled
+from analysis.results.conditions import DIRTY
 from analysis.results.metrics import Metric
-from orchestrator.app.measure.replay import DIRTY
 from orchestrator.app.regressions.bisect import Proposal, ProposedCase, checkout_commands
 from orchestrator.render.terminal.sheet import ON_SCREEN, Field, Section, Sheet
 from orchestrator.render.terminal.tables import Column, format_number
@@ -166,12 +166,13 @@ def _open(proposed: ProposedCase) -> str:
 
 
 def _beside(proposed: ProposedCase) -> Iterator[str]:
-    beside = [judgement.cell_id for judgement in proposed.case.beside]
+    own = proposed.case.cell_id
+    beside = dict.fromkeys(one.cell_id for one in proposed.case.beside if one.cell_id != own)
     if beside:
         count = len(beside)
         yield (
-            f"{count:,} more {plural(count, 'cell')} became worse between the same versions:"
-            f" {_few(tuple(dict.fromkeys(beside)))}."
+            f"{count:,} more {plural(count, 'cell')} became worse, perhaps by the same version:"
+            f" {_few(tuple(beside))}."
         )
 
 

@@ -12,10 +12,12 @@ from hypothesis import strategies as st
 from analysis.regressions.bisection import Bisection, Search, VersionOutcome
 from analysis.regressions.launches import Observation
 from analysis.regressions.software_versions import Version, grouped_versions, measured_again
+from analysis.results.series import SERIES
 from tests.support.properties import property_test
 
 LAUNCHES = 5
 NOW = datetime(2026, 11, 21, tzinfo=UTC)
+SERIES_FACTS = dict.fromkeys((*SERIES, "part", "hostname"))
 indices = st.integers(1, 60).flatmap(lambda last: st.tuples(st.just(last), st.integers(1, last)))
 
 
@@ -201,14 +203,8 @@ def test_versions_are_runs_of_one_image_or_commit() -> None:
 
 
 def test_later_results_of_the_versions_count_if_they_are_of_one_day() -> None:
-    facts = dict.fromkeys(
-        ("source", "cell_id", "model_id", "weights", "weights_revision", "weights_seed", "part")
-    ) | dict.fromkeys(
-        ("hardware_id", "launcher", "timed_region", "threads", "container_cpu_limit", "hostname")
-    )
-
     def later(index: int, hours: float, **changes: object) -> Observation:
-        known = {**facts, **observed(index).facts, **changes}
+        known = {**SERIES_FACTS, **observed(index).facts, **changes}
         return Observation({**known, "measured_at": NOW + timedelta(hours=hours)}, 1.0, (1.0,))
 
     versions = grouped_versions([later(0, 0), later(1, 1), later(2, 2)])
@@ -224,3 +220,13 @@ def test_later_results_of_the_versions_count_if_they_are_of_one_day() -> None:
     again = measured_again(results, versions, versions[-1].first)
     assert {name[-1]: len(found) for name, found in again.items()} == {"1": 2, "2": 1}
     assert measured_again(results[:1], versions, versions[-1].first) == {}
+
+
+def test_a_checkout_without_its_changes_stands_for_the_one_that_had_them() -> None:
+    def at(commit: str, hour: int) -> Observation:
+        facts = {**observed(hour).facts, **SERIES_FACTS, "git_commit": commit, "image_digest": None}
+        return Observation(facts, 1.0, (1.0,))
+
+    versions = grouped_versions([at("a-dirty", 0), at("b", 1), at("b-dirty", 2)])
+    again = measured_again([at("a", 3), at("b", 4), at("b-dirty", 5)], versions, at("b", 2))
+    assert set(again) == {"a-dirty", "b", "b-dirty"}
