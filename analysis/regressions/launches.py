@@ -5,7 +5,6 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from functools import cached_property
-from statistics import fmean
 from typing import Any, TypeAlias
 
 from analysis.compare.values import ASKED_THREADS_COLUMN, PART, marks_of
@@ -67,11 +66,6 @@ class Observation:
     def logarithms(self) -> tuple[float, ...]:
         """The logarithms of the launches' values: on them relative noise adds up."""
         return tuple(map(math.log, self.launches))
-
-    @property
-    def mean(self) -> float:
-        """The geometric mean of the launches' values, whose ratios are those of verdicts."""
-        return math.exp(fmean(self.logarithms))
 
     @property
     def geometric_mean(self) -> float:

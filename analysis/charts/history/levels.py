@@ -66,7 +66,7 @@ def levels_chart(judgement: Judgement, case: Case, threshold: float) -> Chart:
         bands=[*_bands(shown, case, metric)],
         steps=[*_step_points(shown, case)],
         moments=_moments(shown),
-        baseline=case.before.mean,
+        baseline=case.before.geometric_mean,
         threshold=threshold,
     )
     return Chart(
@@ -228,7 +228,7 @@ def reading_words(threshold: float) -> str:
 def _sentence(judgement: Judgement, case: Case, *, left_out: int) -> str:
     """The finding in words."""
     unit = judgement.metric.unit
-    before, after = (amount(side.mean, unit) for side in (case.before, case.after))
+    before, after = (amount(side.geometric_mean, unit) for side in (case.before, case.after))
     reason = f": {judgement.reason}" if judgement.reason else ""
     sentences = (
         f"{before} in {case.before.facts['run_id']}, now {after} in {case.after.facts['run_id']}"
