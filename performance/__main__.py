@@ -49,6 +49,9 @@ MEASUREMENTS = (
     "finite_outputs",
 )
 
+LONG = ("real_slowdown",)
+"""Measurements that take hours, and run only if they are named."""
+
 
 def main() -> int:
     """Run each measurement in a fresh process, without the imports and memory of another."""
@@ -56,10 +59,11 @@ def main() -> int:
         return synthesise(sys.argv[2:])
     if sys.argv[1:2] == ["faults"]:
         return try_faults(sys.argv[2:])
-    names = [word for word in sys.argv[1:] if word in MEASUREMENTS]
-    options = [word for word in sys.argv[1:] if word not in MEASUREMENTS]
+    known = (*MEASUREMENTS, *LONG)
+    names = [word for word in sys.argv[1:] if word in known]
+    options = [word for word in sys.argv[1:] if word not in known]
     if options and len(names) != 1:
-        print(f"{' '.join(options)}: no measurement; there are {', '.join(MEASUREMENTS)}")
+        print(f"{' '.join(options)}: no measurement; there are {', '.join(known)}")
         return 2
     codes = []
     for name in names or MEASUREMENTS:

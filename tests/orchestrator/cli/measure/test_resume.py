@@ -21,6 +21,7 @@ from tests.support.workplace import Workplace
         ["--trace"],
         ["--dry-run"],
         ["--inherit-environ", "HOME"],
+        ["--compare-to", "last"],
     ],
     ids=lambda options: options[0],
 )

@@ -1,0 +1,102 @@
+"""Interleaved comparisons in containers: two images, taking turns, killed and resumed."""
+
+from pathlib import Path
+
+import duckdb
+import pytest
+from docker import DockerClient
+
+from orchestrator.images import Image
+from orchestrator.system.engine import connect_engine
+from runner.contract.job import Job
+from tests.support.workplace import Workplace, wait_until
+
+pytestmark = [pytest.mark.slow, pytest.mark.serial, pytest.mark.engine]
+
+AGAINST = ("--compare-to", "last", "--interleave")
+MISSING = "sha256:" + "0" * 64
+NOTHING_TO_JUDGE = 3
+"""The fake backend proves no device, so that no verdict quotes it."""
+
+
+@pytest.fixture
+def client() -> DockerClient:
+    return connect_engine()
+
+
+@pytest.fixture
+def workplace(tmp_path: Path, cpu_image: Image) -> Workplace:
+    """A place where a cell was measured in a container, in which nothing is verified twice."""
+    place = Workplace(tmp_path, "docker", {"ACCELMATRIX_UNVERIFIED_IMAGES": "allow"})
+    place.write_matrix(batch_sizes=[2], latency_s=0.01)
+    assert place.run().returncode == 0
+    return place
+
+
+def forge_digest(workplace: Workplace, digest: str) -> None:
+    """Let the database say that all was measured in this image."""
+    with duckdb.connect(workplace.folder / "results/benchmarks.duckdb") as connection:
+        connection.execute("UPDATE environments SET image_digest = ?", [digest])
+
+
+def labelled(client: DockerClient, image: Image) -> str:
+    """The digest of an image that differs from this one by a label alone."""
+    import io
+
+    text = f"FROM {image.reference}\nLABEL rebuilt=yes\n"
+    built, _ = client.images.build(fileobj=io.BytesIO(text.encode()))
+    return str(built.id)
+
+
+def jobs_of(folder: Path) -> list[tuple[int, Job]]:
+    """The launches of a run, with the time of each."""
+    files = folder.glob("jobs/*.json")
+    return [(f.stat().st_mtime_ns, Job.model_validate_json(f.read_bytes())) for f in files]
+
+
+def test_two_images_take_turns(
+    workplace: Workplace, client: DockerClient, cpu_image: Image
+) -> None:
+    other = labelled(client, cpu_image)
+    forge_digest(workplace, other)
+    done = workplace.run(*AGAINST, "--threshold", "20%")
+    assert done.returncode == NOTHING_TO_JUDGE, done.stderr
+    run = workplace.run_folder
+    (row,) = workplace.ask(f"SELECT * FROM benchmark_results WHERE run_id = '{run.name}'")
+    beside = row["interleaved_with"]
+    rows = workplace.ask(
+        "SELECT rounds, image_digest, interleaved_with FROM benchmark_results"
+        f" JOIN environments USING (environment_id) WHERE run_id IN ('{run.name}', '{beside}')"
+        " ORDER BY run_id"
+    )
+    assert rows[0]["rounds"] == rows[1]["rounds"] >= 10
+    assert [one["image_digest"] for one in rows] == [other, cpu_image.digest]
+    launched = sorted((*jobs_of(run), *jobs_of(run.with_name(beside))), key=lambda one: one[0])
+    sides = "".join("a" if job.run_id == run.name else "b" for _, job in launched)
+    assert sides == "abba" * (len(sides) // 4)
+
+
+def test_kill_9_in_a_pair_leaves_whole_pairs_when_it_is_resumed(workplace: Workplace) -> None:
+    process = workplace.start(*workplace.run_arguments(*AGAINST, "--threshold", "20%"))
+    wait_until(lambda: len(workplace.launches()) >= 4, "the fourth launch of the run")
+    process.kill()
+    process.communicate()
+    done = workplace.resume()
+    assert done.returncode == NOTHING_TO_JUDGE, done.stderr
+    run = workplace.run_folder
+    rows = workplace.ask(
+        "SELECT rounds, status FROM benchmark_results WHERE run_id = '"
+        f"{run.name}' OR run_id = (SELECT max(interleaved_with) FROM benchmark_results)"
+    )
+    assert len(rows) == 2
+    assert rows[0] == rows[1]
+    assert workplace.unfinished() == []
+
+
+def test_an_image_that_is_gone_is_an_error_before_anything_is_made(workplace: Workplace) -> None:
+    forge_digest(workplace, MISSING)
+    folder = workplace.run_folder
+    done = workplace.run(*AGAINST)
+    assert done.returncode == 5, done.stderr
+    assert f"no image with the digest {MISSING}" in done.stderr
+    assert workplace.run_folder == folder
