@@ -12,6 +12,7 @@ from orchestrator.app.results.regressing import (
     judge_regressions,
 )
 from orchestrator.app.results.selecting import SelectionRequest
+from orchestrator.app.results.sides import require_side
 from orchestrator.running.interleaved.folders import BothFolders
 from orchestrator.running.observer import Observer
 from runner.contract.errors import EngineUnavailable, ImageError, NothingToDo, StoreError
@@ -70,9 +71,14 @@ def run_against(request: PlanRequest, against: Against, observer: Observer) -> C
         folders, outcome = run_interleaved(request, against.baseline, threshold, observer)
         report = report_end(folders.run, observer, request.options)
         return judge_pairs(RunResult(report, outcome, folders), folders, observer)
+    selected = SelectionRequest(request.database, results=request.results)
+    require_side(selected, against.baseline)
     result = run_matrix(request, observer)
-    sides = (against.baseline, result.report.run_id)
-    return _judged(result, sides, against.threshold or THRESHOLD, observer)
+    question = RegressionRequest(
+        *(selected, against.baseline, result.report.run_id),
+        threshold=against.threshold or THRESHOLD,
+    )
+    return _judged(result, question, observer)
 
 
 def judge_pairs(result: RunResult, folders: BothFolders, observer: Observer) -> ComparedRun:
@@ -83,20 +89,20 @@ def judge_pairs(result: RunResult, folders: BothFolders, observer: Observer) -> 
     """
     run = folders.run.run
     assert run.interleaving is not None
-    sides = (run.interleaving.baseline.run_id, run.run_id)
-    return _judged(result, sides, run.interleaving.threshold, observer)
+    question = RegressionRequest(
+        SelectionRequest(result.report.database),
+        run.interleaving.baseline.run_id,
+        run.run_id,
+        threshold=run.interleaving.threshold,
+    )
+    return _judged(result, question, observer)
 
 
-def _judged(
-    result: RunResult, sides: tuple[str, str], threshold: float, observer: Observer
-) -> ComparedRun:
+def _judged(result: RunResult, question: RegressionRequest, observer: Observer) -> ComparedRun:
     """The result with the verdicts on it; where nothing can be judged, a line says why."""
-    baseline, run = sides
-    selected = SelectionRequest(result.report.database)
-    request = RegressionRequest(selected, baseline, run, threshold=threshold)
     compared = ComparedRun(result.report, result.outcome, result.turns)
     try:
-        return replace(compared, verdicts=judge_regressions(request))
+        return replace(compared, verdicts=judge_regressions(question))
     except NothingToDo as nothing:
         observer.note(f"{nothing}; {nothing.hint}" if nothing.hint else str(nothing))
         return compared

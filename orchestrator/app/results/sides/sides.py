@@ -84,6 +84,19 @@ def open_sides(
         yield Sides(base, judged_side, accepted_changes(judged_side.source))
 
 
+def require_side(selected: SelectionRequest, word: str) -> None:
+    """Insist that a word names a side, before hours are measured that shall be judged by it.
+
+    `last` is whatever will be there by then.
+
+    Raises:
+        UsageError: it names nothing.
+        StoreError: the database, or the snapshot of that name, cannot be read.
+    """
+    with ExitStack() as closing:
+        meaning_of(word, _Opening(selected, closing))
+
+
 class _Opening:
     """Opens sides, and the database of the user as soon as a word asks for it."""
 
