@@ -71,10 +71,9 @@ def cases_of(
         pairs: results of both sides.
         rules: what holds for all series.
     """
-    _, run = sides
     wanted = [pair.after for pair in pairs]
     known = _histories(sides, metric, wanted, per_host=rules.per_host)
-    restarts = _Restarts(run, metric, rules)
+    restarts = _Restarts(sides, metric, rules)
     for pair in pairs:
         key = pair.after.key(per_host=rules.per_host)
         history = _until(pair.after, known.get(key, []))
@@ -128,8 +127,8 @@ def _difference(before: Observation, after: Observation, levels: Levels) -> Diff
 class _Restarts:
     """Levels that somebody accepted, with the results that begin them."""
 
-    def __init__(self, run: Side, metric: Metric, rules: SeriesRules) -> None:
-        self._run = run
+    def __init__(self, sides: tuple[Side, Side], metric: Metric, rules: SeriesRules) -> None:
+        self._sides = sides
         self._metric = metric
         self._rules = rules
         self._known: dict[str, dict[SeriesKey, Observation]] = {}
@@ -155,8 +154,11 @@ class _Restarts:
 
     def _first_of(self, run_id: str) -> Mapping[SeriesKey, Observation]:
         if run_id not in self._known:
-            selection = replace(self._run.history, run_id=run_id)
-            results = observations(self._run.source, selection, self._metric)
-            per_host = self._rules.per_host
-            self._known[run_id] = {one.key(per_host=per_host): one for one in results}
+            self._known[run_id] = {
+                one.key(per_host=self._rules.per_host): one
+                for side in self._sides  # what the judged side says comes last and counts
+                for one in observations(
+                    side.source, replace(side.history, run_id=run_id), self._metric
+                )
+            }
         return self._known[run_id]

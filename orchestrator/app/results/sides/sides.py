@@ -37,7 +37,7 @@ class Sides:
     base: Side
     run: Side
     accepted: tuple[AcceptedChange, ...] = ()
-    """Changes that somebody accepted in the database of the judged side."""
+    """Changes that somebody accepted in the database of either side."""
 
 
 @contextmanager
@@ -81,7 +81,9 @@ def open_sides(
         else:
             base = opening.side(earlier, baseline)
         judged_side = _without_shared(base, later)
-        yield Sides(base, judged_side, accepted_changes(judged_side.source))
+        sources = dict.fromkeys((base.source, judged_side.source))
+        accepted = (change for source in sources for change in accepted_changes(source))
+        yield Sides(base, judged_side, tuple(accepted))
 
 
 def require_side(selected: SelectionRequest, word: str) -> None:

@@ -18,7 +18,7 @@ from orchestrator.app.results.regressing import RegressionRequest, judge_regress
 from orchestrator.app.results.selecting import SelectionRequest
 from orchestrator.app.results.sides import open_sides
 from orchestrator.app.results.snapshots import save_snapshot
-from orchestrator.store import STORE_VERSION, ExportOptions, Store
+from orchestrator.store import STORE_VERSION, ExportOptions, KnownStep, Store, accept_changes
 from runner.contract.errors import BenchError, NothingToDo, StoreError, UsageError
 from runner.contract.record import Record, save_record
 from tests.support.databases import everything
@@ -309,6 +309,18 @@ def test_a_table_needs_no_launches_where_others_tell_the_noise(place: Place) -> 
     answer = judge_regressions(RegressionRequest(place.selected, "table.csv"))
     verdicts = {one.cell_id: one.verdict for one in answer.judgements.judgements}
     assert verdicts[CELL.format(1)] == "regression"
+
+
+def test_what_was_accepted_here_holds_for_a_run_from_elsewhere(
+    place: Place, tmp_path: Path
+) -> None:
+    database = Path(shutil.copy(place.database, tmp_path))
+    export_bundle(database, [LAST], tmp_path / "last.zip", force=False)
+    step = KnownStep(LAST, (CELL.format(1),), "a new kernel", RECORDED_AT, None)
+    accept_changes(database, step)
+    request = RegressionRequest(SelectionRequest(database), FIRST, str(tmp_path / "last.zip"))
+    reasons = {one.cell_id: one.reason for one in judge_regressions(request).judgements.judgements}
+    assert "a new kernel" in reasons[CELL.format(1)]
 
 
 def test_two_sides_from_two_databases_are_compared_with_what_differs(place: Place) -> None:
