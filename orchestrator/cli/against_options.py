@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from orchestrator.cli.completion import complete_run
+from orchestrator.cli.completion import complete_side
 from orchestrator.cli.option_groups import Command, with_option_group
 
 if TYPE_CHECKING:
@@ -18,7 +18,7 @@ _OPTIONS: dict[str, tuple[Any, object]] = {
                 "--compare-to",
                 metavar="last|RUN|SNAPSHOT",
                 help="Judge the run against a baseline, as `regress --baseline` does.",
-                autocompletion=complete_run,
+                autocompletion=complete_side,
             ),
         ],
         None,

@@ -94,6 +94,11 @@ def _snapshots(context: typer.Context) -> list[str]:
     return snapshot_names(_results(context))
 
 
+def _sides(context: typer.Context) -> list[str]:
+    """The names of sides of a comparison: runs and snapshots."""
+    return list(dict.fromkeys((*_run_ids(context), *_snapshots(context))))
+
+
 def _views(context: typer.Context) -> list[str]:
     from orchestrator.app.setup.completion import view_names
 
@@ -154,6 +159,7 @@ complete_backend = _offer(lambda _: _choices("backend"))
 complete_mode = _offer(lambda _: _choices("mode"))
 complete_run = _offer(_run_ids)
 complete_snapshot = _offer(_snapshots)
+complete_side = _offer(_sides)
 complete_view = _offer(_views)
 complete_word = _offer(_words)
 complete_property = _offer(_properties)

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated, cast
 import typer
 
 from orchestrator.cli import options
-from orchestrator.cli.completion import complete_metric, complete_run
+from orchestrator.cli.completion import complete_metric, complete_side
 
 if TYPE_CHECKING:
     from runner.contract.record import Grade
@@ -27,7 +27,7 @@ Baseline = Annotated[
         metavar="RUN|last|SNAPSHOT|FILE",
         help="The run to judge against: its id, last~2, a snapshot, a host, or the path of a"
         " bundle, a folder, a database or an export.",
-        autocompletion=complete_run,
+        autocompletion=complete_side,
     ),
 ]
 Metrics = Annotated[

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from orchestrator.cli import options
-from orchestrator.cli.completion import complete_metric, complete_property, complete_run
+from orchestrator.cli.completion import complete_metric, complete_property, complete_side
 from orchestrator.cli.filter_options import with_filters
 from orchestrator.cli.sheet_options import with_sheet
 from orchestrator.cli.verdict_options import RequireGrade, required_grade, threshold_share
@@ -28,7 +28,7 @@ _Runs = Annotated[
         help="Two runs to compare cell by cell, or snapshots, hosts and paths, named as `regress`"
         " names them; else --by.",
         show_default=False,
-        autocompletion=complete_run,
+        autocompletion=complete_side,
     ),
 ]
 _By = Annotated[

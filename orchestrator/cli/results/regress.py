@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from orchestrator.cli import options
-from orchestrator.cli.completion import complete_run
+from orchestrator.cli.completion import complete_side
 from orchestrator.cli.filter_options import with_filters
 from orchestrator.cli.option_groups import Command, with_option_group
 from orchestrator.cli.results.step_options import (
@@ -50,7 +50,7 @@ _Run = Annotated[
         metavar="RUN",
         help="The run that is judged, named likewise.  [default: last]",
         show_default=False,
-        autocompletion=complete_run,
+        autocompletion=complete_side,
     ),
 ]
 _Format = Annotated[

@@ -13,6 +13,7 @@ from runner.contract.axes import AXES
 from runner.contract.models import catalogue, model_sets
 from tests.support.workplace import CLI, Workplace
 
+SNAPSHOT = "20261103-before"
 CELL = "cpu-bert-tiny-fp32-b1-s128-inference"
 RUNTIMES = next(axis.choices for axis in AXES if axis.name == "runtime")
 VIEWS = [relation.name for relation in RELATIONS]
@@ -73,6 +74,7 @@ def offered(place: Workplace, line: str) -> list[str]:
         ("explain gra", ["grade"]),
         ("status ", ["last", "20261102-090000-bbbb", "20261101-090000-aaaa"]),
         ("run --resume la", ["last"]),
+        ("regress --baseline 202611", ["20261102-090000-bbbb", "20261101-090000-aaaa", SNAPSHOT]),
         ("plan m.yaml --resume 20261101", ["20261101-090000-aaaa"]),
         ("export --run 20261102", ["20261102-090000-bbbb"]),
         ("maintain --drop 20261102", ["20261102-090000-bbbb"]),
