@@ -79,8 +79,8 @@ STATISTIC_WORDS: Sequence[Word] = (
     Word(
         "regression",
         (
-            "A cell that became worse, beyond noise and chance, by what may reach the threshold.",
-            "no change: it cannot have changed by the threshold. inconclusive: nothing is shown,",
+            "A cell that became worse, beyond noise and chance, by what may matter.",
+            "no change: a change that matters is excluded. inconclusive: nothing is shown,",
             "and the reason says what would decide. not comparable: both are of two series.",
         ),
         ("improvement", "no change", "inconclusive", "not comparable"),
