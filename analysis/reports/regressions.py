@@ -48,6 +48,7 @@ _VERDICTS = (
     ReportColumn("launches", "launches"),
     ReportColumn("p_value", "p", "number"),
     ReportColumn("noise", "noise from", "prose"),
+    ReportColumn("base_run", "baseline's run", "id"),
 )
 _BESIDE = (
     ReportColumn("changes", "changed beside", "prose"),
@@ -93,14 +94,14 @@ def regression_report(judgements: Judgements, source: ArrowSource, selection: Se
     charts = distinctly_named([*([overview] if overview else []), *regression_charts(judgements)])
     notes = [reading_words(judgements.threshold)] if charts else []
     sections = (
-        _section("changes", "Changes", _verdict_table("changes", "Changes", verdicts, _OPEN)),
+        _section("changes", "Changes", _verdict_table("changes", "Changes", judgements, _OPEN)),
         _section("beside", "Changed beside: candidates for the cause", _beside_table(verdicts)),
         ReportSection("series", "Series over time", notes=notes, charts=charts),
         _section("steps", "Steps of the series", _step_table(verdicts)),
         _section(
             "unchanged",
             "No change",
-            _verdict_table("unchanged", "No change", verdicts, ("no change",)),
+            _verdict_table("unchanged", "No change", judgements, ("no change",)),
         ),
         _section("refused", "Not compared", _refusal_table(judgements)),
         ReportSection("method", "Method", notes=_METHOD),
@@ -144,14 +145,29 @@ def _bounded(
 
 
 def _verdict_table(
-    name: str, title: str, judgements: Sequence[Judgement], verdicts: Sequence[str]
+    name: str, title: str, judgements: Judgements, verdicts: Sequence[str]
 ) -> ReportTable:
-    rows = [_verdict_row(one) for one in judgements if one.verdict in verdicts]
+    rows = [
+        {**_verdict_row(one), "base_run": _other_base(one, judgements.base)}
+        for one in judgements.judgements
+        if one.verdict in verdicts
+    ]
     note = (
         "Before and after are the geometric means of a result's launches, and the change is their"
         " ratio with its 95 % interval; p is adjusted for all comparisons."
     )
-    return _bounded(name, title, _VERDICTS, rows, note)
+    replaced = (
+        ["Where a change was accepted, the first run at the new level is the baseline."]
+        if any(step.accepted for one in judgements.judgements for step in one.steps)
+        else []
+    )
+    return _bounded(name, title, _VERDICTS, rows, note, *replaced)
+
+
+def _other_base(judgement: Judgement, base: str) -> str | None:
+    """The run of the earlier result, unless it is the one that the whole report is about."""
+    run_id = str(judgement.before.facts["run_id"]) if judgement.before else base
+    return None if run_id == base else run_id
 
 
 def _verdict_row(judgement: Judgement) -> dict[str, Any]:

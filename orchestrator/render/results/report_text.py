@@ -5,7 +5,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import asdict
 from typing import Any
 
-from analysis.reports.report import NUMBERS, Report, ReportSection, ReportTable
+from analysis.reports.report import NUMBERS, Report, ReportColumn, ReportSection, ReportTable
 from orchestrator.render.results.report_values import left_out_words, value_text
 from orchestrator.store import markdown_row, markdown_text
 from orchestrator.system.text import escape_control_line
@@ -47,10 +47,16 @@ def _section(section: ReportSection) -> Iterator[str]:
 def _table(table: ReportTable) -> str:
     rows = [markdown_row(markdown_text(column.heading) for column in table.columns)]
     rows.append(markdown_row("---:" if one.kind in NUMBERS else "---" for one in table.columns))
-    for row in table.rows:
-        texts = (value_text(column, row) for column in table.columns)
-        rows.append(markdown_row(map(markdown_text, texts)))
+    rows += (markdown_row(_cell(one, row) for one in table.columns) for row in table.rows)
     return "".join(rows).rstrip("\n")
+
+
+def _cell(column: ReportColumn, row: Mapping[str, Any]) -> str:
+    """A value in a row, where code can hold no bar."""
+    text = value_text(column, row)
+    return (
+        markdown_prose(text) if column.kind == "prose" and "|" not in text else markdown_text(text)
+    )
 
 
 def report_json(report: Report, *, made_from: str) -> bytes:
