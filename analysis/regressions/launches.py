@@ -11,7 +11,7 @@ from analysis.compare.values import ASKED_THREADS_COLUMN, PART, marks_of
 from analysis.regressions.launch_values import launch_values
 from analysis.results.metrics import Metric
 from analysis.results.selection import Selection
-from analysis.results.series import SERIES
+from analysis.results.series import IN_HISTORY, SERIES
 from analysis.results.source import ArrowSource, text
 from runner.contract.axes import AXIS_NAMES
 from runner.contract.record import Grade
@@ -29,9 +29,6 @@ _OF_RESULTS = ("process_spread", "process_spread_source", "interleaved_with")
 _KEY = ("cell_id", *(name for name in SERIES if name != "cell_id"), PART)
 LEAST_HISTORY = 10
 """Launches of a series from which on its steps are sought."""
-_AS_A_RUN = """r.run_id NOT IN (
-    SELECT interleaved_with FROM benchmark_results WHERE interleaved_with IS NOT NULL)"""
-"""Leaves out older versions that were measured again beside newer ones: they are no history."""
 _AT_ONCE = 5_000
 """Cells that are asked for in one question."""
 
@@ -131,7 +128,7 @@ def histories(
     columns = dict.fromkeys((*_PAST, *SERIES))
     known: dict[SeriesKey, list[PastResult]] = {}
     cells = {str(key[0]) for key in keys}
-    for table in _tables(source, selection, metric, columns, cells, _AS_A_RUN):
+    for table in _tables(source, selection, metric, columns, cells, IN_HISTORY):
         for key, past in _past_results(table, _key_columns(per_host=per_host)):
             if key in keys:
                 known.setdefault(key, []).append(past)

@@ -42,6 +42,11 @@ DETERMINED: Mapping[str, tuple[str, ...]] = {
 
 The threads of a device are the machine's choice where nobody asked for a number."""
 
+IN_HISTORY = """r.run_id NOT IN (
+    SELECT interleaved_with FROM benchmark_results WHERE interleaved_with IS NOT NULL)"""
+"""The condition that a result is a point of its series over time, in SQL: it is none where an older
+version was measured again beside a newer one."""
+
 
 def agreeing_columns(by: str, *, across_hosts: bool = False) -> tuple[str, ...]:
     """The columns in which two results must agree to be compared by this."""

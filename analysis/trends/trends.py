@@ -10,7 +10,7 @@ from analysis.compare.intervals import key_of, with_intervals
 from analysis.compare.values import PART, MetricValue
 from analysis.results.metrics import Metric
 from analysis.results.selection import Selection
-from analysis.results.series import SERIES
+from analysis.results.series import IN_HISTORY, SERIES
 from analysis.results.source import ArrowSource
 from analysis.statistics.ratios import estimate
 from analysis.trends.series import TrendSeries, TrendStep
@@ -85,7 +85,7 @@ def _question(selection: Selection, metric: Metric, *, per_host: bool) -> str:
     keys = ", ".join((*(f"r.{name}" for name in SERIES), *(("r.hostname",) if per_host else ())))
     value = f"{table}.{metric.column}"
     results = f"{selection.relation} r{beside}"
-    has_value = f"{value} > 0 AND r.measured_at IS NOT NULL"
+    has_value = f"{value} > 0 AND r.measured_at IS NOT NULL AND {IN_HISTORY}"
     facts = ", ".join(f"r.{name}" for name in _FACTS)
     return f"""
         WITH ranked AS (

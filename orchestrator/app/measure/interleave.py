@@ -210,5 +210,5 @@ def _describe(baseline: RecordedBaseline, version: BaselineVersion, plan: Plan) 
     images = ", ".join(f"{one.backend} in {one.digest[:_LETTERS]}" for one in version.images)
     counts = {(one.rounds, one.most_rounds) for one in plan.measure.values()}
     least, most = min(one for one, _ in counts), max(one for _, one in counts)
-    bound = f"{least} pairs" if least == most else f"{least} to {most} pairs"
-    return f"each launch has its fellow of {baseline.label}, {images}: {bound} of launches a cell"
+    bound = f"{least}" if least == most else f"{least} to {most}"
+    return f"{bound} pairs of launches a cell, with {baseline.label}: {images}"

@@ -7,6 +7,9 @@ from typing import Any, cast
 
 import pytest
 
+from analysis.results.metrics import METRICS
+from analysis.results.selection import Selection
+from analysis.trends.trends import trends_of
 from orchestrator.app.measure.report import RunReport
 from orchestrator.app.results.against import ComparedRun
 from orchestrator.app.results.regressing import (
@@ -80,6 +83,14 @@ def test_pairs_cancel_what_both_sides_share(database: Path) -> None:
     assert alone.ratio is not None
     width, wide = (one.ratio.high - one.ratio.low for one in (paired, alone) if one.ratio)
     assert width < wide / 10
+
+
+def test_what_was_measured_again_for_a_comparison_is_no_point_of_a_history(
+    database: Path,
+) -> None:
+    with Store.open_readonly(database) as store:
+        (series,) = trends_of(store, Selection(every=True), METRICS["latency"]).series
+    assert [one.facts["run_id"] for one in series.values] == ["slow", "alone"]
 
 
 def outcome(*, troubles: tuple[Any, ...] = (), failures: int = 0, measured: int = 1) -> RunOutcome:
