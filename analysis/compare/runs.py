@@ -186,7 +186,7 @@ def _without(cell: ComparedCell, common: Sequence[str]) -> ComparedCell:
 
 @dataclass(frozen=True)
 class CellVerdict:
-    """How a cell ended, and whether its numbers may be quoted."""
+    """The end of a cell, and the facts that let its numbers be quoted."""
 
     status: str
     reason: str | None
@@ -195,7 +195,7 @@ class CellVerdict:
 
     @property
     def kind(self) -> tuple[object, ...]:
-        """What two verdicts agree in that say the same."""
+        """The facts in which two verdicts agree that say the same."""
         return self.status, self.correct is False, self.proof == "proven"
 
     @property

@@ -23,7 +23,7 @@ from analysis.statistics.significance import LaunchSamples
 
 @dataclass(frozen=True)
 class SeriesRules:
-    """What holds for all series of a question."""
+    """The rules that hold for all series of a question."""
 
     threshold: float
     """The least relative change that matters."""
@@ -87,7 +87,7 @@ def cases_of(
 def _histories(
     sides: tuple[Side, Side], metric: Metric, wanted: Sequence[Observation], *, per_host: bool
 ) -> Mapping[SeriesKey, Sequence[PastResult]]:
-    """What both databases say of these series, in the order of time."""
+    """The results of these series in both databases, in the order of time."""
     base, run = sides
     of_run = histories(run.source, run.history, metric, wanted, per_host=per_host)
     if base.source is run.source:

@@ -40,7 +40,7 @@ class LaunchValues:
     expression: str
     """A list in the metric's unit; null where only the result's own value is known."""
     join: str = ""
-    """What is joined to read raw durations."""
+    """The join that reads raw durations."""
 
 
 def launch_values(metric: Metric, value: str) -> LaunchValues:

@@ -17,7 +17,7 @@ from runner.contract.axes import AXIS_NAMES
 from runner.contract.record import Grade
 
 SeriesKey: TypeAlias = tuple[object, ...]
-"""What the results of one series share: the cell's id first."""
+"""The facts that results of one series share: the cell's id first."""
 _PAST = ("result_id", "run_id", "measured_at", "git_commit", "grade", "hostname")
 _FACTS = (
     *("result_id", "run_id", "measured_at", "git_commit", "grade", "hostname"),
@@ -70,7 +70,7 @@ class Observation:
         return math.exp(math.fsum(self.logarithms) / len(self.logarithms))
 
     def key(self, *, per_host: bool) -> SeriesKey:
-        """What it shares with the results of its series.
+        """The facts that it shares with the results of its series.
 
         Args:
             per_host: True if machines with different names have series of their own.
@@ -80,7 +80,7 @@ class Observation:
 
 @dataclass(frozen=True)
 class PastResult:
-    """What an earlier run measured of a series."""
+    """The result of an earlier run in a series."""
 
     result_id: str
     run_id: str
@@ -115,7 +115,7 @@ def histories(
     *,
     per_host: bool,
 ) -> dict[SeriesKey, list[PastResult]]:
-    """What the selected results say of the series of these observations, in the order of time.
+    """The selected results of the series of these observations, in the order of time.
 
     Args:
         source: the database.

@@ -25,7 +25,7 @@ _STUDY_CONFIDENCE = 0.99
 
 @dataclass(frozen=True)
 class Noise:
-    """What two runs of a series differ by though nothing changed."""
+    """The difference of two runs of a series though nothing changed."""
 
     source: NoiseSource
     basis: str

@@ -17,7 +17,7 @@ RUNS_BY_LAUNCHES = 0.5
 
 @dataclass(frozen=True)
 class Apart:
-    """What pairs of results of a grade differed by, as the difference of their logarithms."""
+    """The distance of pairs of results of a grade, as the difference of their logarithms."""
 
     pairs: int
     p99: float

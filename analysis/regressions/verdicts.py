@@ -98,11 +98,11 @@ def launches_to_decide(difference: Difference, threshold: float) -> int | None:
 def _would_decide(difference: Difference, count: int, threshold: float) -> bool:
     spread = difference.noise.difference(count, count)
     shift, limit = abs(difference.shift), math.log1p(threshold)
-    found, within = (
+    shown, within = (
         _margin(spread, _shared(confidence, difference.noise))
         for confidence in (1 - LEVEL, INTERVAL_CONFIDENCE)
     )
-    return shift > found or shift + within < limit
+    return shift > shown or shift + within < limit
 
 
 def _is_within(ratio: Estimate, threshold: float) -> bool:
