@@ -222,11 +222,11 @@ def _finding(question: RegressionQuestion, metric: Metric, case: Case, p_value: 
         return _Finding("no change", f"accepted: {case.accepted}")
     if marks := dict.fromkeys((*case.before.marks, *case.after.marks)):
         return _Finding("inconclusive", f"{', '.join(marks)}, so nothing is claimed")
+    if (doubt := _doubt(case)) is not None:
+        return _Finding("inconclusive", doubt)
     if case.difference is None:
         reason = "neither launches nor history, calibration or study tell its noise"
         return _Finding("inconclusive", reason)
-    if (doubt := _doubt(case)) is not None:
-        return _Finding("inconclusive", doubt)
     verdict = verdict_on(
         case.difference, p_value, question.threshold, more_is_better=metric.more_is_better
     )
