@@ -25,7 +25,7 @@ _DASHES: Mapping[str, Sequence[int]] = {
 """Lines of runtimes: dashes and gaps in pixels."""
 _MARGIN = 1.15
 """Space of a logarithmic axis beyond its numbers, as a factor."""
-_FEW_DECADES = 2.5
+_FEW_DECADES, _NARROW_DECADES = 2.5, 0.4
 _OWN = "measured here"
 _TOOLTIP = ("cell", "hardware", "interval", "grade", "proof", "launches", "measured", "origin")
 _WORDS = {"interval": "95 % interval", "measured": "measured at"}
@@ -168,6 +168,8 @@ def log_axis(field: str, title: str, points: Sequence[Mapping[str, Any]], *field
 def _ticks(low: float, high: float) -> list[float]:
     """Marks of a logarithmic axis: all digits of one decade, 1, 2 and 5 of several, 1 of many."""
     decades = math.log10(high / low)
+    if decades < _NARROW_DECADES:
+        return round_numbers(low, high)
     steps = (1,) if decades > _FEW_DECADES else (1, 2, 5) if decades > 1 else range(1, 10)
     powers = range(math.floor(math.log10(low)), math.ceil(math.log10(high)) + 1)
     ticks = [step * 10.0**power for power in powers for step in steps]
@@ -175,6 +177,14 @@ def _ticks(low: float, high: float) -> list[float]:
     return (
         inside if len(inside) > 1 else [rounded(low * (high / low) ** (n / 4), 3) for n in range(5)]
     )
+
+
+def round_numbers(low: float, high: float, most: int = 8) -> list[float]:
+    """Multiples of 1, 2 or 5 and a power of ten between two numbers, `most` at most."""
+    power = 10.0 ** math.floor(math.log10((high - low) / most))
+    step = next(step for step in (1, 2, 5, 10) if (high - low) / (step * power) <= most) * power
+    first, last = math.ceil(low / step), math.floor(high / step)
+    return [rounded(number * step, 12) for number in range(first, last + 1)]
 
 
 def size_axis(field: str, title: str, values: Iterable[int]) -> Spec:

@@ -5,13 +5,13 @@ from collections.abc import Sequence
 from typing import Any
 
 from analysis.charts.chart import Chart, Spec
-from analysis.charts.history.marks import round_numbers
 from analysis.charts.layers import (
     Point,
     backends_of,
     error_bars,
     named_rows,
     point_layers,
+    round_numbers,
     row_names,
 )
 from analysis.charts.words import distinct_rows, noun_count

@@ -7,9 +7,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from analysis.charts.chart import Spec
-from analysis.charts.layers import Point, backend_colour
+from analysis.charts.layers import Point, backend_colour, round_numbers
 from analysis.results.metrics import Metric
-from analysis.statistics.rounding import rounded
 
 _MOST_TICKS = 6
 _BELOW, _ABOVE = 0.07, 0.16
@@ -116,14 +115,6 @@ def _value_axis(drawn: Drawn) -> dict[str, Any]:
             "labelOverlap": "greedy",
         },
     }
-
-
-def round_numbers(low: float, high: float, most: int = 8) -> list[float]:
-    """Multiples of 1, 2 or 5 and a power of ten between two numbers, `most` at most."""
-    power = 10.0 ** math.floor(math.log10((high - low) / most))
-    step = next(step for step in (1, 2, 5, 10) if (high - low) / (step * power) <= most) * power
-    first, last = math.ceil(low / step), math.floor(high / step)
-    return [rounded(number * step, 12) for number in range(first, last + 1)]
 
 
 def _numbers(rows: Iterable[Point]) -> list[float]:
