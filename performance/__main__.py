@@ -40,6 +40,7 @@ MEASUREMENTS = (
     "offline_search",
     "rounds",
     "ratio_intervals",
+    "regressions",
     "drift",
     "aa_study",
     "contention",

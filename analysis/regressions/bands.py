@@ -7,6 +7,7 @@ from statistics import fmean, median
 
 from analysis.regressions.launches import PastResult
 from analysis.regressions.steps import Levels
+from analysis.regressions.study import RUN_PRIOR
 from analysis.statistics.significance import student_quantile
 from analysis.statistics.variance import VarianceComponents, variance_components
 from runner.contract.confidence import INTERVAL_CONFIDENCE
@@ -41,6 +42,6 @@ def bands_of(levels: Levels) -> tuple[Band | None, ...]:
 def _band(level: Sequence[PastResult], components: VarianceComponents) -> Band:
     launches = [len(past.logarithms) for past in level]
     mean = fmean(value for past in level for value in past.logarithms)
-    spread = components.difference(launches, [round(median(launches))])
+    spread = components.difference(launches, [round(median(launches))], RUN_PRIOR)
     margin = student_quantile(INTERVAL_CONFIDENCE, spread.degrees) * spread.error
     return Band(*(math.exp(value) for value in (mean, mean - margin, mean + margin)))

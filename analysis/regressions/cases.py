@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from statistics import fmean
 
 from analysis.regressions.launches import (
@@ -19,6 +20,7 @@ from analysis.results.metrics import Metric
 from analysis.results.selection import Side
 from analysis.results.series import AcceptedChange
 from analysis.statistics.significance import LaunchSamples
+from analysis.statistics.variance import VarianceComponents, variance_components
 
 
 @dataclass(frozen=True)
@@ -52,9 +54,25 @@ class Case:
 
     @property
     def samples(self) -> LaunchSamples:
-        """The launches of both."""
-        looks = len(LOOKS) if self.paired else 1
-        return LaunchSamples(self.before.logarithms, self.after.logarithms, self.paired, looks)
+        """The launches of both, with the variance that other launches of the series tell."""
+        sides = self.before.logarithms, self.after.logarithms
+        if self.paired:
+            return LaunchSamples(*sides, paired=True, looks=len(LOOKS))
+        known = self._others
+        return LaunchSamples(
+            *sides,
+            variance=known.within if known else 0.0,
+            degrees=known.within_degrees if known else 0,
+        )
+
+    @cached_property
+    def _others(self) -> VarianceComponents | None:
+        """The variance of launches in the other results of the series."""
+        judged = {side.facts["result_id"] for side in (self.before, self.after)}
+        return variance_components(
+            [past.logarithms for past in level if past.result_id not in judged]
+            for level in self.levels.results
+        )
 
 
 def cases_of(
@@ -78,10 +96,29 @@ def cases_of(
         key = pair.after.key(per_host=rules.per_host)
         history = _until(pair.after, known.get(key, []))
         reasons = restarts.reasons(pair.after.cell_id)
-        levels = levels_of(history, reasons, rules.threshold)
         before = restarts.baseline(pair, history, reasons) or pair.before
-        difference = _difference(before, pair.after, levels)
-        yield Case(before, pair.after, levels, difference, reasons.get(pair.after.facts["run_id"]))
+        yield case_of(before, pair.after, history, reasons, rules.threshold)
+
+
+def case_of(
+    before: Observation,
+    after: Observation,
+    history: Sequence[PastResult],
+    reasons: Mapping[str, str],
+    threshold: float,
+) -> Case:
+    """The case of two results of a series.
+
+    Args:
+        before: the earlier result.
+        after: the later one.
+        history: the results of the series up to the later one.
+        reasons: reasons of accepted changes by the run that begins the level.
+        threshold: the least relative change that matters.
+    """
+    levels = levels_of(history, reasons, threshold)
+    difference = _difference(before, after, levels)
+    return Case(before, after, levels, difference, reasons.get(after.facts["run_id"]))
 
 
 def _histories(

@@ -150,7 +150,7 @@ def judge(question: RegressionQuestion) -> Judgements:
         cases += ((metric, case) for case in cases_of(sides, metric, matches.pairs, rules))
         only["before"].update(matches.only_before)
         only["after"].update(matches.only_after)
-    p_values = _p_values([case for _, case in cases])
+    p_values = case_p_values([case for _, case in cases])
     judgements += (
         _judgement(question, metric, case, p_value)
         for (metric, case), p_value in zip(cases, p_values, strict=True)
@@ -180,16 +180,20 @@ def _refused(metric: Metric, refusal: Refusal) -> Judgement:
     )
 
 
-def _p_values(cases: Sequence[Case]) -> list[float]:
-    """The p-value of each case: of its launches where they can decide, else of its noise alone."""
+def case_p_values(cases: Sequence[Case]) -> list[float]:
+    """The p-value of each case: of its launches where they can decide, else of its noise alone.
+
+    Either kind is adjusted by itself, since few launches reach no p-value that many comparisons of
+    the other kind would ask for; the share of false discoveries among both is that of each.
+    """
     by_launches = [index for index, case in enumerate(cases) if case.samples.can_decide]
+    by_noise = [index for index, case in enumerate(cases) if not case.samples.can_decide]
     tested = permutation_p_values([cases[index].samples for index in by_launches])
-    permuted = dict(zip(by_launches, tested, strict=True))
-    raw = [
-        permuted.get(index, case.difference.p_value if case.difference else 1.0)
-        for index, case in enumerate(cases)
-    ]
-    return list(adjusted_p_values(raw))
+    differences = [cases[index].difference for index in by_noise]
+    other = [difference.p_value if difference else 1.0 for difference in differences]
+    adjusted = (*adjusted_p_values(tested), *adjusted_p_values(other))
+    known = dict(zip((*by_launches, *by_noise), adjusted, strict=True))
+    return [known[index] for index in range(len(cases))]
 
 
 @dataclass(frozen=True)

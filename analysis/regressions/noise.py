@@ -8,7 +8,7 @@ from statistics import stdev
 from typing import Literal, TypeAlias
 
 from analysis.regressions.launches import Observation, PastResult
-from analysis.regressions.study import APART, RUNS_BY_LAUNCHES, TAIL_DEGREES
+from analysis.regressions.study import APART, RUN_PRIOR, TAIL_DEGREES
 from analysis.statistics.significance import student_quantile
 from analysis.statistics.variance import Spread, VarianceComponents, variance_components
 
@@ -56,9 +56,10 @@ def noise_between(
     if components is not None and components.between_degrees >= LEAST_RUNS - 1:
         runs = sum(map(len, levels))
         launches = sum(len(past.logarithms) for level in levels for past in level)
-        return Noise("history", f"{runs} runs with {launches} launches", _of_runs(components))
+        return _of_components("history", f"{runs} runs with {launches} launches", components)
     if components is not None and components.within_degrees >= LEAST_DEGREES:
-        return _of_launches(components)
+        basis = f"launches, with {components.within_degrees} degrees of freedom"
+        return _of_components("launches", basis, components)
     return _of_calibration(before, after) or _of_study(before, after)
 
 
@@ -78,8 +79,13 @@ def _components(
     return variance_components([*history, *sides])
 
 
-def _of_runs(components: VarianceComponents) -> Callable[[int, int], Spread]:
-    return lambda before, after: components.difference([before], [after])
+def _of_components(source: NoiseSource, basis: str, components: VarianceComponents) -> Noise:
+    """Launches tell what launches differ by, and runs, together with the study, what runs add."""
+
+    def difference(before: int, after: int) -> Spread:
+        return components.difference([before], [after], RUN_PRIOR)
+
+    return Noise(source, basis, difference)
 
 
 def noise_of_pairs(before: Sequence[float], after: Sequence[float]) -> Noise:
@@ -94,16 +100,6 @@ def noise_of_pairs(before: Sequence[float], after: Sequence[float]) -> Noise:
     return Noise("pairs", basis, difference, looks=len(LOOKS))
 
 
-def _of_launches(components: VarianceComponents) -> Noise:
-    """Launches tell what launches differ by; runs differ by more, as they did in the study."""
-    degrees = components.within_degrees
-
-    def difference(before: int, after: int) -> Spread:
-        return _with_runs(math.sqrt(components.within), degrees, before, after)
-
-    return Noise("launches", f"launches, with {degrees} degrees of freedom", difference)
-
-
 def _of_calibration(before: Observation, after: Observation) -> Noise | None:
     """The spread that fresh processes had when the host was calibrated."""
     for side in (after, before):
@@ -111,21 +107,16 @@ def _of_calibration(before: Observation, after: Observation) -> Noise | None:
         if match is None:
             continue
         spread, processes = side.facts["process_spread"], int(match[1])
-
-        def difference(
-            before: int, after: int, spread: float = spread, processes: int = processes
-        ) -> Spread:
-            return _with_runs(spread, processes - 1, before, after)
-
         basis = f"the host's calibration, {processes} processes {100 * spread:.2g} % apart"
-        return Noise("calibration", basis, difference)
+        components = VarianceComponents(spread**2, processes - 1, 0.0, 0, 1.0)
+        return _of_components("calibration", basis, components)
     return None
 
 
 def _of_study(before: Observation, after: Observation) -> Noise | None:
     """The 99th percentile of what pairs of results of the worse grade differed by."""
     grade = max(before.grade, after.grade)
-    apart = APART.get(grade)
+    apart = next((APART[known] for known in APART if known >= grade), None)
     if apart is None:
         return None
     error = apart.p99 / student_quantile(_STUDY_CONFIDENCE, TAIL_DEGREES)
@@ -135,10 +126,3 @@ def _of_study(before: Observation, after: Observation) -> Noise | None:
 
     basis = f"the A/A study, {apart.pairs} pairs of grade {grade}"
     return Noise("study", basis, difference)
-
-
-def _with_runs(deviation: float, degrees: int, before: int, after: int) -> Spread:
-    """The spread where launches differ by this, and runs by the study's share of it."""
-    launches = deviation**2 * (1 / before + 1 / after)
-    variance = launches + 2 * (RUNS_BY_LAUNCHES * deviation) ** 2
-    return Spread(math.sqrt(variance), degrees)

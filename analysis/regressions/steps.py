@@ -4,10 +4,11 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from itertools import pairwise
+from itertools import accumulate, pairwise
 from statistics import fmean
 
 from analysis.regressions.launches import LEAST_HISTORY, PastResult
+from analysis.regressions.study import RUN_PRIOR
 from analysis.statistics.change_points import change_points
 from analysis.statistics.ratios import Estimate
 from analysis.statistics.significance import LEVEL, student_quantile
@@ -73,28 +74,38 @@ def levels_of(
 
 
 def _change_indices(history: Sequence[PastResult]) -> Iterable[int]:
-    """Indices of results before which the distribution of launches changes."""
-    values = [value for past in history for value in past.logarithms]
+    """Indices of results before which the distribution of launches changes.
+
+    Launches of a run share what the run has of its own, so runs are what may come in another order;
+    where there are too few of them for a test, launches are.
+    """
+    runs = [past.logarithms for past in history]
+    values = [value for run in runs for value in run]
     if len(values) < LEAST_HISTORY:
         return ()
-    first, borders = 0, {}
-    for index, past in enumerate(history):
-        borders[first] = index
-        first += len(past.logarithms)
-    return [borders[place] for place in change_points(values, borders=tuple(borders))]
+    if len(runs) >= LEAST_HISTORY:
+        return change_points(runs)
+    firsts = [0, *accumulate(len(run) for run in runs)]
+    changes = change_points([[value] for value in values], borders=firsts[:-1])
+    return [firsts.index(change) for change in changes]
 
 
 def _weakest(
     parts: Sequence[Sequence[PastResult]], accepted: Mapping[str, str], threshold: float
 ) -> int | None:
-    """The index of the part with the smallest step before it that does not count; None without."""
+    """The index of the part with the smallest step before it that does not count; None without.
+
+    A step was sought at every border of results, and chance may find one at any of them
+    (Bonferroni).
+    """
     weak = []
+    borders = sum(map(len, parts)) - 1
     for index, (before, part) in enumerate(pairwise(parts), start=1):
         if part[0].run_id in accepted:
             continue
         shift, spread = _level(part) - _level(before), _spread(before, part, parts)
         reach = abs(shift) + student_quantile(INTERVAL_CONFIDENCE, spread.degrees) * spread.error
-        noise = student_quantile(1 - LEVEL, spread.degrees) * spread.error
+        noise = student_quantile(1 - LEVEL / borders, spread.degrees) * spread.error
         if reach < math.log1p(threshold) or abs(shift) <= noise:
             weak.append((abs(shift), index))
     return min(weak)[1] if weak else None
@@ -119,8 +130,8 @@ def _spread(
     components = variance_components([[past.logarithms for past in part] for part in parts])
     if components is None:
         return Spread(math.inf, 1)
-    counts = ([len(past.logarithms) for past in level] for level in (before, after))
-    return components.difference(*counts)
+    earlier, later = ([len(past.logarithms) for past in level] for level in (before, after))
+    return components.difference(earlier, later, RUN_PRIOR)
 
 
 def _level(results: Iterable[PastResult]) -> float:

@@ -22,7 +22,7 @@ LEVEL = 0.01
 MOST_SPLITS = 5_000
 """Splits that are all tried; of more, `DRAWN` are drawn."""
 DRAWN = 2_000
-_TIES = 1e-9
+_TIES = 1e-6
 """Relative difference of p-values below which two splits are as extreme."""
 _LEAST_P = 1e-300
 
@@ -37,6 +37,10 @@ class LaunchSamples:
     """True if the launches took turns, so that those at the same place make a pair."""
     looks: int = 1
     """Times at which the comparison could have ended; they share the level of its test."""
+    variance: float = 0.0
+    """The variance of launches that is known without these."""
+    degrees: float = 0.0
+    """Its degrees of freedom; 0 where none is known."""
 
     @property
     def splits(self) -> int:
@@ -85,8 +89,10 @@ def permutation_p_values(samples: Sequence[LaunchSamples]) -> tuple[float, ...]:
     observed = np.empty(len(samples))
     null, weights = [], []
     for design, indices in by_design.items():
-        rows = np.array([samples[index]._row for index in indices])
-        splits = _split_p_values(rows, design)
+        chosen = [samples[index] for index in indices]
+        rows = np.array([sample._row for sample in chosen])
+        known = np.array([(sample.variance, sample.degrees) for sample in chosen], dtype=float)
+        splits = _split_p_values(rows, known[:, 0], known[:, 1], design)
         observed[indices] = splits[:, 0]
         null.append(splits.ravel())
         weights.append(np.full(splits.size, 1 / splits.shape[1]))
@@ -123,23 +129,29 @@ def _shares_below(null: Values, weights: Values, observed: Values) -> Values:
     return np.asarray(reached[count] / reached[-1])
 
 
-def _split_p_values(rows: Values, design: tuple[int, int, bool]) -> Values:
-    """Student's p-value of each row under each split; the first split is the measured one."""
+def _split_p_values(
+    rows: Values, known: Values, known_degrees: Values, design: tuple[int, int, bool]
+) -> Values:
+    """Student's p-value of each row under each split; the first split is the measured one.
+
+    The variance of launches is that within both sides, and that which is known of them beforehand,
+    each by its degrees of freedom.
+    """
     after, before, paired = design
     if paired:
         means = rows @ _signs(after).T / after
-        spread = (rows**2).mean(axis=1, keepdims=True) - means**2
-        degrees, scale = after - 1, 1 / (after - 1)
+        squares = (rows**2).sum(axis=1, keepdims=True) - after * means**2
+        degrees, inverse = after - 1, 1 / after
     else:
-        count = after + before
+        rows = rows - rows.mean(axis=1, keepdims=True)
         sums = rows @ _members(after, before).T
-        totals = rows.sum(axis=1, keepdims=True)
-        means = sums / after - (totals - sums) / before
-        squares = (rows**2).sum(axis=1, keepdims=True)
-        spread = squares - sums**2 / after - (totals - sums) ** 2 / before
-        degrees, scale = count - 2, (1 / after + 1 / before) / (count - 2)
-    error = np.sqrt(np.maximum(spread, np.finfo(float).tiny) * scale)
-    return np.asarray(np.maximum(2 * stdtr(degrees, -np.abs(means) / error), _LEAST_P))
+        means = sums / after + sums / before
+        squares = (rows**2).sum(axis=1, keepdims=True) - sums**2 / after - sums**2 / before
+        degrees, inverse = after + before - 2, 1 / after + 1 / before
+    all_degrees = degrees + known_degrees[:, None]
+    squares = np.maximum(squares, np.finfo(float).tiny) + (known * known_degrees)[:, None]
+    statistics = np.abs(means) / np.sqrt(squares / all_degrees * inverse)
+    return np.asarray(np.maximum(2 * stdtr(all_degrees, -statistics), _LEAST_P))
 
 
 @cache

@@ -1,0 +1,1 @@
+"""Simulated comparisons and series, judged by `analysis.regressions`."""
