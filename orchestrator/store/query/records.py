@@ -92,6 +92,7 @@ class StoredRecord(
     weights_seed: int | None = None
     profile: str | None = None
     purpose: str | None = None
+    interleaved_with: str | None = None
     model_id: str | None = None
     model_spec: str | None = None
     job: str | None = None
