@@ -210,7 +210,6 @@ _ADDED: Mapping[str, str] = {
     "device_cache_bytes": "BIGINT",
     **{f"peak_{name}_per_s": "DOUBLE" for name in ("flops", "bytes")},
     "peak_method": "VARCHAR",
-    "interleaved_with": "VARCHAR",
 }
 """Columns of `benchmark_results` that schema 7 adds, with their types."""
 _ADDED_ELSEWHERE = {
@@ -257,8 +256,9 @@ _SLICES: Sequence[str] = (
 
 
 def _to_8(connection: DuckDBPyConnection) -> None:
-    """Steps that somebody accepted get a table."""
+    """Steps that somebody accepted get a table, and results name the run they took turns with."""
     connection.execute(_ACCEPTED)
+    connection.execute(_INTERLEAVED)
 
 
 _ACCEPTED = """
@@ -266,6 +266,7 @@ _ACCEPTED = """
         cell_id VARCHAR NOT NULL, because VARCHAR NOT NULL, accepted_at TIMESTAMPTZ NOT NULL,
         accepted_by VARCHAR, PRIMARY KEY (result_id))
 """
+_INTERLEAVED = "ALTER TABLE benchmark_results ADD COLUMN IF NOT EXISTS interleaved_with VARCHAR"
 
 MIGRATIONS: Mapping[int, Migration] = {4: _to_5, 5: _to_6, 6: _to_7, 7: _to_8}
 """The step from each version to the next."""

@@ -21,7 +21,7 @@ STORE_VERSION = 8
   runners.
 - 6 (2026-11-23): views follow series and machines; tables are those of 5.
 - 7 (2026-11-23): record schema 6.
-- 8 (2026-11-23): accepted_changes.
+- 8 (2026-11-23): accepted_changes; results name the run they took turns with.
 """
 OLDEST = 4
 """The oldest version that `migrations` brings forward."""
