@@ -224,10 +224,16 @@ def resolve_run(name: str, runs: Sequence[RunSummary], database: Path) -> str:
 
 
 _TABLES = {"w": RAW, "h": HARDWARE, "e": ENVIRONMENTS, "r": RESULTS}
-_ALIAS = {column.name: alias for alias, table in _TABLES.items() for column in table.columns}
-_IMPORTED_COLUMNS = ", ".join(f"{_ALIAS[name]}.{name}" for name in KNOWN if name in _ALIAS)
+_HOMES = {
+    column.name: (alias, column) for alias, table in _TABLES.items() for column in table.columns
+}
+_IMPORTED = tuple(name for name in KNOWN if name in _HOMES)
+_COLUMNS_THERE = f"""
+    SELECT column_name FROM duckdb_columns() JOIN duckdb_tables() USING (table_name)
+    WHERE table_name IN ({", ".join(f"'{table.name}'" for table in _TABLES.values())})
+"""
 _IMPORTED_ROWS = f"""
-    SELECT {_IMPORTED_COLUMNS}
+    SELECT {{columns}}
     FROM (SELECT * FROM {RESULTS.name} WHERE run_id IN (SELECT unnest(?))) r
     LEFT JOIN {HARDWARE.name} h USING (hardware_id)
     LEFT JOIN {ENVIRONMENTS.name} e USING (environment_id)
@@ -237,7 +243,22 @@ _IMPORTED_ROWS = f"""
 
 def imported_rows(connection: DuckDBPyConnection, run_ids: Sequence[str]) -> pa.Table:
     """The rows of these imports with machine, software and raw durations, as they were merged."""
-    return connection.sql(_IMPORTED_ROWS, params=[list(run_ids)]).to_arrow_table()
+    return _imported_rows(connection, run_ids, _IMPORTED)
+
+
+def _imported_rows(
+    connection: DuckDBPyConnection, run_ids: Sequence[str], there: Collection[str]
+) -> pa.Table:
+    """The same of a database whose tables have these columns; the others are null."""
+    homes = (_HOMES[name] for name in _IMPORTED)
+    columns = ", ".join(
+        f"{alias}.{column.name}"
+        if column.name in there
+        else f"NULL::{column.type} AS {column.name}"
+        for alias, column in homes
+    )
+    sql = _IMPORTED_ROWS.format(columns=columns)
+    return connection.sql(sql, params=[list(run_ids)]).to_arrow_table()
 
 
 FIRST_WITH_IMPORTS = 5
@@ -260,9 +281,13 @@ def imported_rows_at(
         connect(path, read_only=True, wait_s=wait_s) as connection,
         store_errors(f"{path}: cannot be read", "restore it, or import into a new one"),
     ):
-        if require_known_version(connection, path).number < FIRST_WITH_IMPORTS:
+        number = require_known_version(connection, path).number
+        if number < FIRST_WITH_IMPORTS:
             return None
-        return imported_rows(connection, run_ids)
+        if number >= FIRST_WITH_THESE_RECORDS:
+            return imported_rows(connection, run_ids)
+        there = {name for (name,) in connection.execute(_COLUMNS_THERE).fetchall()}
+        return _imported_rows(connection, run_ids, there)
 
 
 def forget(connection: DuckDBPyConnection, result_ids: Sequence[str]) -> None:
