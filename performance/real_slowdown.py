@@ -24,6 +24,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from statistics import fmean, stdev
 
+from analysis.regressions.judgements import THRESHOLD
+from orchestrator.app.measure.interleave import INTERLEAVED_THRESHOLD
 from orchestrator.app.results.regressing import RegressionRequest, judge_regressions
 from orchestrator.app.results.selecting import SelectionRequest
 from orchestrator.store import query
@@ -142,7 +144,7 @@ def compare(
         SelectionRequest(database),
         newest["interleaved_with"] or baseline.run_id,
         newest["run_id"],
-        threshold=0.03 if newest["interleaved_with"] else 0.05,
+        threshold=INTERLEAVED_THRESHOLD if newest["interleaved_with"] else THRESHOLD,
     )
     (judgement,) = judge_regressions(request).judgements.judgements
     ratio = judgement.ratio
