@@ -14,6 +14,7 @@ import json
 import sys
 from collections import Counter
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 
 import numpy as np
 
@@ -104,17 +105,18 @@ def steps(noise: ReplicateNoise) -> bool:
 
 
 def pairs(noise: ReplicateNoise) -> bool:
-    """Judge runs whose launches took turns with those of the baseline."""
+    """Judge runs whose launches took turns with those of the baseline.
+
+    Measuring ends when the verdict on a cell alone is clear. Among many cells it takes more to be
+    one, so that the share of steps that is found there is printed, not promised.
+    """
     print(f"\nup to {PAIRS} interleaved pairs, threshold 3 %")
-    settings = [
-        Family(cells, 0.02, launches=PAIRS, step=step, paired=True, threshold=0.03)
-        for step in (1.0, 1 / 0.97)
-        for cells in FAMILIES[:2]
-    ]
-    held = [
-        _false_alarms(family, noise) if family.step == 1 else _steps(family, noise, LEAST_FOUND)
-        for family in settings
-    ]
+    held = []
+    for cells in FAMILIES[:2]:
+        clean = Family(cells, 0.02, launches=PAIRS, paired=True, threshold=0.03)
+        held.append(_false_alarms(clean, noise))
+        bar = LEAST_FOUND if cells == 1 else 0.0
+        held.append(_steps(replace(clean, step=1 / 0.97), noise, bar))
     return all(held)
 
 

@@ -22,7 +22,7 @@ _SEED = 19
 _FIRST_ORDERS = 8
 """Orders that are tried first, and twice as many each time: most parts without a change are known
 by them."""
-_AT_ONCE = 200_000
+_AT_ONCE = 80_000
 """Distances that are looked at in one go, at most."""
 _TIES = 1 - 1e-9
 
@@ -124,13 +124,15 @@ def _strengths(part: _Part, orders: _Orders, least: int) -> Values:
     Returns:
         An array by order, first place less 1, and second place less 1.
     """
-    sums = part.sums[orders[:, :, None], orders[:, None, :]]
-    np.cumsum(sums, axis=1, out=sums)
+    size = orders.shape[1]
+    flat = (orders * size)[:, :, None] + orders[:, None, :]
+    sums = part.sums.ravel().take(flat)
     np.cumsum(sums, axis=2, out=sums)
-    whole = np.einsum("bkk->bk", sums)
+    np.cumsum(sums, axis=1, out=sums)
+    whole = np.einsum("bkk->bk", sums).copy()
     equal = (part.counts == part.counts[0]).all()
-    count = np.cumsum(part.counts[None, :] if equal else part.counts[orders], axis=1).astype(float)
-    before, end = count[:, :, None], count[:, None, :]
+    values = np.cumsum(part.counts[None, :] if equal else part.counts[orders], axis=1).astype(float)
+    before, end = values[:, :, None], values[:, None, :]
     behind = end - before
     last = np.append(part.places[1:], True)
     allowed = (before >= least) & (behind >= least) & last[:, None] & last[None, :]
@@ -139,4 +141,7 @@ def _strengths(part: _Part, orders: _Orders, least: int) -> Values:
     of_first = np.where(allowed, -2 / end - behind / within_before - before / within_behind, 0.0)
     of_both = np.where(allowed, 2 / end + 2 * before / within_behind, 0.0)
     of_second = np.where(allowed, -before / within_behind, 0.0)
-    return np.asarray(sums * of_both + whole[:, :, None] * of_first + whole[:, None, :] * of_second)
+    sums *= of_both
+    sums += whole[:, :, None] * of_first
+    sums += whole[:, None, :] * of_second
+    return sums

@@ -41,8 +41,8 @@ _REPEAT = f"""
     DELETE FROM raw_benchmark_data;
     DELETE FROM replay_jobs;
     DELETE FROM benchmark_runs;
-    INSERT INTO benchmark_runs SELECT * REPLACE ({_RUN_ID} AS run_id)
-    FROM run_templates, range({RUNS}) runs(run);
+    INSERT INTO benchmark_runs BY NAME SELECT t.* REPLACE ({_RUN_ID} AS run_id)
+    FROM run_templates t, range({RUNS}) runs(run);
     INSERT INTO benchmark_results BY NAME
     SELECT t.* EXCLUDE (cell) REPLACE (
         {_RUN_ID} || '/' || cell_id AS result_id, {_RUN_ID} AS run_id, {_RECORDED} AS recorded_at,
