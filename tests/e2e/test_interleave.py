@@ -1,10 +1,11 @@
 """Interleaved comparisons in containers: two images, taking turns, killed and resumed."""
 
+import io
+from collections.abc import Iterator
 from pathlib import Path
 
 import duckdb
 import pytest
-from docker import DockerClient
 
 from orchestrator.images import Image
 from orchestrator.system.engine import connect_engine
@@ -20,8 +21,14 @@ NOTHING_TO_JUDGE = 3
 
 
 @pytest.fixture
-def client() -> DockerClient:
-    return connect_engine()
+def labelled(cpu_image: Image) -> Iterator[str]:
+    """The digest of an image that differs from today's by a label alone; removed in the end."""
+    client = connect_engine()
+    text = f"FROM {cpu_image.reference}\nLABEL rebuilt=yes\n"
+    built, _ = client.images.build(fileobj=io.BytesIO(text.encode()))
+    yield str(built.id)
+    client.images.remove(built.id, force=True)
+    client.close()
 
 
 @pytest.fixture
@@ -39,26 +46,14 @@ def forge_digest(workplace: Workplace, digest: str) -> None:
         connection.execute("UPDATE environments SET image_digest = ?", [digest])
 
 
-def labelled(client: DockerClient, image: Image) -> str:
-    """The digest of an image that differs from this one by a label alone."""
-    import io
-
-    text = f"FROM {image.reference}\nLABEL rebuilt=yes\n"
-    built, _ = client.images.build(fileobj=io.BytesIO(text.encode()))
-    return str(built.id)
-
-
 def jobs_of(folder: Path) -> list[tuple[int, Job]]:
     """The launches of a run, with the time of each."""
     files = folder.glob("jobs/*.json")
     return [(f.stat().st_mtime_ns, Job.model_validate_json(f.read_bytes())) for f in files]
 
 
-def test_two_images_take_turns(
-    workplace: Workplace, client: DockerClient, cpu_image: Image
-) -> None:
-    other = labelled(client, cpu_image)
-    forge_digest(workplace, other)
+def test_two_images_take_turns(workplace: Workplace, labelled: str, cpu_image: Image) -> None:
+    forge_digest(workplace, labelled)
     done = workplace.run(*AGAINST, "--threshold", "20%")
     assert done.returncode == NOTHING_TO_JUDGE, done.stderr
     run = workplace.run_folder
@@ -70,7 +65,7 @@ def test_two_images_take_turns(
         " ORDER BY run_id"
     )
     assert rows[0]["rounds"] == rows[1]["rounds"] >= 10
-    assert [one["image_digest"] for one in rows] == [other, cpu_image.digest]
+    assert [one["image_digest"] for one in rows] == [labelled, cpu_image.digest]
     launched = sorted((*jobs_of(run), *jobs_of(run.with_name(beside))), key=lambda one: one[0])
     sides = "".join("a" if job.run_id == run.name else "b" for _, job in launched)
     assert sides == "abba" * (len(sides) // 4)
