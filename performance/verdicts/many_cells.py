@@ -20,7 +20,8 @@ from performance.scratch_results import make_results
 from performance.verdicts.noise import replicate_noise
 
 CELLS = 1_000
-RUNS, LAUNCHES = 20, 5
+LAUNCHES = 100
+"""Of each cell, over all runs."""
 CV, STEP = 0.01, 1.10
 ROWS = 20_000
 """Synthetic results from which the cells are taken."""
@@ -42,11 +43,11 @@ _REPEAT = f"""
     DELETE FROM replay_jobs;
     DELETE FROM benchmark_runs;
     INSERT INTO benchmark_runs BY NAME SELECT t.* REPLACE ({_RUN_ID} AS run_id)
-    FROM run_templates t, range({RUNS}) runs(run);
+    FROM run_templates t, range({{runs}}) runs(run);
     INSERT INTO benchmark_results BY NAME
     SELECT t.* EXCLUDE (cell) REPLACE (
         {_RUN_ID} || '/' || cell_id AS result_id, {_RUN_ID} AS run_id, {_RECORDED} AS recorded_at,
-        {LAUNCHES} AS rounds, list_transform(d.factors, lambda factor: factor * latency_median_s)
+        {{launches}} AS rounds, list_transform(d.factors, lambda factor: factor * latency_median_s)
             AS round_medians,
         latency_median_s * list_avg(d.factors) AS latency_median_s,
         latency_median_low_s * list_min(d.factors) AS latency_median_low_s,
@@ -55,17 +56,18 @@ _REPEAT = f"""
     FROM templates t JOIN drawn d USING (cell);
     INSERT INTO raw_benchmark_data BY NAME
     SELECT raw.* REPLACE ({_RUN_ID} || '/' || cell_id AS result_id)
-    FROM raw JOIN templates t USING (result_id), range({RUNS}) runs(run);
+    FROM raw JOIN templates t USING (result_id), range({{runs}}) runs(run);
 """
 
 
-def judge_many(stepped: float) -> tuple[float, Mapping[Verdict, int]]:
+def judge_many(stepped: float, launches: int) -> tuple[float, Mapping[Verdict, int]]:
     """Seconds to judge the newest run against the one before, and the number of each verdict.
 
     Args:
         stepped: the share of cells with a step somewhere in their history.
+        launches: launches of a run.
     """
-    with _database(stepped) as database, Store.open_readonly(database) as store:
+    with _database(stepped, launches) as database, Store.open_readonly(database) as store:
         base, run = sorted(run.run_id for run in store.runs())[-2:]
         sides = (Side(name, store, Selection(run_id=name)) for name in (base, run))
         question = RegressionQuestion(*sides, (METRICS["latency"],))
@@ -78,28 +80,29 @@ def judge_many(stepped: float) -> tuple[float, Mapping[Verdict, int]]:
 
 
 @contextmanager
-def _database(stepped: float) -> Iterator[Path]:
+def _database(stepped: float, launches: int) -> Iterator[Path]:
     """A database with the runs, for a while."""
     with tempfile.TemporaryDirectory() as folder:
         database = Path(folder, "scratch.duckdb")
         merge(make_results(Path(folder, "records"), ROWS), database, ROWS, scratch=True)
         with duckdb.connect(database) as connection:
-            connection.register("drawn", _drawn(stepped))
-            connection.execute(_REPEAT)
+            runs = LAUNCHES // launches
+            connection.register("drawn", _drawn(stepped, runs, launches))
+            connection.execute(_REPEAT.format(runs=runs, launches=launches))
         yield database
 
 
-def _drawn(stepped: float) -> pa.Table:
+def _drawn(stepped: float, runs: int, launches: int) -> pa.Table:
     """What each launch of each cell takes by the cell's usual time."""
     random, noise = np.random.default_rng(_SEED), replicate_noise()
     rows = []
-    hours = random.integers(len(noise.cells[0].runs), size=RUNS)
+    hours = random.integers(len(noise.cells[0].runs), size=runs)
     for cell in range(CELLS):
-        factors = np.exp(noise.series(random, CV, list(hours), LAUNCHES))
+        factors = np.exp(noise.series(random, CV, list(hours), launches))
         if random.random() < stepped:
-            factors[int(random.integers(3, RUNS - 2)) :] *= STEP
+            factors[int(random.integers(3, runs - 2)) :] *= STEP
         rows += [
-            {"cell": cell, "run": run, "factors": list(launches)}
-            for run, launches in enumerate(factors)
+            {"cell": cell, "run": run, "factors": list(values)}
+            for run, values in enumerate(factors)
         ]
     return pa.Table.from_pylist(rows)
