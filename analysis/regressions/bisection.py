@@ -12,10 +12,10 @@ from functools import cached_property
 from statistics import fmean
 from typing import Literal, Self, TypeAlias
 
-from analysis.regressions.launches import Observation, PastResult
+from analysis.regressions.launches import LaunchedResult, PastResult
 from analysis.regressions.noise import noise_between
 from analysis.regressions.software_versions import Version, pooled
-from analysis.regressions.verdicts import Difference
+from analysis.regressions.verdicts import LevelShift
 from analysis.statistics.significance import LEVEL, student_quantile
 
 VersionOutcome: TypeAlias = Literal["good", "bad", "unclear"]
@@ -100,7 +100,7 @@ class Bisection:
     more_is_better: bool
     levels: tuple[tuple[PastResult, ...], ...] = ()
     """Earlier results of the series in groups with no step between them: they tell its noise."""
-    again: Mapping[str, tuple[Observation, ...]] = field(default_factory=dict)
+    again: Mapping[str, tuple[LaunchedResult, ...]] = field(default_factory=dict)
     """Results of versions that were measured again, by the versions' names."""
     refused: Mapping[str, str] = field(default_factory=dict)
     """Versions that could not be measured again, with the reason."""
@@ -183,7 +183,7 @@ class Bisection:
             return "good" if index == search.first else "bad"
         return search.outcomes.get(index, "unclear")
 
-    def knowing(self, version: Version, result: Observation) -> Self:
+    def knowing(self, version: Version, result: LaunchedResult) -> Self:
         """The bisection with one more result of a version that was measured again."""
         results = (*self.again.get(version.name, ()), result)
         return replace(self, again={**self.again, version.name: results})
@@ -205,7 +205,7 @@ class Bisection:
         ends = narrowed.good, narrowed.bad
         return widest if self._differ_again(*ends) is False else ends
 
-    def _results(self, index: int) -> Sequence[Observation]:
+    def _results(self, index: int) -> Sequence[LaunchedResult]:
         return self.again.get(self.versions[index].name, ())
 
     def _differ_again(self, good: int, bad: int) -> bool | None:
@@ -224,7 +224,7 @@ class Bisection:
         )
         is_worse = (shift < 0) == self.more_is_better
         is_large = abs(shift) >= _SHOWN_SHARE * abs(recorded)
-        return is_worse and is_large and Difference(shift, counts, noise).exceeds_noise
+        return is_worse and is_large and LevelShift(shift, counts, noise).exceeds_noise
 
     def _outcome_again(self, index: int) -> VersionOutcome | None:
         """The outcome of a version between; None if measuring it may tell more."""
@@ -236,7 +236,9 @@ class Bisection:
         may_tell_more = len(results) < MOST_TRIES and name not in self.refused
         return None if outcome == "unclear" and may_tell_more else outcome
 
-    def _outcome(self, now: Observation, good: Observation, bad: Observation) -> VersionOutcome:
+    def _outcome(
+        self, now: LaunchedResult, good: LaunchedResult, bad: LaunchedResult
+    ) -> VersionOutcome:
         """The end that a result belongs to: beyond the middle between both, by more than noise.
 
         A version that has half of the change is bad: the rest came later.
@@ -251,5 +253,5 @@ class Bisection:
         return "bad" if (beyond < 0) == self.more_is_better else "good"
 
 
-def _level(result: Observation) -> float:
+def _level(result: LaunchedResult) -> float:
     return fmean(result.logarithms)

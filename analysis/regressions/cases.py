@@ -6,7 +6,7 @@ from functools import cached_property
 from statistics import fmean
 
 from analysis.regressions.launches import (
-    Observation,
+    LaunchedResult,
     PastResult,
     SeriesKey,
     histories,
@@ -15,7 +15,7 @@ from analysis.regressions.launches import (
 from analysis.regressions.matches import Pair
 from analysis.regressions.noise import LOOKS, are_paired, noise_between
 from analysis.regressions.steps import Levels, levels_of
-from analysis.regressions.verdicts import Difference
+from analysis.regressions.verdicts import LevelShift
 from analysis.results.metrics import Metric
 from analysis.results.selection import Side
 from analysis.results.series import AcceptedChange
@@ -38,11 +38,11 @@ class SeriesRules:
 class Case:
     """Two results of one series, and what is known of it."""
 
-    before: Observation
-    after: Observation
+    before: LaunchedResult
+    after: LaunchedResult
     levels: Levels
     """The history of the series up to the later result, divided at its steps."""
-    difference: Difference | None
+    difference: LevelShift | None
     """None where nothing tells the noise."""
     accepted: str | None = None
     """The reason why somebody accepted the step that begins with the later result."""
@@ -101,8 +101,8 @@ def cases_of(
 
 
 def case_of(
-    before: Observation,
-    after: Observation,
+    before: LaunchedResult,
+    after: LaunchedResult,
     history: Sequence[PastResult],
     reasons: Mapping[str, str],
     threshold: float,
@@ -122,7 +122,7 @@ def case_of(
 
 
 def _histories(
-    sides: tuple[Side, Side], metric: Metric, wanted: Sequence[Observation], *, per_host: bool
+    sides: tuple[Side, Side], metric: Metric, wanted: Sequence[LaunchedResult], *, per_host: bool
 ) -> Mapping[SeriesKey, Sequence[PastResult]]:
     """The results of these series in both databases, in the order of time."""
     base, run = sides
@@ -138,7 +138,7 @@ def _histories(
     return both
 
 
-def _until(after: Observation, history: Sequence[PastResult]) -> list[PastResult]:
+def _until(after: LaunchedResult, history: Sequence[PastResult]) -> list[PastResult]:
     """The history up to this result, which is its last one."""
     moment = (after.facts["measured_at"], after.facts["result_id"])
     if moment[0] is None:
@@ -146,7 +146,7 @@ def _until(after: Observation, history: Sequence[PastResult]) -> list[PastResult
     return [past for past in history if (past.measured_at, past.result_id) <= moment]
 
 
-def _difference(before: Observation, after: Observation, levels: Levels) -> Difference | None:
+def _difference(before: LaunchedResult, after: LaunchedResult, levels: Levels) -> LevelShift | None:
     """The difference of both, with the noise that the series has without the judged result."""
     judged = after.facts["result_id"]
     others = [
@@ -158,7 +158,7 @@ def _difference(before: Observation, after: Observation, levels: Levels) -> Diff
     if noise is None:
         return None
     shift = fmean(after.logarithms) - fmean(before.logarithms)
-    return Difference(shift, (len(before.launches), len(after.launches)), noise)
+    return LevelShift(shift, (len(before.launches), len(after.launches)), noise)
 
 
 class _Restarts:
@@ -168,7 +168,7 @@ class _Restarts:
         self._sides = sides
         self._metric = metric
         self._rules = rules
-        self._known: dict[str, dict[SeriesKey, Observation]] = {}
+        self._known: dict[str, dict[SeriesKey, LaunchedResult]] = {}
 
     def reasons(self, cell_id: str) -> Mapping[str, str]:
         """The reasons of accepted changes of this cell, by the run that begins the level."""
@@ -177,7 +177,7 @@ class _Restarts:
 
     def baseline(
         self, pair: Pair, history: Sequence[PastResult], reasons: Mapping[str, str]
-    ) -> Observation | None:
+    ) -> LaunchedResult | None:
         """The result that begins the newest accepted level between both; None without one."""
         since = pair.before.facts["measured_at"]
         between = [
@@ -189,7 +189,7 @@ class _Restarts:
             return None
         return self._first_of(between[-1]).get(pair.after.key(per_host=self._rules.per_host))
 
-    def _first_of(self, run_id: str) -> Mapping[SeriesKey, Observation]:
+    def _first_of(self, run_id: str) -> Mapping[SeriesKey, LaunchedResult]:
         if run_id not in self._known:
             self._known[run_id] = {
                 one.key(per_host=self._rules.per_host): one

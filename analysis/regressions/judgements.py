@@ -12,11 +12,11 @@ from analysis.compare.circumstances import (
     common_changes,
 )
 from analysis.regressions.cases import Case, SeriesRules, cases_of
-from analysis.regressions.launches import Observation
+from analysis.regressions.launches import LaunchedResult
 from analysis.regressions.matches import Refusal, matches_of
 from analysis.regressions.noise import NoiseSource
-from analysis.regressions.steps import Levels, Step
-from analysis.regressions.verdicts import Verdict, launches_to_decide, verdict_on
+from analysis.regressions.steps import Levels, LevelStep
+from analysis.regressions.verdicts import RegressionVerdict, launches_to_decide, verdict_on
 from analysis.results.metrics import Metric
 from analysis.results.selection import Side
 from analysis.results.series import AcceptedChange
@@ -24,7 +24,7 @@ from analysis.results.source import ArrowSource
 from analysis.statistics.ratios import Estimate
 from analysis.statistics.significance import adjusted_p_values, permutation_p_values
 
-VERDICTS: tuple[Verdict, ...] = (
+REGRESSION_VERDICTS: tuple[RegressionVerdict, ...] = (
     *("regression", "improvement", "inconclusive", "not comparable", "no change"),
 )
 """In the order in which they are shown."""
@@ -52,12 +52,12 @@ class Judgement:
 
     cell_id: str
     metric: Metric
-    verdict: Verdict
+    verdict: RegressionVerdict
     reason: str
     """The reason of the verdict, or what it would take to reach one; empty if nothing needs to be
     said."""
-    before: Observation | None
-    after: Observation | None
+    before: LaunchedResult | None
+    after: LaunchedResult | None
     case: Case | None = None
     """The results and the noise behind the verdict; None where the sides cannot be compared."""
     p_value: float | None = None
@@ -96,7 +96,7 @@ class Judgement:
         return self.case.levels if self.case else Levels((), ())
 
     @property
-    def steps(self) -> tuple[Step, ...]:
+    def steps(self) -> tuple[LevelStep, ...]:
         """The steps of that history."""
         return self.levels.steps
 
@@ -122,10 +122,10 @@ class Judgements:
     """Cells that the baseline does not have."""
 
     @cached_property
-    def counts(self) -> Mapping[Verdict, int]:
+    def counts(self) -> Mapping[RegressionVerdict, int]:
         """The number of verdicts of each kind, in the order of `VERDICTS`."""
         verdicts = [judgement.verdict for judgement in self.judgements]
-        return {verdict: verdicts.count(verdict) for verdict in VERDICTS}
+        return {verdict: verdicts.count(verdict) for verdict in REGRESSION_VERDICTS}
 
     @cached_property
     def shared_changes(self) -> tuple[str, ...]:
@@ -167,12 +167,12 @@ def judge(question: RegressionQuestion) -> Judgements:
 
 def _order(judgement: Judgement) -> tuple[int, float, str, str]:
     size = abs(math.log(judgement.ratio.value)) if judgement.ratio else 0.0
-    rank = VERDICTS.index(judgement.verdict)
+    rank = REGRESSION_VERDICTS.index(judgement.verdict)
     return rank, -size, judgement.cell_id, judgement.metric.name
 
 
 def _refused(metric: Metric, refusal: Refusal) -> Judgement:
-    verdict: Verdict = "inconclusive" if refusal.undecided else "not comparable"
+    verdict: RegressionVerdict = "inconclusive" if refusal.undecided else "not comparable"
     return Judgement(
         *(refusal.cell_id, metric, verdict, refusal.reason),
         before=refusal.before,
@@ -200,7 +200,7 @@ def case_p_values(cases: Sequence[Case]) -> list[float]:
 class _Finding:
     """A verdict with its reason, and what it would take to reach one."""
 
-    verdict: Verdict
+    verdict: RegressionVerdict
     reason: str = ""
     launches_needed: int | None = None
 
@@ -277,10 +277,10 @@ def _explained(question: RegressionQuestion, judgements: Iterable[Judgement]) ->
 
 
 def _circumstances(
-    source: ArrowSource, results: Iterable[Observation | None]
+    source: ArrowSource, results: Iterable[LaunchedResult | None]
 ) -> dict[str, Mapping[str, object]]:
     return dict(circumstances_of(source, sorted({_id(one) for one in results if one})))
 
 
-def _id(observation: Observation | None) -> str:
+def _id(observation: LaunchedResult | None) -> str:
     return str(observation.facts["result_id"]) if observation else ""

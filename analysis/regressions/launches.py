@@ -34,7 +34,7 @@ _AT_ONCE = 5_000
 
 
 @dataclass(frozen=True)
-class Observation:
+class LaunchedResult:
     """One result's value of a metric, and those of the launches behind it."""
 
     facts: Mapping[str, Any]
@@ -93,7 +93,7 @@ class PastResult:
 
 def observations(
     source: ArrowSource, selection: Selection, metric: Metric
-) -> tuple[Observation, ...]:
+) -> tuple[LaunchedResult, ...]:
     """The selected results that have a value above 0, by cell id and time."""
     columns = dict.fromkeys((*_FACTS, *SERIES))
     facts = ", ".join(
@@ -111,7 +111,7 @@ def histories(
     source: ArrowSource,
     selection: Selection,
     metric: Metric,
-    wanted: Iterable[Observation],
+    wanted: Iterable[LaunchedResult],
     *,
     per_host: bool,
 ) -> dict[SeriesKey, list[PastResult]]:
@@ -177,9 +177,9 @@ def _past_results(
         yield series, PastResult(*(*known, logarithms))
 
 
-def _observation(row: dict[str, Any]) -> Observation:
+def _observation(row: dict[str, Any]) -> LaunchedResult:
     value, launches = row.pop("value"), row.pop("launches")
-    return Observation(row, value, _launches(value, launches))
+    return LaunchedResult(row, value, _launches(value, launches))
 
 
 def _launches(value: float, launches: Sequence[float | None] | None) -> tuple[float, ...]:

@@ -7,7 +7,7 @@ from typing import Any
 
 from analysis.compare.runs import CellVerdict, cell_verdicts
 from analysis.compare.values import PART
-from analysis.regressions.launches import Observation, observations
+from analysis.regressions.launches import LaunchedResult, observations
 from analysis.results.metrics import Metric
 from analysis.results.selection import Side
 from analysis.results.series import SERIES
@@ -29,8 +29,8 @@ _HASHES = frozenset({"model_id", "hardware_id", "weights_revision"})
 class Pair:
     """Two results of one series."""
 
-    before: Observation
-    after: Observation
+    before: LaunchedResult
+    after: LaunchedResult
 
 
 @dataclass(frozen=True)
@@ -39,8 +39,8 @@ class Refusal:
 
     cell_id: str
     reason: str
-    before: Observation | None = None
-    after: Observation | None = None
+    before: LaunchedResult | None = None
+    after: LaunchedResult | None = None
     undecided: bool = False
     """True if a side that tells more could be compared."""
 
@@ -67,7 +67,7 @@ def matches_of(base: Side, run: Side, metric: Metric, *, per_host: bool) -> Matc
         per_host: True if machines with different names have series of their own.
     """
     earlier, later = (observations(side.source, side.selection, metric) for side in (base, run))
-    by_cell: dict[tuple[str, object], list[Observation]] = defaultdict(list)
+    by_cell: dict[tuple[str, object], list[LaunchedResult]] = defaultdict(list)
     for one in earlier:
         by_cell[one.cell_id, one.facts[PART]].append(one)
     pairs, refusals = [], []
@@ -91,14 +91,14 @@ def matches_of(base: Side, run: Side, metric: Metric, *, per_host: bool) -> Matc
 
 
 def _of_series(
-    after: Observation, candidates: Sequence[Observation], *, per_host: bool
-) -> Observation | None:
+    after: LaunchedResult, candidates: Sequence[LaunchedResult], *, per_host: bool
+) -> LaunchedResult | None:
     """The newest result of the same series; None without one."""
     key = after.key(per_host=per_host)
     return next((one for one in reversed(candidates) if one.key(per_host=per_host) == key), None)
 
 
-def _another_series(before: Observation, after: Observation, *, per_host: bool) -> str:
+def _another_series(before: LaunchedResult, after: LaunchedResult, *, per_host: bool) -> str:
     """The differences that make two results of one cell those of two series."""
     names = (*SERIES, "hostname") if per_host else SERIES
     differing = [name for name in names if before.facts[name] != after.facts[name]]

@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from statistics import stdev
 from typing import Literal, TypeAlias
 
-from analysis.regressions.launches import Observation, PastResult
+from analysis.regressions.launches import LaunchedResult, PastResult
 from analysis.regressions.study import APART, RUN_PRIOR, TAIL_DEGREES
 from analysis.statistics.significance import student_quantile
-from analysis.statistics.variance import Spread, VarianceComponents, variance_components
+from analysis.statistics.variance import ShiftSpread, VarianceComponents, variance_components
 
 NoiseSource: TypeAlias = Literal["pairs", "history", "launches", "calibration", "study"]
 LOOKS = (10, 16, 28)
@@ -24,21 +24,21 @@ _STUDY_CONFIDENCE = 0.99
 
 
 @dataclass(frozen=True)
-class Noise:
+class SeriesNoise:
     """The difference of two runs of a series though nothing changed."""
 
     source: NoiseSource
     basis: str
     """The measurements that tell it, in words."""
-    difference: Callable[[int, int], Spread]
+    difference: Callable[[int, int], ShiftSpread]
     """The spread of the difference of two runs with so many launches, in logarithms."""
     looks: int = 1
     """Times at which the comparison could have ended; they share the level of its test."""
 
 
 def noise_between(
-    before: Observation, after: Observation, levels: Sequence[Sequence[PastResult]]
-) -> Noise | None:
+    before: LaunchedResult, after: LaunchedResult, levels: Sequence[Sequence[PastResult]]
+) -> SeriesNoise | None:
     """The noise of a difference, from the first source that tells it.
 
     These are, in order: the pairs of launches that took turns; the history of the series; launches
@@ -63,14 +63,14 @@ def noise_between(
     return _of_calibration(before, after) or _of_study(before, after)
 
 
-def are_paired(before: Observation, after: Observation) -> bool:
+def are_paired(before: LaunchedResult, after: LaunchedResult) -> bool:
     """True if the launches of both took turns on one host, and each has its fellow."""
     took_turns = after.facts["interleaved_with"] == before.facts["run_id"]
     return took_turns and len(before.launches) == len(after.launches) > 1
 
 
 def _components(
-    before: Observation, after: Observation, levels: Sequence[Sequence[PastResult]]
+    before: LaunchedResult, after: LaunchedResult, levels: Sequence[Sequence[PastResult]]
 ) -> VarianceComponents | None:
     """The variance of launches and runs; the two results are each a level of their own."""
     known = {past.result_id for level in levels for past in level}
@@ -79,28 +79,28 @@ def _components(
     return variance_components([*history, *sides])
 
 
-def _of_components(source: NoiseSource, basis: str, components: VarianceComponents) -> Noise:
+def _of_components(source: NoiseSource, basis: str, components: VarianceComponents) -> SeriesNoise:
     """Launches tell what launches differ by, and runs, together with the study, what runs add."""
 
-    def difference(before: int, after: int) -> Spread:
+    def difference(before: int, after: int) -> ShiftSpread:
         return components.difference([before], [after], RUN_PRIOR)
 
-    return Noise(source, basis, difference)
+    return SeriesNoise(source, basis, difference)
 
 
-def noise_of_pairs(before: Sequence[float], after: Sequence[float]) -> Noise:
+def noise_of_pairs(before: Sequence[float], after: Sequence[float]) -> SeriesNoise:
     """The noise of the differences within pairs, from the logarithms of both sides' launches."""
     sides = zip(before, after, strict=True)
     deviation = stdev(later - earlier for earlier, later in sides)
 
-    def difference(pairs: int, _: int) -> Spread:
-        return Spread(deviation / math.sqrt(pairs), pairs - 1)
+    def difference(pairs: int, _: int) -> ShiftSpread:
+        return ShiftSpread(deviation / math.sqrt(pairs), pairs - 1)
 
     basis = f"{len(before)} pairs of launches that took turns"
-    return Noise("pairs", basis, difference, looks=len(LOOKS))
+    return SeriesNoise("pairs", basis, difference, looks=len(LOOKS))
 
 
-def _of_calibration(before: Observation, after: Observation) -> Noise | None:
+def _of_calibration(before: LaunchedResult, after: LaunchedResult) -> SeriesNoise | None:
     """The spread that fresh processes had when the host was calibrated."""
     for side in (after, before):
         match = _CALIBRATED.match(side.facts["process_spread_source"] or "")
@@ -113,7 +113,7 @@ def _of_calibration(before: Observation, after: Observation) -> Noise | None:
     return None
 
 
-def _of_study(before: Observation, after: Observation) -> Noise | None:
+def _of_study(before: LaunchedResult, after: LaunchedResult) -> SeriesNoise | None:
     """The 99th percentile of what pairs of results of the worse grade differed by."""
     grade = max(before.grade, after.grade)
     apart = next((APART[known] for known in APART if known >= grade), None)
@@ -121,8 +121,8 @@ def _of_study(before: Observation, after: Observation) -> Noise | None:
         return None
     error = apart.p99 / student_quantile(_STUDY_CONFIDENCE, TAIL_DEGREES)
 
-    def difference(before: int, after: int) -> Spread:
-        return Spread(error * math.sqrt((1 / before + 1 / after) / 2), TAIL_DEGREES)
+    def difference(before: int, after: int) -> ShiftSpread:
+        return ShiftSpread(error * math.sqrt((1 / before + 1 / after) / 2), TAIL_DEGREES)
 
     basis = f"the A/A study, {apart.pairs} pairs of grade {grade}"
-    return Noise("study", basis, difference)
+    return SeriesNoise("study", basis, difference)

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from statistics import fmean, stdev
 
 from analysis.regressions.noise import LOOKS, noise_of_pairs
-from analysis.regressions.verdicts import Difference, Verdict, verdict_on
+from analysis.regressions.verdicts import LevelShift, RegressionVerdict, verdict_on
 from analysis.statistics.significance import (
     LaunchSamples,
     permutation_p_values,
@@ -62,7 +62,9 @@ def pairs_to_take(
     return looks[-1]
 
 
-def verdict_on_pairs(before: Sequence[float], after: Sequence[float], threshold: float) -> Verdict:
+def verdict_on_pairs(
+    before: Sequence[float], after: Sequence[float], threshold: float
+) -> RegressionVerdict:
     """The verdict on two times by their pairs alone, of which there are at least two.
 
     Args:
@@ -73,7 +75,7 @@ def verdict_on_pairs(before: Sequence[float], after: Sequence[float], threshold:
     noise = noise_of_pairs(before, after)
     samples = LaunchSamples(tuple(before), tuple(after), paired=True, looks=noise.looks)
     (p_value,) = permutation_p_values([samples])
-    difference = Difference(fmean(after) - fmean(before), (len(before), len(after)), noise)
+    difference = LevelShift(fmean(after) - fmean(before), (len(before), len(after)), noise)
     return verdict_on(difference, p_value, threshold, more_is_better=False)
 
 

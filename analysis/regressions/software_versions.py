@@ -8,7 +8,7 @@ from itertools import groupby
 from statistics import fmean
 
 from analysis.compare.values import PART
-from analysis.regressions.launches import Observation, observations
+from analysis.regressions.launches import LaunchedResult, observations
 from analysis.results.conditions import DIRTY
 from analysis.results.metrics import Metric
 from analysis.results.selection import Selection
@@ -24,11 +24,11 @@ class Version:
 
     name: str
     """The digest of the image, or the commit where jobs were processes of this machine."""
-    results: tuple[Observation, ...]
+    results: tuple[LaunchedResult, ...]
     """In the order of time; one at least."""
 
     @property
-    def first(self) -> Observation:
+    def first(self) -> LaunchedResult:
         """The first result."""
         return self.results[0]
 
@@ -46,18 +46,18 @@ class Version:
 
 def results_by_cell(
     source: ArrowSource, selection: Selection, metric: Metric, cell_ids: Iterable[str]
-) -> dict[str, list[Observation]]:
+) -> dict[str, list[LaunchedResult]]:
     """The selected results of these cells, of whichever run, each in the order of time."""
     names = ", ".join(map(text, sorted(cell_ids)))
     condition = f"({selection.condition}) AND r.cell_id IN ({names})"
     every = replace(selection, condition=condition, run_id=None, every=True)
-    by_cell: dict[str, list[Observation]] = {}
+    by_cell: dict[str, list[LaunchedResult]] = {}
     for result in observations(source, every, metric):
         by_cell.setdefault(result.cell_id, []).append(result)
     return by_cell
 
 
-def grouped_versions(results: Iterable[Observation]) -> tuple[Version, ...]:
+def grouped_versions(results: Iterable[LaunchedResult]) -> tuple[Version, ...]:
     """The versions of these results, which are in the order of time.
 
     Results that name neither image nor commit are left out; a version that came back is there
@@ -70,15 +70,15 @@ def grouped_versions(results: Iterable[Observation]) -> tuple[Version, ...]:
     )
 
 
-def version_name(result: Observation) -> str | None:
+def version_name(result: LaunchedResult) -> str | None:
     """The digest of the image of a result, else the commit; None if it names neither."""
     name: str | None = result.facts["image_digest"] or result.facts["git_commit"]
     return name
 
 
 def measured_again(
-    results: Sequence[Observation], versions: Iterable[Version], since: Observation
-) -> dict[str, tuple[Observation, ...]]:
+    results: Sequence[LaunchedResult], versions: Iterable[Version], since: LaunchedResult
+) -> dict[str, tuple[LaunchedResult, ...]]:
     """Later results of these versions, by the versions' names.
 
     They are those of one series and of one day, which can be compared with each other: those of the
@@ -104,24 +104,24 @@ def measured_again(
     later.sort(key=lambda pair: pair[1].facts["measured_at"])
     newest = later[-1][1]
     key, oldest = newest.key(per_host=True), newest.facts["measured_at"] - _TOGETHER
-    by_version: dict[str, tuple[Observation, ...]] = {}
+    by_version: dict[str, tuple[LaunchedResult, ...]] = {}
     for name, result in later:
         if result.key(per_host=True) == key and result.facts["measured_at"] >= oldest:
             by_version[name] = (*by_version.get(name, ()), result)
     return by_version
 
 
-def _known_name(result: Observation, names: Mapping[str, str]) -> str | None:
+def _known_name(result: LaunchedResult, names: Mapping[str, str]) -> str | None:
     """The name under which a version is known; a checkout without its changes stands for it."""
     name = version_name(result) or ""
     return next((one for one in (name, name.removesuffix(DIRTY)) if one in names), None)
 
 
-def pooled(results: Sequence[Observation]) -> Observation:
+def pooled(results: Sequence[LaunchedResult]) -> LaunchedResult:
     """Results of one version as one, with the launches of all."""
     if len(results) == 1:
         return results[0]
     launches = tuple(value for result in results for value in result.launches)
     value = math.exp(fmean(map(math.log, launches)))
     worst = max(result.grade for result in results)
-    return Observation({**results[0].facts, "grade": worst}, value, launches)
+    return LaunchedResult({**results[0].facts, "grade": worst}, value, launches)

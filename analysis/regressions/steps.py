@@ -12,12 +12,12 @@ from analysis.regressions.study import RUN_PRIOR
 from analysis.statistics.change_points import change_points
 from analysis.statistics.ratios import Estimate
 from analysis.statistics.significance import LEVEL, student_quantile
-from analysis.statistics.variance import Spread, variance_components
+from analysis.statistics.variance import ShiftSpread, variance_components
 from runner.contract.confidence import INTERVAL_CONFIDENCE
 
 
 @dataclass(frozen=True)
-class Step:
+class LevelStep:
     """A change of the level of a series."""
 
     first: PastResult
@@ -34,7 +34,7 @@ class Step:
 
     @property
     def date(self) -> datetime:
-        """When that was measured."""
+        """The time at which that was measured."""
         return self.first.measured_at
 
 
@@ -44,7 +44,7 @@ class Levels:
 
     results: tuple[tuple[PastResult, ...], ...]
     """The results of each level, in the order of time."""
-    steps: tuple[Step, ...]
+    steps: tuple[LevelStep, ...]
     """The step before each level but the first that is one."""
 
 
@@ -67,7 +67,7 @@ def levels_of(
     while (weak := _weakest(parts, accepted, threshold)) is not None:
         parts[weak - 1 : weak + 1] = [[*parts[weak - 1], *parts[weak]]]
     steps = (
-        Step(part[0], _ratio(before, part, parts), accepted.get(part[0].run_id))
+        LevelStep(part[0], _ratio(before, part, parts), accepted.get(part[0].run_id))
         for before, part in pairwise(parts)
     )
     return Levels(tuple(map(tuple, parts)), tuple(steps))
@@ -125,11 +125,11 @@ def _spread(
     before: Sequence[PastResult],
     after: Sequence[PastResult],
     parts: Sequence[Sequence[PastResult]],
-) -> Spread:
+) -> ShiftSpread:
     """The spread of the difference of two levels, from all levels' launches about their own."""
     components = variance_components([[past.logarithms for past in part] for part in parts])
     if components is None:
-        return Spread(math.inf, 1)
+        return ShiftSpread(math.inf, 1)
     earlier, later = ([len(past.logarithms) for past in level] for level in (before, after))
     return components.difference(earlier, later, RUN_PRIOR)
 

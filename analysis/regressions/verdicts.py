@@ -4,13 +4,13 @@ import math
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
-from analysis.regressions.noise import Noise
+from analysis.regressions.noise import SeriesNoise
 from analysis.statistics.ratios import Estimate
 from analysis.statistics.significance import LEVEL, student_p_value, student_quantile
-from analysis.statistics.variance import Spread
+from analysis.statistics.variance import ShiftSpread
 from runner.contract.confidence import INTERVAL_CONFIDENCE
 
-Verdict: TypeAlias = Literal[
+RegressionVerdict: TypeAlias = Literal[
     "regression", "improvement", "no change", "inconclusive", "not comparable"
 ]
 MOST_LAUNCHES = 200
@@ -18,17 +18,17 @@ MOST_LAUNCHES = 200
 
 
 @dataclass(frozen=True)
-class Difference:
+class LevelShift:
     """The difference of two results on the scale of logarithms, with its noise."""
 
     shift: float
     """The mean of the later launches less that of the earlier ones."""
     launches: tuple[int, int]
     """Launches before and after."""
-    noise: Noise
+    noise: SeriesNoise
 
     @property
-    def spread(self) -> Spread:
+    def spread(self) -> ShiftSpread:
         """The standard error of the shift."""
         return self.noise.difference(*self.launches)
 
@@ -56,8 +56,8 @@ class Difference:
 
 
 def verdict_on(
-    difference: Difference, p_value: float, threshold: float, *, more_is_better: bool
-) -> Verdict:
+    difference: LevelShift, p_value: float, threshold: float, *, more_is_better: bool
+) -> RegressionVerdict:
     """The verdict on a difference.
 
     It is no change if its 95 % interval lies within the threshold on both sides (Schuirmann, "A
@@ -79,7 +79,7 @@ def verdict_on(
     return "improvement" if (difference.shift > 0) == more_is_better else "regression"
 
 
-def launches_to_decide(difference: Difference, threshold: float) -> int | None:
+def launches_to_decide(difference: LevelShift, threshold: float) -> int | None:
     """The fewest launches a side that would tell whether so great a difference is one.
 
     None if `MOST_LAUNCHES` would not: then runs differ too much, however many launches they have.
@@ -95,7 +95,7 @@ def launches_to_decide(difference: Difference, threshold: float) -> int | None:
     )
 
 
-def _would_decide(difference: Difference, count: int, threshold: float) -> bool:
+def _would_decide(difference: LevelShift, count: int, threshold: float) -> bool:
     spread = difference.noise.difference(count, count)
     shift, limit = abs(difference.shift), math.log1p(threshold)
     shown, within = (
@@ -109,10 +109,10 @@ def _is_within(ratio: Estimate, threshold: float) -> bool:
     return ratio.low > 1 / (1 + threshold) and ratio.high < 1 + threshold
 
 
-def _shared(confidence: float, noise: Noise) -> float:
+def _shared(confidence: float, noise: SeriesNoise) -> float:
     """The confidence that each look needs for that of all together (Bonferroni)."""
     return 1 - (1 - confidence) / noise.looks
 
 
-def _margin(spread: Spread, confidence: float) -> float:
+def _margin(spread: ShiftSpread, confidence: float) -> float:
     return student_quantile(confidence, spread.degrees) * spread.error

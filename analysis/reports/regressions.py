@@ -11,7 +11,7 @@ from analysis.charts.history.regressions import regression_charts
 from analysis.charts.topics import distinctly_named
 from analysis.regressions.judgements import Judgement, Judgements
 from analysis.regressions.launches import LEAST_HISTORY
-from analysis.regressions.steps import Step
+from analysis.regressions.steps import LevelStep
 from analysis.reports.cells import marks_sentences, shared_facts
 from analysis.reports.details import result_details
 from analysis.reports.report import (
@@ -221,7 +221,7 @@ def _step_table(judgements: Sequence[Judgement]) -> ReportTable:
     return _bounded("steps", "Steps", _STEPS, rows)
 
 
-def _step_row(judgement: Judgement, step: Step) -> dict[str, Any]:
+def _step_row(judgement: Judgement, step: LevelStep) -> dict[str, Any]:
     return {
         **_cell(judgement),
         "result_id": step.first.result_id,

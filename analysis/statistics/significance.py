@@ -21,7 +21,7 @@ LEVEL = 0.01
 """The share of false verdicts among those that say something changed."""
 MOST_SPLITS = 5_000
 """Splits that are all tried; of more, `DRAWN` are drawn."""
-DRAWN = 2_000
+DRAWN_SPLITS = 2_000
 _TIES = 1e-6
 """Relative difference of p-values below which two splits are as extreme."""
 _LEAST_P = 1e-300
@@ -163,7 +163,7 @@ def _members(after: int, before: int) -> Values:
         chosen = [list(split) for split in combinations(range(count), after)]
     else:
         random = np.random.default_rng(count)
-        drawn = (random.permutation(count)[:after] for _ in range(DRAWN - 1))
+        drawn = (random.permutation(count)[:after] for _ in range(DRAWN_SPLITS - 1))
         chosen = [list(range(after)), *map(list, drawn)]
     members = np.zeros((len(chosen), count))
     for row, split in zip(members, chosen, strict=True):
@@ -177,5 +177,5 @@ def _signs(count: int) -> Values:
     if 1 << count <= MOST_SPLITS:
         return np.array(list(product((1.0, -1.0), repeat=count)))
     random = np.random.default_rng(count)
-    drawn = random.choice((1.0, -1.0), size=(DRAWN - 1, count))
+    drawn = random.choice((1.0, -1.0), size=(DRAWN_SPLITS - 1, count))
     return np.vstack((np.ones(count), drawn))

@@ -7,7 +7,7 @@ from statistics import fmean
 
 
 @dataclass(frozen=True)
-class Spread:
+class ShiftSpread:
     """The standard error of a difference of two means, with its degrees of freedom."""
 
     error: float
@@ -46,7 +46,9 @@ class VarianceComponents:
     """The number of launches of a run that counts, which is less than their mean where runs
     differ in it."""
 
-    def difference(self, before: Sequence[int], after: Sequence[int], prior: RunPrior) -> Spread:
+    def difference(
+        self, before: Sequence[int], after: Sequence[int], prior: RunPrior
+    ) -> ShiftSpread:
         """The spread of a difference of two means, each over runs with so many launches.
 
         Launches vary by the mean square within runs. How much runs add follows from the mean square
@@ -70,7 +72,7 @@ class VarianceComponents:
         )
         share = of_runs / self.launches_per_run
         if self.within_degrees == 0:
-            return Spread(math.sqrt(self.between * max(inverse, share)), self.between_degrees)
+            return ShiftSpread(math.sqrt(self.between * max(inverse, share)), self.between_degrees)
         known = self.between_degrees / (self.between_degrees + prior.degrees)
         expected = 1 + self.launches_per_run * prior.ratio**2
         parts = (
@@ -79,12 +81,12 @@ class VarianceComponents:
         )
         variance, least = sum(part for part, _ in parts), self.within * inverse
         if variance <= least:
-            return Spread(math.sqrt(least), self.within_degrees)
+            return ShiftSpread(math.sqrt(least), self.within_degrees)
         squares = sum(part**2 / degrees for part, degrees in parts if degrees)
         launches = prior.known_launches
         unsure = of_runs * (1 - known) * (1 / launches + prior.ratio**2) * self.within
         squares += unsure**2 / prior.known_degrees
-        return Spread(math.sqrt(variance), variance**2 / squares)
+        return ShiftSpread(math.sqrt(variance), variance**2 / squares)
 
 
 def variance_components(levels: Iterable[Sequence[Sequence[float]]]) -> VarianceComponents | None:

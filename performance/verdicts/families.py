@@ -9,9 +9,9 @@ import numpy as np
 
 from analysis.regressions.cases import Case, case_of
 from analysis.regressions.judgements import case_p_values
-from analysis.regressions.launches import Observation, PastResult
+from analysis.regressions.launches import LaunchedResult, PastResult
 from analysis.regressions.pairing import looks_from, pairs_to_take
-from analysis.regressions.verdicts import Verdict, verdict_on
+from analysis.regressions.verdicts import RegressionVerdict, verdict_on
 from performance.verdicts.noise import Floats, ReplicateNoise
 
 CHANGED_SHARE = 0.05
@@ -46,7 +46,7 @@ class Family:
 
 def watched_verdicts(
     family: Family, noise: ReplicateNoise, random: np.random.Generator
-) -> list[Verdict]:
+) -> list[RegressionVerdict]:
     """The verdicts on the cells that changed; on all of them where none did."""
     cases = list(_cases(family, noise, random))
     p_values = case_p_values(cases)
@@ -120,7 +120,7 @@ def history_of(runs: list[list[float]]) -> list[PastResult]:
     ]
 
 
-def _observation(past: PastResult) -> Observation:
+def _observation(past: PastResult) -> LaunchedResult:
     facts = {
         "cell_id": "simulated",
         "result_id": past.result_id,
@@ -132,4 +132,4 @@ def _observation(past: PastResult) -> Observation:
         "interleaved_with": None,
     }
     launches = tuple(map(math.exp, past.logarithms))
-    return Observation(facts, float(np.median(launches)), launches)
+    return LaunchedResult(facts, float(np.median(launches)), launches)

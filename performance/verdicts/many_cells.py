@@ -11,7 +11,7 @@ import numpy as np
 import pyarrow as pa
 
 from analysis.regressions.judgements import RegressionQuestion, judge
-from analysis.regressions.verdicts import Verdict
+from analysis.regressions.verdicts import RegressionVerdict
 from analysis.results.metrics import METRICS
 from analysis.results.selection import Selection, Side
 from orchestrator.store import Store
@@ -60,7 +60,7 @@ _REPEAT = f"""
 """
 
 
-def judge_many(stepped: float, launches: int) -> tuple[float, Mapping[Verdict, int]]:
+def judge_many(stepped: float, launches: int) -> tuple[float, Mapping[RegressionVerdict, int]]:
     """Seconds to judge the newest run against the one before, and the number of each verdict.
 
     Args:

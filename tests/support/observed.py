@@ -5,12 +5,12 @@ from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
-from analysis.regressions.launches import Observation, PastResult
+from analysis.regressions.launches import LaunchedResult, PastResult
 
 BEGUN = datetime(2026, 11, 1, tzinfo=UTC)
 
 
-def an_observation(launches: Sequence[float], run: int = 0, **facts: Any) -> Observation:
+def an_observation(launches: Sequence[float], run: int = 0, **facts: Any) -> LaunchedResult:
     """A result of grade B of a run with this number."""
     known = {
         "cell_id": "cell",
@@ -22,7 +22,7 @@ def an_observation(launches: Sequence[float], run: int = 0, **facts: Any) -> Obs
         "process_spread_source": None,
         "interleaved_with": None,
     }
-    return Observation({**known, **facts}, launches[0], tuple(launches))
+    return LaunchedResult({**known, **facts}, launches[0], tuple(launches))
 
 
 def past_results(runs: Sequence[Sequence[float]], first: int = 0) -> list[PastResult]:

@@ -7,14 +7,14 @@ from pathlib import Path
 from typing import Any
 
 from analysis.regressions.cases import Case
-from analysis.regressions.judgements import THRESHOLD, VERDICTS, Judgement, Judgements
-from analysis.regressions.launches import Observation, PastResult
-from analysis.regressions.noise import Noise, NoiseSource
-from analysis.regressions.steps import Levels, Step
-from analysis.regressions.verdicts import Difference, Verdict
+from analysis.regressions.judgements import REGRESSION_VERDICTS, THRESHOLD, Judgement, Judgements
+from analysis.regressions.launches import LaunchedResult, PastResult
+from analysis.regressions.noise import NoiseSource, SeriesNoise
+from analysis.regressions.steps import Levels, LevelStep
+from analysis.regressions.verdicts import LevelShift, RegressionVerdict
 from analysis.results.metrics import METRICS
 from analysis.statistics.ratios import Estimate
-from analysis.statistics.variance import Spread
+from analysis.statistics.variance import ShiftSpread
 from orchestrator.app.results.regressing import RegressionAnswer, RegressionRequest
 from orchestrator.app.results.selecting import SelectionRequest
 from tests.support.data import sample
@@ -25,17 +25,17 @@ _ROW = sample("row")["row"]
 _DEGREES = 8.0
 
 
-def an_observation(value: float, launches: int = 5, **facts: Any) -> Observation:
+def an_observation(value: float, launches: int = 5, **facts: Any) -> LaunchedResult:
     """A result whose launches agree; its cell id follows from model and batch size."""
     known = {**_ROW, "source": "accelmatrix", "part": None, "run_id": RUN, **facts}
     known.setdefault("cell_id", f"cpu-{known['model']}-fp32-b{known['batch_size']}-s128-inference")
     for name in ("git_commit", "image_digest", "interleaved_with", "measured_at", "result_id"):
         known.setdefault(name, None)
-    return Observation(known, value, (value,) * launches)
+    return LaunchedResult(known, value, (value,) * launches)
 
 
 def a_judgement(
-    verdict: Verdict = "regression",
+    verdict: RegressionVerdict = "regression",
     change: float = 0.12,
     *,
     metric: str = "latency",
@@ -51,10 +51,12 @@ def a_judgement(
     known = facts or {}
     before = an_observation(4.0, **{**known, "run_id": BASE})
     after = an_observation(4.0 * (1 + change), **known)
-    noise = Noise(source, f"{source}, 8 degrees of freedom", lambda *_: Spread(0.01, _DEGREES))
+    noise = SeriesNoise(
+        source, f"{source}, 8 degrees of freedom", lambda *_: ShiftSpread(0.01, _DEGREES)
+    )
     case = Case(
         *(before, after, _levels(history, step)),
-        difference=Difference(math.log1p(change), (5, 5), noise),
+        difference=LevelShift(math.log1p(change), (5, 5), noise),
         accepted=accepted,
     )
     usual = {"p_value": 0.004, "changes": None if verdict == "no change" else ()}
@@ -74,7 +76,7 @@ def an_answer(
 ) -> RegressionAnswer:
     """The answer that these verdicts make."""
     sides = {key: request.pop(key) for key in ("only_before", "only_after") if key in request}
-    ordered = sorted(judgements, key=lambda one: VERDICTS.index(one.verdict))
+    ordered = sorted(judgements, key=lambda one: REGRESSION_VERDICTS.index(one.verdict))
     known = Judgements(
         *(BASE, RUN, THRESHOLD, tuple(ordered)),
         only_before=sides.get("only_before", ()),
@@ -96,4 +98,6 @@ def _levels(history: Sequence[float], step: float | None) -> Levels:
     if step is None:
         return Levels((tuple(results),), ())
     ratio = Estimate(1 + step, 1 + step - 0.02, 1 + step + 0.02)
-    return Levels((tuple(results[:-1]), tuple(results[-1:])), (Step(results[-1], ratio, None),))
+    return Levels(
+        (tuple(results[:-1]), tuple(results[-1:])), (LevelStep(results[-1], ratio, None),)
+    )

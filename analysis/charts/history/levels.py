@@ -14,8 +14,8 @@ from analysis.charts.words import amount, file_stem, noun_count
 from analysis.regressions.bands import bands_of
 from analysis.regressions.cases import Case
 from analysis.regressions.judgements import Judgement
-from analysis.regressions.launches import Observation, PastResult
-from analysis.regressions.steps import Step
+from analysis.regressions.launches import LaunchedResult, PastResult
+from analysis.regressions.steps import LevelStep
 from analysis.results.metrics import Metric
 from analysis.statistics.percentages import change_words
 
@@ -99,7 +99,7 @@ def _of_history(past: PastResult, level: int) -> _Run:
     )
 
 
-def _of_comparison(one: Observation) -> _Run:
+def _of_comparison(one: LaunchedResult) -> _Run:
     facts = one.facts
     return _Run(
         result_id=facts["result_id"],
@@ -239,7 +239,7 @@ def _sentence(judgement: Judgement, case: Case, *, left_out: int) -> str:
     return " ".join(filter(None, sentences))
 
 
-def _steps_words(steps: Sequence[Step]) -> str:
+def _steps_words(steps: Sequence[LevelStep]) -> str:
     if not steps:
         return ""
     named = "; ".join(map(_step_words, steps[-_NAMED_STEPS:]))
@@ -248,7 +248,7 @@ def _steps_words(steps: Sequence[Step]) -> str:
     return f"{'A step' if len(steps) == 1 else 'Steps'} of the series: {named}{more}."
 
 
-def _step_words(step: Step) -> str:
+def _step_words(step: LevelStep) -> str:
     commit = f", commit {_commit(step.first.git_commit)}" if step.first.git_commit else ""
     accepted = f", accepted: {step.accepted}" if step.accepted else ""
     return f"{change_words(step.ratio)} since {step.run_id}{commit}{accepted}"

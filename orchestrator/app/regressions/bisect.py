@@ -8,7 +8,7 @@ from typing import TypeAlias
 
 from analysis.compare.values import PART
 from analysis.regressions.bisection import Bisection
-from analysis.regressions.launches import Observation, observations
+from analysis.regressions.launches import LaunchedResult, observations
 from analysis.regressions.software_versions import Version
 from analysis.results.conditions import DIRTY
 from analysis.results.metrics import Metric
@@ -253,7 +253,7 @@ class _Replays:
                 raise
             return bisection.refusing(version, str(error))
         result = self._replayed(original, launcher)
-        if isinstance(result, Observation):
+        if isinstance(result, LaunchedResult):
             return bisection.knowing(version, result)
         if is_end:
             raise UsageError(
@@ -287,7 +287,7 @@ class _Replays:
                 f"{name}: {error}", hint=f"`orchestrator replay {name}` measures it if you agree"
             ) from error
 
-    def _replayed(self, original: Original, launcher: Launcher) -> Observation | str:
+    def _replayed(self, original: Original, launcher: Launcher) -> LaunchedResult | str:
         """The result of measuring it now; the reason why there is none."""
         folder = begin_replay(
             original, ReplayRequest("", self._request.folder, command=self._request.command)

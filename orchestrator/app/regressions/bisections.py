@@ -9,14 +9,14 @@ from pathlib import Path
 from analysis.compare.circumstances import circumstance_changes, circumstances_of
 from analysis.regressions.bisection import Bisection
 from analysis.regressions.judgements import Judgement
-from analysis.regressions.launches import Observation
+from analysis.regressions.launches import LaunchedResult
 from analysis.regressions.software_versions import (
     Version,
     grouped_versions,
     measured_again,
     results_by_cell,
 )
-from analysis.regressions.steps import Step
+from analysis.regressions.steps import LevelStep
 from orchestrator.app.results.regressing import (
     RegressionAnswer,
     RegressionRequest,
@@ -34,7 +34,7 @@ class BisectionCase:
 
     judgement: Judgement
     bisection: Bisection
-    results: tuple[Observation, ...]
+    results: tuple[LaunchedResult, ...]
     """The results from the last good one to the first bad one, in the order of time."""
     beside: tuple[Judgement, ...] = ()
     """Other cells that became worse, perhaps by the same version."""
@@ -125,7 +125,7 @@ def _worse(judgements: Sequence[Judgement]) -> list[Judgement]:
     return regressions or [one for one in measured if _last_step(one) is not None]
 
 
-def _last_step(judgement: Judgement) -> Step | None:
+def _last_step(judgement: Judgement) -> LevelStep | None:
     """The newest step for the worse that nobody accepted."""
     more_is_better = judgement.metric.more_is_better
     steps = [step for step in judgement.steps if (step.ratio.value < 1) == more_is_better]
@@ -134,8 +134,8 @@ def _last_step(judgement: Judgement) -> Step | None:
 
 def _case(
     judgement: Judgement,
-    own: Sequence[Observation],
-    every: Sequence[Observation],
+    own: Sequence[LaunchedResult],
+    every: Sequence[LaunchedResult],
     *,
     per_host: bool,
 ) -> BisectionCase:
@@ -172,7 +172,7 @@ def _case(
     return BisectionCase(judgement, bisection, tuple(between))
 
 
-def _between(judgement: Judgement, series: Sequence[Observation]) -> list[Observation]:
+def _between(judgement: Judgement, series: Sequence[LaunchedResult]) -> list[LaunchedResult]:
     """The results from the good end to the bad one."""
     indices = {str(result.facts["result_id"]): index for index, result in enumerate(series)}
     step = _last_step(judgement) if judgement.verdict != "regression" else None
@@ -188,7 +188,7 @@ def _between(judgement: Judgement, series: Sequence[Observation]) -> list[Observ
     return list(series[indices[ids[0]] : indices[ids[1]] + 1])
 
 
-def _names_both_ends(versions: Sequence[Version], between: Sequence[Observation]) -> bool:
+def _names_both_ends(versions: Sequence[Version], between: Sequence[LaunchedResult]) -> bool:
     return versions[0].first is between[0] and versions[-1].results[-1] is between[-1]
 
 

@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 from analysis.compare.values import PART
-from analysis.regressions.judgements import VERDICTS, Judgement
+from analysis.regressions.judgements import REGRESSION_VERDICTS, Judgement
 from analysis.results.metrics import Metric
 from orchestrator.app.results.regressing import RegressionAnswer
 from orchestrator.render.results.comparison import question_names
@@ -23,7 +23,8 @@ class MetricVerdicts:
         """In the order of `VERDICTS`, the greatest change first."""
         self.judged = [one for one in judgements if one.verdict != "not comparable"]
         self.by_verdict = {
-            verdict: [one for one in judgements if one.verdict == verdict] for verdict in VERDICTS
+            verdict: [one for one in judgements if one.verdict == verdict]
+            for verdict in REGRESSION_VERDICTS
         }
         self.columns = _telling([one for one in self.judged if one.before or one.after])
         """The fewest facts that tell the judged results apart."""

@@ -5,8 +5,8 @@ from typing import Any
 
 from analysis.compare.values import PART
 from analysis.regressions.judgements import Judgement
-from analysis.regressions.launches import Observation
-from analysis.regressions.steps import Step
+from analysis.regressions.launches import LaunchedResult
+from analysis.regressions.steps import LevelStep
 from analysis.statistics.ratios import Estimate
 from orchestrator.app.results.regressing import RegressionAnswer
 from orchestrator.render.regressions.sizes import finite
@@ -57,7 +57,7 @@ def judgement_data(judgement: Judgement) -> dict[str, Any]:
     }
 
 
-def _side(prefix: str, side: Observation | None) -> dict[str, Any]:
+def _side(prefix: str, side: LaunchedResult | None) -> dict[str, Any]:
     facts: Mapping[str, Any] = side.facts if side else {}
     return {
         f"{prefix}value": finite(side.value) if side else None,
@@ -82,7 +82,7 @@ def ratio_data(ratio: Estimate | None) -> dict[str, float | None]:
     }
 
 
-def _step(step: Step) -> dict[str, Any]:
+def _step(step: LevelStep) -> dict[str, Any]:
     return {
         "run_id": step.run_id,
         "measured_at": step.date,

@@ -6,8 +6,8 @@ from itertools import chain
 
 from analysis.regressions.judgements import Judgement
 from analysis.regressions.noise import NoiseSource
-from analysis.regressions.steps import Step
-from analysis.regressions.verdicts import Verdict
+from analysis.regressions.steps import LevelStep
+from analysis.regressions.verdicts import RegressionVerdict
 from analysis.statistics.percentages import change_words, extent_words, percent_text
 from orchestrator.app.results.grades import below_grade_words
 from orchestrator.app.results.regressing import RegressionAnswer
@@ -90,7 +90,7 @@ def _alone(verdicts: MetricVerdicts, threshold: float) -> str:
     (judgement,) = verdicts.judgements
     slower, faster = worse_words(verdicts.metric)
     size = f" by {extent_words(judgement.ratio)}" if judgement.ratio else ""
-    words: Mapping[Verdict, str] = {
+    words: Mapping[RegressionVerdict, str] = {
         "regression": f"became {slower}{size}",
         "improvement": f"became {faster}{size}",
         "no change": f"did not change by {percent_text(threshold)} % or more",
@@ -166,7 +166,7 @@ def circumstance_lines(answer: RegressionAnswer) -> Iterator[str]:
 
 def step_lines(answer: RegressionAnswer, *, every: bool) -> Iterator[str]:
     """Steps in the history of series that changed or stay open, or of every series, by run."""
-    by_run: dict[str, list[tuple[Judgement, Step]]] = {}
+    by_run: dict[str, list[tuple[Judgement, LevelStep]]] = {}
     for judgement in answer.judgements.judgements:
         if every or judgement.verdict != "no change":
             for step in judgement.steps:
@@ -187,7 +187,7 @@ def step_lines(answer: RegressionAnswer, *, every: bool) -> Iterator[str]:
         yield f"Steps in {more_runs:,} {plural(more_runs, 'run')} more: --wide lists them."
 
 
-def step_words(step: Step) -> str:
+def step_words(step: LevelStep) -> str:
     """The date of a step, and the first run and commit that have it."""
     commit = f", commit {step.first.git_commit[:_COMMIT_LETTERS]}" if step.first.git_commit else ""
     accepted = f", accepted ({step.accepted})" if step.accepted else ""

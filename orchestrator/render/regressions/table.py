@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from analysis.regressions.judgements import Judgement
-from analysis.regressions.verdicts import Verdict
+from analysis.regressions.verdicts import RegressionVerdict
 from analysis.statistics.percentages import interval_percent, percent_text, signed_percent
 from orchestrator.app.results.regressing import RegressionAnswer
 from orchestrator.render.regressions.cells import CELL, MetricVerdicts, verdicts_by_metric
@@ -16,7 +16,7 @@ from orchestrator.render.terminal.sheet import ON_SCREEN, Field, Section, Sheet
 from orchestrator.render.terminal.sparkline import sparkline
 from orchestrator.render.terminal.tables import Column
 
-_SHOWN: Sequence[Verdict] = ("regression", "improvement", "inconclusive")
+_SHOWN: Sequence[RegressionVerdict] = ("regression", "improvement", "inconclusive")
 """Verdicts that have a row; of others the sentences tell."""
 _MOST_ROWS = 40
 """Rows of a metric that a terminal shows."""

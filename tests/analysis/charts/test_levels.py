@@ -15,9 +15,9 @@ from analysis.charts.history.regressions import regression_chart, regression_cha
 from analysis.charts.palette import PAPER
 from analysis.regressions.cases import Case
 from analysis.regressions.judgements import Judgement, Judgements
-from analysis.regressions.launches import Observation, PastResult
+from analysis.regressions.launches import LaunchedResult, PastResult
 from analysis.regressions.steps import levels_of
-from analysis.regressions.verdicts import Verdict
+from analysis.regressions.verdicts import RegressionVerdict
 from analysis.results.metrics import METRICS
 from tests.analysis.charts.test_charts import rows_of
 
@@ -41,17 +41,17 @@ def past(day: int, ms: float, launches: Sequence[float] = LAUNCHES) -> PastResul
     )
 
 
-def observed(one: PastResult) -> Observation:
+def observed(one: PastResult) -> LaunchedResult:
     names = ("result_id", "run_id", "measured_at", "git_commit", "grade")
     facts = {name: getattr(one, name) for name in names}
     launches = tuple(map(math.exp, one.logarithms))
-    return Observation({**facts, "cell_id": CELL, "backend": "cpu"}, launches[0], launches)
+    return LaunchedResult({**facts, "cell_id": CELL, "backend": "cpu"}, launches[0], launches)
 
 
 def judged(
     history: Sequence[PastResult],
     accepted: Mapping[str, str] | None = None,
-    verdict: Verdict = "regression",
+    verdict: RegressionVerdict = "regression",
     baseline: PastResult | None = None,
 ) -> Judgement:
     """The verdict on the last result of a series against the one before."""
@@ -149,7 +149,7 @@ def test_the_axis_holds_every_run_and_the_threshold() -> None:
 
 def test_series_are_drawn_in_the_order_of_verdicts_and_the_rest_is_counted() -> None:
     history = [past(0, 10), past(1, 10)]
-    verdicts: tuple[Verdict, ...] = ("regression", "inconclusive", "no change")
+    verdicts: tuple[RegressionVerdict, ...] = ("regression", "inconclusive", "no change")
     several = tuple(judged(history, verdict=verdict) for verdict in verdicts)
     refused = replace(several[0], verdict="not comparable", case=None)
     judgements = Judgements("base", "run", THRESHOLD, (refused, *several), (), ())

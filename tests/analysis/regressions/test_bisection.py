@@ -10,7 +10,7 @@ import pytest
 from hypothesis import strategies as st
 
 from analysis.regressions.bisection import Bisection, Search, VersionOutcome
-from analysis.regressions.launches import Observation
+from analysis.regressions.launches import LaunchedResult
 from analysis.regressions.software_versions import Version, grouped_versions, measured_again
 from analysis.results.series import SERIES
 from tests.support.properties import property_test
@@ -21,7 +21,7 @@ SERIES_FACTS = dict.fromkeys((*SERIES, "part", "hostname"))
 indices = st.integers(1, 60).flatmap(lambda last: st.tuples(st.just(last), st.integers(1, last)))
 
 
-def observed(index: int, value: float = 1.0, noise: float = 0.0, seed: int = 0) -> Observation:
+def observed(index: int, value: float = 1.0, noise: float = 0.0, seed: int = 0) -> LaunchedResult:
     """A result of the version at that index."""
     drawn = random.Random(f"{index} {value} {seed}")
     launches = tuple(value * math.exp(drawn.gauss(0, noise)) for _ in range(LAUNCHES))
@@ -36,7 +36,7 @@ def observed(index: int, value: float = 1.0, noise: float = 0.0, seed: int = 0) 
         "git_commit": f"{index:040}",
         "measured_at": NOW + timedelta(hours=index),
     }
-    return Observation(facts, value, launches)
+    return LaunchedResult(facts, value, launches)
 
 
 def a_bisection(values: Collection[float], noise: float = 0.001) -> Bisection:
@@ -50,7 +50,7 @@ def a_bisection(values: Collection[float], noise: float = 0.001) -> Bisection:
 
 
 def finished(
-    bisection: Bisection, measure: Callable[[Version], Observation | None]
+    bisection: Bisection, measure: Callable[[Version], LaunchedResult | None]
 ) -> tuple[Bisection, int]:
     """The bisection when nothing is left to measure, and how many measurements that took."""
     count = 0
@@ -109,7 +109,7 @@ def test_both_ends_are_measured_first_and_then_the_middle() -> None:
     assert bisection.outcome_again(5) is None
 
 
-def now(version: Version, guilty: int, change: float = 0.1, noise: float = 0.004) -> Observation:
+def now(version: Version, guilty: int, change: float = 0.1, noise: float = 0.004) -> LaunchedResult:
     index = int(version.run_id.removeprefix("run-"))
     value = 1 + change * (index >= guilty)
     return observed(index, value, noise, seed=1)
@@ -142,7 +142,7 @@ def test_a_version_with_the_greater_part_of_the_change_is_bad() -> None:
     bisection = a_bisection([1.0, 1.0, 1.0, 1.0, 1.1], noise=0.2)
     steps = {0: 1.0, 1: 1.0, 2: 1.08, 3: 1.08, 4: 1.1}
 
-    def measure(version: Version) -> Observation:
+    def measure(version: Version) -> LaunchedResult:
         index = int(version.run_id.removeprefix("run-"))
         return observed(index, steps[index], 0.002, seed=2)
 
@@ -178,7 +178,7 @@ def test_noise_widens_rather_than_accuses_another(noise: float) -> None:
 
         def measure(
             version: Version, guilty: int = guilty, tries: Counter[str] = tries, seed: int = seed
-        ) -> Observation:
+        ) -> LaunchedResult:
             index = int(version.run_id.removeprefix("run-"))
             tries[version.name] += 1
             value = 1 + 0.1 * (index >= guilty)
@@ -195,17 +195,19 @@ def test_noise_widens_rather_than_accuses_another(noise: float) -> None:
 
 def test_versions_are_runs_of_one_image_or_commit() -> None:
     results = [observed(index) for index in (1, 1, 2, 1)]
-    nameless = Observation({**observed(3).facts, "image_digest": None, "git_commit": None}, 1, (1,))
-    process = Observation({**observed(4).facts, "image_digest": None}, 1.0, (1.0,))
+    nameless = LaunchedResult(
+        {**observed(3).facts, "image_digest": None, "git_commit": None}, 1, (1,)
+    )
+    process = LaunchedResult({**observed(4).facts, "image_digest": None}, 1.0, (1.0,))
     versions = grouped_versions([*results, nameless, process])
     assert [len(version.results) for version in versions] == [2, 1, 1, 1]
     assert versions[-1].name == versions[-1].commit == f"{4:040}"
 
 
 def test_later_results_of_the_versions_count_if_they_are_of_one_day() -> None:
-    def later(index: int, hours: float, **changes: object) -> Observation:
+    def later(index: int, hours: float, **changes: object) -> LaunchedResult:
         known = {**SERIES_FACTS, **observed(index).facts, **changes}
-        return Observation({**known, "measured_at": NOW + timedelta(hours=hours)}, 1.0, (1.0,))
+        return LaunchedResult({**known, "measured_at": NOW + timedelta(hours=hours)}, 1.0, (1.0,))
 
     versions = grouped_versions([later(0, 0), later(1, 1), later(2, 2)])
     results = [
@@ -223,9 +225,9 @@ def test_later_results_of_the_versions_count_if_they_are_of_one_day() -> None:
 
 
 def test_a_checkout_without_its_changes_stands_for_the_one_that_had_them() -> None:
-    def at(commit: str, hour: int) -> Observation:
+    def at(commit: str, hour: int) -> LaunchedResult:
         facts = {**observed(hour).facts, **SERIES_FACTS, "git_commit": commit, "image_digest": None}
-        return Observation(facts, 1.0, (1.0,))
+        return LaunchedResult(facts, 1.0, (1.0,))
 
     versions = grouped_versions([at("a-dirty", 0), at("b", 1), at("b-dirty", 2)])
     again = measured_again([at("a", 3), at("b", 4), at("b-dirty", 5)], versions, at("b", 2))

@@ -4,18 +4,18 @@ import math
 
 import pytest
 
-from analysis.regressions.noise import Noise
-from analysis.regressions.verdicts import Difference, launches_to_decide, verdict_on
+from analysis.regressions.noise import SeriesNoise
+from analysis.regressions.verdicts import LevelShift, launches_to_decide, verdict_on
 from analysis.statistics.significance import student_quantile
-from analysis.statistics.variance import Spread
+from analysis.statistics.variance import ShiftSpread
 
 SURE, UNSURE = 0.001, 0.02
 
 
-def difference(ratio: float, error: float, degrees: float = 8) -> Difference:
+def difference(ratio: float, error: float, degrees: float = 8) -> LevelShift:
     """Five launches a side whose ratio has this standard error, whatever their number."""
-    noise = Noise("launches", "a test", lambda before, after: Spread(error, degrees))
-    return Difference(math.log(ratio), (5, 5), noise)
+    noise = SeriesNoise("launches", "a test", lambda before, after: ShiftSpread(error, degrees))
+    return LevelShift(math.log(ratio), (5, 5), noise)
 
 
 @pytest.mark.parametrize(
@@ -57,14 +57,14 @@ def test_without_any_noise_every_shift_is_one() -> None:
     assert verdict_on(difference(1.0, 0.0), 1.0, 0.05, more_is_better=False) == "no change"
 
 
-def falling(ratio: float, deviation: float) -> Difference:
+def falling(ratio: float, deviation: float) -> LevelShift:
     """Launches with this deviation, of two runs that differ by nothing else."""
-    noise = Noise(
+    noise = SeriesNoise(
         "launches",
         "a test",
-        lambda before, after: Spread(deviation * math.sqrt(1 / before + 1 / after), 8),
+        lambda before, after: ShiftSpread(deviation * math.sqrt(1 / before + 1 / after), 8),
     )
-    return Difference(math.log(ratio), (5, 5), noise)
+    return LevelShift(math.log(ratio), (5, 5), noise)
 
 
 def test_launches_that_would_decide_are_the_fewest_that_do() -> None:
