@@ -23,7 +23,9 @@ PARSERS = re.compile(
 OTHERS = {
     "orchestrator.app.setup.completion": "comes with the package",
     "orchestrator.bundles.foreign": "what its child writes, tried in tests/orchestrator/bundles",
+    "orchestrator.app.measure.baseline": "columns of records, which are tried here",
     "orchestrator.app.measure.replay": "tried in tests/orchestrator/app/measure",
+    "orchestrator.app.results.sides.tables": "tried in tests/orchestrator/app/results",
     "orchestrator.images.image": "a file of the checkout",
     "orchestrator.images.trust": "tried in tests/orchestrator/images",
     "orchestrator.matrix.model_types": "comes with the package",

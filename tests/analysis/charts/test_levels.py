@@ -17,8 +17,11 @@ from analysis.regressions.cases import Case
 from analysis.regressions.judgements import Judgement, Judgements
 from analysis.regressions.launches import LaunchedResult, PastResult
 from analysis.regressions.steps import levels_of
+from analysis.regressions.study import RUN_PRIOR
 from analysis.regressions.verdicts import RegressionVerdict
 from analysis.results.metrics import METRICS
+from analysis.statistics.significance import student_quantile
+from analysis.statistics.variance import variance_components
 from tests.analysis.charts.test_charts import rows_of
 
 CELL = "cpu-bert-tiny-fp32-b1-s128-inference"
@@ -26,8 +29,6 @@ BEGUN = datetime(2026, 11, 1, 12, tzinfo=UTC)
 THRESHOLD = 0.05
 LAUNCHES = (-0.01, 0.0, 0.01, 0.004, -0.004)
 """The logarithms of a run's launches, by that of its level."""
-STUDENT_FIVE = 2.5705818
-"""The quantile of Student's t with five degrees of freedom that 2.5 of 100 values exceed."""
 
 
 def past(day: int, ms: float, launches: Sequence[float] = LAUNCHES) -> PastResult:
@@ -72,13 +73,16 @@ def rows(chart: Chart, name: str) -> list[dict[str, Any]]:
 
 
 def test_a_band_is_the_range_of_one_more_run() -> None:
-    d = 0.01
-    history = [past(day, 10, (-d, d)) for day in range(3)]
+    launches = (-0.01, 0.01)
+    history = [past(day, 10, launches) for day in range(3)]
     (band,) = rows(drawn(judged(history)), "start")
-    error = d * math.sqrt(6 / 5 * (1 / 6 + 1 / 2))
+    components = variance_components([[launches] * 3])
+    assert components is not None
+    spread = components.difference([2, 2, 2], [2], RUN_PRIOR)
+    margin = student_quantile(0.95, spread.degrees) * spread.error
     assert band["level"] == pytest.approx(10)
-    assert band["low"] == pytest.approx(10 * math.exp(-STUDENT_FIVE * error))
-    assert band["high"] == pytest.approx(10 * math.exp(STUDENT_FIVE * error))
+    assert band["low"] == pytest.approx(10 * math.exp(-margin))
+    assert band["high"] == pytest.approx(10 * math.exp(margin))
     assert (band["start"], band["end"]) == (-0.5, 2.5)
 
 

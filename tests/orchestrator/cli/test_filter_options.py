@@ -14,6 +14,7 @@ from orchestrator.cli.program import Program
 from runner.contract.errors import UsageError
 
 _USUAL = Path("results/benchmarks.duckdb")
+_OTHER = Path("other/benchmarks.duckdb")
 
 
 def asked(*words: str) -> SelectionRequest:
@@ -31,25 +32,23 @@ def asked(*words: str) -> SelectionRequest:
 
 
 @pytest.mark.parametrize(
-    ("words", "request_"),
+    ("words", "wanted"),
     [
-        ("", SelectionRequest(_USUAL)),
-        ("--results other", SelectionRequest(Path("other/benchmarks.duckdb"))),
-        ("--database x.duckdb --run last", SelectionRequest(Path("x.duckdb"), run="last")),
-        ("--source all --all", SelectionRequest(_USUAL, imported=True, unquotable=True)),
-        ("--source timm", SelectionRequest(_USUAL, {"source": ["timm"]}, imported=True)),
-        ("--precision half", SelectionRequest(_USUAL, {"precision": ("fp16",)})),
-        ("--batch-size 1,2 --batch-size 4", SelectionRequest(_USUAL, {"batch_size": (1, 2, 4)})),
-        ("--hostname a,b", SelectionRequest(_USUAL, {"hostname": ["a", "b"]})),
-        ("--select tiny", SelectionRequest(_USUAL, {"select": ("tiny",)})),
-        (
-            "--until 2026-11-21",
-            SelectionRequest(_USUAL, {"until": datetime(2026, 11, 21, tzinfo=UTC)}),
-        ),
+        ("", {}),
+        ("--results other", {"results": Path("other"), "database": _OTHER}),
+        ("--database x.duckdb --run last", {"database": Path("x.duckdb"), "run": "last"}),
+        ("--source all --all", {"imported": True, "unquotable": True}),
+        ("--source timm", {"filters": {"source": ["timm"]}, "imported": True}),
+        ("--precision half", {"filters": {"precision": ("fp16",)}}),
+        ("--batch-size 1,2 --batch-size 4", {"filters": {"batch_size": (1, 2, 4)}}),
+        ("--hostname a,b", {"filters": {"hostname": ["a", "b"]}}),
+        ("--select tiny", {"filters": {"select": ("tiny",)}}),
+        ("--until 2026-11-21", {"filters": {"until": datetime(2026, 11, 21, tzinfo=UTC)}}),
     ],
 )
-def test_options_become_one_request(words: str, request_: SelectionRequest) -> None:
-    assert asked(*words.split()) == request_
+def test_options_become_one_request(words: str, wanted: dict[str, Any]) -> None:
+    usual = {"database": _USUAL, "results": Path("results")}
+    assert asked(*words.split()) == SelectionRequest(**(usual | wanted))
 
 
 def test_a_time_ago_is_taken_for_a_date() -> None:

@@ -98,6 +98,7 @@ def test_records_become_rows(database: Path, results: Path, save: Save) -> None:
         "models": 1,
         "artefacts": 0,
         "raw_benchmark_data": 2,
+        "accepted_changes": 0,
         "quarantine": 0,
         "replay_jobs": 3,
     }
