@@ -10,7 +10,7 @@ from analysis.regressions.launches import (
     PastResult,
     SeriesKey,
     histories,
-    observations,
+    launched_results,
 )
 from analysis.regressions.matches import Pair
 from analysis.regressions.noise import LOOKS, are_paired, noise_between
@@ -194,7 +194,7 @@ class _Restarts:
             self._known[run_id] = {
                 one.key(per_host=self._rules.per_host): one
                 for side in self._sides  # what the judged side says comes last and counts
-                for one in observations(
+                for one in launched_results(
                     side.source, replace(side.history, run_id=run_id), self._metric
                 )
             }

@@ -282,5 +282,5 @@ def _circumstances(
     return dict(circumstances_of(source, sorted({_id(one) for one in results if one})))
 
 
-def _id(observation: LaunchedResult | None) -> str:
-    return str(observation.facts["result_id"]) if observation else ""
+def _id(result: LaunchedResult | None) -> str:
+    return str(result.facts["result_id"]) if result else ""

@@ -21,6 +21,8 @@ _PERCENTILES: Mapping[str, float] = {
 }
 _TOTALS = ("throughput", "token_throughput")
 """Columns that are a number of things by the sum of all durations."""
+_AS_NOISY = frozenset({*_TOTALS, *(METRICS[name].column for name in ("latency", "ttft", "tpot"))})
+"""Columns that follow from what launches usually take."""
 _TOOK_TURNS = """coalesce(b.interleaved_with IS NOT NULL
     OR b.run_id IN (SELECT interleaved_with FROM benchmark_results), false)"""
 """True of results whose launches took turns with another run's: there a launch is a round."""
@@ -41,6 +43,14 @@ class LaunchValues:
     """A list in the metric's unit; null where only the result's own value is known."""
     join: str = ""
     """The join that reads raw durations."""
+
+
+def is_as_noisy_as_latency(metric: Metric) -> bool:
+    """True if the spread of median latencies, which hosts are calibrated by, is that of a metric.
+
+    That of a percentile, of memory or of energy is another one.
+    """
+    return metric.column in _AS_NOISY
 
 
 def launch_values(metric: Metric, value: str) -> LaunchValues:

@@ -8,7 +8,7 @@ from functools import cached_property
 from typing import Any, TypeAlias
 
 from analysis.compare.values import ASKED_THREADS_COLUMN, PART, marks_of
-from analysis.regressions.launch_values import launch_values
+from analysis.regressions.launch_values import is_as_noisy_as_latency, launch_values
 from analysis.results.metrics import Metric
 from analysis.results.selection import Selection
 from analysis.results.series import IN_HISTORY, SERIES
@@ -42,6 +42,8 @@ class LaunchedResult:
     value: float
     launches: tuple[float, ...]
     """The value of each launch, in their order; that of the result where it is all there is."""
+    as_noisy_as_latency: bool = True
+    """True if a calibration and the A/A study, which are of median latencies, tell its noise."""
 
     @property
     def cell_id(self) -> str:
@@ -91,7 +93,7 @@ class PastResult:
     """The logarithms of its launches' values."""
 
 
-def observations(
+def launched_results(
     source: ArrowSource, selection: Selection, metric: Metric
 ) -> tuple[LaunchedResult, ...]:
     """The selected results that have a value above 0, by cell id and time."""
@@ -104,7 +106,7 @@ def observations(
         )
     )
     rows = source.arrow(_question(selection, metric, facts)).to_pylist()
-    return tuple(map(_observation, rows))
+    return tuple(_launched_result(row, metric) for row in rows)
 
 
 def histories(
@@ -115,13 +117,13 @@ def histories(
     *,
     per_host: bool,
 ) -> dict[SeriesKey, list[PastResult]]:
-    """The selected results of the series of these observations, in the order of time.
+    """The selected results of the series of these results, in the order of time.
 
     Args:
         source: the database.
         selection: the results, older ones included.
         metric: the metric.
-        wanted: observations of the series.
+        wanted: results of these series.
         per_host: True if machines with different names have series of their own.
     """
     keys = {one.key(per_host=per_host) for one in wanted}
@@ -177,9 +179,9 @@ def _past_results(
         yield series, PastResult(*(*known, logarithms))
 
 
-def _observation(row: dict[str, Any]) -> LaunchedResult:
+def _launched_result(row: dict[str, Any], metric: Metric) -> LaunchedResult:
     value, launches = row.pop("value"), row.pop("launches")
-    return LaunchedResult(row, value, _launches(value, launches))
+    return LaunchedResult(row, value, _launches(value, launches), is_as_noisy_as_latency(metric))
 
 
 def _launches(value: float, launches: Sequence[float | None] | None) -> tuple[float, ...]:

@@ -7,7 +7,7 @@ from typing import Any
 
 from analysis.compare.runs import CellVerdict, cell_verdicts
 from analysis.compare.values import PART
-from analysis.regressions.launches import LaunchedResult, observations
+from analysis.regressions.launches import LaunchedResult, launched_results
 from analysis.results.metrics import Metric
 from analysis.results.selection import Side
 from analysis.results.series import SERIES
@@ -66,7 +66,7 @@ def matches_of(base: Side, run: Side, metric: Metric, *, per_host: bool) -> Matc
         metric: the metric whose values are compared.
         per_host: True if machines with different names have series of their own.
     """
-    earlier, later = (observations(side.source, side.selection, metric) for side in (base, run))
+    earlier, later = (launched_results(side.source, side.selection, metric) for side in (base, run))
     by_cell: dict[tuple[str, object], list[LaunchedResult]] = defaultdict(list)
     for one in earlier:
         by_cell[one.cell_id, one.facts[PART]].append(one)

@@ -43,7 +43,7 @@ def noise_between(
 
     These are, in order: the pairs of launches that took turns; the history of the series; launches
     of both runs and of earlier ones; the calibration of the host; the A/A study. None where not
-    even the study knows such grades.
+    even the study knows such grades, or where both are of another metric.
 
     Args:
         before: the earlier result.
@@ -60,6 +60,8 @@ def noise_between(
     if components is not None and components.within_degrees >= LEAST_DEGREES:
         basis = f"launches, with {components.within_degrees} degrees of freedom"
         return _of_components("launches", basis, components)
+    if not after.as_noisy_as_latency:
+        return None
     return _of_calibration(before, after) or _of_study(before, after)
 
 

@@ -8,7 +8,7 @@ from itertools import groupby
 from statistics import fmean
 
 from analysis.compare.values import PART
-from analysis.regressions.launches import LaunchedResult, observations
+from analysis.regressions.launches import LaunchedResult, launched_results
 from analysis.results.conditions import DIRTY
 from analysis.results.metrics import Metric
 from analysis.results.selection import Selection
@@ -52,7 +52,7 @@ def results_by_cell(
     condition = f"({selection.condition}) AND r.cell_id IN ({names})"
     every = replace(selection, condition=condition, run_id=None, every=True)
     by_cell: dict[str, list[LaunchedResult]] = {}
-    for result in observations(source, every, metric):
+    for result in launched_results(source, every, metric):
         by_cell.setdefault(result.cell_id, []).append(result)
     return by_cell
 

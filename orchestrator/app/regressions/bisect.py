@@ -8,7 +8,7 @@ from typing import TypeAlias
 
 from analysis.compare.values import PART
 from analysis.regressions.bisection import Bisection
-from analysis.regressions.launches import LaunchedResult, observations
+from analysis.regressions.launches import LaunchedResult, launched_results
 from analysis.regressions.software_versions import Version
 from analysis.results.conditions import DIRTY
 from analysis.results.metrics import Metric
@@ -297,7 +297,7 @@ class _Replays:
             return str(trouble)
         selection = Selection(run_id=folder.run.run_id)
         with Store.open_readonly(folder.database) as store:
-            results = observations(store, selection, self._metric)
+            results = launched_results(store, selection, self._metric)
             verdict = store.measurement(f"{folder.run.run_id}/{original.cell.id}")
         for result in results:
             if result.facts[PART] == self._part:

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from analysis.regressions.launches import histories, observations
+from analysis.regressions.launches import histories, launched_results
 from analysis.results.metrics import METRICS
 from analysis.results.selection import Selection
 from analysis.statistics.arrays import np
@@ -94,34 +94,34 @@ def test_each_launch_has_a_value_of_each_metric(
     store: Store, mode: str, metric: str, values: list[float]
 ) -> None:
     selection = Selection(run_id=RUN, condition=f"r.mode = '{mode}'")
-    (observation,) = observations(store, selection, METRICS[metric])
+    (observation,) = launched_results(store, selection, METRICS[metric])
     assert observation.launches == pytest.approx(tuple(values))
 
 
 def test_the_value_is_that_of_the_result(store: Store) -> None:
     sql = f"SELECT latency_median_ms AS ms FROM benchmark_performance WHERE run_id = '{RUN}'"
     expected = [row["ms"] for row in store.arrow(f"{sql} ORDER BY cell_id").to_pylist()]
-    seen = observations(store, Selection(run_id=RUN), METRICS["latency"])
+    seen = launched_results(store, Selection(run_id=RUN), METRICS["latency"])
     assert [one.value for one in seen] == pytest.approx(expected)
 
 
 def test_each_start_of_a_cell_is_a_launch(store: Store) -> None:
-    (observation,) = observations(store, Selection(run_id=STARTS), METRICS["latency"])
+    (observation,) = launched_results(store, Selection(run_id=STARTS), METRICS["latency"])
     assert observation.launches == pytest.approx((900.0, 950.0, 1000.0))
 
 
 def test_a_record_that_does_not_tell_its_launches_is_one(store: Store) -> None:
     for metric in ("latency", "throughput"):
-        (observation,) = observations(store, Selection(run_id=PLAIN), METRICS[metric])
+        (observation,) = launched_results(store, Selection(run_id=PLAIN), METRICS[metric])
         assert observation.launches == (pytest.approx(observation.value),)
 
 
 def test_a_metric_that_results_lack_has_no_observations(store: Store) -> None:
-    assert observations(store, Selection(every=True), METRICS["energy"]) == ()
+    assert launched_results(store, Selection(every=True), METRICS["energy"]) == ()
 
 
 def test_a_history_holds_the_results_of_one_series_alone(store: Store) -> None:
-    wanted = observations(store, Selection(run_id=RUN), METRICS["latency"])
+    wanted = launched_results(store, Selection(run_id=RUN), METRICS["latency"])
     known = histories(store, Selection(every=True), METRICS["latency"], wanted, per_host=False)
     assert len(known) == 2
     for one in wanted:
