@@ -71,6 +71,7 @@ def test_two_images_take_turns(workplace: Workplace, labelled: str, cpu_image: I
     assert sides == "abba" * (len(sides) // 4)
 
 
+@pytest.mark.nightly
 def test_kill_9_in_a_pair_leaves_whole_pairs_when_it_is_resumed(workplace: Workplace) -> None:
     process = workplace.start(*workplace.run_arguments(*AGAINST, "--threshold", "20%"))
     wait_until(lambda: len(workplace.launches()) >= 4, "the fourth launch of the run")

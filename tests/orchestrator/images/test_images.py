@@ -47,7 +47,7 @@ def test_a_stale_image_is_built_again_and_the_older_found_by_digest(workshop: Wo
 
     found = workshop.images().exactly(first.reference, first.digest)
     assert (found.id, found.digest) == (first.id, first.digest)
-    pinned = PinnedImages(workshop.images(), Pinned("fake", first.reference, first.digest))
+    pinned = PinnedImages(workshop.images(), [Pinned("fake", first.reference, first.digest)])
     assert (pinned.ensure("fake").id, pinned.ensure("cpu").id) == (first.id, second.id)
 
 

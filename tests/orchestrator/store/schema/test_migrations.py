@@ -66,6 +66,7 @@ def test_views_that_an_earlier_version_defined_become_those_of_today(
     copied = Path(shutil.copy(fresh, tmp_path))
     with duckdb.connect(copied) as connection:
         connection.execute("UPDATE schema_version SET version = 5")
+        connection.execute("DROP TABLE accepted_changes")
         connection.execute("DROP VIEW generation_results")
         connection.execute("CREATE OR REPLACE VIEW history AS SELECT 1 AS ratio")
         connection.execute("CREATE VIEW no_longer AS SELECT 1 AS one")

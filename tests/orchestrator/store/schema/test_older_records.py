@@ -133,6 +133,7 @@ def test_a_database_of_schema_6_becomes_what_a_merge_of_its_records_makes(merged
         )
         for name in _ADDED:
             connection.execute(f"ALTER TABLE benchmark_results DROP COLUMN {name}")
+        connection.execute("DROP TABLE accepted_changes")
         connection.execute("UPDATE schema_version SET version = 6")
     Store.open(merged).close()
     older = ("older", "single_stream", 0.0025, 0.0025, None, 0.0026, 0.0025, None, None, 7)
