@@ -110,6 +110,7 @@ def test_a_snapshot_brings_it_back(database: Path, tmp_path: Path) -> None:
     assert list(accepted(database).values()) == ["a new compiler"]
 
 
+@pytest.mark.slow
 def test_it_goes_into_no_other_database(database: Path, tmp_path: Path) -> None:
     """Who merges others' results judges them by steps of their own."""
     lab = tmp_path / "lab.duckdb"
@@ -129,6 +130,7 @@ def test_a_newer_record_of_the_cell_leaves_it(database: Path, tmp_path: Path) ->
     assert len(accepted(database)) == 1
 
 
+@pytest.mark.slow
 def test_one_without_its_result_is_an_error_that_quarantine_mends(database: Path) -> None:
     check = "accepted change without a result"
     assert check not in validate_database(database).errors
@@ -142,6 +144,7 @@ def test_one_without_its_result_is_an_error_that_quarantine_mends(database: Path
     assert "a new compiler" in query(database, sql)["content"][0].as_py()
 
 
+@pytest.mark.slow
 def test_a_result_goes_into_quarantine_with_what_was_accepted_of_it(database: Path) -> None:
     with duckdb.connect(database) as connection:
         connection.execute("UPDATE benchmark_results SET drift = 'nan'::DOUBLE")
