@@ -35,16 +35,12 @@ _OF_PARTS = "efficiency"
 
 
 @dataclass(frozen=True)
-class MetricValue:
-    """One result's value of a metric."""
+class ResultValue:
+    """One result's value of a metric, with the facts of the result."""
 
     facts: Mapping[str, Any]
     """Columns of the result: what it is of, where it is from, how far it can be trusted."""
     value: float
-    interval: Estimate | None
-    """The value with its 95 % interval; None where nothing tells one."""
-    basis: str | None = None
-    """The replication behind the interval, e.g. `5 processes`; None without one."""
 
     @property
     def cell_id(self) -> str:
@@ -66,6 +62,16 @@ class MetricValue:
     def marks(self) -> tuple[str, ...]:
         """Words to print beside the number: others measured it, or it must not be quoted."""
         return marks_of(self.facts)
+
+
+@dataclass(frozen=True)
+class MetricValue(ResultValue):
+    """One result's value of a metric, with its interval."""
+
+    interval: Estimate | None
+    """The value with its 95 % interval; None where nothing tells one."""
+    basis: str | None = None
+    """The replication behind the interval, e.g. `5 processes`; None without one."""
 
 
 def marks_of(facts: Mapping[str, Any]) -> tuple[str, ...]:

@@ -11,6 +11,7 @@ from analysis.compare.circumstances import (
     circumstances_of,
     common_changes,
 )
+from analysis.compare.runs import cell_verdicts
 from analysis.regressions.cases import Case, SeriesRules, cases_of
 from analysis.regressions.launches import LaunchedResult
 from analysis.regressions.matches import Refusal, matches_of
@@ -144,8 +145,9 @@ def judge(question: RegressionQuestion) -> Judgements:
     judgements: list[Judgement] = []
     only: dict[str, set[str]] = {"before": set(), "after": set()}
     sides = (question.base, question.run)
+    verdicts = [cell_verdicts(side.source, side.selection) for side in sides]
     for metric in question.metrics:
-        matches = matches_of(*sides, metric, per_host=question.per_host)
+        matches = matches_of(sides, verdicts, metric, per_host=question.per_host)
         judgements += (_refused(metric, refusal) for refusal in matches.refusals)
         cases += ((metric, case) for case in cases_of(sides, metric, matches.pairs, rules))
         only["before"].update(matches.only_before)

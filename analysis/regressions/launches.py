@@ -7,7 +7,7 @@ from datetime import datetime
 from functools import cached_property
 from typing import Any, TypeAlias
 
-from analysis.compare.values import ASKED_THREADS_COLUMN, PART, marks_of
+from analysis.compare.values import ASKED_THREADS_COLUMN, PART, ResultValue
 from analysis.regressions.launch_values import is_as_noisy_as_latency, launch_values
 from analysis.results.metrics import Metric
 from analysis.results.selection import Selection
@@ -34,32 +34,13 @@ _AT_ONCE = 5_000
 
 
 @dataclass(frozen=True)
-class LaunchedResult:
+class LaunchedResult(ResultValue):
     """One result's value of a metric, and those of the launches behind it."""
 
-    facts: Mapping[str, Any]
-    """Columns of the result: its series, where and when it was measured, how far it is trusted."""
-    value: float
     launches: tuple[float, ...]
     """The value of each launch, in their order; that of the result where it is all there is."""
     as_noisy_as_latency: bool = True
     """True if a calibration and the A/A study, which are of median latencies, tell its noise."""
-
-    @property
-    def cell_id(self) -> str:
-        """The id of its cell."""
-        return str(self.facts["cell_id"])
-
-    @property
-    def grade(self) -> Grade:
-        """The grade; D where nobody gave one."""
-        grade: Grade = self.facts["grade"] or "D"
-        return grade
-
-    @property
-    def marks(self) -> tuple[str, ...]:
-        """Words to print beside its number: others measured it, or it must not be quoted."""
-        return marks_of(self.facts)
 
     @cached_property
     def logarithms(self) -> tuple[float, ...]:

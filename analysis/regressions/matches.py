@@ -3,9 +3,9 @@
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeAlias
 
-from analysis.compare.runs import CellVerdict, cell_verdicts
+from analysis.compare.runs import CellVerdict
 from analysis.compare.values import PART
 from analysis.regressions.launches import LaunchedResult, launched_results
 from analysis.results.metrics import Metric
@@ -23,6 +23,10 @@ _WORDS: Mapping[str, str] = {
 _LETTERS = 12
 """Letters of a hash that are shown."""
 _HASHES = frozenset({"model_id", "hardware_id", "weights_revision"})
+
+
+SideVerdicts: TypeAlias = Sequence[Mapping[str, CellVerdict]]
+"""The verdicts of two sides, the earlier one's first, by cell id."""
 
 
 @dataclass(frozen=True)
@@ -57,16 +61,18 @@ class Matches:
     """Cells of which the earlier side has none."""
 
 
-def matches_of(base: Side, run: Side, metric: Metric, *, per_host: bool) -> Matches:
+def matches_of(
+    sides: tuple[Side, Side], verdicts: SideVerdicts, metric: Metric, *, per_host: bool
+) -> Matches:
     """The results of both sides by series, and the cells that cannot be compared.
 
     Args:
-        base: the earlier side.
-        run: the later one.
+        sides: the earlier side and the later one.
+        verdicts: the verdict of each cell of these sides, by its id.
         metric: the metric whose values are compared.
         per_host: True if machines with different names have series of their own.
     """
-    earlier, later = (launched_results(side.source, side.selection, metric) for side in (base, run))
+    earlier, later = (launched_results(side.source, side.selection, metric) for side in sides)
     by_cell: dict[tuple[str, object], list[LaunchedResult]] = defaultdict(list)
     for one in earlier:
         by_cell[one.cell_id, one.facts[PART]].append(one)
@@ -79,12 +85,11 @@ def matches_of(base: Side, run: Side, metric: Metric, *, per_host: bool) -> Matc
         elif candidates:
             reason = _another_series(candidates[-1], after, per_host=per_host)
             refusals.append(Refusal(after.cell_id, reason, candidates[-1], after))
-    verdicts = [cell_verdicts(side.source, side.selection) for side in (base, run)]
     values = [{one.cell_id for one in side} for side in (earlier, later)]
     cells = [{*known, *having} for known, having in zip(verdicts, values, strict=True)]
     return Matches(
         pairs=tuple(pairs),
-        refusals=(*refusals, *_without_value(verdicts, values, (base.lacks, run.lacks))),
+        refusals=(*refusals, *_without_value(verdicts, values, [side.lacks for side in sides])),
         only_before=tuple(sorted(cells[0] - cells[1])),
         only_after=tuple(sorted(cells[1] - cells[0])),
     )
@@ -117,7 +122,7 @@ def _shown(name: str, facts: Mapping[str, Any]) -> str:
 
 
 def _without_value(
-    verdicts: Sequence[Mapping[str, CellVerdict]],
+    verdicts: SideVerdicts,
     values: Sequence[set[str]],
     lacks: Sequence[str | None],
 ) -> Iterator[Refusal]:

@@ -5,7 +5,7 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from functools import cache
 from pathlib import Path
@@ -14,7 +14,10 @@ from textwrap import indent
 
 import duckdb
 
+from orchestrator.store import Store
 from orchestrator.store.database.create import write_blank
+from orchestrator.system.files import DATABASE_NAME
+from runner.contract.record import Record, save_record
 
 SCHEMA_4 = Path(__file__).parents[1] / "orchestrator/store/schema/schema4"
 PATIENCE_S = 60.0
@@ -47,6 +50,20 @@ def unpacked(name: str, folder: Path) -> Path:
     path = folder / name
     path.write_bytes(lzma.decompress((SCHEMA_4 / f"{name}.xz").read_bytes()))
     return path
+
+
+def write_records(folder: Path, records: Iterable[Record]) -> Path:
+    """A database of these records in this folder, beside their files; all of them are merged.
+
+    Each record has a folder of its own, since a cell may stand among them more than once.
+    """
+    files: list[Path] = []
+    for number, record in enumerate(records):
+        (folder / str(number)).mkdir()
+        files.append(save_record(record, folder / str(number)))
+    with Store.open(folder / DATABASE_NAME) as store:
+        store.merge(files).require_complete()
+    return folder / DATABASE_NAME
 
 
 def everything(database: Path) -> dict[str, Rows]:

@@ -4,8 +4,8 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
-from orchestrator.store import Store
-from runner.contract.record import Record, save_record
+from runner.contract.record import Record
+from tests.support.databases import write_records
 from tests.support.records import a_record
 
 BEGUN = datetime(2026, 11, 1, tzinfo=UTC)
@@ -22,14 +22,7 @@ def write_repeated(folder: Path) -> Path:
     ]
     records += [_measured(day, 1.0, batch_size=8, **older) for day in (0, 1)]
     records.append(_measured(0, 2.0, batch_size=2, **older))
-    files: list[Path] = []
-    for number, record in enumerate(records):
-        (folder / str(number)).mkdir()
-        files.append(save_record(record, folder / str(number)))
-    database = folder / "benchmarks.duckdb"
-    with Store.open(database) as store:
-        store.merge(files).require_complete()
-    return database
+    return write_records(folder, records)
 
 
 def _measured(day: int, ms: float, **changes: Any) -> Record:

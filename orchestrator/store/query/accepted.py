@@ -1,6 +1,7 @@
 """Accepted changes: known steps of series, recorded and taken back in the database."""
 
-from collections.abc import Collection
+from collections.abc import Collection, Iterator
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from datetime import datetime
 from pathlib import Path
@@ -48,13 +49,7 @@ def accept_changes(path: Path, step: KnownStep, wait_s: float = WAIT_S) -> tuple
     Raises:
         StoreError: the database cannot be written; it is as it was then.
     """
-    require_database(path)
-    with (
-        writer_lock(path, wait_s),
-        _writing(path, wait_s) as connection,
-        store_errors(f"{path}: nothing was accepted", REMEDY),
-        transaction(connection),
-    ):
+    with _changing(path, wait_s, "nothing was accepted") as connection:
         known = _known(connection, step.run_id, step.cell_ids)
         connection.execute(_ACCEPT, asdict(step))
     return known
@@ -70,20 +65,23 @@ def withdraw_changes(
     Raises:
         StoreError: the database cannot be written; it is as it was then.
     """
-    require_database(path)
-    with (
-        writer_lock(path, wait_s),
-        _writing(path, wait_s) as connection,
-        store_errors(f"{path}: nothing was taken back", REMEDY),
-        transaction(connection),
-    ):
+    with _changing(path, wait_s, "nothing was taken back") as connection:
         known = _known(connection, run_id, cell_ids)
         connection.execute(_WITHDRAW, [run_id, list(known)])
     return known
 
 
-def _writing(path: Path, wait_s: float) -> DuckDBPyConnection:
-    return open_current(path, read_only=False, wait_s=wait_s)[0]
+@contextmanager
+def _changing(path: Path, wait_s: float, failure: str) -> Iterator[DuckDBPyConnection]:
+    """The database in a transaction of its own; `failure` says what an error left undone."""
+    require_database(path)
+    with (
+        writer_lock(path, wait_s),
+        open_current(path, read_only=False, wait_s=wait_s)[0] as connection,
+        store_errors(f"{path}: {failure}", REMEDY),
+        transaction(connection),
+    ):
+        yield connection
 
 
 def _known(

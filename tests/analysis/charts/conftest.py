@@ -1,12 +1,12 @@
 """One small database for all charts."""
 
 from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 
 from orchestrator.store import Store
-from runner.contract.record import Record, save_record
+from runner.contract.record import Record
+from tests.support.databases import write_records
 from tests.support.records import a_record
 
 MS = 1_000_000
@@ -50,12 +50,6 @@ def charted(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Store]:
         for backend, runtime, ms in PATHS
         for batch in (1, 2, 4)
     ]
-    files: list[Path] = []
-    for number, record in enumerate([*records, trained(), long_run()]):
-        (folder / str(number)).mkdir()
-        files.append(save_record(record, folder / str(number)))
-    database = folder / "benchmarks.duckdb"
-    with Store.open(database) as store:
-        store.merge(files).require_complete()
+    database = write_records(folder, [*records, trained(), long_run()])
     with Store.open_readonly(database) as store:
         yield store

@@ -15,7 +15,8 @@ from analysis.results.selection import Selection, Side
 from analysis.results.series import AcceptedChange
 from analysis.statistics.arrays import np
 from orchestrator.store import Store
-from runner.contract.record import Record, save_record
+from runner.contract.record import Record
+from tests.support.databases import write_records
 from tests.support.observed import BEGUN
 from tests.support.records import a_failure, a_record
 
@@ -77,12 +78,7 @@ def _records() -> Iterator[Record]:
 @pytest.fixture(scope="module")
 def store(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Store]:
     folder = tmp_path_factory.mktemp("judgements")
-    files = []
-    for number, record in enumerate(_records()):
-        (folder / str(number)).mkdir()
-        files.append(save_record(record, folder / str(number)))
-    with Store.open(folder / "x.duckdb") as opened:
-        opened.merge(files).require_complete()
+    with Store.open_readonly(write_records(folder, _records())) as opened:
         yield opened
 
 

@@ -11,7 +11,8 @@ from analysis.results.metrics import METRICS
 from analysis.results.selection import Selection
 from analysis.statistics.arrays import np
 from orchestrator.store import Store
-from runner.contract.record import Record, save_record
+from runner.contract.record import Record
+from tests.support.databases import write_records
 from tests.support.records import RECORDED_AT, a_record
 
 MS = 1_000_000
@@ -68,12 +69,7 @@ def _per_token() -> list[float]:
 @pytest.fixture(scope="module")
 def store(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Store]:
     folder = tmp_path_factory.mktemp("launches")
-    files = []
-    for number, record in enumerate(_records()):
-        (folder / str(number)).mkdir()
-        files.append(save_record(record, folder / str(number)))
-    with Store.open(folder / "x.duckdb") as opened:
-        opened.merge(files).require_complete()
+    with Store.open_readonly(write_records(folder, _records())) as opened:
         yield opened
 
 

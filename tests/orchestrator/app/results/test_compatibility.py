@@ -10,7 +10,8 @@ from orchestrator.app.results.families import report_families
 from orchestrator.app.results.selecting import SelectionRequest
 from orchestrator.store import Store
 from runner.contract.errors import NothingToDo
-from runner.contract.record import Record, save_record
+from runner.contract.record import Record
+from tests.support.databases import write_records
 from tests.support.records import a_failure, a_record
 
 OPENVINO = {"backend": "openvino", "runtime": "openvino"}
@@ -44,12 +45,7 @@ def records() -> list[Record]:
 @pytest.fixture(scope="module")
 def database(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("compatibility")
-    for number, record in enumerate(records()):
-        (folder / str(number)).mkdir()
-        save_record(record, folder / str(number))
-    with Store.open(folder / "a.duckdb") as store:
-        store.merge([folder])
-    return folder / "a.duckdb"
+    return write_records(folder, records())
 
 
 def report(database: Path, **filters: Any) -> CompatibilityReport:

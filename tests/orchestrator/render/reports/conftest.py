@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from orchestrator.store import Store
-from runner.contract.record import Record, save_record
+from runner.contract.record import Record
+from tests.support.databases import write_records
 from tests.support.launches import launched
 from tests.support.records import RECORDED_AT, a_failure, a_record
 
@@ -67,11 +67,4 @@ def records() -> list[Record]:
 def reported(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The database; nobody changes it."""
     folder = tmp_path_factory.mktemp("reported")
-    files = []
-    for number, record in enumerate(records()):
-        (folder / str(number)).mkdir()
-        files.append(save_record(record, folder / str(number)))
-    database = folder / "benchmarks.duckdb"
-    with Store.open(database) as store:
-        store.merge(files).require_complete()
-    return database
+    return write_records(folder, records())
