@@ -1,4 +1,4 @@
-"""numpy and scipy for statistics over launches: the extra `analysis` installs them.
+"""numpy and scipy for statistics and predictions: the extra `analysis` installs them.
 
 A module that imports this needs the extra; one that does not runs without.
 """
@@ -9,6 +9,9 @@ from runner.contract.errors import UsageError
 
 try:
     import numpy as np
+    from scipy import sparse
+    from scipy.optimize import nnls
+    from scipy.sparse.linalg import lsmr
     from scipy.special import stdtr, stdtrit
     from scipy.stats import false_discovery_control
 except ImportError as error:
@@ -17,7 +20,19 @@ except ImportError as error:
         hint="`pip install 'accelmatrix[analysis]'`, or `make install` in a checkout",
     ) from error
 
-__all__ = ["Values", "false_discovery_control", "np", "stdtr", "stdtrit"]
+__all__ = [
+    "Matrix",
+    "Values",
+    "false_discovery_control",
+    "lsmr",
+    "nnls",
+    "np",
+    "sparse",
+    "stdtr",
+    "stdtrit",
+]
 
 Values: TypeAlias = np.ndarray[tuple[int, ...], np.dtype[np.float64]]
 """An array of numbers of double precision."""
+Matrix: TypeAlias = np.ndarray[tuple[int, ...], np.dtype[np.float64]]
+"""The same with rows and columns."""

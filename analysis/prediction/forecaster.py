@@ -1,0 +1,98 @@
+"""Forecasts of cells on known machines, by one predictor for each target."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from analysis.prediction.names import architecture_in
+from analysis.prediction.placements import Device, Placement
+from analysis.prediction.predictor import Prediction, Refusal, TargetPredictor
+from analysis.prediction.work import counts_of_cell
+from runner.contract.cell import Cell
+from runner.contract.errors import Unsupported
+from runner.contract.models import ModelSpec
+
+
+@dataclass(frozen=True)
+class KnownMachine:
+    """A machine that examples were measured on, or that a data sheet describes."""
+
+    key: str
+    """Its id where its runs tell one, else its device's name."""
+    name: str
+    """The name of its device."""
+    backends: tuple[str, ...]
+    """The backends that were measured on it; those that it could have where none was."""
+    devices: Mapping[str, Device]
+    """The device with its peaks, by precision."""
+    software: Mapping[tuple[str, str], str]
+    """The newest software of each backend and runtime on it."""
+    threads: int | None
+    """The threads that runtimes used on it; None where no run tells."""
+    memory_bytes: int | None = None
+    """The memory of the accelerator, or of the machine; None where nobody knows."""
+
+
+@dataclass(frozen=True)
+class Forecaster:
+    """Everything that answers questions about cells that nobody measured."""
+
+    predictors: Mapping[str, TargetPredictor]
+    """By the target's name."""
+    machines: tuple[KnownMachine, ...]
+
+    def machine_of(self, backend: str) -> KnownMachine | None:
+        """The machine with most examples of that backend; None where there is none."""
+        return next((one for one in self.machines if backend in one.backends), None)
+
+    def forecast(
+        self,
+        cells: Sequence[Cell],
+        models: Mapping[str, ModelSpec],
+        target: str,
+        machine: KnownMachine | None = None,
+    ) -> list[Prediction | Refusal]:
+        """The target of each cell on this machine, or on the first with the cell's backend."""
+        placed = [self._placed(cell, models, machine) for cell in cells]
+        asked = [one for one in placed if isinstance(one, Placement)]
+        answers = iter(self.predictors[target].predict(asked))
+        return [next(answers) if isinstance(one, Placement) else one for one in placed]
+
+    def _placed(
+        self, cell: Cell, models: Mapping[str, ModelSpec], machine: KnownMachine | None
+    ) -> Placement | Refusal:
+        chosen = machine or self.machine_of(cell.backend)
+        if chosen is None:
+            return Refusal(f"no machine with backend {cell.backend} is known")
+        if cell.scenario != "single_stream" or cell.mode == "startup":
+            what = "mode startup" if cell.mode == "startup" else f"scenario {cell.scenario}"
+            return Refusal(f"{what} is not predicted")
+        return placement_of(cell, models[cell.model], chosen)
+
+
+def placement_of(cell: Cell, model: ModelSpec, machine: KnownMachine) -> Placement | Refusal:
+    """The cell on that machine, with its counted work."""
+    device = machine.devices.get(cell.precision)
+    if device is None:
+        return Refusal(f"the peaks of {machine.name} in {cell.precision} are not known")
+    try:
+        counts = counts_of_cell(model, cell)
+    except Unsupported as error:
+        return Refusal(str(error))
+    if counts is None:
+        return Refusal(f"nobody counted the work of {model.name}")
+    path = (cell.backend, cell.runtime)
+    return Placement(
+        model=model.name,
+        architecture=architecture_in(model.config),
+        device=device,
+        backend=cell.backend,
+        runtime=cell.runtime,
+        precision=cell.precision,
+        mode=cell.mode,
+        software=machine.software.get(path, ""),
+        batch_size=cell.batch_size,
+        length=cell.sequence_length or cell.image_size or cell.audio_seconds,
+        new_tokens=cell.new_tokens,
+        threads=cell.threads or machine.threads,
+        counts=counts,
+    )

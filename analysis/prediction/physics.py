@@ -1,0 +1,89 @@
+"""The time, memory and energy that counted work takes at a device's peaks: the base of predictions.
+
+A base is a sum of terms with coefficients that are fitted and never negative. For times it is the
+roofline of Williams, Waterman and Patterson (2009) with a sum in the place of the maximum: what a
+model computes and what it moves overlap little, since its layers come one after the other.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Literal, TypeAlias
+
+from analysis.prediction.placements import Placement
+from analysis.statistics.arrays import Matrix, Values, nnls, np
+
+Quantity: TypeAlias = Literal["time", "memory", "energy"]
+LEAST_OF_PART = 30
+"""Examples of a part from which on it has coefficients of its own."""
+_LEAST_SHARE = 1e-3
+"""The least part of the base that a term has, so that none is ever zero."""
+
+
+@dataclass(frozen=True)
+class PhysicalBase:
+    """A sum of physical terms, with coefficients for each part of the placements."""
+
+    quantity: Quantity
+    coefficients: Mapping[str, tuple[float, ...]]
+    """By part; under the empty name those of all placements."""
+
+    def logarithms(self, placements: Sequence[Placement]) -> Values:
+        """The logarithm of the base at each placement; (n,)."""
+        whole = self.coefficients[""]
+        factors = [self.coefficients.get(_part(placement, self.quantity), whole) for placement in placements]
+        return np.asarray(np.log((terms(placements, self.quantity) * np.array(factors)).sum(axis=1)))
+
+
+def fit_base(placements: Sequence[Placement], values: Values, quantity: Quantity) -> PhysicalBase:
+    """Fit the coefficients to relative errors, by least squares that never are negative.
+
+    Args:
+        placements: the placements, (n,).
+        values: what was measured at each; (n,).
+        quantity: its dimension.
+    """
+    relative = terms(placements, quantity) / values[:, None]
+    parts = np.array([_part(placement, quantity) for placement in placements])
+    coefficients = {"": _fitted(relative)}
+    for part in dict.fromkeys(parts.tolist()):
+        rows = parts == part
+        if rows.sum() >= LEAST_OF_PART:
+            coefficients[part] = _fitted(relative[rows])
+    return PhysicalBase(quantity, coefficients)
+
+
+def terms(placements: Sequence[Placement], quantity: Quantity) -> Matrix:
+    """The terms of the base at each placement, in seconds at the peaks, or in bytes; (n, k)."""
+    of_point = _sizes if quantity == "memory" else _times
+    return np.array([of_point(placement) for placement in placements])
+
+
+def _fitted(relative: Matrix) -> tuple[float, ...]:
+    scale = relative.mean(axis=0)
+    scale[scale == 0] = 1.0
+    found, _ = nnls(relative / scale, np.ones(len(relative)))
+    least = _LEAST_SHARE * found.sum()
+    return tuple(float(one) for one in np.maximum(found, least) / scale)
+
+
+def _part(placement: Placement, quantity: Quantity) -> str:
+    """Devices of a kind take similar shares of their peaks; a runtime keeps what it keeps."""
+    return "/".join((*placement.path, placement.mode)) if quantity == "memory" else placement.device.kind
+
+
+def _times(placement: Placement) -> tuple[float, ...]:
+    counts, device = placement.counts, placement.device
+    return (
+        counts.flops / device.flops_per_s,
+        counts.traffic_bytes / device.bytes_per_s,
+        2 * counts.activation_bytes / device.bytes_per_s,
+        1.0,
+        counts.depth or 0.0,
+    )
+
+
+def _sizes(placement: Placement) -> tuple[float, ...]:
+    """Values between layers are freed, so that a layer's share lies in memory at once."""
+    counts = placement.counts
+    layer = counts.activation_bytes / max(counts.depth or 1.0, 1.0)
+    return (1.0, counts.weight_bytes, counts.activation_bytes, layer)

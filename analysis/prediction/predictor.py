@@ -1,0 +1,106 @@
+"""Predictors: the value of a target at any placement, with an interval and what it rests on."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from analysis.prediction.calibrated import CalibratedTrees, tree_table
+from analysis.prediction.domain import Domain
+from analysis.prediction.effects import Effects
+from analysis.prediction.novelty import NOVELTIES, Novelty, Seen
+from analysis.prediction.physics import PhysicalBase
+from analysis.prediction.placements import Placement
+from analysis.prediction.targets import Target
+from analysis.statistics.arrays import Matrix, Values, np
+
+UNCALIBRATED = np.log(3.0)
+"""Half an interval's width where no example tells an error: a third to three times."""
+
+
+@dataclass(frozen=True)
+class Prediction:
+    """A predicted value with its 90 % interval, in the target's unit."""
+
+    value: float
+    low: float
+    high: float
+    novelty: Novelty
+    """How much of the question was measured."""
+    outside: tuple[str, ...]
+    """What of it lies outside of what was measured, each as a sentence."""
+
+    @property
+    def extrapolates(self) -> bool:
+        """True if nothing promises that the interval holds."""
+        return bool(self.outside)
+
+
+@dataclass(frozen=True)
+class Refusal:
+    """A question that has no answer."""
+
+    reason: str
+
+
+@dataclass(frozen=True)
+class TargetPredictor:
+    """A predictor of one target."""
+
+    target: Target
+    base: PhysicalBase
+    effects: Effects
+    trees: Mapping[Novelty, CalibratedTrees]
+    """By novelty, those that examples could calibrate."""
+    domain: Domain
+    seen: Seen
+    examples: Mapping[str, int]
+    """The number of examples by who measured them."""
+
+    def predict(self, placements: Sequence[Placement]) -> list[Prediction | Refusal]:
+        """The answer for each placement."""
+        answers: dict[int, Prediction | Refusal] = {}
+        by_novelty: dict[Novelty, list[int]] = {}
+        for place, placement in enumerate(placements):
+            if reason := self.domain.refusal(placement):
+                answers[place] = Refusal(reason)
+            else:
+                by_novelty.setdefault(self.seen.novelty(placement), []).append(place)
+        for novelty, places in by_novelty.items():
+            chosen = [placements[place] for place in places]
+            answers |= zip(places, self._predict(chosen, novelty), strict=True)
+        return [answers[place] for place in range(len(placements))]
+
+    def calibration(self, novelty: Novelty) -> CalibratedTrees | None:
+        """The trees of the first novelty, from this one on, that examples could calibrate."""
+        wider = NOVELTIES[NOVELTIES.index(novelty) :]
+        return next((self.trees[name] for name in wider if name in self.trees), None)
+
+    def _predict(self, placements: Sequence[Placement], novelty: Novelty) -> list[Prediction]:
+        calibrated = self.calibration(novelty)
+        base = self.base.logarithms(placements)
+        contributions = self.effects.contributions(placements)
+        logarithms = base + contributions.sum(axis=1)
+        half = np.full(len(placements), UNCALIBRATED)
+        if calibrated is not None:
+            table = tree_table(placements, base, contributions, calibrated.novelty)
+            logarithms = logarithms + calibrated.corrections(table)
+            half = calibrated.half_widths(table)
+        return [
+            self._prediction(placement, novelty, logarithm, width)
+            for placement, logarithm, width in zip(placements, logarithms, half, strict=True)
+        ]
+
+    def _prediction(
+        self, placement: Placement, novelty: Novelty, logarithm: float, half: float
+    ) -> Prediction:
+        ends = (logarithm, logarithm - half, logarithm + half)
+        value, *interval = (self.target.value(float(np.exp(end)), placement) for end in ends)
+        outside = (*_outside(self.calibration(novelty), novelty), *self.domain.outside(placement))
+        return Prediction(value, min(interval), max(interval), novelty, outside)
+
+
+def _outside(calibrated: CalibratedTrees | None, novelty: Novelty) -> tuple[str, ...]:
+    if novelty == "device":
+        return ("nothing was measured on this device",)
+    if calibrated is None:
+        return ("too little was measured to know the errors of predictions",)
+    return ()

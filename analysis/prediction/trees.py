@@ -1,0 +1,77 @@
+"""Boosted trees of LightGBM, with settings that fit the number of examples."""
+
+from dataclasses import dataclass
+
+from analysis.statistics.arrays import Matrix, Values, np
+from runner.contract.errors import UsageError
+
+try:
+    import lightgbm
+except ImportError as error:
+    raise UsageError(
+        "predictions need LightGBM, which is not installed",
+        hint="`pip install 'accelmatrix[analysis]'`, or `make install` in a checkout",
+    ) from error
+except OSError as error:
+    raise UsageError(
+        f"LightGBM cannot be loaded: {error}",
+        hint="it needs OpenMP: `apt-get install libgomp1` on Debian and Ubuntu",
+    ) from error
+
+LEAST_EXAMPLES = 60
+"""Examples from which on trees are fitted."""
+_ROUNDS = 200
+_THREADS = 2
+_BINS = 127
+
+
+@dataclass(frozen=True)
+class Trees:
+    """Fitted trees."""
+
+    text: str
+    """LightGBM's own format."""
+
+    def values(self, table: Matrix) -> Values:
+        """The answer for each row; (n, k) to (n,)."""
+        return np.asarray(self._booster.predict(table, num_threads=_THREADS))
+
+    def contributions(self, table: Matrix) -> Matrix:
+        """SHAP values of each column, and the mean answer behind them; (n, k) to (n, k + 1).
+
+        Lundberg, Erion and Lee (2018), "Consistent individualized feature attribution for tree
+        ensembles".
+        """
+        return np.asarray(self._booster.predict(table, pred_contrib=True, num_threads=_THREADS))
+
+    @property
+    def _booster(self) -> "lightgbm.Booster":
+        return lightgbm.Booster(model_str=self.text)
+
+
+def fit_trees(table: Matrix, y: Values, rounds: int | None = None) -> Trees:
+    """Fit trees to y; (n, k) and (n,)."""
+    data = lightgbm.Dataset(table, y, params={"verbose": -1, "max_bin": _BINS})
+    booster = lightgbm.train(_settings(len(y)), data, num_boost_round=rounds or _ROUNDS)
+    return Trees(booster.model_to_string())
+
+
+def _settings(examples: int) -> dict[str, object]:
+    """LightGBM's parameters for so many examples: its defaults ruin fits of a few hundred."""
+    return {
+        "objective": "huber",
+        "alpha": 0.3,
+        "learning_rate": 0.08,
+        "num_leaves": int(np.clip(examples // 20, 4, 31)),
+        "min_data_in_leaf": int(np.clip(examples // 100, 3, 20)),
+        "lambda_l2": 1.0,
+        "feature_fraction": 0.6,
+        "bagging_fraction": 0.8,
+        "bagging_freq": 1,
+        "max_bin": _BINS,
+        "num_threads": _THREADS,
+        "seed": 0,
+        "deterministic": True,
+        "force_row_wise": True,
+        "verbose": -1,
+    }
