@@ -62,6 +62,9 @@ COMMANDS: Mapping[str, ListedCommand] = {
     "trend": ListedCommand(
         "results.trend:trend", "Show a metric over time, and what changed where it did."
     ),
+    "predict": ListedCommand(
+        "predictions.group:group", "Predict what was not measured from what was."
+    ),
     "report": ListedCommand(
         "results.report:report", "Write results as a page to show, with tables and charts."
     ),

@@ -1,0 +1,144 @@
+"""What drives a prediction: a base by physics, and factors that make the prediction of it.
+
+A prediction is a product: what counted work takes at the device's peaks, times a factor for each
+effect, times a factor for each number that the trees look at (SHAP values, whose sum is the trees'
+answer: Lundberg, Erion and Lee 2018, "Consistent individualized feature attribution for tree
+ensembles").
+"""
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Literal, TypeAlias
+
+from analysis.prediction.calibrated import tree_table
+from analysis.prediction.effects import GROUPS
+from analysis.prediction.features import FEATURES
+from analysis.prediction.novelty import Novelty
+from analysis.prediction.physics import Quantity
+from analysis.prediction.placements import Placement
+from analysis.prediction.predictor import Prediction, Refusal, TargetPredictor
+from analysis.statistics.arrays import Matrix, Values, np
+
+FactorOrigin: TypeAlias = Literal["effect", "trees"]
+_TIMES = ("arithmetic", "traffic", "activations", "each call", "each layer")
+_TERMS: Mapping[Quantity, tuple[str, ...]] = {
+    "time": _TIMES,
+    "energy": _TIMES,
+    "memory": ("the process", "weights", "activations", "values of a layer"),
+}
+"""The terms of the base by quantity, as `physics.terms` has them."""
+USUAL = "all questions"
+"""The factor of the trees that every question has."""
+_LEAST_FACTOR = 1e-9
+"""The logarithm below which a factor changes nothing."""
+
+
+@dataclass(frozen=True)
+class Factor:
+    """A number by which a prediction is multiplied."""
+
+    origin: FactorOrigin
+    name: str
+    """The name of the effect or of the number that trees look at."""
+    subject: str
+    """The value that has the effect, e.g. a model's name; empty for trees."""
+    value: float
+
+
+@dataclass(frozen=True)
+class Explanation:
+    """A prediction as a product."""
+
+    prediction: Prediction
+    base: float
+    """What counted work at the device's peaks comes to, in the target's unit."""
+    shares: Mapping[str, float]
+    """The share of each term of the base; their sum is 1."""
+    factors: tuple[Factor, ...]
+    """Base times all of them is the prediction; those that change most come first."""
+
+
+def explain(predictor: TargetPredictor, placement: Placement) -> Explanation | Refusal:
+    """What drives the prediction of one placement."""
+    (answer,) = predictor.predict([placement])
+    if isinstance(answer, Refusal):
+        return answer
+    base = predictor.base.logarithms([placement])
+    contributions = predictor.effects.contributions([placement])
+    sign = math.log(
+        predictor.target.value(math.e, placement) / predictor.target.value(1, placement)
+    )
+    logarithms = [
+        *_effects(placement, contributions),
+        *_trees(predictor, placement, answer.novelty, base, contributions),
+    ]
+    factors = [
+        Factor(origin, name, subject, math.exp(round(sign) * logarithm))
+        for origin, name, subject, logarithm in logarithms
+        if abs(logarithm) > _LEAST_FACTOR
+    ]
+    return Explanation(
+        prediction=answer,
+        base=predictor.target.value(math.exp(base[0]), placement),
+        shares=_shares(predictor, placement),
+        factors=tuple(sorted(factors, key=lambda one: -abs(math.log(one.value)))),
+    )
+
+
+def tree_columns(novelty: Novelty) -> tuple[str, ...]:
+    """The names of the columns that trees of that novelty see, as `tree_table` has them."""
+    columns = (*FEATURES, *(f"effect of {name}" for name in GROUPS))
+    return columns if novelty == "device" else (*columns, "base")
+
+
+_Logarithm: TypeAlias = tuple[FactorOrigin, str, str, float]
+
+
+def _effects(placement: Placement, contributions: Matrix) -> Iterator[_Logarithm]:
+    for (name, group), logarithm in zip(GROUPS.items(), contributions[0], strict=True):
+        subjects = dict.fromkeys(" ".join(_words(key)) for key in group.keys(placement))
+        yield "effect", name, ", ".join(subjects), float(logarithm)
+
+
+def _words(key: object) -> Iterator[str]:
+    """The parts of a key, one behind the other; nothing is said twice."""
+    parts = key if isinstance(key, tuple) else (key,)
+    words = [
+        word for part in parts for word in (_words(part) if isinstance(part, tuple) else [part])
+    ]
+    yield from dict.fromkeys(str(word) for word in words if word not in ("", None))
+
+
+def _trees(
+    predictor: TargetPredictor,
+    placement: Placement,
+    novelty: Novelty,
+    base: Values,
+    contributions: Matrix,
+) -> Iterator[_Logarithm]:
+    calibrated = predictor.calibration(novelty)
+    if calibrated is None or calibrated.trees is None:
+        return
+    table = tree_table([placement], base, contributions, calibrated.novelty)
+    values = calibrated.trees.contributions(table)[0] * calibrated.weight
+    names: Sequence[str] = (*tree_columns(calibrated.novelty), USUAL)
+    for name, logarithm in zip(names, values, strict=True):
+        yield "trees", name, "", float(logarithm)
+
+
+def _shares(predictor: TargetPredictor, placement: Placement) -> dict[str, float]:
+    """The part of each term in the base: what is left of it with the others' coefficients at 0."""
+    names = _TERMS[predictor.base.quantity]
+    whole = predictor.base.coefficients
+    amounts = []
+    with np.errstate(divide="ignore"):
+        for nth in range(len(names)):
+            alone = {
+                part: tuple(value if number == nth else 0.0 for number, value in enumerate(values))
+                for part, values in whole.items()
+            }
+            base = replace(predictor.base, coefficients=alone)
+            amounts.append(math.exp(base.logarithms([placement])[0]))
+    total = sum(amounts)
+    return {name: amount / total for name, amount in zip(names, amounts, strict=True)}

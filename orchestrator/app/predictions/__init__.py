@@ -1,0 +1,1 @@
+"""Predictions of what was not measured: train a predictor, ask it, look into it."""

@@ -1,0 +1,25 @@
+"""`predict show`: what a predictor rests on, and how good it is."""
+
+from typing import TYPE_CHECKING
+
+from orchestrator.cli import options
+from orchestrator.cli.sheet_options import with_sheet
+from orchestrator.system.files import RESULTS_FOLDER
+
+if TYPE_CHECKING:
+    from orchestrator.render.terminal.sheet_output import SheetOutput
+
+
+@with_sheet
+def show(
+    output: "SheetOutput",
+    results: options.Results = RESULTS_FOLDER,
+    database: options.Database = None,
+) -> None:
+    """Show what the predictor of a database rests on, and how good it is."""
+    path = options.database_in(results, database)
+    output.require(path)
+    from orchestrator.app.predictions.showing import look_into_predictor
+    from orchestrator.render.predictions.predictor import predictor_sheet
+
+    output.show(predictor_sheet(look_into_predictor(path)))

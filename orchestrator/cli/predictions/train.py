@@ -1,0 +1,47 @@
+"""`predict train`: a predictor from what was measured."""
+
+from enum import StrEnum
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from orchestrator.cli import options
+from orchestrator.cli.sheet_options import with_sheet
+from orchestrator.system.files import RESULTS_FOLDER
+
+if TYPE_CHECKING:
+    from orchestrator.render.terminal.sheet_output import SheetOutput
+
+
+class SourceChoice(StrEnum):
+    """Whose results a predictor learns from."""
+
+    ours = "ours"
+    all = "all"
+
+
+_Source = Annotated[
+    SourceChoice,
+    typer.Option(
+        "--source",
+        metavar=options.one_of(SourceChoice),
+        help="all: imported results too, simulated ones never.",
+    ),
+]
+
+
+@with_sheet
+def train(
+    output: "SheetOutput",
+    source: _Source = SourceChoice.ours,
+    results: options.Results = RESULTS_FOLDER,
+    database: options.Database = None,
+) -> None:
+    """Train a predictor from the results of a database, and put it beside it."""
+    path = options.database_in(results, database)
+    output.require(path)
+    from orchestrator.app.predictions.training import train_predictor
+    from orchestrator.render.predictions.predictor import trained_sheet
+
+    trained = train_predictor(path, source.value, options.note)
+    output.show(trained_sheet(trained))

@@ -1,0 +1,130 @@
+"""A predictor as a sheet: what it rests on, and its errors by what of a question was measured."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from analysis.prediction.artefact.manifest import PredictorManifest
+from analysis.prediction.targets import PREDICTION_TARGETS
+from orchestrator.app.measure.next_steps import database_option
+from orchestrator.app.predictions.artefact_folder import training_command
+from orchestrator.app.predictions.showing import PredictorReport
+from orchestrator.app.predictions.training import TrainedPredictor
+from orchestrator.render.predictions.words import (
+    NOVELTY_WORDS,
+    added_words,
+    percent,
+    source_words,
+    training_words,
+)
+from orchestrator.render.terminal.sheet import Field, Section, Sheet
+from orchestrator.render.terminal.tables import Column
+from orchestrator.system.text import format_duration, plural
+
+_MOST_REASONS = 2
+_MOST_MACHINES = 4
+_FIELDS = (
+    Field("target"),
+    Field("label", Column("predicted", essential=True)),
+    Field("novelty", Column("asked about", essential=True), NOVELTY_WORDS.__getitem__),
+    Field("examples", Column("tried on", essential=True)),
+    Field("groups", Column("groups")),
+    Field("median_error", Column("median error", essential=True, right=True), percent),
+)
+
+
+def trained_sheet(trained: TrainedPredictor) -> Sheet:
+    """A predictor that was just made."""
+    manifest = trained.manifest
+    notes = (
+        f"{trained.folder}: trained in {format_duration(round(trained.seconds, 1))}",
+        *_left_out(manifest),
+        _next(trained.database),
+    )
+    return _sheet(manifest, trained.database, notes, {"folder": str(trained.folder)})
+
+
+def predictor_sheet(report: PredictorReport) -> Sheet:
+    """A predictor that was looked into."""
+    manifest, command = report.manifest, training_command(report.database)
+    names = [machine.name for machine in report.machines]
+    more = len(names) - _MOST_MACHINES
+    machines = ", ".join(names[:_MOST_MACHINES]) + (f" and {more} more" if more > 0 else "")
+    moment = f"{manifest.trained_at:%Y-%m-%d %H:%M} UTC"
+    notes = (
+        f"trained {moment} by AccelMatrix {manifest.accelmatrix}; it knows {machines}",
+        *_left_out(manifest),
+        *added_words(report.added, training_words(manifest, command)),
+        _next(report.database),
+    )
+    more_data = {
+        "folder": str(report.folder),
+        "added_since": report.added,
+        "machines": [
+            {"key": one.key, "name": one.name, "backends": one.backends} for one in report.machines
+        ],
+    }
+    return _sheet(manifest, report.database, notes, more_data)
+
+
+def _sheet(
+    manifest: PredictorManifest, database: Path, notes: Sequence[str], data: Mapping[str, Any]
+) -> Sheet:
+    rows = [*_rows(manifest)]
+    shown = [row | {"label": _unless_above(rows, number)} for number, row in enumerate(rows)]
+    title = f"Predictor of {database}: {source_words(manifest.examples)}"
+    section = Section(title, _FIELDS, shown, tuple(_answer(rows, manifest)))
+    document = manifest.model_dump(mode="json", exclude={"files", "columns"})
+    return Sheet(title, [section], tuple(notes), {"database": str(database), **document, **data})
+
+
+def _rows(manifest: PredictorManifest) -> Iterator[dict[str, Any]]:
+    for name, facts in manifest.targets.items():
+        label = PREDICTION_TARGETS[name].label
+        for novelty in NOVELTY_WORDS:
+            if errors := facts.errors.get(novelty):
+                yield {"target": name, "label": label, "novelty": novelty, **errors.model_dump()}
+
+
+def _unless_above(rows: Sequence[Mapping[str, Any]], number: int) -> str:
+    """The label of a row; empty where the row above has the same."""
+    label: str = rows[number]["label"]
+    return "" if number and rows[number - 1]["label"] == label else label
+
+
+def _answer(rows: Sequence[Mapping[str, Any]], manifest: PredictorManifest) -> Iterator[str]:
+    """The errors of the first target in a sentence."""
+    labels = [PREDICTION_TARGETS[name].label for name in manifest.targets]
+    if not rows:
+        yield (
+            f"predicts {_listing(labels)}, and too little was measured to know its errors: every"
+            " answer is marked"
+        )
+        return
+    first = [row for row in rows if row["target"] == rows[0]["target"]]
+    errors = [f"{percent(one['median_error'])} ({NOVELTY_WORDS[one['novelty']]})" for one in first]
+    yield f"{rows[0]['label']} was typically wrong by {_listing(errors)}"
+    silent = [label for label in labels if label not in {row["label"] for row in rows}]
+    if silent:
+        yield f"too little was measured to know the errors of {_listing(silent)}"
+
+
+def _left_out(manifest: PredictorManifest) -> Iterator[str]:
+    reasons = sorted(manifest.left_out.items(), key=lambda one: -one[1])
+    total = sum(manifest.left_out.values())
+    if not total:
+        return
+    named = "; ".join(f"{count:,}: {words}" for words, count in reasons[:_MOST_REASONS])
+    more = len(reasons) - _MOST_REASONS
+    others = f"; {more} more reasons" if more > 0 else ""
+    yield f"left out {total:,} {plural(total, 'result')}: {named}{others}"
+
+
+def _next(database: Path) -> str:
+    where = "".join(f" {word}" for word in database_option(database))
+    return f"next: `orchestrator predict --model bert-tiny --batch-size 1,2,4,8{where}`"
+
+
+def _listing(words: Sequence[str]) -> str:
+    *most, last = words
+    return f"{', '.join(most)} and {last}" if most else last
