@@ -32,7 +32,7 @@ class EffectGroup:
 
 _SIZES = ("batch size", "length")
 GROUPS: Mapping[str, EffectGroup] = {
-    "all": EffectGroup(lambda p: ("",), 0.1, tuple(FEATURES)),
+    "all": EffectGroup(lambda _: ("",), 0.1, tuple(FEATURES)),
     "kind": EffectGroup(lambda p: (p.device.kind,), 0.5, tuple(FEATURES)),
     "device": EffectGroup(lambda p: (p.device.key,), 0.5, ("intensity", "batch size")),
     "path": EffectGroup(lambda p: (p.path,), 1.0, ("intensity", "arithmetic")),
@@ -79,7 +79,10 @@ class Effects:
 
 
 def _contribution(
-    placements: Sequence[Placement], z: Matrix, group: EffectGroup, levels: Mapping[Hashable, tuple[float, ...]]
+    placements: Sequence[Placement],
+    z: Matrix,
+    group: EffectGroup,
+    levels: Mapping[Hashable, tuple[float, ...]],
 ) -> Values:
     places = _places(group)
     width = 1 + len(places)
@@ -168,9 +171,13 @@ class _Builder:
     scale: list[float] = field(default_factory=list)
     groups: list[int] = field(default_factory=list)
 
-    def add(self, number: int, name: str, group: EffectGroup, placements: Sequence[Placement]) -> None:
+    def add(
+        self, number: int, name: str, group: EffectGroup, placements: Sequence[Placement]
+    ) -> None:
         """Add the columns of a group."""
-        pairs = [(row, key) for row, placement in enumerate(placements) for key in group.keys(placement)]
+        pairs = [
+            (row, key) for row, placement in enumerate(placements) for key in group.keys(placement)
+        ]
         keys = {key: place for place, key in enumerate(dict.fromkeys(key for _, key in pairs))}
         rows = np.array([row for row, _ in pairs])
         codes = np.array([keys[key] for _, key in pairs])

@@ -26,7 +26,16 @@ _AXES = (
     *("model", "backend", "runtime", "precision", "mode", "scenario", "batch_size"),
     *("sequence_length", "image_size", "audio_seconds", "new_tokens", "training_precision"),
 )
-_FACTS = (*_AXES, "result_id", "source", "model_id", "hardware", "hardware_id", "threads", "parameters")
+_FACTS = (
+    *_AXES,
+    "result_id",
+    "source",
+    "model_id",
+    "hardware",
+    "hardware_id",
+    "threads",
+    "parameters",
+)
 _VALUES = (
     *("throughput", "latency_median_s", "latency_mean_s", "memory_peak_bytes"),
     "energy_per_sample_joules",

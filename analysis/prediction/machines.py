@@ -2,7 +2,6 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from analysis.prediction.devices import Kind, nominal_device
 from analysis.prediction.placements import Device
@@ -50,7 +49,8 @@ class MachinePeaks:
 def machine_peaks(source: ArrowSource) -> MachinePeaks:
     """The peaks that a database holds."""
     rows = source.arrow("""
-        SELECT hardware_id, precision, max(peak_flops_per_s) AS flops, max(peak_bytes_per_s) AS traffic
+        SELECT hardware_id, precision, max(peak_flops_per_s) AS flops,
+            max(peak_bytes_per_s) AS traffic
         FROM benchmark_results
         WHERE hardware_id IS NOT NULL AND NOT simulated
             AND coalesce(peak_flops_per_s, peak_bytes_per_s) IS NOT NULL

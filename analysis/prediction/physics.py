@@ -30,8 +30,13 @@ class PhysicalBase:
     def logarithms(self, placements: Sequence[Placement]) -> Values:
         """The logarithm of the base at each placement; (n,)."""
         whole = self.coefficients[""]
-        factors = [self.coefficients.get(_part(placement, self.quantity), whole) for placement in placements]
-        return np.asarray(np.log((terms(placements, self.quantity) * np.array(factors)).sum(axis=1)))
+        factors = [
+            self.coefficients.get(_part(placement, self.quantity), whole)
+            for placement in placements
+        ]
+        return np.asarray(
+            np.log((terms(placements, self.quantity) * np.array(factors)).sum(axis=1))
+        )
 
 
 def fit_base(placements: Sequence[Placement], values: Values, quantity: Quantity) -> PhysicalBase:
@@ -68,7 +73,11 @@ def _fitted(relative: Matrix) -> tuple[float, ...]:
 
 def _part(placement: Placement, quantity: Quantity) -> str:
     """Devices of a kind take similar shares of their peaks; a runtime keeps what it keeps."""
-    return "/".join((*placement.path, placement.mode)) if quantity == "memory" else placement.device.kind
+    return (
+        "/".join((*placement.path, placement.mode))
+        if quantity == "memory"
+        else placement.device.kind
+    )
 
 
 def _times(placement: Placement) -> tuple[float, ...]:

@@ -10,7 +10,7 @@ from analysis.prediction.novelty import NOVELTIES, Novelty, Seen
 from analysis.prediction.physics import PhysicalBase
 from analysis.prediction.placements import Placement
 from analysis.prediction.targets import Target
-from analysis.statistics.arrays import Matrix, Values, np
+from analysis.statistics.arrays import np
 
 UNCALIBRATED = np.log(3.0)
 """Half an interval's width where no example tells an error: a third to three times."""

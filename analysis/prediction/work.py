@@ -6,7 +6,6 @@ from typing import Any
 
 from analysis.prediction.placements import Counts
 from runner.contract.cell import Cell
-from runner.contract.errors import Unsupported
 from runner.contract.models import ModelSpec
 from runner.contract.models.iteration import (
     FLOPS_PER_MAC,
