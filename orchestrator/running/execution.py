@@ -7,16 +7,16 @@ from dataclasses import dataclass
 
 from orchestrator.backends.catalogue import CATALOGUE
 from orchestrator.launchers.base import Launcher
-from orchestrator.running.artifacts import ARTIFACT_BACKEND
+from orchestrator.running.artifacts.cache import ARTIFACT_BACKEND
+from orchestrator.running.artifacts.graphs import Graphs, executes_graph
+from orchestrator.running.artifacts.references import References, is_verified
 from orchestrator.running.availability import Availability
 from orchestrator.running.due import DueLaunch, due_launches
 from orchestrator.running.execute_job import ArtifactFolders, LaunchContext, execute_job
 from orchestrator.running.folder import RunFolder
-from orchestrator.running.graphs import Graphs, executes_graph
 from orchestrator.running.merge_run import import_ahead, merge_run
 from orchestrator.running.observer import Observer
 from orchestrator.running.options import RunOptions
-from orchestrator.running.references import References, is_verified
 from orchestrator.running.rounds_so_far import record_so_far
 from orchestrator.running.sweep import sweep_jobs
 from orchestrator.store import MergeReport

@@ -7,8 +7,8 @@ from pathlib import Path
 import psutil
 from filelock import FileLock, Timeout
 
-from orchestrator.running.graphs import GRAPHS_FOLDER
-from orchestrator.running.references import REFERENCES_FOLDER
+from orchestrator.running.artifacts.graphs import GRAPHS_FOLDER
+from orchestrator.running.artifacts.references import REFERENCES_FOLDER
 from orchestrator.system.locks import FOLDER_VARIABLE
 from tests.support.workplace import Workplace
 

@@ -250,7 +250,7 @@ READERS = (
            read_kept_verification),
     Reader("snapshot", ("orchestrator.store.database.manifest",),
            lambda: json_of(MANIFEST), read_snapshot),
-    Reader("reference", ("orchestrator.running.adoption",),
+    Reader("reference", ("orchestrator.running.artifacts.adoption",),
            lambda: damaged(a_reference()), read_reference),
     Reader("graph", ("runner.contract.graph",),
            lambda: json_of(json.loads(a_graph({}).model_dump_json())), read_prepared_graph),

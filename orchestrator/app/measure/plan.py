@@ -158,7 +158,7 @@ def _exports(plan: Plan, request: PlanRequest) -> Iterator[PlannedExport]:
     if all(entry.cell.runtime not in GRAPH_RUNTIMES for entry in plan.with_decision("run")):
         return
     from orchestrator.launchers.registry import preview_launcher
-    from orchestrator.running.graphs import exports_left
+    from orchestrator.running.artifacts.graphs import exports_left
 
     options = request.options
     launcher = preview_launcher(options.launcher)

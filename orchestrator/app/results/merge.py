@@ -14,15 +14,15 @@ from orchestrator.bundles import (
     open_database,
 )
 from orchestrator.imports.record import read_runs
+from orchestrator.running.artifacts.graphs import GRAPHS_FOLDER
+from orchestrator.running.artifacts.references import REFERENCES_FOLDER
 from orchestrator.running.folder import RunFolder
-from orchestrator.running.graphs import GRAPHS_FOLDER
 from orchestrator.running.merge_run import (
     merge_folder,
     merge_untouched,
     merge_without_plan,
     openable_files,
 )
-from orchestrator.running.references import REFERENCES_FOLDER
 from orchestrator.running.run_file import (
     BISECTIONS_FOLDER,
     PREPARATIONS_FOLDER,

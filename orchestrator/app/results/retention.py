@@ -10,8 +10,8 @@ from typing import Literal
 
 from orchestrator.imports.record import records_path
 from orchestrator.launchers.registry import LAUNCHERS
-from orchestrator.running import graphs, references
-from orchestrator.running.artifacts import hold_artifacts, versions_of
+from orchestrator.running.artifacts import graphs, references
+from orchestrator.running.artifacts.cache import hold_artifacts, versions_of
 from orchestrator.running.folder import RunFolder
 from orchestrator.running.run_file import PREPARATIONS_FOLDER, RUN_FILE
 from orchestrator.store import DatedRun, dated_runs

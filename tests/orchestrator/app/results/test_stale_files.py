@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from orchestrator.app.results.retention import StaleFile, find_stale_files, remove_stale_files
-from orchestrator.running.artifacts import hold_artifacts, versions_of
+from orchestrator.running.artifacts.cache import hold_artifacts, versions_of
 from runner.contract.artifact_keys import GRAPHS, REFERENCES, graph_key, reference_key
 from runner.contract.errors import StoreError
 from tests.support.jobs import fake_model

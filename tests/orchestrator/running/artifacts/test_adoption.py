@@ -9,10 +9,10 @@ from zipfile import ZIP_DEFLATED, ZipFile
 import pytest
 
 from orchestrator.launchers.base import Exit
-from orchestrator.running.adoption import is_reference
+from orchestrator.running.artifacts.adoption import is_reference
 from runner.contract.graph import Graph
 from runner.contract.job import Job
-from tests.orchestrator.running import test_graphs, test_references
+from tests.orchestrator.running.artifacts import test_graphs, test_references
 from tests.support.fakes import computes_the_reference, exports_the_graph, finish
 
 SECRET = "the host's own words"

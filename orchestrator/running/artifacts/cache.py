@@ -10,7 +10,7 @@ from tempfile import mkdtemp
 import runner
 from orchestrator.backends.catalogue import CATALOGUE
 from orchestrator.launchers.base import Task
-from orchestrator.running.adoption import reason_in
+from orchestrator.running.artifacts.adoption import reason_in
 from orchestrator.running.availability import Availability
 from orchestrator.running.execute_job import LaunchContext, launch_job
 from orchestrator.running.observer import QuietObserver

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 import runner
-from orchestrator.running.artifacts import versions_of
+from orchestrator.running.artifacts.cache import versions_of
 from runner.contract.artifact_keys import GRAPHS, REFERENCES, Producer, fingerprint
 
 PINS = """

@@ -10,9 +10,9 @@ from orchestrator.launchers.base import Exit
 from orchestrator.launchers.docker import DockerLauncher
 from orchestrator.launchers.process import ProcessLauncher
 from orchestrator.planning.plan import Plan
-from orchestrator.running.artifacts import versions_of
+from orchestrator.running.artifacts.cache import versions_of
+from orchestrator.running.artifacts.graphs import EXPORT_TIMEOUT_S, Graphs, exports_left
 from orchestrator.running.execute_job import LaunchContext
-from orchestrator.running.graphs import EXPORT_TIMEOUT_S, Graphs, exports_left
 from runner.contract.artifact_keys import GRAPHS
 from runner.contract.cell import Backend, Cell, Runtime
 from runner.contract.errors import (

@@ -4,8 +4,13 @@ from pathlib import Path
 from typing import get_args
 
 from orchestrator.planning.memory import shortage
-from orchestrator.running.adoption import is_reference, reason_in, reference_names, take_file
-from orchestrator.running.artifacts import ARTIFACT_BACKEND, ArtifactCache, versions_of
+from orchestrator.running.artifacts.adoption import (
+    is_reference,
+    reason_in,
+    reference_names,
+    take_file,
+)
+from orchestrator.running.artifacts.cache import ARTIFACT_BACKEND, ArtifactCache, versions_of
 from orchestrator.running.availability import Availability
 from orchestrator.running.execute_job import LaunchContext
 from runner.contract.artifact_keys import REFERENCES, Versions, reference_key, tells_of

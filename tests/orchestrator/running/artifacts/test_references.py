@@ -8,10 +8,10 @@ from zipfile import ZipFile
 import pytest
 
 from orchestrator.launchers.base import Exit
-from orchestrator.running.artifacts import versions_of
+from orchestrator.running.artifacts.cache import versions_of
+from orchestrator.running.artifacts.references import References
 from orchestrator.running.execute_job import LaunchContext
 from orchestrator.running.folder import RunFolder
-from orchestrator.running.references import References
 from runner.contract.artifact_keys import REFERENCES, reference_key
 from runner.contract.cell import Backend, Cell, Purpose
 from runner.contract.errors import (

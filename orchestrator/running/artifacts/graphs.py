@@ -9,8 +9,13 @@ from typing import NamedTuple
 from orchestrator.backends.catalogue import GRAPH_RUNTIMES
 from orchestrator.launchers.base import Launcher
 from orchestrator.planning.plan import Plan
-from orchestrator.running.adoption import reason_in, refusals_left, shapes_left, take_graph
-from orchestrator.running.artifacts import ArtifactCache, versions_of
+from orchestrator.running.artifacts.adoption import (
+    reason_in,
+    refusals_left,
+    shapes_left,
+    take_graph,
+)
+from orchestrator.running.artifacts.cache import ArtifactCache, versions_of
 from orchestrator.running.availability import Availability
 from orchestrator.running.execute_job import LaunchContext
 from orchestrator.running.launch.deadline import OWN_SHAPES
