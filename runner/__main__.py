@@ -16,6 +16,7 @@ from runner.contract.errors import BenchError, JobError
 from runner.contract.job import Job
 from runner.contract.weights import show_folder
 from runner.correctness.reference import compute_reference
+from runner.job.count import count_model
 from runner.job.harness import Folders, Harness
 from runner.job.prepare import prepare_graphs
 from runner.measure.clock import monotonic
@@ -56,6 +57,8 @@ def _execute(job: Job, out: Path, folders: Folders) -> None:
         compute_reference(job, out, progress, monotonic)
     elif job.purpose == "prepare":
         prepare_graphs(job, out, progress, monotonic, folders.graphs)
+    elif job.purpose == "count":
+        count_model(job, out, progress)
     else:
         Harness(job, out, progress, folders).run()
 

@@ -23,7 +23,7 @@ _PASSED = frozenset(
     }
 )
 """Variables that say who and where we are; the loader's path is recorded, as it decides as well."""
-_ARTIFACTS = ("reference", "prepare")
+_ARTIFACTS = ("reference", "prepare", "count")
 """Purposes whose results are kept for other runs, which know nothing of this one's variables."""
 
 

@@ -13,8 +13,9 @@ results/<run_id>/refused/<job_id>.<…>/                       what else its lau
 results/<run_id>/logs/<job_id>.<attempt>.log                 the end of a launch's stderr
 results/references/<key>.npz                                 what outputs are verified against
 results/graphs/<key>/<shape>/                                a prepared graph
+results/counts/<key>.json                                   the counted work of a model
 results/calibration.json                                     what fresh processes differ by here
-results/preparations/<run_id>/                               jobs and logs of `orchestrator prepare`
+results/preparations/<run_id>/                               jobs and logs of what fills those
 """
 
 import os

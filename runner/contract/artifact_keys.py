@@ -89,6 +89,8 @@ REFERENCES = Producer(
         "runner.correctness.tolerance",
     ),
 )
+COUNTS = Producer(libraries=(), modules=("runner.counting.polynomials",))
+"""Counts follow from the architecture, whichever version of a library builds it."""
 
 
 HONEST_DIFFERENCE, HONEST_FAILURE = "honest_difference.", "honest_failure."
@@ -112,6 +114,11 @@ def graph_key(
 def reference_key(model: ModelSpec, content: ReferenceKind, seed: int, made_by: Versions) -> str:
     """The name, without suffix, of the file of a model's outputs, and tokens or gradients."""
     return _key(model, (content,), seed, made_by)
+
+
+def counts_key(model: ModelSpec) -> str:
+    """The name, without suffix, of the file with a model's counted work."""
+    return _key(model, ("counts",), 0, COUNTS.versions({}))
 
 
 def is_made_by(name: str, made_by: Versions) -> bool:

@@ -41,7 +41,7 @@ ModelName = Annotated[
 FileName = Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9._+-]*$", max_length=240)]
 """An id that becomes the name of a file or a folder, and is never a path."""
 ProfileName = Literal["quick", "standard", "audit"]
-Purpose = Literal["measure", "verify", "time", "reference", "prepare"]
+Purpose = Literal["measure", "verify", "time", "reference", "prepare", "count"]
 
 DEFAULT_RUNTIMES: Mapping[Backend, Runtime] = {name: of[0] for name, of in RUNTIMES.items()}
 

@@ -210,7 +210,8 @@ class Job(Seeds):
     """Facts about the job that only the host knows."""
     purpose: Purpose = "measure"
     """`measure` times and verifies, `time` and `verify` do one of it; `reference` computes what
-    others are verified against, `prepare` exports the graph that others execute."""
+    others are verified against, `prepare` exports the graph that others execute, `count` counts the
+    model's arithmetic and memory."""
     trace: bool = False
     """True if each cell leaves a trace of one untimed iteration."""
     round: PositiveInt = 1

@@ -15,6 +15,7 @@ import pytest
 
 from orchestrator.backends.catalogue import LauncherName
 from orchestrator.launchers.base import Exit, LocalLauncher, Task
+from runner.contract.artifact_keys import COUNTS, fingerprint
 from runner.contract.cell import Backend, Cell
 from runner.contract.errors import BenchError, EngineUnavailable
 from runner.contract.graph import (
@@ -25,6 +26,7 @@ from runner.contract.graph import (
     number_format,
 )
 from runner.contract.job import Job, Provenance
+from runner.contract.models.counted import COUNTS_FILE, FORWARD_COUNTS, CountedWork
 from runner.contract.record import Phase, Record, save_record
 from runner.contract.rounds import read_rounds, save_round
 from runner.process.streams import Progress
@@ -64,8 +66,8 @@ class ScriptedLauncher(LocalLauncher):
     """A launcher whose launches play scripts instead of starting anything.
 
     A script gets the job it was launched with, its output folder and the queue of progress lines;
-    it returns how the launch ended, or raises what the engine would. Jobs that compute a reference
-    or prepare a graph play scripts of their own.
+    it returns how the launch ended, or raises what the engine would. Jobs that compute a reference,
+    prepare a graph or count play scripts of their own.
     """
 
     name: ClassVar[LauncherName] = "process"
@@ -75,9 +77,11 @@ class ScriptedLauncher(LocalLauncher):
         self._scripts = list(scripts)
         self.reference_script: Script = computes_the_reference
         self.graph_script: Script = exports_the_graph
+        self.count_script: Script = counts_the_work
         self.launched: list[Job] = []
         self.computed: list[Job] = []
         self.exported: list[Job] = []
+        self.counted: list[Job] = []
         self.tasks: list[Task] = []
         self.running = 0
         self.cleaned: list[frozenset[str]] = []
@@ -108,6 +112,9 @@ class ScriptedLauncher(LocalLauncher):
         if job.purpose == "prepare":
             self.exported.append(job)
             return self.graph_script
+        if job.purpose == "count":
+            self.counted.append(job)
+            return self.count_script
         self.launched.append(job)
         return self._scripts.pop(0) if len(self._scripts) > 1 else self._scripts[0]
 
@@ -183,6 +190,20 @@ def exports_the_graph(job: Job, out: Path, lines: Queue[str | None]) -> Exit:
     enter(lines, "load")
     save_graph(out / (job.graph or "") / DYNAMIC, job)
     return finish(lines)
+
+
+def counts_the_work(job: Job, out: Path, lines: Queue[str | None]) -> Exit:
+    """A launch that leaves counts."""
+    enter(lines, "load")
+    (out / COUNTS_FILE).write_text(counted_work().model_dump_json())
+    return finish(lines)
+
+
+def counted_work(**changes: Any) -> CountedWork:
+    """Counts of a forward pass, as the present code leaves them."""
+    polynomials = {name: {"batch_size": 2.5, "": 8.0} for name in FORWARD_COUNTS}
+    values = {"counted_by": fingerprint(COUNTS), "polynomials": polynomials}
+    return CountedWork.model_validate(values | changes)
 
 
 def save_graph(folder: Path, job: Job, **changes: Any) -> None:

@@ -9,10 +9,11 @@ from filelock import FileLock, Timeout
 
 from orchestrator.running.artifacts.graphs import GRAPHS_FOLDER
 from orchestrator.running.artifacts.references import REFERENCES_FOLDER
+from orchestrator.running.artifacts.work_counts import COUNTS_FOLDER
 from orchestrator.system.locks import FOLDER_VARIABLE
 from tests.support.workplace import Workplace
 
-OTHER_FOLDERS = {GRAPHS_FOLDER, REFERENCES_FOLDER, "preparations", "images"}
+OTHER_FOLDERS = {GRAPHS_FOLDER, REFERENCES_FOLDER, COUNTS_FOLDER, "preparations", "images"}
 PATIENCE_S = 10.0
 
 

@@ -25,6 +25,7 @@ from tests.orchestrator.imports.files import TABLE
 from tests.orchestrator.imports.formats.legacy.samples import COLLECTION
 from tests.orchestrator.imports.formats.optimum import config, encoder_report
 from tests.support.data import SAMPLES
+from tests.support.fakes import counted_work
 from tests.support.hostile import damaged, documents, tables
 from tests.support.jobs import a_graph, fake_cell
 from tests.support.readings import (
@@ -34,6 +35,7 @@ from tests.support.readings import (
     read_bundle,
     read_calibration,
     read_compacted,
+    read_counted_work,
     read_import,
     read_imported,
     read_kept_verification,
@@ -191,6 +193,7 @@ MANIFEST = {
     "version": "0.1.0",
     "git_commit": None,
 }
+COUNTED = json.loads(counted_work().model_dump_json())
 TOP = {"config": config(), "report": encoder_report()}
 MLPERF = (SAMPLES / "mlperf-server.txt").read_bytes()
 
@@ -254,4 +257,8 @@ READERS = (
            lambda: damaged(a_reference()), read_reference),
     Reader("graph", ("runner.contract.graph",),
            lambda: json_of(json.loads(a_graph({}).model_dump_json())), read_prepared_graph),
+    Reader("counts", ("runner.contract.models.counted",),
+           lambda: json_of(COUNTED), read_counted_work,
+           found=(json.dumps(COUNTED).replace("2.5", "1e400").encode(),
+                  json.dumps(COUNTED).replace("batch_size", "image_size").encode())),
 )  # fmt: skip

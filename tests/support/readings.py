@@ -29,13 +29,16 @@ from orchestrator.running.record_files import CompactedRecords
 from orchestrator.store import Store
 from orchestrator.store.database.manifest import read_manifest
 from orchestrator.store.records.validate import file_fault
+from runner.contract.artifact_keys import COUNTS, fingerprint
 from runner.contract.errors import BenchError
 from runner.contract.graph import GRAPH_FILE, read_graph
 from runner.contract.job import Job
+from runner.contract.models.counted import COUNTS_FILE, read_counted
+from runner.contract.models.work import counts_of
 from runner.contract.record import read_record
 from runner.contract.rounds import read_rounds, round_path
 from tests.support.fakes import KeptObserver, ScriptedLauncher
-from tests.support.jobs import a_job, fake_cell
+from tests.support.jobs import a_job, fake_cell, fake_model
 from tests.support.records import RECORDED_AT, a_record, cell_of
 from tests.support.runs import a_run_folder
 from tests.support.weights import a_weights_folder
@@ -216,6 +219,13 @@ def read_kept_verification(folder: Path, content: bytes) -> None:
 def read_prepared_graph(folder: Path, content: bytes) -> None:
     written(folder, GRAPH_FILE, content)
     read_graph(folder)
+
+
+def read_counted_work(folder: Path, content: bytes) -> None:
+    model = fake_model()
+    counted = read_counted(written(folder, COUNTS_FILE, content), model, fingerprint(COUNTS))
+    for batch_size in (1, 1 << 40) if counted.polynomials else ():
+        counts_of(model, fake_cell(batch_size), counted.polynomials)
 
 
 def read_reference(folder: Path, content: bytes) -> None:

@@ -16,6 +16,7 @@ from orchestrator.bundles import (
 from orchestrator.imports.record import read_runs
 from orchestrator.running.artifacts.graphs import GRAPHS_FOLDER
 from orchestrator.running.artifacts.references import REFERENCES_FOLDER
+from orchestrator.running.artifacts.work_counts import COUNTS_FOLDER
 from orchestrator.running.folder import RunFolder
 from orchestrator.running.merge_run import (
     merge_folder,
@@ -33,7 +34,10 @@ from orchestrator.store import Damaged, MergeReport, Run, Store, find_files, und
 from runner.contract.errors import DamagedFile, UsageError
 from runner.contract.plain_files import STREAM_BYTES
 
-_ARTIFACTS = {GRAPHS_FOLDER, REFERENCES_FOLDER, PREPARATIONS_FOLDER, BISECTIONS_FOLDER}
+_ARTIFACTS = {
+    *(GRAPHS_FOLDER, REFERENCES_FOLDER, COUNTS_FOLDER),
+    *(PREPARATIONS_FOLDER, BISECTIONS_FOLDER),
+}
 """Folders beside the runs, to which jobs write no records of theirs."""
 
 

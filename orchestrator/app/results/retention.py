@@ -10,14 +10,14 @@ from typing import Literal
 
 from orchestrator.imports.record import records_path
 from orchestrator.launchers.registry import LAUNCHERS
-from orchestrator.running.artifacts import graphs, references
+from orchestrator.running.artifacts import graphs, references, work_counts
 from orchestrator.running.artifacts.cache import hold_artifacts, versions_of
 from orchestrator.running.folder import RunFolder
 from orchestrator.running.run_file import PREPARATIONS_FOLDER, RUN_FILE
 from orchestrator.store import DatedRun, dated_runs
 from orchestrator.system.files import translate_os_errors
 from orchestrator.system.trees import remove_tree, tree_size
-from runner.contract.artifact_keys import GRAPHS, REFERENCES, Producer, is_made_by
+from runner.contract.artifact_keys import COUNTS, GRAPHS, REFERENCES, Producer, is_made_by
 from runner.contract.errors import StoreError, UsageError
 
 
@@ -113,7 +113,9 @@ def _path_of_run(run_id: str, results: Path) -> Path | None:
 _GRAPH = re.compile(r".+-[0-9a-f]{16}")
 _REFERENCE = re.compile(r"\.?([0-9a-f]{32}|.+-[0-9a-f]{16})\.(npz|failed)(\.tmp)?")
 
-StaleKind = Literal["graph", "reference", "preparation"]
+_COUNTS = re.compile(r"\.?(.+-[0-9a-f]{16})\.json(\.tmp)?")
+
+StaleKind = Literal["graph", "reference", "counts", "preparation"]
 
 
 @dataclass(frozen=True)
@@ -143,6 +145,7 @@ def find_stale_files(results: Path) -> list[StaleFile]:
     candidates: list[tuple[StaleKind, Iterator[Path]]] = [
         ("graph", _old_graphs(results / graphs.GRAPHS_FOLDER)),
         ("reference", _old_references(results / references.REFERENCES_FOLDER)),
+        ("counts", _old_counts(results / work_counts.COUNTS_FOLDER)),
         ("preparation", _preparations(results / PREPARATIONS_FOLDER)),
     ]
     return [StaleFile(kind, path, tree_size(path)) for kind, paths in candidates for path in paths]
@@ -177,6 +180,14 @@ def _old_references(folder: Path) -> Iterator[Path]:
     is_current = _current(REFERENCES)
     for path in _entries(folder):
         named = _REFERENCE.fullmatch(path.name)
+        if path.is_file() and named and not is_current(named[1]):
+            yield path
+
+
+def _old_counts(folder: Path) -> Iterator[Path]:
+    is_current = _current(COUNTS)
+    for path in _entries(folder):
+        named = _COUNTS.fullmatch(path.name)
         if path.is_file() and named and not is_current(named[1]):
             yield path
 

@@ -22,7 +22,8 @@ def prepare(
     prune: Annotated[
         bool,
         typer.Option(
-            "--prune", help="List graphs and references of other versions, and past preparations."
+            "--prune",
+            help="List graphs, references and counts of other versions, and past preparations.",
         ),
     ] = False,
     yes: Annotated[bool, typer.Option("--yes", help="Remove what --prune lists.")] = False,

@@ -73,17 +73,24 @@ def _refuse_unknown(options: Mapping[str, Any], config: Any, name: str) -> None:
 
 def _from_config(spec: ModelSpec, dtype: torch.dtype) -> Any:
     try:
-        config = pretrained_config(spec) if spec.weights == "pretrained" else _bundled_config(spec)
+        config = pretrained_config(spec) if _lies_somewhere(spec) else _bundled_config(spec)
         return getattr(transformers, spec.architecture).from_config(config, dtype=dtype)
     except (KeyError, AttributeError, ValueError) as error:
         raise Unsupported(f"transformers cannot build {spec.name}: {error}") from error
 
 
+def _lies_somewhere(spec: ModelSpec) -> bool:
+    """False also for an architecture whose weights were left out of its description."""
+    return spec.weights == "pretrained" and (spec.path is not None or spec.hub_id is not None)
+
+
 def _bundled_config(spec: ModelSpec) -> Any:
-    """The configuration of a description; one that transformers wrote may hold old keys."""
+    """The configuration of a description; one beside weights, or that transformers wrote, may hold
+    old keys.
+    """
     options = _with_floats(spec.config)
     config = transformers.AutoConfig.for_model(options.pop("model_type"), **options)
-    if _WRITTEN_BY not in options:
+    if _WRITTEN_BY not in options and spec.weights == "random":
         _refuse_unknown(options, config, spec.name)
     return config
 

@@ -25,7 +25,7 @@ from runner.contract.axes import Precision
 from runner.contract.cell import Cell
 from runner.contract.models.sizes import shape_of, sizes_of
 from runner.contract.models.spec import ModelSpec, TensorKind
-from runner.contract.models.work import counts_of
+from runner.contract.models.work import Polynomials, counts_of
 
 FLOPS_PER_MAC = 2
 TRAINING_PASSES = 3
@@ -63,13 +63,20 @@ class IterationWork:
     """The part up to the first token; None unless the mode is `generation`."""
 
 
-def iteration_work(model: ModelSpec, cell: Cell) -> IterationWork | None:
+def iteration_work(
+    model: ModelSpec, cell: Cell, polynomials: Polynomials | None = None
+) -> IterationWork | None:
     """The work of one iteration of the cell; None for models that nobody counted, and for starts.
+
+    Args:
+        model: the model.
+        cell: the cell.
+        polynomials: those that a job counted; None for those of the catalogue's model of that name.
 
     Raises:
         Unsupported: the cell has a size that the model doesn't take.
     """
-    counts = None if cell.mode == "startup" else counts_of(model, cell)
+    counts = None if cell.mode == "startup" else counts_of(model, cell, polynomials)
     if counts is None or (cell.mode == "generation" and "step_macs" not in counts):
         return None
     if cell.mode == "generation":
@@ -90,7 +97,7 @@ def _forward(model: ModelSpec, cell: Cell, counts: Mapping[str, int]) -> PassWor
 def _training(model: ModelSpec, cell: Cell, counts: Mapping[str, int]) -> PassWork:
     """The gradient of a table of embeddings has all rows, so the optimizer moves them too."""
     passes = 2 * counts["weights"] * WEIGHT_BYTES[cell.precision]
-    trained = model.parameters or counts["weights"]
+    trained = model.parameters or counts.get("parameters") or counts["weights"]
     kept = WEIGHT_BYTES[cell.precision] if cell.training_precision == "pure" else _STATE_BYTES
     return PassWork(
         TRAINING_PASSES * FLOPS_PER_MAC * counts["macs"],

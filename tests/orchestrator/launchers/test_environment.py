@@ -22,7 +22,14 @@ def test_a_runner_knows_where_it_is_and_nothing_of_the_shell() -> None:
 
 @pytest.mark.parametrize(
     ("purpose", "inherits"),
-    [("measure", True), ("time", True), ("verify", True), ("reference", False), ("prepare", False)],
+    [
+        ("measure", True),
+        ("time", True),
+        ("verify", True),
+        ("reference", False),
+        ("prepare", False),
+        ("count", False),
+    ],
 )
 def test_a_variable_that_was_named_is_passed_to_what_is_measured(
     purpose: Purpose, inherits: bool

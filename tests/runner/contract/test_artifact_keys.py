@@ -9,6 +9,7 @@ import pytest
 
 from runner import __version__
 from runner.contract.artifact_keys import (
+    COUNTS,
     GRAPHS,
     REFERENCES,
     RUNNER,
@@ -27,7 +28,10 @@ BERT = find("bert-tiny")
 MADE_BY = {"torch": "2.13.0", "onnx": "1.23.2", RUNNER: "0a1b2c3d"}
 
 
-@pytest.mark.parametrize("producer", [GRAPHS, REFERENCES], ids=["graphs", "references"])
+PRODUCERS = {"graphs": GRAPHS, "references": REFERENCES, "counts": COUNTS}
+
+
+@pytest.mark.parametrize("producer", PRODUCERS.values(), ids=PRODUCERS)
 def test_whatever_a_producer_imports_decides(producer: Producer) -> None:
     graph = grimp.build_graph(RUNNER, cache_dir=None)
     found = sources(producer)

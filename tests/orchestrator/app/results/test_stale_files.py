@@ -7,7 +7,13 @@ import pytest
 
 from orchestrator.app.results.retention import StaleFile, find_stale_files, remove_stale_files
 from orchestrator.running.artifacts.cache import hold_artifacts, versions_of
-from runner.contract.artifact_keys import GRAPHS, REFERENCES, graph_key, reference_key
+from runner.contract.artifact_keys import (
+    GRAPHS,
+    REFERENCES,
+    counts_key,
+    graph_key,
+    reference_key,
+)
 from runner.contract.errors import StoreError
 from tests.support.jobs import fake_model
 from tests.support.runs import a_run_folder
@@ -15,6 +21,7 @@ from tests.support.runs import a_run_folder
 MODEL = fake_model()
 OLD_GRAPH = "scripted-forward-fp32-onnx1.0.0-torch1.0.0-0123456789abcdef"
 OLD_REFERENCE = "scripted-forward-torch1.0.0-0123456789abcdef"
+OLD_COUNTS = "scripted-counts-runner01234567-0123456789abcdef"
 ANCIENT_REFERENCE = "0123456789abcdef" * 2
 
 
@@ -51,6 +58,8 @@ def results(tmp_path: Path) -> Path:
     write(results / "references" / f"{OLD_REFERENCE}.failed")
     write(results / "references" / f"{current_reference('process')}.failed")
     write(results / "references" / f".{OLD_REFERENCE}.npz.tmp")
+    for name in (OLD_COUNTS, counts_key(MODEL), "mine"):
+        write(results / "counts" / f"{name}.json")
     write(results / "preparations" / "mine.txt")
     a_run_folder(results / "preparations", run_id="20260101-000000-0000")
     a_run_folder(results, run_id="20260101-000000-0001")
@@ -67,6 +76,7 @@ LEFTOVERS = {
     f"references/{OLD_REFERENCE}.failed",
     f"references/.{OLD_REFERENCE}.npz.tmp",
     f"references/{ANCIENT_REFERENCE}.npz",
+    f"counts/{OLD_COUNTS}.json",
     "preparations/20260101-000000-0000",
 }
 

@@ -1,0 +1,117 @@
+"""Counted work of models that the catalogue lacks: counted once by a job, kept for all runs."""
+
+from pathlib import Path
+
+from orchestrator.running.artifacts.cache import ARTIFACT_BACKEND, ArtifactCache
+from orchestrator.running.availability import Availability
+from orchestrator.running.execute_job import LaunchContext
+from orchestrator.system.files import translate_os_errors
+from orchestrator.system.text import escape_control_line
+from runner.contract.artifact_keys import COUNTS, counts_key, fingerprint
+from runner.contract.cell import Cell
+from runner.contract.errors import DamagedFile
+from runner.contract.files import write_atomic
+from runner.contract.job import Job, Limits
+from runner.contract.models import ModelSpec
+from runner.contract.models.counted import (
+    COUNTS_FILE,
+    CountedWork,
+    architecture_of,
+    read_counted,
+)
+
+COUNTS_FOLDER = "counts"
+_OUTPUT_BYTES = 1 << 20
+_LIMITS = Limits(cell_timeout_s=600, output_bytes=_OUTPUT_BYTES)
+"""Counting has no weights and computes nothing: minutes are for models of a thousand layers."""
+
+
+def kept_counts(results: Path, model: ModelSpec) -> CountedWork | None:
+    """The counts of the model that an earlier job left here; None if there are none.
+
+    Counts of another version of the code that counts have another name.
+    """
+    architecture = architecture_of(model)
+    try:
+        return read_counted(_file(results, architecture), architecture, fingerprint(COUNTS))
+    except (OSError, DamagedFile):  # what is damaged is counted anew
+        return None
+
+
+def counting_cell(model: ModelSpec) -> Cell:
+    """The cell of a job that counts, which chooses the shapes itself."""
+    return Cell(
+        model=model.name,
+        backend=ARTIFACT_BACKEND,
+        runtime="torch",
+        precision="fp32",
+        batch_size=1,
+        sequence_length=1 if model.takes_sequence else None,
+        mode="inference",
+    )
+
+
+class WorkCounts:
+    """The counts of one results folder, made as they are asked for."""
+
+    def __init__(self, results: Path, context: LaunchContext, availability: Availability) -> None:
+        """The counts beside the runs.
+
+        Args:
+            results: the folder of all runs.
+            context: everything that launches need.
+            availability: makes sure that they are possible.
+        """
+        self._results = results
+        self._cache = ArtifactCache(results / COUNTS_FOLDER, context, availability)
+        self._folder = context.folder
+
+    def count(self, model: ModelSpec) -> CountedWork | str:
+        """Launch a job that counts the model, and keep what it found; or the reason for nothing.
+
+        Raises:
+            EngineUnavailable: the engine went away.
+            StoreError: the results folder cannot be written.
+        """
+        architecture = architecture_of(model)
+        self._cache.open()
+        self._cache.note(f"counting the work of {model.name}")
+        counted: list[CountedWork] = []
+
+        def take(out: Path) -> str | None:
+            try:
+                counted.append(read_counted(out / COUNTS_FILE, architecture, fingerprint(COUNTS)))
+            except OSError:
+                return None  # the end of the launch tells why
+            except DamagedFile as damaged:
+                return _refusal(damaged)
+            return None
+
+        reason = self._cache.launch(self._job(architecture), take)
+        if not counted:
+            return reason
+        path = _file(self._results, architecture)
+        with translate_os_errors(path):
+            write_atomic(path, counted[0].model_dump_json())
+        return counted[0]
+
+    def _job(self, architecture: ModelSpec) -> Job:
+        cell = counting_cell(architecture)
+        return self._folder.job([cell], self._folder.nowhere).model_copy(
+            update={
+                "id": f"count-{architecture.name}",
+                "model": architecture,
+                "limits": _LIMITS,
+                "purpose": "count",
+            }
+        )
+
+
+def _file(results: Path, architecture: ModelSpec) -> Path:
+    return results / COUNTS_FOLDER / f"{counts_key(architecture)}.json"
+
+
+def _refusal(damaged: DamagedFile) -> str:
+    """The fault of what a job left, in one line that steers no terminal."""
+    remedy = f"; {damaged.hint}" if damaged.hint else ""
+    return escape_control_line(f"{damaged}{remedy}")

@@ -1,0 +1,178 @@
+"""Polynomials of a model's work in the sizes of a query, fitted to counts at a few shapes.
+
+A model whose work is no such polynomial is refused: a shape that was not fitted tells.
+"""
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import partial
+from itertools import product
+from math import prod
+from typing import Any
+
+from sympy import Matrix
+
+from runner.backends.base import failure_reason
+from runner.backends.torch.model import build_without_weights
+from runner.contract.artifact_keys import COUNTS, fingerprint
+from runner.contract.cell import Cell
+from runner.contract.errors import Unsupported
+from runner.contract.models import AxisRange, ModelSpec, sizes_of
+from runner.contract.models.counted import MOST_REASON, CountedWork, Term, term_text, terms_of
+from runner.contract.models.work import counts_of
+from runner.contract.support import why_not_shape
+from runner.counting.passes import Counts, count_forward, count_generation
+
+Fit = dict[str, dict[str, float]]
+"""Factors by term, by the name of what is counted."""
+_WEIGHTS = "weights"
+"""The end of names of numbers that no size changes."""
+_BATCH_SIZES, _OTHER_BATCH_SIZE = (1, 2), 3
+_LENGTHS, _OTHER_LENGTHS = (8, 16, 24, 4, 2, 1), (21, 13, 5, 3, 2, 1)
+_TIMES = (1, 2, 3)
+"""Multiples of the default size of an image or a sound."""
+_VALUELESS = ("meta tensor", "Meta tensor", "data-dependent")
+"""Words of torch's errors where a result depends on values, as there are none."""
+
+
+def count_work(spec: ModelSpec) -> CountedWork:
+    """Everything that can be counted of a model, and the reason for what cannot."""
+    try:
+        model = build_without_weights(spec)
+        parameters = sum(weight.numel() for weight in model.parameters())
+        counted: Fit = {"parameters": {"": parameters}, **fit_forward(spec, model)}
+    except Exception as error:  # a model may raise anything
+        return _counted({}, _reason(error))
+    try:
+        return _counted(counted | fit_generation(spec, model))
+    except Exception as error:
+        return _counted(counted, f"generation: {_reason(error)}")
+
+
+def fit_forward(spec: ModelSpec, model: Any) -> Fit:
+    """The polynomials of a forward pass.
+
+    Raises:
+        Unsupported: there are none, or the model takes too few shapes to tell.
+    """
+    return _fit(spec, partial(count_forward, spec, model))
+
+
+def fit_generation(spec: ModelSpec, model: Any) -> Fit:
+    """The polynomials of the parts of a generation; empty for a model that doesn't generate.
+
+    Raises:
+        Unsupported: there are none, or the model takes too few shapes to tell.
+    """
+    return _fit(spec, partial(count_generation, spec, model)) if model.can_generate() else {}
+
+
+def _fit(spec: ModelSpec, count: Callable[[Cell], Counts]) -> Fit:
+    """Fit at as many shapes as there are terms, and see that it holds at one more."""
+    terms, rows, counts = terms_of(spec), Matrix(), list[Counts]()
+    for cell in _cells(spec):
+        sizes = sizes_of(spec, cell)
+        row = Matrix([[prod(sizes[name] for name in term) for term in terms]])
+        if rows.rows < len(terms) and rows.col_join(row).rank() > rows.rows:
+            rows = rows.col_join(row)
+            counts.append(count(cell))
+    other = next(_other_cells(spec), None)
+    if rows.rows < len(terms) or other is None:
+        raise Unsupported(f"{spec.name} takes too few shapes to tell how its work grows")
+    fitted = _solved(terms, rows, counts)
+    _require_equal(spec, other, count(other), fitted)
+    return fitted
+
+
+def _solved(terms: Sequence[Term], rows: Any, counts: Sequence[Counts]) -> Fit:
+    kinds = [kind for kind in counts[0] if not kind.endswith(_WEIGHTS)]
+    factors = rows.LUsolve(Matrix([[counted[kind] for kind in kinds] for counted in counts]))
+    return {
+        kind: {
+            term_text(term): _number(factors[i, kinds.index(kind)])
+            for i, term in enumerate(terms)
+            if factors[i, kinds.index(kind)]
+        }
+        if kind in kinds
+        else {"": number}
+        for kind, number in counts[0].items()
+    }
+
+
+def _number(value: Any) -> float:
+    return int(value) if value.is_integer else float(value)
+
+
+def _require_equal(spec: ModelSpec, cell: Cell, counts: Counts, fitted: Fit) -> None:
+    expected = counts_of(spec, cell, fitted) or {}
+    for name, number in counts.items():
+        if expected.get(name) != number:
+            raise Unsupported(
+                f"the work of {spec.name} is no polynomial of its sizes: at {cell.shape} "
+                f"{name} is {number:,}, and {expected.get(name, 0):,} follows from other shapes"
+            )
+
+
+def _cells(spec: ModelSpec) -> Iterator[Cell]:
+    """Cells whose shapes differ in every size of the terms."""
+    lengths = _LENGTHS if spec.takes_sequence else (None,)
+    media = map(_sizes_to_fit, (spec.image_size, spec.audio_seconds))
+    return _allowed(spec, product(_BATCH_SIZES, lengths, *media))
+
+
+def _other_cells(spec: ModelSpec) -> Iterator[Cell]:
+    """Cells that are none of those."""
+    lengths = _OTHER_LENGTHS if spec.takes_sequence else (None,)
+    media = map(_other_sizes, (spec.image_size, spec.audio_seconds))
+    return _allowed(spec, product((_OTHER_BATCH_SIZE,), lengths, *media))
+
+
+def _sizes_to_fit(allowed: AxisRange | None) -> Sequence[int | None]:
+    if allowed is None:
+        return (None,)
+    steps = (_least(allowed) + allowed.multiple_of * step for step in range(len(_TIMES)))
+    return [*(allowed.default * times for times in _TIMES), *steps]
+
+
+def _other_sizes(allowed: AxisRange | None) -> Sequence[int | None]:
+    if allowed is None:
+        return (None,)
+    return [allowed.default + allowed.multiple_of, allowed.default * 4, allowed.default]
+
+
+def _least(allowed: AxisRange) -> int:
+    """The smallest size that is allowed, a multiple of what sizes must be multiples of."""
+    return -(-allowed.least // allowed.multiple_of) * allowed.multiple_of
+
+
+def _allowed(spec: ModelSpec, shapes: Iterable[Sequence[Any]]) -> Iterator[Cell]:
+    """Cells of those shapes that the model takes."""
+    for batch_size, sequence_length, image_size, audio_seconds in shapes:
+        cell = Cell(
+            model=spec.name,
+            backend="cpu",
+            runtime="torch",
+            precision="fp32",
+            batch_size=batch_size,
+            sequence_length=sequence_length,
+            image_size=image_size,
+            audio_seconds=audio_seconds,
+            mode="inference",
+        )
+        if why_not_shape(cell, spec) is None:
+            yield cell
+
+
+def _counted(polynomials: Fit, reason: str | None = None) -> CountedWork:
+    return CountedWork(
+        counted_by=fingerprint(COUNTS),
+        polynomials=polynomials,
+        reason=reason and reason[:MOST_REASON],
+    )
+
+
+def _reason(error: Exception) -> str:
+    """The first line of the error, after plain words where it is about values."""
+    line = next(iter(failure_reason(error).splitlines()), "") or type(error).__name__
+    if any(words in str(error) for words in _VALUELESS):
+        return f"shapes or results depend on values, and it is counted without any: {line}"
+    return line
