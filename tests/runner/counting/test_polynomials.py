@@ -148,3 +148,11 @@ def test_shapes_stay_within_what_a_model_takes(monkeypatch: pytest.MonkeyPatch) 
 def test_a_model_of_one_shape_is_refused() -> None:
     tiniest = find("bert-micro").model_copy(update={"max_sequence_length": 1})
     assert "takes too few shapes" in str(count_work(tiniest).reason)
+
+
+def test_a_mixture_of_experts_is_refused() -> None:
+    sizes = {"hidden_size": 16, "intermediate_size": 16, "num_hidden_layers": 1, "vocab_size": 100}
+    heads = {"num_attention_heads": 2, "num_key_value_heads": 1, "num_local_experts": 2}
+    mixture = tiny("AutoModelForCausalLM", {"model_type": "mixtral", **sizes, **heads})
+    reason = "tiny chooses among experts (MixtralExperts) by values, and is counted without any"
+    assert count_work(mixture).reason == reason
