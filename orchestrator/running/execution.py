@@ -10,6 +10,7 @@ from orchestrator.launchers.base import Launcher
 from orchestrator.running.artifacts.cache import ARTIFACT_BACKEND
 from orchestrator.running.artifacts.graphs import Graphs, executes_graph
 from orchestrator.running.artifacts.references import References, is_verified
+from orchestrator.running.artifacts.work_counts import WorkCounts
 from orchestrator.running.availability import Availability
 from orchestrator.running.due import DueLaunch, due_launches
 from orchestrator.running.execute_job import ArtifactFolders, LaunchContext, execute_job
@@ -123,6 +124,7 @@ class RunExecution:
         self._references = References(self._context, self._availability, memory_bytes)
         recorded = version.graphs if version else {}
         self._graphs = Graphs(folder.path.parent, self._context, self._availability, recorded)
+        self._counts = WorkCounts(folder.path.parent, self._context, self._availability)
         self._troubles: dict[str, BenchError] = {}
         self._outages = 0
 
@@ -200,7 +202,7 @@ class RunExecution:
             StoreError: the database cannot be written; the records stay where they are.
         """
         merged = merge_run(self.folder, self._database)
-        outcome = RunOutcome(merged, tuple(self._troubles.values()), *self._counts())
+        outcome = RunOutcome(merged, tuple(self._troubles.values()), *self._verdict_counts())
         if outcome.exit_code != StoreError.exit_code and not merged.is_complete:
             self._observer.note(merged.faults)
         return outcome
@@ -283,6 +285,8 @@ class RunExecution:
     def _with_artifacts(self, job: Job) -> tuple[Job, ArtifactFolders]:
         job, graphs = self._graphs.ensure(job)
         job, references = self._references.ensure(job)
+        if self.folder.run.version is None:  # runners of earlier versions know no counts
+            job = self._counts.ensure(job)
         return job, ArtifactFolders(references, graphs)
 
     def _engine_comes_back(self, backend: Backend) -> bool:
@@ -307,7 +311,7 @@ class RunExecution:
             self.folder.save(record)
             self._observer.cell_ended(cell, record)
 
-    def _counts(self) -> tuple[int, int, int]:
+    def _verdict_counts(self) -> tuple[int, int, int]:
         """Failures, cells that ended well and, if that was the question, those not found right."""
         sound = self.folder.sound_records()
         records = [(cell, sound[cell.id]) for cell in self.folder.cells if cell.id in sound]

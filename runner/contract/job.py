@@ -191,6 +191,10 @@ class Provenance(Frozen):
     """Version of the orchestrator that planned the job."""
 
 
+_LATER = ("interleaved_with", "counted")
+"""Fields that jobs have gained, null where they are not used."""
+
+
 class Job(Seeds):
     """The cells that one container executes: they share a loaded model and a mode."""
 
@@ -230,19 +234,27 @@ class Job(Seeds):
     """The spread of fresh processes of its runtime on this host; null if nobody measured it."""
     interleaved_with: FileName | None = None
     """The run whose launches take turns with those of this one; null else."""
+    counted: dict[str, dict[str, float]] | None = None
+    """Polynomials of a model's work that a job counted, see `runner.contract.models.work`; null for
+    the catalogue's models, and for those that nobody counted."""
 
     @model_serializer(mode="wrap")
     def _without_new_fields(self, serialise: SerializerFunctionWrapHandler) -> dict[str, Any]:
         """The fields by name; a runner from before a field that is not used would refuse it."""
         values: dict[str, Any] = serialise(self)
-        if values.get("interleaved_with", "") is None:
-            del values["interleaved_with"]
-        return values
+        fields = values.items()
+        return {name: value for name, value in fields if value is not None or name not in _LATER}
 
     @property
     def timeout_s(self) -> float:
         """Seconds that loading, and then each cell, may take."""
         return self.limits.timeout_s(self.measure)
+
+    def of_cell(self, cell: Cell) -> "Job":
+        """The job with one cell alone, as its record has it: what follows from the model is no part
+        of it.
+        """
+        return self.model_copy(update={"cells": (cell,), "round": 1, "counted": None})
 
 
 DEVICE_VARIABLE = "ACCELMATRIX_DEVICE"

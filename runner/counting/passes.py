@@ -1,4 +1,4 @@
-"""Counts of a model's passes at one shape: a forward pass, and the parts of a generation."""
+"""PassCounts of a model's passes at one shape: a forward pass, and the parts of a generation."""
 
 import inspect
 from collections.abc import Mapping
@@ -20,12 +20,12 @@ from runner.contract.models import ModelSpec
 from runner.counting.counter import META, WorkCounter, tensors_in
 from runner.inputs import Inputs, synthesise
 
-Counts = dict[str, int]
+PassCounts = dict[str, int]
 """Numbers of one shape, by the names that `runner.contract.models.work` explains."""
 
 
 @torch.no_grad()
-def count_forward(spec: ModelSpec, model: Any, cell: Cell) -> Counts:
+def count_forward(spec: ModelSpec, model: Any, cell: Cell) -> PassCounts:
     """The work of a forward pass over one query.
 
     Raises:
@@ -43,7 +43,7 @@ def count_forward(spec: ModelSpec, model: Any, cell: Cell) -> Counts:
 
 
 @torch.no_grad()
-def count_generation(spec: ModelSpec, model: Any, cell: Cell) -> Counts:
+def count_generation(spec: ModelSpec, model: Any, cell: Cell) -> PassCounts:
     """The work of filling a cache, of the first step after it, and how both grow with a step.
 
     As transformers' own `generate` calls the model: logits of the last position alone.

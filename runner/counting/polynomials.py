@@ -20,7 +20,7 @@ from runner.contract.models import AxisRange, ModelSpec, sizes_of
 from runner.contract.models.counted import MOST_REASON, CountedWork, Term, term_text, terms_of
 from runner.contract.models.work import counts_of
 from runner.contract.support import why_not_shape
-from runner.counting.passes import Counts, count_forward, count_generation
+from runner.counting.passes import PassCounts, count_forward, count_generation
 
 Fit = dict[str, dict[str, float]]
 """Factors by term, by the name of what is counted."""
@@ -80,9 +80,9 @@ def _require_all_of_it(spec: ModelSpec, model: Any) -> None:
         )
 
 
-def _fit(spec: ModelSpec, count: Callable[[Cell], Counts]) -> Fit:
+def _fit(spec: ModelSpec, count: Callable[[Cell], PassCounts]) -> Fit:
     """Fit at as many shapes as there are terms, and see that it holds at one more."""
-    terms, rows, counts = terms_of(spec), Matrix(), list[Counts]()
+    terms, rows, counts = terms_of(spec), Matrix(), list[PassCounts]()
     for cell in _cells(spec):
         sizes = sizes_of(spec, cell)
         row = Matrix([[prod(sizes[name] for name in term) for term in terms]])
@@ -97,7 +97,7 @@ def _fit(spec: ModelSpec, count: Callable[[Cell], Counts]) -> Fit:
     return fitted
 
 
-def _solved(terms: Sequence[Term], rows: Any, counts: Sequence[Counts]) -> Fit:
+def _solved(terms: Sequence[Term], rows: Any, counts: Sequence[PassCounts]) -> Fit:
     kinds = [kind for kind in counts[0] if not kind.endswith(_WEIGHTS)]
     factors = rows.LUsolve(Matrix([[counted[kind] for kind in kinds] for counted in counts]))
     return {
@@ -116,7 +116,7 @@ def _number(value: Any) -> float:
     return int(value) if value.is_integer else float(value)
 
 
-def _require_close(spec: ModelSpec, cell: Cell, counts: Counts, fitted: Fit) -> None:
+def _require_close(spec: ModelSpec, cell: Cell, counts: PassCounts, fitted: Fit) -> None:
     expected = counts_of(spec, cell, fitted) or {}
     for name, number in counts.items():
         if not isclose(expected.get(name, 0), number, rel_tol=_TOLERANCE):

@@ -14,7 +14,7 @@ from runner.backends.base import Session, failure_reason
 from runner.backends.peaks import Kernel, PeakKernels, Sized
 from runner.contract.cell import Cell
 from runner.contract.job import Job
-from runner.contract.models import ModelSpec, iteration_work
+from runner.contract.models import iteration_work
 from runner.contract.models.iteration import FLOPS_PER_MAC
 from runner.contract.record import Columns
 from runner.measure.clock import NANOSECONDS, Clock
@@ -36,6 +36,8 @@ COPY_BYTES = 32 << 20, 256 << 20
 """Least and greatest size of an array to copy."""
 UNKNOWN_CACHE_BYTES = 64 << 20
 """Size of a cache that nobody tells."""
+_LARGEST = 2**63 - 1
+"""The largest number that a column takes; counts that a job made may give what none can be."""
 ROOM_SHARE = 1 / 8
 """Greatest share of the memory that a job may use which both arrays may take."""
 
@@ -87,9 +89,11 @@ def peak_columns(session: Session, room: Room, clock: Clock) -> Columns:
     }
 
 
-def work_columns(model: ModelSpec, cell: Cell, observed: Columns) -> Columns:
+def work_columns(job: Job, cell: Cell, observed: Columns) -> Columns:
     """The counted work of one iteration; none where nothing was observed of the device's peaks."""
-    work = iteration_work(model, cell) if "peak_method" in observed else None
+    if "peak_method" not in observed:
+        return {}
+    work = iteration_work(job.model, cell, job.counted)
     if work is None:
         return {}
     columns = {
@@ -99,7 +103,7 @@ def work_columns(model: ModelSpec, cell: Cell, observed: Columns) -> Columns:
     if work.prefill is not None:
         columns["prefill_flops"] = work.prefill.flops
         columns["prefill_bytes"] = work.prefill.traffic_bytes
-    return columns
+    return columns if all(0 < number <= _LARGEST for number in columns.values()) else {}
 
 
 def _product(make: Sized, clock: Clock) -> _Peak:

@@ -137,7 +137,7 @@ class Harness:
             summary["latency_median_s"],
             columns.get("host_to_host_median_s"),
         )
-        columns |= work_columns(self._job.model, self._sized[cell], columns)
+        columns |= work_columns(self._job, self._sized[cell], columns)
         if is_done(self._job.measure, cell, rounds):
             return columns
         self._save_round(result, cell, columns, summary.keys())

@@ -20,7 +20,6 @@ from orchestrator.running.options import RunOptions, RunSource
 from orchestrator.running.run_file import PREPARATIONS_FOLDER
 from orchestrator.system.files import RESULTS_FOLDER
 from runner.contract.errors import EngineUnavailable
-from runner.contract.job import PROFILES, Limits
 from runner.contract.models import ModelSpec
 from runner.contract.models.counted import CountedWork
 from runner.contract.models.work import Polynomials, catalogued_polynomials
@@ -114,8 +113,8 @@ def _plan(models: Iterable[ModelSpec]) -> Plan:
         notes=(),
         whole=True,
         models=by_name,
-        measure={ARTIFACT_BACKEND: PROFILES["quick"]},
-        limits={ARTIFACT_BACKEND: Limits()},
+        measure={},
+        limits={},
     )
 
 

@@ -11,19 +11,20 @@ from runner.contract.artifact_keys import COUNTS, counts_key, fingerprint
 from runner.contract.cell import Cell
 from runner.contract.errors import DamagedFile
 from runner.contract.files import write_atomic
-from runner.contract.job import Job, Limits
+from runner.contract.job import PROFILES, Job, Limits
 from runner.contract.models import ModelSpec
 from runner.contract.models.counted import (
     COUNTS_FILE,
     CountedWork,
-    architecture_of,
     read_counted,
+    without_weights,
 )
+from runner.contract.models.work import catalogued_polynomials
 
 COUNTS_FOLDER = "counts"
 _OUTPUT_BYTES = 1 << 20
-_LIMITS = Limits(cell_timeout_s=600, output_bytes=_OUTPUT_BYTES)
-"""Counting has no weights and computes nothing: minutes are for models of a thousand layers."""
+_LIMITS = Limits(cell_timeout_s=1800, output_bytes=_OUTPUT_BYTES)
+"""Counting has no weights and computes nothing: half an hour is for prompts of many image crops."""
 
 
 def kept_counts(results: Path, model: ModelSpec) -> CountedWork | None:
@@ -31,7 +32,7 @@ def kept_counts(results: Path, model: ModelSpec) -> CountedWork | None:
 
     Counts of another version of the code that counts have another name.
     """
-    architecture = architecture_of(model)
+    architecture = without_weights(model)
     try:
         return read_counted(_file(results, architecture), architecture, fingerprint(COUNTS))
     except (OSError, DamagedFile):  # what is damaged is counted anew
@@ -65,6 +66,34 @@ class WorkCounts:
         self._results = results
         self._cache = ArtifactCache(results / COUNTS_FOLDER, context, availability)
         self._folder = context.folder
+        self._tried: set[str] = set()
+
+    def ensure(self, job: Job) -> Job:
+        """The job with the counts of its model, where it measures one that the catalogue lacks.
+
+        A model that cannot be counted is tried once in a run, and measured without.
+
+        Raises:
+            EngineUnavailable: the engine went away.
+            StoreError: the results folder cannot be written.
+        """
+        first = job.cells[0]
+        timed = job.purpose in {"measure", "time"} and first.mode != "startup"
+        if not timed or first.backend == "fake" or catalogued_polynomials(job.model) is not None:
+            return job
+        counted = kept_counts(self._results, job.model)
+        may_count = job.purpose == "measure"  # then the run holds the device of such jobs
+        if counted is None and may_count and job.model.name not in self._tried:
+            self._tried.add(job.model.name)
+            counted = self._counted_now(job.model)
+        return job.model_copy(update={"counted": counted.polynomials or None}) if counted else job
+
+    def _counted_now(self, model: ModelSpec) -> CountedWork | None:
+        counted = self.count(model)
+        reason = counted if isinstance(counted, str) else counted.reason
+        if reason:
+            self._cache.note(f"{model.name}: not all of its work could be counted: {reason}")
+        return None if isinstance(counted, str) else counted
 
     def count(self, model: ModelSpec) -> CountedWork | str:
         """Launch a job that counts the model, and keep what it found; or the reason for nothing.
@@ -73,7 +102,7 @@ class WorkCounts:
             EngineUnavailable: the engine went away.
             StoreError: the results folder cannot be written.
         """
-        architecture = architecture_of(model)
+        architecture = without_weights(model)
         self._cache.open()
         self._cache.note(f"counting the work of {model.name}")
         counted: list[CountedWork] = []
@@ -96,14 +125,18 @@ class WorkCounts:
         return counted[0]
 
     def _job(self, architecture: ModelSpec) -> Job:
-        cell = counting_cell(architecture)
-        return self._folder.job([cell], self._folder.nowhere).model_copy(
-            update={
-                "id": f"count-{architecture.name}",
-                "model": architecture,
-                "limits": _LIMITS,
-                "purpose": "count",
-            }
+        run = self._folder.run
+        return Job(
+            run_id=run.run_id,
+            id=f"count-{architecture.name}",
+            model=architecture,
+            cells=(counting_cell(architecture),),
+            measure=PROFILES["quick"],
+            limits=_LIMITS,
+            seed=run.seed,
+            weights_seed=run.weights_seed,
+            provenance=self._folder.nowhere,
+            purpose="count",
         )
 
 

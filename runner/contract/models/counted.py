@@ -119,7 +119,7 @@ def term_text(term: Iterable[SizeName]) -> str:
     return FACTOR_SIGN.join(term)
 
 
-def architecture_of(model: ModelSpec) -> ModelSpec:
+def without_weights(model: ModelSpec) -> ModelSpec:
     """The model without the place of its weights, which nobody reads who counts.
 
     Its configuration is still that of pretrained weights, which may hold keys of older releases.

@@ -110,7 +110,5 @@ def known_columns(job: Job, cell: Cell) -> dict[str, Any]:
         "interleaved_with": job.interleaved_with,
         "model_id": model_id(spec),
         "model_spec": spec,
-        "job": job.model_copy(update={"cells": (cell,), "round": 1}).model_dump_json(
-            exclude={"model"}
-        ),
+        "job": job.of_cell(cell).model_dump_json(exclude={"model"}),
     }

@@ -37,6 +37,7 @@ from tests.support.fakes import (
     KeptProgress,
     Script,
     ScriptedLauncher,
+    counted_work,
     dies_in,
     fill_disk,
     measures_all,
@@ -480,8 +481,28 @@ def test_references_are_computed_once_per_model(
     assert trial.run(launcher).exit_code == 0
     assert len(launcher.computed) == computed
     assert {job.purpose for job in launcher.launched} == {purpose}
-    given = {task.references for task in launcher.tasks if "reference" not in task.job.id}
+    given = {task.references for task in launcher.tasks if task.job.purpose == purpose}
     assert given == {tmp_path / "results/references" if computed else None}
+
+
+def test_models_that_the_catalogue_lacks_are_counted_once_where_results_are_verified(
+    tmp_path: Path,
+) -> None:
+    """A run that verifies nothing takes the counts that are there."""
+    plan = a_plan(
+        [fake_cell(backend="cpu", runtime="torch", precision=p) for p in ("fp32", "bf16")]
+    )
+    trial = Trial(tmp_path, plan)
+    polynomials = counted_work().polynomials
+    purposes: tuple[Purpose, ...] = ("time", "measure", "time")
+    for number, purpose, launches, counted in zip(
+        range(3), purposes, (0, 1, 0), (None, polynomials, polynomials), strict=True
+    ):
+        trial.folder = a_run_folder(tmp_path / "results", plan, f"run-{number + 2}", purpose)
+        launcher = ScriptedLauncher(answering(RIGHT))
+        assert trial.run(launcher).exit_code == 0
+        assert len(launcher.counted) == launches
+        assert [job.counted for job in launcher.launched] == [counted] * 2
 
 
 def test_a_reference_that_the_machine_cannot_hold_is_not_computed(tmp_path: Path) -> None:

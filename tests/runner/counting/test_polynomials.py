@@ -16,7 +16,7 @@ from runner.contract.models import AxisRange, ModelSpec, TensorSpec, find, model
 from runner.contract.models.counted import FORWARD_COUNTS, GENERATION_COUNTS
 from runner.contract.models.work import catalogued_polynomials, counts_of
 from runner.counting import polynomials
-from runner.counting.passes import Counts, count_forward, count_generation
+from runner.counting.passes import PassCounts, count_forward, count_generation
 from runner.counting.polynomials import count_work, fit_forward
 from runner.inputs import synthesise
 from tests.support.tiny_models import DECODER, tiny, torch_cell
@@ -92,7 +92,7 @@ def test_pretrained_weights_need_not_be_there_and_may_have_old_keys() -> None:
 
 
 def test_what_depends_on_values_cannot_be_counted(monkeypatch: pytest.MonkeyPatch) -> None:
-    def looks(spec: ModelSpec, model: Any, cell: Cell) -> Counts:
+    def looks(spec: ModelSpec, model: Any, cell: Cell) -> PassCounts:
         return {"macs": int(torch.ones(1, device="meta").item())}
 
     monkeypatch.setattr(polynomials, "count_forward", looks)
@@ -104,7 +104,7 @@ def test_what_depends_on_values_cannot_be_counted(monkeypatch: pytest.MonkeyPatc
 def test_work_that_is_no_polynomial_is_refused_at_a_shape_that_was_not_fitted(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    def pads(spec: ModelSpec, model: Any, cell: Cell) -> Counts:
+    def pads(spec: ModelSpec, model: Any, cell: Cell) -> PassCounts:
         length = cell.sequence_length or 0
         return {"macs": cell.batch_size * -(-length // 8) * 8}
 
@@ -119,7 +119,7 @@ def test_work_that_is_no_polynomial_is_refused_at_a_shape_that_was_not_fitted(
 def test_a_generation_that_cannot_be_counted_leaves_the_forward_pass(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    def recurs(spec: ModelSpec, model: Any, cell: Cell) -> Counts:
+    def recurs(spec: ModelSpec, model: Any, cell: Cell) -> PassCounts:
         raise AttributeError("no keys in this cache")
 
     monkeypatch.setattr(polynomials, "count_generation", recurs)
@@ -131,7 +131,7 @@ def test_a_generation_that_cannot_be_counted_leaves_the_forward_pass(
 def test_shapes_stay_within_what_a_model_takes(monkeypatch: pytest.MonkeyPatch) -> None:
     shapes: list[tuple[int | None, ...]] = []
 
-    def notes(spec: ModelSpec, model: Any, cell: Cell) -> Counts:
+    def notes(spec: ModelSpec, model: Any, cell: Cell) -> PassCounts:
         shapes.append((cell.sequence_length, cell.image_size))
         return {"macs": cell.batch_size}
 

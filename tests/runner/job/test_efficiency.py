@@ -11,7 +11,7 @@ from runner.contract.record import Columns, Record, read_record
 from runner.job.efficiency import LAST_SIZE, Room, peak_columns, work_columns
 from runner.job.harness import Harness
 from runner.measure.clock import NANOSECONDS
-from tests.support.fakes import KeptProgress
+from tests.support.fakes import KeptProgress, counted_work
 from tests.support.jobs import a_job, fake_cell
 from tests.support.scene import Scene
 from tests.support.tiny_models import torch_job
@@ -104,10 +104,20 @@ def test_what_has_no_kernel_is_null_and_what_fails_leaves_its_reason() -> None:
 
 def test_work_is_counted_where_peaks_could_be_measured() -> None:
     cell = fake_cell(sequence_length=128)
-    columns = work_columns(find("gpt2"), cell, {"peak_method": "calls"})
+    job = a_job([cell], find("gpt2"))
+    columns = work_columns(job, cell, {"peak_method": "calls"})
     assert columns["flops_per_iteration"] == pytest.approx(32.2e9, rel=1e-2)
     assert "prefill_flops" not in columns
-    assert work_columns(find("gpt2"), cell, {}) == {}
+    assert work_columns(job, cell, {}) == {}
+
+
+@pytest.mark.parametrize(("macs", "flops"), [(5.0, 80), (0.0, None), (9e16, None)])
+def test_counts_of_a_job_stand_for_the_catalogues(macs: float, flops: int | None) -> None:
+    cell = fake_cell(8)
+    counted = {**counted_work().polynomials, "macs": {"batch_size": macs}}
+    job = a_job([cell]).model_copy(update={"counted": counted})
+    columns = work_columns(job, cell, {"peak_method": "calls"})
+    assert columns.get("flops_per_iteration") == flops
 
 
 def test_the_fake_backend_has_neither_work_nor_peaks(tmp_path: Path) -> None:

@@ -9,7 +9,7 @@ import pytest
 
 from runner.contract.errors import DamagedFile
 from runner.contract.models import find, iteration_work
-from runner.contract.models.counted import CountedWork, architecture_of, read_counted, terms_of
+from runner.contract.models.counted import CountedWork, read_counted, terms_of, without_weights
 from runner.contract.models.work import catalogued_polynomials, counts_of
 from tests.support.fakes import counted_work
 from tests.support.jobs import fake_cell
@@ -103,7 +103,7 @@ def test_the_catalogues_counts_are_those_of_its_own_architecture_alone() -> None
 
 def test_an_architecture_lies_nowhere_and_has_its_models_terms() -> None:
     here = BERT.model_copy(update={"path": "/weights", "revision": "sha256:0", "hub_id": "a/b"})
-    assert architecture_of(here) == architecture_of(BERT)
+    assert without_weights(here) == without_weights(BERT)
     assert terms_of(BERT) == [
         ("batch_size",),
         ("batch_size", "sequence_length"),
