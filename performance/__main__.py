@@ -44,6 +44,7 @@ MEASUREMENTS = (
     "drift",
     "aa_study",
     "contention",
+    "prediction",
     "sabotage",
     "training_faults",
     "honest_arithmetic",

@@ -1,5 +1,6 @@
 """Boosted trees of LightGBM, with settings that fit the number of examples."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from analysis.statistics.arrays import Matrix, Values, np
@@ -55,6 +56,19 @@ def fit_trees(table: Matrix, y: Values, rounds: int | None = None) -> Trees:
     data = lightgbm.Dataset(table, y, params={"verbose": -1, "max_bin": _BINS})
     booster = lightgbm.train(_settings(len(y)), data, num_boost_round=rounds or _ROUNDS)
     return Trees(booster.model_to_string())
+
+
+def fit_plain_trees(table: Matrix, y: Values, categories: Sequence[int]) -> Trees:
+    """Fit trees with LightGBM's own settings, which predictions are compared with.
+
+    Args:
+        table: numbers and codes of categories; (n, k).
+        y: what is learned; (n,).
+        categories: the columns with codes.
+    """
+    settings = {"num_threads": _THREADS, "seed": 0, "deterministic": True, "verbose": -1}
+    data = lightgbm.Dataset(table, y, categorical_feature=[*categories], params={"verbose": -1})
+    return Trees(lightgbm.train(settings, data).model_to_string())
 
 
 def _settings(examples: int) -> dict[str, object]:

@@ -62,7 +62,7 @@ def train_predictor(database: Path, sources: Sources, report: TrainingProgress) 
         if predictor := train_target(target, examples):
             predictors[name] = predictor
     if not predictors:
-        raise _too_few(database, rows, sources)
+        raise too_few_examples(database, rows, sources)
     origin = Origin(
         accelmatrix=__version__,
         schema_version=STORE_VERSION,
@@ -79,7 +79,8 @@ def train_predictor(database: Path, sources: Sources, report: TrainingProgress) 
     return TrainedPredictor(database, folder, manifest, time.monotonic() - began)
 
 
-def _too_few(database: Path, rows: ExampleRows, sources: Sources) -> NothingToDo:
+def too_few_examples(database: Path, rows: ExampleRows, sources: Sources) -> NothingToDo:
+    """The error that says that a database holds too little to learn from, and what to do."""
     count = len(rows.rows)
     reasons = "".join(
         f"; {number:,} left out: {why_not}" for why_not, number in rows.left_out.items()

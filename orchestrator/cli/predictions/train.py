@@ -20,7 +20,7 @@ class SourceChoice(StrEnum):
     all = "all"
 
 
-_Source = Annotated[
+SourceOption = Annotated[
     SourceChoice,
     typer.Option(
         "--source",
@@ -33,7 +33,7 @@ _Source = Annotated[
 @with_sheet
 def train(
     output: "SheetOutput",
-    source: _Source = SourceChoice.ours,
+    source: SourceOption = SourceChoice.ours,
     results: options.Results = RESULTS_FOLDER,
     database: options.Database = None,
 ) -> None:

@@ -1,0 +1,1 @@
+"""Evaluation of predictors on results that they did not know, beside simple baselines."""

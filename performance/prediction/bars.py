@@ -1,0 +1,134 @@
+"""Bars of the acceptance evaluation, and rows that are held against them."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, fields
+
+from analysis.prediction.evaluation.accuracy import Accuracy, IntervalQuality
+from analysis.prediction.evaluation.trials import PredictionTrial, joined
+
+COVERAGE = (0.87, 0.93)
+"""The share of 90 % intervals that hold what was measured, over all of a split."""
+LEAST_OF_PART = 0.80
+"""The same in each part of a split."""
+LEAST_QUESTIONS = 50
+"""Questions from which on a part is held against that."""
+
+
+@dataclass(frozen=True)
+class Bar:
+    """What a split must reach; None for what is not asked of it."""
+
+    mape: float
+    median_ape: float | None = None
+    within_tenth: float | None = None
+    half_width: float | None = None
+    """Of intervals, as a factor."""
+    by_two_way: float | None = None
+    """The MAPE by that of the two-way ratio."""
+
+
+@dataclass(frozen=True)
+class Check:
+    """One figure with its bar."""
+
+    name: str
+    value: float
+    low: float | None = None
+    high: float | None = None
+
+    @property
+    def held(self) -> bool:
+        """True if the figure reaches its bar."""
+        above = self.low is None or self.value >= self.low
+        return above and (self.high is None or self.value <= self.high)
+
+
+@dataclass(frozen=True)
+class SplitRow:
+    """The figures of a split."""
+
+    name: str
+    title: str
+    bar: Bar
+    trials: Mapping[str, PredictionTrial]
+    """By fold or device."""
+    parts: Mapping[str, PredictionTrial]
+    """Other parts that are looked at, such as processors."""
+    averaged: bool = False
+    """True if figures are means over the trials, and not of all questions."""
+    usual: Accuracy | None = None
+    """The errors where batch sizes tell nothing of memory; None where that was not tried."""
+
+    @property
+    def whole(self) -> PredictionTrial:
+        """All questions."""
+        return joined(self.trials.values())
+
+    @property
+    def accuracy(self) -> Accuracy:
+        """Our errors."""
+        return self._mean([trial.accuracy for trial in self._counted])
+
+    @property
+    def baselines(self) -> dict[str, Accuracy]:
+        """The errors of baselines on the same questions."""
+        of_trials = [trial.baselines for trial in self._counted]
+        return {name: self._mean([one[name] for one in of_trials]) for name in of_trials[0]}
+
+    @property
+    def promised(self) -> IntervalQuality | None:
+        """The intervals of answers that are not marked as extrapolations."""
+        return _promised(self.whole).intervals
+
+    @property
+    def checks(self) -> list[Check]:
+        """All figures that have a bar."""
+        return [*self._error_checks(), *self._interval_checks()]
+
+    @property
+    def held(self) -> bool:
+        """True if all bars are reached."""
+        return all(check.held for check in self.checks)
+
+    @property
+    def _counted(self) -> list[PredictionTrial]:
+        parts = self.trials.values() if self.averaged else [self.whole]
+        return [trial for trial in parts if trial.answered]
+
+    def _mean(self, accuracies: Sequence[Accuracy | None]) -> Accuracy:
+        known = [accuracy for accuracy in accuracies if accuracy]
+        if not known:
+            raise SystemExit(f"{self.name}: no question was answered")
+        means = {
+            field.name: sum(getattr(one, field.name) for one in known) / len(known)
+            for field in fields(Accuracy)
+        }
+        return Accuracy(**means | {"questions": sum(one.questions for one in known)})
+
+    def _error_checks(self) -> Iterator[Check]:
+        bar, ours = self.bar, self.accuracy
+        yield Check("MAPE", ours.mape, high=bar.mape)
+        if bar.median_ape is not None:
+            yield Check("median APE", ours.median_ape, high=bar.median_ape)
+        if bar.within_tenth is not None:
+            yield Check("within 10 %", ours.within_tenth, low=bar.within_tenth)
+        if bar.by_two_way is not None:
+            share = ours.mape / self.baselines["two-way"].mape
+            yield Check("MAPE by that of two-way", share, high=bar.by_two_way)
+
+    def _interval_checks(self) -> Iterator[Check]:
+        """Checks of the intervals that promise something; none where all are marked."""
+        quality = self.promised
+        if quality is None:
+            return
+        yield Check("coverage", quality.coverage, *COVERAGE)
+        if self.bar.half_width is not None:
+            yield Check("half-width", quality.half_width, high=self.bar.half_width)
+        for name, trial in (self.parts | self.trials).items():
+            part = _promised(trial).intervals
+            if part is not None and part.questions >= LEAST_QUESTIONS:
+                yield Check(f"coverage, {name}", part.coverage, low=LEAST_OF_PART)
+
+
+def _promised(trial: PredictionTrial) -> PredictionTrial:
+    return trial.part(lambda one: not one.prediction.extrapolates)

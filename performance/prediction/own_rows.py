@@ -1,0 +1,78 @@
+"""Our own results, committed as a bundle: unseen shapes, unseen models, and memory."""
+
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from analysis.prediction.evaluation.trials import (
+    NoveltyTrial,
+    PredictionTrial,
+    cross_validated,
+    joined,
+)
+from analysis.prediction.examples import ExampleRows, example_rows
+from analysis.prediction.targets import PREDICTION_TARGETS
+from orchestrator.app.results.merge import merge_paths
+from orchestrator.store import Store
+from performance.prediction.bars import Bar, SplitRow
+
+BUNDLE = Path(__file__).parents[1] / "data" / "own_rows.zip"
+SHAPE, MODEL, MEMORY = 0.12, 0.30, 0.12
+"""The most MAPE: of an unseen shape of a seen model, of an unseen model, and of memory."""
+
+
+def own_splits() -> Iterator[SplitRow]:
+    """The rows of the evaluation; none where the bundle is missing, which is said."""
+    if not BUNDLE.exists():
+        print(f"\nown rows: left out, since {BUNDLE.name} is not there")
+        return
+    with _database() as store:
+        rows = example_rows(store, imported=False)
+        spread = _process_spread(store)
+    count = len(rows.rows)
+    print(f"\nown rows: {count:,} results; processes differ by {spread:.1%} (median of cv)")
+    latency, memory = PREDICTION_TARGETS["latency"], PREDICTION_TARGETS["memory"]
+    shapes = cross_validated(latency, rows.examples(latency), "shape")
+    yield _row("own_shape", "own rows: unseen shape", shapes.trial, max(SHAPE, 2 * spread))
+    yield _row("own_model", "own rows: unseen model", _unseen_models(rows), MODEL)
+    sizes = cross_validated(memory, rows.examples(memory), "shape")
+    yield _row("own_memory", "own rows: memory of an unseen shape", sizes.trial, MEMORY)
+
+
+def _unseen_models(rows: ExampleRows) -> PredictionTrial:
+    """Models of which nothing is known, whether others of their architecture are or not."""
+    target = PREDICTION_TARGETS["latency"]
+    examples = rows.examples(target)
+    trials: list[NoveltyTrial] = [
+        cross_validated(target, examples, "model"),
+        cross_validated(target, examples, "family"),
+    ]
+    return joined(one.trial for one in trials)
+
+
+def _row(name: str, title: str, trial: PredictionTrial, most: float) -> SplitRow:
+    paths = sorted({"/".join(one.example.placement.path) for one in trial.answered})
+    parts = {
+        path: trial.part(lambda one, path=path: "/".join(one.example.placement.path) == path)
+        for path in paths
+    }
+    return SplitRow(name, title, Bar(most), {"all": trial}, parts)
+
+
+@contextmanager
+def _database() -> Iterator[Store]:
+    with tempfile.TemporaryDirectory() as folder:
+        database = Path(folder, "benchmarks.duckdb")
+        merge_paths([BUNDLE], database, scratch=False)
+        with Store.open_readonly(database) as store:
+            yield store
+
+
+def _process_spread(store: Store) -> float:
+    """The median coefficient of variation of the medians of processes; 0 where none tells it."""
+    (row,) = store.arrow("""
+        SELECT coalesce(median(coalesce(latency_between_process_cv, process_spread)), 0) AS spread
+        FROM benchmark_performance
+    """).to_pylist()
+    return float(row["spread"])

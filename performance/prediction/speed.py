@@ -1,0 +1,58 @@
+"""Seconds of training, of one answer and of a hundred thousand."""
+
+import statistics
+from collections.abc import Sequence
+from dataclasses import replace
+
+import numpy as np
+
+from analysis.prediction.placements import Example, Placement
+from analysis.prediction.predictor import TargetPredictor
+from analysis.prediction.training import train_target
+from performance.comparison import seconds
+from performance.prediction.bars import Check
+from performance.prediction.folds import SEED
+from performance.prediction.printing import print_check
+from performance.prediction.timm import TARGET, TimmResults
+
+ROWS, CELLS = 15_000, 100_000
+LONGEST_TRAINING_S, LONGEST_ANSWER_S, LONGEST_MATRIX_S = 30.0, 1.0, 10.0
+_ANSWERS = 5
+
+
+def measure_speed(results: TimmResults) -> bool:
+    """Print the seconds; true if all bars are reached."""
+    examples = _sample(results.examples)
+    print(f"\nspeed: {len(examples):,} rows, {CELLS:,} cells")
+    predictors: list[TargetPredictor | None] = []
+    training_s = seconds(lambda: predictors.append(train_target(TARGET, examples)))
+    predictor = predictors[0]
+    if predictor is None:
+        raise SystemExit("speed: there are too few rows to train from")
+    cells = _cells(examples)
+    answers_s = [seconds(lambda: predictor.predict(cells[:1])) for _ in range(_ANSWERS)]
+    matrix_s = seconds(lambda: predictor.predict(cells))
+    checks = (
+        Check("training, s", training_s, high=LONGEST_TRAINING_S),
+        Check("one answer, s", statistics.median(answers_s), high=LONGEST_ANSWER_S),
+        Check(f"{CELLS:,} cells, s", matrix_s, high=LONGEST_MATRIX_S),
+    )
+    held = [print_check("speed", check) for check in checks]
+    return all(held)
+
+
+def _sample(examples: Sequence[Example]) -> list[Example]:
+    random = np.random.default_rng(SEED)
+    numbers = random.choice(len(examples), min(ROWS, len(examples)), replace=False)
+    return [examples[number] for number in numbers]
+
+
+def _cells(examples: Sequence[Example]) -> list[Placement]:
+    """Placements of many sizes, so that no two questions are alike."""
+    random = np.random.default_rng(SEED)
+    numbers = random.integers(len(examples), size=CELLS)
+    sizes = random.integers(1, 512, size=CELLS)
+    return [
+        replace(examples[number].placement, batch_size=int(size))
+        for number, size in zip(numbers, sizes, strict=True)
+    ]

@@ -1,0 +1,107 @@
+"""Splits of the acceptance evaluation with their bars, and their rows."""
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+
+from analysis.prediction.evaluation.trials import (
+    AnsweredQuestion,
+    PredictionTrial,
+    joined,
+    predictor_for,
+    run_trial,
+    trial_of,
+)
+from performance.prediction import timm, vidur
+from performance.prediction.bars import Bar, SplitRow
+from performance.prediction.folds import SplitFold
+from performance.prediction.timm import TimmResults
+
+
+@dataclass(frozen=True)
+class TimmSplit:
+    """A split of timm's results."""
+
+    title: str
+    folds: Callable[[TimmResults], Iterator[SplitFold]]
+    bar: Bar
+    averaged: bool = False
+    """True if its figures are means over devices."""
+    usual: bool = False
+    """True if it is asked at usual batch sizes too, which tell nothing of memory."""
+
+
+TIMM_SPLITS: Mapping[str, TimmSplit] = {
+    "hidden_pair": TimmSplit(
+        "hidden pair of model and device",
+        timm.hidden_pairs,
+        Bar(0.08, 0.05, 0.78, half_width=1.20, by_two_way=0.5),
+    ),
+    "unseen_model": TimmSplit(
+        "unseen model, siblings seen",
+        timm.unseen_models,
+        Bar(0.12, 0.075, 0.62, half_width=1.30),
+        usual=True,
+    ),
+    "unseen_family": TimmSplit(
+        "unseen family",
+        timm.unseen_families,
+        Bar(0.24, 0.155, 0.34, half_width=1.65),
+        usual=True,
+    ),
+    "family_one_run": TimmSplit(
+        "unseen family, one run on another GPU",
+        timm.families_with_one_run,
+        Bar(0.155, 0.095, 0.50),
+    ),
+    "unseen_gpu": TimmSplit("unseen GPU", timm.unseen_gpus, Bar(0.14, 0.11, 0.45), averaged=True),
+    "gpu_ten_runs": TimmSplit(
+        "unseen GPU, 10 runs on it",
+        timm.gpus_with_ten_runs,
+        Bar(0.11, 0.08, 0.58),
+        averaged=True,
+    ),
+}
+VIDUR_BAR = Bar(0.07, 0.06, 0.75)
+_PARTS: Mapping[str, Callable[[AnsweredQuestion], bool]] = {
+    "GPU": lambda one: one.example.placement.device.kind == "gpu",
+    "CPU": lambda one: one.example.placement.device.kind == "cpu",
+    "training": lambda one: one.example.placement.mode == "training",
+}
+
+
+def timm_row(name: str, results: TimmResults) -> SplitRow:
+    """The figures of a split of timm's results."""
+    split = TIMM_SPLITS[name]
+    trials: dict[str, list[PredictionTrial]] = {}
+    usual: list[PredictionTrial] = []
+    change = timm.at_usual_batch(results)
+    for fold in split.folds(results):
+        predictor = predictor_for(timm.TARGET, fold.known, fold.hidden)
+        if predictor is None:
+            continue
+        trial = trial_of(predictor, fold.known, fold.hidden)
+        trials.setdefault(fold.label, []).append(trial)
+        if split.usual:
+            usual.append(trial_of(predictor, fold.known, [*map(change, fold.hidden)]))
+    by_label = {label: joined(several) for label, several in trials.items()}
+    accuracy = joined(usual).accuracy
+    return SplitRow(
+        name, split.title, split.bar, by_label, _parts(by_label), split.averaged, accuracy
+    )
+
+
+def vidur_row(fold: SplitFold) -> SplitRow:
+    """The figures of operators with more tokens than any that is known."""
+    trial = run_trial(vidur.TARGET, fold.known, fold.hidden)
+    operators = sorted({one.example.placement.architecture for one in trial.answered})
+    parts = {
+        name: trial.part(lambda one, name=name: one.example.placement.architecture == name)
+        for name in operators
+    }
+    return SplitRow("vidur", f"vidur, {fold.label}", VIDUR_BAR, {fold.label: trial}, parts)
+
+
+def _parts(trials: Mapping[str, PredictionTrial]) -> dict[str, PredictionTrial]:
+    whole = joined(trials.values())
+    parts = {name: whole.part(keep) for name, keep in _PARTS.items()}
+    return {name: part for name, part in parts.items() if part.answered}

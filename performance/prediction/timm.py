@@ -1,0 +1,162 @@
+"""Results of pytorch-image-models, on the way that a user's import takes, and splits of them."""
+
+import json
+import tempfile
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import numpy as np
+
+from analysis.prediction.examples import example_rows
+from analysis.prediction.names import plain_name
+from analysis.prediction.placements import Example, Placement
+from analysis.prediction.targets import PREDICTION_TARGETS
+from orchestrator.imports.formats import FORMATS
+from orchestrator.imports.importing import import_files
+from orchestrator.imports.outcome import read_files
+from orchestrator.store import Store
+from performance.prediction.folds import SEED, SplitFold, folds_by, without
+
+TARGET = PREDICTION_TARGETS["throughput"]
+REFERENCES = 10
+"""Models that are measured on a new GPU."""
+_DRAWS = 3
+"""Draws of these models for each GPU."""
+
+
+@dataclass(frozen=True)
+class TimmResults:
+    """All results with a throughput."""
+
+    examples: Sequence[Example]
+    families: Mapping[str, str]
+    """By plain name of the model, timm's module with its architecture."""
+    left_out: Mapping[str, int]
+    """By reason, the results that are no examples."""
+
+    def family(self, example: Example) -> str:
+        """The module of a model; its architecture's name where the map lacks the model."""
+        placement = example.placement
+        return self.families.get(placement.model, placement.architecture)
+
+
+def read_timm(folder: Path) -> TimmResults:
+    """Import the files into a database of their own, and read its examples."""
+    outcomes = read_files(sorted(folder.glob("*.csv")), FORMATS)
+    with tempfile.TemporaryDirectory() as scratch:
+        database = Path(scratch, "benchmarks.duckdb")
+        import_files(outcomes, Path(scratch), database, "python -m performance prediction")
+        with Store.open_readonly(database) as store:
+            rows = example_rows(store, imported=True)
+    modules = json.loads((folder / "family_map.json").read_text("utf-8"))
+    families = {plain_name(name): module for name, module in modules.items()}
+    return TimmResults(rows.examples(TARGET), families, rows.left_out)
+
+
+def hidden_pairs(results: TimmResults) -> Iterator[SplitFold]:
+    """Hide pairs of model and device; the model is known on another device."""
+    for number, known, hidden in folds_by(results.examples, _pair):
+        models = {example.placement.model for example in known}
+        seen = [example for example in hidden if example.placement.model in models]
+        yield SplitFold(f"fold {number}", known, seen)
+
+
+def unseen_models(results: TimmResults) -> Iterator[SplitFold]:
+    """Hide models; others of their module are known."""
+    for number, known, hidden in folds_by(results.examples, _model):
+        modules = {results.family(example) for example in known}
+        siblings = [example for example in hidden if results.family(example) in modules]
+        yield SplitFold(f"fold {number}", known, siblings)
+
+
+def unseen_families(results: TimmResults) -> Iterator[SplitFold]:
+    """Hide modules with all of their models."""
+    for number, known, hidden in folds_by(results.examples, results.family):
+        yield SplitFold(f"fold {number}", known, hidden)
+
+
+def families_with_one_run(results: TimmResults) -> Iterator[SplitFold]:
+    """Hide modules, but for one inference of each model on one GPU; the others are asked about."""
+    random = np.random.default_rng(SEED)
+    for number, known, hidden in folds_by(results.examples, results.family):
+        runs, questions = list[Example](), list[Example]()
+        of_model: dict[str, list[Example]] = {}
+        for example in hidden:
+            if example.placement.device.kind == "gpu":
+                of_model.setdefault(example.placement.model, []).append(example)
+        for examples in of_model.values():
+            runnable = [one for one in examples if one.placement.mode == "inference"]
+            if not runnable:
+                continue
+            run = runnable[int(random.integers(len(runnable)))]
+            runs.append(run)
+            questions += [one for one in examples if _device(one) != _device(run)]
+        yield SplitFold(f"fold {number}", [*known, *runs], questions)
+
+
+def unseen_gpus(results: TimmResults) -> Iterator[SplitFold]:
+    """Hide all results of one GPU."""
+    for device in _gpus(results):
+        hidden = [example for example in results.examples if _device(example) == device]
+        yield SplitFold(device, without(results.examples, hidden), hidden)
+
+
+def gpus_with_ten_runs(results: TimmResults) -> Iterator[SplitFold]:
+    """Hide all results of one GPU, but for those of a few models in all of its configurations."""
+    random = np.random.default_rng(SEED)
+    for device in _gpus(results):
+        on_device = [example for example in results.examples if _device(example) == device]
+        models = sorted({example.placement.model for example in on_device})
+        for _ in range(_DRAWS):
+            chosen = set(random.choice(models, REFERENCES, replace=False).tolist())
+            hidden = [one for one in on_device if one.placement.model not in chosen]
+            yield SplitFold(device, without(results.examples, hidden), hidden)
+
+
+def at_usual_batch(results: TimmResults) -> Callable[[Example], Example]:
+    """A function that asks about an example at the median batch size of its configuration.
+
+    The batch size of a file is the largest power of two that fitted, which tells what memory a
+    model takes. Throughputs hardly depend on it where a GPU is full.
+    """
+    sizes: dict[Hashable, list[int]] = {}
+    for example in results.examples:
+        placement = example.placement
+        sizes.setdefault(placement.configuration, []).append(placement.batch_size)
+    usual = {key: int(np.median(group)) for key, group in sizes.items()}
+    return lambda example: replace(
+        example,
+        placement=_with_batch(example.placement, usual[example.placement.configuration]),
+    )
+
+
+def _with_batch(placement: Placement, size: int) -> Placement:
+    """The placement with another batch size: its work grows with it, but for that of weights."""
+    factor, counts = size / placement.batch_size, placement.counts
+    passes = 3 if placement.mode == "training" else 1
+    weights = min(counts.weight_bytes * passes, counts.traffic_bytes)
+    work = replace(
+        counts,
+        flops=counts.flops * factor,
+        activation_bytes=counts.activation_bytes * factor,
+        traffic_bytes=weights + (counts.traffic_bytes - weights) * factor,
+    )
+    return replace(placement, batch_size=size, counts=work)
+
+
+def _gpus(results: TimmResults) -> list[str]:
+    devices = (example.placement.device for example in results.examples)
+    return sorted({device.key for device in devices if device.kind == "gpu"})
+
+
+def _device(example: Example) -> str:
+    return example.placement.device.key
+
+
+def _model(example: Example) -> str:
+    return example.placement.model
+
+
+def _pair(example: Example) -> tuple[str, str]:
+    return _model(example), _device(example)
