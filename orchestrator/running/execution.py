@@ -285,7 +285,7 @@ class RunExecution:
     def _with_artifacts(self, job: Job) -> tuple[Job, ArtifactFolders]:
         job, graphs = self._graphs.ensure(job)
         job, references = self._references.ensure(job)
-        if self.folder.run.version is None:  # runners of earlier versions know no counts
+        if self.folder.run.version is None and not self._options.earlier_images:
             job = self._counts.ensure(job)
         return job, ArtifactFolders(references, graphs)
 

@@ -189,7 +189,8 @@ def replay_result(request: ReplayRequest, observer: Observer) -> ReplayResult:
     launcher = make_launcher(original.launcher, observer.build_step, pinned)
     launcher.prepare(original.cell.backend)
     folder = begin_replay(original, request)
-    outcome = execute_run(folder, launcher, observer, RunOptions(database=database))
+    options = RunOptions(database=database, earlier_images=original.pinned is not None)
+    outcome = execute_run(folder, launcher, observer, options)
     with Store.open_readonly(database) as store:
         now = store.measurement(f"{folder.run.run_id}/{original.cell.id}")
     return ReplayResult(Replay(original.measured, now) if now else None, outcome)

@@ -292,7 +292,8 @@ class _Replays:
         folder = begin_replay(
             original, ReplayRequest("", self._request.folder, command=self._request.command)
         )
-        outcome = execute_run(folder, launcher, self._observer, RunOptions())
+        options = RunOptions(earlier_images=True)
+        outcome = execute_run(folder, launcher, self._observer, options)
         for trouble in outcome.troubles:
             return str(trouble)
         selection = Selection(run_id=folder.run.run_id)
