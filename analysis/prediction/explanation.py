@@ -1,4 +1,4 @@
-"""What drives a prediction: a base by physics, and factors that make the prediction of it.
+"""The drivers of a prediction: a base by physics, and factors that make the prediction of it.
 
 A prediction is a product: what counted work takes at the device's peaks, times a factor for each
 effect, times a factor for each number that the trees look at (SHAP values, whose sum is the trees'
@@ -30,6 +30,8 @@ _TERMS: Mapping[Quantity, tuple[str, ...]] = {
 """The terms of the base by quantity, as `physics.terms` has them."""
 USUAL = "all questions"
 """The factor of the trees that every question has."""
+_NAMES = {"all": "all results", "kind": "kind of device"}
+"""Names of effects that need more words than one."""
 _LEAST_FACTOR = 1e-9
 """The logarithm below which a factor changes nothing."""
 
@@ -52,15 +54,15 @@ class Explanation:
 
     prediction: Prediction
     base: float
-    """What counted work at the device's peaks comes to, in the target's unit."""
+    """Counted work at the device's peaks, in the target's unit."""
     shares: Mapping[str, float]
     """The share of each term of the base; their sum is 1."""
     factors: tuple[Factor, ...]
     """Base times all of them is the prediction; those that change most come first."""
 
 
-def explain(predictor: TargetPredictor, placement: Placement) -> Explanation | Refusal:
-    """What drives the prediction of one placement."""
+def explanation_of(predictor: TargetPredictor, placement: Placement) -> Explanation | Refusal:
+    """The prediction of one placement as a product, or why there is none."""
     (answer,) = predictor.predict([placement])
     if isinstance(answer, Refusal):
         return answer
@@ -98,7 +100,8 @@ _Logarithm: TypeAlias = tuple[FactorOrigin, str, str, float]
 def _effects(placement: Placement, contributions: Matrix) -> Iterator[_Logarithm]:
     for (name, group), logarithm in zip(GROUPS.items(), contributions[0], strict=True):
         subjects = dict.fromkeys(" ".join(_words(key)) for key in group.keys(placement))
-        yield "effect", name, ", ".join(subjects), float(logarithm)
+        words = ", ".join(subjects).replace(placement.device.key, placement.device.name)
+        yield "effect", _NAMES.get(name, name), words, float(logarithm)
 
 
 def _words(key: object) -> Iterator[str]:

@@ -39,7 +39,7 @@ def rows_by_run(source: ArrowSource, *, imported: bool) -> dict[str, int]:
 
 
 def changed_rows(before: Mapping[str, int], now: Mapping[str, int]) -> ChangedRows:
-    """What came and went between two counts of rows by run."""
+    """The rows that came and went between two counts of rows by run."""
     changes = [now.get(run, 0) - before.get(run, 0) for run in {*before, *now}]
     return ChangedRows(
         added=sum(change for change in changes if change > 0),

@@ -21,7 +21,6 @@ _OPTIONS: Mapping[Location, str] = {
     ("measure", "rounds"): "--rounds",
     ("limits", "cell_timeout"): "--cell-timeout",
     ("limits", "memory"): "--memory",
-    ("axes",): "bench",
 }
 _NUMBER = re.compile(r"[0-9]{1,19}(\.[0-9]{1,19})?")
 
@@ -49,18 +48,22 @@ class BenchOptions:
 
 
 def bench_matrix(
-    options: BenchOptions, overrides: Sequence[str] = (), find_backends: FindBackends | None = None
+    options: BenchOptions,
+    overrides: Sequence[str] = (),
+    find_backends: FindBackends | None = None,
+    command: str = "bench",
 ) -> Matrix:
     """The matrix that the options describe, checked as a file is; `--set` overrides change it.
 
-    The machine is asked for its backends if the options name `available`.
+    The machine is asked for its backends if the options name `available`. Errors name the command
+    whose options they are.
 
     Raises:
         UsageError: an option is wrong; the message names it.
         NothingToDo: no backend is available.
     """
     axes = {axis.name: _values(axis, options.axes.get(axis.name, ())) for axis in AXES}
-    axes["model"] = _models(options)
+    axes["model"] = _models(options, command)
     data = {
         "version": 1,
         "axes": {axis: values for axis, values in axes.items() if values},
@@ -69,7 +72,7 @@ def bench_matrix(
         ),
         "limits": _given(cell_timeout=options.cell_timeout, memory=options.memory),
     }
-    source = override(Source("bench", data, options=_OPTIONS), overrides)
+    source = override(Source(command, data, options={**_OPTIONS, ("axes",): command}), overrides)
     chosen: Iterable[str]
     if find_backends and asks_for_available(source.data):
         data, chosen = with_available(source.data, find_backends())
@@ -115,13 +118,13 @@ def _describe(paths: _Paths) -> Iterator[str]:
         yield f"no --backend is named: {', '.join(chosen)}"
 
 
-def _models(options: BenchOptions) -> list[str]:
+def _models(options: BenchOptions, command: str) -> list[str]:
     models = split_list(options.axes.get("model", ()), of_paths=True)
     families = [require_family(name) for name in split_list(options.families)]
     ways = [bool(models), bool(families), options.every_model]
     if sum(ways) != 1:
         raise UsageError(
-            "bench: name the models by exactly one of --model, --family and --all",
+            f"{command}: name the models by exactly one of --model, --family and --all",
             hint="`orchestrator models list` shows them",
         )
     if options.every_model:

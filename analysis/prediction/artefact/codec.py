@@ -36,7 +36,7 @@ def encoded(kind: Any, value: Any) -> Data:
         return value.name
     if kind is float:
         return rounded_number(value)
-    if is_dataclass(kind):
+    if isinstance(kind, type) and is_dataclass(kind):
         types = _types(kind)
         return {name: encoded(types[name], getattr(value, name)) for name in types}
     return _encoded_group(kind, value)
@@ -107,7 +107,7 @@ def _has_long_keys(inner: Sequence[Any]) -> bool:
 
 
 @cache
-def _types(kind: type) -> Mapping[str, Any]:
+def _types(kind: Any) -> Mapping[str, Any]:
     hints = get_type_hints(kind)
     return {field.name: hints[field.name] for field in fields(kind)}
 

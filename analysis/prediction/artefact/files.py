@@ -37,8 +37,8 @@ _TREES = ("trees", "spread")
 
 
 @dataclass(frozen=True)
-class Origin:
-    """What a predictor was trained on, and with what."""
+class TrainingOrigin:
+    """The results that a predictor was trained on, and the program that did it."""
 
     accelmatrix: str
     schema_version: int
@@ -50,7 +50,7 @@ class Origin:
     left_out: Mapping[str, int]
 
 
-def predictor_files(forecaster: Forecaster, origin: Origin) -> dict[str, str]:
+def predictor_files(forecaster: Forecaster, origin: TrainingOrigin) -> dict[str, str]:
     """The text of each file by its name; the manifest, which vouches for all others, is last."""
     files = {_MACHINES: written(encoded(tuple[KnownMachine, ...], forecaster.machines))}
     for predictor in forecaster.predictors.values():
@@ -208,8 +208,9 @@ def _calibrated(target: str, novelty: Novelty, reader: _Reader) -> CalibratedTre
         if facts["novelty"] != novelty:
             raise ValueError(f"is of novelty {facts['novelty']}")
     columns = len(tree_columns(novelty))
-    texts = {field: _trees(f"{stem}-{field}.txt", columns, reader) for field in _TREES}
-    return CalibratedTrees(**facts, **texts)
+    for field in _TREES:
+        facts[field] = _trees(f"{stem}-{field}.txt", columns, reader)
+    return CalibratedTrees(**facts)
 
 
 def _trees(file: str, columns: int, reader: _Reader) -> Trees | None:

@@ -6,7 +6,7 @@ from collections.abc import Hashable, Mapping
 from typing import Any, NoReturn, TypeAlias
 
 Data: TypeAlias = Any
-"""What JSON holds."""
+"""Data that JSON holds."""
 _DIGITS = ".9g"
 """Digits of numbers: the error of their rounding is far below that of any prediction."""
 _LONGEST_KEY = 20

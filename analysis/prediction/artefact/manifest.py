@@ -23,13 +23,13 @@ class NoveltyErrors(Frozen):
     examples: PositiveInt
     """Hidden examples that they are known from."""
     groups: PositiveInt
-    """What was hidden together, such as models or devices."""
+    """Groups that were hidden together, such as models or devices."""
     median_error: NonNegativeFloat
     """The median of the relative errors of hidden examples, 0.05 for 5 %."""
 
 
 class TargetFacts(Frozen):
-    """What a predictor knows of one target."""
+    """The knowledge of a predictor about one target."""
 
     examples: dict[str, NonNegativeInt]
     """The number of examples by who measured them."""

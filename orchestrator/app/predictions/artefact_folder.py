@@ -33,7 +33,7 @@ class StoredPredictor:
     manifest: PredictorManifest
 
     def forecaster(self, targets: Sequence[str] | None = None) -> "Forecaster":
-        """What answers questions about these targets; None for all that it knows.
+        """The forecaster of these targets; None for all that it knows.
 
         Raises:
             StoreError: a file is missing, altered or not what it should be.

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 
-from analysis.prediction.artefact.files import Origin, predictor_files
+from analysis.prediction.artefact.files import TrainingOrigin, predictor_files
 from analysis.prediction.artefact.manifest import (
     MANIFEST_NAME,
     PredictorManifest,
@@ -63,7 +63,7 @@ def train_predictor(database: Path, sources: Sources, report: TrainingProgress) 
             predictors[name] = predictor
     if not predictors:
         raise too_few_examples(database, rows, sources)
-    origin = Origin(
+    origin = TrainingOrigin(
         accelmatrix=__version__,
         schema_version=STORE_VERSION,
         trained_at=datetime.now(UTC),

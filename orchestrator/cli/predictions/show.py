@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 
 @with_sheet
-def show(
+def show_predictor(
     output: "SheetOutput",
     results: options.Results = RESULTS_FOLDER,
     database: options.Database = None,

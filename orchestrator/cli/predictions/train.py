@@ -10,6 +10,7 @@ from orchestrator.cli.sheet_options import with_sheet
 from orchestrator.system.files import RESULTS_FOLDER
 
 if TYPE_CHECKING:
+    from analysis.prediction.artefact.manifest import Sources
     from orchestrator.render.terminal.sheet_output import SheetOutput
 
 
@@ -31,7 +32,7 @@ SourceOption = Annotated[
 
 
 @with_sheet
-def train(
+def train_command(
     output: "SheetOutput",
     source: SourceOption = SourceChoice.ours,
     results: options.Results = RESULTS_FOLDER,
@@ -40,8 +41,9 @@ def train(
     """Train a predictor from the results of a database, and put it beside it."""
     path = options.database_in(results, database)
     output.require(path)
+    sources: Sources = "all" if source is SourceChoice.all else "ours"
     from orchestrator.app.predictions.training import train_predictor
     from orchestrator.render.predictions.predictor import trained_sheet
 
-    trained = train_predictor(path, source.value, options.note)
+    trained = train_predictor(path, sources, options.note)
     output.show(trained_sheet(trained))

@@ -4,6 +4,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from analysis.charts.words import listed
 from analysis.prediction.artefact.manifest import PredictorManifest
 from analysis.prediction.targets import PREDICTION_TARGETS
 from orchestrator.app.measure.next_steps import database_option
@@ -13,7 +14,7 @@ from orchestrator.app.predictions.training import TrainedPredictor
 from orchestrator.render.predictions.words import (
     NOVELTY_WORDS,
     added_words,
-    percent,
+    error_words,
     source_words,
     training_words,
 )
@@ -29,7 +30,7 @@ _FIELDS = (
     Field("novelty", Column("asked about", essential=True), NOVELTY_WORDS.__getitem__),
     Field("examples", Column("tried on", essential=True)),
     Field("groups", Column("groups")),
-    Field("median_error", Column("median error", essential=True, right=True), percent),
+    Field("median_error", Column("median error", essential=True, right=True), error_words),
 )
 
 
@@ -97,16 +98,18 @@ def _answer(rows: Sequence[Mapping[str, Any]], manifest: PredictorManifest) -> I
     labels = [PREDICTION_TARGETS[name].label for name in manifest.targets]
     if not rows:
         yield (
-            f"predicts {_listing(labels)}, and too little was measured to know its errors: every"
+            f"predicts {listed(labels)}, and too little was measured to know its errors: every"
             " answer is marked"
         )
         return
     first = [row for row in rows if row["target"] == rows[0]["target"]]
-    errors = [f"{percent(one['median_error'])} ({NOVELTY_WORDS[one['novelty']]})" for one in first]
-    yield f"{rows[0]['label']} was typically wrong by {_listing(errors)}"
+    errors = [
+        f"{error_words(one['median_error'])} ({NOVELTY_WORDS[one['novelty']]})" for one in first
+    ]
+    yield f"{rows[0]['label']} was typically wrong by {listed(errors)}"
     silent = [label for label in labels if label not in {row["label"] for row in rows}]
     if silent:
-        yield f"too little was measured to know the errors of {_listing(silent)}"
+        yield f"too little was measured to know the errors of {listed(silent)}"
 
 
 def _left_out(manifest: PredictorManifest) -> Iterator[str]:
@@ -123,8 +126,3 @@ def _left_out(manifest: PredictorManifest) -> Iterator[str]:
 def _next(database: Path) -> str:
     where = "".join(f" {word}" for word in database_option(database))
     return f"next: `orchestrator predict --model bert-tiny --batch-size 1,2,4,8{where}`"
-
-
-def _listing(words: Sequence[str]) -> str:
-    *most, last = words
-    return f"{', '.join(most)} and {last}" if most else last

@@ -1,10 +1,10 @@
 """Words of predictions: how much of a question was measured, numbers in customary units, trust."""
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 
 from analysis.prediction.artefact.manifest import PredictorManifest, Sources
 from analysis.results.source import OWN_SOURCES
+from analysis.statistics.percentages import percent_text
 from orchestrator.system.text import plural
 
 NOVELTY_WORDS: Mapping[str, str] = {
@@ -15,33 +15,14 @@ NOVELTY_WORDS: Mapping[str, str] = {
     "family": "unseen family",
     "device": "unseen device",
 }
-"""How much of a question was measured, by its novelty: `seen in other variants` is a model that was
-measured on this device with another runtime, precision, mode or version."""
+"""The part of a question that was measured, by its novelty: `seen in other variants` is a model
+that was measured on this device with another runtime, precision, mode or version."""
 _OURS = "ours"
 
 
-@dataclass(frozen=True)
-class ShownUnit:
-    """A unit in which people read a number."""
-
-    name: str
-    factor: float
-    """Its number by that in the base unit."""
-
-
-SHOWN_UNITS: Mapping[str, ShownUnit] = {
-    "s": ShownUnit("ms", 1e3),
-    "samples/s": ShownUnit("samples/s", 1.0),
-    "bytes": ShownUnit("MB", 1e-6),
-    "J": ShownUnit("J", 1.0),
-}
-"""By the base unit of a target."""
-
-
-def percent(share: float) -> str:
-    """A share as a percentage with two digits that count, e.g. `4.1 %` and `92 %`."""
-    value = 100 * share
-    return f"{value:.1f} %" if value < 9.95 else f"{value:.0f} %"
+def error_words(error: float) -> str:
+    """A relative error with its sign, e.g. `4.1 %` and `92 %`."""
+    return f"{percent_text(error)} %"
 
 
 def source_words(examples: Mapping[str, int]) -> str:

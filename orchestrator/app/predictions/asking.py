@@ -1,0 +1,94 @@
+"""Questions to a database's predictor about cells that options name."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from analysis.prediction.artefact.manifest import PredictorManifest
+from orchestrator.app.predictions.artefact_folder import open_predictor
+from orchestrator.app.predictions.cells import (
+    CellsAsked,
+    PossibleCells,
+    cells_of_axes,
+    require_models,
+)
+from orchestrator.app.predictions.forecasts import (
+    PredictedCell,
+    axes_with_backend,
+    chosen_machine,
+    chosen_targets,
+    forecast_cells,
+    require_some,
+    with_measured,
+)
+from orchestrator.app.predictions.freshness import rows_since
+from orchestrator.store import Store
+
+if TYPE_CHECKING:
+    from analysis.charts.chart import Chart
+    from analysis.prediction.forecaster import Forecaster, KnownMachine
+
+
+@dataclass(frozen=True)
+class PredictedCells:
+    """The answer to a question about cells."""
+
+    database: Path
+    manifest: PredictorManifest
+    targets: tuple[str, ...]
+    cells: tuple[PredictedCell, ...]
+    added: int
+    """Results that came since the predictor was trained."""
+    notes: Sequence[str]
+    """Sentences about what was named."""
+
+    def chart(self) -> "Chart | None":
+        """Its first target over a size, drawn; None without two sizes."""
+        from analysis.charts.predictions.curve import DrawnCell, prediction_chart
+
+        target = self.targets[0]
+        drawn = [
+            DrawnCell(one.cell, one.machine.name, one.answers[target], one.measured.get(target))
+            for one in self.cells
+            if one.machine is not None
+        ]
+        return prediction_chart(drawn, target)
+
+
+CellsOf = Callable[["Forecaster", "KnownMachine | None"], PossibleCells]
+"""Gives the cells, once it is known which machines there are."""
+
+
+def predict_cells(question: CellsAsked) -> PredictedCells:
+    """Predict the cells that options name.
+
+    Raises:
+        UsageError: an option is wrong, or the extra `analysis` is missing.
+        NothingToDo: nothing of them can be predicted.
+        StoreError: the predictor is missing, damaged or that of another database, or the database
+            cannot be read.
+    """
+    require_models(question.axes)
+
+    def cells_of(forecaster: "Forecaster", machine: "KnownMachine | None") -> PossibleCells:
+        return cells_of_axes(axes_with_backend(question, forecaster, machine))
+
+    return predict_possible(question, cells_of)
+
+
+def predict_possible(question: CellsAsked, cells_of: CellsOf) -> PredictedCells:
+    """Predict cells that are named in whatever way; raises what `predict_cells` does."""
+    predictor = open_predictor(question.database)
+    targets = chosen_targets(predictor.manifest, question.targets)
+    forecaster = predictor.forecaster(targets)
+    machine = chosen_machine(forecaster, question.device)
+    possible = cells_of(forecaster, machine)
+    with Store.open_readonly(question.database) as store:
+        added = rows_since(predictor, store)
+        cells = forecast_cells(forecaster, possible, targets, machine)
+        require_some(cells)
+        cells = with_measured(cells, store)
+    return PredictedCells(
+        question.database, predictor.manifest, targets, cells, added, possible.notes
+    )

@@ -1,0 +1,133 @@
+"""Explanations of predictions: what drives each."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from analysis.prediction.artefact.manifest import PredictorManifest
+from analysis.prediction.explanation import Explanation, explanation_of
+from analysis.prediction.forecaster import Forecaster, KnownMachine, placement_of
+from analysis.prediction.predictor import Refusal
+from analysis.prediction.targets import PREDICTION_TARGETS, Target
+from orchestrator.app.predictions.artefact_folder import open_predictor
+from orchestrator.app.predictions.cells import (
+    CellsAsked,
+    PossibleCells,
+    axes_of_id,
+    cells_of_axes,
+    require_models,
+)
+from orchestrator.app.predictions.forecasts import (
+    PredictedCell,
+    axes_with_backend,
+    chosen_machine,
+    chosen_targets,
+    forecast_cells,
+    require_some,
+)
+from orchestrator.app.predictions.freshness import rows_since
+from orchestrator.store import Store
+from runner.contract.cell import Cell
+from runner.contract.errors import UsageError
+
+if TYPE_CHECKING:
+    from analysis.charts.chart import Chart
+
+_MOST_CELLS = 20
+
+
+@dataclass(frozen=True)
+class ExplainedCell:
+    """The explanation of one prediction."""
+
+    cell: Cell
+    machine: KnownMachine
+    target: Target
+    explanation: Explanation
+
+
+@dataclass(frozen=True)
+class Explanations:
+    """Explanations of one or more predictions."""
+
+    database: Path
+    manifest: PredictorManifest
+    cells: tuple[ExplainedCell, ...]
+    added: int
+    """Results that came since the predictor was trained."""
+    refused: int
+    """Cells of which nothing is predicted."""
+
+    def chart(self) -> "Chart":
+        """The first of them, drawn."""
+        from analysis.charts.predictions.factors import explanation_chart
+
+        first = self.cells[0]
+        return explanation_chart(
+            *(first.cell.id, first.cell.backend, first.machine.name),
+            *(first.target, first.explanation),
+        )
+
+
+def explain_cells(question: CellsAsked, cell_ids: Sequence[str]) -> Explanations:
+    """Explain the predictions of cells, by their ids or as options name them.
+
+    Raises:
+        UsageError: an option or an id is wrong, there are too many cells, or the extra `analysis`
+            is missing.
+        NothingToDo: nothing of them can be predicted.
+        StoreError: the predictor is missing, damaged or that of another database, or the database
+            cannot be read.
+    """
+    if cell_ids and question.axes:
+        raise UsageError(
+            "predict explain: takes ids of cells, or options that name them",
+            hint="leave one of them out",
+        )
+    if not cell_ids:
+        require_models(question.axes)
+    predictor = open_predictor(question.database)
+    targets = chosen_targets(predictor.manifest, question.targets)
+    forecaster = predictor.forecaster(targets)
+    machine = chosen_machine(forecaster, question.device)
+    if cell_ids:
+        parts = [cells_of_axes(axes_of_id(one)) for one in cell_ids]
+        possible = PossibleCells(
+            tuple(entry for part in parts for entry in part.cells),
+            {name: model for part in parts for name, model in part.models.items()},
+        )
+    else:
+        possible = cells_of_axes(axes_with_backend(question, forecaster, machine))
+    if len(possible.cells) > _MOST_CELLS:
+        raise UsageError(
+            f"predict explain: {len(possible.cells):,} cells are too many to explain; at most"
+            f" {_MOST_CELLS}",
+            hint="name fewer values",
+        )
+    with Store.open_readonly(question.database) as store:
+        added = rows_since(predictor, store)
+    cells = forecast_cells(forecaster, possible, targets, machine)
+    require_some(cells)
+    explained = [
+        ExplainedCell(one.cell, one.machine, PREDICTION_TARGETS[target], explanation)
+        for one in cells
+        if one.machine is not None and one.predictions
+        for target in targets
+        if (explanation := _explanation(forecaster, target, possible, one))
+    ]
+    refused = sum(not one.predictions for one in cells)
+    return Explanations(question.database, predictor.manifest, tuple(explained), added, refused)
+
+
+def _explanation(
+    forecaster: Forecaster, target: str, possible: PossibleCells, one: PredictedCell
+) -> Explanation | None:
+    """None where this target of the cell is refused."""
+    if isinstance(one.answers[target], Refusal) or one.machine is None:
+        return None
+    placement = placement_of(one.cell, possible.models[one.cell.model], one.machine)
+    if isinstance(placement, Refusal):
+        return None
+    explanation = explanation_of(forecaster.predictors[target], placement)
+    return None if isinstance(explanation, Refusal) else explanation

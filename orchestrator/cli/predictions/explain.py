@@ -1,0 +1,34 @@
+"""`predict explain`: what drives a prediction."""
+
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from orchestrator.cli.predictions.question_options import with_question
+from orchestrator.cli.sheet_options import with_sheet
+
+if TYPE_CHECKING:
+    from orchestrator.app.predictions.cells import CellsAsked
+    from orchestrator.render.terminal.sheet_output import SheetOutput
+
+_Cells = Annotated[
+    list[str] | None,
+    typer.Argument(
+        metavar="CELL",
+        help="Ids of cells, e.g. cpu-bert-tiny-fp32-b8-s128-inference; else options name them.",
+        show_default=False,
+    ),
+]
+
+
+@with_question
+@with_sheet
+def explain_prediction(question: "CellsAsked", output: "SheetOutput", cells: _Cells = None) -> None:
+    """Explain what drives a prediction, as factors whose product it is."""
+    output.require(question.database)
+    from orchestrator.app.predictions.explaining import explain_cells
+    from orchestrator.render.predictions.explanation import explanation_sheet
+
+    answer = explain_cells(question, cells or ())
+    output.draw(answer.chart)
+    output.show(explanation_sheet(answer, output.format))
