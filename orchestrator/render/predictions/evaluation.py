@@ -10,7 +10,7 @@ from analysis.prediction.evaluation.trials import NoveltyTrial
 from analysis.prediction.novelty import Novelty
 from orchestrator.app.predictions.artefact_folder import training_command
 from orchestrator.app.predictions.evaluating import EvaluationReport, TargetEvaluation
-from orchestrator.render.predictions.words import NOVELTY_WORDS, percent, source_words
+from orchestrator.render.predictions.words import NOVELTY_WORDS, error_words, source_words
 from orchestrator.render.terminal.sheet import Field, Section, Sheet
 from orchestrator.render.terminal.tables import Column
 from orchestrator.system.text import plural
@@ -64,12 +64,12 @@ def _texts(one: NoveltyTrial) -> dict[str, object]:
     best = min(baselines, key=lambda name: baselines[name].mape)
     return {
         "novelty": NOVELTY_WORDS[one.novelty],
-        "mape": percent(accuracy.mape),
-        "median_ape": percent(accuracy.median_ape),
+        "mape": error_words(accuracy.mape),
+        "median_ape": error_words(accuracy.median_ape),
         "within_tenth": f"{accuracy.within_tenth:.0%}",
         "coverage": f"{intervals.coverage:.0%}",
         "half_width": f"×{intervals.half_width:.2f}",
-        "baseline": f"{best} {percent(baselines[best].mape)}",
+        "baseline": f"{best} {error_words(baselines[best].mape)}",
         "rows": accuracy.questions,
         "groups": one.groups,
     }
