@@ -16,7 +16,7 @@ class PredictingGroup(CommandGroup):
 
 
 group = Program(
-    help="Predict what was not measured from what was. `predict --model X` asks: see `predict ask -h`.",
+    help="Predict what was not measured from what was. `predict --model X` asks.",
     cls=PredictingGroup,
 )
 group.command(name="ask")(ask_predictor)
