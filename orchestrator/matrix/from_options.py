@@ -119,17 +119,28 @@ def _describe(paths: _Paths) -> Iterator[str]:
 
 
 def _models(options: BenchOptions, command: str) -> list[str]:
-    models = split_list(options.axes.get("model", ()), of_paths=True)
-    families = [require_family(name) for name in split_list(options.families)]
-    ways = [bool(models), bool(families), options.every_model]
+    names = split_list(options.axes.get("model", ()), of_paths=True)
+    return named_models(command, names, options.families, every_model=options.every_model)
+
+
+def named_models(
+    command: str, models: Sequence[str], families: Sequence[str], *, every_model: bool
+) -> list[str]:
+    """The models that a command was given: named ones, those of families, or all catalogued ones.
+
+    Raises:
+        UsageError: they were named in no way, or in more than one; or there is no such family.
+    """
+    wanted = [require_family(name) for name in split_list(families)]
+    ways = [bool(models), bool(wanted), every_model]
     if sum(ways) != 1:
         raise UsageError(
             f"{command}: name the models by exactly one of --model, --family and --all",
             hint="`orchestrator models list` shows them",
         )
-    if options.every_model:
+    if every_model:
         return list(catalogue())
-    return models or [name for name, spec in catalogue().items() if spec.family in families]
+    return list(models) or [name for name, spec in catalogue().items() if spec.family in wanted]
 
 
 def _values(axis: Axis, texts: Sequence[str]) -> list[Any]:

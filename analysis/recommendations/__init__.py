@@ -1,0 +1,1 @@
+"""Answers to what to choose and what to measure, from measurements and predictions."""

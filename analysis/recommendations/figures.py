@@ -1,0 +1,80 @@
+"""Figures of candidates: numbers that were measured or predicted, and whether two of them differ."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Literal, TypeAlias
+
+from analysis.statistics.ratios import PROMISES, Estimate, shows_difference
+from runner.contract.record import Grade
+
+Basis: TypeAlias = Literal["measured", "predicted"]
+WORST_GRADE: Grade = "D"
+
+
+@dataclass(frozen=True)
+class Figure:
+    """A number of a candidate, in customary units, with its interval."""
+
+    value: float
+    """Above 0."""
+    interval: Estimate | None
+    """The value with its interval: at 95 % where it was measured, at 90 % where it is predicted;
+    None where nothing tells one, as of memory that was measured."""
+    basis: Basis
+    grade: Grade | None = None
+    """The grade of what was measured; None of what is predicted."""
+    marks: tuple[str, ...] = ()
+    """Words to print beside it, e.g. who else measured it."""
+    outside: tuple[str, ...] = ()
+    """What of the question lies outside of what was measured; empty where the interval holds."""
+
+    @property
+    def is_measured(self) -> bool:
+        """True if a device produced it."""
+        return self.basis == "measured"
+
+    @property
+    def high(self) -> float:
+        """The upper end of the interval, or the value where there is none."""
+        return self.interval.high if self.interval else self.value
+
+    @property
+    def times(self) -> Estimate | None:
+        """The interval, or the value alone where a measurement has none."""
+        alone = Estimate(self.value, self.value, self.value) if self.is_measured else None
+        return self.interval or alone
+
+    def changed(self, change: Callable[[float], float]) -> "Figure":
+        """The figure of what follows from this one, be it growing or falling with it."""
+        interval = None
+        if self.interval:
+            ends = sorted(map(change, (self.interval.low, self.interval.high)))
+            interval = Estimate(change(self.interval.value), *ends)
+        return replace(self, value=change(self.value), interval=interval)
+
+
+def told_apart(one: Figure, other: Figure) -> bool | None:
+    """True if two figures differ by more than what is not known of them; None if nothing tells.
+
+    Two measured ones differ where `shows_difference` says so. Beside a prediction the interval of
+    their ratio must leave out 1. An extrapolation differs from nothing, and so does a measurement
+    of grade D.
+    """
+    if one.outside or other.outside:
+        return False
+    if one.is_measured and other.is_measured and not (one.interval and other.interval):
+        return None
+    first, second = one.times, other.times
+    if first is None or second is None:
+        return False
+    ratio = first.over(second)
+    grades = [figure.grade or WORST_GRADE for figure in (one, other) if figure.is_measured]
+    if len(grades) == 2:
+        return shows_difference(ratio, max(grades))
+    if any(figure.interval and grade not in PROMISES for figure, grade in _graded(one, other)):
+        return False
+    return not ratio.low <= 1 <= ratio.high
+
+
+def _graded(*figures: Figure) -> list[tuple[Figure, Grade]]:
+    return [(one, one.grade or WORST_GRADE) for one in figures if one.is_measured]

@@ -1,0 +1,100 @@
+"""Memory: whether a cell fits under a limit, by what was measured of it and of its neighbours.
+
+More samples, and larger ones, never take less memory. So what ran out of memory says so of every
+larger cell on the same path, and what fitted of every smaller one.
+"""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from analysis.recommendations.candidates import Objection
+from analysis.recommendations.figures import Figure
+from runner.contract.axes import SIZE_AXES
+from runner.contract.cell import Cell
+
+MEGABYTE = 1_000_000
+_SAME = ("model", "backend", "runtime", "precision", "mode", "threads", "training_precision")
+
+
+@dataclass(frozen=True)
+class MemoryResult:
+    """How much memory a cell took on a machine, or that it ran out."""
+
+    cell: Cell
+    peak_bytes: float | None
+    """The highest of all its results; None where it ran out."""
+    ran_out: bool = False
+    limit_bytes: int | None = None
+    """The limit of the job that ran out; None for that of the machine."""
+
+
+def is_at_least(one: Cell, other: Cell) -> bool:
+    """True if a cell is another one with the same sizes or larger ones."""
+    if any(getattr(one, name) != getattr(other, name) for name in _SAME):
+        return False
+    sizes = [(getattr(one, name), getattr(other, name)) for name in SIZE_AXES]
+    return all(
+        size == least if size is None or least is None else size >= least for size, least in sizes
+    )
+
+
+def ran_out(cell: Cell, results: Iterable[MemoryResult], limit_bytes: int | None) -> str | None:
+    """The measured lack of memory that speaks against a cell; None without one.
+
+    A job that ran out under a limit says nothing about a higher one.
+    """
+    for result in results:
+        if not (result.ran_out and is_at_least(cell, result.cell)):
+            continue
+        under = result.limit_bytes
+        if limit_bytes and under and under < limit_bytes:
+            continue
+        size = "" if cell == result.cell else f" at {_sizes(result.cell)}"
+        limited = f" under a limit of {size_words(under)}" if under else ""
+        return f"ran out of memory{size}{limited}"
+    return None
+
+
+def objection_by_memory(
+    cell: Cell, limit_bytes: int, results: Iterable[MemoryResult], predicted: Figure | None
+) -> Objection | None:
+    """The objection to a cell under a limit; None if it fits with 95 % or was measured to fit.
+
+    Args:
+        cell: the cell.
+        limit_bytes: what it may use.
+        results: what was measured of the same model on the same machine.
+        predicted: its memory in size_words, where nobody measured it.
+    """
+    known = [one for one in results if one.peak_bytes]
+    if own := [one.peak_bytes for one in known if one.cell == cell]:
+        return _too_much(max(filter(None, own)), limit_bytes, "took")
+    larger = [one.peak_bytes for one in known if is_at_least(one.cell, cell)]
+    if any(peak and peak <= limit_bytes for peak in larger):
+        return None
+    smaller = [one for one in known if is_at_least(cell, one.cell)]
+    highest = max(smaller, key=lambda one: one.peak_bytes or 0, default=None)
+    if highest and highest.peak_bytes and highest.peak_bytes > limit_bytes:
+        return _too_much(highest.peak_bytes, limit_bytes, f"took at {_sizes(highest.cell)}")
+    if predicted is None:
+        return Objection("not_known", "nobody measured its memory, and nothing predicts it")
+    if predicted.outside:
+        return Objection("not_known", f"its memory is not known: {predicted.outside[0]}")
+    return _too_much(predicted.high * MEGABYTE, limit_bytes, "may take up to")
+
+
+def _too_much(need: float, limit: int, verb: str) -> Objection | None:
+    if need <= limit:
+        return None
+    over = f"{need / limit - 1:.0%} over" if need < 10 * limit else f"{need / limit:,.0f} times"
+    return Objection("does_not_fit", f"{verb} {size_words(need)}, {over} {size_words(limit)}")
+
+
+def _sizes(cell: Cell) -> str:
+    """The sizes of a cell as its id has them."""
+    return cell.shape
+
+
+def size_words(size: float) -> str:
+    """Bytes as people read them, in powers of 1000 as tables of results have them."""
+    return f"{size / 1e9:.3g} GB" if size >= 1e9 else f"{size / 1e6:.3g} MB"

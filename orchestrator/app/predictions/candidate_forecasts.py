@@ -1,0 +1,74 @@
+"""Forecasts of candidates: one call of the predictor for each machine and target."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING
+
+from analysis.recommendations.candidates import Candidate, key_of_cell
+from analysis.recommendations.figures import Figure
+from analysis.recommendations.known_results import PlacedCell
+from analysis.recommendations.objectives import Objective
+from analysis.statistics.ratios import estimate
+from runner.contract.models import ModelSpec
+
+if TYPE_CHECKING:
+    from analysis.prediction.forecaster import Forecaster, KnownMachine
+    from analysis.prediction.predictor import Prediction, Refusal
+
+NO_PREDICTOR = "nobody measured it, and no predictor was trained"
+_NEW_MACHINE = "nobody measured it, and the predictor was trained without this machine"
+
+Forecasts = Mapping[PlacedCell, Figure | str]
+"""By cell and machine a predicted figure, or the reason why there is none."""
+
+
+def forecast_candidates(
+    candidates: Sequence[Candidate],
+    target: Objective,
+    forecaster: "Forecaster | None",
+    models: Mapping[str, ModelSpec],
+) -> Forecasts:
+    """The predicted figure of each candidate, in customary units."""
+    if forecaster is None:
+        return _refused(candidates, NO_PREDICTOR)
+    if target.metric not in forecaster.predictors:
+        return _refused(candidates, f"too little was measured to predict {target.label}")
+    answers: dict[PlacedCell, Figure | str] = {}
+    machines = {machine.key: machine for machine in forecaster.machines}
+    for key in dict.fromkeys(one.machine.key for one in candidates):
+        here = [one for one in candidates if one.machine.key == key]
+        if key in machines:
+            answers |= _on_machine(here, target, forecaster, machines[key], models)
+        else:
+            answers |= _refused(here, _NEW_MACHINE)
+    return answers
+
+
+def place_of(candidate: Candidate) -> PlacedCell:
+    """The cell and the machine of a candidate, as results are found by."""
+    return key_of_cell(candidate.cell), candidate.machine.key
+
+
+def _refused(candidates: Iterable[Candidate], reason: str) -> Forecasts:
+    return {place_of(one): reason for one in candidates}
+
+
+def _on_machine(
+    candidates: Sequence[Candidate],
+    target: Objective,
+    forecaster: "Forecaster",
+    machine: "KnownMachine",
+    models: Mapping[str, ModelSpec],
+) -> Forecasts:
+    cells = [one.cell for one in candidates]
+    answers = forecaster.forecast(cells, models, target.metric, machine)
+    pairs = zip(candidates, answers, strict=True)
+    return {place_of(one): _figure(answer, target.scale) for one, answer in pairs}
+
+
+def _figure(answer: "Prediction | Refusal", scale: float) -> Figure | str:
+    from analysis.prediction.predictor import Refusal
+
+    if isinstance(answer, Refusal):
+        return f"nobody measured it, and it is not predicted: {answer.reason}"
+    value, low, high = (scale * end for end in (answer.value, answer.low, answer.high))
+    return Figure(value, estimate(value, low, high), "predicted", outside=answer.outside)

@@ -1,0 +1,95 @@
+"""Prices of devices for an hour: a file that a user writes, read strictly."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated
+
+from pydantic import ConfigDict, Field, PositiveFloat, ValidationError
+
+from orchestrator.system.plain_data import Location
+from orchestrator.system.problems import Problem, problems_in, raise_problems
+from orchestrator.system.yaml_file import read_source
+from runner.contract.axes import Backend
+from runner.contract.cell import Frozen
+from runner.contract.errors import suggest
+
+_HINT = (
+    "a file of prices is for example `{currency: EUR, backends: {cpu: {per_hour: 0.10}}}`;"
+    " under hardware, prices go by the devices' names that `orchestrator query hardware` shows"
+)
+
+
+class Price(Frozen):
+    """The price of one device."""
+
+    model_config = ConfigDict(strict=True)
+
+    per_hour: Annotated[PositiveFloat, Field(allow_inf_nan=False)]
+    """For an hour, in the file's currency."""
+
+
+class PriceList(Frozen):
+    """The prices of devices, by their names and by backends."""
+
+    model_config = ConfigDict(strict=True)
+
+    currency: Annotated[str, Field(min_length=1, max_length=10)]
+    """The currency of all prices, e.g. EUR; it is printed and never converted."""
+    hardware: dict[str, Price] = Field(default_factory=dict)
+    """Prices by a device's name; they go before those of its backend."""
+    backends: dict[Backend, Price] = Field(default_factory=dict)
+    """Prices by backend, for all devices without one of their own."""
+
+    def per_hour(self, names: Iterable[str], backend: Backend) -> float | None:
+        """The price of a device for an hour; None where the file has none.
+
+        Args:
+            names: the names of the device and its machine, in any letters.
+            backend: the backend that would run on it.
+        """
+        known = {name.casefold(): price for name, price in self.hardware.items()}
+        own = (known.get(name.casefold()) for name in names)
+        price = next(filter(None, own), None) or self.backends.get(backend)
+        return price.per_hour if price else None
+
+
+@dataclass(frozen=True)
+class ReadPrices:
+    """A file of prices."""
+
+    path: Path
+    prices: PriceList
+
+    def unused(self, names: Sequence[str]) -> list[str]:
+        """A sentence for each device of the file that is none of these."""
+        known = {name.casefold() for name in names}
+        return [
+            f"{self.path}: hardware {name!r} is none of the devices here{suggest(name, names)}"
+            for name in self.prices.hardware
+            if name.casefold() not in known
+        ]
+
+
+def read_prices(path: Path) -> ReadPrices:
+    """The prices of a YAML or JSON file.
+
+    Raises:
+        MatrixError: the file cannot be read, or a value is wrong; a line for each, with its place
+            and what is allowed.
+    """
+    source = read_source(path)
+    if source.data is None:
+        raise_problems(source, [Problem((), "is empty")], _HINT)
+    try:
+        prices = PriceList.model_validate(source.data)
+    except ValidationError as error:
+        raise_problems(source, problems_in(error, _keys_at), _HINT)
+        raise
+    if not (prices.hardware or prices.backends):
+        raise_problems(source, [Problem((), "holds no price: name hardware or backends")], _HINT)
+    return ReadPrices(path, prices)
+
+
+def _keys_at(path: Location) -> Iterable[str]:
+    return Price.model_fields if len(path) == 2 else PriceList.model_fields
