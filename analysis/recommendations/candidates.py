@@ -24,7 +24,6 @@ Obstacle: TypeAlias = Literal[
 ]
 """The kind of a reason against a candidate."""
 OBSTACLES: Mapping[Obstacle, str] = {
-    "unsupported": "not supported",
     "wrong": "outputs or device not right, as measured",
     "failed": "failed, as measured",
     "out_of_memory": "out of memory, as measured",
@@ -32,10 +31,11 @@ OBSTACLES: Mapping[Obstacle, str] = {
     "too_slow": "too slow",
     "slo_unknown": "not known whether fast enough",
     "no_price": "no price",
-    "not_known": "not measured, and not predicted",
     "smaller": "a larger batch fits",
+    "not_known": "neither measured nor predicted",
+    "unsupported": "not supported",
 }
-"""The kinds of reasons in words, the surest first."""
+"""The kinds of reasons in words, those first that measurements or limits tell."""
 
 
 @dataclass(frozen=True)

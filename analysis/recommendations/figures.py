@@ -1,4 +1,4 @@
-"""Figures of candidates: numbers that were measured or predicted, and whether two of them differ."""
+"""Figures of candidates: numbers that were measured or predicted, and whether two differ."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace

@@ -30,9 +30,7 @@ from runner.contract.cell import Cell
 
 _MACHINE = "coalesce(r.hardware_id, r.hardware)"
 _HOST = "coalesce(r.host, r.hostname)"
-_AXES = ", ".join(
-    ASKED_THREADS_COLUMN if name == "threads" else f"r.{name}" for name in AXIS_NAMES
-)
+_AXES = ", ".join(ASKED_THREADS_COLUMN if name == "threads" else f"r.{name}" for name in AXIS_NAMES)
 _AGAINST = {
     "contradicted": "wrong",
     "wrong": "wrong",
@@ -61,7 +59,8 @@ def machines_in(source: ArrowSource, selection: Selection) -> tuple[CandidateMac
     """The machines with results, those with most of them first."""
     rows = source.arrow(f"""
         SELECT {_MACHINE} AS key, any_value(r.hardware) AS name, count(*) AS results,
-            list(DISTINCT r.backend ORDER BY r.backend) AS backends, any_value(r.hostname) AS hostname,
+            list(DISTINCT r.backend ORDER BY r.backend) AS backends,
+            min(r.hostname) AS hostname,
             list(DISTINCT r.host) AS hosts, list(DISTINCT r.hostname) AS hostnames
         FROM {selection.relation} r
         WHERE {_MACHINE} IS NOT NULL AND r.backend IS NOT NULL
@@ -135,8 +134,9 @@ def known_verdicts(source: ArrowSource, selection: Selection) -> KnownVerdicts:
     wanted = ", ".join(map(text, (*_AGAINST, _OUT)))
     rows = source.arrow(f"""
         SELECT v.*, j.job FROM (
-            SELECT {_AXES}, r.result_id, coalesce({_MACHINE}, {_HOST}) AS where_, {verdict} AS verdict,
-                CASE WHEN r.status = 'ok' THEN r.correct_reason ELSE r.reason END AS why, r.predicted
+            SELECT {_AXES}, r.result_id, coalesce({_MACHINE}, {_HOST}) AS where_,
+                {verdict} AS verdict,
+                CASE WHEN r.status = 'ok' THEN r.correct_reason ELSE r.reason END AS why
             FROM {selection.verdicts} r
             WHERE r.backend IS NOT NULL AND r.scenario = 'single_stream'
         ) v LEFT JOIN replay_jobs j ON j.result_id = v.result_id AND v.verdict = {text(_OUT)}
@@ -210,7 +210,9 @@ def measured_durations(
     }
 
 
-def variations(source: ArrowSource, selection: Selection) -> dict[tuple[str, str, str], list[float]]:
+def variations(
+    source: ArrowSource, selection: Selection
+) -> dict[tuple[str, str, str], list[float]]:
     """The coefficients of variation of results that are graded, by machine, backend and runtime."""
     rows = source.arrow(f"""
         SELECT {_MACHINE} AS machine, r.backend, r.runtime, list(r.latency_cv) AS known

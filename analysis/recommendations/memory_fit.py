@@ -77,9 +77,9 @@ def objection_by_memory(
     if highest and highest.peak_bytes and highest.peak_bytes > limit_bytes:
         return _too_much(highest.peak_bytes, limit_bytes, f"took at {_sizes(highest.cell)}")
     if predicted is None:
-        return Objection("not_known", "nobody measured its memory, and nothing predicts it")
+        return Objection("not_known", "nothing tells its memory")
     if predicted.outside:
-        return Objection("not_known", f"its memory is not known: {predicted.outside[0]}")
+        return Objection("not_known", f"its memory is an extrapolation: {predicted.outside[0]}")
     return _too_much(predicted.high * MEGABYTE, limit_bytes, "may take up to")
 
 

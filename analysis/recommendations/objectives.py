@@ -52,9 +52,7 @@ def cost_figure(throughput: Figure, per_hour: float, cell: Cell) -> Figure:
         cell: the cell that has this throughput.
     """
     things = cell.new_tokens or 1
-    return throughput.changed(
-        lambda rate: per_hour / _SECONDS_PER_HOUR / (rate * things) * MILLION
-    )
+    return throughput.changed(lambda rate: per_hour / _SECONDS_PER_HOUR / (rate * things) * MILLION)
 
 
 def cost_unit(currency: str, cell: Cell) -> str:

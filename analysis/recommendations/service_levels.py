@@ -129,8 +129,9 @@ def measured_chance(level: ServiceLevel, durations: MeasuredDurations) -> SloCha
     """
     count = sum(map(len, durations.launches))
     if durations.percentile_s is None or not count:
-        needed = f"{durations.needed:,} " if durations.needed else "more "
-        basis = f"{level.percentile} takes {needed}independent iterations, not these {count:,}"
+        needed = f"{durations.needed:,}" if durations.needed else "more"
+        held = f"more than the {count:,} measured ones hold"
+        basis = f"{level.percentile} takes {needed} independent iterations, {held}"
         return SloChance(None, basis)
     chance = random.Random(0)  # noqa: S311 - a resample, not a secret
     factors = _process_factors(durations)
@@ -143,9 +144,7 @@ def measured_chance(level: ServiceLevel, durations: MeasuredDurations) -> SloCha
             kept += per_factor
             continue
         blocks = _block_length(durations.effective, count, len(launches))
-        kept += sum(
-            _keeps(launches, blocks, level.fraction, chance) for _ in range(per_factor)
-        )
+        kept += sum(_keeps(launches, blocks, level.fraction, chance) for _ in range(per_factor))
     share = kept / (per_factor * len(factors))
     return SloChance(share, f"{count:,} durations", durations.percentile_s)
 
@@ -182,9 +181,7 @@ def _block_length(effective: float | None, count: int, launches: int) -> int:
     return min(longest, math.ceil(max(dependent, quick, 1.0)))
 
 
-def _keeps(
-    launches: Sequence[_Launch], block: int, fraction: float, chance: random.Random
-) -> bool:
+def _keeps(launches: Sequence[_Launch], block: int, fraction: float, chance: random.Random) -> bool:
     """True if the percentile of one resample keeps the limit."""
     beyond = total = 0
     for _ in launches:

@@ -65,6 +65,10 @@ COMMANDS: Mapping[str, ListedCommand] = {
     "predict": ListedCommand(
         "predictions.group:group", "Predict what was not measured from what was."
     ),
+    "recommend": ListedCommand(
+        "predictions.recommend:recommend",
+        "Rank backends, runtimes, precisions and batch sizes for a model.",
+    ),
     "report": ListedCommand(
         "results.report:report", "Write results as a page to show, with tables and charts."
     ),

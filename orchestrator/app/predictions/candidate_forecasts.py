@@ -14,8 +14,8 @@ if TYPE_CHECKING:
     from analysis.prediction.forecaster import Forecaster, KnownMachine
     from analysis.prediction.predictor import Prediction, Refusal
 
-NO_PREDICTOR = "nobody measured it, and no predictor was trained"
-_NEW_MACHINE = "nobody measured it, and the predictor was trained without this machine"
+NO_PREDICTOR = "no predictor was trained"
+_NEW_MACHINE = "the predictor was trained without this machine"
 
 Forecasts = Mapping[PlacedCell, Figure | str]
 """By cell and machine a predicted figure, or the reason why there is none."""
@@ -69,6 +69,6 @@ def _figure(answer: "Prediction | Refusal", scale: float) -> Figure | str:
     from analysis.prediction.predictor import Refusal
 
     if isinstance(answer, Refusal):
-        return f"nobody measured it, and it is not predicted: {answer.reason}"
+        return answer.reason
     value, low, high = (scale * end for end in (answer.value, answer.low, answer.high))
     return Figure(value, estimate(value, low, high), "predicted", outside=answer.outside)

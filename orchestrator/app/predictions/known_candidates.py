@@ -85,7 +85,9 @@ def known_candidates(
         for (candidate, _), objection in zip(pairs, objections, strict=True)
         if objection is None
     ]
-    knowledge = _Knowledge(sources, requirements, readings, _forecasts(open_, sources, readings, requirements))
+    knowledge = _Knowledge(
+        sources, requirements, readings, _forecasts(open_, sources, readings, requirements)
+    )
     return [
         KnownCandidate(candidate, objection, None) if objection else knowledge.of(candidate)
         for (candidate, _), objection in zip(pairs, objections, strict=True)

@@ -1,9 +1,8 @@
 """Recommendations: what is asked, and the best measured or predicted choices for it."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from analysis.recommendations.candidates import Candidate, CandidateMachine
 from analysis.recommendations.choosing import (
@@ -16,7 +15,7 @@ from analysis.recommendations.known_results import machines_in
 from analysis.recommendations.objectives import COST, OBJECTIVES, Objective
 from analysis.recommendations.service_levels import ServiceLevel
 from analysis.results.selection import Selection
-from analysis.results.source import text
+from analysis.results.source import ArrowSource, text
 from orchestrator.app.predictions.candidate_cells import (
     BATCH_SIZES,
     FINE_BATCH_SIZES,
@@ -26,17 +25,15 @@ from orchestrator.app.predictions.candidate_cells import (
 )
 from orchestrator.app.predictions.known_candidates import CandidateSources, known_candidates
 from orchestrator.app.predictions.prices import ReadPrices, read_prices
+from orchestrator.app.predictions.ready_forecaster import ReadyForecaster, ready_forecaster
 from orchestrator.backends.catalogue import CATALOGUE
 from orchestrator.matrix import Matrix
 from orchestrator.store import Store
 from runner.contract.axes import Backend
-from runner.contract.errors import BenchError, NothingToDo, UsageError, suggest
+from runner.contract.errors import NothingToDo, UsageError, suggest
 
-if TYPE_CHECKING:
-    from analysis.prediction.forecaster import Forecaster
-
-LoadForecaster = Callable[[Path], "Forecaster | None"]
-"""Opens what was trained from a database; None where nothing was."""
+LoadForecaster = Callable[[Path, ArrowSource, Collection[str]], ReadyForecaster]
+"""Opens what was trained from a database, for these targets."""
 
 
 @dataclass(frozen=True)
@@ -70,20 +67,30 @@ class Recommendation:
     machines: tuple[CandidateMachine, ...]
     matrix: Matrix
     """The candidates as a matrix, with their models."""
-    words: "dict[str, str]"
+    words: Mapping[str, str]
     """The word that each model was named by, where that is not its name."""
     prices: ReadPrices | None = None
-    examples: "dict[str, int]" = field(default_factory=dict)
-    """The number of results that predictions rest on, by who measured them."""
-    refusal: str | None = None
-    """The reason why the predictor was not used; None where it was, or where there is none."""
-    has_predictor: bool = False
+    ready: ReadyForecaster = field(default_factory=ReadyForecaster)
+    """The predictor, or why there is none."""
     notes: tuple[str, ...] = ()
     """Sentences about what was asked and is not here."""
 
+    @property
+    def examples(self) -> Mapping[str, int]:
+        """The number of results that predictions rest on, by who measured them."""
+        forecaster, metric = self.ready.forecaster, self.requirements.objective.metric
+        predictor = forecaster and forecaster.predictors.get(metric)
+        return predictor.examples if predictor else {}
 
-def recommend(request: RecommendationRequest, load: LoadForecaster) -> Recommendation:
+
+def recommend_cells(
+    request: RecommendationRequest, load: LoadForecaster = ready_forecaster
+) -> Recommendation:
     """Rank all candidates that the database and its predictor know something about.
+
+    Args:
+        request: what is asked.
+        load: opens the predictor of the database.
 
     Raises:
         UsageError: an option or the file of prices is wrong.
@@ -104,13 +111,13 @@ def recommend(request: RecommendationRequest, load: LoadForecaster) -> Recommend
         backends, notes = _backends(machines, request)
         sizes = FINE_BATCH_SIZES if request.memory_bytes else BATCH_SIZES
         cells = candidate_cells(request.candidates, backends, sizes)
-        forecaster, refusal = _loaded(request.database, load)
+        ready = load(request.database, store, _targets(requirements))
         sources = CandidateSources(
             store,
             _of_models(cells.matrix, request),
             Selection(imported=request.imported),
             cells.matrix.models,
-            forecaster,
+            ready.forecaster,
             prices.prices if prices else None,
         )
         known = known_candidates(_placed(cells, machines), sources, requirements)
@@ -125,9 +132,7 @@ def recommend(request: RecommendationRequest, load: LoadForecaster) -> Recommend
         cells.matrix,
         _words(request, cells.matrix),
         prices,
-        _examples(forecaster, objective),
-        refusal,
-        forecaster is not None,
+        ready,
         tuple(notes),
     )
 
@@ -187,15 +192,15 @@ def _backends(
             if absent
             else None,
         )
-    return known, [f"nothing was measured on backend {name}, so it is no candidate" for name in absent]
+    return known, [
+        f"nothing was measured on backend {name}, so it is no candidate" for name in absent
+    ]
 
 
-def _loaded(database: Path, load: LoadForecaster) -> tuple["Forecaster | None", str | None]:
-    """The predictor, or why it is not used: what was measured is ranked without it too."""
-    try:
-        return load(database), None
-    except BenchError as error:
-        return None, str(error)
+def _targets(requirements: Requirements) -> set[str]:
+    """The targets of predictors that requirements are about."""
+    latency = {OBJECTIVES["latency"].metric} if requirements.level else set()
+    return {requirements.objective.metric, OBJECTIVES["memory"].metric, *latency}
 
 
 def _of_models(matrix: Matrix, request: RecommendationRequest) -> Selection:
@@ -222,9 +227,3 @@ def _words(request: RecommendationRequest, matrix: Matrix) -> dict[str, str]:
     custom = [name for name in matrix.models if name not in catalogue()]
     paths = [word for word in named if word not in catalogue() and Path(word).exists()]
     return {name: str(Path(paths[0]).resolve()) for name in custom if len(paths) == 1}
-
-
-def _examples(forecaster: "Forecaster | None", objective: Objective) -> dict[str, int]:
-    predictor = forecaster and forecaster.predictors.get(objective.metric)
-    return dict(predictor.examples) if predictor else {}
-
