@@ -8,14 +8,18 @@ from analysis.results.series import ASKED_THREADS
 from runner.contract.axes import AXIS_NAMES, AxisName
 from runner.contract.cell import Cell
 
-CHOSEN_AXES: tuple[AxisName, ...] = ("backend", "runtime", "precision", "batch_size")
+CHOSEN_AXES: tuple[AxisName, ...] = (
+    *("backend", "runtime", "precision", "batch_size"),
+    "training_precision",
+)
 """The axes that a recommendation chooses; the others are the question."""
-Obstacle: TypeAlias = Literal[
+ObjectionKind: TypeAlias = Literal[
     "unsupported",
     "wrong",
     "failed",
     "out_of_memory",
     "does_not_fit",
+    "fit_unknown",
     "too_slow",
     "slo_unknown",
     "no_price",
@@ -23,11 +27,12 @@ Obstacle: TypeAlias = Literal[
     "smaller",
 ]
 """The kind of a reason against a candidate."""
-OBSTACLES: Mapping[Obstacle, str] = {
+OBJECTIONS: Mapping[ObjectionKind, str] = {
     "wrong": "outputs or device not right, as measured",
     "failed": "failed, as measured",
     "out_of_memory": "out of memory, as measured",
     "does_not_fit": "does not fit",
+    "fit_unknown": "not known whether it fits",
     "too_slow": "too slow",
     "slo_unknown": "not known whether fast enough",
     "no_price": "no price",
@@ -66,7 +71,7 @@ class Candidate:
 class Objection:
     """A reason against a candidate."""
 
-    obstacle: Obstacle
+    kind: ObjectionKind
     reason: str
     """A sentence without a full stop; it tells by how much, where there is a number."""
 

@@ -11,7 +11,12 @@ from analysis.recommendations.candidates import (
     question_of,
 )
 from analysis.recommendations.figures import Figure
-from analysis.recommendations.memory_fit import MemoryResult, objection_by_memory, ran_out
+from analysis.recommendations.memory_fit import (
+    MemoryResult,
+    objection_by_memory,
+    percentage,
+    ran_out,
+)
 from analysis.recommendations.objectives import Objective
 from analysis.recommendations.ranking import CandidateRanking, RankedCandidate, rank_candidates
 from analysis.recommendations.service_levels import ServiceLevel, SloChance
@@ -22,7 +27,7 @@ USUAL_CONFIDENCE = 0.9
 
 @dataclass(frozen=True)
 class Requirements:
-    """What a choice must meet, and by what it is made."""
+    """The conditions that a choice must meet, and the number by which it is made."""
 
     objective: Objective
     level: ServiceLevel | None = None
@@ -87,7 +92,9 @@ def _choice(
     objections = [objection_to(known, requirements) for known in candidates]
     pairs = list(zip(candidates, objections, strict=True))
     kept = [known for known, objection in pairs if objection is None]
-    left_out = [LeftOutCandidate(known.candidate, why) for known, why in pairs if why]
+    left_out = [
+        LeftOutCandidate(known.candidate, objection) for known, objection in pairs if objection
+    ]
     if requirements.largest_batch:
         largest = _largest_batches(kept)
         smaller = [one for one in kept if _batch(one) < largest[path_of(one.candidate)]]
@@ -126,11 +133,13 @@ def _too_slow(level: ServiceLevel, chance: SloChance, confidence: float) -> Obje
         return Objection("slo_unknown", chance.basis)
     if chance.share >= confidence:
         return None
-    reason = f"{level} with a chance of {chance.share:.0%}, less than {confidence:.0%}"
+    reason = (
+        f"the chance of {level} is {percentage(chance.share)}, less than {percentage(confidence)}"
+    )
     if chance.percentile_s:
         over = chance.percentile_s / level.limit_s - 1
-        side = f", {over:.0%} over" if over > 0 else ""
-        reason = f"{level.percentile} about {chance.percentile_s * 1e3:.3g} ms{side}: {reason}"
+        side = f", {percentage(over)} over" if over > 0 else ""
+        reason = f"{level.percentile} {chance.percentile_s * 1e3:.3g} ms{side}; {reason}"
     return Objection("too_slow", reason)
 
 

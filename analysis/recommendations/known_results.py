@@ -16,7 +16,7 @@ from analysis.recommendations.candidates import (
     key_of_facts,
 )
 from analysis.recommendations.figures import Figure
-from analysis.recommendations.memory_fit import MEGABYTE, MemoryResult
+from analysis.recommendations.memory_fit import BYTES_PER_MB, MemoryResult
 from analysis.recommendations.service_levels import (
     MeasuredDurations,
     ServiceLevel,
@@ -108,7 +108,7 @@ def measured_figure(value: MetricValue) -> Figure:
 
 @dataclass(frozen=True)
 class KnownVerdicts:
-    """What newest verdicts say against cells, and where memory ran out."""
+    """The newest verdicts that speak against cells, and those of memory that ran out."""
 
     objections: Mapping[tuple[CellKey, str], Objection]
     """By cell and machine, or host where the record names no device."""
@@ -151,8 +151,8 @@ def known_verdicts(source: ArrowSource, selection: Selection) -> KnownVerdicts:
             ran_out[row["where_"]].append(MemoryResult(cell, None, True, limit))
         elif row["verdict"] in _AGAINST:
             words = ": ".join(filter(None, (_IN_WORDS[row["verdict"]], row["why"])))
-            obstacle: Any = _AGAINST[row["verdict"]]
-            objections[key_of_facts(row), row["where_"]] = Objection(obstacle, words)
+            kind: Any = _AGAINST[row["verdict"]]
+            objections[key_of_facts(row), row["where_"]] = Objection(kind, words)
     return KnownVerdicts(objections, ran_out)
 
 
@@ -180,7 +180,7 @@ def memory_results(source: ArrowSource, selection: Selection) -> dict[str, list[
         facts = value.facts
         cell = _cell(facts) if facts["scenario"] == "single_stream" else None
         if cell is not None:
-            results[machine_key_of(facts)].append(MemoryResult(cell, value.value * MEGABYTE))
+            results[machine_key_of(facts)].append(MemoryResult(cell, value.value * BYTES_PER_MB))
     return results
 
 

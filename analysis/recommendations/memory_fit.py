@@ -12,13 +12,13 @@ from analysis.recommendations.figures import Figure
 from runner.contract.axes import SIZE_AXES
 from runner.contract.cell import Cell
 
-MEGABYTE = 1_000_000
+BYTES_PER_MB = 1_000_000
 _SAME = ("model", "backend", "runtime", "precision", "mode", "threads", "training_precision")
 
 
 @dataclass(frozen=True)
 class MemoryResult:
-    """How much memory a cell took on a machine, or that it ran out."""
+    """The memory that a cell took on a machine, or that it ran out."""
 
     cell: Cell
     peak_bytes: float | None
@@ -50,7 +50,7 @@ def ran_out(cell: Cell, results: Iterable[MemoryResult], limit_bytes: int | None
         if limit_bytes and under and under < limit_bytes:
             continue
         size = "" if cell == result.cell else f" at {_sizes(result.cell)}"
-        limited = f" under a limit of {size_words(under)}" if under else ""
+        limited = f" under a limit of {memory_words(under)}" if under else ""
         return f"ran out of memory{size}{limited}"
     return None
 
@@ -64,7 +64,7 @@ def objection_by_memory(
         cell: the cell.
         limit_bytes: what it may use.
         results: what was measured of the same model on the same machine.
-        predicted: its memory in size_words, where nobody measured it.
+        predicted: its memory in memory_words, where nobody measured it.
     """
     known = [one for one in results if one.peak_bytes]
     if own := [one.peak_bytes for one in known if one.cell == cell]:
@@ -77,17 +77,17 @@ def objection_by_memory(
     if highest and highest.peak_bytes and highest.peak_bytes > limit_bytes:
         return _too_much(highest.peak_bytes, limit_bytes, f"took at {_sizes(highest.cell)}")
     if predicted is None:
-        return Objection("not_known", "nothing tells its memory")
+        return Objection("fit_unknown", "nothing tells its memory")
     if predicted.outside:
-        return Objection("not_known", f"its memory is an extrapolation: {predicted.outside[0]}")
-    return _too_much(predicted.high * MEGABYTE, limit_bytes, "may take up to")
+        return Objection("fit_unknown", predicted.outside[0])
+    return _too_much(predicted.high * BYTES_PER_MB, limit_bytes, "may take up to")
 
 
 def _too_much(need: float, limit: int, verb: str) -> Objection | None:
     if need <= limit:
         return None
-    over = f"{need / limit - 1:.0%} over" if need < 10 * limit else f"{need / limit:,.0f} times"
-    return Objection("does_not_fit", f"{verb} {size_words(need)}, {over} {size_words(limit)}")
+    over = f"{percentage(need / limit - 1)} over" if need < 10 * limit else f"{need / limit:,.0f} ×"
+    return Objection("does_not_fit", f"{verb} {memory_words(need)}, {over} {memory_words(limit)}")
 
 
 def _sizes(cell: Cell) -> str:
@@ -95,6 +95,11 @@ def _sizes(cell: Cell) -> str:
     return cell.shape
 
 
-def size_words(size: float) -> str:
+def percentage(share: float) -> str:
+    """A share as people read it, e.g. `12 %`."""
+    return f"{100 * share:.0f} %"
+
+
+def memory_words(size: float) -> str:
     """Bytes as people read them, in powers of 1000 as tables of results have them."""
     return f"{size / 1e9:.3g} GB" if size >= 1e9 else f"{size / 1e6:.3g} MB"

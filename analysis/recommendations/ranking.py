@@ -32,13 +32,16 @@ class CandidateRanking:
     """Those that nothing tells from the first, measured ones before predicted ones."""
     others: tuple[RankedCandidate, ...]
     """Those that differ from the first, or of which nothing tells whether they do."""
+    extrapolated: tuple[RankedCandidate, ...]
+    """Those of which nothing promises anything; the first is one only where all are."""
     is_sure: bool
-    """True if the first differs from every other one beyond intervals and grades."""
+    """True if the first differs from every other one beyond intervals and grades, those that are
+    extrapolated aside."""
 
     @property
     def rows(self) -> tuple[RankedCandidate, ...]:
         """All of them in their order."""
-        return (self.first, *self.equals, *self.others)
+        return (self.first, *self.equals, *self.others, *self.extrapolated)
 
 
 def rank_candidates(
@@ -53,19 +56,20 @@ def rank_candidates(
         return None
     sign = -1 if more_is_better else 1
     ordered = sorted(candidates, key=lambda one: sign * one.figure.value)
-    by_trust = sorted(ordered, key=_trust)
-    first = next(one for one in by_trust if not _is_beaten(one, ordered))
-    apart = {id(one): told_apart(first.figure, one.figure) for one in ordered if one is not first}
-    equals = [one for one in by_trust if apart.get(id(one)) is False]
-    others = [one for one in ordered if apart.get(id(one), False) is not False]
+    inside = [one for one in ordered if not one.figure.outside]
+    extrapolated = [one for one in ordered if one.figure.outside]
+    if not inside:
+        first, *rest = extrapolated
+        return CandidateRanking(first, (), (), tuple(rest), is_sure=False)
+    measured_first = sorted(inside, key=lambda one: not one.figure.is_measured)
+    first = next(one for one in measured_first if not _is_beaten(one, inside))
+    apart = {id(one): told_apart(first.figure, one.figure) for one in inside if one is not first}
+    equals = [one for one in measured_first if apart.get(id(one)) is False]
+    others = [one for one in inside if apart.get(id(one), False) is not False]
     return CandidateRanking(
-        first, tuple(equals), tuple(others), is_sure=all(apart.values()) and bool(apart)
+        *(first, tuple(equals), tuple(others), tuple(extrapolated)),
+        is_sure=all(apart.values()) and bool(apart),
     )
-
-
-def _trust(one: RankedCandidate) -> int:
-    """Measured before predicted, and these before extrapolated."""
-    return 0 if one.figure.is_measured else 1 + bool(one.figure.outside)
 
 
 def _is_beaten(one: RankedCandidate, ordered: Sequence[RankedCandidate]) -> bool:

@@ -62,7 +62,7 @@ class SloChance:
     share: float | None
     """From 0 to 1; None if it is not known."""
     basis: str
-    """What it rests on, or why it is not known."""
+    """The evidence that it rests on, or the reason why it is not known."""
     percentile_s: float | None = None
     """The percentile as far as it is known."""
 

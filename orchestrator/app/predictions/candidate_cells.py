@@ -30,7 +30,7 @@ _OPTIONS: Mapping[Location, str] = {
 
 @dataclass(frozen=True)
 class CandidateRequest:
-    """What is asked about, and what the candidates are narrowed to."""
+    """The models that are asked about, and the values that narrow the candidates."""
 
     axes: Mapping[AxisName, Sequence[str]] = field(default_factory=dict)
     """Values by axis; models by name, and sizes as digits."""

@@ -49,7 +49,7 @@ _MEMORY, _LATENCY = OBJECTIVES["memory"], OBJECTIVES["latency"]
 
 @dataclass(frozen=True)
 class CandidateSources:
-    """What candidates are known from."""
+    """The sources that candidates are known from."""
 
     results: ArrowSource
     selection: Selection
@@ -96,7 +96,7 @@ def known_candidates(
 
 @dataclass(frozen=True)
 class _Readings:
-    """What a database tells, by cell and machine."""
+    """The results of a database, by cell and machine."""
 
     figures: Mapping[str, Mapping[PlacedCell, Figure]]
     """By metric."""
@@ -121,7 +121,7 @@ def _read(sources: CandidateSources, requirements: Requirements) -> _Readings:
         )
     return _Readings(
         {
-            name: {place: measured_figure(value) for place, value in of.items()}
+            name: {key: measured_figure(value) for key, value in of.items()}
             for name, of in values.items()
         },
         known_verdicts(source, selection),
@@ -181,10 +181,10 @@ class _Knowledge:
         self, candidate: Candidate, target: Objective
     ) -> tuple[Figure | None, Objection | None]:
         """The measured figure, else the predicted one, else the reason."""
-        place = place_of(candidate)
-        if measured := self.readings.figures[target.metric].get(place):
+        placed = place_of(candidate)
+        if measured := self.readings.figures[target.metric].get(placed):
             return measured, None
-        predicted = self.forecasts[target.metric][place]
+        predicted = self.forecasts[target.metric][placed]
         if isinstance(predicted, str):
             return None, Objection("not_known", predicted)
         return predicted, None
@@ -218,10 +218,10 @@ class _Knowledge:
         level, cell = self.requirements.level, candidate.cell
         if level is None:
             return None
-        place = place_of(candidate)
-        if value := self.readings.latencies.get(place):
+        placed = place_of(candidate)
+        if value := self.readings.latencies.get(placed):
             return measured_chance(level, self.readings.durations[str(value.facts["result_id"])])
-        predicted = self.forecasts[_LATENCY.metric][place]
+        predicted = self.forecasts[_LATENCY.metric][placed]
         if isinstance(predicted, str):
             return SloChance(None, predicted)
         known = self.readings.variations

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class ReadyForecaster:
-    """What answers questions about cells that nobody measured, as far as there is anything."""
+    """The forecaster of a database, or the reason why there is none."""
 
     forecaster: "Forecaster | None" = None
     added: int = 0

@@ -38,7 +38,7 @@ LoadForecaster = Callable[[Path, ArrowSource, Collection[str]], ReadyForecaster]
 
 @dataclass(frozen=True)
 class RecommendationRequest:
-    """What shall be recommended, as options name it."""
+    """The question of what to recommend, as options name it."""
 
     database: Path
     candidates: CandidateRequest

@@ -77,15 +77,15 @@ def matrix_text(answer: "Recommendation") -> str:
     from orchestrator.app.predictions.chosen_matrix import chosen_cells, chosen_matrix
     from orchestrator.render.predictions.recommendation_words import (
         answer_words,
-        question_words,
         requirement_words,
+        subject_words,
     )
 
     matrix = chosen_matrix(answer)
-    lines = [f"chosen by `orchestrator recommend`, {requirement_words(answer.requirements)}"]
+    lines = [f"chosen by `orchestrator recommend`, {requirement_words(answer)}"]
     for choice in answer.choices:
         if choice.ranking:
-            name = question_words(choice.ranking.first.candidate.cell)
+            name = subject_words(choice.ranking.first.candidate.cell)
             count = len(chosen_cells(choice.ranking))
             more = "" if count == 1 else f" ({count} entries)"
             lines.append(f"{name}{more}: {answer_words(answer, choice.ranking)}")

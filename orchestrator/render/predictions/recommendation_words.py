@@ -4,10 +4,10 @@ import shlex
 from collections import Counter
 from collections.abc import Iterator
 
-from analysis.recommendations.candidates import OBSTACLES, Candidate
-from analysis.recommendations.choosing import Choice, Requirements
+from analysis.recommendations.candidates import OBJECTIONS, Candidate
+from analysis.recommendations.choosing import Choice
 from analysis.recommendations.figures import Figure
-from analysis.recommendations.memory_fit import size_words
+from analysis.recommendations.memory_fit import memory_words, percentage
 from analysis.recommendations.objectives import COST, cost_unit
 from analysis.recommendations.ranking import CandidateRanking, RankedCandidate
 from orchestrator.app.measure.next_steps import database_option
@@ -24,13 +24,13 @@ _ALL_BUT_A_PERCENT = 0.99
 
 
 def candidate_words(candidate: Candidate, *, with_machine: bool = False) -> str:
-    """What is chosen, e.g. `cpu onnxruntime int8 at batch 8`."""
+    """The chosen values, e.g. `cpu onnxruntime int8 at batch 8`."""
     cell = candidate.cell
     where = f" on {candidate.machine.name}" if with_machine else ""
-    return f"{path_words(cell)} {cell.precision} at batch {cell.batch_size}{where}"
+    return f"{candidate_path(cell)} {cell.precision} at batch {cell.batch_size}{where}"
 
 
-def path_words(cell: Cell) -> str:
+def candidate_path(cell: Cell) -> str:
     """Backend and runtime, once where they have the same name."""
     return cell.backend if cell.runtime == cell.backend else f"{cell.backend} {cell.runtime}"
 
@@ -43,7 +43,7 @@ def figure_unit(answer: Recommendation, cell: Cell) -> str:
     return objective.unit
 
 
-def interval_words(figure: Figure) -> str:
+def figure_interval(figure: Figure) -> str:
     """The interval's ends, e.g. `1.9–2.4`; a question mark where nothing promises that it holds."""
     if figure.interval is None:
         return "not known"
@@ -57,11 +57,11 @@ def share_words(share: float | None) -> str:
         return "not known"
     if share > _ALL_BUT_A_PERCENT:
         return ">99 %"
-    return "<1 %" if share < 1 - _ALL_BUT_A_PERCENT else f"{share:.0%}".replace("%", " %")
+    return "<1 %" if share < 1 - _ALL_BUT_A_PERCENT else percentage(share)
 
 
-def question_words(cell: Cell) -> str:
-    """What is asked about, e.g. `bert-tiny · 128 tokens · inference`."""
+def subject_words(cell: Cell) -> str:
+    """The model with its sizes and mode, e.g. `bert-tiny · 128 tokens · inference`."""
     sizes = [
         axis.phrase.format(value)
         for axis in AXES
@@ -72,20 +72,27 @@ def question_words(cell: Cell) -> str:
     return " · ".join((cell.model, *sizes, cell.mode))
 
 
-def requirement_words(requirements: Requirements) -> str:
-    """What candidates must meet and are ranked by, e.g. `by throughput, p95 < 50 ms`."""
-    parts = [f"by {requirements.objective.label}"]
+def requirement_words(answer: Recommendation) -> str:
+    """The conditions of candidates and the number they are ranked by, e.g. `by throughput, p95 < 50 ms`."""
+    requirements, cell = answer.requirements, some_candidate(answer.choices[0]).cell
+    unit = f" in {figure_unit(answer, cell)}" if requirements.objective.name == COST else ""
+    parts = [f"by {requirements.objective.label}{unit}"]
     if requirements.level:
-        parts.append(f"{requirements.level} at {requirements.confidence:.0%}".replace("%", " %"))
+        parts.append(f"{requirements.level} at {percentage(requirements.confidence)}")
     if requirements.memory_bytes:
         parts.append(f"memory up to {limit_words(requirements.memory_bytes)}")
     return ", ".join(parts)
 
 
+def some_candidate(choice: Choice) -> Candidate:
+    """The first that is recommended, else one that is left out."""
+    return choice.ranking.first.candidate if choice.ranking else choice.left_out[0].candidate
+
+
 def limit_words(size: int) -> str:
     """A limit in the unit in which it is a round number."""
     words = format_size(size)
-    return size_words(size) if "." in words else words
+    return memory_words(size) if "." in words else words
 
 
 def answer_words(answer: Recommendation, ranking: CandidateRanking) -> str:
@@ -95,20 +102,23 @@ def answer_words(answer: Recommendation, ranking: CandidateRanking) -> str:
     figure = f"{format_number(first.figure.value)} {figure_unit(answer, first.candidate.cell)}"
     best = answer.requirements.objective.best
     how = "measured" if first.figure.is_measured else "predicted"
-    if first.figure.outside:
-        how = f"extrapolated: {first.figure.outside[0]}"
     stated = f"{name}, {figure} {how}"
+    if first.figure.outside:
+        return f"nothing is recommended beyond doubt: {stated}, but {first.figure.outside[0]}"
+    aside = len(ranking.extrapolated)
+    beside = f"; {aside} extrapolated {plural(aside, 'one')} aside" if aside else ""
     if ranking.is_sure:
         second = ranking.others[0]
-        return f"{best}: {stated}; next {_short(second, several=several)}"
-    if len(ranking.rows) == 1:
-        return f"the only candidate that is left: {stated}"
+        return f"{best}: {stated}; next {_short(second, several=several)}{beside}"
+    if len(ranking.rows) - aside == 1:
+        return f"the only candidate that is left: {stated}{beside}"
     if ranking.equals:
         count = len(ranking.equals)
         others = f"{count} {plural(count, 'other')}"
         nearest = _short(ranking.equals[0], several=several)
-        return f"first: {stated}; not distinguishable from {others}, such as {nearest}"
-    return f"first: {stated}; single values without intervals do not tell whether others differ"
+        return f"first: {stated}; not distinguishable from {others}, such as {nearest}{beside}"
+    alone = "single values without intervals do not tell whether others differ"
+    return f"first: {stated}; {alone}{beside}"
 
 
 def _short(one: RankedCandidate, *, several: bool) -> str:
@@ -118,9 +128,9 @@ def _short(one: RankedCandidate, *, several: bool) -> str:
 
 def none_left_words(choice: Choice) -> str:
     """The sentence where nothing is recommended, with the reasons by their number."""
-    counts = Counter(one.objection.obstacle for one in choice.left_out)
+    counts = Counter(one.objection.kind for one in choice.left_out)
     reasons = ", ".join(
-        f"{counts[name]} {words}" for name, words in OBSTACLES.items() if counts[name]
+        f"{counts[name]} {words}" for name, words in OBJECTIONS.items() if counts[name]
     )
     return f"nothing is recommended: of {len(choice.left_out)} candidates {reasons}"
 
@@ -131,7 +141,9 @@ def largest_words(answer: Recommendation, ranking: CandidateRanking) -> Iterator
     if not (limit and answer.requirements.largest_batch):
         return
     largest = max(ranking.rows, key=lambda one: one.candidate.cell.batch_size)
-    use = f", of which it may use {size_words(largest.memory.high * 1e6)}" if largest.memory else ""
+    use = (
+        f", of which it may use {memory_words(largest.memory.high * 1e6)}" if largest.memory else ""
+    )
     name = candidate_words(largest.candidate, with_machine=len(answer.machines) > 1)
     yield f"largest batch under {limit_words(limit)}: {name}{use}"
 
@@ -164,11 +176,11 @@ def next_words(answer: Recommendation) -> Iterator[str]:
     database = answer.request.database
     rankings = [choice.ranking for choice in answer.choices if choice.ranking]
     left_out = [one for choice in answer.choices for one in choice.left_out]
-    unknown = [one for one in left_out if one.objection.obstacle == "not_known"]
+    unknown = [one for one in left_out if one.objection.kind == "not_known"]
     if unknown and answer.ready.forecaster is None:
         count = f"{len(unknown):,} {plural(len(unknown), 'candidate')}"
         yield f"next: `{training_command(database)}` predicts {count} that nobody measured"
-    if longer := [one for one in left_out if one.objection.obstacle == "slo_unknown"]:
+    if longer := [one for one in left_out if one.objection.kind == "slo_unknown"]:
         command = f"{_bench(longer[0].candidate.cell, answer)} --profile standard"
         yield f"next: `{command}` may measure enough for {answer.requirements.level}"
     if rankings and not rankings[0].first.figure.is_measured:

@@ -5,22 +5,23 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from analysis.recommendations.candidates import OBSTACLES, Candidate, Objection, path_of
+from analysis.recommendations.candidates import OBJECTIONS, Candidate, Objection, path_of
 from analysis.recommendations.choosing import Choice, LeftOutCandidate
 from analysis.recommendations.figures import Figure
 from analysis.recommendations.ranking import CandidateRanking, RankedCandidate
 from orchestrator.app.predictions.recommending import Recommendation
 from orchestrator.render.predictions.recommendation_words import (
     answer_words,
+    candidate_path,
+    figure_interval,
     figure_unit,
-    interval_words,
     largest_words,
     next_words,
     none_left_words,
-    path_words,
-    question_words,
     requirement_words,
     share_words,
+    some_candidate,
+    subject_words,
     trust_words,
 )
 from orchestrator.render.terminal.sheet import ON_SCREEN, Field, Section, Sheet
@@ -36,7 +37,7 @@ _IMPORTED = "*"
 
 def recommendation_sheet(answer: Recommendation, form: str) -> Sheet:
     """The recommendation as a sheet of this format; on a screen the first rows alone."""
-    title = f"Recommendation {requirement_words(answer.requirements)}"
+    title = f"Recommendation {requirement_words(answer)}"
     document = recommendation_document(answer)
     if form == "csv":
         rows = [*document["recommended"], *document["left_out"]]
@@ -52,7 +53,7 @@ def recommendation_sheet(answer: Recommendation, form: str) -> Sheet:
 
 
 def _sections(answer: Recommendation, choice: Choice, *, everything: bool) -> list[Section]:
-    heading = f"{_heading(answer, choice)} · {requirement_words(answer.requirements)}"
+    heading = f"{_heading(answer, choice)} · {requirement_words(answer)}"
     left_out = _left_out_section(answer, choice, everything=everything)
     if choice.ranking is None:
         nothing = none_left_words(choice)
@@ -75,13 +76,9 @@ def _ranking_section(
 
 
 def _heading(answer: Recommendation, choice: Choice) -> str:
-    cell = _some_candidate(choice).cell
+    cell = some_candidate(choice).cell
     machine = f" · {answer.machines[0].name}" if len(answer.machines) == 1 else ""
-    return f"{question_words(cell)}{machine}"
-
-
-def _some_candidate(choice: Choice) -> Candidate:
-    return choice.ranking.first.candidate if choice.ranking else choice.left_out[0].candidate
+    return f"{subject_words(cell)}{machine}"
 
 
 def _fields(answer: Recommendation, unit: str, *, with_model: bool = False) -> list[Field]:
@@ -95,7 +92,7 @@ def _fields(answer: Recommendation, unit: str, *, with_model: bool = False) -> l
     if several:
         fields.append(Field("hardware", Column("hardware", essential=True, wraps=True)))
     label = requirements.objective.label.removeprefix("median ")
-    heading = f"{label} {unit}" if len(label) + len(unit) < 12 else unit.replace(" per ", "/")
+    heading = f"{label} {unit}" if len(label) + len(unit) < 12 else unit.partition(" per ")[0]
     fields += [
         Field("value", Column(heading, essential=True, right=True)),
         Field("interval", Column("interval", right=True)),
@@ -115,12 +112,12 @@ def _row(one: RankedCandidate) -> dict[str, Any]:
     mark = _IMPORTED if figure.marks else ""
     return {
         "model": cell.model,
-        "path": path_words(cell),
+        "path": candidate_path(cell),
         "precision": cell.precision,
         "batch_size": cell.batch_size,
         "hardware": one.candidate.machine.name,
         "value": f"{format_number(figure.value)}{mark}",
-        "interval": interval_words(figure),
+        "interval": figure_interval(figure),
         "basis": figure.basis,
         "chance": share_words(one.chance.share) if one.chance else None,
         "memory": format_number(one.memory.high) if one.memory else None,
@@ -131,13 +128,13 @@ def _left_out_section(answer: Recommendation, choice: Choice, *, everything: boo
     """The reasons against candidates; those with the same one are a row."""
     paths: dict[tuple[Any, ...], list[LeftOutCandidate]] = defaultdict(list)
     for one in choice.left_out:
-        if one.objection.obstacle != "smaller" or everything:
-            paths[*path_of(one.candidate), one.objection.obstacle].append(one)
+        if one.objection.kind != "smaller" or everything:
+            paths[*path_of(one.candidate), one.objection.kind].append(one)
     reasons: dict[Objection, list[list[LeftOutCandidate]]] = defaultdict(list)
     for path in paths.values():
         reasons[_nearest(path).objection].append(path)
-    order = list(OBSTACLES)
-    ordered = sorted(reasons.values(), key=lambda of: order.index(of[0][0].objection.obstacle))
+    order = list(OBJECTIONS)
+    ordered = sorted(reasons.values(), key=lambda of: order.index(of[0][0].objection.kind))
     shown = ordered if everything else _of_each_kind(ordered)
     rows = [_reason_row(group, several=len(answer.machines) > 1) for group in shown]
     beyond = sum(len(path) for group in ordered for path in group) - sum(
@@ -161,11 +158,11 @@ def _of_each_kind(
     groups: Sequence[list[list[LeftOutCandidate]]],
 ) -> list[list[list[LeftOutCandidate]]]:
     """As many groups as fit a screen: first one of each kind of reason."""
-    kinds = [group[0][0].objection.obstacle for group in groups]
+    kinds = [group[0][0].objection.kind for group in groups]
     firsts = {kinds.index(kind) for kind in kinds}
-    others = (place for place in range(len(groups)) if place not in firsts)
+    others = (number for number in range(len(groups)) if number not in firsts)
     chosen = [*sorted(firsts), *others][:_REASONS]
-    return [groups[place] for place in sorted(chosen)]
+    return [groups[number] for number in sorted(chosen)]
 
 
 def _reason_row(group: Sequence[Sequence[LeftOutCandidate]], *, several: bool) -> dict[str, str]:
@@ -175,9 +172,9 @@ def _reason_row(group: Sequence[Sequence[LeftOutCandidate]], *, several: bool) -
     for path in group:
         candidate = path[0].candidate
         where = f" on {candidate.machine.name}" if several else ""
-        precisions[f"{path_words(candidate.cell)}{where}"].append(candidate.cell.precision)
+        precisions[f"{candidate_path(candidate.cell)}{where}"].append(candidate.cell.precision)
     sizes = sorted({one.candidate.cell.batch_size for path in group for one in path})
-    kind = OBSTACLES[nearest.objection.obstacle].partition(",")[0]
+    kind = OBJECTIONS[nearest.objection.kind].partition(",")[0]
     return {
         "candidates": "; ".join(f"{name} {', '.join(of)}" for name, of in precisions.items()),
         "batch_sizes": str(sizes[0]) if len(sizes) == 1 else f"{sizes[0]}–{sizes[-1]}",
@@ -195,18 +192,18 @@ def _overview(answer: Recommendation) -> Section:
             row = _row(choice.ranking.first)
             cell = choice.ranking.first.candidate.cell
             alone = models[cell.model] == 1
-            name = cell.model if alone else question_words(cell).rpartition(" · ")[0]
+            name = cell.model if alone else subject_words(cell).rpartition(" · ")[0]
             rows.append(row | {"model": f"{name}{sure}"})
         else:
-            empty.append(_some_candidate(choice).cell.model)
+            empty.append(some_candidate(choice).cell.model)
     notes = []
     if any("≈" in row["model"] for row in rows):
         notes.append("≈: not distinguishable from others of this model, which --model lists")
     if empty:
         names = ", ".join(dict.fromkeys(empty))
         notes.append(f"nothing to recommend for {names}: `recommend --model` says why")
-    cell = _some_candidate(answer.choices[0]).cell
-    heading = f"the first choice for each model · {requirement_words(answer.requirements)}"
+    cell = some_candidate(answer.choices[0]).cell
+    heading = f"the first choice for each model · {requirement_words(answer)}"
     fields = _fields(answer, figure_unit(answer, cell), with_model=True)
     return Section(heading, fields, rows, notes)
 
@@ -230,7 +227,7 @@ def recommendation_document(answer: Recommendation) -> dict[str, Any]:
         ],
         "left_out": [
             _candidate_document(one.candidate)
-            | {"obstacle": one.objection.obstacle, "reason": one.objection.reason}
+            | {"kind": one.objection.kind, "reason": one.objection.reason}
             for choice in answer.choices
             for one in choice.left_out
         ],
