@@ -26,7 +26,7 @@ class Figure:
     marks: tuple[str, ...] = ()
     """Words to print beside it, e.g. who else measured it."""
     outside: tuple[str, ...] = ()
-    """Parts of the question that lie outside of what was measured; empty where the interval holds."""
+    """Parts of the question outside of what was measured; empty where the interval holds."""
 
     @property
     def is_measured(self) -> bool:

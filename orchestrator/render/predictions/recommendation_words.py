@@ -73,7 +73,7 @@ def subject_words(cell: Cell) -> str:
 
 
 def requirement_words(answer: Recommendation) -> str:
-    """The conditions of candidates and the number they are ranked by, e.g. `by throughput, p95 < 50 ms`."""
+    """The number that candidates are ranked by and their conditions, e.g. `by cost, p95 < 9 ms`."""
     requirements, cell = answer.requirements, some_candidate(answer.choices[0]).cell
     unit = f" in {figure_unit(answer, cell)}" if requirements.objective.name == COST else ""
     parts = [f"by {requirements.objective.label}{unit}"]
