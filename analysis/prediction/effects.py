@@ -7,11 +7,15 @@ towards 0 the more, the fewer examples tell it, and one that nobody has seen is 
 
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 from analysis.prediction.features import FEATURES, features
 from analysis.prediction.names import words_of
 from analysis.prediction.placements import Placement
-from analysis.statistics.arrays import Matrix, Values, lsmr, np, sparse
+from analysis.statistics.arrays import Matrix, Values, np
+
+if TYPE_CHECKING:
+    from analysis.statistics.solvers import sparse
 
 _ITERATIONS = 60
 _SLOPE_PENALTY = 4.0
@@ -123,6 +127,8 @@ class Design:
 
     def fit(self, rows: Values, y: Values) -> Values:
         """The coefficients from these rows, in scaled columns."""
+        from analysis.statistics.solvers import lsmr
+
         solution = lsmr(self.matrix[rows], y[rows], damp=1.0, maxiter=_ITERATIONS)
         return np.asarray(solution[0])
 
@@ -205,6 +211,8 @@ class _Builder:
             np.concatenate(self.values),
             (np.concatenate(self.rows), np.concatenate(self.places)),
         )
+        from analysis.statistics.solvers import sparse
+
         matrix = sparse.csr_matrix(entries, shape=shape)
         return Design(
             matrix, tuple(self.columns), np.array(self.scale), means, scales, np.array(self.groups)

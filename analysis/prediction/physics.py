@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
 from analysis.prediction.placements import Placement
-from analysis.statistics.arrays import Matrix, Values, nnls, np
+from analysis.statistics.arrays import Matrix, Values, np
 
 Quantity: TypeAlias = Literal["time", "memory", "energy"]
 LEAST_OF_PART = 30
@@ -64,6 +64,8 @@ def terms(placements: Sequence[Placement], quantity: Quantity) -> Matrix:
 
 
 def _fitted(relative: Matrix) -> tuple[float, ...]:
+    from analysis.statistics.solvers import nnls
+
     scale = relative.mean(axis=0)
     scale[scale == 0] = 1.0
     found, _ = nnls(relative / scale, np.ones(len(relative)))

@@ -1,13 +1,33 @@
 """Boosted trees of LightGBM, with settings that fit the number of examples."""
 
-from collections.abc import Sequence
+import sys
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 
 from analysis.statistics.arrays import Matrix, Values, np
 from runner.contract.errors import UsageError
 
+_UNUSED = ("sklearn", "pandas", "matplotlib", "dask", "graphviz")
+"""Packages that LightGBM imports where they are installed: that takes longer than any answer, and
+nothing here needs what it makes of them."""
+
+
+@contextmanager
+def _without(names: Sequence[str]) -> Iterator[None]:
+    """Let imports find none of these packages, unless they are there already."""
+    hidden = [name for name in names if name not in sys.modules]
+    sys.modules.update(dict.fromkeys(hidden))  # type: ignore[arg-type]
+    try:
+        yield
+    finally:
+        for name in hidden:
+            del sys.modules[name]
+
+
 try:
-    import lightgbm
+    with _without(_UNUSED):
+        import lightgbm
 except ImportError as error:
     raise UsageError(
         "predictions need LightGBM, which is not installed",

@@ -1,36 +1,28 @@
-"""numpy and scipy for statistics and predictions: the extra `analysis` installs them.
+"""numpy for statistics and predictions: the extra `analysis` installs it.
 
-A module that imports this needs the extra; one that does not runs without.
+A module that imports this needs the extra; one that does not runs without. What scipy has stands
+in `solvers`, since it takes longer to import than a prediction to make.
 """
 
 from typing import TypeAlias
 
 from runner.contract.errors import UsageError
 
+
+def missing_extra() -> UsageError:
+    """The error that says how to install what is missing."""
+    return UsageError(
+        "verdicts and predictions need the extra `analysis`, which is not installed",
+        hint="`pip install 'accelmatrix[analysis]'`, or `make install` in a checkout",
+    )
+
+
 try:
     import numpy as np
-    from scipy import sparse
-    from scipy.optimize import nnls
-    from scipy.sparse.linalg import lsmr
-    from scipy.special import stdtr, stdtrit
-    from scipy.stats import false_discovery_control
 except ImportError as error:
-    raise UsageError(
-        "regression verdicts need the extra `analysis`, which is not installed",
-        hint="`pip install 'accelmatrix[analysis]'`, or `make install` in a checkout",
-    ) from error
+    raise missing_extra() from error
 
-__all__ = [
-    "Matrix",
-    "Values",
-    "false_discovery_control",
-    "lsmr",
-    "nnls",
-    "np",
-    "sparse",
-    "stdtr",
-    "stdtrit",
-]
+__all__ = ["Matrix", "Values", "missing_extra", "np"]
 
 Values: TypeAlias = np.ndarray[tuple[int, ...], np.dtype[np.float64]]
 """An array of numbers of double precision."""

@@ -15,7 +15,8 @@ from dataclasses import dataclass
 from functools import cache
 from itertools import combinations, product
 
-from analysis.statistics.arrays import Values, false_discovery_control, np, stdtr, stdtrit
+from analysis.statistics.arrays import Values, np
+from analysis.statistics.solvers import false_discovery_control, stdtr, stdtrit
 
 LEVEL = 0.01
 """The share of false verdicts among those that say something changed."""

@@ -1,10 +1,11 @@
 """Names of models in a matrix: the catalogue's, sets, hub ids, folders, files of custom models."""
 
-from collections.abc import Iterator, Mapping
+from collections import ChainMap
+from collections.abc import Iterator, Mapping, MutableMapping
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 from pydantic import ValidationError
 
@@ -74,7 +75,8 @@ class _Custom:
     """The models that files and folders bring, gathered name by name."""
 
     def __init__(self, folder: Path) -> None:
-        self.models = dict(catalogue())
+        named = cast("MutableMapping[str, ModelSpec]", catalogue())
+        self.models = ChainMap[str, ModelSpec]({}, named)
         self.groups: dict[str, tuple[str, ...]] = {}
         self.problems: list[Problem] = []
         self.notes: list[str] = []

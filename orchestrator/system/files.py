@@ -48,6 +48,15 @@ _OPEN_FILES = ("/dev/std", "/dev/fd/", "/proc/self/fd/")
 """Names of what the process was started with, which may well be a file."""
 
 
+def database_option(database: Path) -> list[str]:
+    """The option that names this database; none for the usual one."""
+    if database == RESULTS_FOLDER / DATABASE_NAME:
+        return []
+    if database.name == DATABASE_NAME:
+        return ["--results", str(database.parent)]
+    return ["--database", str(database)]
+
+
 @contextmanager
 def translate_os_errors(
     path: Path, problem: str = "cannot be written", hint: str = _RESUME_HINT

@@ -38,7 +38,9 @@ def parse(arguments: Sequence[str]) -> dict[str, Any]:
     while rest and rest[0].startswith("-"):
         flags[rest.pop(0)]
     while rest and isinstance(command, TyperGroup):
-        command = command.commands[rest.pop(0)]
+        alone = getattr(command, "alone", None)
+        is_option = alone is not None and rest[0].startswith("-")
+        command = command.commands[alone if is_option else rest.pop(0)]
     if not rest:
         return {}
     program = typer.Context(command_line(), info_name="orchestrator", **READING)

@@ -1,6 +1,6 @@
 """Predictions over a size: a line with the band that 9 of 10 measurements lie in."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -15,13 +15,6 @@ from runner.contract.cell import Cell
 
 MOST_CURVES = 8
 """Lines of one drawing; the first ones are drawn."""
-_TITLES: Mapping[str, str] = {
-    "batch_size": "samples in a batch",
-    "sequence_length": "tokens in a sequence",
-    "image_size": "pixels along a side",
-    "audio_seconds": "seconds of sound",
-    "new_tokens": "new tokens",
-}
 _DASHES = ((1, 0), (8, 3), (3, 3), (10, 3, 2, 3), (6, 2, 1, 2), (2, 5), (12, 4), (1, 3))
 _PHRASES = {axis.name: axis.phrase for axis in AXES}
 
@@ -64,9 +57,9 @@ def prediction_chart(cells: Sequence[DrawnCell], target_name: str) -> Chart | No
 
 def _size_of(cells: Sequence[DrawnCell]) -> AxisName | None:
     """The size with most values; None where no size has two."""
-    counts = {name: len({getattr(one.cell, name) for one in cells} - {None}) for name in _TITLES}
-    best = max(SIZE_AXES, key=lambda name: counts.get(name, 0))
-    return best if counts.get(best, 0) > 1 else None
+    counts = {name: len({getattr(one.cell, name) for one in cells} - {None}) for name in SIZE_AXES}
+    best = max(SIZE_AXES, key=counts.__getitem__)
+    return best if counts[best] > 1 else None
 
 
 def _noun(size: str) -> str:
@@ -121,7 +114,7 @@ def _spec(
     return {
         "data": {"values": points},
         "encoding": {
-            "x": size_axis("size", _TITLES[size], sizes),
+            "x": size_axis("size", _noun(size), sizes),
             "y": log_axis("value", shown_heading(target), points, *_NUMBERS),
         },
         "layer": [

@@ -6,13 +6,12 @@ from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from pathlib import Path
 
 from analysis.answers.trust import Cause
 from analysis.results.row import ResultRow
 from analysis.results.series import agreeing_columns
 from orchestrator.app.measure.report import RunReport
-from orchestrator.system.files import DATABASE_NAME, RESULTS_FOLDER
+from orchestrator.system.files import database_option
 from runner.contract.axes import AXIS_NAMES, AxisName
 from runner.contract.cell import ProfileName
 from runner.contract.synonyms import axis_called
@@ -138,15 +137,6 @@ def _more_batches(report: RunReport) -> list[str] | None:
     if not words or words[0] != "bench" or not batched or any("batch" in word for word in words):
         return None
     return [*words, axis.option, _BATCHES]
-
-
-def database_option(database: Path) -> list[str]:
-    """The option that names this database; none for the usual one."""
-    if database == RESULTS_FOLDER / DATABASE_NAME:
-        return []
-    if database.name == DATABASE_NAME:
-        return ["--results", str(database.parent)]
-    return ["--database", str(database)]
 
 
 def _without(words: Sequence[str], option: str) -> list[str]:

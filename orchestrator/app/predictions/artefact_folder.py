@@ -10,9 +10,8 @@ from analysis.prediction.artefact.manifest import (
     PredictorManifest,
     parse_manifest,
 )
-from orchestrator.app.measure.next_steps import database_option
 from orchestrator.store import STORE_VERSION, writer_lock
-from orchestrator.system.files import output_folder, translate_os_errors
+from orchestrator.system.files import database_option, output_folder, translate_os_errors
 from runner.contract.errors import DamagedFile, StoreError, UsageError
 from runner.contract.files import sync
 from runner.contract.plain_files import read_plain

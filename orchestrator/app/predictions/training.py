@@ -19,9 +19,9 @@ from analysis.prediction.known_machines import known_machines
 from analysis.prediction.targets import PREDICTION_TARGETS
 from analysis.prediction.training import LEAST_EXAMPLES, train_target
 from analysis.prediction.training_rows import digest_of_rows, rows_by_run
-from orchestrator.app.measure.next_steps import database_option
 from orchestrator.app.predictions.artefact_folder import save_predictor, training_command
 from orchestrator.store import STORE_VERSION, Store
+from orchestrator.system.files import database_option
 from runner import __version__
 from runner.contract.errors import NothingToDo
 

@@ -14,7 +14,6 @@ from analysis.results.conditions import DIRTY
 from analysis.results.metrics import Metric
 from analysis.results.selection import Selection
 from orchestrator.app.measure.consent import describe_choices, is_own, require_consent
-from orchestrator.app.measure.next_steps import database_option
 from orchestrator.app.measure.replay import (
     Original,
     ReplayRequest,
@@ -36,6 +35,7 @@ from orchestrator.running.observer import Observer
 from orchestrator.running.options import RunOptions
 from orchestrator.running.run_file import BISECTIONS_FOLDER
 from orchestrator.store import Store
+from orchestrator.system.files import database_option
 from orchestrator.system.text import format_duration
 from runner.contract.errors import ImageError, UsageError
 from runner.contract.job import Measure

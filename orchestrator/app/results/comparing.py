@@ -11,10 +11,10 @@ from analysis.compare.values import SelectedValues, selected_values
 from analysis.results.metrics import Metric, metric_of
 from analysis.results.selection import Selection
 from analysis.results.series import DETERMINED
-from orchestrator.app.measure.next_steps import database_option
 from orchestrator.app.results.selecting import SelectionRequest
 from orchestrator.app.results.sides import open_sides
 from orchestrator.store import Store
+from orchestrator.system.files import database_option
 from orchestrator.system.text import plural
 from runner.contract.errors import NothingToDo, UsageError, refuse_unknown
 from runner.contract.synonyms import axis_of, meaning

@@ -4,8 +4,8 @@ import shlex
 from collections.abc import Iterable
 from pathlib import Path
 
-from orchestrator.app.measure.next_steps import database_option
 from orchestrator.app.measure.report import RunReport
+from orchestrator.system.files import database_option
 from orchestrator.system.text import plural
 from runner.contract.errors import Inconclusive
 from runner.contract.record import Grade

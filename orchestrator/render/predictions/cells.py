@@ -10,7 +10,6 @@ from analysis.charts.words import path_words
 from analysis.prediction.novelty import NOVELTIES
 from analysis.prediction.predictor import Prediction, Refusal
 from analysis.prediction.targets import PREDICTION_TARGETS, Target
-from orchestrator.app.measure.next_steps import database_option
 from orchestrator.app.predictions.artefact_folder import training_command
 from orchestrator.app.predictions.asking import PredictedCells
 from orchestrator.app.predictions.axes import PREDICTED_NAMES
@@ -26,6 +25,7 @@ from orchestrator.render.predictions.words import (
 from orchestrator.render.results.comparison_words import property_heading
 from orchestrator.render.terminal.sheet import ON_SCREEN, Field, Section, Sheet
 from orchestrator.render.terminal.tables import Column, format_number
+from orchestrator.system.files import database_option
 from orchestrator.system.text import plural
 from runner.contract.axes import AXES, SIZE_AXES, AxisName
 

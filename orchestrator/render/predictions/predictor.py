@@ -7,7 +7,6 @@ from typing import Any
 from analysis.charts.words import listed
 from analysis.prediction.artefact.manifest import PredictorManifest
 from analysis.prediction.targets import PREDICTION_TARGETS
-from orchestrator.app.measure.next_steps import database_option
 from orchestrator.app.predictions.artefact_folder import training_command
 from orchestrator.app.predictions.showing import PredictorReport
 from orchestrator.app.predictions.training import TrainedPredictor
@@ -20,6 +19,7 @@ from orchestrator.render.predictions.words import (
 )
 from orchestrator.render.terminal.sheet import Field, Section, Sheet
 from orchestrator.render.terminal.tables import Column
+from orchestrator.system.files import database_option
 from orchestrator.system.text import format_duration, plural
 
 _MOST_REASONS = 2

@@ -5,9 +5,10 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from analysis.regressions.judgements import Judgement
-from orchestrator.app.measure.next_steps import database_option, measuring_words
+from orchestrator.app.measure.next_steps import measuring_words
 from orchestrator.app.results.regressing import RegressionAnswer, RegressionRequest
 from orchestrator.app.results.selecting import SelectionRequest
+from orchestrator.system.files import database_option
 
 _REASON = "TEXT"
 """The word in whose place a person writes the reason."""

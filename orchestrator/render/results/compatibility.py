@@ -7,10 +7,10 @@ from dataclasses import asdict, dataclass
 from typing import Any, get_args
 
 from analysis.compatibility.ratings import HIGH_SHARE, MEDIUM_SHARE, Level, Obstacle, Rating
-from orchestrator.app.measure.next_steps import database_option
 from orchestrator.app.results.compatibility import CompatibilityReport
 from orchestrator.render.terminal.sheet import ON_SCREEN, Field, Section, Sheet
 from orchestrator.render.terminal.tables import Column
+from orchestrator.system.files import database_option
 
 _MOST_ROWS, _MOST_NOTES = 50, 12
 """Rows and reasons that a terminal shows; files have all of them."""

@@ -6,10 +6,10 @@ from dataclasses import asdict
 from typing import Any
 
 from analysis.compare.families import REFERENCE, FamilySummary, MeanRatio
-from orchestrator.app.measure.next_steps import database_option
 from orchestrator.app.results.families import FamilyReport
 from orchestrator.render.terminal.sheet import Field, Section, Sheet
 from orchestrator.render.terminal.tables import Column, format_number
+from orchestrator.system.files import database_option
 
 _NOT_MEASURED = "not measured"
 _IMPORTED_MARK = "*"

@@ -5,9 +5,9 @@ from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 
-from orchestrator.app.measure.next_steps import database_option
 from orchestrator.render.terminal.lines import own_name, print_command, print_json, print_line
 from orchestrator.store import MergeReport
+from orchestrator.system.files import database_option
 from orchestrator.system.text import escape_control_line, plural
 
 _NAMED = 5

@@ -100,7 +100,7 @@ def _print_covered(covered: Sequence[Covered]) -> None:
 
 
 def _print_contradicted(status: StatusReport) -> None:
-    from orchestrator.app.measure.next_steps import database_option
+    from orchestrator.system.files import database_option
 
     count = status.contradicted
     print_line(

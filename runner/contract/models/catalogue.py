@@ -1,22 +1,44 @@
 """Finds models by name. Each lies in a file of its own: `configs/<name>.json`."""
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from functools import cache
 from importlib.resources import files
+from importlib.resources.abc import Traversable
 from types import MappingProxyType
 
 from runner.contract.errors import UnknownModel, suggest
 from runner.contract.models.spec import ModelSpec
 
 
+class _Catalogue(Mapping[str, ModelSpec]):
+    """Models by name; each is read when it is looked at, since most commands name one or two."""
+
+    def __init__(self, paths: Mapping[str, Traversable]) -> None:
+        self._paths = paths
+        self._specs: dict[str, ModelSpec] = {}
+
+    def __getitem__(self, name: str) -> ModelSpec:
+        if name not in self._specs:
+            self._specs[name] = ModelSpec.model_validate_json(self._paths[name].read_bytes())
+        return self._specs[name]
+
+    def __contains__(self, name: object) -> bool:
+        return name in self._paths
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._paths)
+
+    def __len__(self) -> int:
+        return len(self._paths)
+
+
 @cache
 def catalogue() -> Mapping[str, ModelSpec]:
     """Every bundled model, by name, in alphabetical order."""
     configs = files("runner.contract.models") / "configs"
-    paths = sorted(configs.iterdir(), key=lambda path: path.name.removesuffix(".json"))
-    specs = (ModelSpec.model_validate_json(path.read_bytes()) for path in paths)
-    return MappingProxyType({spec.name: spec for spec in specs})
+    paths = {path.name.removesuffix(".json"): path for path in configs.iterdir()}
+    return _Catalogue(dict(sorted(paths.items())))
 
 
 @cache

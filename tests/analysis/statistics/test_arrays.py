@@ -8,12 +8,12 @@ import pytest
 from runner.contract.errors import UsageError
 
 
-@pytest.mark.parametrize("missing", ["numpy", "scipy.stats"])
+@pytest.mark.parametrize(("module", "missing"), [("arrays", "numpy"), ("solvers", "scipy.stats")])
 def test_without_a_library_the_refusal_names_the_extra(
-    missing: str, monkeypatch: pytest.MonkeyPatch
+    module: str, missing: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.delitem(sys.modules, "analysis.statistics.arrays", raising=False)
+    monkeypatch.delitem(sys.modules, f"analysis.statistics.{module}", raising=False)
     monkeypatch.setitem(sys.modules, missing, None)
     with pytest.raises(UsageError, match="need the extra `analysis`") as refusal:
-        import_module("analysis.statistics.arrays")
+        import_module(f"analysis.statistics.{module}")
     assert "pip install 'accelmatrix[analysis]'" in str(refusal.value.hint)
