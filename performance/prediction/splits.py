@@ -1,6 +1,6 @@
 """Splits of the acceptance evaluation with their bars, and their rows."""
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Hashable, Iterator, Mapping
 from dataclasses import dataclass
 
 from analysis.prediction.evaluation.trials import (
@@ -11,6 +11,7 @@ from analysis.prediction.evaluation.trials import (
     run_trial,
     trial_of,
 )
+from analysis.prediction.placements import Example
 from performance.prediction import timm, vidur
 from performance.prediction.bars import Bar, SplitRow
 from performance.prediction.folds import SplitFold
@@ -61,6 +62,7 @@ TIMM_SPLITS: Mapping[str, TimmSplit] = {
         averaged=True,
     ),
 }
+_SINGULAR = "no known model has the same counts"
 VIDUR_BAR = Bar(0.07, 0.06, 0.75)
 _PARTS: Mapping[str, Callable[[AnsweredQuestion], bool]] = {
     "GPU": lambda one: one.example.placement.device.kind == "gpu",
@@ -73,7 +75,7 @@ def timm_row(name: str, results: TimmResults) -> SplitRow:
     """The figures of a split of timm's results."""
     split = TIMM_SPLITS[name]
     trials: dict[str, list[PredictionTrial]] = {}
-    usual: list[PredictionTrial] = []
+    usual, singular = list[PredictionTrial](), list[PredictionTrial]()
     change = timm.at_usual_batch(results)
     for fold in split.folds(results):
         predictor = predictor_for(timm.TARGET, fold.known, fold.hidden)
@@ -81,13 +83,21 @@ def timm_row(name: str, results: TimmResults) -> SplitRow:
             continue
         trial = trial_of(predictor, fold.known, fold.hidden)
         trials.setdefault(fold.label, []).append(trial)
+        counted = {_counts(example) for example in fold.known}
+        singular.append(trial.part(lambda one, c=counted: _counts(one.example) not in c))
         if split.usual:
             usual.append(trial_of(predictor, fold.known, [*map(change, fold.hidden)]))
     by_label = {label: joined(several) for label, several in trials.items()}
+    parts = _parts(by_label) | {_SINGULAR: joined(singular)}
     accuracy = joined(usual).accuracy
-    return SplitRow(
-        name, split.title, split.bar, by_label, _parts(by_label), split.averaged, accuracy
-    )
+    return SplitRow(name, split.title, split.bar, by_label, parts, split.averaged, accuracy)
+
+
+def _counts(example: Example) -> Hashable:
+    """What one network has under all of its names, such as `deit_` and `vit_`."""
+    placement = example.placement
+    work = placement.counts.flops / placement.batch_size
+    return placement.counts.parameters, placement.length, placement.mode, round(work)
 
 
 def vidur_row(fold: SplitFold) -> SplitRow:
