@@ -1,12 +1,13 @@
-"""A rough guess of how long cells take: by their speed before, else by arithmetic.
+"""A rough guess of how long cells take: by their speed before, as predicted, else by arithmetic.
 
 One pass through a model costs about 2 × parameters × samples × tokens floating-point operations,
 where an image counts its patches as tokens and a sound its frames, and never less than reading the
 weights once. A query is one pass; a generation one over the prompt and one for each further token;
 a training step three passes (forward, and twice that backward) and AdamW's reading and writing.
 Divided by a modest speed for the backend, that gives seconds. Where the cell was measured on this
-host before, the seconds of its iterations and of its load are those. The profile that is asked for
-tells how many iterations a cell makes.
+host before, the seconds of its iterations and of its load are those; where a predictor knows the
+machine, an iteration takes as long as it says. The profile that is asked for tells how many
+iterations a cell makes.
 """
 
 from collections.abc import Mapping
@@ -47,10 +48,22 @@ _LONGEST_RUN = 2.0
 
 
 def cell_estimate(
-    cell: Cell, model: ModelSpec, measure: Measure, before: "CellSpeed | None" = None
+    cell: Cell,
+    model: ModelSpec,
+    measure: Measure,
+    before: "CellSpeed | None" = None,
+    predicted_s: float | None = None,
 ) -> float:
-    """Seconds that measuring the cell may take, all rounds together, without their launches."""
-    iteration = before.iteration_s if before else _iteration_s(cell, model)
+    """Seconds that measuring the cell may take, all rounds together, without their launches.
+
+    Args:
+        cell: what would run.
+        model: its model.
+        measure: what its profile asks for.
+        before: its speed on this machine before.
+        predicted_s: the seconds of an iteration that a predictor says, if nothing was measured.
+    """
+    iteration = before.iteration_s if before else predicted_s or _iteration_s(cell, model)
     if cell.mode == "startup":
         return _cold_starts_s(iteration, measure, cell.workers)
     if cell.scenario == "server":

@@ -3,8 +3,7 @@
 import gc
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
-from types import MappingProxyType
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, ClassVar, Literal
 
 from pydantic import ConfigDict
@@ -20,6 +19,12 @@ from orchestrator.planning.expand import (
     expand,
     unheard,
 )
+from orchestrator.planning.forecast import (
+    CellForecasts,
+    EstimateSource,
+    KnownSpeeds,
+    memory_remarks,
+)
 from orchestrator.planning.memory import shortage
 from orchestrator.planning.selection import nothing_selected
 from orchestrator.system.text import format_duration
@@ -32,8 +37,10 @@ if TYPE_CHECKING:
     from orchestrator.store import CellSpeed
 
 Decision = Literal["run", "skip", "done"]
-_NONE: "Mapping[str, CellSpeed]" = MappingProxyType({})
+_NO_SPEEDS = KnownSpeeds()
 _UNKNOWN = Machine()
+MOST_PREDICTED = 5_000
+"""Cells of a plan that are predicted, so that a plan of 100,000 stays one of seconds."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,6 +61,8 @@ class PlannedCell:
     """Seconds it may take; 0 unless it will run."""
     launch_s: float = 0
     """Seconds that a launch may take before it; 0 unless it will run."""
+    estimated_by: EstimateSource | None = None
+    """The origin of `estimate_s`; null unless it will run."""
 
 
 class Plan(Frozen):
@@ -83,7 +92,7 @@ def make_plan(
     selector: Selector | None = None,
     limit: int | None = None,
     machine: Machine = _UNKNOWN,
-    history: "Mapping[str, CellSpeed]" = _NONE,
+    speeds: KnownSpeeds = _NO_SPEEDS,
     progress: PlanningProgress = unheard,
 ) -> Plan:
     """Decide about every cell of the matrix.
@@ -93,7 +102,7 @@ def make_plan(
         selector: keeps some of the cells; the others don't appear in the plan.
         limit: at most so many cells run, the first ones; those cut off don't appear in the plan.
         machine: what the cells will run on; cells that cannot fit into its memory are skipped.
-        history: speeds of cells before, by cell id, instead of arithmetic.
+        speeds: what was measured and is predicted; arithmetic is for other cells.
         progress: hears how far the planning is.
 
     Raises:
@@ -108,7 +117,9 @@ def make_plan(
             raise nothing_selected(expansion, selector or Selector())
         del expansion
         undecided = counted(drained(selected), "decided", len(selected), progress)
-        entries = list(_cut(_decide(undecided, matrix, machine, history), limit, notes))
+        entries = list(_cut(_decide(undecided, matrix, machine, speeds.measured), limit, notes))
+    if speeds.forecast is not None:
+        notes += _forecast(entries, matrix, machine, speeds.forecast)
     notes += _too_long(entries, matrix)
     names = {entry.cell.model for entry in entries}
     backends = {entry.cell.backend for entry in entries}
@@ -204,7 +215,33 @@ def _decide(
                 decision="run",
                 estimate_s=cell_estimate(cell, model, measure, before),
                 launch_s=launch_estimate(model, before),
+                estimated_by="measured" if before else "arithmetic",
             )
+
+
+def _forecast(
+    entries: list[PlannedCell], matrix: Matrix, machine: Machine, forecast: CellForecasts
+) -> list[str]:
+    """Put predicted seconds in the place of those by arithmetic; sentences about the rest."""
+    numbers = [number for number, entry in enumerate(entries) if entry.estimated_by == "arithmetic"]
+    wanted = numbers[:MOST_PREDICTED]
+    cells = [entries[number].cell for number in wanted]
+    forecasts = forecast(cells, matrix.models)
+    for number, cell, predicted in zip(wanted, cells, forecasts, strict=True):
+        if predicted.iteration_s is None:
+            continue
+        model, measure = matrix.models[cell.model], matrix.measure[cell.backend]
+        seconds = cell_estimate(cell, model, measure, predicted_s=predicted.iteration_s)
+        entries[number] = replace(entries[number], estimate_s=seconds, estimated_by="predicted")
+    remarks = [
+        *memory_remarks(zip(cells, forecasts, strict=True), matrix.limits, machine.memory_bytes)
+    ]
+    if len(numbers) > len(wanted):
+        remarks.append(
+            f"the first {len(wanted):,} of {len(numbers):,} cells that were not measured are"
+            " predicted, the others go by arithmetic: `orchestrator predict matrix` takes all"
+        )
+    return remarks
 
 
 def _shortage(cell: Cell, matrix: Matrix, machine: Machine) -> str | None:

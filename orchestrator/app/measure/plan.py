@@ -10,6 +10,7 @@ from orchestrator.app.measure.request import PlanRequest
 from orchestrator.backends.catalogue import GRAPH_RUNTIMES
 from orchestrator.backends.machine import Machine, this_host, this_machine
 from orchestrator.planning.estimate import export_estimate
+from orchestrator.planning.forecast import KnownSpeeds
 from orchestrator.planning.plan import Decision, Plan, make_plan, mark_done
 from orchestrator.planning.schedule import planned_jobs
 from orchestrator.running.options import RunSource
@@ -20,6 +21,7 @@ from runner.contract.errors import StoreError, UsageError
 from runner.contract.graph import GraphKind, NumberFormat
 
 if TYPE_CHECKING:
+    from orchestrator.planning.forecast import CellForecasts
     from orchestrator.store import CellSpeed
     from runner.contract.record import Status
 
@@ -83,6 +85,7 @@ class PlanReport:
                 "status": entry.status,
                 "reason": entry.reason,
                 "estimate_s": entry.estimate_s,
+                "estimated_by": entry.estimated_by,
             }
 
     def sums(self) -> PlanSums:
@@ -167,15 +170,25 @@ def _exports(plan: Plan, request: PlanRequest) -> Iterator[PlannedExport]:
 
 
 def _plan(request: PlanRequest, machine: Machine, resume: str | None = None) -> Plan:
+    forecast, faults = _forecast(request)
     plan = make_plan(
         request.read(),
         selector=Selector(request.select),
         limit=request.limit,
         machine=machine,
-        history=past_speeds(request.database),
+        speeds=KnownSpeeds(past_speeds(request.database), forecast),
         progress=request.progress,
     )
+    plan = plan.model_copy(update={"notes": (*plan.notes, *faults)}) if faults else plan
     return mark_done(plan, _verdicts(request, resume)) if resume else plan
+
+
+def _forecast(request: PlanRequest) -> "tuple[CellForecasts | None, tuple[str, ...]]":
+    """The forecast of cells on this machine, if there is one; else why a predictor gives none."""
+    try:
+        return request.find_forecast(request.database), ()
+    except (StoreError, UsageError) as error:
+        return None, (f"seconds are not predicted: {error}",)
 
 
 def past_speeds(database: Path) -> "Mapping[str, CellSpeed]":

@@ -11,6 +11,7 @@ from orchestrator.matrix import Matrix, load_matrix
 from orchestrator.matrix.available import AvailableBackends
 from orchestrator.matrix.from_options import BenchOptions, bench_matrix
 from orchestrator.planning.expand import PlanningProgress, unheard
+from orchestrator.planning.forecast import FindForecasts, no_forecast
 from orchestrator.running.options import RunOptions
 from orchestrator.system.files import DATABASE_NAME, RESULTS_FOLDER
 
@@ -35,6 +36,8 @@ class PlanRequest:
     """The command line, for `run.json`."""
     progress: PlanningProgress = field(default=unheard, compare=False, repr=False)
     """Hears how far the planning is."""
+    find_forecast: FindForecasts = field(default=no_forecast, compare=False, repr=False)
+    """Finds what predicts cells on this machine, beside a database."""
 
     @property
     def database(self) -> Path:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
+from itertools import compress
 from typing import TYPE_CHECKING
 
 from orchestrator.render.terminal.lines import print_json, print_line, print_note, stream_json
@@ -12,6 +13,7 @@ from orchestrator.system.text import format_duration
 
 if TYPE_CHECKING:
     from orchestrator.app.measure.plan import PlanReport
+    from orchestrator.planning.forecast import EstimateSource
 
 _MOST_ROWS = 100_000
 """Cells that a table shows: it keeps them all until the columns' widths are known."""
@@ -19,8 +21,15 @@ _COLUMNS: tuple[str | Column, ...] = (
     *wrapping("cell"),
     "decision",
     Column("estimate", essential=True, right=True),
+    Column("by", essential=True),
     "reason",
 )
+_ESTIMATES: Mapping[EstimateSource, str] = {
+    "measured": "estimates are by what the same cells took here before",
+    "predicted": "estimates are predicted from what was measured here",
+    "arithmetic": "estimates are by arithmetic: nothing was measured here that tells them",
+}
+"""Sentences below a table whose estimates have the same source; others have a column."""
 _PATIENCE_S = 5.0
 """Seconds between two notes about the planning."""
 
@@ -51,25 +60,28 @@ def print_plan(report: PlanReport, *, as_json: bool) -> None:
     for entry in shown:
         if entry.reason:
             reasons.setdefault(entry.reason, len(reasons) + 1)
-    columns: Sequence[str | Column] = _COLUMNS
-    rows: list[Sequence[object]] = [
-        (
+    columns = list(_COLUMNS)
+    rows: list[list[object]] = [
+        [
             entry.cell.id,
             entry.decision,
             format_duration(round(entry.estimate_s)) if entry.decision == "run" else None,
+            entry.estimated_by,
             f"[{reasons[entry.reason]}]" if entry.reason else entry.status or "",
-        )
+        ]
         for entry in shown
     ]
-    if not any(row[-1] for row in rows):
-        columns, rows = columns[:-1], [row[:-1] for row in rows]
-    print_table(columns, rows)
+    sources = {entry.estimated_by for entry in shown if entry.estimated_by}
+    kept = [True, True, True, len(sources) > 1, any(row[-1] for row in rows)]
+    print_table([*compress(columns, kept)], [[*compress(row, kept)] for row in rows])
     if len(shown) < len(plan.entries):
         print_line(f"… and {len(plan.entries) - len(shown):,} more: --format json tells them all")
     sums = report.sums()
     print_line()
     for reason, number in reasons.items():
         print_line(f"[{number}] {reason}")
+    if len(sources) == 1:
+        print_line(f"note: {_ESTIMATES[sources.pop()]}")
     for note in plan.notes:
         print_line(f"note: {note}")
     if report.exports:

@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 
 from orchestrator.backends.machine import Machine
+from orchestrator.planning.forecast import KnownSpeeds
 from orchestrator.planning.plan import Plan, make_plan, mark_done
 from orchestrator.planning.schedule import planned_jobs
 from orchestrator.store import CellSpeed
@@ -170,7 +171,7 @@ def test_speed_and_load_come_from_history_and_durations_from_the_profile() -> No
 
     def planned(profile: str, history: Mapping[str, CellSpeed]) -> tuple[float, float]:
         matrix = matrix_of({"model": "bert-tiny"}, measure={"profile": profile})
-        plan = make_plan(matrix, history=history)
+        plan = make_plan(matrix, speeds=KnownSpeeds(history))
         (entry,) = plan.entries
         (job,) = planned_jobs(plan)
         return entry.estimate_s, job.estimate_s

@@ -61,7 +61,7 @@ def test_a_plan_as_json_has_every_axis_of_a_cell(screen: Screen) -> None:
     last = data["cells"][-1]
     assert list(last) == [
         *("cell_id", "job_id", *type(SKIPPED).model_fields),
-        *("decision", "status", "reason", "estimate_s"),
+        *("decision", "status", "reason", "estimate_s", "estimated_by"),
     ]
     assert (last["decision"], last["status"]) == ("skip", "unsupported")
     assert (last["batch_size"], last["model"], last["backend"]) == (64, "scripted", "fake")
