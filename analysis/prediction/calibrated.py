@@ -127,9 +127,7 @@ class _Hidden:
 
 
 def _hidden(folds: Sequence[Fold], y: Values, design: Design) -> _Hidden:
-    parts = [
-        design.contributions(fold.hidden, design.fit(fold.known, y)) for fold in folds
-    ]
+    parts = [design.contributions(fold.hidden, design.fit(fold.known, y)) for fold in folds]
     numbers = np.concatenate([np.full(len(fold.hidden), n) for n, fold in enumerate(folds)])
     return _Hidden(np.vstack(parts), numbers, sum(fold.groups for fold in folds))
 

@@ -69,6 +69,10 @@ COMMANDS: Mapping[str, ListedCommand] = {
         "predictions.recommend:recommend",
         "Rank backends, runtimes, precisions and batch sizes for a model.",
     ),
+    "next": ListedCommand(
+        "predictions.next:next_",
+        "Choose the cells whose measurement helps predictions most.",
+    ),
     "report": ListedCommand(
         "results.report:report", "Write results as a page to show, with tables and charts."
     ),

@@ -2,7 +2,15 @@
 
 from orchestrator.matrix.combine import Combiner
 from orchestrator.matrix.file import matrix_json_schema
-from orchestrator.matrix.load import Combination, Matrix, load_matrix, override, resolve
+from orchestrator.matrix.load import (
+    Combination,
+    Matrix,
+    load_matrix,
+    matrix_source,
+    override,
+    resolve,
+)
+from orchestrator.matrix.named_cells import MatrixData, cells_document, cells_text
 from orchestrator.system.plain_data import Location
 from orchestrator.system.yaml_file import Source
 
@@ -11,9 +19,13 @@ __all__ = [
     "Combiner",
     "Location",
     "Matrix",
+    "MatrixData",
     "Source",
+    "cells_document",
+    "cells_text",
     "load_matrix",
     "matrix_json_schema",
+    "matrix_source",
     "override",
     "resolve",
 ]

@@ -133,8 +133,16 @@ def load_matrix(path: Path, overrides: Sequence[str] = ()) -> Matrix:
     Raises:
         MatrixError: file or override is wrong; one line for each problem, with place and value.
     """
-    source = replace(read_source(path), hint=_HINT)
-    return resolve(override(source, overrides))
+    return resolve(matrix_source(path, overrides))
+
+
+def matrix_source(path: Path, overrides: Sequence[str] = ()) -> Source:
+    """The document of a matrix file, with `--set` overrides in place, before it is checked.
+
+    Raises:
+        MatrixError: the file cannot be read, or an override is no `path=value`.
+    """
+    return override(replace(read_source(path), hint=_HINT), overrides)
 
 
 def resolve(source: Source) -> Matrix:

@@ -86,6 +86,13 @@ def runnable(launcher: LauncherName) -> list[Backend]:
     return [row.backend for row in diagnose(launchers=[LAUNCHERS[launcher]]) if row.runs]
 
 
+def absent_devices() -> list[Backend]:
+    """The backends whose device this machine lacks, whatever is installed."""
+    rows = diagnose()
+    there = {row.backend for row in rows if row.runs or row.could_run}
+    return [backend for backend in real_backends() if backend not in there]
+
+
 def _local_images() -> Sequence[ImageStatus]:
     client = connect_engine()
     try:

@@ -1,0 +1,119 @@
+"""A matrix that names cells one by one, for `run` to measure exactly these."""
+
+import json
+import os
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from orchestrator.matrix.model_names import Names, known_names
+from orchestrator.matrix.values import BACKENDS
+from orchestrator.system.yaml_file import Source
+from runner.contract.axes import AXIS_NAMES
+from runner.contract.cell import Cell
+from runner.contract.models import catalogue
+
+_USUAL = {"scenario": "single_stream"}
+"""Values that entries leave out."""
+_TABLES = ("measure", "limits")
+MatrixData = dict[str, Any]
+
+
+def cells_document(cells: Sequence[Cell], source: Source, folder: Path | None) -> MatrixData:
+    """The document of a matrix with these cells alone, measured and limited as another has it.
+
+    Args:
+        cells: cells of the other matrix.
+        source: its document, with overrides in place.
+        folder: the folder of the new one, from which it names folders and files of models; None
+            for a document that lies nowhere, which names them from the root.
+    """
+    references = _References(known_names(source)[0], source.folder, folder)
+    entries = [_entry(cell, references.word(cell.model)) for cell in cells]
+    document: MatrixData = {"version": 1, "include": entries}
+    document |= {name: source.data[name] for name in _TABLES if source.data.get(name)}
+    backends = dict(_backends(source, {cell.backend for cell in cells}))
+    files = references.files(cell.model for cell in cells)
+    if files:
+        unused = next(name for name in reversed(BACKENDS) if name not in {"cpu", *backends})
+        backends[unused] = {"axes": {"model": files}}
+    return document | ({"backends": backends} if backends else {})
+
+
+def cells_text(document: MatrixData, comment: str) -> str:
+    """The text of such a document in YAML, an entry a line, below a comment."""
+    lines = [f"# {comment}", f"version: {document['version']}", "include:"]
+    lines += [f"  - {_flow(entry)}" for entry in document["include"]]
+    rest = {name: part for name, part in document.items() if name not in ("version", "include")}
+    lines += [f"{name}: {_flow(part)}" for name, part in rest.items()]
+    return "\n".join(lines) + "\n"
+
+
+def _flow(value: object) -> str:
+    """The value in YAML's flow style: JSON, but for keys and words that need no quotes."""
+    if isinstance(value, dict):
+        parts = (f"{key}: {_flow(part)}" for key, part in value.items())
+        return f"{{{', '.join(parts)}}}"
+    if isinstance(value, list | tuple):
+        return f"[{', '.join(map(_flow, value))}]"
+    is_word = isinstance(value, str) and value.replace("_", "").replace("-", "").isalnum()
+    if is_word and str(value)[0].isalpha() and str(value).lower() not in _NOT_WORDS:
+        return str(value)
+    return json.dumps(value, ensure_ascii=False)
+
+
+_NOT_WORDS = frozenset({"true", "false", "null", "yes", "no", "on", "off", "y", "n"})
+
+
+def _entry(cell: Cell, model: str) -> MatrixData:
+    values = {name: getattr(cell, name) for name in AXIS_NAMES} | {"model": model}
+    return {
+        name: value
+        for name, value in values.items()
+        if value is not None and _USUAL.get(name) != value
+    }
+
+
+def _backends(source: Source, used: Iterable[str]) -> Iterator[tuple[str, MatrixData]]:
+    """The tables of backends of the other matrix, but for the lists of their axes."""
+    tables: Mapping[str, MatrixData] = source.data.get("backends") or {}
+    for backend, table in tables.items():
+        kept = {name: table[name] for name in _TABLES if table.get(name)}
+        if kept and backend in used:
+            yield backend, kept
+
+
+class _References:
+    """The words by which a matrix in another folder names the same models."""
+
+    def __init__(self, names: Names, folder: Path, new_folder: Path | None) -> None:
+        known = catalogue()
+        self._groups = {
+            model: (word, len(models))
+            for word, models in names.groups.items()
+            for model in models
+            if model not in known
+        }
+        self._folder, self._new_folder = folder, new_folder
+
+    def word(self, model: str) -> str:
+        """The model's own name, or that of the folder or file that brings it alone."""
+        word, models = self._groups.get(model, (model, 0))
+        return self._moved(word) if models == 1 else model
+
+    def files(self, models: Iterable[str]) -> list[str]:
+        """The files that bring several models, of which these are some.
+
+        They are named where they make no cell: in the lists of a backend that no cell has.
+        """
+        brought = (self._groups.get(model, ("", 0)) for model in models)
+        return list(dict.fromkeys(self._moved(word) for word, count in brought if count > 1))
+
+    def _moved(self, word: str) -> str:
+        path = (self._folder / Path(word).expanduser()).resolve()
+        if self._new_folder is None:
+            return str(path)
+        if self._new_folder.resolve() == self._folder.resolve():
+            return word
+        moved = os.path.relpath(path, self._new_folder.resolve())
+        return moved if moved.startswith("..") else f"./{moved}"

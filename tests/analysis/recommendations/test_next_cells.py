@@ -1,0 +1,78 @@
+"""Proposed cells narrow the predictions of the others most, and spread over them."""
+
+from collections import Counter
+
+import numpy as np
+import pytest
+
+from analysis.prediction.placements import Placement
+from analysis.prediction.uncertainty import remaining_covariance
+from analysis.recommendations import next_cells
+from analysis.recommendations.next_cells import propose_cells
+from tests.analysis.prediction.examples import a_placement
+
+DEVICES = ("big", "small")
+GRID = [
+    a_placement(f"{family}-{number}", device, work=number)
+    for family in ("net", "other")
+    for number in (1, 2, 3)
+    for device in DEVICES
+]
+
+
+def proposed(known: list[Placement], limit: int, **facts: object) -> list[int]:
+    proposal = propose_cells(GRID, known, limit, **facts)  # type: ignore[arg-type]
+    return [cell.index for cell in proposal.cells]
+
+
+@pytest.mark.parametrize("known", [[], [GRID[0]], [GRID[5], a_placement("third-1")]])
+def test_the_first_cell_leaves_least_variance_of_all(known: list[Placement]) -> None:
+    left = [remaining_covariance(GRID, [*known, cell]).trace() for cell in GRID]
+    (first,) = proposed(known, 1)
+    assert left[first] == pytest.approx(min(left), rel=1e-6)
+
+
+def test_the_second_cell_is_the_best_after_the_first() -> None:
+    first, second = proposed([], 2)
+    assert proposed([GRID[first]], 1) == [second]
+
+
+def test_cells_spread_over_models_and_devices() -> None:
+    cells = [GRID[number] for number in proposed([], 6)]
+    assert len({cell.model for cell in cells}) == 6
+    assert Counter(cell.device.key for cell in cells) == {"big": 3, "small": 3}
+
+
+def test_no_cell_is_proposed_twice_and_none_beyond_those_there_are() -> None:
+    assert sorted(proposed([], 99)) == list(range(len(GRID)))
+
+
+def test_intervals_shrink_with_every_cell() -> None:
+    proposal = propose_cells(GRID, [], len(GRID) - 1)
+    shares = [cell.interval_share for cell in proposal.cells]
+    assert shares == sorted(shares, reverse=True)
+    assert 0 < shares[-1] < shares[0] < 1
+    narrowest = np.sqrt(remaining_covariance(GRID, GRID).diagonal() + 1).min()
+    widest = np.sqrt(remaining_covariance(GRID, []).diagonal() + 1).max()
+    assert shares[-1] > narrowest / widest
+
+
+def test_time_counts_where_it_is_asked_for() -> None:
+    (first,) = proposed([], 1)
+    seconds = [1000.0 if number == first else 1.0 for number in range(len(GRID))]
+    assert proposed([], 1, seconds=seconds) != [first]
+    assert first not in proposed([], len(GRID) - 1, seconds=seconds)
+
+
+def test_wide_intervals_draw_measurements() -> None:
+    widths = [1.0 if cell.device.key == "small" else 0.01 for cell in GRID]
+    cells = [GRID[number] for number in proposed([], 4, half_widths=widths)]
+    assert {cell.device.key for cell in cells} == {"small"}
+
+
+def test_of_too_many_candidates_the_same_ones_are_drawn(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(next_cells, "MOST_WEIGHED", 5)
+    proposal = propose_cells(GRID, [], 99)
+    assert (proposal.weighed, len(proposal.cells)) == (5, 5)
+    assert proposal == propose_cells(GRID, [], 99)
+    assert max(cell.index for cell in proposal.cells) > 5
