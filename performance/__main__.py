@@ -45,6 +45,7 @@ MEASUREMENTS = (
     "aa_study",
     "contention",
     "prediction",
+    "memory_choice",
     "sabotage",
     "training_faults",
     "honest_arithmetic",

@@ -1,0 +1,195 @@
+"""Choices of batches under memory limits, for models that the predictor has not seen.
+
+The predictor learns from all models but one. For each series of that one the largest batch is
+chosen whose memory fits under the limit of the series, as `recommend --memory` chooses it, and the
+series itself tells whether that batch ran out of memory.
+"""
+
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from statistics import fmean
+
+from analysis.prediction.examples import example_rows
+from analysis.prediction.forecaster import Forecaster, KnownMachine
+from analysis.prediction.known_machines import known_machines
+from analysis.prediction.placements import Example
+from analysis.prediction.predictor import Refusal
+from analysis.prediction.targets import PREDICTION_TARGETS
+from analysis.prediction.training import train_target
+from analysis.recommendations.figures import Figure
+from analysis.recommendations.known_results import known_verdicts, machines_in, memory_results
+from analysis.recommendations.memory_fit import MemoryResult, objection_by_memory
+from analysis.results.selection import Selection
+from analysis.statistics.ratios import estimate
+from orchestrator.store import Store
+from runner.contract.cell import Cell
+from runner.contract.models import ModelSpec, catalogue
+
+_MEMORY = PREDICTION_TARGETS["memory"]
+MOST_OUT, LEAST_USE = 0.05, 0.75
+"""The bars: choices that may run out, and the mean share of the limit that the others use."""
+Series = tuple[str, str, str, str]
+"""Model, backend, runtime and precision."""
+
+
+@dataclass(frozen=True)
+class MemorySeries:
+    """The cells of a model on a path, of which the larger ones ran out of memory."""
+
+    key: Series
+    limit_bytes: int
+    peaks: Mapping[int, float]
+    """Bytes by batch, of cells that ended well."""
+    out: frozenset[int]
+    """Batches that ran out."""
+    cells: Mapping[int, Cell]
+
+    @property
+    def is_whole(self) -> bool:
+        """True if it holds what fits and what does not."""
+        return bool(self.peaks) and bool(self.out)
+
+
+@dataclass(frozen=True)
+class MemoryChoice:
+    """The batch that was chosen for a series, and what became of it."""
+
+    series: MemorySeries
+    batch: int | None
+    """None where no batch was sure to fit."""
+
+    @property
+    def ran_out(self) -> bool:
+        """True if the series ran out at this batch."""
+        return self.batch in self.series.out
+
+    @property
+    def use(self) -> float:
+        """The share of the limit that it used; 0 where nothing was chosen, or it ran out."""
+        return self.series.peaks.get(self.batch or 0, 0.0) / self.series.limit_bytes
+
+    @property
+    def best_use(self) -> float:
+        """The share that the largest batch used which fitted, with none smaller that did not."""
+        least_out = min(self.series.out)
+        return (
+            max(
+                (peak for batch, peak in self.series.peaks.items() if batch < least_out),
+                default=0.0,
+            )
+            / self.series.limit_bytes
+        )
+
+
+def read_series(store: Store) -> list[MemorySeries]:
+    """All whole series of a database."""
+    everything = Selection(every=True)
+    (machine,) = machines_in(store, everything)
+    results = [
+        *memory_results(store, everything).get(machine.key, ()),
+        *known_verdicts(store, everything).out_of_memory(machine),
+    ]
+    groups: dict[Series, list[MemoryResult]] = defaultdict(list)
+    for result in results:
+        cell = result.cell
+        groups[cell.model, cell.backend, cell.runtime, cell.precision].append(result)
+    series = [_series(key, group) for key, group in sorted(groups.items())]
+    return [one for one in series if one.is_whole]
+
+
+def _series(key: Series, results: Sequence[MemoryResult]) -> MemorySeries:
+    return MemorySeries(
+        key,
+        max((one.limit_bytes or 0 for one in results), default=0),
+        {one.cell.batch_size: one.peak_bytes for one in results if one.peak_bytes},
+        frozenset(one.cell.batch_size for one in results if one.ran_out),
+        {one.cell.batch_size: one.cell for one in results},
+    )
+
+
+def choices_for_unseen_models(
+    store: Store, *, measured: Sequence[int] = ()
+) -> Iterator[MemoryChoice]:
+    """The choice for each series, by a predictor that has not seen its model.
+
+    Args:
+        store: the database of the series.
+        measured: batches of which the predictor has seen the series' own results after all.
+    """
+    series = read_series(store)
+    rows = example_rows(store, imported=False)
+    examples, (machine, *_) = rows.examples(_MEMORY), known_machines(store, rows)
+    for model in sorted({one.key[0] for one in series}):
+        known = [one for one in examples if _is_known(one, model, measured)]
+        predictor = train_target(_MEMORY, known)
+        if predictor is None:
+            continue
+        forecaster = Forecaster({_MEMORY.name: predictor}, (machine,))
+        for one in series:
+            if one.key[0] == model:
+                yield MemoryChoice(one, chosen_batch(one, forecaster, machine, measured))
+
+
+def _is_known(example: Example, model: str, measured: Sequence[int]) -> bool:
+    return example.placement.model != model or example.placement.batch_size in measured
+
+
+def chosen_batch(
+    series: MemorySeries, forecaster: Forecaster, machine: KnownMachine, measured: Sequence[int]
+) -> int | None:
+    """The largest batch of a series that fits under its limit, as `recommend` sees it."""
+    cells = [series.cells[batch] for batch in sorted(series.cells)]
+    models: Mapping[str, ModelSpec] = catalogue()
+    answers = forecaster.forecast(cells, models, _MEMORY.name, machine)
+    known = [
+        MemoryResult(series.cells[batch], series.peaks.get(batch), batch in series.out)
+        for batch in measured
+        if batch in series.cells
+    ]
+    chosen = None
+    for cell, answer in zip(cells, answers, strict=True):
+        figure = None
+        if not isinstance(answer, Refusal):
+            ends = (answer.value / 1e6, answer.low / 1e6, answer.high / 1e6)
+            figure = Figure(ends[0], estimate(*ends), "predicted", outside=answer.outside)
+        if objection_by_memory(cell, series.limit_bytes, known, figure) is None:
+            chosen = cell.batch_size
+    return chosen
+
+
+def report_choices(title: str, choices: Sequence[MemoryChoice]) -> bool:
+    """Print the choices and their shares; True if both bars are met."""
+    print(f"\n{title}")
+    print(f"{'model':<20}{'path':<24}{'limit MB':>9}{'chosen':>8}{'use':>7}{'best':>7}")
+    for one in choices:
+        model, backend, runtime, precision = one.series.key
+        verdict = "out" if one.ran_out else f"{one.use:.0%}"
+        print(
+            f"{model:<20}{f'{backend} {runtime} {precision}':<24}"
+            f"{one.series.limit_bytes / 1e6:>9,.0f}{one.batch or '-':>8}{verdict:>7}"
+            f"{one.best_use:>7.0%}"
+        )
+    made = [one for one in choices if one.batch is not None]
+    if not made:
+        print("no series had a choice")
+        return False
+    out = fmean(one.ran_out for one in made)
+    use = fmean(one.use for one in made if not one.ran_out)
+    best = fmean(one.best_use for one in choices)
+    print(
+        f"{len(made)} of {len(choices)} series have a choice; out of memory {out:.1%} of them"
+        f" (at most {MOST_OUT:.0%}); mean use of the limit {use:.0%} (at least {LEAST_USE:.0%},"
+        f" the best batches of the series {best:.0%})"
+    )
+    return out <= MOST_OUT and use >= LEAST_USE
+
+
+def merged_bundle(bundle: Path, folder: Path) -> Path:
+    """A database of a bundle, in a folder that is the caller's."""
+    from orchestrator.app.results.merge import merge_paths
+
+    database = folder / "memory.duckdb"
+    merge_paths([bundle], database, scratch=False)
+    return database
