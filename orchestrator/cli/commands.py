@@ -67,7 +67,7 @@ COMMANDS: Mapping[str, ListedCommand] = {
     ),
     "recommend": ListedCommand(
         "predictions.recommend:recommend",
-        "Rank backends, runtimes, precisions and batch sizes for a model.",
+        "Rank backend, runtime, precision and batch of a model.",
     ),
     "next": ListedCommand(
         "predictions.next:next_",
