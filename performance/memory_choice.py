@@ -2,12 +2,12 @@
 
 The series of `performance/data/memory_rows.zip` were measured under `limits.memory` until they
 ended as out_of_memory. Each model in turn is hidden from the predictor, and the largest batch that
-`recommend --memory` would choose for each of its series is looked up there: at most 5 % may have run
-out of memory, and the others should use 75 % of the limit or more. The same is printed for a
+`recommend --memory` would choose for each of its series is looked up there: at most 5 % may have
+run out of memory, and the others should use 75 % of the limit or more. The same is printed for a
 predictor that knows the model's smallest batch.
 
-`python -m performance memory_choice --measure DIR` measures the series anew, in some half an hour on
-two idle cores, and leaves the bundle in the folder.
+`python -m performance memory_choice --measure DIR` measures the series anew, in some half an hour
+on two idle cores, and leaves the bundle in the folder.
 """
 
 import argparse

@@ -137,7 +137,7 @@ def recommend(
     json: options.Json = False,
     **axes: list[str] | None,
 ) -> None:
-    """Rank backend, runtime, precision and batch of a model. The reasons against all others are named."""
+    """Rank backend, runtime, precision and batch of a model. All others come with a reason."""
     values = axis_values({axis.name: axes[axis.name] for axis in _AXES})
     from orchestrator.app.predictions.candidate_cells import CandidateRequest
     from orchestrator.app.predictions.recommending import RecommendationRequest, recommend_cells
