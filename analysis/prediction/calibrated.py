@@ -11,10 +11,10 @@ prediction"), by folds that hide what the question does not know (Barber and oth
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from analysis.prediction.effects import Design
-from analysis.prediction.features import features
 from analysis.prediction.novelty import Fold, Novelty, folds_of
 from analysis.prediction.placements import Placement
+from analysis.prediction.regression import Design
+from analysis.prediction.tree_columns import TreeColumns
 from analysis.prediction.trees import LEAST_EXAMPLES, Trees, fit_trees
 from analysis.statistics.arrays import Matrix, Values, np
 
@@ -58,37 +58,36 @@ class CalibratedTrees:
         return self.quantile * scale
 
 
-def tree_table(
-    placements: Sequence[Placement], base: Values, contributions: Matrix, novelty: Novelty
-) -> Matrix:
-    """The columns that trees see; (n, k).
+@dataclass(frozen=True)
+class LearnedExamples:
+    """What a predictor learns from."""
 
-    On a device that nobody measured they see nothing of the device: trees would answer as if it
-    were the one that is most like it.
-    """
-    columns = [features(placements), contributions]
-    return np.hstack(columns if novelty == "device" else [*columns, base[:, None]])
+    placements: Sequence[Placement]
+    base: Values
+    """The logarithm of the base at each; (n,)."""
+    y: Values
+    """The logarithm of the value that was measured, by the base; (n,)."""
 
 
 def calibrated_trees(
-    placements: Sequence[Placement], base: Values, y: Values, design: Design, novelty: Novelty
+    examples: LearnedExamples, design: Design, columns: TreeColumns, novelty: Novelty
 ) -> CalibratedTrees | None:
     """Fit and calibrate the trees of a novelty; None where too few examples tell its errors.
 
     Args:
-        placements: the examples' placements, (n,).
-        base: the logarithm of their base; (n,).
-        y: the logarithm of their value by the base; (n,).
-        design: the columns of their effects.
+        examples: what is learned from.
+        design: the columns of the novelty's effects at the examples.
+        columns: the columns of the trees.
         novelty: what a question does not know.
     """
+    placements, base, y = examples.placements, examples.base, examples.y
     folds = folds_of(placements, novelty)
     rows = np.concatenate([fold.hidden for fold in folds]) if folds else np.array([], dtype=int)
     if len(rows) < LEAST_SCORES:
         return None
     hidden = _hidden(folds, y, design)
     chosen = [placements[row] for row in rows]
-    table = tree_table(chosen, base[rows], hidden.contributions, novelty)
+    table = columns.table(chosen, base[rows], hidden.contributions, novelty)
     residual = y[rows] - hidden.contributions.sum(axis=1)
     learned = _centred(residual, hidden.fold) if novelty == "device" else residual
     answers = _cross_fitted(table, learned, hidden.fold)

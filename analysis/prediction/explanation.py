@@ -11,13 +11,12 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal, TypeAlias
 
-from analysis.prediction.calibrated import tree_table
-from analysis.prediction.effects import GROUPS
-from analysis.prediction.features import FEATURES
+from analysis.prediction.effects import GROUPS, EffectSet
 from analysis.prediction.novelty import Novelty
 from analysis.prediction.physics import Quantity
 from analysis.prediction.placements import Placement
 from analysis.prediction.predictor import Prediction, Refusal, TargetPredictor
+from analysis.prediction.tree_columns import effect_set
 from analysis.statistics.arrays import Matrix, Values, np
 
 FactorOrigin: TypeAlias = Literal["effect", "trees"]
@@ -67,12 +66,14 @@ def explanation_of(predictor: TargetPredictor, placement: Placement) -> Explanat
     if isinstance(answer, Refusal):
         return answer
     base = predictor.base.logarithms([placement])
-    contributions = predictor.effects.contributions([placement])
+    calibrated = predictor.calibration(answer.novelty)
+    effects = predictor.effects[effect_set(calibrated.novelty if calibrated else answer.novelty)]
+    contributions = effects.contributions([placement])
     sign = math.log(
         predictor.target.value(math.e, placement) / predictor.target.value(1, placement)
     )
     logarithms = [
-        *_effects(placement, contributions),
+        *_effects(placement, effects.chosen, contributions),
         *_trees(predictor, placement, answer.novelty, base, contributions),
     ]
     factors = [
@@ -88,17 +89,13 @@ def explanation_of(predictor: TargetPredictor, placement: Placement) -> Explanat
     )
 
 
-def tree_columns(novelty: Novelty) -> tuple[str, ...]:
-    """The names of the columns that trees of that novelty see, as `tree_table` has them."""
-    columns = (*FEATURES, *(f"effect of {name}" for name in GROUPS))
-    return columns if novelty == "device" else (*columns, "base")
-
-
 _Logarithm: TypeAlias = tuple[FactorOrigin, str, str, float]
 
 
-def _effects(placement: Placement, contributions: Matrix) -> Iterator[_Logarithm]:
-    for (name, group), logarithm in zip(GROUPS.items(), contributions[0], strict=True):
+def _effects(
+    placement: Placement, chosen: EffectSet, contributions: Matrix
+) -> Iterator[_Logarithm]:
+    for (name, group), logarithm in zip(GROUPS[chosen].items(), contributions[0], strict=True):
         subjects = dict.fromkeys(" ".join(_words(key)) for key in group.keys(placement))
         words = ", ".join(subjects).replace(placement.device.key, placement.device.name)
         yield "effect", _NAMES.get(name, name), words, float(logarithm)
@@ -123,9 +120,9 @@ def _trees(
     calibrated = predictor.calibration(novelty)
     if calibrated is None or calibrated.trees is None:
         return
-    table = tree_table([placement], base, contributions, calibrated.novelty)
+    table = predictor.columns.table([placement], base, contributions, calibrated.novelty)
     values = calibrated.trees.contributions(table)[0] * calibrated.weight
-    names: Sequence[str] = (*tree_columns(calibrated.novelty), USUAL)
+    names: Sequence[str] = (*predictor.columns.names(calibrated.novelty), USUAL)
     for name, logarithm in zip(names, values, strict=True):
         yield "trees", name, "", float(logarithm)
 

@@ -7,9 +7,9 @@ from analysis.prediction.devices import Kind, nominal_device
 from analysis.prediction.placements import Device
 from analysis.results.source import ArrowSource
 
-KINDS: Mapping[str, Kind] = {"cuda": "gpu", "rocm": "gpu", "mps": "gpu", "webgpu": "gpu"} | {
-    "qnn": "npu",
-    "webnn": "npu",
+KINDS: Mapping[str, Kind] = {
+    **dict.fromkeys(("cuda", "rocm", "mps", "webgpu"), "gpu"),
+    **dict.fromkeys(("qnn", "webnn"), "npu"),
 }
 """By backend; all others compute on processors."""
 _STAND_INS: Mapping[str, Sequence[str]] = {"int8": ("fp32",), "bf16": ("fp32",), "fp16": ("fp32",)}

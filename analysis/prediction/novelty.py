@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Literal, TypeAlias, get_args
 
 from analysis.prediction.placements import Placement
-from analysis.statistics.arrays import Values, np
+from analysis.statistics.arrays import Places, np
 
 Novelty: TypeAlias = Literal["shape", "variant", "pair", "model", "family", "device"]
 HIDDEN: Mapping[Novelty, Callable[[Placement], Hashable]] = {
@@ -67,9 +67,9 @@ def seen_in(placements: Iterable[Placement]) -> Seen:
 class Fold:
     """Examples that are hidden, and those that answer for them."""
 
-    known: Values
+    known: Places
     """Places of the examples that answer."""
-    hidden: Values
+    hidden: Places
     """Places of those whose novelty is the one that is tried."""
     groups: int
     """What is hidden together, such as models or devices."""
@@ -81,18 +81,19 @@ def folds_of(placements: Sequence[Placement], novelty: Novelty) -> list[Fold]:
     number = _leave_one_out(keys) if novelty == "device" else [_fold(key) for key in keys]
     numbers = np.array(number)
     folds = []
-    for fold in range(numbers.max() + 1 if len(numbers) else 0):
+    for fold in np.unique(numbers):
         known, hidden = np.flatnonzero(numbers != fold), np.flatnonzero(numbers == fold)
-        seen = seen_in(placements[row] for row in known)
-        kinds = {placements[row].device.kind for row in known}
-        chosen = [
-            row
-            for row in hidden
-            if seen.novelty(placements[row]) == novelty and placements[row].device.kind in kinds
-        ]
-        if chosen and len(known):
+        asked = _asked([placements[row] for row in known.tolist()], novelty)
+        chosen = [row for row in hidden.tolist() if asked(placements[row])]
+        if chosen:
             folds.append(Fold(known, np.array(chosen), len({keys[row] for row in chosen})))
     return folds
+
+
+def _asked(known: Sequence[Placement], novelty: Novelty) -> Callable[[Placement], bool]:
+    """Tell whether a placement has that novelty, on a kind of device that was measured."""
+    seen, kinds = seen_in(known), {placement.device.kind for placement in known}
+    return lambda one: one.device.kind in kinds and seen.novelty(one) == novelty
 
 
 def _leave_one_out(keys: Sequence[Hashable]) -> list[int]:

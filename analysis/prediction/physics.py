@@ -3,6 +3,11 @@
 A base is a sum of terms with coefficients that are fitted and never negative. For times it is the
 roofline of Williams, Waterman and Patterson (2009) with a sum in the place of the maximum: what a
 model computes and what it moves overlap little, since its layers come one after the other.
+
+Devices differ by a weighted geometric mean of both peaks, not by each peak in its own term: a model
+that is bound by memory on the one is so on the other, and peaks of data sheets promise more than
+kernels reach. The weight is the one with which the results of timm on one of four GPUs tell those
+on another best: `docs/prediction.md` has them.
 """
 
 from collections.abc import Mapping, Sequence
@@ -13,6 +18,10 @@ from analysis.prediction.placements import Placement
 from analysis.statistics.arrays import Matrix, Values, np
 
 Quantity: TypeAlias = Literal["time", "memory", "energy"]
+BALANCE = 40.0
+"""FLOP for each byte of a device at which terms are what they are on that device's own roofline."""
+_ARITHMETIC_SHARE = 0.38
+"""The weight of arithmetic in the speed of a device; the rest is memory's."""
 LEAST_OF_PART = 30
 """Examples of a part from which on it has coefficients of its own."""
 _LEAST_SHARE = 1e-3
@@ -84,10 +93,11 @@ def _part(placement: Placement, quantity: Quantity) -> str:
 
 def _times(placement: Placement) -> tuple[float, ...]:
     counts, device = placement.counts, placement.device
+    speed = device.flops_per_s**_ARITHMETIC_SHARE * device.bytes_per_s ** (1 - _ARITHMETIC_SHARE)
     return (
-        counts.flops / device.flops_per_s,
-        counts.traffic_bytes / device.bytes_per_s,
-        2 * counts.activation_bytes / device.bytes_per_s,
+        counts.flops / BALANCE ** (1 - _ARITHMETIC_SHARE) / speed,
+        counts.traffic_bytes * BALANCE**_ARITHMETIC_SHARE / speed,
+        2 * counts.activation_bytes * BALANCE**_ARITHMETIC_SHARE / speed,
         1.0,
         counts.depth or 0.0,
     )

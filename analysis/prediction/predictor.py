@@ -3,16 +3,17 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from analysis.prediction.calibrated import CalibratedTrees, tree_table
+from analysis.prediction.calibrated import CalibratedTrees
 from analysis.prediction.domain import Domain
-from analysis.prediction.effects import Effects
+from analysis.prediction.effects import Effects, EffectSet
 from analysis.prediction.novelty import NOVELTIES, Novelty, Seen
 from analysis.prediction.physics import PhysicalBase
 from analysis.prediction.placements import Placement
 from analysis.prediction.targets import Target
-from analysis.statistics.arrays import np
+from analysis.prediction.tree_columns import TreeColumns, effect_set
+from analysis.statistics.arrays import Values, np
 
-UNCALIBRATED = np.log(3.0)
+UNCALIBRATED = float(np.log(3.0))
 """Half an interval's width where no example tells an error: a third to three times."""
 
 
@@ -47,7 +48,8 @@ class TargetPredictor:
 
     target: Target
     base: PhysicalBase
-    effects: Effects
+    effects: Mapping[EffectSet, Effects]
+    columns: TreeColumns
     trees: Mapping[Novelty, CalibratedTrees]
     """By novelty, those that examples could calibrate."""
     domain: Domain
@@ -77,11 +79,12 @@ class TargetPredictor:
     def _predict(self, placements: Sequence[Placement], novelty: Novelty) -> list[Prediction]:
         calibrated = self.calibration(novelty)
         base = self.base.logarithms(placements)
-        contributions = self.effects.contributions(placements)
+        chosen = effect_set(calibrated.novelty if calibrated else novelty)
+        contributions = self.effects[chosen].contributions(placements)
         logarithms = base + contributions.sum(axis=1)
-        half = np.full(len(placements), UNCALIBRATED)
+        half: Values = np.full(len(placements), UNCALIBRATED)
         if calibrated is not None:
-            table = tree_table(placements, base, contributions, calibrated.novelty)
+            table = self.columns.table(placements, base, contributions, calibrated.novelty)
             logarithms = logarithms + calibrated.corrections(table)
             half = calibrated.half_widths(table)
         return [

@@ -14,7 +14,7 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from analysis.prediction.effects import design_of
+from analysis.prediction.regression import design_of
 from analysis.prediction.placements import Placement
 from analysis.statistics.arrays import Matrix, Values, np
 
@@ -35,7 +35,7 @@ def remaining_covariance(wanted: Sequence[Placement], known: Sequence[Placement]
         known: what was measured, repeats included; empty where nothing was.
     """
     repeats = Counter(known)
-    rows = _Rows(design_of([*wanted, *repeats]).matrix)
+    rows = _Rows(design_of([*wanted, *repeats], "whole").matrix)
     own = range(len(wanted))
     prior = rows.products(own, own)
     if not repeats:

@@ -20,12 +20,12 @@ from analysis.prediction.artefact.manifest import (
 from analysis.prediction.artefact.tree_text import require_trees
 from analysis.prediction.calibrated import CalibratedTrees
 from analysis.prediction.effects import GROUPS
-from analysis.prediction.explanation import tree_columns
 from analysis.prediction.features import FEATURES
 from analysis.prediction.forecaster import Forecaster, KnownMachine
 from analysis.prediction.novelty import Novelty
 from analysis.prediction.predictor import TargetPredictor
 from analysis.prediction.targets import PREDICTION_TARGETS
+from analysis.prediction.tree_columns import TreeColumns
 from analysis.prediction.trees import Trees
 from runner.contract.errors import DamagedFile
 
@@ -116,15 +116,18 @@ class _Reader:
 class _StoredTrees(Mapping[Novelty, CalibratedTrees]):
     """Trees by novelty, each read when it is needed first."""
 
-    def __init__(self, target: str, names: Sequence[Novelty], reader: _Reader) -> None:
+    def __init__(
+        self, target: str, names: Sequence[Novelty], columns: TreeColumns, reader: _Reader
+    ) -> None:
         self._target, self._names, self._reader = target, names, reader
+        self._columns = columns
         self._read: dict[Novelty, CalibratedTrees] = {}
 
     def __getitem__(self, novelty: Novelty) -> CalibratedTrees:
         if novelty not in self._names:
             raise KeyError(novelty)
         if novelty not in self._read:
-            self._read[novelty] = _calibrated(self._target, novelty, self._reader)
+            self._read[novelty] = _calibrated(self._target, novelty, self._columns, self._reader)
         return self._read[novelty]
 
     def __contains__(self, novelty: object) -> bool:
@@ -151,7 +154,11 @@ def _in_file(name: str) -> Iterator[None]:
 
 
 def _columns() -> tuple[str, ...]:
-    slopes = (f"{name}: {', '.join(group.slopes)}" for name, group in GROUPS.items())
+    slopes = (
+        f"{chosen}, {name}: {', '.join(group.slopes)}"
+        for chosen, groups in GROUPS.items()
+        for name, group in groups.items()
+    )
     return (*FEATURES, *slopes)
 
 
@@ -194,10 +201,12 @@ def _target(name: str, reader: _Reader) -> TargetPredictor:
         if data.keys() != types.keys():
             raise ValueError("has other fields than it should")
         values = {field: decoded(kind, data[field], field) for field, kind in types.items()}
-    return TargetPredictor(**values, trees=_StoredTrees(name, novelties, reader))
+    return TargetPredictor(**values, trees=_StoredTrees(name, novelties, values["columns"], reader))
 
 
-def _calibrated(target: str, novelty: Novelty, reader: _Reader) -> CalibratedTrees:
+def _calibrated(
+    target: str, novelty: Novelty, columns: TreeColumns, reader: _Reader
+) -> CalibratedTrees:
     stem = f"{target}-{novelty}"
     file = f"{stem}.json"
     data, types = reader.data(file), _types(CalibratedTrees, set(_TREES))
@@ -207,9 +216,9 @@ def _calibrated(target: str, novelty: Novelty, reader: _Reader) -> CalibratedTre
         facts = {field: decoded(kind, data[field], field) for field, kind in types.items()}
         if facts["novelty"] != novelty:
             raise ValueError(f"is of novelty {facts['novelty']}")
-    columns = len(tree_columns(novelty))
+    number = len(columns.names(novelty))
     for field in _TREES:
-        facts[field] = _trees(f"{stem}-{field}.txt", columns, reader)
+        facts[field] = _trees(f"{stem}-{field}.txt", number, reader)
     return CalibratedTrees(**facts)
 
 

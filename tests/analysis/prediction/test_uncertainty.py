@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from analysis.prediction import uncertainty
-from analysis.prediction.effects import design_of
+from analysis.prediction.regression import design_of
 from analysis.prediction.placements import Placement
 from analysis.prediction.uncertainty import remaining_covariance
 from tests.analysis.prediction.examples import a_placement
@@ -20,7 +20,7 @@ KNOWN = [a_placement("net-1", "big", 4), a_placement("net-2", "small", 2), a_pla
 def explicit(wanted: list[Placement], known: list[Placement]) -> np.ndarray:
     """The same by the precision of the coefficients, one row for each measurement."""
     distinct = [*dict.fromkeys(known)]
-    rows = design_of([*wanted, *distinct]).matrix.toarray()
+    rows = design_of([*wanted, *distinct], "whole").matrix.toarray()
     places = [len(wanted) + distinct.index(placement) for placement in known]
     precision = np.eye(rows.shape[1]) + rows[places].T @ rows[places]
     return rows[: len(wanted)] @ np.linalg.solve(precision, rows[: len(wanted)].T)

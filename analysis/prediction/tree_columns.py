@@ -1,0 +1,68 @@
+"""The columns that trees see: features, words of names, what effects say, and the base."""
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from analysis.prediction.effects import GROUPS, EffectSet
+from analysis.prediction.features import FEATURES, features
+from analysis.prediction.names import words_of
+from analysis.prediction.novelty import Novelty
+from analysis.prediction.placements import Placement
+from analysis.statistics.arrays import Matrix, Values, np
+
+MOST_WORDS = 60
+_LEAST_MODELS = 5
+"""Models with a word from which on it is a column."""
+EFFECTS_OF: dict[Novelty, EffectSet] = {"family": "configuration", "device": "transfer"}
+"""The effects that answer questions of a novelty; those of the others are the whole ones."""
+
+
+def effect_set(novelty: Novelty) -> EffectSet:
+    """The effects that answer questions of that novelty."""
+    return EFFECTS_OF.get(novelty, "whole")
+
+
+@dataclass(frozen=True)
+class TreeColumns:
+    """The columns of a predictor's trees."""
+
+    words: tuple[str, ...]
+    """The words of models' names that have a column."""
+
+    def names(self, novelty: Novelty) -> tuple[str, ...]:
+        """The names of the columns for that novelty."""
+        effects = (f"effect of {name}" for name in GROUPS[effect_set(novelty)])
+        names = (*FEATURES, *(f"name with {word}" for word in self.words), *effects)
+        return names if novelty == "device" else (*names, "base")
+
+    def table(
+        self,
+        placements: Sequence[Placement],
+        base: Values,
+        contributions: Matrix,
+        novelty: Novelty,
+    ) -> Matrix:
+        """The columns at each placement; (n, k).
+
+        On a device that nobody measured they tell nothing of the device: trees would answer as if
+        it were the one that is most like it.
+
+        Args:
+            placements: the placements, (n,).
+            base: the logarithm of the base at each; (n,).
+            contributions: what the novelty's effects add at each; (n, groups).
+            novelty: what a question does not know.
+        """
+        held = [set(words_of(placement.model)) for placement in placements]
+        words = np.array([[word in of for word in self.words] for of in held], dtype=np.float64)
+        columns = [features(placements), words.reshape(len(held), -1), contributions]
+        return np.hstack(columns if novelty == "device" else [*columns, base[:, None]])
+
+
+def tree_columns_of(placements: Sequence[Placement]) -> TreeColumns:
+    """The columns for examples at these placements."""
+    models = {placement.model for placement in placements}
+    counts = Counter(word for model in models for word in words_of(model))
+    common = [word for word, count in sorted(counts.items()) if count >= _LEAST_MODELS]
+    return TreeColumns(tuple(sorted(common, key=lambda word: -counts[word])[:MOST_WORDS]))
