@@ -14,8 +14,8 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from analysis.prediction.regression import design_of
 from analysis.prediction.placements import Placement
+from analysis.prediction.regression import design_of
 from analysis.statistics.arrays import Matrix, Values, np
 
 if TYPE_CHECKING:

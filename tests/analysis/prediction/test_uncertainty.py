@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from analysis.prediction import uncertainty
-from analysis.prediction.regression import design_of
 from analysis.prediction.placements import Placement
+from analysis.prediction.regression import design_of
 from analysis.prediction.uncertainty import remaining_covariance
 from tests.analysis.prediction.examples import a_placement
 
