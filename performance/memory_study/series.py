@@ -17,22 +17,19 @@ import yaml
 MIB = 1 << 20
 _LARGE = (1, 2, 4, 6, 8, 12, 16, 24, 32, 48, 64, 96, 128)
 _SMALL = (1, 16, 48, 64, 96, 128, 192, 256, 384, 512, 768, 1024, 2048)
-BATCHES: Mapping[str, Sequence[int]] = {
-    "bert-tiny": _LARGE,
-    "vit-tiny": _LARGE,
-    "t5-efficient-tiny": _LARGE,
-    "gpt2-micro": _SMALL,
-    "opt-micro": _SMALL,
-    "llama-micro": _SMALL,
-    "wav2vec2-micro": _SMALL,
-}
-"""Batch sizes by model: those of small ones begin to matter later."""
 _EAGER, _GRAPHS = "torch", "graphs"
-_LIMITS: Mapping[str, tuple[int, int]] = {
-    _EAGER: (768 * MIB, 1024 * MIB),
-    _GRAPHS: (384 * MIB, 640 * MIB),
-}
-"""Two limits for the models in turn: torch itself takes 450 MB, runtimes of graphs 120 to 200."""
+_SERIES: Sequence[tuple[str, int, tuple[str, ...], Sequence[int]]] = (
+    (_EAGER, 768, ("vit-tiny", "t5-efficient-tiny"), _LARGE),
+    (_EAGER, 1024, ("bert-tiny",), _LARGE),
+    (_EAGER, 768, ("gpt2-micro", "llama-micro"), _SMALL),
+    (_EAGER, 1024, ("opt-micro", "wav2vec2-micro"), _SMALL),
+    (_GRAPHS, 384, ("bert-tiny", "t5-efficient-tiny"), _LARGE),
+    (_GRAPHS, 640, ("vit-tiny",), _LARGE),
+    (_GRAPHS, 384, ("gpt2-micro", "llama-micro"), _SMALL),
+    (_GRAPHS, 640, ("opt-micro", "wav2vec2-micro"), _SMALL),
+)
+"""Runtimes, the limit in MiB, models and batch sizes. Torch alone takes 450 MB, the runtimes of
+graphs 120 to 200; batches of small models begin to matter later."""
 _PATHS: Mapping[str, dict[str, Any]] = {
     _EAGER: {"backend": ["cpu"], "runtime": ["torch"]},
     _GRAPHS: {"backend": ["cpu", "openvino"]},
@@ -77,21 +74,17 @@ class SeriesRun:
 
 
 def series_runs() -> Iterator[SeriesRun]:
-    """All runs of the study; neighbouring models have different limits."""
-    for kind, limits in _LIMITS.items():
-        for batches in (_LARGE, _SMALL):
-            models = [model for model, own in BATCHES.items() if own is batches]
-            for turn, limit in enumerate(limits):
-                chosen = tuple(models[turn::2])
-                name = f"{kind}-{limit // MIB}-{'large' if batches is _LARGE else 'small'}"
-                yield SeriesRun(name, chosen, kind, limit, batches)
+    """All runs of the study."""
+    for kind, limit_mib, models, batches in _SERIES:
+        size = "large" if batches is _LARGE else "small"
+        yield SeriesRun(f"{kind}-{limit_mib}-{size}", models, kind, limit_mib * MIB, batches)
 
 
 def measure_series(folder: Path) -> int:
-    """Measure all series into a results folder; the worst exit code of what was called.
+    """Measure all series, and bundle them; the exit code of the bundle.
 
     Args:
-        folder: gets the matrices and `results`.
+        folder: gets the matrices, `results` and `memory_rows.zip`.
     """
     folder.mkdir(parents=True, exist_ok=True)
     results = folder / "results"

@@ -37,6 +37,8 @@ from runner.measure.energy import EnergyDevice
 from runner.measure.environment import versions
 
 _LIBRARIES = ("torch", "transformers", "numpy", "safetensors", "tokenizers")
+_CHECKED_AT_ONCE = 1 << 20
+"""Elements of an output that are looked at together, as the look takes copies of them."""
 _OUT_OF_MEMORY_MESSAGES = (
     "can't allocate memory",
     "not enough memory",
@@ -150,11 +152,12 @@ class TorchSession:
         return maker.kernels(quantised=self._method is not None)
 
     def all_finite(self, outputs: object) -> bool:
-        """True if every output is finite."""
+        """True if every output is finite; a piece at a time, as torch copies what it looks at."""
         tensors = all_tensors(outputs)
         if not tensors:
             raise Unsupported("the model gives no tensor that could be checked")
-        return all(bool(torch.isfinite(tensor).all()) for tensor in tensors)
+        pieces = (piece for tensor in tensors for piece in tensor.flatten().split(_CHECKED_AT_ONCE))
+        return all(bool(torch.isfinite(piece).all()) for piece in pieces)
 
     def arrays(self, outputs: object) -> dict[str, FloatArray]:
         """The floating-point outputs as fp32, by dotted path."""

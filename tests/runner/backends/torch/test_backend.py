@@ -64,6 +64,10 @@ def test_outputs_are_checked_however_they_are_nested() -> None:
     with closing(open_session(job, threads=1)) as session:
         assert session.all_finite(session.bind(job.cells[0], synthesise(model, job.cells[0], 0))())
         assert not session.all_finite((torch.ones(1), [torch.tensor([float("nan")])]))
+        last_is_infinite = torch.ones(3 << 20).index_fill(
+            0, torch.tensor([(3 << 20) - 1]), float("inf")
+        )
+        assert not session.all_finite(last_is_infinite)
         with pytest.raises(Unsupported, match="no tensor that could be checked"):
             session.all_finite(())
 
