@@ -34,13 +34,12 @@ class NextCell:
     before it are measured, by the mean interval now."""
 
 
-@dataclass(frozen=True)
-class CellProposal:
-    """Cells to measure next, the one that helps most first."""
-
-    cells: tuple[NextCell, ...]
-    weighed: int
-    """Candidates that were weighed against each other."""
+def weighed_numbers(count: int) -> list[int]:
+    """The numbers of the candidates that are weighed against each other, in their order."""
+    if count <= MOST_WEIGHED:
+        return list(range(count))
+    order = np.random.default_rng(_SEED).permutation(count)
+    return sorted(int(number) for number in order[:MOST_WEIGHED])
 
 
 def propose_cells(
@@ -50,31 +49,30 @@ def propose_cells(
     *,
     seconds: Sequence[float] | None = None,
     half_widths: Sequence[float] | None = None,
-) -> CellProposal:
+) -> list[NextCell]:
     """The candidates whose measurement would narrow the intervals of the others most.
 
     Args:
-        candidates: what can be measured and was not.
+        candidates: what can be measured and was not; `MOST_WEIGHED` at most.
         known: what was measured, repeats included; where nothing was, the answer fills the space.
         limit: the number of cells, at most.
         seconds: what measuring each takes, if the narrowing counts by the second.
         half_widths: half the interval of each one's prediction as a logarithm; without them all
             are as wide as effects say.
     """
-    drawn = _drawn(len(candidates))
-    covariance = remaining_covariance([candidates[one] for one in drawn], known)
-    costs = np.ones(len(drawn)) if seconds is None else _positive(seconds)[drawn]
+    count = len(candidates)
+    covariance = remaining_covariance(candidates, known)
+    costs = np.ones(count) if seconds is None else _positive(seconds)
     now = np.sqrt(covariance.diagonal() + _NOISE)
-    scales = np.ones(len(drawn)) if half_widths is None else _positive(half_widths)[drawn] / now
-    chosen, variances = _chosen(covariance, scales**2, costs, min(limit, len(drawn)))
-    others = np.setdiff1d(np.arange(len(drawn)), chosen)
+    scales = np.ones(count) if half_widths is None else _positive(half_widths) / now
+    chosen, variances = _chosen(covariance, scales**2, costs, min(limit, count))
+    others = np.setdiff1d(np.arange(count), chosen)
     before = (scales * now)[others].sum()
     shares = [
         float((scales[others] * np.sqrt(left[others] + _NOISE)).sum() / before) if before else 1.0
         for left in variances
     ]
-    cells = (NextCell(drawn[one], share) for one, share in zip(chosen, shares, strict=True))
-    return CellProposal(tuple(cells), len(drawn))
+    return [NextCell(index, share) for index, share in zip(chosen, shares, strict=True)]
 
 
 def _chosen(
@@ -91,14 +89,6 @@ def _chosen(
         chosen.append(best)
         variances.append(np.maximum(left.diagonal(), 0.0))
     return chosen, variances
-
-
-def _drawn(count: int) -> list[int]:
-    """The numbers of the candidates that are weighed, in their order."""
-    if count <= MOST_WEIGHED:
-        return list(range(count))
-    order = np.random.default_rng(_SEED).permutation(count)
-    return sorted(int(number) for number in order[:MOST_WEIGHED])
 
 
 def _positive(values: Sequence[float]) -> Values:

@@ -29,7 +29,7 @@ class CellForecast:
 
 
 CellForecasts = Callable[[Sequence[Cell], Mapping[str, ModelSpec]], Sequence[CellForecast]]
-"""Predicts cells on this machine."""
+"""Predicts cells on this machine; raises StoreError or UsageError where it cannot."""
 FindForecasts = Callable[[Path], CellForecasts | None]
 """Finds what predicts cells, beside a database; None where nothing does."""
 

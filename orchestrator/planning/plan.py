@@ -29,6 +29,7 @@ from orchestrator.planning.memory import shortage
 from orchestrator.planning.selection import nothing_selected
 from orchestrator.system.text import format_duration
 from runner.contract.cell import Backend, Cell, Frozen, Selector
+from runner.contract.errors import StoreError, UsageError
 from runner.contract.job import Limits, Measure
 from runner.contract.models import ModelSpec
 from runner.contract.record import Status
@@ -224,24 +225,21 @@ def _forecast(
 ) -> list[str]:
     """Put predicted seconds in the place of those by arithmetic; sentences about the rest."""
     numbers = [number for number, entry in enumerate(entries) if entry.estimated_by == "arithmetic"]
-    wanted = numbers[:MOST_PREDICTED]
-    cells = [entries[number].cell for number in wanted]
-    forecasts = forecast(cells, matrix.models)
-    for number, cell, predicted in zip(wanted, cells, forecasts, strict=True):
-        if predicted.iteration_s is None:
-            continue
-        model, measure = matrix.models[cell.model], matrix.measure[cell.backend]
-        seconds = cell_estimate(cell, model, measure, predicted_s=predicted.iteration_s)
-        entries[number] = replace(entries[number], estimate_s=seconds, estimated_by="predicted")
-    remarks = [
-        *memory_remarks(zip(cells, forecasts, strict=True), matrix.limits, machine.memory_bytes)
-    ]
-    if len(numbers) > len(wanted):
-        remarks.append(
-            f"the first {len(wanted):,} of {len(numbers):,} cells that were not measured are"
-            " predicted, the others go by arithmetic: `orchestrator predict matrix` takes all"
-        )
-    return remarks
+    if len(numbers) > MOST_PREDICTED:
+        count = f"{len(numbers):,} cells were not measured here"
+        return [f"{count}, more than the {MOST_PREDICTED:,} that a plan predicts"]
+    cells = [entries[number].cell for number in numbers]
+    try:
+        forecasts = forecast(cells, matrix.models)
+    except (StoreError, UsageError) as error:
+        return [f"seconds are not predicted: {error}"]
+    for number, cell, predicted in zip(numbers, cells, forecasts, strict=True):
+        if predicted.iteration_s is not None:
+            model, measure = matrix.models[cell.model], matrix.measure[cell.backend]
+            seconds = cell_estimate(cell, model, measure, predicted_s=predicted.iteration_s)
+            entries[number] = replace(entries[number], estimate_s=seconds, estimated_by="predicted")
+    pairs = zip(cells, forecasts, strict=True)
+    return [*memory_remarks(pairs, matrix.limits, machine.memory_bytes)]
 
 
 def _shortage(cell: Cell, matrix: Matrix, machine: Machine) -> str | None:

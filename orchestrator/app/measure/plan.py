@@ -21,7 +21,6 @@ from runner.contract.errors import StoreError, UsageError
 from runner.contract.graph import GraphKind, NumberFormat
 
 if TYPE_CHECKING:
-    from orchestrator.planning.forecast import CellForecasts
     from orchestrator.store import CellSpeed
     from runner.contract.record import Status
 
@@ -170,25 +169,16 @@ def _exports(plan: Plan, request: PlanRequest) -> Iterator[PlannedExport]:
 
 
 def _plan(request: PlanRequest, machine: Machine, resume: str | None = None) -> Plan:
-    forecast, faults = _forecast(request)
+    database = request.database
     plan = make_plan(
         request.read(),
         selector=Selector(request.select),
         limit=request.limit,
         machine=machine,
-        speeds=KnownSpeeds(past_speeds(request.database), forecast),
+        speeds=KnownSpeeds(past_speeds(database), request.find_forecast(database)),
         progress=request.progress,
     )
-    plan = plan.model_copy(update={"notes": (*plan.notes, *faults)}) if faults else plan
     return mark_done(plan, _verdicts(request, resume)) if resume else plan
-
-
-def _forecast(request: PlanRequest) -> "tuple[CellForecasts | None, tuple[str, ...]]":
-    """The forecast of cells on this machine, if there is one; else why a predictor gives none."""
-    try:
-        return request.find_forecast(request.database), ()
-    except (StoreError, UsageError) as error:
-        return None, (f"seconds are not predicted: {error}",)
 
 
 def past_speeds(database: Path) -> "Mapping[str, CellSpeed]":

@@ -89,7 +89,7 @@ def propose_next(request: NextRequest) -> NextCells:
     source = matrix_source(request.matrix, request.plan.overrides)
     matrix = resolve(source)  # a mistake in it is answered before arrays are imported
     from analysis.recommendations.host_placements import host_placements
-    from analysis.recommendations.next_cells import propose_cells
+    from analysis.recommendations.next_cells import propose_cells, weighed_numbers
     from orchestrator.app.predictions.host.knowledge import host_knowledge
 
     known = host_knowledge(request.plan.database)
@@ -98,25 +98,24 @@ def propose_next(request: NextRequest) -> NextCells:
     measured = sum(entry.cell.id in known.verdicts.measured for entry in plan.entries)
     if not candidates:
         raise _nothing(request.matrix, measured, left_out)
-    cells = [entry.cell for entry in candidates]
+    weighed = [candidates[number] for number in weighed_numbers(len(candidates))]
+    cells = [entry.cell for entry in weighed]
     placed = host_placements(known.placements, known.hardware_ids)
     half_widths = known.half_widths(cells, plan.models)
-    proposal = propose_cells(
+    proposed = propose_cells(
         [placed.placement(cell, plan.models[cell.model]) for cell in cells],
         known.placements,
         request.limit,
-        seconds=[_seconds(entry) for entry in candidates] if request.per_second else None,
+        seconds=[_seconds(entry) for entry in weighed] if request.per_second else None,
         half_widths=half_widths,
     )
-    chosen = tuple(
-        ProposedCell(candidates[one.index], one.interval_share) for one in proposal.cells
-    )
+    chosen = tuple(ProposedCell(weighed[one.index], one.interval_share) for one in proposed)
     return NextCells(
         matrix=request.matrix,
         database=request.plan.database,
         cells=chosen,
         candidates=len(candidates),
-        weighed=proposal.weighed,
+        weighed=len(weighed),
         measured=measured,
         left_out=left_out,
         examples=len(known.placements),

@@ -49,7 +49,7 @@ def plan(
     """Show every cell with its decision, reason and estimate."""
     from orchestrator.app.measure.plan import plan_for_github, report_plan
     from orchestrator.app.measure.request import PlanRequest
-    from orchestrator.app.predictions.host.forecast import host_forecast
+    from orchestrator.app.predictions.host.forecast import find_forecast
     from orchestrator.render.measure.plan import PlanningNotes, print_github, print_plan
 
     request = PlanRequest(
@@ -59,7 +59,7 @@ def plan(
         limit=limit,
         results=results,
         progress=PlanningNotes(),
-        find_forecast=host_forecast,
+        find_forecast=find_forecast,
         options=options.run_options(
             launcher=launcher, database=database, weights_seed=weights_seed
         ),

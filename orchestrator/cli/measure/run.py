@@ -117,14 +117,14 @@ def measure(
     as_json: bool,
 ) -> int:
     """Run what was requested, or show its plan; returns the exit code."""
-    from orchestrator.app.predictions.host.forecast import host_forecast
+    from orchestrator.app.predictions.host.forecast import find_forecast
     from orchestrator.render.measure.plan import PlanningNotes
 
     request = replace(
         request,
         command=command_line(),
         progress=PlanningNotes(),
-        find_forecast=host_forecast,
+        find_forecast=find_forecast,
     )
     request.read()  # a mistake in it is answered before all that runs is imported
     if dry_run:

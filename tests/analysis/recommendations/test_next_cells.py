@@ -8,7 +8,7 @@ import pytest
 from analysis.prediction.placements import Placement
 from analysis.prediction.uncertainty import remaining_covariance
 from analysis.recommendations import next_cells
-from analysis.recommendations.next_cells import propose_cells
+from analysis.recommendations.next_cells import propose_cells, weighed_numbers
 from tests.analysis.prediction.examples import a_placement
 
 DEVICES = ("big", "small")
@@ -21,8 +21,8 @@ GRID = [
 
 
 def proposed(known: list[Placement], limit: int, **facts: object) -> list[int]:
-    proposal = propose_cells(GRID, known, limit, **facts)  # type: ignore[arg-type]
-    return [cell.index for cell in proposal.cells]
+    cells = propose_cells(GRID, known, limit, **facts)  # type: ignore[arg-type]
+    return [cell.index for cell in cells]
 
 
 @pytest.mark.parametrize("known", [[], [GRID[0]], [GRID[5], a_placement("third-1")]])
@@ -48,8 +48,7 @@ def test_no_cell_is_proposed_twice_and_none_beyond_those_there_are() -> None:
 
 
 def test_intervals_shrink_with_every_cell() -> None:
-    proposal = propose_cells(GRID, [], len(GRID) - 1)
-    shares = [cell.interval_share for cell in proposal.cells]
+    shares = [cell.interval_share for cell in propose_cells(GRID, [], len(GRID) - 1)]
     assert shares == sorted(shares, reverse=True)
     assert 0 < shares[-1] < shares[0] < 1
     narrowest = np.sqrt(remaining_covariance(GRID, GRID).diagonal() + 1).min()
@@ -71,8 +70,9 @@ def test_wide_intervals_draw_measurements() -> None:
 
 
 def test_of_too_many_candidates_the_same_ones_are_drawn(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert weighed_numbers(7) == list(range(7))
     monkeypatch.setattr(next_cells, "MOST_WEIGHED", 5)
-    proposal = propose_cells(GRID, [], 99)
-    assert (proposal.weighed, len(proposal.cells)) == (5, 5)
-    assert proposal == propose_cells(GRID, [], 99)
-    assert max(cell.index for cell in proposal.cells) > 5
+    drawn = weighed_numbers(100)
+    assert len(set(drawn)) == 5
+    assert drawn == sorted(drawn) == weighed_numbers(100)
+    assert max(drawn) > 20

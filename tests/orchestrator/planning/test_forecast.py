@@ -10,6 +10,7 @@ from orchestrator.planning.forecast import CellForecast, KnownSpeeds
 from orchestrator.planning.plan import Plan, make_plan
 from orchestrator.store import CellSpeed
 from runner.contract.cell import Cell
+from runner.contract.errors import StoreError
 from runner.contract.models import ModelSpec
 from tests.support.matrices import matrix_of
 
@@ -63,8 +64,18 @@ def test_predicted_memory_is_a_remark(
         assert f"{allowed} may be used" in notes[0]
 
 
-def test_of_many_cells_the_first_are_predicted(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_of_too_many_cells_none_is_predicted(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(planning, "MOST_PREDICTED", 1)
     plan = planned()
-    assert [one.estimated_by for one in plan.entries] == ["measured", "predicted", "arithmetic"]
-    assert any(note.startswith("the first 1 of 2 cells") for note in plan.notes)
+    assert [one.estimated_by for one in plan.entries] == ["measured", "arithmetic", "arithmetic"]
+    assert "2 cells were not measured here, more than the 1 that a plan predicts" in plan.notes
+
+
+def test_a_predictor_that_cannot_be_used_is_a_note() -> None:
+    def damaged(cells: object, models: object) -> list[CellForecast]:
+        raise StoreError("benchmarks.duckdb.predictor: latency.json was altered")
+
+    plan = make_plan(matrix_of(AXES), speeds=KnownSpeeds(forecast=damaged))
+    assert {one.estimated_by for one in plan.entries} == {"arithmetic"}
+    (note,) = plan.notes
+    assert note.startswith("seconds are not predicted: benchmarks.duckdb.predictor: latency.json")

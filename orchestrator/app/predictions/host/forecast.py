@@ -2,12 +2,13 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from orchestrator.backends.machine import this_host
-from orchestrator.planning.forecast import CellForecast
+from orchestrator.planning.forecast import CellForecast, CellForecasts
 from runner.contract.cell import Cell
 from runner.contract.models import ModelSpec
 
@@ -20,6 +21,22 @@ _PREDICTING = "lightgbm"
 """The package that predictors need beside their files."""
 
 
+def find_forecast(database: Path) -> CellForecasts | None:
+    """FindForecasts that takes the database's predictor, which is read when cells are asked for."""
+    if not database.is_file() or find_spec(_PREDICTING) is None:
+        return None
+    from orchestrator.app.predictions.artefact_folder import predictor_folder
+
+    return partial(_forecasts, database) if predictor_folder(database).is_dir() else None
+
+
+def _forecasts(
+    database: Path, cells: Sequence[Cell], models: Mapping[str, ModelSpec]
+) -> list[CellForecast]:
+    forecast = host_forecast(database)
+    return forecast(cells, models) if forecast else [CellForecast()] * len(cells)
+
+
 def host_forecast(database: Path) -> "HostForecast | None":
     """The database's predictor, for cells on this machine.
 
@@ -29,13 +46,10 @@ def host_forecast(database: Path) -> "HostForecast | None":
         StoreError: the predictor or its database is damaged, or they do not belong together.
         UsageError: its libraries cannot be loaded.
     """
-    if not database.is_file() or find_spec(_PREDICTING) is None:
-        return None
-    from orchestrator.app.predictions.artefact_folder import open_predictor, predictor_folder
-
-    if not predictor_folder(database).is_dir():
+    if find_forecast(database) is None:
         return None
     from analysis.recommendations.host_verdicts import hardware_of_host
+    from orchestrator.app.predictions.artefact_folder import open_predictor
     from orchestrator.app.predictions.freshness import rows_since
     from orchestrator.store import Store
 
