@@ -3,8 +3,11 @@
 import math
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
+
+from pydantic import ValidationError
 
 from analysis.prediction.machines import MachinePeaks, machine_peaks
 from analysis.prediction.names import architecture_in, architecture_of, plain_name
@@ -154,12 +157,13 @@ def _results(source: ArrowSource, *, imported: bool) -> Iterator[dict[str, Any]]
 
 
 def _models(source: ArrowSource) -> dict[str, ModelSpec]:
-    """The models of our own results by their ids."""
+    """The models of our own results by their ids; those of other versions may say too little."""
     rows = source.arrow("SELECT model_id, model_spec FROM models WHERE model_spec IS NOT NULL")
-    return {
-        row["model_id"]: ModelSpec.model_validate_json(row["model_spec"])
-        for row in rows.to_pylist()
-    }
+    models: dict[str, ModelSpec] = {}
+    for row in rows.to_pylist():
+        with suppress(ValidationError):
+            models[row["model_id"]] = ModelSpec.model_validate_json(row["model_spec"])
+    return models
 
 
 def _sample_key(row: Mapping[str, Any]) -> tuple[str, int | None]:

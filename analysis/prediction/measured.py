@@ -20,7 +20,7 @@ def measured_models(source: ArrowSource, machines: Iterable[str]) -> frozenset[s
     return frozenset(table["model"].to_pylist())
 
 
-def measured_values(
+def values_of_cells(
     source: ArrowSource, machines: Iterable[str], cell_ids: Iterable[str]
 ) -> MeasuredValues:
     """The newest results of these cells on these machines, as far as they may be quoted.

@@ -24,6 +24,7 @@ from orchestrator.app.predictions.forecasts import (
 )
 from orchestrator.app.predictions.freshness import rows_since
 from orchestrator.store import Store
+from runner.contract.errors import UsageError
 
 if TYPE_CHECKING:
     from analysis.charts.chart import Chart
@@ -43,8 +44,12 @@ class PredictedCells:
     notes: Sequence[str]
     """Sentences about what was named."""
 
-    def chart(self) -> "Chart | None":
-        """Its first target over a size, drawn; None without two sizes."""
+    def chart(self) -> "Chart":
+        """Its first target over a size, drawn.
+
+        Raises:
+            UsageError: no size has two values of which something is predicted.
+        """
         from analysis.charts.predictions.curve import DrawnCell, prediction_chart
 
         target = self.targets[0]
@@ -53,7 +58,13 @@ class PredictedCells:
             for one in self.cells
             if one.machine is not None
         ]
-        return prediction_chart(drawn, target)
+        chart = prediction_chart(drawn, target)
+        if chart is None:
+            raise UsageError(
+                "--chart: a curve needs two sizes at least of which something is predicted",
+                hint="name several, e.g. --batch-size 1,2,4,8",
+            )
+        return chart
 
 
 CellsOf = Callable[["Forecaster", "KnownMachine | None"], PossibleCells]

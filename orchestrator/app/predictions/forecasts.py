@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from analysis.prediction.artefact.manifest import PredictorManifest
 from analysis.prediction.forecaster import Forecaster, KnownMachine
 from analysis.prediction.known_machines import find_machine, machine_of_data_sheet
-from analysis.prediction.measured import measured_models, measured_values
+from analysis.prediction.measured import measured_models, values_of_cells
 from analysis.prediction.predictor import Prediction, Refusal
 from analysis.results.source import ArrowSource
 from orchestrator.app.predictions.cells import CellsAsked, PossibleCells
@@ -129,7 +129,7 @@ def with_measured(cells: Sequence[PredictedCell], source: ArrowSource) -> tuple[
         for number, one in enumerate(cells)
         if one.machine is not None and (models is None or one.cell.model in models)
     }
-    values = measured_values(source, machines, ids.values())
+    values = values_of_cells(source, machines, ids.values())
     if not values:
         return tuple(cells)
     return tuple(

@@ -20,6 +20,8 @@ def show_predictor(
     path = options.database_in(results, database)
     output.require(path)
     from orchestrator.app.predictions.showing import look_into_predictor
-    from orchestrator.render.predictions.predictor import predictor_sheet
+    from orchestrator.render.predictions.predictor import predictor_chart, predictor_sheet
 
-    output.show(predictor_sheet(look_into_predictor(path)))
+    report = look_into_predictor(path)
+    output.draw(lambda: predictor_chart(report.manifest))
+    output.show(predictor_sheet(report))

@@ -43,7 +43,8 @@ def train_command(
     output.require(path)
     sources: Sources = "all" if source is SourceChoice.all else "ours"
     from orchestrator.app.predictions.training import train_predictor
-    from orchestrator.render.predictions.predictor import trained_sheet
+    from orchestrator.render.predictions.predictor import predictor_chart, trained_sheet
 
     trained = train_predictor(path, sources, options.note)
+    output.draw(lambda: predictor_chart(trained.manifest))
     output.show(trained_sheet(trained))

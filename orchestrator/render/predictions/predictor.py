@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from analysis.charts.words import listed
 from analysis.prediction.artefact.manifest import PredictorManifest
@@ -21,6 +21,10 @@ from orchestrator.render.terminal.sheet import Field, Section, Sheet
 from orchestrator.render.terminal.tables import Column
 from orchestrator.system.files import database_option
 from orchestrator.system.text import format_duration, plural
+from runner.contract.errors import NothingToDo
+
+if TYPE_CHECKING:
+    from analysis.charts.chart import Chart
 
 _MOST_REASONS = 2
 _MOST_MACHINES = 4
@@ -43,6 +47,23 @@ def trained_sheet(trained: TrainedPredictor) -> Sheet:
         _next(trained.database),
     )
     return _sheet(manifest, trained.database, notes, {"folder": str(trained.folder)})
+
+
+def predictor_chart(manifest: PredictorManifest) -> "Chart":
+    """The errors of a predictor, drawn.
+
+    Raises:
+        NothingToDo: too little was measured to know any.
+    """
+    from analysis.charts.predictions.errors import errors_chart
+
+    chart = errors_chart(manifest, NOVELTY_WORDS)
+    if chart is None:
+        raise NothingToDo(
+            "--chart: too little was measured to know errors of predictions",
+            hint="measure more sizes and models, and train again",
+        )
+    return chart
 
 
 def predictor_sheet(report: PredictorReport) -> Sheet:
