@@ -5,10 +5,10 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, fields
 from datetime import datetime
-from typing import Any, get_type_hints
+from typing import Any, TypeVar, get_type_hints
 
 from analysis.prediction.artefact.codec import decoded, encoded
-from analysis.prediction.artefact.json_text import parsed, written
+from analysis.prediction.artefact.json_text import of_type, parsed, written
 from analysis.prediction.artefact.manifest import (
     ARTEFACT_VERSION,
     MANIFEST_NAME,
@@ -19,18 +19,21 @@ from analysis.prediction.artefact.manifest import (
 )
 from analysis.prediction.artefact.tree_text import require_trees
 from analysis.prediction.calibrated import CalibratedTrees
-from analysis.prediction.effects import GROUPS
+from analysis.prediction.effects import GROUPS, Effects, EffectSet
 from analysis.prediction.features import FEATURES
 from analysis.prediction.forecaster import Forecaster, KnownMachine
 from analysis.prediction.novelty import Novelty
+from analysis.prediction.placements import Counts, Device, Placement
 from analysis.prediction.predictor import TargetPredictor
 from analysis.prediction.targets import PREDICTION_TARGETS
 from analysis.prediction.tree_columns import TreeColumns
 from analysis.prediction.trees import Trees
-from runner.contract.errors import DamagedFile
+from runner.contract.errors import DamagedFile, StoreError
 
 ReadFile = Callable[[str], str]
 """Gives the text of a file of this name; it raises `OSError` or `DamagedFile`."""
+Refuse = Callable[[str], StoreError]
+"""Makes the error that says what is wrong."""
 _MACHINES = "machines.json"
 _TREES = ("trees", "spread")
 """The fields of calibrated trees that are files of LightGBM."""
@@ -66,7 +69,10 @@ def predictor_files(forecaster: Forecaster, origin: TrainingOrigin) -> dict[str,
 
 
 def read_forecaster(
-    manifest: PredictorManifest, read: ReadFile, targets: Sequence[str] | None = None
+    manifest: PredictorManifest,
+    read: ReadFile,
+    targets: Sequence[str] | None = None,
+    refuse: Refuse = DamagedFile,
 ) -> Forecaster:
     """The forecaster in these files.
 
@@ -74,14 +80,15 @@ def read_forecaster(
         manifest: their manifest.
         read: gives the text of a file.
         targets: those that will be predicted; None for all that it knows. Files of others are
-            not read, and trees not before a question needs them.
+            not read, and effects and trees not before a question needs them.
+        refuse: makes the error of a file that is missing, altered or wrong, then or later.
 
     Raises:
-        DamagedFile: a file is missing or altered, or was fitted with other features.
+        StoreError: a file is missing or altered, or was fitted with other features.
     """
     if tuple(manifest.columns) != _columns():
-        raise DamagedFile("it was fitted with the features of another version of AccelMatrix")
-    reader = _Reader(manifest, read)
+        raise refuse("it was fitted with the features of another version of AccelMatrix")
+    reader = _Reader(manifest, read, refuse)
     wanted = [name for name in manifest.targets if targets is None or name in targets]
     return Forecaster(
         predictors={name: _target(name, reader) for name in wanted},
@@ -93,64 +100,81 @@ def read_forecaster(
 class _Reader:
     manifest: PredictorManifest
     read: ReadFile
+    refuse: Refuse
 
     def text(self, name: str) -> str:
         """The text of a file, which must be what the manifest says."""
         digest = self.manifest.files.get(name)
         if digest is None:
-            raise DamagedFile(f"{MANIFEST_NAME} does not name {name}")
+            raise self.refuse(f"{MANIFEST_NAME} does not name {name}")
         try:
             text = self.read(name)
         except FileNotFoundError as error:
-            raise DamagedFile(f"{name} is missing") from error
+            raise self.refuse(f"{name} is missing") from error
+        except DamagedFile as damaged:
+            raise self.refuse(str(damaged)) from damaged
         if _digest(text) != digest:
-            raise DamagedFile(f"{name} is not what {MANIFEST_NAME} says")
+            raise self.refuse(f"{name} is not what {MANIFEST_NAME} says")
         return text
 
-    def data(self, name: str) -> Any:
-        """The JSON in a file."""
-        with _in_file(name):
-            return parsed(self.text(name))
+    def record(self, name: str, kind: Any, without: Sequence[str] = ()) -> dict[str, Any]:
+        """The values of a class in a file, by field; those of `without` as JSON has them."""
+        with self.file(name):
+            data = of_type(dict, parsed(self.text(name)), "it")
+            types = _types(kind)
+            if data.keys() != types.keys():
+                differing = ", ".join(sorted(data.keys() ^ types.keys()))
+                raise ValueError(f"has other fields than it should: {differing}")
+            return {
+                field: data[field]
+                if field in without
+                else decoded(types[field], data[field], field)
+                for field in types
+            }
+
+    @contextmanager
+    def file(self, name: str) -> Iterator[None]:
+        """Name the file in which a value is wrong."""
+        try:
+            yield
+        except ValueError as error:
+            raise self.refuse(f"{name}: {error}") from error
+
+    @contextmanager
+    def probe(self, name: str) -> Iterator[None]:
+        """Refuse a file whose values fail to predict a usual placement."""
+        try:
+            yield
+        except (ArithmeticError, LookupError, TypeError, ValueError) as error:
+            raise self.refuse(f"{name}: its values do not fit together") from error
 
 
-class _StoredTrees(Mapping[Novelty, CalibratedTrees]):
-    """Trees by novelty, each read when it is needed first."""
+Key = TypeVar("Key", bound=str)
+Part = TypeVar("Part")
 
-    def __init__(
-        self, target: str, names: Sequence[Novelty], columns: TreeColumns, reader: _Reader
-    ) -> None:
-        self._target, self._names, self._reader = target, names, reader
-        self._columns = columns
-        self._read: dict[Novelty, CalibratedTrees] = {}
 
-    def __getitem__(self, novelty: Novelty) -> CalibratedTrees:
-        if novelty not in self._names:
-            raise KeyError(novelty)
-        if novelty not in self._read:
-            self._read[novelty] = _calibrated(self._target, novelty, self._columns, self._reader)
-        return self._read[novelty]
+class _Parts(Mapping[Key, Part]):
+    """Parts of a predictor by name, each read when it is needed first."""
 
-    def __contains__(self, novelty: object) -> bool:
-        return novelty in self._names
+    def __init__(self, names: Sequence[Key], read: Callable[[Key], Part]) -> None:
+        self._names, self._read = names, read
+        self._known: dict[Key, Part] = {}
 
-    def __iter__(self) -> Iterator[Novelty]:
+    def __getitem__(self, name: Key) -> Part:
+        if name not in self._names:
+            raise KeyError(name)
+        if name not in self._known:
+            self._known[name] = self._read(name)
+        return self._known[name]
+
+    def __contains__(self, name: object) -> bool:
+        return name in self._names
+
+    def __iter__(self) -> Iterator[Key]:
         return iter(self._names)
 
     def __len__(self) -> int:
         return len(self._names)
-
-
-@contextmanager
-def _in_file(name: str) -> Iterator[None]:
-    """Name the file in which a value is wrong.
-
-    Raises:
-        DamagedFile: a value is wrong.
-    """
-    try:
-        yield
-    except ValueError as error:
-        raise DamagedFile(f"{name}: {error}") from error
 
 
 def _columns() -> tuple[str, ...]:
@@ -173,74 +197,119 @@ def _facts(predictor: TargetPredictor) -> TargetFacts:
 
 
 def _target_files(predictor: TargetPredictor) -> dict[str, str]:
-    name, types = predictor.target.name, _types(TargetPredictor, {"trees"})
-    data = {field: encoded(kind, getattr(predictor, field)) for field, kind in types.items()}
-    files = {f"{name}.json": written({**data, "trees": [*predictor.trees]})}
+    """Effects and trees have files of their own, as no question needs them all."""
+    name, types = predictor.target.name, _types(TargetPredictor)
+    parts = {"effects": [*predictor.effects], "trees": [*predictor.trees]}
+    data = {
+        field: parts.get(field) or encoded(kind, getattr(predictor, field))
+        for field, kind in types.items()
+    }
+    files = {f"{name}.json": written({**data, **parts})}
+    for chosen, effects in predictor.effects.items():
+        files[_effects_file(name, chosen)] = written(encoded(Effects, effects))
     for novelty, calibrated in predictor.trees.items():
-        stem, kinds = f"{name}-{novelty}", _types(CalibratedTrees, set(_TREES))
+        stem, kinds = f"{name}-{novelty}", _types(CalibratedTrees)
         texts = {
             f"{stem}-{field}.txt": trees.text
             for field in _TREES
             if (trees := getattr(calibrated, field)) is not None
         }
-        facts = {field: encoded(kind, getattr(calibrated, field)) for field, kind in kinds.items()}
+        facts = {
+            field: None if field in _TREES else encoded(kind, getattr(calibrated, field))
+            for field, kind in kinds.items()
+        }
         files |= {f"{stem}.json": written(facts), **texts}
     return files
 
 
 def _target(name: str, reader: _Reader) -> TargetPredictor:
     if name not in PREDICTION_TARGETS:
-        raise DamagedFile(f"{MANIFEST_NAME}: {name!r:.80} is no target")
+        raise reader.refuse(f"{MANIFEST_NAME}: {name!r:.80} is no target")
     file = f"{name}.json"
-    data = reader.data(file)
-    with _in_file(file):
-        if not isinstance(data, dict):
-            raise ValueError("is no table of values")
-        novelties = decoded(tuple[Novelty, ...], data.pop("trees", None), "trees")
-        types = _types(TargetPredictor, {"trees"})
-        if data.keys() != types.keys():
-            raise ValueError("has other fields than it should")
-        values = {field: decoded(kind, data[field], field) for field, kind in types.items()}
-    return TargetPredictor(**values, trees=_StoredTrees(name, novelties, values["columns"], reader))
+    values = reader.record(file, TargetPredictor, ("effects", "trees"))
+    with reader.file(file):
+        novelties = decoded(tuple[Novelty, ...], values["trees"], "trees")
+        chosen = decoded(tuple[EffectSet, ...], values["effects"], "effects")
+        if {*chosen} != {*GROUPS}:
+            raise ValueError(f"has effects {', '.join(chosen)}, not {', '.join(GROUPS)}")
+    with reader.probe(file):
+        values["base"].logarithms([_PROBE])
+        values["domain"].refusal(_PROBE)
+        values["domain"].outside(_PROBE)
+    columns: TreeColumns = values["columns"]
+    parts = {
+        "effects": _Parts(chosen, lambda one: _effects(name, one, reader)),
+        "trees": _Parts(novelties, lambda one: _calibrated(name, one, columns, reader)),
+    }
+    return TargetPredictor(**{**values, **parts})
+
+
+def _effects_file(target: str, chosen: EffectSet) -> str:
+    return f"{target}-effects-{chosen}.json"
+
+
+def _effects(target: str, chosen: EffectSet, reader: _Reader) -> Effects:
+    file = _effects_file(target, chosen)
+    effects = Effects(**reader.record(file, Effects))
+    with reader.file(file):
+        if effects.chosen != chosen:
+            raise ValueError(f"holds effects {effects.chosen}")
+    with reader.probe(file):
+        effects.contributions([_PROBE])
+    return effects
 
 
 def _calibrated(
     target: str, novelty: Novelty, columns: TreeColumns, reader: _Reader
 ) -> CalibratedTrees:
     stem = f"{target}-{novelty}"
-    file = f"{stem}.json"
-    data, types = reader.data(file), _types(CalibratedTrees, set(_TREES))
-    with _in_file(file):
-        if not isinstance(data, dict) or data.keys() != types.keys():
-            raise ValueError("has other fields than it should")
-        facts = {field: decoded(kind, data[field], field) for field, kind in types.items()}
-        if facts["novelty"] != novelty:
-            raise ValueError(f"is of novelty {facts['novelty']}")
+    values = reader.record(f"{stem}.json", CalibratedTrees, _TREES)
+    with reader.file(f"{stem}.json"):
+        if values["novelty"] != novelty:
+            raise ValueError(f"is of novelty {values['novelty']}")
     number = len(columns.names(novelty))
     for field in _TREES:
-        facts[field] = _trees(f"{stem}-{field}.txt", number, reader)
-    return CalibratedTrees(**facts)
+        values[field] = _trees(f"{stem}-{field}.txt", number, reader)
+    return CalibratedTrees(**values)
 
 
 def _trees(file: str, columns: int, reader: _Reader) -> Trees | None:
     if file not in reader.manifest.files:
         return None
     text = reader.text(file)
-    with _in_file(file):
+    with reader.file(file):
         require_trees(text, columns)
     return Trees(text)
 
 
 def _machines(reader: _Reader) -> tuple[KnownMachine, ...]:
-    data = reader.data(_MACHINES)
-    with _in_file(_MACHINES):
+    with reader.file(_MACHINES):
+        data = parsed(reader.text(_MACHINES))
         machines: tuple[KnownMachine, ...] = decoded(tuple[KnownMachine, ...], data, "machines")
     return machines
 
 
-def _types(kind: Any, without: set[str]) -> dict[str, Any]:
+def _types(kind: Any) -> dict[str, Any]:
     hints = get_type_hints(kind)
-    return {field.name: hints[field.name] for field in fields(kind) if field.name not in without}
+    return {field.name: hints[field.name] for field in fields(kind)}
+
+
+_PROBE = Placement(
+    model="a-model",
+    architecture="a",
+    device=Device("a", "a", "cpu", 1e12, 1e11, measured=False),
+    backend="cpu",
+    runtime="torch",
+    precision="fp32",
+    mode="inference",
+    software="1",
+    batch_size=1,
+    length=1,
+    new_tokens=1,
+    threads=1,
+    counts=Counts(1e9, 1e8, 1e8, 1e8, 1e8, 1.0),
+)
+"""A placement that tells whether values that were read fit to each other."""
 
 
 def _digest(text: str) -> str:

@@ -40,10 +40,10 @@ class StoredPredictor:
         """
         from analysis.prediction.artefact.files import read_forecaster
 
-        try:
-            return read_forecaster(self.manifest, self._read, targets)
-        except DamagedFile as damaged:
-            raise refused_predictor(self.database, str(damaged)) from damaged
+        def refuse(fault: str) -> StoreError:
+            return refused_predictor(self.database, fault)
+
+        return read_forecaster(self.manifest, self._read, targets, refuse)
 
     def _read(self, name: str) -> str:
         return _text(self.folder / name)

@@ -10,11 +10,11 @@ from analysis.recommendations.figures import Figure
 from analysis.recommendations.memory_fit import memory_words, percentage
 from analysis.recommendations.objectives import COST, cost_unit
 from analysis.recommendations.ranking import CandidateRanking, RankedCandidate
-from orchestrator.app.measure.next_steps import database_option
 from orchestrator.app.predictions.artefact_folder import training_command
 from orchestrator.app.predictions.recommending import Recommendation
 from orchestrator.render.predictions.words import added_words, source_words
 from orchestrator.render.terminal.tables import format_number
+from orchestrator.system.files import database_option
 from orchestrator.system.text import format_size, plural
 from runner.contract.axes import AXES
 from runner.contract.cell import Cell

@@ -17,8 +17,9 @@ from analysis.prediction.artefact.files import (
 )
 from analysis.prediction.artefact.manifest import MANIFEST_NAME, parse_manifest
 from analysis.prediction.artefact.tree_text import require_trees
-from analysis.prediction.explanation import explanation_of, tree_columns
+from analysis.prediction.explanation import explanation_of
 from analysis.prediction.forecaster import Forecaster, KnownMachine
+from analysis.prediction.novelty import Novelty
 from analysis.prediction.predictor import Prediction
 from analysis.prediction.targets import PREDICTION_TARGETS
 from analysis.prediction.training import train_target
@@ -26,7 +27,8 @@ from runner.contract.errors import DamagedFile
 from tests.analysis.prediction.examples import a_placement, an_example, peak_seconds
 
 Files = dict[str, str]
-TREES = "latency-model-trees.txt"
+TREES, EFFECTS = "latency-model-trees.txt", "latency-effects-whole.json"
+NOVELTIES: tuple[Novelty, ...] = ("shape", "model", "family", "device")
 QUESTIONS = [
     a_placement("net-1", "big", 6, 1.0),
     a_placement("net-9", "big", 4, 3.0),
@@ -70,7 +72,7 @@ def written() -> Written:
         ),  # type: ignore[operator]
     ):
         examples = [an_example(value, **one) for one, value in zip(facts, values, strict=True)]
-        predictor = train_target(PREDICTION_TARGETS[name], examples, ("shape", "model"))
+        predictor = train_target(PREDICTION_TARGETS[name], examples, NOVELTIES)
         assert predictor is not None
         predictors[name] = predictor
     machine = KnownMachine(
@@ -168,10 +170,21 @@ def _in_json(*path: str | int, value: Any) -> Callable[[str], str]:
         ),
         ("latency.json", _in_json("domain", "lows", "arithmetic", value=10**400), "is no number"),
         ("latency.json", _in_json("base", "quantity", value="speed"), "is not one of time"),
-        ("latency.json", _in_json("effects", "levels", "model", "keys", value=[]), "0 keys"),
-        ("latency.json", _in_json("effects", "levels", "model", "keys", 0, value={}), "a key is"),
-        ("latency.json", _in_json("effects", "levels", "model", "rows", 0, value=[]), "as long"),
+        (EFFECTS, _in_json("levels", "model", "keys", value=[]), "0 keys"),
+        (EFFECTS, _in_json("levels", "model", "keys", 0, value={}), "a key is"),
+        (EFFECTS, _in_json("levels", "model", "rows", 0, value=[]), "as long"),
         ("latency.json", _in_json("trees", value="model"), "is str, not list"),
+        ("latency.json", _in_json("effects", value=["whole"]), "has effects whole, not"),
+        (
+            "latency.json",
+            _in_json("base", "coefficients", "", value=[1.0, 2.0]),
+            "do not fit together",
+        ),
+        ("latency.json", _in_json("base", "coefficients", "", value=None), "do not fit together"),
+        ("latency.json", _in_json("domain", "highs", value={}), "do not fit together"),
+        (EFFECTS, _in_json("levels", "model", value=None), "do not fit together"),
+        (EFFECTS, _in_json("means", value=[1.0, 2.0]), "do not fit together"),
+        (EFFECTS, _in_json("chosen", value="transfer"), "holds effects transfer"),
         ("latency.json", lambda _: "[" * 100_000, "nested too deeply"),
         ("latency.json", lambda _: "", "line 1 is not JSON"),
         ("latency-model.json", _in_json("novelty", value="shape"), "is of novelty shape"),
@@ -245,7 +258,7 @@ def _line(text: str, name: str, change: Callable[[str], str]) -> str:
 def test_trees_that_would_lead_their_reader_astray_are_refused(
     written: Written, change: Callable[[str], str], fault: str
 ) -> None:
-    columns = len(tree_columns("model"))
+    columns = len(written.forecaster.predictors["latency"].columns.names("model"))
     require_trees(written.files[TREES], columns)
     with pytest.raises(ValueError, match=fault):
         require_trees(change(written.files[TREES]), columns)

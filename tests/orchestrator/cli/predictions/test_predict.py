@@ -22,6 +22,8 @@ MODEL, OTHER = "bert-tiny", "bert-micro"
 DATABASE = "benchmarks.duckdb"
 WHERE = ("--database", DATABASE)
 FOLDER = f"{DATABASE}.predictor"
+LATER = "latency-effects-whole.json"
+"""A file that is read when a question needs it."""
 CELL = "cpu-bert-tiny-fp32-b3-s128-inference"
 BATCHES = (1, 2, 4, 6, 8)
 PEAKS = {"peak_flops_per_s": 1e11, "peak_bytes_per_s": 1e10}
@@ -111,7 +113,7 @@ def test_an_answer_says_what_it_rests_on(trained: Path) -> None:
         (("--precision", "int8"), "precision int8"),
         (("--backend", "cuda"), "no machine with backend cuda is known"),
         (("--mode", "startup"), "mode startup is not predicted"),
-        (("--device", "RTX 4090"), "backend and runtime cuda/torch"),
+        (("--device", "RTX 4090"), "cuda"),
         (("--target", "energy"), "too few results have it"),
     ],
 )
@@ -293,6 +295,7 @@ def _waiting(folder: Path) -> None:
         (lambda folder: _manifest(folder, columns=["x"]), "features of another version"),
         (lambda folder: (folder / FOLDER / "latency.json").write_text("{}"), "is not what"),
         (lambda folder: (folder / FOLDER / "latency.json").unlink(), "latency.json is missing"),
+        (lambda folder: (folder / FOLDER / LATER).write_text("{}"), f"{LATER} is not what"),
         (lambda folder: (folder / FOLDER / "predictor.json").unlink(), "is missing"),
         (lambda folder: (folder / FOLDER / "predictor.json").write_bytes(b"\xff"), "is no text"),
         (_linked, "is a symbolic link"),
