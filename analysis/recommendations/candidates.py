@@ -77,6 +77,7 @@ class Objection:
 
 
 CellKey: TypeAlias = tuple[Any, ...]
+_UNSAID: Mapping[str, str] = {"mode": "inference", "scenario": "single_stream"}
 
 
 def key_of_cell(cell: Cell) -> CellKey:
@@ -85,9 +86,12 @@ def key_of_cell(cell: Cell) -> CellKey:
 
 
 def key_of_facts(facts: Mapping[str, Any]) -> CellKey:
-    """The same of a result, from its columns; `asked_threads` holds those that its cell names."""
+    """The same of a result, from its columns; `asked_threads` holds those that its cell names.
+
+    Imported files that tell neither mode nor scenario mean forward passes, one after the other.
+    """
     names = (ASKED_THREADS if name == "threads" else name for name in AXIS_NAMES)
-    return tuple(facts[name] for name in names)
+    return tuple(facts[name] or _UNSAID.get(name) for name in names)
 
 
 def question_of(cell: Cell) -> CellKey:

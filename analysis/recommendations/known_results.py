@@ -85,7 +85,7 @@ def measured_values(
     values = metric_values(source, selection, METRICS[metric])
     chosen: dict[PlacedCell, MetricValue] = {}
     for value in sorted(values, key=_worth):
-        if value.facts["scenario"] == "single_stream":
+        if value.facts["scenario"] in (None, "single_stream"):
             chosen[key_of_facts(value.facts), machine_key_of(value.facts)] = value
     completed = with_intervals(source, chosen.values(), METRICS[metric])
     by_result = {result: value for (result, _), value in completed.items()}

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from analysis.recommendations.candidates import Candidate
 from analysis.recommendations.figures import Figure, told_apart
 from analysis.recommendations.service_levels import SloChance
+from analysis.statistics.ratios import PROMISES
 
 
 @dataclass(frozen=True)
@@ -29,7 +30,7 @@ class CandidateRanking:
 
     first: RankedCandidate
     equals: tuple[RankedCandidate, ...]
-    """Those that nothing tells from the first, measured ones before predicted ones."""
+    """Those that nothing tells from the first: measured ones before others."""
     others: tuple[RankedCandidate, ...]
     """Those that differ from the first, or of which nothing tells whether they do."""
     extrapolated: tuple[RankedCandidate, ...]
@@ -37,6 +38,11 @@ class CandidateRanking:
     is_sure: bool
     """True if the first differs from every other one beyond intervals and grades, those that are
     extrapolated aside."""
+
+    @property
+    def machines(self) -> int:
+        """The number of machines that they run on."""
+        return len({row.candidate.machine.key for row in self.rows})
 
     @property
     def rows(self) -> tuple[RankedCandidate, ...]:
@@ -49,8 +55,8 @@ def rank_candidates(
 ) -> CandidateRanking | None:
     """The ranking by the candidates' figures; None without any.
 
-    The first is one that none is better than beyond what is not known: of those a measured one, if
-    there is one, and of these the one with the best value.
+    The first is one that none is better than beyond what is not known: of those a measured one of
+    grade A to C, if there is one, and of these the one with the best value.
     """
     if not candidates:
         return None
@@ -61,7 +67,7 @@ def rank_candidates(
     if not inside:
         first, *rest = extrapolated
         return CandidateRanking(first, (), (), tuple(rest), is_sure=False)
-    measured_first = sorted(inside, key=lambda one: not one.figure.is_measured)
+    measured_first = sorted(inside, key=lambda one: not _is_graded(one.figure))
     first = next(one for one in measured_first if not _is_beaten(one, inside))
     apart = {id(one): told_apart(first.figure, one.figure) for one in inside if one is not first}
     equals = [one for one in measured_first if apart.get(id(one)) is False]
@@ -70,6 +76,11 @@ def rank_candidates(
         *(first, tuple(equals), tuple(others), tuple(extrapolated)),
         is_sure=all(apart.values()) and bool(apart),
     )
+
+
+def _is_graded(figure: Figure) -> bool:
+    """True if it was measured well enough to show a difference."""
+    return figure.is_measured and figure.grade in PROMISES
 
 
 def _is_beaten(one: RankedCandidate, ordered: Sequence[RankedCandidate]) -> bool:

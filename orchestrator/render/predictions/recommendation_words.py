@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from analysis.recommendations.candidates import OBJECTIONS, Candidate
 from analysis.recommendations.choosing import Choice
-from analysis.recommendations.figures import Figure
+from analysis.recommendations.figures import WORST_GRADE, Figure
 from analysis.recommendations.memory_fit import memory_words, percentage
 from analysis.recommendations.objectives import COST, cost_unit
 from analysis.recommendations.ranking import CandidateRanking, RankedCandidate
@@ -97,12 +97,14 @@ def limit_words(size: int) -> str:
 
 def answer_words(answer: Recommendation, ranking: CandidateRanking) -> str:
     """The sentence that answers, as far as intervals support it."""
-    first, several = ranking.first, len(answer.machines) > 1
+    first, several = ranking.first, ranking.machines > 1
     name = candidate_words(first.candidate, with_machine=several)
     figure = f"{format_number(first.figure.value)} {figure_unit(answer, first.candidate.cell)}"
     best = answer.requirements.objective.best
     how = "measured" if first.figure.is_measured else "predicted"
     stated = f"{name}, {figure} {how}"
+    if first.figure.grade == WORST_GRADE:
+        stated = f"{stated} with grade D, which shows no difference: measure it longer"
     if first.figure.outside:
         return f"nothing is recommended beyond doubt: {stated}, but {first.figure.outside[0]}"
     aside = len(ranking.extrapolated)
@@ -144,7 +146,7 @@ def largest_words(answer: Recommendation, ranking: CandidateRanking) -> Iterator
     use = (
         f", of which it may use {memory_words(largest.memory.high * 1e6)}" if largest.memory else ""
     )
-    name = candidate_words(largest.candidate, with_machine=len(answer.machines) > 1)
+    name = candidate_words(largest.candidate, with_machine=ranking.machines > 1)
     yield f"largest batch under {limit_words(limit)}: {name}{use}"
 
 

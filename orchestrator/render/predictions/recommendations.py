@@ -32,6 +32,8 @@ from runner.contract.axes import AXIS_NAMES
 _SHOWN = 10
 """Rows of a table on a screen; files have all."""
 _REASONS = 7
+_PATHS = 4
+"""Paths that share a reason and are named."""
 _IMPORTED = "*"
 
 
@@ -72,17 +74,22 @@ def _ranking_section(
     sentences = (answer_words(answer, ranking), *largest_words(answer, ranking))
     unit = figure_unit(answer, ranking.first.candidate.cell)
     notes = (more, *sentences) if beyond else sentences
-    return Section("", _fields(answer, unit), [_row(one) for one in shown], notes)
+    return Section(
+        "", _fields(answer, unit, several=ranking.machines > 1), [_row(one) for one in shown], notes
+    )
 
 
 def _heading(answer: Recommendation, choice: Choice) -> str:
-    cell = some_candidate(choice).cell
-    machine = f" · {answer.machines[0].name}" if len(answer.machines) == 1 else ""
-    return f"{subject_words(cell)}{machine}"
+    candidate = some_candidate(choice)
+    alone = len(answer.machines) == 1 or (choice.ranking and choice.ranking.machines == 1)
+    machine = f" · {candidate.machine.name}" if alone else ""
+    return f"{subject_words(candidate.cell)}{machine}"
 
 
-def _fields(answer: Recommendation, unit: str, *, with_model: bool = False) -> list[Field]:
-    requirements, several = answer.requirements, len(answer.machines) > 1
+def _fields(
+    answer: Recommendation, unit: str, *, several: bool, with_model: bool = False
+) -> list[Field]:
+    requirements = answer.requirements
     fields = [Field("model", Column("model", essential=True, wraps=True))] if with_model else []
     fields += [
         Field("path", Column("backend, runtime", essential=True, wraps=with_model)),
@@ -168,15 +175,19 @@ def _of_each_kind(
 def _reason_row(group: Sequence[Sequence[LeftOutCandidate]], *, several: bool) -> dict[str, str]:
     """One reason, with the paths and the batches that it is against."""
     nearest = _nearest(group[0])
-    precisions: dict[str, list[str]] = defaultdict(list)
+    precisions: dict[str, dict[str, None]] = defaultdict(dict)
     for path in group:
-        candidate = path[0].candidate
-        where = f" on {candidate.machine.name}" if several else ""
-        precisions[f"{candidate_path(candidate.cell)}{where}"].append(candidate.cell.precision)
+        cell = path[0].candidate.cell
+        precisions[candidate_path(cell)][cell.precision] = None
+    names = [f"{name} {', '.join(of)}" for name, of in precisions.items()]
+    if len(names) > _PATHS:
+        names[_PATHS - 1 :] = [f"{len(names) - _PATHS + 1} more"]
+    machines = {path[0].candidate.machine.name for path in group}
+    where = f" on {machines.pop()}" if several and len(machines) == 1 else ""
     sizes = sorted({one.candidate.cell.batch_size for path in group for one in path})
     kind = OBJECTIONS[nearest.objection.kind].partition(",")[0]
     return {
-        "candidates": "; ".join(f"{name} {', '.join(of)}" for name, of in precisions.items()),
+        "candidates": f"{'; '.join(names)}{where}",
         "batch_sizes": str(sizes[0]) if len(sizes) == 1 else f"{sizes[0]}–{sizes[-1]}",
         "reason": f"{kind}: {nearest.objection.reason}",
     }
@@ -204,7 +215,9 @@ def _overview(answer: Recommendation) -> Section:
         notes.append(f"nothing to recommend for {names}: `recommend --model` says why")
     cell = some_candidate(answer.choices[0]).cell
     heading = f"the first choice for each model · {requirement_words(answer)}"
-    fields = _fields(answer, figure_unit(answer, cell), with_model=True)
+    several = len({row["hardware"] for row in rows}) > 1
+    unit = figure_unit(answer, cell)
+    fields = _fields(answer, unit, several=several, with_model=True)
     return Section(heading, fields, rows, notes)
 
 

@@ -156,7 +156,9 @@ class TorchSession:
         tensors = all_tensors(outputs)
         if not tensors:
             raise Unsupported("the model gives no tensor that could be checked")
-        pieces = (piece for tensor in tensors for piece in tensor.flatten().split(_CHECKED_AT_ONCE))
+        pieces = (
+            piece for tensor in tensors for piece in torch.split(tensor.flatten(), _CHECKED_AT_ONCE)
+        )
         return all(bool(torch.isfinite(piece).all()) for piece in pieces)
 
     def arrays(self, outputs: object) -> dict[str, FloatArray]:
