@@ -18,6 +18,7 @@ from analysis.prediction.effects import (
 from analysis.prediction.features import features
 from analysis.prediction.placements import Placement
 from analysis.statistics.arrays import Matrix, Places, Values, np
+from analysis.statistics.least_squares import damped_least_squares
 
 if TYPE_CHECKING:
     from analysis.statistics.solvers import sparse
@@ -44,10 +45,7 @@ class Design:
 
     def fit(self, rows: Places, y: Values) -> Values:
         """The coefficients from these rows, in scaled columns."""
-        from analysis.statistics.solvers import lsmr
-
-        solution = lsmr(self.matrix[rows], y[rows], damp=1.0, maxiter=_ITERATIONS)
-        return np.asarray(solution[0])
+        return damped_least_squares(self.matrix[rows], y[rows], _ITERATIONS)
 
     def contributions(self, rows: Places, coefficients: Values) -> Matrix:
         """What each group adds at these rows; (rows, groups)."""

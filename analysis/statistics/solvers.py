@@ -8,10 +8,9 @@ from analysis.statistics.arrays import missing_extra
 try:
     from scipy import sparse
     from scipy.optimize import nnls
-    from scipy.sparse.linalg import lsmr
     from scipy.special import stdtr, stdtrit
     from scipy.stats import false_discovery_control
 except ImportError as error:
     raise missing_extra() from error
 
-__all__ = ["false_discovery_control", "lsmr", "nnls", "sparse", "stdtr", "stdtrit"]
+__all__ = ["false_discovery_control", "nnls", "sparse", "stdtr", "stdtrit"]

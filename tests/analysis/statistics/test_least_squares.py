@@ -1,0 +1,19 @@
+"""Damped least squares against the solution of the normal equations."""
+
+import numpy as np
+import pytest
+from scipy import sparse
+
+from analysis.statistics.least_squares import damped_least_squares
+
+
+def test_the_solution_is_that_of_the_normal_equations() -> None:
+    random = np.random.default_rng(3)
+    matrix = sparse.random(60, 25, density=0.2, random_state=random, format="csr")
+    y = random.normal(size=60)
+    dense = matrix.toarray()
+    expected = np.linalg.solve(dense.T @ dense + np.eye(25), dense.T @ y)
+    assert damped_least_squares(matrix, y, 100) == pytest.approx(expected, abs=1e-6)
+    rough = damped_least_squares(matrix, y, 2)
+    assert np.abs(rough - expected).max() > 1e-3
+    assert not damped_least_squares(matrix, np.zeros(60), 10).any()
