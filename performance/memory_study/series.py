@@ -1,13 +1,13 @@
-"""Series of cells under a memory limit, from one sample up to batches that run out of memory.
+"""Series of cells under a memory limit, from one sample up to a batch that runs out of memory.
 
-Each model has a series on each path, under a limit of its own, by `orchestrator run` and the
-process launcher, which watches the resident memory of a job. Times are of no interest, so a cell
-has three timed iterations and a busy machine does no harm.
+Each cell is a run of its own, so that none finds what another left in its process, and a series
+ends with the first one that runs out. The process launcher watches the resident memory of a job.
+Times are of no interest: a cell has three timed iterations, and a busy machine does no harm.
 """
 
 import subprocess
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -15,32 +15,26 @@ from typing import Any
 import yaml
 
 MIB = 1 << 20
-_LARGE = (1, 2, 4, 6, 8, 12, 16, 24, 32, 48, 64, 96, 128)
-_SMALL = (1, 16, 48, 64, 96, 128, 192, 256, 384, 512, 768, 1024, 2048)
-_EAGER, _GRAPHS = "torch", "graphs"
-_SERIES: Sequence[tuple[str, int, tuple[str, ...], Sequence[int]]] = (
-    (_EAGER, 768, ("vit-tiny", "t5-efficient-tiny"), _LARGE),
-    (_EAGER, 1024, ("bert-tiny",), _LARGE),
-    (_EAGER, 768, ("gpt2-micro", "llama-micro"), _SMALL),
-    (_EAGER, 1024, ("opt-micro", "wav2vec2-micro"), _SMALL),
-    (_GRAPHS, 384, ("bert-tiny", "t5-efficient-tiny"), _LARGE),
-    (_GRAPHS, 640, ("vit-tiny",), _LARGE),
-    (_GRAPHS, 384, ("gpt2-micro", "llama-micro"), _SMALL),
-    (_GRAPHS, 640, ("opt-micro", "wav2vec2-micro"), _SMALL),
+_LARGE = (1, 2, 4, 6, 8, 12, 16, 24, 32, 48, 64, 96, 128, 192)
+_SMALL = (1, 32, 64, 128, 192, 256, 384, 512, 768, 1024, 1536, 2048)
+"""Batch sizes; those of small models begin to matter later."""
+_BATCHES = {
+    "bert-tiny": _LARGE,
+    "t5-efficient-tiny": _LARGE,
+    "vit-tiny": _LARGE,
+    "gpt2-micro": _SMALL,
+    "llama-micro": _SMALL,
+    "opt-micro": _SMALL,
+    "wav2vec2-micro": _SMALL,
+}
+_PATHS: Sequence[tuple[str, str, str, tuple[int, int]]] = (
+    ("cpu", "onnxruntime", "fp32", (384, 512)),
+    ("openvino", "openvino", "fp32", (448, 576)),
+    ("cpu", "torch", "fp32", (768, 1024)),
+    ("cpu", "onnxruntime", "int8", (512, 384)),
 )
-"""Runtimes, the limit in MiB, models and batch sizes. Torch alone takes 450 MB, the runtimes of
-graphs 120 to 200; batches of small models begin to matter later."""
-_PATHS: Mapping[str, dict[str, Any]] = {
-    _EAGER: {"backend": ["cpu"], "runtime": ["torch"]},
-    _GRAPHS: {"backend": ["cpu", "openvino"]},
-}
-_OWN_LISTS: Mapping[str, dict[str, Any]] = {
-    _EAGER: {},
-    _GRAPHS: {
-        "cpu": {"axes": {"runtime": ["onnxruntime"], "precision": ["fp32", "int8"]}},
-        "openvino": {"axes": {"runtime": ["openvino"]}},
-    },
-}
+"""Backend, runtime, precision, and limits in MiB that models have in turn. Torch alone takes 450 MB
+at batch 1, the runtimes of graphs 120 to 250."""
 _MEASURE = {
     "profile": "quick",
     "iterations": 3,
@@ -49,35 +43,47 @@ _MEASURE = {
     "max_duration": "2s",
 }
 _ORCHESTRATOR = (sys.executable, "-m", "orchestrator", "--quiet")
+_LAUNCHER = ("--launcher", "process")
 
 
 @dataclass(frozen=True)
-class SeriesRun:
-    """A run of the study: models on paths of a kind, all under one limit."""
+class PlannedSeries:
+    """A model on a path, under one limit."""
 
-    name: str
-    models: tuple[str, ...]
-    kind: str
+    model: str
+    backend: str
+    runtime: str
+    precision: str
     limit_bytes: int
-    batches: Sequence[int]
+
+    @property
+    def name(self) -> str:
+        """Its name in names of files."""
+        return f"{self.backend}-{self.runtime}-{self.model}-{self.precision}"
+
+    @property
+    def batches(self) -> Sequence[int]:
+        """The batch sizes, ascending."""
+        return _BATCHES[self.model]
 
     def matrix(self, *, limited: bool) -> dict[str, Any]:
-        """Its matrix; without the limit for what prepares the graphs."""
-        axes = {"model": list(self.models), "batch_size": list(self.batches), **_PATHS[self.kind]}
+        """Its matrix; without the limit for what prepares the graph."""
+        names = ("model", "backend", "runtime", "precision")
         return {
             "version": 1,
-            "axes": axes,
-            "backends": _OWN_LISTS[self.kind],
+            "axes": {name: getattr(self, name) for name in names}
+            | {"batch_size": list(self.batches)},
             "measure": _MEASURE,
             "limits": {"memory": self.limit_bytes} if limited else {},
         }
 
 
-def series_runs() -> Iterator[SeriesRun]:
-    """All runs of the study."""
-    for kind, limit_mib, models, batches in _SERIES:
-        size = "large" if batches is _LARGE else "small"
-        yield SeriesRun(f"{kind}-{limit_mib}-{size}", models, kind, limit_mib * MIB, batches)
+def planned_series() -> Iterator[PlannedSeries]:
+    """All series of the study, path by path; neighbouring models have different limits."""
+    for backend, runtime, precision, limits in _PATHS:
+        for number, model in enumerate(_BATCHES):
+            limit = limits[number % len(limits)] * MIB
+            yield PlannedSeries(model, backend, runtime, precision, limit)
 
 
 def measure_series(folder: Path) -> int:
@@ -88,21 +94,31 @@ def measure_series(folder: Path) -> int:
     """
     folder.mkdir(parents=True, exist_ok=True)
     results = folder / "results"
-    for run in series_runs():
-        if run.kind == _GRAPHS:
-            plain = _written(run, folder, limited=False)
-            _call("prepare", plain, "--launcher", "process", "--results", str(results))
-        code = _call(
-            *("run", _written(run, folder, limited=True)),
-            *("--launcher", "process", "--no-verify", "--results", str(results)),
-        )
-        print(f"{run.name}: exit code {code}", flush=True)
+    for series in planned_series():
+        if series.runtime != "torch":
+            plain = _written(series, folder, limited=False)
+            _call("prepare", plain, *_LAUNCHER, "--results", str(results))
+        last = _measured(series, folder, results)
+        print(f"{series.name}: ended at batch {last}", flush=True)
     return _call("export", "--results", str(results), "--bundle", str(folder / "memory_rows.zip"))
 
 
-def _written(run: SeriesRun, folder: Path, *, limited: bool) -> str:
-    path = folder / f"{run.name}{'' if limited else '-prepare'}.yaml"
-    path.write_text(yaml.safe_dump(run.matrix(limited=limited)))
+def _measured(series: PlannedSeries, folder: Path, results: Path) -> int:
+    """Measure a series; the batch that ran out, or the last one."""
+    matrix = _written(series, folder, limited=True)
+    for batch in series.batches:
+        selected = ("--select", f"*-b{batch}-*")
+        code = _call(
+            *("run", matrix, *selected, *_LAUNCHER, "--no-verify", "--results", str(results))
+        )
+        if code:
+            return batch
+    return series.batches[-1]
+
+
+def _written(series: PlannedSeries, folder: Path, *, limited: bool) -> str:
+    path = folder / f"{series.name}{'' if limited else '-prepare'}.yaml"
+    path.write_text(yaml.safe_dump(series.matrix(limited=limited)))
     return str(path)
 
 
