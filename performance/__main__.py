@@ -45,6 +45,7 @@ MEASUREMENTS = (
     "aa_study",
     "contention",
     "prediction",
+    "next_cells",
     "memory_choice",
     "sabotage",
     "training_faults",

@@ -57,15 +57,16 @@ def propose_cells(
         known: what was measured, repeats included; where nothing was, the answer fills the space.
         limit: the number of cells, at most.
         seconds: what measuring each takes, if the narrowing counts by the second.
-        half_widths: half the interval of each one's prediction as a logarithm; without them all
-            are as wide as effects say.
+        half_widths: half the interval of each one's prediction as a logarithm, for the shares
+            alone; without them all are as wide as effects say. To prefer cells with wide intervals
+            helps less: see docs/decisions/0087.
     """
     count = len(candidates)
     covariance = remaining_covariance(candidates, known)
     costs = np.ones(count) if seconds is None else _positive(seconds)
     now = np.sqrt(covariance.diagonal() + _NOISE)
     scales = np.ones(count) if half_widths is None else _positive(half_widths) / now
-    chosen, variances = _chosen(covariance, scales**2, costs, min(limit, count))
+    chosen, variances = _chosen(covariance, costs, min(limit, count))
     others = np.setdiff1d(np.arange(count), chosen)
     before = (scales * now)[others].sum()
     shares = [
@@ -75,13 +76,11 @@ def propose_cells(
     return [NextCell(index, share) for index, share in zip(chosen, shares, strict=True)]
 
 
-def _chosen(
-    covariance: Matrix, weights: Values, costs: Values, limit: int
-) -> tuple[list[int], list[Values]]:
+def _chosen(covariance: Matrix, costs: Values, limit: int) -> tuple[list[int], list[Values]]:
     """The cells one after the other, and what each leaves of all variances."""
     left, chosen, variances = covariance.copy(), list[int](), list[Values]()
     for _ in range(limit):
-        gains = np.einsum("i,ij,ij->j", weights, left, left) / (left.diagonal() + _NOISE)
+        gains = np.einsum("ij,ij->j", left, left) / (left.diagonal() + _NOISE)
         gains[chosen] = -1.0
         best = int(np.argmax(gains / costs))
         column = left[best] / np.sqrt(left[best, best] + _NOISE)
