@@ -185,7 +185,8 @@ def _report(study: Study) -> bool:
     ratios = _print_counts(study.counts, mean["random"], mean["next"])
     expected, real = np.mean(narrowed, axis=0).tolist()
     print(
-        f"intervals should narrow to {expected:.2f}, and errors fell to {real:.2f} of what they were"
+        f"intervals should narrow to {expected:.2f} of what they were at first; errors of the"
+        f" same cells fell to {real:.2f}"
     )
     worst = max(ratios, default=float("inf"))
     held = worst <= study.most

@@ -19,6 +19,8 @@ TRIED = {"plan", "schema", "models"}
 MEASURING = {"run", "bench"}
 EARLIER = {"--resume", "--interleave"}
 """Options that need an earlier run."""
+MATRICES = ("matrix.yaml", "best.yaml", "next.yaml")
+"""The reader's matrix, and those that `recommend` and `next` write."""
 FOLDER = "all-MiniLM-L6-v2"
 """The model that pages call the reader's own."""
 
@@ -72,14 +74,15 @@ def test_commands_that_change_nothing_work(
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    (tmp_path / "matrix.yaml").write_text((ROOT / "matrix.yaml").read_text("utf-8"))
+    for name in MATRICES:
+        (tmp_path / name).write_text((ROOT / "matrix.yaml").read_text("utf-8"))
     a_weights_folder(tmp_path / FOLDER)
     monkeypatch.chdir(tmp_path)
     command_line()
     dry = ["--dry-run"] if arguments[0] in MEASURING else []
     assert app([*arguments, *dry], standalone_mode=False) in (None, 0)
     assert capsys.readouterr().out
-    assert {path.name for path in tmp_path.iterdir()} == {"matrix.yaml", FOLDER}
+    assert {path.name for path in tmp_path.iterdir()} == {*MATRICES, FOLDER}
 
 
 @pytest.mark.parametrize(
