@@ -8,12 +8,11 @@ prediction"), by folds that hide what the question does not know (Barber and oth
 "Predictive inference with the jackknife+").
 """
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
-from analysis.prediction.novelty import Fold, Novelty, folds_of
-from analysis.prediction.placements import Placement
-from analysis.prediction.regression import Design
+from analysis.prediction.expectation import ExpectationFit, ExpectedValues
+from analysis.prediction.folds import Fold, folds_of
+from analysis.prediction.novelty import Novelty
 from analysis.prediction.tree_columns import TreeColumns
 from analysis.prediction.trees import LEAST_EXAMPLES, Trees, fit_trees
 from analysis.statistics.arrays import Matrix, Values, np
@@ -58,54 +57,75 @@ class CalibratedTrees:
         return self.quantile * scale
 
 
-@dataclass(frozen=True)
-class LearnedExamples:
-    """What a predictor learns from."""
-
-    placements: Sequence[Placement]
-    base: Values
-    """The logarithm of the base at each; (n,)."""
-    y: Values
-    """The logarithm of the value that was measured, by the base; (n,)."""
-
-
 def calibrated_trees(
-    examples: LearnedExamples, design: Design, columns: TreeColumns, novelty: Novelty
+    fit: ExpectationFit, columns: TreeColumns, novelty: Novelty
 ) -> CalibratedTrees | None:
     """Fit and calibrate the trees of a novelty; None where too few examples tell its errors.
 
     Args:
-        examples: what is learned from.
-        design: the columns of the novelty's effects at the examples.
+        fit: fits what the novelty's effects expect to the examples.
         columns: the columns of the trees.
         novelty: what a question does not know.
     """
-    placements, base, y = examples.placements, examples.base, examples.y
-    folds = folds_of(placements, novelty)
-    rows = np.concatenate([fold.hidden for fold in folds]) if folds else np.array([], dtype=int)
-    if len(rows) < LEAST_SCORES:
+    lesson = _lesson(fit, columns, novelty)
+    if lesson is None:
         return None
-    hidden = _hidden(folds, y, design)
-    chosen = [placements[row] for row in rows]
-    table = columns.table(chosen, base[rows], hidden.contributions, novelty)
-    residual = y[rows] - hidden.contributions.sum(axis=1)
-    learned = _centred(residual, hidden.fold) if novelty == "device" else residual
-    answers = _cross_fitted(table, learned, hidden.fold)
-    weight = min(WEIGHTS, key=lambda one: _loss(residual - one * answers))
-    errors = np.abs(residual - weight * answers)
+    errors = np.abs(lesson.residual - lesson.weight * lesson.answers)
     spreads = np.log(errors + _LEAST_ERROR)
-    scores = errors / np.exp(_cross_fitted(table, spreads, hidden.fold, _SPREAD_ROUNDS))
-    enough = len(rows) >= LEAST_EXAMPLES
+    scores = errors / np.exp(_cross_fitted(lesson.table, spreads, lesson.fold, _SPREAD_ROUNDS))
+    enough = len(errors) >= LEAST_EXAMPLES
     return CalibratedTrees(
         novelty=novelty,
-        trees=fit_trees(table, learned) if weight and enough else None,
-        weight=weight,
-        spread=fit_trees(table, spreads, _SPREAD_ROUNDS) if enough else None,
+        trees=lesson.trees(),
+        weight=lesson.weight,
+        spread=fit_trees(lesson.table, spreads, _SPREAD_ROUNDS) if enough else None,
         quantile=conformal_quantile(scores, COVERAGE),
-        errors=len(rows),
-        groups=hidden.groups,
+        errors=len(errors),
+        groups=lesson.groups,
         median_error=float(np.median(np.expm1(errors))),
     )
+
+
+def calibrated_range(
+    fit: ExpectationFit, columns: TreeColumns, shape: CalibratedTrees | None
+) -> CalibratedTrees | None:
+    """The trees of sizes between those that were measured, calibrated by sizes beyond them.
+
+    Trees say nothing of how errors grow beyond what they saw, so all such intervals are as wide.
+    None where too few examples tell the errors.
+
+    Args:
+        fit: as `calibrated_trees` has it.
+        columns: likewise.
+        shape: the trees of novelty `shape`.
+    """
+    folds = folds_of(fit.placements, "range")
+    errors = np.concatenate([np.array([]), *(_beyond(fit, columns, fold) for fold in folds)])
+    if shape is None or len(errors) < LEAST_SCORES:
+        return None
+    return replace(
+        shape,
+        novelty="range",
+        spread=None,
+        quantile=conformal_quantile(errors, COVERAGE),
+        errors=len(errors),
+        groups=max(fold.groups for fold in folds),
+        median_error=float(np.median(np.expm1(errors))),
+    )
+
+
+def _beyond(fit: ExpectationFit, columns: TreeColumns, fold: Fold) -> Values:
+    """The errors at hidden sizes of a predictor that was trained without them."""
+    inner = fit.part(fold.known)
+    lesson = _lesson(inner, columns, "shape")
+    hidden = [fit.placements[row] for row in fold.hidden.tolist()]
+    expected = inner.whole().at(hidden)
+    logarithms = expected.logarithms
+    if lesson is not None and (trees := lesson.trees()):
+        logarithms = logarithms + lesson.weight * trees.values(
+            columns.table(hidden, expected, "shape")
+        )
+    return np.abs(np.log(fit.amounts[fold.hidden]) - logarithms)
 
 
 def conformal_quantile(scores: Values, coverage: float) -> float:
@@ -115,20 +135,47 @@ def conformal_quantile(scores: Values, coverage: float) -> float:
 
 
 @dataclass(frozen=True)
-class _Hidden:
-    """The hidden examples of all folds, one behind the other."""
+class _Lesson:
+    """The hidden examples of all folds, one behind the other, and what trees learn of them."""
 
-    contributions: Matrix
-    """What effects say of them that do not know them."""
+    table: Matrix
+    """The columns of the trees."""
     fold: Values
     """The number of the fold of each."""
     groups: int
+    residual: Values
+    """What was measured, by what is expected without the fold; logarithms."""
+    learned: Values
+    """The part of it that trees learn."""
+    answers: Values
+    """What trees answer that do not know the fold."""
+    weight: float
+    """The share of their answers that leaves the smallest errors."""
+
+    def trees(self) -> Trees | None:
+        """Trees that all hidden examples taught; None where they do not help."""
+        helps = self.weight and len(self.learned) >= LEAST_EXAMPLES
+        return fit_trees(self.table, self.learned) if helps else None
 
 
-def _hidden(folds: Sequence[Fold], y: Values, design: Design) -> _Hidden:
-    parts = [design.contributions(fold.hidden, design.fit(fold.known, y)) for fold in folds]
+def _lesson(fit: ExpectationFit, columns: TreeColumns, novelty: Novelty) -> _Lesson | None:
+    folds = folds_of(fit.placements, novelty)
+    rows = np.concatenate([np.array([], dtype=np.int64), *(fold.hidden for fold in folds)])
+    if len(rows) < LEAST_SCORES:
+        return None
+    parts = [fit.hidden(fold) for fold in folds]
+    expected = ExpectedValues(
+        np.concatenate([part.base for part in parts]),
+        np.vstack([part.contributions for part in parts]),
+    )
     numbers = np.concatenate([np.full(len(fold.hidden), n) for n, fold in enumerate(folds)])
-    return _Hidden(np.vstack(parts), numbers, sum(fold.groups for fold in folds))
+    table = columns.table([fit.placements[row] for row in rows.tolist()], expected, novelty)
+    residual = np.log(fit.amounts[rows]) - expected.logarithms
+    learned = _centred(residual, numbers) if novelty == "device" else residual
+    answers = _cross_fitted(table, learned, numbers)
+    weight = min(WEIGHTS, key=lambda one: _loss(residual - one * answers))
+    groups = sum(fold.groups for fold in folds)
+    return _Lesson(table, numbers, groups, residual, learned, answers, weight)
 
 
 def _cross_fitted(table: Matrix, y: Values, fold: Values, rounds: int | None = None) -> Values:

@@ -12,8 +12,7 @@ REFUSED_BEYOND = math.log(32)
 """How far a number may lie beyond the examples, as a logarithm: farther, an answer is refused."""
 MARKED_BEYOND = math.log(1.02)
 _CHOICES: Mapping[str, tuple[str, ...]] = {
-    "backend": ("backend",),
-    "runtime": ("runtime",),
+    "backend and runtime": ("backend", "runtime"),
     "precision": ("precision",),
     "mode": ("mode",),
 }

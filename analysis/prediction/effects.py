@@ -57,23 +57,26 @@ _OF_MODEL: Mapping[str, EffectGroup] = {
     "series": EffectGroup(lambda p: ((p.model, p.configuration),), 1.0, _SIZES),
 }
 _OF_DEVICE = ("device", "configuration", "architecture on device", "model on device", "series")
+_OF_SIZES = ("configuration", "architecture on device", "model", "model by path", "series")
 _WHOLE: Mapping[str, EffectGroup] = {
     "all": EffectGroup(lambda _: ("",), 0.1, tuple(FEATURES)),
     "kind": EffectGroup(lambda p: (p.device.kind,), 0.5, tuple(FEATURES)),
     **_OF_CONFIGURATION,
     **_OF_MODEL,
 }
-EffectSet: TypeAlias = Literal["whole", "configuration", "transfer"]
+EffectSet: TypeAlias = Literal["sizes", "whole", "configuration", "transfer"]
 GROUPS: Mapping[EffectSet, Mapping[str, EffectGroup]] = {
+    "sizes": {name: replace(_WHOLE[name], slopes=()) for name in _OF_SIZES},
     "whole": _WHOLE,
     "configuration": {name: replace(group, slopes=()) for name, group in _OF_CONFIGURATION.items()},
     "transfer": {name: group for name, group in _WHOLE.items() if name not in _OF_DEVICE},
 }
 """The groups of each set, by their names in explanations.
 
-`whole`: from what all share to what one model has on one device. `configuration`: what models have
-no part in, for architectures that nobody measured. `transfer`: what no single device has a part
-in, for devices that nobody measured."""
+`sizes`: what a model has in a configuration, for other sizes of it. `whole`: from what all share to
+what one model has on one device. `configuration`: what models have no part in, for architectures
+that nobody measured. `transfer`: what no single device has a part in, for devices that nobody
+measured."""
 
 
 @dataclass(frozen=True)

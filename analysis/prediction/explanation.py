@@ -12,12 +12,12 @@ from dataclasses import dataclass, replace
 from typing import Literal, TypeAlias
 
 from analysis.prediction.effects import GROUPS, EffectSet
+from analysis.prediction.expectation import ExpectedValues
 from analysis.prediction.novelty import Novelty
-from analysis.prediction.physics import Quantity
+from analysis.prediction.physics import PhysicalBase, Quantity
 from analysis.prediction.placements import Placement
 from analysis.prediction.predictor import Prediction, Refusal, TargetPredictor
-from analysis.prediction.tree_columns import effect_set
-from analysis.statistics.arrays import Matrix, Values, np
+from analysis.statistics.arrays import Matrix, np
 
 FactorOrigin: TypeAlias = Literal["effect", "trees"]
 _TIMES = ("arithmetic", "traffic", "activations", "each call", "each layer")
@@ -65,16 +65,14 @@ def explanation_of(predictor: TargetPredictor, placement: Placement) -> Explanat
     (answer,) = predictor.predict([placement])
     if isinstance(answer, Refusal):
         return answer
-    base = predictor.base.logarithms([placement])
-    calibrated = predictor.calibration(answer.novelty)
-    effects = predictor.effects[effect_set(calibrated.novelty if calibrated else answer.novelty)]
-    contributions = effects.contributions([placement])
+    expectation = predictor.expectation(answer.novelty)
+    expected = expectation.at([placement])
     sign = math.log(
         predictor.target.value(math.e, placement) / predictor.target.value(1, placement)
     )
     logarithms = [
-        *_effects(placement, effects.chosen, contributions),
-        *_trees(predictor, placement, answer.novelty, base, contributions),
+        *_effects(placement, expectation.effects.chosen, expected.contributions),
+        *_trees(predictor, placement, answer.novelty, expected),
     ]
     factors = [
         Factor(origin, name, subject, math.exp(round(sign) * logarithm))
@@ -83,8 +81,8 @@ def explanation_of(predictor: TargetPredictor, placement: Placement) -> Explanat
     ]
     return Explanation(
         prediction=answer,
-        base=predictor.target.value(math.exp(base[0]), placement),
-        shares=_shares(predictor, placement),
+        base=predictor.target.value(math.exp(expected.base[0]), placement),
+        shares=_shares(expectation.base, placement),
         factors=tuple(sorted(factors, key=lambda one: -abs(math.log(one.value)))),
     )
 
@@ -114,31 +112,29 @@ def _trees(
     predictor: TargetPredictor,
     placement: Placement,
     novelty: Novelty,
-    base: Values,
-    contributions: Matrix,
+    expected: ExpectedValues,
 ) -> Iterator[_Logarithm]:
     calibrated = predictor.calibration(novelty)
     if calibrated is None or calibrated.trees is None:
         return
-    table = predictor.columns.table([placement], base, contributions, calibrated.novelty)
+    table = predictor.columns.table([placement], expected, calibrated.novelty)
     values = calibrated.trees.contributions(table)[0] * calibrated.weight
     names: Sequence[str] = (*predictor.columns.names(calibrated.novelty), USUAL)
     for name, logarithm in zip(names, values, strict=True):
         yield "trees", name, "", float(logarithm)
 
 
-def _shares(predictor: TargetPredictor, placement: Placement) -> dict[str, float]:
+def _shares(base: PhysicalBase, placement: Placement) -> dict[str, float]:
     """The part of each term in the base: what is left of it with the others' coefficients at 0."""
-    names = _TERMS[predictor.base.quantity]
-    whole = predictor.base.coefficients
+    names = _TERMS[base.quantity]
     amounts = []
     with np.errstate(divide="ignore"):
         for nth in range(len(names)):
             alone = {
                 part: tuple(value if number == nth else 0.0 for number, value in enumerate(values))
-                for part, values in whole.items()
+                for part, values in base.coefficients.items()
             }
-            base = replace(predictor.base, coefficients=alone)
-            amounts.append(math.exp(base.logarithms([placement])[0]))
+            part_of_base = replace(base, coefficients=alone)
+            amounts.append(math.exp(part_of_base.logarithms([placement])[0]))
     total = sum(amounts)
     return {name: amount / total for name, amount in zip(names, amounts, strict=True)}

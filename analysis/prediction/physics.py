@@ -10,12 +10,12 @@ kernels reach. The weight is the one with which the results of timm on one of fo
 on another best: `docs/prediction.md` has them.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
 from analysis.prediction.placements import Placement
-from analysis.statistics.arrays import Matrix, Values, np
+from analysis.statistics.arrays import Matrix, Places, Values, np
 
 Quantity: TypeAlias = Literal["time", "memory", "energy"]
 BALANCE = 40.0
@@ -24,6 +24,8 @@ _ARITHMETIC_SHARE = 0.38
 """The weight of arithmetic in the speed of a device; the rest is memory's."""
 LEAST_OF_PART = 30
 """Examples of a part from which on it has coefficients of its own."""
+LEAST_SIZES = 8
+"""Different sizes of an architecture that tell its coefficients."""
 _LEAST_SHARE = 1e-3
 """The least part of the base that a term has, so that none is ever zero."""
 
@@ -38,32 +40,49 @@ class PhysicalBase:
 
     def logarithms(self, placements: Sequence[Placement]) -> Values:
         """The logarithm of the base at each placement; (n,)."""
-        whole = self.coefficients[""]
-        factors = [
-            self.coefficients.get(_part(placement, self.quantity), whole)
-            for placement in placements
-        ]
-        return np.asarray(
-            np.log((terms(placements, self.quantity) * np.array(factors)).sum(axis=1))
-        )
+        factors = np.array([self._coefficients(placement) for placement in placements])
+        return np.asarray(np.log((terms(placements, self.quantity) * factors).sum(axis=1)))
+
+    def _coefficients(self, placement: Placement) -> tuple[float, ...]:
+        parts = (_fine_part(placement), _part(placement, self.quantity), "")
+        return next(self.coefficients[part] for part in parts if part in self.coefficients)
 
 
-def fit_base(placements: Sequence[Placement], values: Values, quantity: Quantity) -> PhysicalBase:
+def fit_base(
+    placements: Sequence[Placement], values: Values, quantity: Quantity, *, finely: bool = False
+) -> PhysicalBase:
     """Fit the coefficients to relative errors, by least squares that never are negative.
 
     Args:
         placements: the placements, (n,).
         values: what was measured at each; (n,).
         quantity: its dimension.
+        finely: True if each architecture has coefficients of its own in each configuration that
+            was measured at several sizes. Large sizes count most there, since they tell what still
+            larger ones take.
     """
-    relative = terms(placements, quantity) / values[:, None]
-    parts = np.array([_part(placement, quantity) for placement in placements])
-    coefficients = {"": _fitted(relative)}
-    for part in dict.fromkeys(parts.tolist()):
-        rows = parts == part
-        if rows.sum() >= LEAST_OF_PART:
-            coefficients[part] = _fitted(relative[rows])
+    table = terms(placements, quantity)
+    relative = table / values[:, None]
+    alike = np.ones(len(values))
+    coefficients = {"": _fitted(relative, alike)}
+    for part, rows in _parts([_part(placement, quantity) for placement in placements]):
+        coefficients[part] = _fitted(relative[rows], alike[rows])
+    if finely:
+        sizes = (table * np.array(coefficients[""])).sum(axis=1)
+        for part, rows in _parts([_fine_part(placement) for placement in placements]):
+            if len(np.unique(sizes[rows])) >= LEAST_SIZES:
+                coefficients[part] = _fitted(relative[rows], sizes[rows] / sizes[rows].max())
     return PhysicalBase(quantity, coefficients)
+
+
+def _parts(names: Sequence[str]) -> Iterator[tuple[str, Places]]:
+    """Each part with enough examples, and their places."""
+    places: dict[str, list[int]] = {}
+    for place, name in enumerate(names):
+        places.setdefault(name, []).append(place)
+    for name, rows in places.items():
+        if len(rows) >= LEAST_OF_PART:
+            yield name, np.array(rows)
 
 
 def terms(placements: Sequence[Placement], quantity: Quantity) -> Matrix:
@@ -72,23 +91,25 @@ def terms(placements: Sequence[Placement], quantity: Quantity) -> Matrix:
     return np.array([of_point(placement) for placement in placements])
 
 
-def _fitted(relative: Matrix) -> tuple[float, ...]:
+def _fitted(relative: Matrix, weights: Values) -> tuple[float, ...]:
     from analysis.statistics.solvers import nnls
 
     scale = relative.mean(axis=0)
     scale[scale == 0] = 1.0
-    found, _ = nnls(relative / scale, np.ones(len(relative)))
+    found, _ = nnls(relative / scale * weights[:, None], weights)
     least = _LEAST_SHARE * found.sum()
     return tuple(float(one) for one in np.maximum(found, least) / scale)
 
 
 def _part(placement: Placement, quantity: Quantity) -> str:
     """Devices of a kind take similar shares of their peaks; a runtime keeps what it keeps."""
-    return (
-        "/".join((*placement.path, placement.mode))
-        if quantity == "memory"
-        else placement.device.kind
-    )
+    if quantity == "memory":
+        return "/".join((*placement.path, placement.mode))
+    return placement.device.kind
+
+
+def _fine_part(placement: Placement) -> str:
+    return "/".join((placement.architecture, *placement.configuration))
 
 
 def _times(placement: Placement) -> tuple[float, ...]:

@@ -3,15 +3,14 @@
 from collections import Counter
 from collections.abc import Sequence
 
-from analysis.prediction.calibrated import LearnedExamples, calibrated_trees
+from analysis.prediction.calibrated import CalibratedTrees, calibrated_range, calibrated_trees
 from analysis.prediction.domain import domain_of
+from analysis.prediction.expectation import effect_set, expectation_fit
 from analysis.prediction.novelty import NOVELTIES, Novelty, seen_in
-from analysis.prediction.physics import fit_base
 from analysis.prediction.placements import Example
 from analysis.prediction.predictor import TargetPredictor
-from analysis.prediction.regression import design_of
 from analysis.prediction.targets import Target
-from analysis.prediction.tree_columns import effect_set, tree_columns_of
+from analysis.prediction.tree_columns import tree_columns_of
 from analysis.statistics.arrays import np
 
 LEAST_EXAMPLES = 5
@@ -32,27 +31,23 @@ def train_target(
         return None
     placements = [one.placement for one in examples]
     amounts = np.array([target.amount(one.value, one.placement) for one in examples])
-    base = fit_base(placements, amounts, target.quantity)
-    logarithms = base.logarithms(placements)
-    learned = LearnedExamples(placements, logarithms, np.log(amounts) - logarithms)
-    designs = {
-        name: design_of(placements, name) for name in dict.fromkeys(map(effect_set, novelties))
-    }
+    sets = dict.fromkeys(map(effect_set, novelties))
+    fits = {name: expectation_fit(placements, amounts, target.quantity, name) for name in sets}
     columns = tree_columns_of(placements)
-    fitted = {
-        novelty: trees
-        for novelty in novelties
-        if (trees := calibrated_trees(learned, designs[effect_set(novelty)], columns, novelty))
-    }
-    whole = np.arange(len(amounts))
+    calibrated: dict[Novelty, CalibratedTrees] = {}
+    for novelty in novelties:
+        fit = fits[effect_set(novelty)]
+        if novelty == "range":
+            trees = calibrated_range(fit, columns, calibrated.get("shape"))
+        else:
+            trees = calibrated_trees(fit, columns, novelty)
+        if trees is not None:
+            calibrated[novelty] = trees
     return TargetPredictor(
         target=target,
-        base=base,
-        effects={
-            name: design.effects(design.fit(whole, learned.y)) for name, design in designs.items()
-        },
+        expectations={name: fit.whole() for name, fit in fits.items()},
         columns=columns,
-        trees=fitted,
+        trees=calibrated,
         domain=domain_of(placements),
         seen=seen_in(placements),
         examples=Counter(one.source for one in examples),

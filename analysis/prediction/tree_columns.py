@@ -4,23 +4,17 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from analysis.prediction.effects import GROUPS, EffectSet
+from analysis.prediction.effects import GROUPS
+from analysis.prediction.expectation import ExpectedValues, effect_set
 from analysis.prediction.features import FEATURES, features
 from analysis.prediction.names import words_of
 from analysis.prediction.novelty import Novelty
 from analysis.prediction.placements import Placement
-from analysis.statistics.arrays import Matrix, Values, np
+from analysis.statistics.arrays import Matrix, np
 
 MOST_WORDS = 60
 _LEAST_MODELS = 5
 """Models with a word from which on it is a column."""
-EFFECTS_OF: dict[Novelty, EffectSet] = {"family": "configuration", "device": "transfer"}
-"""The effects that answer questions of a novelty; those of the others are the whole ones."""
-
-
-def effect_set(novelty: Novelty) -> EffectSet:
-    """The effects that answer questions of that novelty."""
-    return EFFECTS_OF.get(novelty, "whole")
 
 
 @dataclass(frozen=True)
@@ -39,8 +33,7 @@ class TreeColumns:
     def table(
         self,
         placements: Sequence[Placement],
-        base: Values,
-        contributions: Matrix,
+        expected: ExpectedValues,
         novelty: Novelty,
     ) -> Matrix:
         """The columns at each placement; (n, k).
@@ -50,14 +43,13 @@ class TreeColumns:
 
         Args:
             placements: the placements, (n,).
-            base: the logarithm of the base at each; (n,).
-            contributions: what the novelty's effects add at each; (n, groups).
+            expected: what the novelty's effects expect there.
             novelty: what a question does not know.
         """
         held = [set(words_of(placement.model)) for placement in placements]
         words = np.array([[word in of for word in self.words] for of in held], dtype=np.float64)
-        columns = [features(placements), words.reshape(len(held), -1), contributions]
-        return np.hstack(columns if novelty == "device" else [*columns, base[:, None]])
+        columns = [features(placements), words.reshape(len(held), -1), expected.contributions]
+        return np.hstack(columns if novelty == "device" else [*columns, expected.base[:, None]])
 
 
 def tree_columns_of(placements: Sequence[Placement]) -> TreeColumns:

@@ -18,8 +18,10 @@ _FEW_POINTS, _FEW_SIZE, _MANY_SIZE = 200, 70, 14
 """Areas of points, pixels: of so few, and of more."""
 _HIDDEN_WORDS: Mapping[Novelty, str] = {
     "shape": "sizes hidden",
+    "range": "the largest and smallest sizes hidden",
     "variant": "runtimes, precisions and modes hidden",
     "pair": "models hidden on a device",
+    "run": "all of a model but one run hidden",
     "model": "models hidden",
     "family": "architectures hidden",
     "device": "devices hidden",

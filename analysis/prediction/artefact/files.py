@@ -19,7 +19,8 @@ from analysis.prediction.artefact.manifest import (
 )
 from analysis.prediction.artefact.tree_text import require_trees
 from analysis.prediction.calibrated import CalibratedTrees
-from analysis.prediction.effects import GROUPS, Effects, EffectSet
+from analysis.prediction.effects import GROUPS, EffectSet
+from analysis.prediction.expectation import Expectation
 from analysis.prediction.features import FEATURES
 from analysis.prediction.forecaster import Forecaster, KnownMachine
 from analysis.prediction.novelty import Novelty
@@ -80,7 +81,7 @@ def read_forecaster(
         manifest: their manifest.
         read: gives the text of a file.
         targets: those that will be predicted; None for all that it knows. Files of others are
-            not read, and effects and trees not before a question needs them.
+            not read, and expectations and trees not before a question needs them.
         refuse: makes the error of a file that is missing, altered or wrong, then or later.
 
     Raises:
@@ -197,16 +198,16 @@ def _facts(predictor: TargetPredictor) -> TargetFacts:
 
 
 def _target_files(predictor: TargetPredictor) -> dict[str, str]:
-    """Effects and trees have files of their own, as no question needs them all."""
+    """Expectations and trees have files of their own, as no question needs them all."""
     name, types = predictor.target.name, _types(TargetPredictor)
-    parts = {"effects": [*predictor.effects], "trees": [*predictor.trees]}
+    parts = {"expectations": [*predictor.expectations], "trees": [*predictor.trees]}
     data = {
         field: parts.get(field) or encoded(kind, getattr(predictor, field))
         for field, kind in types.items()
     }
     files = {f"{name}.json": written({**data, **parts})}
-    for chosen, effects in predictor.effects.items():
-        files[_effects_file(name, chosen)] = written(encoded(Effects, effects))
+    for chosen, expectation in predictor.expectations.items():
+        files[_expectation_file(name, chosen)] = written(encoded(Expectation, expectation))
     for novelty, calibrated in predictor.trees.items():
         stem, kinds = f"{name}-{novelty}", _types(CalibratedTrees)
         texts = {
@@ -226,37 +227,36 @@ def _target(name: str, reader: _Reader) -> TargetPredictor:
     if name not in PREDICTION_TARGETS:
         raise reader.refuse(f"{MANIFEST_NAME}: {name!r:.80} is no target")
     file = f"{name}.json"
-    values = reader.record(file, TargetPredictor, ("effects", "trees"))
+    values = reader.record(file, TargetPredictor, ("expectations", "trees"))
     with reader.file(file):
         novelties = decoded(tuple[Novelty, ...], values["trees"], "trees")
-        chosen = decoded(tuple[EffectSet, ...], values["effects"], "effects")
+        chosen = decoded(tuple[EffectSet, ...], values["expectations"], "expectations")
         if {*chosen} != {*GROUPS}:
-            raise ValueError(f"has effects {', '.join(chosen)}, not {', '.join(GROUPS)}")
+            raise ValueError(f"has expectations {', '.join(chosen)}, not {', '.join(GROUPS)}")
     with reader.probe(file):
-        values["base"].logarithms([_PROBE])
         values["domain"].refusal(_PROBE)
         values["domain"].outside(_PROBE)
     columns: TreeColumns = values["columns"]
     parts = {
-        "effects": _Parts(chosen, lambda one: _effects(name, one, reader)),
+        "expectations": _Parts(chosen, lambda one: _expectation(name, one, reader)),
         "trees": _Parts(novelties, lambda one: _calibrated(name, one, columns, reader)),
     }
     return TargetPredictor(**{**values, **parts})
 
 
-def _effects_file(target: str, chosen: EffectSet) -> str:
-    return f"{target}-effects-{chosen}.json"
+def _expectation_file(target: str, chosen: EffectSet) -> str:
+    return f"{target}-expectation-{chosen}.json"
 
 
-def _effects(target: str, chosen: EffectSet, reader: _Reader) -> Effects:
-    file = _effects_file(target, chosen)
-    effects = Effects(**reader.record(file, Effects))
+def _expectation(target: str, chosen: EffectSet, reader: _Reader) -> Expectation:
+    file = _expectation_file(target, chosen)
+    expectation = Expectation(**reader.record(file, Expectation))
     with reader.file(file):
-        if effects.chosen != chosen:
-            raise ValueError(f"holds effects {effects.chosen}")
+        if expectation.effects.chosen != chosen:
+            raise ValueError(f"holds effects {expectation.effects.chosen}")
     with reader.probe(file):
-        effects.contributions([_PROBE])
-    return effects
+        expectation.at([_PROBE])
+    return expectation
 
 
 def _calibrated(

@@ -27,7 +27,7 @@ from runner.contract.errors import DamagedFile
 from tests.analysis.prediction.examples import a_placement, an_example, peak_seconds
 
 Files = dict[str, str]
-TREES, EFFECTS = "latency-model-trees.txt", "latency-effects-whole.json"
+TREES, EFFECTS = "latency-model-trees.txt", "latency-expectation-whole.json"
 NOVELTIES: tuple[Novelty, ...] = ("shape", "model", "family", "device")
 QUESTIONS = [
     a_placement("net-1", "big", 6, 1.0),
@@ -174,7 +174,7 @@ def _in_json(*path: str | int, value: Any) -> Callable[[str], str]:
         (EFFECTS, _in_json("levels", "model", "keys", 0, value={}), "a key is"),
         (EFFECTS, _in_json("levels", "model", "rows", 0, value=[]), "as long"),
         ("latency.json", _in_json("trees", value="model"), "is str, not list"),
-        ("latency.json", _in_json("effects", value=["whole"]), "has effects whole, not"),
+        ("latency.json", _in_json("expectations", value=["whole"]), "has expectations whole, not"),
         (
             "latency.json",
             _in_json("base", "coefficients", "", value=[1.0, 2.0]),
