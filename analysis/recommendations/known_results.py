@@ -136,7 +136,8 @@ def known_verdicts(source: ArrowSource, selection: Selection) -> KnownVerdicts:
         SELECT v.*, j.job FROM (
             SELECT {_AXES}, r.result_id, coalesce({_MACHINE}, {_HOST}) AS where_,
                 {verdict} AS verdict,
-                CASE WHEN r.status = 'ok' THEN r.correct_reason ELSE r.reason END AS why
+                CASE WHEN r.status = 'ok' THEN r.correct_reason ELSE r.reason END AS why,
+                r.predicted AS foreseen
             FROM {selection.verdicts} r
             WHERE r.backend IS NOT NULL AND r.scenario = 'single_stream'
         ) v LEFT JOIN replay_jobs j ON j.result_id = v.result_id AND v.verdict = {text(_OUT)}
@@ -148,7 +149,9 @@ def known_verdicts(source: ArrowSource, selection: Selection) -> KnownVerdicts:
         cell = _cell(row)
         if row["verdict"] == _OUT and cell is not None:
             limit = _limit_of(row["job"])
-            ran_out[row["where_"]].append(MemoryResult(cell, None, True, limit))
+            ran_out[row["where_"]].append(
+                MemoryResult(cell, None, True, limit, bool(row["foreseen"]))
+            )
         elif row["verdict"] in _AGAINST:
             words = ": ".join(filter(None, (_IN_WORDS[row["verdict"]], row["why"])))
             kind: Any = _AGAINST[row["verdict"]]

@@ -26,6 +26,8 @@ class MemoryResult:
     ran_out: bool = False
     limit_bytes: int | None = None
     """The limit of the job that ran out; None for that of the machine."""
+    foreseen: bool = False
+    """True if it was not started, as what it needs at least was more than that."""
 
 
 def is_at_least(one: Cell, other: Cell) -> bool:
@@ -51,7 +53,8 @@ def ran_out(cell: Cell, results: Iterable[MemoryResult], limit_bytes: int | None
             continue
         size = "" if cell == result.cell else f" at {_sizes(result.cell)}"
         limited = f" under a limit of {memory_words(under)}" if under else ""
-        return f"ran out of memory{size}{limited}"
+        verb = "was foreseen to run" if result.foreseen else "ran"
+        return f"{verb} out of memory{size}{limited}"
     return None
 
 

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from analysis.prediction.forecaster import Forecaster, KnownMachine
     from analysis.prediction.predictor import Prediction, Refusal
 
-NO_PREDICTOR = "no predictor was trained"
+NO_PREDICTOR = "there is no predictor to ask"
 _NEW_MACHINE = "the predictor was trained without this machine"
 
 Forecasts = Mapping[PlacedCell, Figure | str]

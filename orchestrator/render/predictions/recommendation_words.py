@@ -181,7 +181,7 @@ def next_words(answer: Recommendation) -> Iterator[str]:
     unknown = [one for one in left_out if one.objection.kind == "not_known"]
     if unknown and answer.ready.forecaster is None:
         count = f"{len(unknown):,} {plural(len(unknown), 'candidate')}"
-        yield f"next: `{training_command(database)}` predicts {count} that nobody measured"
+        yield f"next: `{training_command(database)}` may predict {count} that nobody measured"
     if longer := [one for one in left_out if one.objection.kind == "slo_unknown"]:
         command = f"{_bench(longer[0].candidate.cell, answer)} --profile standard"
         yield f"next: `{command}` may measure enough for {answer.requirements.level}"

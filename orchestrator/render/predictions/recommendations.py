@@ -32,6 +32,8 @@ from runner.contract.axes import AXIS_NAMES
 _SHOWN = 10
 """Rows of a table on a screen; files have all."""
 _REASONS = 7
+_EMPTY = 5
+"""Models without a choice that are named."""
 _PATHS = 4
 """Paths that share a reason and are named."""
 _IMPORTED = "*"
@@ -211,7 +213,9 @@ def _overview(answer: Recommendation) -> Section:
     if any("≈" in row["model"] for row in rows):
         notes.append("≈: not distinguishable from others of this model, which --model lists")
     if empty:
-        names = ", ".join(dict.fromkeys(empty))
+        known = list(dict.fromkeys(empty))
+        more = f" and {len(known) - _EMPTY} more" if len(known) > _EMPTY else ""
+        names = f"{', '.join(known[:_EMPTY])}{more}"
         notes.append(f"nothing to recommend for {names}: `recommend --model` says why")
     cell = some_candidate(answer.choices[0]).cell
     heading = f"the first choice for each model · {requirement_words(answer)}"

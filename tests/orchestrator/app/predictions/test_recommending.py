@@ -101,7 +101,7 @@ def test_what_was_measured_is_ranked_without_a_predictor(plain: Choice) -> None:
             "cpu-onnxruntime-bert-tiny-fp32-b64",
             "out_of_memory: ran out of memory at b8-s128 under a limit of 2 GB",
         ),
-        ("cpu-onnxruntime-bert-tiny-fp32-b2", "not_known: no predictor was trained"),
+        ("cpu-onnxruntime-bert-tiny-fp32-b2", "not_known: there is no predictor to ask"),
         ("cpu-torch_compile-bert-tiny-int8-b1", "unsupported: int8 is not possible with"),
     ],
 )
