@@ -1,7 +1,7 @@
 """Bars of the acceptance evaluation, and rows that are held against them."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, field, fields
 
 from analysis.prediction.evaluation.accuracy import Accuracy, IntervalQuality
 from analysis.prediction.evaluation.trials import PredictionTrial, joined
@@ -56,8 +56,8 @@ class SplitRow:
     """Other parts that are looked at, such as processors."""
     averaged: bool = False
     """True if figures are means over the trials, and not of all questions."""
-    usual: Accuracy | None = None
-    """The errors where batch sizes tell nothing of memory; None where that was not tried."""
+    others: Mapping[str, Accuracy] = field(default_factory=dict)
+    """Our errors when the same is asked otherwise, by how; without a bar."""
 
     @property
     def whole(self) -> PredictionTrial:
@@ -100,8 +100,8 @@ class SplitRow:
         if not known:
             raise SystemExit(f"{self.name}: no question was answered")
         means = {
-            field.name: sum(getattr(one, field.name) for one in known) / len(known)
-            for field in fields(Accuracy)
+            figure.name: sum(getattr(one, figure.name) for one in known) / len(known)
+            for figure in fields(Accuracy)
         }
         return Accuracy(**means | {"questions": sum(one.questions for one in known)})
 

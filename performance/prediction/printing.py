@@ -23,8 +23,8 @@ def print_row(row: SplitRow) -> bool:
     for name, accuracy in {"ours": row.accuracy, **row.baselines}.items():
         print(f"  {name:<{_WIDTH}}{_errors(accuracy)}")
     print(f"  {'bar':<{_WIDTH}}{_bar(row.bar)}")
-    if row.usual is not None:
-        print(f"  at the usual batch size, ours: {_errors(row.usual)}")
+    for name, accuracy in row.others.items():
+        print(f"  ours, {name}: {_errors(accuracy)}")
     for name, trial in (row.parts | row.trials).items():
         for line in _part(name, trial):
             print(line)
@@ -118,6 +118,7 @@ def _data(row: SplitRow) -> dict[str, object]:
         "measurement": "prediction",
         "part": row.name,
         "ours": asdict(row.accuracy),
+        "others": {name: asdict(accuracy) for name, accuracy in row.others.items()},
         "baselines": {name: asdict(accuracy) for name, accuracy in row.baselines.items()},
         "intervals": asdict(row.promised) if row.promised else None,
         "refused": row.whole.refusals,

@@ -1,6 +1,7 @@
 """Seconds of training, of one answer and of a hundred thousand."""
 
 import statistics
+import time
 from collections.abc import Sequence
 from dataclasses import replace
 
@@ -25,7 +26,9 @@ def measure_speed(results: TimmResults) -> bool:
     examples = _sample(results.examples)
     print(f"\nspeed: {len(examples):,} rows, {CELLS:,} cells")
     predictors: list[TargetPredictor | None] = []
+    began_s = time.process_time()
     training_s = seconds(lambda: predictors.append(train_target(TARGET, examples)))
+    print(f"  training took {time.process_time() - began_s:.1f} s of processors")
     predictor = predictors[0]
     if predictor is None:
         raise SystemExit("speed: there are too few rows to train from")

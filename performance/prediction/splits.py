@@ -67,6 +67,7 @@ VIDUR_BAR = Bar(0.07, 0.06, 0.75)
 _PARTS: Mapping[str, Callable[[AnsweredQuestion], bool]] = {
     "GPU": lambda one: one.example.placement.device.kind == "gpu",
     "CPU": lambda one: one.example.placement.device.kind == "cpu",
+    "compiled": lambda one: one.example.placement.runtime == "torch_compile",
     "training": lambda one: one.example.placement.mode == "training",
 }
 
@@ -90,7 +91,8 @@ def timm_row(name: str, results: TimmResults) -> SplitRow:
     by_label = {label: joined(several) for label, several in trials.items()}
     parts = _parts(by_label) | {_SINGULAR: joined(singular)}
     accuracy = joined(usual).accuracy
-    return SplitRow(name, split.title, split.bar, by_label, parts, split.averaged, accuracy)
+    others = {"at the usual batch size": accuracy} if accuracy else {}
+    return SplitRow(name, split.title, split.bar, by_label, parts, split.averaged, others)
 
 
 def _counts(example: Example) -> Hashable:
@@ -108,7 +110,16 @@ def vidur_row(fold: SplitFold) -> SplitRow:
         name: trial.part(lambda one, name=name: one.example.placement.architecture == name)
         for name in operators
     }
-    return SplitRow("vidur", f"vidur, {fold.label}", VIDUR_BAR, {fold.label: trial}, parts)
+    accuracy = vidur.layer_accuracy(trial)
+    others = {"of whole layers, as sums": accuracy} if accuracy else {}
+    return SplitRow(
+        "vidur",
+        f"vidur, {fold.label}",
+        VIDUR_BAR,
+        {fold.label: trial},
+        parts,
+        others=others,
+    )
 
 
 def _parts(trials: Mapping[str, PredictionTrial]) -> dict[str, PredictionTrial]:

@@ -147,11 +147,11 @@ def _with_batch(placement: Placement, size: int) -> Placement:
 
 def _gpus(results: TimmResults) -> list[str]:
     devices = (example.placement.device for example in results.examples)
-    return sorted({device.key for device in devices if device.kind == "gpu"})
+    return sorted({device.name for device in devices if device.kind == "gpu"})
 
 
 def _device(example: Example) -> str:
-    return example.placement.device.key
+    return example.placement.device.name
 
 
 def _model(example: Example) -> str:

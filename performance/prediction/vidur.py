@@ -5,10 +5,12 @@ products and of elementwise operators of one layer, on one of the GPUs that shar
 """
 
 import csv
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Hashable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+from analysis.prediction.evaluation.accuracy import Accuracy, accuracy_of
+from analysis.prediction.evaluation.trials import PredictionTrial
 from analysis.prediction.machines import MachinePeaks
 from analysis.prediction.placements import Counts, Device, Example, Placement
 from analysis.prediction.targets import PREDICTION_TARGETS
@@ -99,6 +101,21 @@ def longer_inputs(examples: list[Example]) -> SplitFold:
     known = [one for one in examples if (one.placement.length or 0) <= MOST_TOKENS]
     hidden = [one for one in examples if (one.placement.length or 0) > MOST_TOKENS]
     return SplitFold("above 1,024 tokens", known, hidden)
+
+
+def layer_accuracy(trial: PredictionTrial) -> Accuracy | None:
+    """The errors of sums over the operators of a layer, measured and predicted alike.
+
+    Rows of the same layer and tokens are summed together.
+    """
+    sums: dict[Hashable, list[float]] = {}
+    for one in trial.answered:
+        placement = one.example.placement
+        network = placement.model.removeprefix(f"{placement.architecture}-")
+        both = sums.setdefault((network, placement.device.key, placement.length), [0.0, 0.0])
+        both[0] += one.example.value
+        both[1] += one.prediction.value
+    return accuracy_of([both[0] for both in sums.values()], [both[1] for both in sums.values()])
 
 
 def _examples(row: Mapping[str, str], network: str, device: Device) -> Iterator[Example]:
