@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 
 from analysis.results.source import ArrowSource
 from orchestrator.app.predictions.artefact_folder import open_predictor, predictor_folder
-from orchestrator.app.predictions.freshness import rows_since
 from runner.contract.errors import BenchError
 
 if TYPE_CHECKING:
@@ -30,12 +29,14 @@ def ready_forecaster(
 ) -> ReadyForecaster:
     """The forecaster of these targets; one without a forecaster where none can be used.
 
-    What was measured can be ranked without it, so a damaged, foreign or stale predictor is no error
-    here, but a remark.
+    What was measured can be ranked without it, so a damaged, foreign or stale predictor, and a
+    missing extra `analysis`, are no errors here, but remarks.
     """
     if not predictor_folder(database).is_dir():
         return ReadyForecaster()
     try:
+        from orchestrator.app.predictions.freshness import rows_since  # needs the extra `analysis`
+
         predictor = open_predictor(database)
         added = rows_since(predictor, source)
         known = [name for name in predictor.manifest.targets if name in targets]

@@ -3,6 +3,8 @@
 import csv
 import io
 import json
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -90,3 +92,24 @@ def test_wrong_questions_are_refused(
     folder: Path, words: tuple[str, ...], code: int, complaint: str
 ) -> None:
     complains(call(*ASKED, *words, folder=folder, environment={}), code, complaint)
+
+
+WITHOUT_EXTRA = """
+import sys
+class Missing:
+    def find_spec(self, name, path=None, target=None):
+        if name.partition(".")[0] in ("numpy", "scipy", "lightgbm"):
+            raise ImportError(name)
+sys.meta_path.insert(0, Missing())
+from orchestrator.cli import main
+main()
+"""
+
+
+@pytest.mark.slow
+def test_what_was_measured_is_ranked_without_the_extra(folder: Path) -> None:
+    words = (*ASKED, "--slo", "p50<9ms")
+    command = [sys.executable, "-c", WITHOUT_EXTRA, *words]
+    done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    assert "there is no predictor to ask" in done.stdout
