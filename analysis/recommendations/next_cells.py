@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from analysis.prediction.placements import Placement
-from analysis.prediction.uncertainty import remaining_covariance
+from analysis.recommendations.covariance import remaining_covariance
 from analysis.statistics.arrays import Matrix, Values, np
 
 MOST_WEIGHED = 3_000

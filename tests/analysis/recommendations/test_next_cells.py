@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from analysis.prediction.placements import Placement
-from analysis.prediction.uncertainty import remaining_covariance
 from analysis.recommendations import next_cells
+from analysis.recommendations.covariance import remaining_covariance
 from analysis.recommendations.next_cells import propose_cells, weighed_numbers
 from tests.analysis.prediction.examples import a_placement
 

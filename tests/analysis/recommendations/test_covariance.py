@@ -3,10 +3,10 @@
 import numpy as np
 import pytest
 
-from analysis.prediction import uncertainty
 from analysis.prediction.placements import Placement
 from analysis.prediction.regression import design_of
-from analysis.prediction.uncertainty import remaining_covariance
+from analysis.recommendations import covariance
+from analysis.recommendations.covariance import remaining_covariance
 from tests.analysis.prediction.examples import a_placement
 
 WANTED = [
@@ -33,7 +33,7 @@ def test_the_covariance_is_that_of_the_coefficients(known: list[Placement]) -> N
 
 def test_of_too_many_measurements_the_most_related_count(monkeypatch: pytest.MonkeyPatch) -> None:
     unrelated = [a_placement(f"far-{number}", f"other {number}", 64, 9.0) for number in range(5)]
-    monkeypatch.setattr(uncertainty, "MOST_KNOWN", len(KNOWN))
+    monkeypatch.setattr(covariance, "MOST_KNOWN", len(KNOWN))
     wide = remaining_covariance(WANTED, []).diagonal()
     narrowed = remaining_covariance(WANTED, [*unrelated, *KNOWN]).diagonal()
     assert narrowed.sum() < wide.sum() / 2
