@@ -70,7 +70,7 @@ class Trial:
         numbers = [*known, *(left[cell.index] for cell in cells)]
         rest = sorted(set(left) - set(numbers))
         real = self.error(numbers, rest) / self.error(known, rest)
-        return Chosen(numbers, cells[-1].interval_share, real)
+        return Chosen(numbers, cells[-1].interval_share or 0.0, real)
 
 
 @dataclass(frozen=True)

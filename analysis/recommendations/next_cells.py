@@ -29,9 +29,9 @@ class NextCell:
 
     index: int
     """Its number among the candidates."""
-    interval_share: float
+    interval_share: float | None
     """The mean interval of the cells that stay without a measurement, once this one and those
-    before it are measured, by the mean interval now."""
+    before it are measured, by the mean interval now; None if no cell stays."""
 
 
 def weighed_numbers(count: int) -> list[int]:
@@ -69,11 +69,12 @@ def propose_cells(
     chosen, variances = _chosen(covariance, costs, min(limit, count))
     others = np.setdiff1d(np.arange(count), chosen)
     before = (scales * now)[others].sum()
-    shares = [
-        float((scales[others] * np.sqrt(left[others] + _NOISE)).sum() / before) if before else 1.0
-        for left in variances
+    if not len(others):
+        return [NextCell(index, None) for index in chosen]
+    return [
+        NextCell(index, float((scales * np.sqrt(left + _NOISE))[others].sum() / before))
+        for index, left in zip(chosen, variances, strict=True)
     ]
-    return [NextCell(index, share) for index, share in zip(chosen, shares, strict=True)]
 
 
 def _chosen(covariance: Matrix, costs: Values, limit: int) -> tuple[list[int], list[Values]]:

@@ -35,7 +35,8 @@ def cells_document(cells: Sequence[Cell], source: Source, folder: Path | None) -
     backends = dict(_backends(source, {cell.backend for cell in cells}))
     files = references.files(cell.model for cell in cells)
     if files:
-        unused = next(name for name in reversed(BACKENDS) if name not in {"cpu", *backends})
+        used = {"cpu", "fake", *backends, *(cell.backend for cell in cells)}
+        unused = next(name for name in reversed(BACKENDS) if name not in used)
         backends[unused] = {"axes": {"model": files}}
     return document | ({"backends": backends} if backends else {})
 
@@ -44,8 +45,12 @@ def cells_text(document: MatrixData, comment: str) -> str:
     """The text of such a document in YAML, an entry a line, below a comment."""
     lines = [f"# {comment}", f"version: {document['version']}", "include:"]
     lines += [f"  - {_flow(entry)}" for entry in document["include"]]
-    rest = {name: part for name, part in document.items() if name not in ("version", "include")}
-    lines += [f"{name}: {_flow(part)}" for name, part in rest.items()]
+    lines += [f"{name}: {_flow(document[name])}" for name in _TABLES if name in document]
+    backends = document.get("backends", {})
+    for name, table in backends.items():
+        if "axes" in table:
+            lines.append(f"# No cell is of {name}: its list brings the models of a file.")
+    lines += [f"backends: {_flow(backends)}"] if backends else []
     return "\n".join(lines) + "\n"
 
 

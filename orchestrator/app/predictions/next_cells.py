@@ -42,9 +42,9 @@ class ProposedCell:
     """A cell to measure next."""
 
     entry: PlannedCell
-    interval_share: float
+    interval_share: float | None
     """The mean interval of the cells that stay unmeasured, once this one and those before it are
-    measured, by that now."""
+    measured, by that now; None if no cell stays."""
 
 
 @dataclass(frozen=True)

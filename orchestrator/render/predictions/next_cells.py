@@ -36,7 +36,7 @@ _FIELDS = (
     Field(
         "interval_share",
         Column("interval then", essential=True, right=True),
-        lambda value: f"{value:.0%}",
+        lambda value: None if value is None else f"{value:.0%}",
     ),
     *map(Field, AXIS_NAMES),
 )
@@ -132,7 +132,7 @@ def _answer(answer: NextCells) -> Iterator[str]:
     these = "this cell" if count == 1 else f"these {count:,} cells"
     time = f"Measuring {these} takes about {format_duration(round(answer.seconds))}"
     share = answer.cells[-1].interval_share
-    if left:
+    if share is not None:
         now = f", now a factor of {answer.interval:.2f}," if answer.interval else ""
         narrowed = f"{1 - share:.0%}" if share < 0.995 else "less than 1 %"
         yield (
@@ -143,7 +143,8 @@ def _answer(answer: NextCells) -> Iterator[str]:
         yield f"{time}; then nothing of the matrix is left to measure."
     total = answer.measured + answer.candidates
     yield (
-        f"{answer.measured:,} of the {total:,} cells that can be measured here are measured now,"
+        f"Of {total:,} {plural(total, 'cell')} that can be measured here {answer.measured:,}"
+        f" {'is' if answer.measured == 1 else 'are'} measured now, and"
         f" {answer.measured + count:,} then ({(answer.measured + count) / total:.0%})."
     )
 

@@ -107,7 +107,10 @@ def test_the_written_matrix_has_the_proposed_cells_and_the_table_is_shown(folder
 def test_a_terminal_shows_the_answer_whole(folder: Path) -> None:
     whole = call(*NEXT, folder=folder, environment={})
     assert "narrow the mean 90 % interval of the other 3 cells by" in whole.stdout
-    assert "2 of the 11 cells that can be measured here are measured now, 8 then" in whole.stdout
+    assert (
+        "Of 11 cells that can be measured here 2 are measured now, and 8 then (73%)."
+        in whole.stdout
+    )
     narrow = call(*NEXT, folder=folder, environment={}, width=80)
     require_fit(narrow.stdout, 80, whole.stdout)
 
@@ -121,7 +124,7 @@ def test_csv_has_the_rows_of_json(folder: Path) -> None:
 def test_without_a_database_cells_fill_the_space(folder: Path) -> None:
     words = ("next", "matrix.yaml", "--database", "none.duckdb", "--limit", "4")
     done = call(*words, folder=folder, environment={})
-    assert "0 of the 12 cells" in done.stdout
+    assert "Of 12 cells that can be measured here 0 are measured now, and 4 then" in done.stdout
     assert "Nothing was measured that predictions could rest on" in done.stdout
     rows = json.loads(call(*words, "--json", folder=folder, environment={}).stdout)["cells"]
     assert len({(row["model"], row["backend"]) for row in rows}) == 4
