@@ -178,7 +178,7 @@ def next_words(answer: Recommendation) -> Iterator[str]:
     database = answer.request.database
     rankings = [choice.ranking for choice in answer.choices if choice.ranking]
     left_out = [one for choice in answer.choices for one in choice.left_out]
-    unknown = [one for one in left_out if one.objection.kind == "not_known"]
+    unknown = [one for one in left_out if one.objection.kind in ("not_known", "fit_unknown")]
     if unknown and answer.ready.forecaster is None:
         count = f"{len(unknown):,} {plural(len(unknown), 'candidate')}"
         yield f"next: `{training_command(database)}` may predict {count} that nobody measured"
