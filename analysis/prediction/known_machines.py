@@ -10,7 +10,7 @@ from analysis.prediction.examples import ExampleRows
 from analysis.prediction.forecaster import KnownMachine
 from analysis.prediction.machines import MachinePeaks, machine_peaks
 from analysis.prediction.placements import Device, Placement
-from analysis.results.source import ArrowSource
+from analysis.results.source import OWN_SOURCES, ArrowSource
 from runner.contract.axes import Precision
 
 _VENDORS: Mapping[tuple[str, Kind], tuple[str, ...]] = {
@@ -28,18 +28,21 @@ _PRECISIONS: tuple[str, ...] = get_args(Precision)
 
 
 def known_machines(source: ArrowSource, rows: ExampleRows) -> tuple[KnownMachine, ...]:
-    """The machines that results were measured on, those with most examples first.
+    """The machines that results were measured on: our own first, then those with most examples.
 
     Args:
         source: the database.
         rows: its results.
     """
     by_machine: dict[str, list[Placement]] = defaultdict(list)
-    for placement in rows.placements:
+    ours: set[str] = set()
+    for row, placement in zip(rows.rows, rows.placements, strict=True):
         by_machine[placement.device.key].append(placement)
+        if row["source"] in OWN_SOURCES:
+            ours.add(placement.device.key)
     peaks, memory = machine_peaks(source), _memory_bytes(source)
-    order = sorted(by_machine.items(), key=lambda item: (-len(item[1]), item[0]))
-    return tuple(_measured(placements, peaks, memory) for _, placements in order)
+    order = sorted(by_machine, key=lambda key: (key not in ours, -len(by_machine[key]), key))
+    return tuple(_measured(by_machine[key], peaks, memory) for key in order)
 
 
 def machine_of_data_sheet(name: str, known: Sequence[KnownMachine]) -> KnownMachine | None:

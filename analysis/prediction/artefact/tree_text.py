@@ -20,6 +20,8 @@ _NODES = (
     *("internal_value", "internal_weight", "internal_count"),
 )
 _WHOLE_NUMBERS = frozenset({"split_feature", "decision_type", "left_child", "right_child"})
+_THRESHOLD = "threshold"
+"""Infinite where what is missing goes one way and every number the other."""
 _CATEGORICAL = 1
 """The bit of a decision that is one between categories."""
 
@@ -73,7 +75,7 @@ def _require_tree(facts: Mapping[str, str], columns: int, name: str) -> None:
     nodes = leaves - 1
     for key in _NODES:
         if key not in _WHOLE_NUMBERS:
-            _numbers(facts.get(key, ""), nodes, name)
+            _numbers(facts.get(key, ""), nodes, name, finite=key != _THRESHOLD)
     whole = {key: _whole_numbers(facts.get(key, ""), name) for key in _WHOLE_NUMBERS}
     _require(all(len(values) == nodes for values in whole.values()), f"{name} lacks nodes")
     _require(all(0 <= one < columns for one in whole["split_feature"]), f"{name}: no such column")
@@ -109,14 +111,19 @@ def _whole_numbers(text: str, name: str) -> list[int]:
     return [int(word) for word in words]
 
 
-def _numbers(text: str, count: int | None, name: str) -> None:
-    """Insist on so many finite numbers; None for any number of them."""
+def _numbers(text: str, count: int | None, name: str, *, finite: bool = True) -> None:
+    """Insist on so many numbers; None for any number of them."""
     try:
         values = [float(word) for word in text.split()]
     except ValueError:
         raise ValueError(f"{name}: holds what is no number") from None
     _require(count is None or len(values) == count, f"{name} has {len(values)} numbers")
-    _require(all(map(math.isfinite, values)), f"{name}: holds what is not finite")
+    is_sound = math.isfinite if finite else _is_number
+    _require(all(map(is_sound, values)), f"{name}: holds what is not finite")
+
+
+def _is_number(value: float) -> bool:
+    return not math.isnan(value)
 
 
 def _require(holds: bool, fault: str) -> None:

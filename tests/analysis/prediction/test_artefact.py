@@ -264,6 +264,17 @@ def test_trees_that_would_lead_their_reader_astray_are_refused(
         require_trees(change(written.files[TREES]), columns)
 
 
+def test_a_threshold_may_be_infinite(written: Written) -> None:
+    """LightGBM writes it where what is missing goes one way and every number the other."""
+
+    def infinite(line: str) -> str:
+        first = line.partition("=")[2].split()[0]
+        return line.replace(first, "inf".ljust(len(first)), 1)
+
+    columns = written.forecaster.predictors["latency"].columns.names("model")
+    require_trees(_line(written.files[TREES], "threshold", infinite), len(columns))
+
+
 @pytest.mark.parametrize("target", ["latency", "throughput"])
 @pytest.mark.parametrize("question", QUESTIONS)
 def test_an_explanation_multiplies_to_the_prediction(
