@@ -6,11 +6,13 @@ from dataclasses import dataclass
 
 from analysis.prediction.features import FEATURES, features
 from analysis.prediction.placements import Placement
-from analysis.statistics.arrays import np
+from analysis.statistics.arrays import Matrix, Values, np
 
 REFUSED_BEYOND = math.log(32)
 """How far a number may lie beyond the examples, as a logarithm: farther, an answer is refused."""
 MARKED_BEYOND = math.log(1.02)
+_NAMED = ("batch size", "length", "new tokens", "threads")
+"""Features that a question names; the others follow from them and from the model."""
 _CHOICES: Mapping[str, tuple[str, ...]] = {
     "backend and runtime": ("backend", "runtime"),
     "precision": ("precision",),
@@ -28,32 +30,49 @@ class Domain:
     choices: Mapping[str, frozenset[str]]
     """The backends with runtimes, precisions and modes that examples have."""
 
-    def refusal(self, placement: Placement) -> str | None:
-        """Why nothing can be said of it; None if something can."""
+    def refusals(self, placements: Sequence[Placement]) -> list[str | None]:
+        """For each the reason why nothing can be said of it; None where something can."""
+        table = features(placements)
+        far = self._beyond(table) > REFUSED_BEYOND
+        reasons: list[str | None] = [self._unknown_choice(one) for one in placements]
+        for row in np.flatnonzero(far.any(axis=1)).tolist():
+            sentence = self._sentences(table[row], far[row])[0]
+            reasons[row] = reasons[row] or f"{sentence}, too far to say anything"
+        return reasons
+
+    def outside(self, placements: Sequence[Placement]) -> list[tuple[str, ...]]:
+        """For each the features that leave the domain, each as a sentence; empty inside.
+
+        What a question names comes before what follows from it.
+        """
+        table = features(placements)
+        beyond = self._beyond(table) > MARKED_BEYOND
+        sentences: list[tuple[str, ...]] = [()] * len(placements)
+        for row in np.flatnonzero(beyond.any(axis=1)).tolist():
+            sentences[row] = self._sentences(table[row], beyond[row])
+        return sentences
+
+    def _unknown_choice(self, placement: Placement) -> str | None:
         for name, columns in _CHOICES.items():
             value = _choice(placement, columns)
             if value not in self.choices[name]:
                 known = ", ".join(sorted(self.choices[name]))
                 return f"{name} {value}: nobody measured any; examples have {known}"
-        far = [name for name, beyond in self._beyond(placement) if beyond > REFUSED_BEYOND]
-        return f"{self._sentence(placement, far[0])}, too far to say anything" if far else None
+        return None
 
-    def outside(self, placement: Placement) -> tuple[str, ...]:
-        """The features that leave the domain, each as a sentence; empty inside."""
-        beyond = [name for name, far in self._beyond(placement) if far > MARKED_BEYOND]
-        return tuple(self._sentence(placement, name) for name in beyond)
+    def _beyond(self, table: Matrix) -> Matrix:
+        """The distance of each feature to the examples; one that they lack counts as inside."""
+        lows = np.array([self.lows.get(name, -np.inf) for name in FEATURES])
+        highs = np.array([self.highs.get(name, np.inf) for name in FEATURES])
+        return np.asarray(np.nan_to_num(np.maximum(lows - table, table - highs), nan=-np.inf))
 
-    def _beyond(self, placement: Placement) -> list[tuple[str, float]]:
-        """How far each feature lies beyond the examples; one that they lack counts as inside."""
-        values = {name: of(placement) for name, of in FEATURES.items()}
-        return [
-            (name, max(self.lows[name] - value, value - self.highs[name]))
-            for name, value in values.items()
-            if name in self.lows and not math.isnan(value)
-        ]
+    def _sentences(self, values: Values, beyond: Values) -> tuple[str, ...]:
+        names = [name for name, far in zip(FEATURES, beyond, strict=True) if far]
+        numbers = dict(zip(FEATURES, values.tolist(), strict=True))
+        ordered = sorted(names, key=lambda name: name not in _NAMED)
+        return tuple(self._sentence(name, numbers[name]) for name in ordered)
 
-    def _sentence(self, placement: Placement, name: str) -> str:
-        value = FEATURES[name](placement)
+    def _sentence(self, name: str, value: float) -> str:
         is_above = value > self.highs[name]
         edge = self.highs[name] if is_above else self.lows[name]
         ends = ("above", "largest") if is_above else ("below", "smallest")

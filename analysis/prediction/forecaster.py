@@ -1,12 +1,13 @@
 """Forecasts of cells on known machines, by one predictor for each target."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from analysis.prediction.names import architecture_in
-from analysis.prediction.placements import Device, Placement
+from analysis.prediction.placements import Counts, Device, Placement
 from analysis.prediction.predictor import Prediction, Refusal, TargetPredictor
 from analysis.prediction.work import counts_of_cell
+from runner.contract.axes import SIZE_AXES
 from runner.contract.cell import Cell
 from runner.contract.errors import Unsupported
 from runner.contract.models import ModelSpec
@@ -52,34 +53,78 @@ class Forecaster:
         machine: KnownMachine | None = None,
     ) -> list[Prediction | Refusal]:
         """The target of each cell on this machine, or on the first with the cell's backend."""
-        placed = [self._placed(cell, models, machine) for cell in cells]
-        asked = [one for one in placed if isinstance(one, Placement)]
-        answers = iter(self.predictors[target].predict(asked))
-        return [next(answers) if isinstance(one, Placement) else one for one in placed]
+        return self.forecasts(cells, models, (target,), machine)[target]
 
-    def _placed(
-        self, cell: Cell, models: Mapping[str, ModelSpec], machine: KnownMachine | None
-    ) -> Placement | Refusal:
-        chosen = machine or self.machine_of(cell.backend)
-        if chosen is None:
+    def forecasts(
+        self,
+        cells: Sequence[Cell],
+        models: Mapping[str, ModelSpec],
+        targets: Iterable[str],
+        machine: KnownMachine | None = None,
+    ) -> Mapping[str, list[Prediction | Refusal]]:
+        """The same of several targets, by their names: cells are placed but once."""
+        placing = _Placing(models)
+        placed = [
+            placing.placement(cell, machine or self.machine_of(cell.backend)) for cell in cells
+        ]
+        asked = [one for one in placed if isinstance(one, Placement)]
+        by_target: dict[str, list[Prediction | Refusal]] = {}
+        for target in targets:
+            answers = iter(self.predictors[target].predict(asked))
+            by_target[target] = [
+                next(answers) if isinstance(one, Placement) else one for one in placed
+            ]
+        return by_target
+
+
+class _Placing:
+    """Places cells on machines; work is counted once for cells that differ in nothing else."""
+
+    def __init__(self, models: Mapping[str, ModelSpec]) -> None:
+        self._models = models
+        self._counts: dict[tuple[object, ...], Counts | Refusal] = {}
+
+    def placement(self, cell: Cell, machine: KnownMachine | None) -> Placement | Refusal:
+        """The cell on that machine, or why it cannot be predicted."""
+        if machine is None:
             return Refusal(f"no machine with backend {cell.backend} is known")
         if cell.scenario != "single_stream" or cell.mode == "startup":
-            what = "mode startup" if cell.mode == "startup" else f"scenario {cell.scenario}"
-            return Refusal(f"{what} is not predicted")
-        return placement_of(cell, models[cell.model], chosen)
+            noun = "mode startup" if cell.mode == "startup" else f"scenario {cell.scenario}"
+            return Refusal(f"{noun} is not predicted")
+        model = self._models[cell.model]
+        counts = self._counted(model, cell)
+        return counts if isinstance(counts, Refusal) else _placed(cell, model, machine, counts)
+
+    def _counted(self, model: ModelSpec, cell: Cell) -> Counts | Refusal:
+        key = tuple(getattr(cell, name) for name in _COUNTED_BY)
+        if key not in self._counts:
+            self._counts[key] = _counts(model, cell)
+        return self._counts[key]
+
+
+_COUNTED_BY = ("model", "precision", "mode", "training_precision", *SIZE_AXES)
+"""The axes that decide about counted work."""
 
 
 def placement_of(cell: Cell, model: ModelSpec, machine: KnownMachine) -> Placement | Refusal:
     """The cell on that machine, with its counted work."""
-    device = machine.devices.get(cell.precision)
-    if device is None:
-        return Refusal(f"the peaks of {machine.name} in {cell.precision} are not known")
+    return _Placing({cell.model: model}).placement(cell, machine)
+
+
+def _counts(model: ModelSpec, cell: Cell) -> Counts | Refusal:
     try:
         counts = counts_of_cell(model, cell)
     except Unsupported as error:
         return Refusal(str(error))
-    if counts is None:
-        return Refusal(f"nobody counted the work of {model.name}")
+    return counts or Refusal(f"nobody counted the work of {model.name}")
+
+
+def _placed(
+    cell: Cell, model: ModelSpec, machine: KnownMachine, counts: Counts
+) -> Placement | Refusal:
+    device = machine.devices.get(cell.precision)
+    if device is None:
+        return Refusal(f"the peaks of {machine.name} in {cell.precision} are not known")
     path = (cell.backend, cell.runtime)
     return Placement(
         model=model.name,

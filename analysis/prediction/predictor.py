@@ -1,5 +1,6 @@
 """Predictors: the value of a target at any placement, with an interval and what it rests on."""
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
@@ -63,11 +64,12 @@ class TargetPredictor:
         """The answer for each placement."""
         answers: dict[int, Prediction | Refusal] = {}
         by_novelty: dict[Novelty, list[int]] = {}
-        for place, placement in enumerate(placements):
-            if reason := self.domain.refusal(placement):
+        for place, reason in enumerate(self.domain.refusals(placements)):
+            if reason is not None:
                 answers[place] = Refusal(reason)
             else:
-                by_novelty.setdefault(self.seen.novelty(placement), []).append(place)
+                novelty = self.seen.novelty(placements[place])
+                by_novelty.setdefault(novelty, []).append(place)
         for novelty, places in by_novelty.items():
             chosen = [placements[place] for place in places]
             answers |= zip(places, self._predict(chosen, novelty), strict=True)
@@ -92,17 +94,23 @@ class TargetPredictor:
             table = self.columns.table(placements, expected, calibrated.novelty)
             logarithms = logarithms + calibrated.corrections(table)
             half = calibrated.half_widths(table)
+        outside = _outside(calibrated, novelty)
+        rows = zip(placements, logarithms, half, self.domain.outside(placements), strict=True)
         return [
-            self._prediction(placement, novelty, logarithm, width)
-            for placement, logarithm, width in zip(placements, logarithms, half, strict=True)
+            self._prediction(placement, logarithm, width, novelty, (*outside, *sentences))
+            for placement, logarithm, width, sentences in rows
         ]
 
     def _prediction(
-        self, placement: Placement, novelty: Novelty, logarithm: float, half: float
+        self,
+        placement: Placement,
+        logarithm: float,
+        half: float,
+        novelty: Novelty,
+        outside: tuple[str, ...],
     ) -> Prediction:
         ends = (logarithm, logarithm - half, logarithm + half)
-        value, *interval = (self.target.value(float(np.exp(end)), placement) for end in ends)
-        outside = (*_outside(self.calibration(novelty), novelty), *self.domain.outside(placement))
+        value, *interval = (self.target.value(math.exp(end), placement) for end in ends)
         return Prediction(value, min(interval), max(interval), novelty, outside)
 
 

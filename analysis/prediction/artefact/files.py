@@ -234,8 +234,8 @@ def _target(name: str, reader: _Reader) -> TargetPredictor:
         if {*chosen} != {*GROUPS}:
             raise ValueError(f"has expectations {', '.join(chosen)}, not {', '.join(GROUPS)}")
     with reader.probe(file):
-        values["domain"].refusal(_PROBE)
-        values["domain"].outside(_PROBE)
+        values["domain"].refusals([_PROBE])
+        values["domain"].outside([_PROBE])
     columns: TreeColumns = values["columns"]
     parts = {
         "expectations": _Parts(chosen, lambda one: _expectation(name, one, reader)),

@@ -105,10 +105,8 @@ def forecast_cells(
     asked_cells = [
         cell for (cell, _), refused in zip(possible.cells, refusals, strict=True) if not refused
     ]
-    by_target = {
-        target: iter(forecaster.forecast(asked_cells, possible.models, target, machine))
-        for target in targets
-    }
+    forecasts = forecaster.forecasts(asked_cells, possible.models, targets, machine)
+    by_target = {name: iter(answers) for name, answers in forecasts.items()}
     return tuple(
         PredictedCell(
             cell=cell,

@@ -33,8 +33,6 @@ _MOST_ROWS = 20
 """Cells that a terminal shows; files have all of them."""
 _PHRASES: Mapping[str, str] = {axis.name: axis.phrase for axis in AXES}
 _OUTSIDE, _REFUSED = "extrapolation", "refused"
-_SIZE_WORDS = ("batch size", "length", "new tokens", "threads")
-"""The beginnings of sentences about what was asked for, not about what follows from it."""
 
 
 def cells_sheet(answer: PredictedCells, form: str) -> Sheet:
@@ -217,10 +215,10 @@ def _outside(answer: PredictedCells) -> Iterator[str]:
         if (sentences := [*dict.fromkeys(s for known in one.predictions for s in known.outside)])
     ]
     if outside:
-        first = min(outside[-1], key=lambda sentence: not sentence.startswith(_SIZE_WORDS))
-        more = len(outside[-1]) - 1
-        others = f" (and {more} more {plural(more, 'reason')})" if more else ""
-        yield f"{_OUTSIDE}{_of(len(outside), answer)}: {first}{others}"
+        first, *others = outside[-1]
+        more = len(others)
+        rest = f" (and {more} more {plural(more, 'reason')})" if more else ""
+        yield f"{_OUTSIDE}{_of(len(outside), answer)}: {first}{rest}"
 
 
 def _refused(answer: PredictedCells) -> Iterator[str]:
