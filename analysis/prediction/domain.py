@@ -3,6 +3,7 @@
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
 
 from analysis.prediction.features import FEATURES, features
 from analysis.prediction.placements import Placement
@@ -13,11 +14,7 @@ REFUSED_BEYOND = math.log(32)
 MARKED_BEYOND = math.log(1.02)
 _NAMED = ("batch size", "length", "new tokens", "threads")
 """Features that a question names; the others follow from them and from the model."""
-_CHOICES: Mapping[str, tuple[str, ...]] = {
-    "backend and runtime": ("backend", "runtime"),
-    "precision": ("precision",),
-    "mode": ("mode",),
-}
+_CHOICES = ("backend and runtime", "precision", "mode")
 
 
 @dataclass(frozen=True)
@@ -34,7 +31,8 @@ class Domain:
         """For each the reason why nothing can be said of it; None where something can."""
         table = features(placements)
         far = self._beyond(table) > REFUSED_BEYOND
-        reasons: list[str | None] = [self._unknown_choice(one) for one in placements]
+        reason_of = cache(self._unknown_choice)
+        reasons = [reason_of(*_choices(one)) for one in placements]
         for row in np.flatnonzero(far.any(axis=1)).tolist():
             sentence = self._sentences(table[row], far[row])[0]
             reasons[row] = reasons[row] or f"{sentence}, too far to say anything"
@@ -52,9 +50,8 @@ class Domain:
             sentences[row] = self._sentences(table[row], beyond[row])
         return sentences
 
-    def _unknown_choice(self, placement: Placement) -> str | None:
-        for name, columns in _CHOICES.items():
-            value = _choice(placement, columns)
+    def _unknown_choice(self, *values: str) -> str | None:
+        for name, value in zip(_CHOICES, values, strict=True):
             if value not in self.choices[name]:
                 known = ", ".join(sorted(self.choices[name]))
                 return f"{name} {value}: nobody measured any; examples have {known}"
@@ -90,14 +87,14 @@ def domain_of(placements: Sequence[Placement]) -> Domain:
         lows={names[place]: float(np.nanmin(table[:, place])) for place in known},
         highs={names[place]: float(np.nanmax(table[:, place])) for place in known},
         choices={
-            name: frozenset(_choice(placement, columns) for placement in placements)
-            for name, columns in _CHOICES.items()
+            name: frozenset(_choices(placement)[number] for placement in placements)
+            for number, name in enumerate(_CHOICES)
         },
     )
 
 
-def _choice(placement: Placement, columns: tuple[str, ...]) -> str:
-    return "/".join(getattr(placement, column) for column in columns)
+def _choices(placement: Placement) -> tuple[str, ...]:
+    return ("/".join(placement.path), placement.precision, placement.mode)
 
 
 def _number(logarithm: float) -> str:
