@@ -108,15 +108,13 @@ def _contribution(
     levels: Mapping[Hashable, tuple[float, ...]],
 ) -> Values:
     places = slope_places(group)
-    width = 1 + len(places)
-    index = {key: row + 1 for row, key in enumerate(levels)}
-    table = np.vstack([np.zeros(width), *levels.values()])
+    unseen = (0.0,) * (1 + len(places))
     total = np.zeros(len(placements))
     columns = np.column_stack([np.ones(len(placements)), z[:, places]])
     keys = [tuple(group.keys(placement)) for placement in placements]
     for nth in range(max(map(len, keys), default=0)):
-        rows = np.array([index.get(one[nth], 0) if nth < len(one) else 0 for one in keys])
-        total += (table[rows] * columns).sum(axis=1)
+        rows = [levels.get(one[nth], unseen) if nth < len(one) else unseen for one in keys]
+        total += (np.array(rows) * columns).sum(axis=1)
     return total
 
 

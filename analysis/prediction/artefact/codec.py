@@ -13,6 +13,7 @@ from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
 from analysis.prediction.artefact.json_text import (
     Data,
     key_in,
+    keys_in,
     number_in,
     of_type,
     one_of_known,
@@ -90,6 +91,8 @@ def _decoded_group(kind: Any, data: Data, location: str) -> Any:
             decoded(inner[0], key, location): decoded(inner[1], item, f"{location}.{key}")
             for key, item in items
         }
+    if origin is frozenset and inner[0] is Hashable:
+        return frozenset(keys_in(of_type(list, data, location), location))
     if origin in (frozenset, tuple):
         items = of_type(list, data, location)
         group = [decoded(inner[0], item, location) for item in items]
@@ -141,5 +144,4 @@ def _levels(data: Data, location: str) -> Mapping[Hashable, tuple[float, ...]]:
         raise ValueError(f"{location}: its rows are not as long as each other") from None
     if numbers.ndim != 2 or not np.isfinite(numbers).all():
         raise ValueError(f"{location}: its rows hold what is no number")
-    values = map(tuple, numbers.tolist())
-    return dict(zip((key_in(key, location) for key in keys), values, strict=True))
+    return dict(zip(keys_in(keys, location), map(tuple, numbers.tolist()), strict=True))

@@ -2,7 +2,7 @@
 
 import json
 import sys
-from collections.abc import Hashable, Mapping
+from collections.abc import Hashable, Mapping, Sequence
 from typing import Any, NoReturn, TypeAlias
 
 Data: TypeAlias = Any
@@ -50,6 +50,24 @@ def key_in(data: Data, location: str, level: int = 0) -> Hashable:
     if data is None or isinstance(data, str | int | float):
         return data
     raise ValueError(f"{location}: a key is {type(data).__name__}")
+
+
+def keys_in(items: Sequence[Data], location: str) -> list[Hashable]:
+    """The keys in a list of such data, of which there may be many.
+
+    Raises:
+        ValueError: one is none.
+    """
+    keys = [tuple(map(_flat, item)) if type(item) is list else item for item in items]
+    try:
+        frozenset(keys)
+    except TypeError:  # it holds a table, or lists in lists
+        return [key_in(item, location) for item in items]
+    return keys
+
+
+def _flat(part: Data) -> Data:
+    return tuple(part) if type(part) is list else part
 
 
 def number_in(data: Data, location: str) -> float:
