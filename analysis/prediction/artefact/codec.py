@@ -24,13 +24,13 @@ from analysis.prediction.artefact.json_text import (
 from analysis.prediction.targets import PREDICTION_TARGETS, Target
 from analysis.statistics.arrays import np
 
-_LEVELS = Mapping[Hashable, tuple[float, ...]]
-"""A table of numbers by keys: there are many, so that it is written as two lists."""
+_LEVELS = (Mapping[Hashable, tuple[float, ...]], Mapping[Hashable, tuple[float, float]])
+"""Tables of numbers by keys: there are many, so that they are written as two lists."""
 
 
 def encoded(kind: Any, value: Any) -> Data:
     """A value of that type as JSON has it."""
-    if kind == _LEVELS:
+    if kind in _LEVELS:
         rows = [[rounded_number(number) for number in row] for row in value.values()]
         return {"keys": [*map(plain_key, value)], "rows": rows}
     if kind is Target:
@@ -64,8 +64,8 @@ def decoded(kind: Any, data: Data, location: str = "") -> Any:
     Raises:
         ValueError: it holds none; the message begins with its place.
     """
-    if kind == _LEVELS:
-        return _levels(data, location)
+    if kind in _LEVELS:
+        return _levels(data, location, pairs=kind == _LEVELS[1])
     if kind is Target:
         return one_of_known(PREDICTION_TARGETS, data, location)
     if kind is float:
@@ -105,8 +105,8 @@ def _is_mapping(origin: Any) -> bool:
 
 
 def _has_long_keys(inner: Sequence[Any]) -> bool:
-    """True for keys of several parts, which JSON has none of."""
-    return get_origin(inner[0]) is tuple
+    """True for keys that may have several parts, which JSON has none of."""
+    return inner[0] is Hashable or get_origin(inner[0]) is tuple
 
 
 @cache
@@ -130,7 +130,7 @@ def _record(kind: Any, data: Data, location: str) -> Any:
     return kind(**values)
 
 
-def _levels(data: Data, location: str) -> Mapping[Hashable, tuple[float, ...]]:
+def _levels(data: Data, location: str, *, pairs: bool) -> Mapping[Hashable, tuple[float, ...]]:
     table = of_type(dict, data, location)
     keys = of_type(list, table.get("keys"), location)
     rows = of_type(list, table.get("rows"), location)
@@ -142,6 +142,6 @@ def _levels(data: Data, location: str) -> Mapping[Hashable, tuple[float, ...]]:
         numbers = np.array(rows, dtype=np.float64)
     except (TypeError, ValueError, OverflowError):
         raise ValueError(f"{location}: its rows are not as long as each other") from None
-    if numbers.ndim != 2 or not np.isfinite(numbers).all():
-        raise ValueError(f"{location}: its rows hold what is no number")
+    if numbers.ndim != 2 or (pairs and numbers.shape[1] != 2) or not np.isfinite(numbers).all():
+        raise ValueError(f"{location}: its rows hold what they should not")
     return dict(zip(keys_in(keys, location), map(tuple, numbers.tolist()), strict=True))

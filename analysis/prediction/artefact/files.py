@@ -146,7 +146,7 @@ class _Reader:
         """Refuse a file whose values fail to predict a usual placement."""
         try:
             yield
-        except (ArithmeticError, LookupError, TypeError, ValueError) as error:
+        except (ArithmeticError, LookupError, StopIteration, TypeError, ValueError) as error:
             raise self.refuse(f"{name}: its values do not fit together") from error
 
 

@@ -9,8 +9,10 @@ from orchestrator.system.text import plural
 
 NOVELTY_WORDS: Mapping[str, str] = {
     "shape": "seen at other sizes",
+    "range": "seen at smaller sizes",
     "variant": "seen in other variants",
     "pair": "seen elsewhere",
+    "run": "seen once, elsewhere",
     "model": "unseen model",
     "family": "unseen family",
     "device": "unseen device",

@@ -22,7 +22,7 @@ MODEL, OTHER = "bert-tiny", "bert-micro"
 DATABASE = "benchmarks.duckdb"
 WHERE = ("--database", DATABASE)
 FOLDER = f"{DATABASE}.predictor"
-LATER = "latency-effects-whole.json"
+LATER = "latency-expectation-whole.json"
 """A file that is read when a question needs it."""
 CELL = "cpu-bert-tiny-fp32-b3-s128-inference"
 BATCHES = (1, 2, 4, 6, 8)
@@ -236,7 +236,7 @@ def test_show_tells_errors_and_machines(trained: Path) -> None:
     (machine,) = document["machines"]
     assert machine["backends"] == ["cpu"]
     text = predict(trained, "show").stdout
-    assert "seen at other sizes" in text
+    assert "median error" in text
 
 
 def test_results_that_came_since_are_told(copied: Path) -> None:
