@@ -5,6 +5,7 @@ from collections.abc import Sequence
 
 from analysis.prediction.calibrated import CalibratedTrees, calibrated_range, calibrated_trees
 from analysis.prediction.domain import domain_of
+from analysis.prediction.effects import GROUPS
 from analysis.prediction.expectation import effect_set, expectation_fit
 from analysis.prediction.novelty import NOVELTIES, Novelty, seen_in
 from analysis.prediction.placements import Example
@@ -31,8 +32,7 @@ def train_target(
         return None
     placements = [one.placement for one in examples]
     amounts = np.array([target.amount(one.value, one.placement) for one in examples])
-    sets = dict.fromkeys(map(effect_set, novelties))
-    fits = {name: expectation_fit(placements, amounts, target.quantity, name) for name in sets}
+    fits = {name: expectation_fit(placements, amounts, target.quantity, name) for name in GROUPS}
     columns = tree_columns_of(placements)
     calibrated: dict[Novelty, CalibratedTrees] = {}
     for novelty in novelties:
