@@ -32,13 +32,13 @@ class EffectGroup:
 
 _SIZES = ("batch size", "length")
 _OF_CONFIGURATION: Mapping[str, EffectGroup] = {
-    "device": EffectGroup(lambda p: (p.device.key,), 0.5, ("intensity", "batch size")),
+    "device": EffectGroup(lambda p: (p.device.key,), 0.1, ("intensity", "batch size")),
     "path": EffectGroup(lambda p: (p.path,), 1.0, ("intensity", "arithmetic")),
     "precision": EffectGroup(lambda p: (p.precision,), 1.0, ("intensity",)),
     "mode": EffectGroup(lambda p: (p.mode,), 1.0, ("intensity",)),
     "software": EffectGroup(lambda p: ((*p.path, p.software),), 1.0, ("intensity",)),
     "configuration": EffectGroup(
-        lambda p: (p.configuration,), 1.0, ("intensity", "arithmetic of a sample", "batch size")
+        lambda p: (p.configuration,), 0.3, ("intensity", "arithmetic of a sample", "batch size")
     ),
 }
 _OF_MODEL: Mapping[str, EffectGroup] = {

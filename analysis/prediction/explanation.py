@@ -119,6 +119,7 @@ def _trees(
         return
     table = predictor.columns.table([placement], expected, calibrated.novelty)
     values = calibrated.trees.contributions(table)[0] * calibrated.weight
+    values = values * predictor.trees_share(placement)
     names: Sequence[str] = (*predictor.columns.names(calibrated.novelty), USUAL)
     for name, logarithm in zip(names, values, strict=True):
         yield "trees", name, "", float(logarithm)

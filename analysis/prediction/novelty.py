@@ -32,6 +32,8 @@ HIDDEN: Mapping[Novelty, Callable[[Placement], Hashable]] = {
     "device": lambda p: p.device.key,
 }
 """What is hidden together, to see how well questions of that novelty are answered."""
+_USUAL_PART = 4.0
+"""Trees count whole on a device with a fourth of the examples that devices have on average."""
 _BEYOND = 1.02
 """The factor from which on a size lies beyond another."""
 
@@ -40,7 +42,8 @@ _BEYOND = 1.02
 class Seen:
     """What examples tell something about."""
 
-    devices: frozenset[str]
+    devices: Mapping[str, int]
+    """The number of examples on each device."""
     extents: Mapping[Hashable, tuple[float, float]]
     """The least and the most arithmetic of each model in each configuration, FLOP."""
     pairs: frozenset[Hashable]
@@ -64,13 +67,21 @@ class Seen:
             return "run" if placement.model in self.once else "pair"
         return "model" if placement.architecture in self.architectures else "family"
 
+    def trees_share(self, device: str) -> float:
+        """The part of the trees' answer that counts on a device: less where it has few examples.
+
+        Trees learn from all devices, and mostly from those with many examples.
+        """
+        usual = sum(self.devices.values()) / len(self.devices)
+        return min(1.0, _USUAL_PART * self.devices.get(device, 0) / usual)
+
 
 def seen_in(placements: Iterable[Placement]) -> Seen:
     """What these placements tell something about."""
     known = list(placements)
     models = Counter(one.model for one in known)
     return Seen(
-        devices=frozenset(one.device.key for one in known),
+        devices=Counter(one.device.key for one in known),
         extents=extents_of(known),
         pairs=frozenset(HIDDEN["pair"](one) for one in known),
         models=frozenset(models),

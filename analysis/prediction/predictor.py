@@ -92,7 +92,8 @@ class TargetPredictor:
         half: Values = np.full(len(placements), _unknown_error(novelty))
         if calibrated is not None:
             table = self.columns.table(placements, expected, calibrated.novelty)
-            logarithms = logarithms + calibrated.corrections(table)
+            share = np.array([self.trees_share(placement) for placement in placements])
+            logarithms = logarithms + share * calibrated.corrections(table)
             half = calibrated.half_widths(table)
         outside = _outside(calibrated, novelty)
         rows = zip(placements, logarithms, half, self.domain.outside(placements), strict=True)
@@ -100,6 +101,12 @@ class TargetPredictor:
             self._prediction(placement, logarithm, width, novelty, (*outside, *sentences))
             for placement, logarithm, width, sentences in rows
         ]
+
+    def trees_share(self, placement: Placement) -> float:
+        """The part of the trees' answer that counts; all of it on an unseen device, which has its
+        own trees."""
+        device = placement.device.key
+        return self.seen.trees_share(device) if device in self.seen.devices else 1.0
 
     def _prediction(
         self,
