@@ -31,8 +31,7 @@ _LEVELS = (Mapping[Hashable, tuple[float, ...]], Mapping[Hashable, tuple[float, 
 def encoded(kind: Any, value: Any) -> Data:
     """A value of that type as JSON has it."""
     if kind in _LEVELS:
-        rows = [[rounded_number(number) for number in row] for row in value.values()]
-        return {"keys": [*map(plain_key, value)], "rows": rows}
+        return _encoded_levels(value)
     if kind is Target:
         return value.name
     if kind is float:
@@ -56,6 +55,18 @@ def _encoded_group(kind: Any, value: Any) -> Data:
     if origin is tuple:
         return [encoded(inner[0], item) for item in value]
     return plain_key(value) if kind is Hashable else value
+
+
+def _encoded_levels(value: Mapping[Hashable, tuple[float, ...]]) -> Data:
+    """Keys as the numbers of their parts, as many keys have the same."""
+    parts: dict[Hashable, int] = {}
+
+    def number_of(part: Hashable) -> int:
+        return parts.setdefault(part, len(parts))
+
+    keys = [[*map(number_of, key)] if isinstance(key, tuple) else number_of(key) for key in value]
+    rows = [[rounded_number(number) for number in row] for row in value.values()]
+    return {"parts": [*map(plain_key, parts)], "keys": keys, "rows": rows}
 
 
 def decoded(kind: Any, data: Data, location: str = "") -> Any:
@@ -144,4 +155,9 @@ def _levels(data: Data, location: str, *, pairs: bool) -> Mapping[Hashable, tupl
         raise ValueError(f"{location}: its rows are not as long as each other") from None
     if numbers.ndim != 2 or (pairs and numbers.shape[1] != 2) or not np.isfinite(numbers).all():
         raise ValueError(f"{location}: its rows hold what they should not")
-    return dict(zip(keys_in(keys, location), map(tuple, numbers.tolist()), strict=True))
+    part_of = keys_in(of_type(list, table.get("parts"), location), location).__getitem__
+    try:
+        named = [tuple(map(part_of, key)) if type(key) is list else part_of(key) for key in keys]
+    except (IndexError, TypeError):
+        raise ValueError(f"{location}: a key names a part that is not there") from None
+    return dict(zip(named, map(tuple, numbers.tolist()), strict=True))
