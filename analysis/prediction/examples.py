@@ -2,7 +2,7 @@
 
 import math
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
@@ -23,6 +23,7 @@ from analysis.prediction.work import (
 from analysis.results.source import ArrowSource, text
 from runner.contract.errors import Unsupported
 from runner.contract.models import ModelSpec
+from runner.contract.models.work import Polynomials, catalogued_polynomials
 
 PREDICTED_MODES = ("inference", "generation", "training")
 _AXES = (
@@ -67,7 +68,13 @@ class ExampleRows:
         ]
 
 
-def example_rows(source: ArrowSource, *, imported: bool) -> ExampleRows:
+CountsOf = Callable[[ModelSpec], Polynomials | None]
+"""Gives the polynomials of a model that is not of the catalogue, as far as a job counted it."""
+
+
+def example_rows(
+    source: ArrowSource, *, imported: bool, counts_of: CountsOf = catalogued_polynomials
+) -> ExampleRows:
     """The results of a database that predictors learn from.
 
     A file that lacks the work of a model gets it from another one that tells it of the same model
@@ -76,8 +83,11 @@ def example_rows(source: ArrowSource, *, imported: bool) -> ExampleRows:
     Args:
         source: the database.
         imported: True if results that others measured are among them; simulated ones never are.
+        counts_of: gives the counted work of models.
     """
-    reading = _Reading(machine_peaks(source), _models(source))
+    models = _models(source)
+    polynomials = {name: counts_of(model) for name, model in models.items()}
+    reading = _Reading(machine_peaks(source), models, polynomials)
     found = [*_results(source, imported=imported)]
     told = {_sample_key(row): work for row in found if (work := told_work(row))}
     rows, placements, left_out = [], [], Counter[str]()
@@ -98,6 +108,8 @@ class NoExample(Exception):
 class _Reading:
     peaks: MachinePeaks
     models: Mapping[str, ModelSpec]
+    polynomials: Mapping[str, Polynomials | None]
+    """By the model's id; None for models that nobody counted."""
 
     def placement(self, row: Mapping[str, Any], told: SampleWork | None) -> Placement:
         """The placement of a result.
@@ -134,10 +146,11 @@ class _Reading:
 
     def _counts(self, row: Mapping[str, Any], model: ModelSpec | None) -> Counts | None:
         cell = cell_of(row)
-        if model is None or cell is None:
+        polynomials = self.polynomials.get(row["model_id"] or "")
+        if model is None or cell is None or polynomials is None:
             return None
         try:
-            return counts_of_cell(model, cell)
+            return counts_of_cell(model, cell, polynomials)
         except Unsupported:
             return None
 

@@ -2,8 +2,9 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import TypeAlias
 
-from analysis.prediction.names import architecture_in
+from analysis.prediction.names import architecture_in, plain_name
 from analysis.prediction.placements import Counts, Device, Placement
 from analysis.prediction.predictor import Prediction, Refusal, TargetPredictor
 from analysis.prediction.work import counts_of_cell
@@ -11,6 +12,10 @@ from runner.contract.axes import SIZE_AXES
 from runner.contract.cell import Cell
 from runner.contract.errors import Unsupported
 from runner.contract.models import ModelSpec
+from runner.contract.models.work import Polynomials
+
+NamedPolynomials: TypeAlias = Mapping[str, Polynomials]
+"""The counted work of models, by name."""
 
 
 @dataclass(frozen=True)
@@ -61,9 +66,18 @@ class Forecaster:
         models: Mapping[str, ModelSpec],
         targets: Iterable[str],
         machine: KnownMachine | None = None,
+        counts: NamedPolynomials | None = None,
     ) -> Mapping[str, list[Prediction | Refusal]]:
-        """The same of several targets, by their names: cells are placed but once."""
-        placing = _Placing(models)
+        """The same of several targets, by their names: cells are placed but once.
+
+        Args:
+            cells: what is asked about.
+            models: the models of the cells, by name.
+            targets: names of targets.
+            machine: where; None for the first machine with the cell's backend.
+            counts: the work of models that are not of the catalogue.
+        """
+        placing = _Placing(models, counts or {})
         placed = [
             placing.placement(cell, machine or self.machine_of(cell.backend)) for cell in cells
         ]
@@ -80,8 +94,8 @@ class Forecaster:
 class _Placing:
     """Places cells on machines; work is counted once for cells that differ in nothing else."""
 
-    def __init__(self, models: Mapping[str, ModelSpec]) -> None:
-        self._models = models
+    def __init__(self, models: Mapping[str, ModelSpec], polynomials: NamedPolynomials) -> None:
+        self._models, self._polynomials = models, polynomials
         self._counts: dict[tuple[object, ...], Counts | Refusal] = {}
 
     def placement(self, cell: Cell, machine: KnownMachine | None) -> Placement | Refusal:
@@ -98,7 +112,7 @@ class _Placing:
     def _counted(self, model: ModelSpec, cell: Cell) -> Counts | Refusal:
         key = tuple(getattr(cell, name) for name in _COUNTED_BY)
         if key not in self._counts:
-            self._counts[key] = _counts(model, cell)
+            self._counts[key] = _counts(model, cell, self._polynomials.get(model.name))
         return self._counts[key]
 
 
@@ -106,14 +120,16 @@ _COUNTED_BY = ("model", "precision", "mode", "training_precision", *SIZE_AXES)
 """The axes that decide about counted work."""
 
 
-def placement_of(cell: Cell, model: ModelSpec, machine: KnownMachine) -> Placement | Refusal:
+def placement_of(
+    cell: Cell, model: ModelSpec, machine: KnownMachine, counts: NamedPolynomials | None = None
+) -> Placement | Refusal:
     """The cell on that machine, with its counted work."""
-    return _Placing({cell.model: model}).placement(cell, machine)
+    return _Placing({cell.model: model}, counts or {}).placement(cell, machine)
 
 
-def _counts(model: ModelSpec, cell: Cell) -> Counts | Refusal:
+def _counts(model: ModelSpec, cell: Cell, polynomials: Polynomials | None) -> Counts | Refusal:
     try:
-        counts = counts_of_cell(model, cell)
+        counts = counts_of_cell(model, cell, polynomials)
     except Unsupported as error:
         return Refusal(str(error))
     return counts or Refusal(f"nobody counted the work of {model.name}")
@@ -127,7 +143,7 @@ def _placed(
         return Refusal(f"the peaks of {machine.name} in {cell.precision} are not known")
     path = (cell.backend, cell.runtime)
     return Placement(
-        model=model.name,
+        model=plain_name(model.name),
         architecture=architecture_in(model.config),
         device=device,
         backend=cell.backend,

@@ -13,7 +13,7 @@ from runner.contract.models.iteration import (
     WEIGHT_BYTES,
     iteration_work,
 )
-from runner.contract.models.work import counts_of
+from runner.contract.models.work import Polynomials, counts_of
 
 _LAYERS = (
     *("num_hidden_layers", "n_layer", "num_layers", "encoder_layers", "decoder_layers"),
@@ -28,17 +28,25 @@ _IMAGE_CHANNELS, _INPUT_BYTES = 3, 4
 _GIGA, _MEGA = 1e9, 1e6
 
 
-def counts_of_cell(model: ModelSpec, cell: Cell) -> Counts | None:
+def counts_of_cell(
+    model: ModelSpec, cell: Cell, polynomials: Polynomials | None = None
+) -> Counts | None:
     """The counted work of one iteration of the cell; None where nobody counted the model.
+
+    Args:
+        model: the model.
+        cell: a cell of it.
+        polynomials: those that a job counted; None for those of the catalogue.
 
     Raises:
         Unsupported: the cell has a size that the model doesn't take.
     """
-    work, counts = iteration_work(model, cell), counts_of(model, cell)
+    work = iteration_work(model, cell, polynomials)
+    counts = counts_of(model, cell, polynomials)
     if work is None or counts is None or not work.whole.flops:
         return None
     size = WEIGHT_BYTES[cell.precision]
-    parameters = model.parameters or counts["weights"]
+    parameters = model.parameters or counts.get("parameters") or counts["weights"]
     passes = TRAINING_PASSES if cell.mode == "training" else 1
     return Counts(
         flops=work.whole.flops,

@@ -13,6 +13,7 @@ from orchestrator.app.predictions.cells import (
     cells_of_axes,
     require_models,
 )
+from orchestrator.app.predictions.custom_models import Notice, counted_cells, unheard_notice
 from orchestrator.app.predictions.forecasts import (
     PredictedCell,
     axes_with_backend,
@@ -43,6 +44,8 @@ class PredictedCells:
     """Results that came since the predictor was trained."""
     notes: Sequence[str]
     """Sentences about what was named."""
+    named_models: Sequence[str] = ()
+    """The models as options name them, folders and files by their paths."""
 
     def chart(self) -> "Chart":
         """Its first target over a size, drawn.
@@ -71,8 +74,12 @@ CellsOf = Callable[["Forecaster", "KnownMachine | None"], PossibleCells]
 """Gives the cells, once it is known which machines there are."""
 
 
-def predict_cells(question: CellsAsked) -> PredictedCells:
+def predict_cells(question: CellsAsked, report: Notice = unheard_notice) -> PredictedCells:
     """Predict the cells that options name.
+
+    Args:
+        question: the cells, the device and the targets.
+        report: hears of models that are counted first.
 
     Raises:
         UsageError: an option is wrong, or the extra `analysis` is missing.
@@ -85,21 +92,29 @@ def predict_cells(question: CellsAsked) -> PredictedCells:
     def cells_of(forecaster: "Forecaster", machine: "KnownMachine | None") -> PossibleCells:
         return cells_of_axes(axes_with_backend(question, forecaster, machine))
 
-    return predict_possible(question, cells_of)
+    return predict_possible(question, cells_of, report)
 
 
-def predict_possible(question: CellsAsked, cells_of: CellsOf) -> PredictedCells:
+def predict_possible(
+    question: CellsAsked, cells_of: CellsOf, report: Notice = unheard_notice
+) -> PredictedCells:
     """Predict cells that are named in whatever way; raises what `predict_cells` does."""
     predictor = open_predictor(question.database)
     targets = chosen_targets(predictor.manifest, question.targets)
     forecaster = predictor.forecaster(targets)
     machine = chosen_machine(forecaster, question.device)
-    possible = cells_of(forecaster, machine)
+    possible = counted_cells(cells_of(forecaster, machine), question.results, report)
     with Store.open_readonly(question.database) as store:
         added = rows_since(predictor, store)
         cells = forecast_cells(forecaster, possible, targets, machine)
         require_some(cells)
         cells = with_measured(cells, store)
     return PredictedCells(
-        question.database, predictor.manifest, targets, cells, added, possible.notes
+        database=question.database,
+        manifest=predictor.manifest,
+        targets=targets,
+        cells=cells,
+        added=added,
+        notes=possible.notes,
+        named_models=question.axes.get("model", ()),
     )

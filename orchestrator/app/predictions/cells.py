@@ -9,6 +9,7 @@ from typing import Any, get_args
 from orchestrator.matrix import Matrix
 from orchestrator.matrix.from_options import BenchOptions, bench_matrix
 from orchestrator.planning.expand import expand
+from orchestrator.system.files import RESULTS_FOLDER
 from runner.contract.axes import (
     RUNTIMES,
     SIZE_LETTERS,
@@ -21,6 +22,7 @@ from runner.contract.axes import (
 from runner.contract.cell import DEFAULT_RUNTIMES, Cell
 from runner.contract.errors import UsageError
 from runner.contract.models import ModelSpec
+from runner.contract.models.work import Polynomials
 
 _PREDICT = "predict"
 _SIZES = "|".join(letter for letter, _ in SIZE_LETTERS)
@@ -39,6 +41,8 @@ class CellsAsked:
     """A question to a predictor."""
 
     database: Path
+    results: Path = RESULTS_FOLDER
+    """The folder of all runs, beside which counted work is kept."""
     axes: Mapping[AxisName, Sequence[str]] = field(default_factory=dict)
     """Values of the axes that options name."""
     device: str | None = None
@@ -61,6 +65,10 @@ class PossibleCells:
     models: Mapping[str, ModelSpec]
     notes: tuple[str, ...] = ()
     """Sentences about what was named."""
+    counts: Mapping[str, Polynomials] = field(default_factory=dict)
+    """The work of models that are not of the catalogue, by name."""
+    uncounted: Mapping[str, str] = field(default_factory=dict)
+    """The reasons why the work of others is not known, by name."""
 
 
 def require_models(axes: Mapping[AxisName, Sequence[str]]) -> None:

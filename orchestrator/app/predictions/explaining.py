@@ -18,6 +18,7 @@ from orchestrator.app.predictions.cells import (
     cells_of_axes,
     require_models,
 )
+from orchestrator.app.predictions.custom_models import Notice, counted_cells, unheard_notice
 from orchestrator.app.predictions.forecasts import (
     PredictedCell,
     axes_with_backend,
@@ -70,8 +71,15 @@ class Explanations:
         )
 
 
-def explain_cells(question: CellsAsked, cell_ids: Sequence[str]) -> Explanations:
+def explain_cells(
+    question: CellsAsked, cell_ids: Sequence[str], report: Notice = unheard_notice
+) -> Explanations:
     """Explain the predictions of cells, by their ids or as options name them.
+
+    Args:
+        question: the cells, the device and the targets.
+        cell_ids: ids of cells, in place of axes.
+        report: hears of models that are counted first.
 
     Raises:
         UsageError: an option or an id is wrong, there are too many cells, or the extra `analysis`
@@ -99,6 +107,7 @@ def explain_cells(question: CellsAsked, cell_ids: Sequence[str]) -> Explanations
         )
     else:
         possible = cells_of_axes(axes_with_backend(question, forecaster, machine))
+    possible = counted_cells(possible, question.results, report)
     if len(possible.cells) > _MOST_CELLS:
         raise UsageError(
             f"predict explain: {len(possible.cells):,} cells are too many to explain; at most"
@@ -126,7 +135,8 @@ def _explanation(
     """None where this target of the cell is refused."""
     if isinstance(one.answers[target], Refusal) or one.machine is None:
         return None
-    placement = placement_of(one.cell, possible.models[one.cell.model], one.machine)
+    model = possible.models[one.cell.model]
+    placement = placement_of(one.cell, model, one.machine, possible.counts)
     if isinstance(placement, Refusal):
         return None
     explanation = explanation_of(forecaster.predictors[target], placement)

@@ -99,13 +99,15 @@ def forecast_cells(
     """The predictions of each cell, on this machine or on the best known one of its backend."""
     machines = [machine or forecaster.machine_of(cell.backend) for cell, _ in possible.cells]
     refusals = [
-        _refusal(cell, reason, chosen)
+        _refusal(cell, reason or _uncounted(cell, possible), chosen)
         for (cell, reason), chosen in zip(possible.cells, machines, strict=True)
     ]
     asked_cells = [
         cell for (cell, _), refused in zip(possible.cells, refusals, strict=True) if not refused
     ]
-    forecasts = forecaster.forecasts(asked_cells, possible.models, targets, machine)
+    forecasts = forecaster.forecasts(
+        asked_cells, possible.models, targets, machine, possible.counts
+    )
     by_target = {name: iter(answers) for name, answers in forecasts.items()}
     return tuple(
         PredictedCell(
@@ -161,6 +163,11 @@ def require_some(cells: Sequence[PredictedCell]) -> None:
         hint="`orchestrator predict show` says what the predictor rests on; `orchestrator bench`"
         " measures what it lacks",
     )
+
+
+def _uncounted(cell: Cell, possible: PossibleCells) -> str | None:
+    reason = possible.uncounted.get(cell.model)
+    return reason and f"the work of {cell.model} is not counted: {reason}"
 
 
 def _refusal(cell: Cell, reason: str | None, machine: KnownMachine | None) -> Refusal | None:

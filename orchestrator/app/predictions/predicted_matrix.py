@@ -10,6 +10,7 @@ from analysis.prediction.predictor import Refusal
 from orchestrator.app.predictions.asking import PredictedCells, predict_possible
 from orchestrator.app.predictions.axes import PREDICTED_AXES
 from orchestrator.app.predictions.cells import CellsAsked, PossibleCells, cells_of_matrix
+from orchestrator.app.predictions.custom_models import Notice, unheard_notice
 from orchestrator.app.predictions.rows import TRUST_COLUMNS, predicted_rows, value_columns
 from orchestrator.app.results.query import file_format
 from orchestrator.matrix import load_matrix
@@ -53,8 +54,12 @@ class PredictedMatrix:
     """By reason, cells of which nothing is predicted."""
 
 
-def predict_matrix(question: MatrixQuestion) -> PredictedCells:
+def predict_matrix(question: MatrixQuestion, report: Notice = unheard_notice) -> PredictedCells:
     """Predict all cells of a matrix file.
+
+    Args:
+        question: the file, the device and the targets.
+        report: hears of models that are counted first.
 
     Raises:
         UsageError: the file or an option is wrong, or the extra `analysis` is missing.
@@ -67,7 +72,7 @@ def predict_matrix(question: MatrixQuestion) -> PredictedCells:
     def cells_of(_: "Forecaster", __: "KnownMachine | None") -> PossibleCells:
         return possible
 
-    return predict_possible(question.cells, cells_of)
+    return predict_possible(question.cells, cells_of, report)
 
 
 def require_matrix_output(output: Path, form: str | None, *, force: bool, database: Path) -> str:

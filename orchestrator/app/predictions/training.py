@@ -1,7 +1,6 @@
 """Training of a database's predictor: what it learnt from, and how good it is."""
 
 import time
-from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -20,8 +19,9 @@ from analysis.prediction.targets import PREDICTION_TARGETS
 from analysis.prediction.training import LEAST_EXAMPLES, train_target
 from analysis.prediction.training_rows import digest_of_rows, rows_by_run
 from orchestrator.app.predictions.artefact_folder import save_predictor, training_command
+from orchestrator.app.predictions.custom_models import Notice, kept_polynomials
 from orchestrator.store import STORE_VERSION, Store
-from orchestrator.system.files import database_option
+from orchestrator.system.files import RESULTS_FOLDER, database_option
 from runner import __version__
 from runner.contract.errors import NothingToDo
 
@@ -37,11 +37,9 @@ class TrainedPredictor:
     """Time of training, from opening the database on."""
 
 
-TrainingProgress = Callable[[str], None]
-"""Hears in a line what is being done."""
-
-
-def train_predictor(database: Path, sources: Sources, report: TrainingProgress) -> TrainedPredictor:
+def train_predictor(
+    database: Path, sources: Sources, report: Notice, results: Path = RESULTS_FOLDER
+) -> TrainedPredictor:
     """Train a predictor of a database, and put it beside it.
 
     Raises:
@@ -52,7 +50,7 @@ def train_predictor(database: Path, sources: Sources, report: TrainingProgress) 
     began = time.monotonic()
     imported = sources == "all"
     with Store.open_readonly(database) as store:
-        rows = example_rows(store, imported=imported)
+        rows = example_rows(store, imported=imported, counts_of=kept_polynomials(results))
         machines = known_machines(store, rows)
         by_run = rows_by_run(store, imported=imported)
     predictors = {}

@@ -2,6 +2,7 @@
 
 from typing import TYPE_CHECKING
 
+from orchestrator.cli import options
 from orchestrator.cli.predictions.question_options import with_question
 from orchestrator.cli.sheet_options import with_sheet
 
@@ -18,6 +19,6 @@ def ask_predictor(question: "CellsAsked", output: "SheetOutput") -> None:
     from orchestrator.app.predictions.asking import predict_cells
     from orchestrator.render.predictions.cells import cells_sheet
 
-    answer = predict_cells(question)
+    answer = predict_cells(question, options.note)
     output.draw(answer.chart)
     output.show(cells_sheet(answer, output.format))

@@ -4,6 +4,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from orchestrator.cli import options
 from orchestrator.cli.predictions.question_options import with_question
 from orchestrator.cli.sheet_options import with_sheet
 
@@ -29,6 +30,6 @@ def explain_prediction(question: "CellsAsked", output: "SheetOutput", cells: _Ce
     from orchestrator.app.predictions.explaining import explain_cells
     from orchestrator.render.predictions.explanation import explanation_sheet
 
-    answer = explain_cells(question, cells or ())
+    answer = explain_cells(question, cells or (), options.note)
     output.draw(answer.chart)
     output.show(explanation_sheet(answer, output.format))

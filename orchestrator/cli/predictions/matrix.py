@@ -61,7 +61,7 @@ def matrix_command(
     from orchestrator.system.files import is_stdout
 
     form = require_matrix_output(output, format_ and format_.value, force=force, database=path)
-    question = CellsAsked(path, device=device, targets=target_names(target) or ("all",))
+    question = CellsAsked(path, results, device=device, targets=target_names(target) or ("all",))
     answer = predict_matrix(MatrixQuestion(matrix, question, set_ or (), select or ()))
     written = save_predictions(answer, form, output)
     if is_stdout(output):

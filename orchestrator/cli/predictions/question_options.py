@@ -55,6 +55,7 @@ def _question(chosen: Mapping[str, Any]) -> "CellsAsked":
 
     return CellsAsked(
         database=options.database_in(chosen["results"], chosen["database"]),
+        results=chosen["results"],
         axes={name: items for name, items in values.items() if items},
         device=chosen["device"],
         targets=target_names(chosen["target"]),

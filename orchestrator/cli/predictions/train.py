@@ -45,6 +45,6 @@ def train_command(
     from orchestrator.app.predictions.training import train_predictor
     from orchestrator.render.predictions.predictor import predictor_chart, trained_sheet
 
-    trained = train_predictor(path, sources, options.note)
+    trained = train_predictor(path, sources, options.note, results)
     output.draw(lambda: predictor_chart(trained.manifest))
     output.show(trained_sheet(trained))

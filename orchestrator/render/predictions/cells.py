@@ -250,6 +250,8 @@ def _next(answer: PredictedCells) -> str:
     for name in PREDICTED_NAMES:
         values = dict.fromkeys(getattr(one.cell, name) for one in unknown or answer.cells)
         values.pop(None, None)
+        if name == "model" and answer.named_models:
+            values = dict.fromkeys(answer.named_models)
         if values and (name in _ALWAYS or len(values) > 1 or name in SIZE_AXES):
             words += [f"--{name.replace('_', '-')}", ",".join(map(str, values))]
     where = database_option(answer.database)

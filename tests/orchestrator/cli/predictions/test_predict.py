@@ -9,10 +9,15 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import duckdb
 import pyarrow.parquet as pq
 import pytest
 
+from analysis.prediction.novelty import NOVELTIES
+from orchestrator.render.predictions.words import NOVELTY_WORDS
+from orchestrator.store import Store
 from runner.contract.models import find
+from runner.contract.record import save_record
 from tests.support.command_line import call, complains
 from tests.support.databases import everything, write_records
 from tests.support.records import a_record
@@ -242,9 +247,6 @@ def test_show_tells_errors_and_machines(trained: Path) -> None:
 def test_results_that_came_since_are_told(copied: Path) -> None:
     later = copied / "later"
     later.mkdir()
-    from orchestrator.store import Store
-    from runner.contract.record import save_record
-
     file = save_record(a_record(run_id="20261122-120000-cccc", batch_size=5, **PEAKS), later)
     with Store.open(copied / DATABASE) as store:
         store.merge([file]).require_complete()
@@ -254,8 +256,6 @@ def test_results_that_came_since_are_told(copied: Path) -> None:
 
 
 def _without_rows(folder: Path) -> None:
-    import duckdb
-
     with duckdb.connect(folder / DATABASE) as connection:
         connection.execute("DELETE FROM benchmark_results WHERE batch_size = 8")
 
@@ -322,3 +322,28 @@ def test_what_is_in_the_way_of_a_predictor_stays(copied: Path) -> None:
     (copied / FOLDER / "thesis.txt").write_text("mine")
     complains(predict(copied, "train"), 2, "is no predictor of ours")
     assert (copied / FOLDER / "thesis.txt").read_text() == "mine"
+
+
+@pytest.mark.slow
+def test_a_model_that_nobody_counted_is_counted_first(copied: Path) -> None:
+    config = {
+        "architectures": ["BertModel"],
+        "model_type": "bert",
+        "hidden_size": 96,
+        "num_hidden_layers": 3,
+        "num_attention_heads": 4,
+        "intermediate_size": 384,
+        "vocab_size": 1000,
+    }
+    (copied / "my-bert").mkdir()
+    (copied / "my-bert" / "config.json").write_text(json.dumps(config))
+    done = predict(copied, "--model", "./my-bert", "--batch-size", "1,2")
+    assert done.returncode == 0, done.stderr
+    assert "counting the work of my-bert" in done.stderr
+    assert "--model ./my-bert" in done.stdout
+    again = predict(copied, "--model", "./my-bert", "--batch-size", "1,2")
+    assert (again.stdout, again.stderr) == (done.stdout, "")
+
+
+def test_every_novelty_has_words() -> None:
+    assert tuple(NOVELTY_WORDS) == NOVELTIES
