@@ -27,12 +27,20 @@ from orchestrator.render.terminal.sheet import ON_SCREEN, Field, Section, Sheet
 from orchestrator.render.terminal.tables import Column, format_number
 from orchestrator.system.files import database_option
 from orchestrator.system.text import plural
-from runner.contract.axes import AXES, SIZE_AXES, AxisName
+from runner.contract.axes import AXES
+from runner.contract.cell import DEFAULT_RUNTIMES
 
 _MOST_ROWS = 20
 """Cells that a terminal shows; files have all of them."""
 _PHRASES: Mapping[str, str] = {axis.name: axis.phrase for axis in AXES}
+_BACKEND, _RUNTIME = "backend", "runtime"
+_DEFAULTS: Mapping[str, object] = {
+    axis.name: axis.default for axis in AXES if axis.name != _BACKEND
+}
+"""Values without options; a backend is named in any case."""
 _OUTSIDE, _REFUSED = "extrapolation", "refused"
+_DOUBT = "?"
+"""The mark of an extrapolation."""
 
 
 def cells_sheet(answer: PredictedCells, form: str) -> Sheet:
@@ -65,18 +73,23 @@ def _section(answer: PredictedCells, target: Target, form: str) -> Section:
     shown = answer.cells[:_MOST_ROWS] if form == ON_SCREEN else answer.cells
     differing = _differing(answer.cells)
     heading = f"predicted {shown_heading(target)}: {_shared_words(answer.cells, differing)}"
-    rows = [_row(one, target) for one in shown]
+    has_paths = "backend" in differing and _differ(answer.cells, "runtime")
+    rows = [_row(one, target, path=has_paths) for one in shown]
     return Section(heading, _fields(differing, rows, target), rows)
 
 
 def _differing(cells: Sequence[PredictedCell]) -> list[str]:
     """The axes that tell cells apart, and `hardware`; the batch size where nothing does."""
-    names: list[str] = [
-        name for name in PREDICTED_NAMES if len({getattr(one.cell, name) for one in cells}) > 1
-    ]
+    names: list[str] = [name for name in PREDICTED_NAMES if _differ(cells, name)]
+    if _BACKEND in names and _RUNTIME in names:
+        names.remove(_RUNTIME)
     if len({_device(one) for one in cells}) > 1:
         names.append("hardware")
     return names or ["batch_size"]
+
+
+def _differ(cells: Sequence[PredictedCell], name: str) -> bool:
+    return len({getattr(one.cell, name) for one in cells} - {None}) > 1
 
 
 def _device(one: PredictedCell) -> str | None:
@@ -87,6 +100,8 @@ def _shared_words(cells: Sequence[PredictedCell], differing: Sequence[str]) -> s
     facts: dict[str, Any] = {
         name: getattr(cells[0].cell, name) for name in PREDICTED_NAMES if name not in differing
     }
+    if _differ(cells, "runtime"):  # it stands in the column of backends
+        facts.pop("runtime", None)
     path = [path_words(facts)] if {"backend", "runtime"} <= facts.keys() else []
     names = [name for name in facts if not (path and name in {"backend", "runtime"})]
     words = [_PHRASES[name].format(facts[name]) for name in names if facts[name] is not None]
@@ -95,19 +110,21 @@ def _shared_words(cells: Sequence[PredictedCell], differing: Sequence[str]) -> s
     return f"{', '.join([*words[:1], *path, *words[1:]])}{where}"
 
 
-def _row(one: PredictedCell, target: Target) -> dict[str, Any]:
+def _row(one: PredictedCell, target: Target, *, path: bool) -> dict[str, Any]:
     answer, measured = one.answers[target.name], one.measured.get(target.name)
     row: dict[str, Any] = {name: getattr(one.cell, name) for name in PREDICTED_NAMES}
     row |= {"hardware": _device(one), "measured": measured and shown_value(measured, target)}
+    if path:
+        row["backend"] = path_words(row)
     if isinstance(answer, Refusal):
-        return {**row, "mark": _REFUSED}
+        return {**row, "interval": _REFUSED}
     low, high = (format_number(shown_value(end, target)) for end in (answer.low, answer.high))
     return {
         **row,
         "predicted": shown_value(answer.value, target),
         "interval": f"{low}–{high}",
+        "doubt": answer.extrapolates,
         "novelty": answer.novelty,
-        "mark": _OUTSIDE if answer.extrapolates else None,
     }
 
 
@@ -115,8 +132,8 @@ def _fields(
     differing: Sequence[str], rows: Sequence[Mapping[str, Any]], target: Target
 ) -> list[Field]:
     several = len({row["novelty"] for row in rows if "novelty" in row}) > 1
-    marked = any(row["mark"] for row in rows)
     measured = any(row["measured"] is not None for row in rows)
+    doubtful = any(row.get("doubt") for row in rows)
     return [
         *(
             Field(name, Column(property_heading(name), essential=True, wraps=True))
@@ -124,10 +141,14 @@ def _fields(
         ),
         Field("predicted", Column(target.label.split()[-1], essential=True)),
         Field("interval", Column("90 %", essential=True, right=True)),
+        *([Field("doubt", Column("?", essential=True), _doubt)] if doubtful else []),
         *([Field("measured", Column("measured", essential=True))] if measured else []),
         *([Field("novelty", Column("asked about"), _novelty_words)] if several else []),
-        *([Field("mark", Column("mark", essential=True))] if marked else []),
     ]
+
+
+def _doubt(extrapolates: bool | None) -> str:
+    return _DOUBT if extrapolates else ""
 
 
 def _novelty_words(novelty: str | None) -> str | None:
@@ -170,7 +191,7 @@ def _ends(known: Sequence[PredictedCell], target: Target) -> tuple[PredictedCell
 
 def _name(one: PredictedCell, answer: PredictedCells) -> str:
     """A cell by what tells it from the others."""
-    facts = {**vars(one.cell), "hardware": _device(one)}
+    facts = {**vars(one.cell), "hardware": _device(one), "backend": path_words(vars(one.cell))}
     words = [
         _PHRASES.get(name, "{}").format(facts[name])
         for name in _differing(answer.cells)
@@ -218,7 +239,7 @@ def _outside(answer: PredictedCells) -> Iterator[str]:
         first, *others = outside[-1]
         more = len(others)
         rest = f" (and {more} more {plural(more, 'reason')})" if more else ""
-        yield f"{_OUTSIDE}{_of(len(outside), answer)}: {first}{rest}"
+        yield f"?: {_OUTSIDE}{_of(len(outside), answer)}: {first}{rest}"
 
 
 def _refused(answer: PredictedCells) -> Iterator[str]:
@@ -252,7 +273,9 @@ def _next(answer: PredictedCells) -> str:
         values.pop(None, None)
         if name == "model" and answer.named_models:
             values = dict.fromkeys(answer.named_models)
-        if values and (name in _ALWAYS or len(values) > 1 or name in SIZE_AXES):
+        if name == "runtime" and _are_usual(answer.cells):
+            continue
+        if values and [*values] != [_DEFAULTS.get(name)]:
             words += [f"--{name.replace('_', '-')}", ",".join(map(str, values))]
     where = database_option(answer.database)
     devices = dict.fromkeys(filter(None, map(_device, answer.cells)))
@@ -261,4 +284,6 @@ def _next(answer: PredictedCells) -> str:
     return f"next{there}: `{shlex.join([*words, *where])}` {verb}"
 
 
-_ALWAYS: tuple[AxisName, ...] = ("model", "backend", "runtime", "precision", "mode")
+def _are_usual(cells: Sequence[PredictedCell]) -> bool:
+    """True if each runtime is the one that its backend has by default."""
+    return all(one.cell.runtime == DEFAULT_RUNTIMES[one.cell.backend] for one in cells)
