@@ -104,7 +104,8 @@ class TargetPredictor:
 
     def trees_share(self, placement: Placement) -> float:
         """The part of the trees' answer that counts; all of it on an unseen device, which has its
-        own trees."""
+        own trees.
+        """
         device = placement.device.key
         return self.seen.trees_share(device) if device in self.seen.devices else 1.0
 

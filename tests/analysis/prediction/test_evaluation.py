@@ -68,10 +68,12 @@ def test_baselines_answer_in_the_unit_of_the_target() -> None:
 
 
 def test_hidden_groups_are_asked_about_once_and_counted() -> None:
-    examples = [law(model, device) for model in MODELS for device in SPEEDS]
+    examples = [
+        law(model, device, batch) for model in MODELS for device in SPEEDS for batch in (1, 4)
+    ]
     tried = cross_validated(LATENCY, examples, "pair")
     questions = [one.example for one in tried.trial.answered]
-    assert len(questions) == len(set(questions)) == tried.groups > 0
+    assert len(questions) == len(set(questions)) == 2 * tried.groups > 0
     assert set(tried.trial.baselines) == set(PREDICTION_BASELINES)
     assert cross_validated(LATENCY, examples[:3], "device").trial.answered == ()
 
