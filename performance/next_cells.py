@@ -7,11 +7,12 @@ database that grows, and once nothing was. `ACCELMATRIX_TEST_DATA` names the fol
 files; our own rows are a third matrix, where their bundle is there.
 
 For the error that random choice has reached with some number of cells, `next` should need at most
-half of them. Where nothing was measured before, models must be learnt one by one whatever is
-chosen: there it should need at most four fifths.
+half of them, on average from a quarter of the cells on. Where nothing was measured before, each
+model must be met once whatever is chosen: there it should need at most three quarters.
 """
 
 import json
+import math
 import os
 import sys
 import tempfile
@@ -37,7 +38,7 @@ SEEDS = 12
 FIRST = 6
 """Cells that are known at first, drawn at random."""
 MODELS, CONFIGURATIONS = 60, 11
-HALF, FOUR_FIFTHS = 0.5, 0.8
+HALF, THREE_QUARTERS = 0.5, 0.75
 
 
 @dataclass(frozen=True)
@@ -49,13 +50,18 @@ class Trial:
     history: Sequence[Example] = ()
 
     def error(self, known: Sequence[int], asked: Sequence[int] | None = None) -> float:
-        """The mean absolute relative error if these cells are known: of all others, or of some."""
+        """The mean factor that predictions are off by, less 1, if these cells are known.
+
+        It is the geometric mean over all others, or over those that are asked about. Of shares, as
+        a mean of percentages has it, a few large overestimates would make up nearly all.
+        """
         chosen = set(known)
         numbers = asked or [one for one in range(len(self.matrix)) if one not in chosen]
         rest = [self.matrix[number] for number in numbers]
         known_examples = [*self.history, *(self.matrix[number] for number in known)]
         values = _predicted(self.target, known_examples, [one.placement for one in rest])
-        return float(np.mean([abs(v / one.value - 1) for v, one in zip(values, rest, strict=True)]))
+        logarithms = [math.log(v / one.value) for v, one in zip(values, rest, strict=True)]
+        return math.expm1(float(np.abs(logarithms).mean()))
 
     def by_next(self, known: Sequence[int], count: int) -> "Chosen":
         """These cells and those that `next` adds, up to that number.
@@ -107,7 +113,7 @@ class Study:
     title: str
     trials: Sequence[Trial]
     most: float
-    """The most cells that `next` may need, by those of random choice."""
+    """The most cells that `next` may need on average, by those of random choice."""
 
     @property
     def counts(self) -> list[int]:
@@ -132,11 +138,16 @@ def _studies() -> Iterator[Study]:
         title = f"timm, {MODELS} models in {CONFIGURATIONS} configurations"
         yield Study("grown", f"{title}; {MODELS} others were measured before", trials, HALF)
         bare = [Trial(trial.target, trial.matrix) for trial in trials]
-        yield Study("empty", f"{title}; nothing was measured before", bare, FOUR_FIFTHS)
+        yield Study("empty", f"{title}; nothing was measured before", bare, THREE_QUARTERS)
     else:
         print("timm: left out, since ACCELMATRIX_TEST_DATA names no folder with its files")
     if BUNDLE.exists():
-        yield Study("own", "our own rows", [_own_trial()] * SEEDS, HALF)
+        yield Study(
+            "own",
+            "our own rows; nothing was measured before",
+            [_own_trial()] * SEEDS,
+            THREE_QUARTERS,
+        )
     else:
         print(f"own rows: left out, since {BUNDLE.name} is not there")
 
@@ -181,18 +192,22 @@ def _report(study: Study) -> bool:
             errors[way].append([trial.error(cells[:count]) for count in study.counts])
         narrowed.append((chosen.expected, chosen.real))
     mean = {way: np.mean(of_way, axis=0).tolist() for way, of_way in errors.items()}
-    print(f"\n{study.title}: MAPE of the rest, mean of {len(study.trials)} draws")
+    print(f"\n{study.title}: error of the rest, mean of {len(study.trials)} draws")
     ratios = _print_counts(study.counts, mean["random"], mean["next"])
     expected, real = np.mean(narrowed, axis=0).tolist()
     print(
         f"intervals should narrow to {expected:.2f} of what they were at first; errors of the"
         f" same cells fell to {real:.2f}"
     )
-    worst = max(ratios, default=float("inf"))
-    held = worst <= study.most
-    print(f"{worst:.2f} of random's cells at worst (at most {study.most:g})")
+    share = float(np.mean(ratios))
+    held = share <= study.most
+    print(f"next needs {share:.2f} of random's cells on average (at most {study.most:g})")
     data = {"measurement": "next_cells", "study": study.name, "expected": round(expected, 3)}
-    data |= {"real": round(real, 3), "ratios": np.round(ratios, 3).tolist()}
+    data |= {
+        "real": round(real, 3),
+        "ratios": np.round(ratios, 3).tolist(),
+        "mean": round(share, 3),
+    }
     print(json.dumps({**data, "limit": study.most, "within": held}), flush=True)
     return held
 
