@@ -25,6 +25,8 @@ class Bar:
     """Of intervals, as a factor."""
     by_two_way: float | None = None
     """The MAPE by that of the two-way ratio."""
+    covers: bool = True
+    """True if the coverage of intervals has its bars."""
 
 
 @dataclass(frozen=True)
@@ -119,7 +121,7 @@ class SplitRow:
     def _interval_checks(self) -> Iterator[Check]:
         """Checks of the intervals that promise something; none where all are marked."""
         quality = self.promised
-        if quality is None:
+        if quality is None or not self.bar.covers:
             return
         yield Check("coverage", quality.coverage, *COVERAGE)
         if self.bar.half_width is not None:

@@ -6,16 +6,17 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from analysis.prediction.evaluation.trials import (
-    NoveltyTrial,
     PredictionTrial,
     cross_validated,
     joined,
+    run_trial,
 )
 from analysis.prediction.examples import ExampleRows, example_rows
 from analysis.prediction.targets import PREDICTION_TARGETS
 from orchestrator.app.results.merge import merge_paths
 from orchestrator.store import Store
 from performance.prediction.bars import Bar, SplitRow
+from performance.prediction.folds import folds_by
 
 BUNDLE = Path(__file__).parents[1] / "data" / "own_rows.zip"
 SHAPE, MODEL, MEMORY = 0.12, 0.30, 0.12
@@ -43,12 +44,8 @@ def own_splits() -> Iterator[SplitRow]:
 def _unseen_models(rows: ExampleRows) -> PredictionTrial:
     """Models of which nothing is known, whether others of their architecture are or not."""
     target = PREDICTION_TARGETS["latency"]
-    examples = rows.examples(target)
-    trials: list[NoveltyTrial] = [
-        cross_validated(target, examples, "model"),
-        cross_validated(target, examples, "family"),
-    ]
-    return joined(one.trial for one in trials)
+    folds = folds_by(rows.examples(target), lambda example: example.placement.model)
+    return joined(run_trial(target, known, hidden) for _, known, hidden in folds)
 
 
 def _row(name: str, title: str, trial: PredictionTrial, most: float) -> SplitRow:
@@ -57,7 +54,7 @@ def _row(name: str, title: str, trial: PredictionTrial, most: float) -> SplitRow
         path: trial.part(lambda one, path=path: "/".join(one.example.placement.path) == path)
         for path in paths
     }
-    return SplitRow(name, title, Bar(most), {"all": trial}, parts)
+    return SplitRow(name, title, Bar(most, covers=False), {"all": trial}, parts)
 
 
 @contextmanager

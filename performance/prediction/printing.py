@@ -95,7 +95,9 @@ def _bar(bar: Bar) -> str:
         parts.append(f" MAPE by two-way's {bar.by_two_way:g}")
     if bar.half_width is not None:
         parts.append(f" half-width ×{bar.half_width:g}")
-    return f"{' '.join(parts)}  coverage {COVERAGE[0]:.0%} to {COVERAGE[1]:.0%}"
+    if bar.covers:
+        parts.append(f" coverage {COVERAGE[0]:.0%} to {COVERAGE[1]:.0%}")
+    return " ".join(parts)
 
 
 def _part(name: str, trial: PredictionTrial) -> Iterator[str]:

@@ -8,31 +8,25 @@ from analysis.charts.layers import log_axis
 from analysis.charts.palette import BACKEND_MARKS
 from analysis.charts.words import amount, file_stem, in_order, path_words
 from analysis.prediction.evaluation.accuracy import NEAR
-from analysis.prediction.evaluation.trials import AnsweredQuestion, NoveltyTrial, PredictionTrial
-from analysis.prediction.novelty import Novelty
+from analysis.prediction.evaluation.trials import (
+    HIDDEN_WORDS,
+    AnsweredQuestion,
+    NoveltyTrial,
+    PredictionTrial,
+)
 from analysis.prediction.targets import Target
 
 _MOST_POINTS = 2_000
 """Points of one drawing; of more, every so many-th is drawn."""
 _FEW_POINTS, _FEW_SIZE, _MANY_SIZE = 200, 70, 14
 """Areas of points, pixels: of so few, and of more."""
-_HIDDEN_WORDS: Mapping[Novelty, str] = {
-    "shape": "sizes hidden",
-    "range": "the largest and smallest sizes hidden",
-    "variant": "runtimes, precisions and modes hidden",
-    "pair": "models hidden on a device",
-    "run": "all of a model but one run hidden",
-    "model": "models hidden",
-    "family": "architectures hidden",
-    "device": "devices hidden",
-}
 _CUSTOMARY: Mapping[str, tuple[float, str]] = {"s": (1e3, "ms"), "bytes": (1e-6, "MB")}
 """By base unit: the factor to the customary unit, and its name."""
 
 
 def novelty_chart(tried: NoveltyTrial, target: Target) -> Chart | None:
     """The predictions of a novelty by measured values; None without any."""
-    return accuracy_chart(tried.trial, target, _HIDDEN_WORDS[tried.novelty])
+    return accuracy_chart(tried.trial, target, HIDDEN_WORDS[tried.novelty])
 
 
 def accuracy_chart(trial: PredictionTrial, target: Target, title: str) -> Chart | None:

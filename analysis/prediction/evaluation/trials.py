@@ -18,6 +18,18 @@ from analysis.prediction.predictor import Prediction, TargetPredictor
 from analysis.prediction.targets import Target
 from analysis.prediction.training import train_target
 
+HIDDEN_WORDS: Mapping[Novelty, str] = {
+    "shape": "sizes hidden",
+    "range": "the largest and smallest sizes hidden",
+    "variant": "runtimes, precisions and modes hidden",
+    "pair": "models hidden on a device",
+    "run": "all of a model but one run hidden",
+    "model": "models hidden",
+    "family": "architectures hidden",
+    "device": "devices hidden",
+}
+"""By novelty, the results that are hidden together."""
+
 
 @dataclass(frozen=True)
 class AnsweredQuestion:

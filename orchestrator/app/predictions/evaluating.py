@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from analysis.prediction.artefact.manifest import Sources
-from analysis.prediction.evaluation.trials import NoveltyTrial, cross_validated
+from analysis.prediction.evaluation.trials import HIDDEN_WORDS, NoveltyTrial, cross_validated
 from analysis.prediction.examples import ExampleRows, example_rows
 from analysis.prediction.novelty import NOVELTIES
 from analysis.prediction.targets import PREDICTION_TARGETS, Target
@@ -17,6 +17,10 @@ from runner.contract.errors import NothingToDo
 
 if TYPE_CHECKING:
     from analysis.charts.chart import Chart
+
+
+_LONG = 1_000
+"""Results from which on a trial takes so long that it is announced."""
 
 
 @dataclass(frozen=True)
@@ -87,7 +91,11 @@ def _evaluation(
     if not examples:
         return None
     report(f"{target.label}: {len(examples):,} results")
-    trials = [cross_validated(target, examples, novelty) for novelty in NOVELTIES]
+    trials = []
+    for novelty in NOVELTIES:
+        if len(examples) >= _LONG:
+            report(f"{target.label}: {HIDDEN_WORDS[novelty]}")
+        trials.append(cross_validated(target, examples, novelty))
     return TargetEvaluation(target, Counter(one.source for one in examples), trials)
 
 
