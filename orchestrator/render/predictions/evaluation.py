@@ -19,8 +19,10 @@ FEW_GROUPS = 10
 """Groups below which errors say little of others."""
 _NOT_TRIED: Mapping[Novelty, str] = {
     "shape": "no model was measured at enough sizes",
+    "range": "no model was measured at sizes far enough apart",
     "variant": "no model was measured on one device in several variants",
     "pair": "no model was measured on two devices",
+    "run": "no model was measured on two devices",
     "model": "no two models share an architecture",
     "family": "too few architectures were measured",
     "device": "there is no second device of a kind",
