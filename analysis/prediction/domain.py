@@ -7,7 +7,7 @@ from functools import cache
 
 from analysis.prediction.features import FEATURES, features
 from analysis.prediction.placements import Placement
-from analysis.statistics.arrays import Matrix, Values, np
+from analysis.statistics.arrays import Matrix, np
 
 REFUSED_BEYOND = math.log(32)
 """How far a number may lie beyond the examples, as a logarithm: farther, an answer is refused."""
@@ -30,12 +30,11 @@ class Domain:
     def refusals(self, placements: Sequence[Placement]) -> list[str | None]:
         """For each the reason why nothing can be said of it; None where something can."""
         table = features(placements)
-        far = self._beyond(table) > REFUSED_BEYOND
+        sentences = self._sentences(table, REFUSED_BEYOND)
         reason_of = cache(self._unknown_choice)
         reasons = [reason_of(*_choices(one)) for one in placements]
-        for row in np.flatnonzero(far.any(axis=1)).tolist():
-            sentence = self._sentences(table[row], far[row])[0]
-            reasons[row] = reasons[row] or f"{sentence}, too far to say anything"
+        for row, (first, *_) in sentences.items():
+            reasons[row] = reasons[row] or f"{first}, too far to say anything"
         return reasons
 
     def outside(self, placements: Sequence[Placement]) -> list[tuple[str, ...]]:
@@ -44,11 +43,8 @@ class Domain:
         What a question names comes before what follows from it.
         """
         table = features(placements)
-        beyond = self._beyond(table) > MARKED_BEYOND
-        sentences: list[tuple[str, ...]] = [()] * len(placements)
-        for row in np.flatnonzero(beyond.any(axis=1)).tolist():
-            sentences[row] = self._sentences(table[row], beyond[row])
-        return sentences
+        sentences = self._sentences(table, MARKED_BEYOND)
+        return [sentences.get(row, ()) for row in range(len(placements))]
 
     def _unknown_choice(self, *values: str) -> str | None:
         for name, value in zip(_CHOICES, values, strict=True):
@@ -63,11 +59,18 @@ class Domain:
         highs = np.array([self.highs.get(name, np.inf) for name in FEATURES])
         return np.asarray(np.nan_to_num(np.maximum(lows - table, table - highs), nan=-np.inf))
 
-    def _sentences(self, values: Values, beyond: Values) -> tuple[str, ...]:
-        names = [name for name, far in zip(FEATURES, beyond, strict=True) if far]
-        numbers = dict(zip(FEATURES, values.tolist(), strict=True))
-        ordered = sorted(names, key=lambda name: name not in _NAMED)
-        return tuple(self._sentence(name, numbers[name]) for name in ordered)
+    def _sentences(self, table: Matrix, margin: float) -> dict[int, tuple[str, ...]]:
+        """By row, a sentence for each feature that is so far outside; rows without are left out."""
+        beyond = self._beyond(table) > margin
+        sentence_of = cache(self._sentence)
+        names = sorted(enumerate(FEATURES), key=lambda pair: pair[1] not in _NAMED)
+        sentences: dict[int, tuple[str, ...]] = {}
+        for row in np.flatnonzero(beyond.any(axis=1)).tolist():
+            values, far = table[row].tolist(), beyond[row].tolist()
+            sentences[row] = tuple(
+                sentence_of(name, values[column]) for column, name in names if far[column]
+            )
+        return sentences
 
     def _sentence(self, name: str, value: float) -> str:
         is_above = value > self.highs[name]

@@ -12,7 +12,7 @@ from typing import Literal, TypeAlias
 from analysis.prediction.features import FEATURES, features
 from analysis.prediction.names import words_of
 from analysis.prediction.placements import Placement
-from analysis.statistics.arrays import Matrix, Values, np
+from analysis.statistics.arrays import Matrix, np
 
 SLOPE_PENALTY = 4.0
 """How much stronger a slope is drawn to 0 than a level."""
@@ -92,30 +92,45 @@ class Effects:
     """Its standard deviation."""
 
     def contributions(self, placements: Sequence[Placement]) -> Matrix:
-        """What each group of the set adds at each placement; (n, groups)."""
+        """What each group of the set adds at each placement; (n, groups).
+
+        Placements that differ in sizes alone have the same effects, which are looked up once.
+        """
         z = standardised(features(placements), self.means, self.scales)
+        alike: dict[tuple[object, ...], int] = {}
+        same = [alike.setdefault(_of_effects(one), len(alike)) for one in placements]
+        kinds = dict(zip(same, placements, strict=True))
+        chosen = [kinds[number] for number in range(len(alike))]
         columns = [
-            _contribution(placements, z, group, self.levels[name])
+            (_levels(chosen, group, self.levels[name])[same] * _columns(group, z)).sum(axis=1)
             for name, group in GROUPS[self.chosen].items()
         ]
         return np.column_stack(columns)
 
 
-def _contribution(
+def _of_effects(placement: Placement) -> tuple[object, ...]:
+    """All of a placement that decides about its values in groups."""
+    return (placement.model, placement.architecture, *placement.configuration)
+
+
+def _levels(
     placements: Sequence[Placement],
-    z: Matrix,
     group: EffectGroup,
     levels: Mapping[Hashable, tuple[float, ...]],
-) -> Values:
-    places = slope_places(group)
-    unseen = (0.0,) * (1 + len(places))
-    total = np.zeros(len(placements))
-    columns = np.column_stack([np.ones(len(placements)), z[:, places]])
+) -> Matrix:
+    """The sums of levels and slopes of all values of a group; (n, 1 + slopes)."""
+    unseen = (0.0,) * (1 + len(group.slopes))
     keys = [tuple(group.keys(placement)) for placement in placements]
+    total = np.zeros((len(placements), len(unseen)))
     for nth in range(max(map(len, keys), default=0)):
         rows = [levels.get(one[nth], unseen) if nth < len(one) else unseen for one in keys]
-        total += (np.array(rows) * columns).sum(axis=1)
+        total += np.array(rows)
     return total
+
+
+def _columns(group: EffectGroup, z: Matrix) -> Matrix:
+    """What levels and slopes are multiplied by; (n, 1 + slopes)."""
+    return np.column_stack([np.ones(len(z)), z[:, slope_places(group)]])
 
 
 def standardised(values: Matrix, means: Sequence[float], scales: Sequence[float]) -> Matrix:
