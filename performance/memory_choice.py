@@ -3,8 +3,8 @@
 The series of `performance/data/memory_rows.zip` were measured under `limits.memory` until they
 ended as out_of_memory. Each model in turn is hidden from the predictor, and the largest batch that
 `recommend --memory` would choose for each of its series is looked up there: at most 5 % may have
-run out of memory, and the others should use 75 % of the limit or more. The same is printed for a
-predictor that knows the model's smallest batch.
+run out of memory, and the others should use 75 % of the limit or more. The same is printed for
+predictors that know the model's smallest batch, or its three smallest.
 
 `python -m performance memory_choice --measure DIR` measures the series anew, in some half an hour
 on two idle cores, and leaves the bundle in the folder.
@@ -17,7 +17,7 @@ from tempfile import TemporaryDirectory
 
 from orchestrator.store import Store
 from performance.memory_study.choices import (
-    choices_for_unseen_models,
+    choices_of_series,
     merged_bundle,
     report_choices,
 )
@@ -37,10 +37,12 @@ def main() -> int:
     with TemporaryDirectory() as folder:
         database = merged_bundle(options.bundle, Path(folder))
         with Store.open_readonly(database) as store:
-            unseen = list(choices_for_unseen_models(store))
-            begun = list(choices_for_unseen_models(store, measured=(1,)))
+            unseen, begun, known = (
+                list(choices_of_series(store, measured=count)) for count in (0, 1, 3)
+            )
     held = report_choices("models that were not seen", unseen)
-    report_choices("models of which batch 1 was measured", begun)
+    report_choices("models of which the smallest batch was measured", begun)
+    report_choices("models of which the three smallest batches were measured", known)
     return 0 if held else 1
 
 

@@ -13,6 +13,14 @@ from runner.contract.axes import SIZE_AXES
 from runner.contract.cell import Cell
 
 BYTES_PER_MB = 1_000_000
+GROWTH_MARGIN = 1.05
+"""Factor on what a straight line through measured batches says: allocators grow in steps."""
+LEAST_BATCHES = 3
+"""Measured batches from which on their growth is followed: two may lie on one step."""
+FARTHEST = 4
+"""Times the largest measured batch up to which such a line is followed."""
+LEAST_GROWTH = 1.1
+"""Growth from the smallest to the largest measured batch from which on a line tells anything."""
 _SAME = ("model", "backend", "runtime", "precision", "mode", "threads", "training_precision")
 
 
@@ -79,11 +87,44 @@ def objection_by_memory(
     highest = max(smaller, key=lambda one: one.peak_bytes or 0, default=None)
     if highest and highest.peak_bytes and highest.peak_bytes > limit_bytes:
         return _too_much(highest.peak_bytes, limit_bytes, f"took at {_sizes(highest.cell)}")
-    if predicted is None:
-        return Objection("fit_unknown", "nothing tells its memory")
-    if predicted.outside:
-        return Objection("fit_unknown", predicted.outside[0])
-    return _too_much(predicted.high * BYTES_PER_MB, limit_bytes, "may take up to")
+    bounds = [one for one in (grown_bytes(cell, known), _predicted_bytes(predicted)) if one]
+    if bounds:
+        return _too_much(min(bounds), limit_bytes, "may take up to")
+    reason = predicted.outside[0] if predicted else "nothing tells its memory"
+    return Objection("fit_unknown", reason)
+
+
+def _predicted_bytes(predicted: Figure | None) -> float | None:
+    """The upper end of a prediction; None of an extrapolation, or where there is none."""
+    if predicted is None or predicted.outside:
+        return None
+    return predicted.high * BYTES_PER_MB
+
+
+def grown_bytes(cell: Cell, results: Iterable[MemoryResult]) -> float | None:
+    """The most that a larger batch may take by the growth of smaller ones; None if it is not seen.
+
+    Memory is affine in the batch: weights and code, and as much again for each sample. The line
+    begins at the largest measured batch with the steepest of its slopes to the smaller ones, as a
+    process keeps what earlier cells took, and that flattens small batches.
+    """
+    peaks: dict[int, float] = {}
+    for one in results:
+        if one.peak_bytes and one.cell == cell.model_copy(update={"batch_size": _batch(one)}):
+            peaks[_batch(one)] = max(one.peak_bytes, peaks.get(_batch(one), 0.0))
+    if len(peaks) < LEAST_BATCHES:
+        return None
+    last, first = max(peaks), min(peaks)
+    if not last < cell.batch_size <= FARTHEST * last or peaks[last] < LEAST_GROWTH * peaks[first]:
+        return None
+    slopes = (
+        (peaks[last] - peak) / (last - batch) for batch, peak in peaks.items() if batch < last
+    )
+    return GROWTH_MARGIN * (peaks[last] + max(slopes) * (cell.batch_size - last))
+
+
+def _batch(result: MemoryResult) -> int:
+    return result.cell.batch_size
 
 
 def _too_much(need: float, limit: int, verb: str) -> Objection | None:

@@ -51,6 +51,10 @@ class MemorySeries:
         """True if it holds what fits and what does not."""
         return bool(self.peaks) and bool(self.out)
 
+    def smallest(self, count: int) -> Sequence[int]:
+        """The smallest batches of those that ended well, so many of them."""
+        return sorted(self.peaks)[:count]
+
 
 @dataclass(frozen=True)
 class MemoryChoice:
@@ -109,20 +113,19 @@ def _series(key: Series, results: Sequence[MemoryResult]) -> MemorySeries:
     )
 
 
-def choices_for_unseen_models(
-    store: Store, *, measured: Sequence[int] = ()
-) -> Iterator[MemoryChoice]:
+def choices_of_series(store: Store, *, measured: int = 0) -> Iterator[MemoryChoice]:
     """The choice for each series, by a predictor that has not seen its model.
 
     Args:
         store: the database of the series.
-        measured: batches of which the predictor has seen the series' own results after all.
+        measured: the number of smallest batches of each series that were seen after all.
     """
     series = read_series(store)
     rows = example_rows(store, imported=False)
     examples, (machine, *_) = rows.examples(_MEMORY), known_machines(store, rows)
+    begun = {(one.key, batch) for one in series for batch in one.smallest(measured)}
     for model in sorted({one.key[0] for one in series}):
-        known = [one for one in examples if _is_known(one, model, measured)]
+        known = [one for one in examples if one.placement.model != model or _cell_of(one) in begun]
         predictor = train_target(_MEMORY, known)
         if predictor is None:
             continue
@@ -132,21 +135,22 @@ def choices_for_unseen_models(
                 yield MemoryChoice(one, chosen_batch(one, forecaster, machine, measured))
 
 
-def _is_known(example: Example, model: str, measured: Sequence[int]) -> bool:
-    return example.placement.model != model or example.placement.batch_size in measured
+def _cell_of(example: Example) -> tuple[Series, int]:
+    placement = example.placement
+    key = (placement.model, placement.backend, placement.runtime, placement.precision)
+    return key, placement.batch_size
 
 
 def chosen_batch(
-    series: MemorySeries, forecaster: Forecaster, machine: KnownMachine, measured: Sequence[int]
+    series: MemorySeries, forecaster: Forecaster, machine: KnownMachine, measured: int
 ) -> int | None:
     """The largest batch of a series that fits under its limit, as `recommend` sees it."""
     cells = [series.cells[batch] for batch in sorted(series.cells)]
     models: Mapping[str, ModelSpec] = catalogue()
     answers = forecaster.forecast(cells, models, _MEMORY.name, machine)
     known = [
-        MemoryResult(series.cells[batch], series.peaks.get(batch), batch in series.out)
-        for batch in measured
-        if batch in series.cells
+        MemoryResult(series.cells[batch], series.peaks[batch])
+        for batch in series.smallest(measured)
     ]
     chosen = None
     for cell, answer in zip(cells, answers, strict=True):

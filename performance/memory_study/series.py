@@ -29,7 +29,7 @@ _BATCHES = {
 }
 _PATHS: Sequence[tuple[str, str, str, tuple[int, int]]] = (
     ("cpu", "onnxruntime", "fp32", (384, 512)),
-    ("openvino", "openvino", "fp32", (448, 576)),
+    ("openvino", "openvino", "fp32", (416, 576)),
     ("cpu", "torch", "fp32", (768, 1024)),
 )
 """Backend, runtime, precision, and limits in MiB that models have in turn. Torch alone takes 450 MB

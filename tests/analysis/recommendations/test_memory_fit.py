@@ -5,6 +5,7 @@ import pytest
 from analysis.recommendations.figures import Figure
 from analysis.recommendations.memory_fit import (
     MemoryResult,
+    grown_bytes,
     is_at_least,
     objection_by_memory,
     ran_out,
@@ -98,3 +99,37 @@ def test_what_was_measured_goes_before_what_is_predicted(
     assert (objection and objection.kind) == kind
     if objection:
         assert objection.reason == reason
+
+
+def took(**peaks: float) -> list[MemoryResult]:
+    """Gigabytes by batch, e.g. `b4=1.5`."""
+    return [MemoryResult(cell(batch_size=int(b[1:])), peak * GB) for b, peak in peaks.items()]
+
+
+@pytest.mark.parametrize(
+    ("results", "batch", "gigabytes"),
+    [
+        (took(b1=1.0, b2=1.1, b4=1.3), 8, 1.05 * 1.7),
+        (took(b1=1.2, b2=1.0, b4=1.4), 8, 1.05 * (1.4 + 4 * 0.2)),
+        (took(b1=1.0, b2=1.1, b4=1.3), 16, 1.05 * 2.5),
+        (took(b1=1.0, b2=1.1, b4=1.3), 17, None),
+        (took(b1=1.0, b2=1.1, b4=1.3), 3, None),
+        (took(b1=1.0, b4=1.3), 8, None),
+        (took(b1=1.0, b2=1.0, b4=1.05), 8, None),
+    ],
+)
+def test_growth_is_followed_along_its_steepest_slope_and_not_far(
+    results: list[MemoryResult], batch: int, gigabytes: float | None
+) -> None:
+    expected = None if gigabytes is None else pytest.approx(gigabytes * GB)
+    other_length = [MemoryResult(cell(batch_size=2, sequence_length=512), 9.0 * GB)]
+    assert grown_bytes(cell(batch_size=batch), [*results, *other_length]) == expected
+
+
+def test_growth_of_the_model_itself_admits_what_a_wide_prediction_would_not() -> None:
+    results = took(b1=1.0, b2=1.1, b4=1.3)
+    wide = predicted(1700, 4000)
+    assert objection_by_memory(cell(batch_size=8), 2 * GB, results, wide) is None
+    objection = objection_by_memory(cell(batch_size=16), 2 * GB, results, wide)
+    assert objection is not None
+    assert objection.reason == "may take up to 2.62 GB, 31 % over 2 GB"
