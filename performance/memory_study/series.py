@@ -15,7 +15,7 @@ from typing import Any
 import yaml
 
 MIB = 1 << 20
-_LARGE = (1, 4, 6, 8, 12, 16, 24, 32, 48, 64, 96, 128)
+_LARGE = (1, 4, 6, 8, 12, 16, 24, 32, 48, 64, 96, 128, 192, 256)
 _SMALL = (1, 64, 128, 192, 256, 384, 512, 768, 1024, 2048)
 """Batch sizes; those of small models begin to matter later."""
 _BATCHES = {
