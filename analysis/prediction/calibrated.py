@@ -19,7 +19,7 @@ from analysis.statistics.arrays import Matrix, Values, np
 
 COVERAGE = 0.90
 """The share of intervals that hold what is measured later."""
-WEIGHTS = (0.0, 0.5, 1.0)
+TREE_WEIGHTS = (0.0, 0.5, 1.0)
 """Shares of the trees' answer that are tried: with few examples the base alone is better."""
 LEAST_SCORES = 20
 """Hidden examples from which on a novelty is calibrated by its own errors."""
@@ -29,7 +29,7 @@ _LEAST_ERROR = 0.005
 
 @dataclass(frozen=True)
 class CalibratedTrees:
-    """What answers questions of one novelty, beside the effects."""
+    """Trees for questions of one novelty, beside the effects, with their interval."""
 
     novelty: Novelty
     trees: Trees | None
@@ -43,12 +43,12 @@ class CalibratedTrees:
     errors: int
     """Hidden examples whose errors it is known from."""
     groups: int
-    """What was hidden together, such as models or devices."""
+    """The number of models, devices or the like that were hidden together."""
     median_error: float
     """The median of the relative errors of hidden examples, 0.05 for 5 %."""
 
     def corrections(self, table: Matrix) -> Values:
-        """What the trees add to the logarithm; (n, k) to (n,)."""
+        """The trees' part of the logarithm; (n, k) to (n,)."""
         return self.weight * self.trees.values(table) if self.trees else np.zeros(len(table))
 
     def half_widths(self, table: Matrix) -> Values:
@@ -144,11 +144,11 @@ class _Lesson:
     """The number of the fold of each."""
     groups: int
     residual: Values
-    """What was measured, by what is expected without the fold; logarithms."""
+    """The measured value by the one that is expected without the fold; logarithms."""
     learned: Values
     """The part of it that trees learn."""
     answers: Values
-    """What trees answer that do not know the fold."""
+    """Answers of trees that do not know the fold."""
     weight: float
     """The share of their answers that leaves the smallest errors."""
 
@@ -173,7 +173,7 @@ def _lesson(fit: ExpectationFit, columns: TreeColumns, novelty: Novelty) -> _Les
     residual = np.log(fit.amounts[rows]) - expected.logarithms
     learned = _centred(residual, numbers) if novelty == "device" else residual
     answers = _cross_fitted(table, learned, numbers)
-    weight = min(WEIGHTS, key=lambda one: _loss(residual - one * answers))
+    weight = min(TREE_WEIGHTS, key=lambda one: _loss(residual - one * answers))
     groups = sum(fold.groups for fold in folds)
     return _Lesson(table, numbers, groups, residual, learned, answers, weight)
 

@@ -10,7 +10,8 @@ from analysis.prediction.placements import Placement
 from analysis.statistics.arrays import Matrix, np
 
 REFUSED_BEYOND = math.log(32)
-"""How far a number may lie beyond the examples, as a logarithm: farther, an answer is refused."""
+"""The greatest distance of a number beyond the examples, as a logarithm: farther, an answer is
+refused."""
 MARKED_BEYOND = math.log(1.02)
 _NAMED = ("batch size", "length", "new tokens", "threads")
 """Features that a question names; the others follow from them and from the model."""
@@ -84,11 +85,11 @@ class Domain:
 def domain_of(placements: Sequence[Placement]) -> Domain:
     """The domain of examples at these placements."""
     table = features(placements)
-    known = [place for place in range(table.shape[1]) if not np.isnan(table[:, place]).all()]
+    known = np.flatnonzero(~np.isnan(table).all(axis=0)).tolist()
     names = list(FEATURES)
     return Domain(
-        lows={names[place]: float(np.nanmin(table[:, place])) for place in known},
-        highs={names[place]: float(np.nanmax(table[:, place])) for place in known},
+        lows={names[column]: float(np.nanmin(table[:, column])) for column in known},
+        highs={names[column]: float(np.nanmax(table[:, column])) for column in known},
         choices={
             name: frozenset(_choices(placement)[number] for placement in placements)
             for number, name in enumerate(_CHOICES)

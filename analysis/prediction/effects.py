@@ -15,12 +15,12 @@ from analysis.prediction.placements import Placement
 from analysis.statistics.arrays import Matrix, np
 
 SLOPE_PENALTY = 4.0
-"""How much stronger a slope is drawn to 0 than a level."""
+"""The factor by which a slope is drawn to 0 more than a level."""
 
 
 @dataclass(frozen=True)
 class EffectGroup:
-    """What placements may have in common."""
+    """A property that placements may have in common."""
 
     keys: Callable[[Placement], Iterable[Hashable]]
     """The values that a placement has in it; most have one."""
@@ -92,7 +92,7 @@ class Effects:
     """Its standard deviation."""
 
     def contributions(self, placements: Sequence[Placement]) -> Matrix:
-        """What each group of the set adds at each placement; (n, groups).
+        """The part of each group of the set at each placement; (n, groups).
 
         Placements that differ in sizes alone have the same effects, which are looked up once.
         """
@@ -129,7 +129,7 @@ def _levels(
 
 
 def _columns(group: EffectGroup, z: Matrix) -> Matrix:
-    """What levels and slopes are multiplied by; (n, 1 + slopes)."""
+    """The factors of levels and slopes; (n, 1 + slopes)."""
     return np.column_stack([np.ones(len(z)), z[:, slope_places(group)]])
 
 

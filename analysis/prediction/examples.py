@@ -88,12 +88,12 @@ def example_rows(
     models = _models(source)
     polynomials = {name: counts_of(model) for name, model in models.items()}
     reading = _Reading(machine_peaks(source), models, polynomials)
-    found = [*_results(source, imported=imported)]
-    told = {_sample_key(row): work for row in found if (work := told_work(row))}
+    results = [*_results(source, imported=imported)]
+    samples = {_sample_key(row): work for row in results if (work := told_work(row))}
     rows, placements, left_out = [], [], Counter[str]()
-    for row in found:
+    for row in results:
         try:
-            placements.append(reading.placement(row, told.get(_sample_key(row))))
+            placements.append(reading.placement(row, samples.get(_sample_key(row))))
             rows.append(row)
         except NoExample as reason:
             left_out[str(reason)] += 1
@@ -111,7 +111,7 @@ class _Reading:
     polynomials: Mapping[str, Polynomials | None]
     """By the model's id; None for models that nobody counted."""
 
-    def placement(self, row: Mapping[str, Any], told: SampleWork | None) -> Placement:
+    def placement(self, row: Mapping[str, Any], sample: SampleWork | None) -> Placement:
         """The placement of a result.
 
         Raises:
@@ -121,7 +121,7 @@ class _Reading:
         if not (precision and backend and row["runtime"] and row["hardware"]):
             raise NoExample("the file tells no device, backend, runtime or precision")
         model = self.models.get(row["model_id"] or "")
-        counts = counts_of_sample(row, told) if told else self._counts(row, model)
+        counts = counts_of_sample(row, sample) if sample else self._counts(row, model)
         if counts is None:
             raise NoExample("nobody counted the model's work")
         device = self.peaks.device(row["hardware"], row["hardware_id"], backend, precision)

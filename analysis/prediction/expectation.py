@@ -1,4 +1,4 @@
-"""What physics and effects expect of placements, before trees correct it."""
+"""Expected values of placements by physics and effects, before trees correct them."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -27,12 +27,12 @@ def effect_set(novelty: Novelty) -> EffectSet:
 
 @dataclass(frozen=True)
 class ExpectedValues:
-    """What is expected at placements, as logarithms."""
+    """Expected values at placements, as logarithms."""
 
     base: Values
     """By physics; (n,)."""
     contributions: Matrix
-    """What each group of effects adds; (n, groups)."""
+    """The part of each group of effects; (n, groups)."""
 
     @property
     def logarithms(self) -> Values:
@@ -59,7 +59,7 @@ class ExpectationFit:
 
     placements: Sequence[Placement]
     amounts: Values
-    """What was measured at each; (n,)."""
+    """The measured value at each; (n,)."""
     quantity: Quantity
     design: Design
 
@@ -71,7 +71,7 @@ class ExpectationFit:
         return Expectation(base, self.design.effects(coefficients))
 
     def hidden(self, fold: Fold) -> ExpectedValues:
-        """What the known examples of a fold expect of the hidden ones."""
+        """The expected values of the hidden examples of a fold, by the known ones."""
         logarithms = self._base(fold.known).logarithms(self.placements)
         coefficients = self.design.fit(fold.known, np.log(self.amounts) - logarithms)
         contributions = self.design.contributions(fold.hidden, coefficients)

@@ -25,17 +25,19 @@ class Fold:
     hidden: Places
     """Places of those whose novelty is the one that is tried."""
     groups: int
-    """What is hidden together, such as models or devices."""
+    """The number of models, devices or the like that are hidden together."""
 
 
 def folds_of(placements: Sequence[Placement], novelty: Novelty) -> list[Fold]:
     """Folds that hide what a question of that novelty does not know."""
     folds = []
     for is_known in _rules(placements, novelty):
-        told = np.array([is_known(placement) for placement in placements])
-        known = np.flatnonzero(told)
+        known_or_not = np.array([is_known(placement) for placement in placements])
+        known = np.flatnonzero(known_or_not)
         is_asked = asked([placements[row] for row in known.tolist()], novelty)
-        hidden = [row for row in np.flatnonzero(~told).tolist() if is_asked(placements[row])]
+        hidden = [
+            row for row in np.flatnonzero(~known_or_not).tolist() if is_asked(placements[row])
+        ]
         if hidden:
             groups = len({HIDDEN[novelty](placements[row]) for row in hidden})
             folds.append(Fold(known, np.array(hidden), groups))

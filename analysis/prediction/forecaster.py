@@ -81,10 +81,10 @@ class Forecaster:
         placed = [
             placing.placement(cell, machine or self.machine_of(cell.backend)) for cell in cells
         ]
-        asked = [one for one in placed if isinstance(one, Placement)]
+        questions = [one for one in placed if isinstance(one, Placement)]
         by_target: dict[str, list[Prediction | Refusal]] = {}
         for target in targets:
-            answers = iter(self.predictors[target].predict(asked))
+            answers = iter(self.predictors[target].predict(questions))
             by_target[target] = [
                 next(answers) if isinstance(one, Placement) else one for one in placed
             ]

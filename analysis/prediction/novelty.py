@@ -11,7 +11,7 @@ from analysis.prediction.placements import Placement
 Novelty: TypeAlias = Literal[
     "shape", "range", "variant", "pair", "run", "model", "family", "device"
 ]
-"""What of a question was measured.
+"""The part of a question that was measured.
 
 `shape`: the model in this configuration, at smaller and larger sizes. `range`: likewise, but at
 smaller sizes alone. `variant`: the model on this device with another runtime, precision, mode or
@@ -31,7 +31,7 @@ HIDDEN: Mapping[Novelty, Callable[[Placement], Hashable]] = {
     "family": lambda p: p.architecture,
     "device": lambda p: p.device.key,
 }
-"""What is hidden together, to see how well questions of that novelty are answered."""
+"""The key of the placements that are hidden together, to try questions of that novelty."""
 _USUAL_PART = 4.0
 """Trees count whole on a device with a fourth of the examples that devices have on average."""
 _BEYOND = 1.02
@@ -40,7 +40,7 @@ _BEYOND = 1.02
 
 @dataclass(frozen=True)
 class Seen:
-    """What examples tell something about."""
+    """Devices, models and sizes that examples tell something about."""
 
     devices: Mapping[str, int]
     """The number of examples on each device."""
@@ -53,7 +53,7 @@ class Seen:
     architectures: frozenset[str]
 
     def novelty(self, placement: Placement) -> Novelty:
-        """What of this placement was measured."""
+        """The novelty of a question about this placement."""
         if placement.device.key not in self.devices:
             return "device"
         extent = self.extents.get(HIDDEN["range"](placement))
@@ -77,7 +77,7 @@ class Seen:
 
 
 def seen_in(placements: Iterable[Placement]) -> Seen:
-    """What these placements tell something about."""
+    """Everything that examples at these placements tell something about."""
     known = list(placements)
     models = Counter(one.model for one in known)
     return Seen(

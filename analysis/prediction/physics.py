@@ -78,8 +78,8 @@ def fit_base(
 def _parts(names: Sequence[str]) -> Iterator[tuple[str, Places]]:
     """Each part with enough examples, and their places."""
     places: dict[str, list[int]] = {}
-    for place, name in enumerate(names):
-        places.setdefault(name, []).append(place)
+    for row, name in enumerate(names):
+        places.setdefault(name, []).append(row)
     for name, rows in places.items():
         if len(rows) >= LEAST_OF_PART:
             yield name, np.array(rows)
@@ -96,9 +96,9 @@ def _fitted(relative: Matrix, weights: Values) -> tuple[float, ...]:
 
     scale = relative.mean(axis=0)
     scale[scale == 0] = 1.0
-    found, _ = nnls(relative / scale * weights[:, None], weights)
-    least = _LEAST_SHARE * found.sum()
-    return tuple(float(one) for one in np.maximum(found, least) / scale)
+    solution, _ = nnls(relative / scale * weights[:, None], weights)
+    least = _LEAST_SHARE * solution.sum()
+    return tuple(float(one) for one in np.maximum(solution, least) / scale)
 
 
 def _part(placement: Placement, quantity: Quantity) -> str:

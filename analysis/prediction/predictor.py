@@ -29,9 +29,9 @@ class Prediction:
     low: float
     high: float
     novelty: Novelty
-    """How much of the question was measured."""
+    """The part of the question that was measured."""
     outside: tuple[str, ...]
-    """What of it lies outside of what was measured, each as a sentence."""
+    """Reasons why it lies outside of what was measured, each as a sentence."""
 
     @property
     def extrapolates(self) -> bool:
@@ -64,16 +64,16 @@ class TargetPredictor:
         """The answer for each placement."""
         answers: dict[int, Prediction | Refusal] = {}
         by_novelty: dict[Novelty, list[int]] = {}
-        for place, reason in enumerate(self.domain.refusals(placements)):
+        for number, reason in enumerate(self.domain.refusals(placements)):
             if reason is not None:
-                answers[place] = Refusal(reason)
+                answers[number] = Refusal(reason)
             else:
-                novelty = self.seen.novelty(placements[place])
-                by_novelty.setdefault(novelty, []).append(place)
-        for novelty, places in by_novelty.items():
-            chosen = [placements[place] for place in places]
-            answers |= zip(places, self._predict(chosen, novelty), strict=True)
-        return [answers[place] for place in range(len(placements))]
+                novelty = self.seen.novelty(placements[number])
+                by_novelty.setdefault(novelty, []).append(number)
+        for novelty, numbers in by_novelty.items():
+            chosen = [placements[number] for number in numbers]
+            answers |= zip(numbers, self._predict(chosen, novelty), strict=True)
+        return [answers[number] for number in range(len(placements))]
 
     def calibration(self, novelty: Novelty) -> CalibratedTrees | None:
         """The trees of the first novelty, from this one on, that examples could calibrate."""
@@ -81,7 +81,7 @@ class TargetPredictor:
         return next((self.trees[name] for name in wider if name in self.trees), None)
 
     def expectation(self, novelty: Novelty) -> Expectation:
-        """What is expected in questions of that novelty before trees correct it."""
+        """The expectation for questions of that novelty, before trees correct it."""
         calibrated = self.calibration(novelty)
         return self.expectations[effect_set(calibrated.novelty if calibrated else novelty)]
 

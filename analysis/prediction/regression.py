@@ -48,7 +48,7 @@ class Design:
         return damped_least_squares(self.matrix[rows], y[rows], _ITERATIONS)
 
     def contributions(self, rows: Places, coefficients: Values) -> Matrix:
-        """What each group adds at these rows; (rows, groups)."""
+        """The part of each group at these rows; (rows, groups)."""
         from analysis.statistics.solvers import sparse
 
         columns = np.arange(len(coefficients))

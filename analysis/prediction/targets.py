@@ -1,4 +1,4 @@
-"""What is predicted: the numbers of results, and how they follow from a time, bytes or joules."""
+"""Targets of predictions: numbers of results, and how they follow from time, bytes or joules."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -26,7 +26,7 @@ class Target:
         return f"{self.column}_predicted"
 
     def amount(self, value: float, placement: Placement) -> float:
-        """What one query takes: seconds, bytes or joules; it is its own inverse."""
+        """The amount that one query takes: seconds, bytes or joules."""
         if self.name == "throughput":
             return placement.batch_size / value
         return value * placement.batch_size if self.name == "energy" else value

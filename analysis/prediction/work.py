@@ -81,7 +81,7 @@ def _layers(config: Mapping[str, Any]) -> Iterator[float]:
 
 @dataclass(frozen=True)
 class SampleWork:
-    """What a foreign file tells of the work of one sample."""
+    """The work of one sample as a foreign file tells it."""
 
     macs: float
     """Multiply-accumulates."""
