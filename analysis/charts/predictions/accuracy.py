@@ -138,10 +138,11 @@ def _sentence(trial: PredictionTrial, drawn: int) -> str:
         return "Nothing was predicted."
     count = len(trial.answered)
     more = f" {drawn:,} of them are drawn." if drawn < count else ""
+    median, near = 100 * accuracy.median_ape, 100 * accuracy.within_tenth
     return (
-        f"Half of {count:,} predictions of hidden results are off by {accuracy.median_ape:.1%} at"
-        f" most, {accuracy.within_tenth:.0%} by at most {NEAR:.0%}, which is the band; the 90 %"
-        f" intervals hold {intervals.coverage:.0%}.{more}"
+        f"Half of {count:,} predictions of hidden results are off by {median:.1f} % at most,"
+        f" {near:.0f} % by at most {100 * NEAR:.0f} %, which is the band; the 90 % intervals hold"
+        f" {100 * intervals.coverage:.0f} %.{more}"
     )
 
 

@@ -116,10 +116,13 @@ def _remarks(part: TargetEvaluation, tried: Sequence[NoveltyTrial]) -> Iterator[
         )
         share = f"{better} of {len(tried)} {plural(len(tried), 'row')}"
         yield "; ".join([f"better than every baseline in {share}", *exceptions])
-    untried = [one.novelty for one in part.trials if not one.trial.answered]
+    untried: dict[str, list[str]] = {}
+    for one in part.trials:
+        if not one.trial.answered:
+            untried.setdefault(_NOT_TRIED[one.novelty], []).append(NOVELTY_WORDS[one.novelty])
     if untried:
-        reasons = (f"{NOVELTY_WORDS[name]} ({_NOT_TRIED[name]})" for name in untried)
-        yield f"not tried: {', '.join(reasons)}"
+        reasons = (f"{listed(names)}: {reason}" for reason, names in untried.items())
+        yield f"not tried: {'; '.join(reasons)}"
 
 
 def _best(one: NoveltyTrial) -> str | None:

@@ -39,7 +39,7 @@ def test_results_are_hidden_and_predicted(folder: Path) -> None:
     done = call(*EVALUATE, folder=folder, environment={})
     assert done.returncode == 0, done.stderr
     assert "throughput: 12 results of pytorch-image-models, hidden and predicted" in done.stdout
-    assert "not tried: seen at other sizes (no model was measured at enough sizes)" in done.stdout
+    assert "not tried: seen at other sizes: no model was measured at enough sizes; " in done.stdout
     assert "fewer than 10 groups: such errors say little about others" in done.stdout
     narrow = call(*EVALUATE, folder=folder, environment={}, width=80)
     require_fit(narrow.stdout, 80, done.stdout)
