@@ -5,9 +5,11 @@ from collections.abc import Mapping
 from functools import lru_cache
 from typing import Any
 
-_PORTS = re.compile(r"^(?:tf|gluon|legacy|ssl|swsl|ig|timm)_(?=[a-z])")
+_PORTS = re.compile(r"^(?:tf|tv|gluon|legacy|ssl|swsl|ig|timm)_(?=[a-z])")
 """Prefixes that say whose weights or code it is: the architecture behind them is the same."""
-_STEM = re.compile(r"([a-z]+?)(?:v(?=\d))?(?=[\d_\-]|$)")
+_STEM = re.compile(r"((?:eca|test)_)?[a-z]+?(?:v\d)?(?=[\d_\-]|$)")
+"""The letters that a name begins with and the version behind them, e.g. `swinv2`; a word that
+stands for a part which many architectures may have does not name one."""
 
 
 @lru_cache(maxsize=8192)
@@ -20,9 +22,9 @@ def plain_name(model: str) -> str:
 
 @lru_cache(maxsize=8192)
 def architecture_of(model: str) -> str:
-    """The letters that a name begins with, e.g. `resnet` of `resnet50.a1_in1k`."""
+    """The architecture that a name begins with, e.g. `resnet` of `resnet50.a1_in1k`."""
     match = _STEM.match(plain_name(model))
-    return match[1] if match and match[1] else plain_name(model)
+    return match[0] if match else plain_name(model)
 
 
 @lru_cache(maxsize=8192)
