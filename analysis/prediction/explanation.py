@@ -16,7 +16,7 @@ from analysis.prediction.expectation import ExpectedValues
 from analysis.prediction.novelty import Novelty
 from analysis.prediction.physics import PhysicalBase, Quantity
 from analysis.prediction.placements import Placement
-from analysis.prediction.predictor import Prediction, Refusal, TargetPredictor
+from analysis.prediction.predictor import Prediction, Refusal, TargetPredictor, bounded_exp
 from analysis.statistics.arrays import Matrix, np
 
 FactorOrigin: TypeAlias = Literal["effect", "trees"]
@@ -75,13 +75,13 @@ def explanation_of(predictor: TargetPredictor, placement: Placement) -> Explanat
         *_trees(predictor, placement, answer.novelty, expected),
     ]
     factors = [
-        Factor(origin, name, subject, math.exp(round(sign) * logarithm))
+        Factor(origin, name, subject, bounded_exp(round(sign) * logarithm))
         for origin, name, subject, logarithm in logarithms
         if abs(logarithm) > _LEAST_FACTOR
     ]
     return Explanation(
         prediction=answer,
-        base=predictor.target.value(math.exp(expected.base[0]), placement),
+        base=predictor.target.value(bounded_exp(expected.base[0]), placement),
         shares=_shares(expectation.base, placement),
         factors=tuple(sorted(factors, key=lambda one: -abs(math.log(one.value)))),
     )
@@ -136,6 +136,6 @@ def _shares(base: PhysicalBase, placement: Placement) -> dict[str, float]:
                 for part, values in base.coefficients.items()
             }
             part_of_base = replace(base, coefficients=alone)
-            amounts.append(math.exp(part_of_base.logarithms([placement])[0]))
+            amounts.append(bounded_exp(part_of_base.logarithms([placement])[0]))
     total = sum(amounts)
     return {name: amount / total for name, amount in zip(names, amounts, strict=True)}

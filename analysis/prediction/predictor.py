@@ -21,6 +21,10 @@ UNKNOWN_DEVICE_ERROR = float(np.log(1.35))
 on one of four GPUs lie as near to what the other three tell of it."""
 
 
+_MOST_LOGARITHM = 300.0
+"""Only files from elsewhere lead beyond it, and what they say is to have no other effect."""
+
+
 @dataclass(frozen=True)
 class Prediction:
     """A predicted value with its 90 % interval, in the target's unit."""
@@ -118,8 +122,14 @@ class TargetPredictor:
         outside: tuple[str, ...],
     ) -> Prediction:
         ends = (logarithm, logarithm - half, logarithm + half)
-        value, *interval = (self.target.value(math.exp(end), placement) for end in ends)
+        value, *interval = (self.target.value(bounded_exp(end), placement) for end in ends)
         return Prediction(value, min(interval), max(interval), novelty, outside)
+
+
+def bounded_exp(logarithm: float) -> float:
+    """The number behind a logarithm; one that no device could have stays finite."""
+    known = 0.0 if math.isnan(logarithm) else logarithm
+    return math.exp(min(max(known, -_MOST_LOGARITHM), _MOST_LOGARITHM))
 
 
 def _unknown_error(novelty: Novelty) -> float:

@@ -3,10 +3,11 @@
 A new reader gets a row in `READERS`; `tests/contracts/test_readers.py` tries it.
 """
 
+import hashlib
 import io
 import json
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -17,10 +18,16 @@ import numpy
 from hypothesis import strategies as st
 from hypothesis.strategies import SearchStrategy
 
+from analysis.prediction.artefact.files import TrainingOrigin, predictor_files
+from analysis.prediction.artefact.manifest import MANIFEST_NAME
+from analysis.prediction.forecaster import Forecaster, KnownMachine
+from analysis.prediction.targets import PREDICTION_TARGETS
+from analysis.prediction.training import train_target
 from orchestrator.bundles import write_bundle
 from orchestrator.bundles.archive import write_archive
-from orchestrator.store import Store
+from orchestrator.store import STORE_VERSION, Store
 from runner.contract.record import arrow_schema, save_record
+from tests.analysis.prediction.examples import a_placement, an_example
 from tests.orchestrator.imports.files import TABLE
 from tests.orchestrator.imports.formats.legacy.samples import COLLECTION
 from tests.orchestrator.imports.formats.optimum import config, encoder_report
@@ -46,6 +53,7 @@ from tests.support.readings import (
     read_model_file,
     read_override,
     read_part,
+    read_predictor,
     read_prepared_graph,
     read_progress,
     read_record_file,
@@ -54,7 +62,7 @@ from tests.support.readings import (
     read_snapshot,
     read_weights,
 )
-from tests.support.records import a_record, a_round
+from tests.support.records import RECORDED_AT, a_record, a_round
 from tests.support.results import a_cell, a_verification
 from tests.support.runs import a_run_folder
 from tests.support.weights import BERT, a_weights_folder
@@ -132,6 +140,47 @@ def bundles() -> SearchStrategy[bytes]:
         lambda name: contents[name].map(lambda content: _archive({**members, name: content}))
     )
     return forged | damaged(_archive(members)) | damaged(_packed(members))
+
+
+@cache
+def predictor_members() -> Mapping[str, str]:
+    """The files of a predictor with trees, of few results."""
+    examples = [
+        an_example(float(number * batch), model=f"net-{number}", batch_size=batch, device=device)
+        for number in range(1, 7)
+        for batch in (1, 2, 3, 4, 6, 8)
+        for device in ("big", "small")
+    ]
+    predictor = train_target(PREDICTION_TARGETS["latency"], examples, ("model", "device"))
+    assert predictor is not None
+    place = a_placement(device="big").device
+    machine = KnownMachine("big", "big", ("cuda",), {"fp32": place}, {("cuda", "torch"): "2"}, 2)
+    origin = TrainingOrigin(
+        *("0.1", STORE_VERSION, RECORDED_AT, "b.duckdb", "ours"),
+        *({"run": len(examples)}, "0" * 64, {}),
+    )
+    return predictor_files(Forecaster({"latency": predictor}, (machine,)), origin)
+
+
+def predictors() -> SearchStrategy[bytes]:
+    """A predictor's files, one of them changed by somebody who mends the manifest."""
+    members = predictor_members()
+
+    def forged(name: str, content: bytes) -> bytes:
+        text = content.decode("utf-8", "replace")
+        manifest = json.loads(members[MANIFEST_NAME])
+        manifest["files"][name] = hashlib.sha256(text.encode()).hexdigest()
+        changed = {**members, MANIFEST_NAME: json.dumps(manifest), name: text}
+        return json.dumps(changed).encode()
+
+    def contents(name: str) -> SearchStrategy[bytes]:
+        text = members[name]
+        sample = damaged(text.encode())
+        return documents(json.loads(text)) | sample if name.endswith(".json") else sample
+
+    return st.sampled_from(sorted(members)).flatmap(
+        lambda name: contents(name).map(lambda content: forged(name, content))
+    )
 
 
 def _archive(members: dict[str, bytes]) -> bytes:
@@ -257,6 +306,7 @@ READERS = (
            lambda: damaged(a_reference()), read_reference),
     Reader("graph", ("runner.contract.graph",),
            lambda: json_of(json.loads(a_graph({}).model_dump_json())), read_prepared_graph),
+    Reader("predictor", (), predictors, read_predictor, fast=4),
     Reader("counts", ("runner.contract.models.counted",),
            lambda: json_of(COUNTED), read_counted_work,
            found=(json.dumps(COUNTED).replace("2.5", "1e400").encode(),

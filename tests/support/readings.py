@@ -9,8 +9,10 @@ from math import prod
 from pathlib import Path
 from queue import Queue
 
+from analysis.prediction.explanation import explanation_of
 from orchestrator.app.measure.plan import PlanReport
 from orchestrator.app.measure.verification import load_verification
+from orchestrator.app.predictions.artefact_folder import open_predictor, predictor_folder
 from orchestrator.bundles import open_bundle
 from orchestrator.imports.document import Document
 from orchestrator.imports.formats import FORMATS
@@ -37,6 +39,7 @@ from runner.contract.models.counted import COUNTS_FILE, read_counted
 from runner.contract.models.work import counts_of
 from runner.contract.record import read_record
 from runner.contract.rounds import read_rounds, round_path
+from tests.analysis.prediction.examples import a_placement
 from tests.support.fakes import KeptObserver, ScriptedLauncher
 from tests.support.jobs import a_job, fake_cell, fake_model
 from tests.support.records import RECORDED_AT, a_record, cell_of
@@ -226,6 +229,19 @@ def read_counted_work(folder: Path, content: bytes) -> None:
     counted = read_counted(written(folder, COUNTS_FILE, content), model, fingerprint(COUNTS))
     for batch_size in (1, 1 << 40) if counted.polynomials else ():
         counts_of(model, fake_cell(batch_size), counted.polynomials)
+
+
+def read_predictor(folder: Path, content: bytes) -> None:
+    """Ask it everything, its trees included."""
+    database = folder / "b.duckdb"
+    for name, text in json.loads(content).items():
+        written(predictor_folder(database), name, text.encode("utf-8", "surrogatepass"))
+    forecaster = open_predictor(database).forecaster()
+    questions = [a_placement("net-1", "big", 6), a_placement("net-9", "other", 4)]
+    for predictor in forecaster.predictors.values():
+        predictor.predict(questions)
+        for question in questions:
+            explanation_of(predictor, question)
 
 
 def read_reference(folder: Path, content: bytes) -> None:

@@ -5,6 +5,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, fields
 from datetime import datetime
+from itertools import islice
 from typing import Any, TypeVar, get_type_hints
 
 from analysis.prediction.artefact.codec import decoded, encoded
@@ -254,6 +255,10 @@ def _expectation(target: str, chosen: EffectSet, reader: _Reader) -> Expectation
     with reader.file(file):
         if expectation.effects.chosen != chosen:
             raise ValueError(f"holds effects {expectation.effects.chosen}")
+        for name, group in GROUPS[chosen].items():
+            rows = expectation.effects.levels.get(name, {}).values()
+            if any(len(row) != 1 + len(group.slopes) for row in islice(rows, 1)):
+                raise ValueError(f"effects of {name} have other slopes")
     with reader.probe(file):
         expectation.at([_PROBE])
     return expectation
@@ -279,7 +284,9 @@ def _trees(file: str, columns: int, reader: _Reader) -> Trees | None:
     text = reader.text(file)
     with reader.file(file):
         require_trees(text, columns)
-    return Trees(text)
+        trees = Trees(text)
+        trees.require_readable(columns)
+    return trees
 
 
 def _machines(reader: _Reader) -> tuple[KnownMachine, ...]:

@@ -13,6 +13,8 @@ MOST_LEAVES = 1_024
 _START = "tree\n"
 _FIRST_TREE, _END = "Tree=0\n", "end of trees\n"
 _VERSION = "v4"
+_FOREIGN = re.compile(r"[^ -~\n]")
+"""What LightGBM never writes: it knows other ends of lines than Python."""
 _WHOLE = re.compile(r"-?[0-9]{1,9}")
 _LEAVES = ("leaf_value", "leaf_weight", "leaf_count")
 _NODES = (
@@ -32,7 +34,7 @@ def require_trees(text: str, columns: int) -> None:
     Raises:
         ValueError: it is none; the message says what is wrong.
     """
-    if not text.isascii() or not text.startswith(_START):
+    if not text.startswith(_START) or _FOREIGN.search(text):
         raise ValueError("is no text of LightGBM")
     head, found_trees, rest = text.partition(_FIRST_TREE)
     body, found_end, tail = (found_trees + rest).partition(_END)
