@@ -40,20 +40,21 @@ def main() -> int:
     if unknown := [part for part in parts if part not in PARTS]:
         print(f"{' '.join(unknown)}: no part; there are {', '.join(PARTS)}")
         return 2
-    rows, held = list[SplitRow](), list[bool]()
+    rows, missed = list[SplitRow](), list[str]()
     for part in parts:
         for row in _rows(part):
             rows.append(row)
-            held.append(print_row(row))
+            missed += [] if print_row(row) else [row.title]
             if drawings:
                 _draw(row, drawings.pop(0))
         if part in _OF_TIMM and (results := _timm()):
-            held.append(_OF_TIMM[part](results))
-    print(f"\nleft out: {', '.join(left_out)}" if (left_out := _left_out(parts)) else "")
-    print("\n".join(markdown_rows(rows)))
-    missed = [row.title for row in rows if not row.held]
-    print(f"missed: {', '.join(missed)}" if missed else "", flush=True)
-    return 0 if all(held) else 1
+            missed += [] if _OF_TIMM[part](results) else [part]
+    if left_out := _left_out(parts):
+        print(f"\nleft out: {', '.join(left_out)}")
+    if rows:
+        print("", *markdown_rows(rows), sep="\n")
+    print(f"\nbars missed: {', '.join(missed) or 'none'}", flush=True)
+    return 1 if missed else 0
 
 
 def _rows(part: str) -> Iterator[SplitRow]:

@@ -13,6 +13,9 @@ LEAST_OF_PART = 0.80
 LEAST_QUESTIONS = 50
 """Questions from which on a part is held against that."""
 
+LEAST_SHARE = 0.1
+"""The share of answers without a mark from which on their coverage is that of the split."""
+
 
 @dataclass(frozen=True)
 class Bar:
@@ -79,8 +82,10 @@ class SplitRow:
 
     @property
     def promised(self) -> IntervalQuality | None:
-        """The intervals of answers that are not marked as extrapolations."""
-        return _promised(self.whole).intervals
+        """The intervals of answers that are not marked as extrapolations; None if few are not."""
+        whole = self.whole
+        part = _promised(whole)
+        return part.intervals if len(part.answered) >= LEAST_SHARE * len(whole.answered) else None
 
     @property
     def checks(self) -> list[Check]:

@@ -16,6 +16,7 @@ from performance.prediction import timm, vidur
 from performance.prediction.bars import Bar, SplitRow
 from performance.prediction.folds import SplitFold
 from performance.prediction.timm import TimmResults
+from runner.contract.models.iteration import TRAINING_PASSES
 
 
 @dataclass(frozen=True)
@@ -89,7 +90,9 @@ def timm_row(name: str, results: TimmResults) -> SplitRow:
         if split.usual:
             usual.append(trial_of(predictor, fold.known, [*map(change, fold.hidden)]))
     by_label = {label: joined(several) for label, several in trials.items()}
-    parts = _parts(by_label) | {_SINGULAR: joined(singular)}
+    parts = _parts(by_label)
+    if (alone := joined(singular)).answered:
+        parts[_SINGULAR] = alone
     accuracy = joined(usual).accuracy
     others = {"at the usual batch size": accuracy} if accuracy else {}
     return SplitRow(name, split.title, split.bar, by_label, parts, split.averaged, others)
@@ -98,8 +101,9 @@ def timm_row(name: str, results: TimmResults) -> SplitRow:
 def _counts(example: Example) -> Hashable:
     """What one network has under all of its names, such as `deit_` and `vit_`."""
     placement = example.placement
-    work = placement.counts.flops / placement.batch_size
-    return placement.counts.parameters, placement.length, placement.mode, round(work)
+    passes = TRAINING_PASSES if placement.mode == "training" else 1
+    work = placement.counts.flops / placement.batch_size / passes
+    return placement.counts.parameters, placement.length, round(work)
 
 
 def vidur_row(fold: SplitFold) -> SplitRow:

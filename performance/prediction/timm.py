@@ -17,6 +17,7 @@ from orchestrator.imports.importing import import_files
 from orchestrator.imports.outcome import read_files
 from orchestrator.store import Store
 from performance.prediction.folds import SEED, SplitFold, folds_by, without
+from runner.contract.models.iteration import TRAINING_PASSES
 
 TARGET = PREDICTION_TARGETS["throughput"]
 REFERENCES = 10
@@ -134,7 +135,7 @@ def at_usual_batch(results: TimmResults) -> Callable[[Example], Example]:
 def _with_batch(placement: Placement, size: int) -> Placement:
     """The placement with another batch size: its work grows with it, but for that of weights."""
     factor, counts = size / placement.batch_size, placement.counts
-    passes = 3 if placement.mode == "training" else 1
+    passes = TRAINING_PASSES if placement.mode == "training" else 1
     weights = min(counts.weight_bytes * passes, counts.traffic_bytes)
     work = replace(
         counts,
