@@ -3,8 +3,8 @@
 The series of `performance/data/memory_rows.zip` were measured under `limits.memory` until they
 ended as out_of_memory. Each model in turn is hidden from the predictor, and the largest batch that
 `recommend --memory` would choose for each of its series is looked up there: at most 5 % may have
-run out of memory, and the others should use 75 % of the limit or more. The same is printed for
-predictors that know the model's smallest batch, or its three smallest.
+run out of memory. The same is done for predictors that know the model's smallest batch, and its
+three smallest: these choices should use 75 % of the limit.
 
 `python -m performance memory_choice --measure DIR` measures the series anew, in some half an hour
 on two idle cores, and leaves the bundle in the folder.
@@ -17,6 +17,7 @@ from tempfile import TemporaryDirectory
 
 from orchestrator.store import Store
 from performance.memory_study.choices import (
+    LEAST_USE,
     choices_of_series,
     merged_bundle,
     report_choices,
@@ -40,10 +41,12 @@ def main() -> int:
             unseen, begun, known = (
                 list(choices_of_series(store, measured=count)) for count in (0, 1, 3)
             )
-    held = report_choices("models that were not seen", unseen)
-    report_choices("models of which the smallest batch was measured", begun)
-    report_choices("models of which the three smallest batches were measured", known)
-    return 0 if held else 1
+    held = [
+        report_choices("models that were not seen", unseen),
+        report_choices("models of which the smallest batch was measured", begun),
+        report_choices("models of which the three smallest were measured", known, LEAST_USE),
+    ]
+    return 0 if all(held) else 1
 
 
 if __name__ == "__main__":

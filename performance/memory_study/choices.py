@@ -15,14 +15,14 @@ from analysis.prediction.examples import example_rows
 from analysis.prediction.forecaster import Forecaster, KnownMachine
 from analysis.prediction.known_machines import known_machines
 from analysis.prediction.placements import Example
-from analysis.prediction.predictor import Refusal
 from analysis.prediction.targets import PREDICTION_TARGETS
 from analysis.prediction.training import train_target
 from analysis.recommendations.figures import Figure
 from analysis.recommendations.known_results import known_verdicts, machines_in, memory_results
 from analysis.recommendations.memory_fit import MemoryResult, objection_by_memory
+from analysis.recommendations.objectives import OBJECTIVES
 from analysis.results.selection import Selection
-from analysis.statistics.ratios import estimate
+from orchestrator.app.predictions.candidate_forecasts import predicted_figure
 from orchestrator.store import Store
 from runner.contract.cell import Cell
 from runner.contract.models import ModelSpec, catalogue
@@ -152,19 +152,17 @@ def chosen_batch(
         MemoryResult(series.cells[batch], series.peaks[batch])
         for batch in series.smallest(measured)
     ]
-    chosen = None
+    chosen, predictor = None, forecaster.predictors[_MEMORY.name]
     for cell, answer in zip(cells, answers, strict=True):
-        figure = None
-        if not isinstance(answer, Refusal):
-            ends = (answer.value / 1e6, answer.low / 1e6, answer.high / 1e6)
-            figure = Figure(ends[0], estimate(*ends), "predicted", outside=answer.outside)
+        predicted = predicted_figure(answer, OBJECTIVES["memory"], predictor)
+        figure = predicted if isinstance(predicted, Figure) else None
         if objection_by_memory(cell, series.limit_bytes, known, figure) is None:
             chosen = cell.batch_size
     return chosen
 
 
-def report_choices(title: str, choices: Sequence[MemoryChoice]) -> bool:
-    """Print the choices and their shares; True if both bars are met."""
+def report_choices(title: str, choices: Sequence[MemoryChoice], least_use: float = 0.0) -> bool:
+    """Print the choices and their shares; True if few ran out and the others use so much."""
     print(f"\n{title}")
     print(f"{'model':<20}{'path':<24}{'limit MB':>9}{'chosen':>8}{'use':>7}{'best':>7}")
     for one in choices:
@@ -177,17 +175,17 @@ def report_choices(title: str, choices: Sequence[MemoryChoice]) -> bool:
         )
     made = [one for one in choices if one.batch is not None]
     if not made:
-        print("no series had a choice")
-        return False
+        print("no series has a choice: too little was measured to promise any")
+        return least_use == 0.0
     out = fmean(one.ran_out for one in made)
     use = fmean(one.use for one in made if not one.ran_out)
     best = fmean(one.best_use for one in choices)
     print(
         f"{len(made)} of {len(choices)} series have a choice; out of memory {out:.1%} of them"
-        f" (at most {MOST_OUT:.0%}); mean use of the limit {use:.0%} (at least {LEAST_USE:.0%},"
+        f" (at most {MOST_OUT:.0%}); mean use of the limit {use:.0%} (at least {least_use:.0%},"
         f" the best batches of the series {best:.0%})"
     )
-    return out <= MOST_OUT and use >= LEAST_USE
+    return out <= MOST_OUT and use >= least_use
 
 
 def merged_bundle(bundle: Path, folder: Path) -> Path:

@@ -47,5 +47,5 @@ def test_use_and_running_out_are_those_of_the_series() -> None:
 def test_bars_are_judged_by_the_choices_that_were_made(
     batches: tuple[int | None, ...], held: bool, words: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert report_choices("a study", [choice(batch) for batch in batches]) is held
+    assert report_choices("a study", [choice(batch) for batch in batches], 0.75) is held
     assert words in capsys.readouterr().out

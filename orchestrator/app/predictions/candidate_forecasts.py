@@ -12,10 +12,24 @@ from runner.contract.models import ModelSpec
 
 if TYPE_CHECKING:
     from analysis.prediction.forecaster import Forecaster, KnownMachine
-    from analysis.prediction.predictor import Prediction, Refusal
+    from analysis.prediction.predictor import Prediction, Refusal, TargetPredictor
 
 NO_PREDICTOR = "there is no predictor to ask"
 _NEW_MACHINE = "the predictor was trained without this machine"
+
+LEAST_GROUPS = 10
+"""Models, cells or the like from which on their errors say something about others."""
+HIDDEN_GROUPS: Mapping[str, str] = {
+    "shape": "sizes",
+    "range": "models at other sizes",
+    "variant": "variants",
+    "pair": "models on other devices",
+    "run": "models",
+    "model": "models",
+    "family": "architectures",
+    "device": "devices",
+}
+"""The groups that were hidden together, by novelty."""
 
 Forecasts = Mapping[PlacedCell, Figure | str]
 """By cell and machine a predicted figure, or the reason why there is none."""
@@ -59,16 +73,28 @@ def _on_machine(
     machine: "KnownMachine",
     models: Mapping[str, ModelSpec],
 ) -> Forecasts:
-    cells = [one.cell for one in candidates]
+    cells, predictor = [one.cell for one in candidates], forecaster.predictors[target.metric]
     answers = forecaster.forecast(cells, models, target.metric, machine)
     pairs = zip(candidates, answers, strict=True)
-    return {place_of(one): _figure(answer, target.scale) for one, answer in pairs}
+    return {place_of(one): predicted_figure(answer, target, predictor) for one, answer in pairs}
 
 
-def _figure(answer: "Prediction | Refusal", scale: float) -> Figure | str:
+def predicted_figure(
+    answer: "Prediction | Refusal", target: Objective, predictor: "TargetPredictor"
+) -> Figure | str:
+    """A prediction as a figure in customary units, or the reason why there is none.
+
+    Memory is promised, so an interval that few groups tell is none: nothing says that one in twenty
+    is beyond its upper end.
+    """
     from analysis.prediction.predictor import Refusal
 
     if isinstance(answer, Refusal):
         return answer.reason
-    value, low, high = (scale * end for end in (answer.value, answer.low, answer.high))
-    return Figure(value, estimate(value, low, high), "predicted", outside=answer.outside)
+    value, low, high = (target.scale * end for end in (answer.value, answer.low, answer.high))
+    outside = answer.outside
+    calibration = predictor.calibration(answer.novelty)
+    if target.name == "memory" and calibration and calibration.groups < LEAST_GROUPS:
+        count = f"{calibration.groups} {HIDDEN_GROUPS[calibration.novelty]}"
+        outside = (*outside, f"its errors are known from {count} alone, not {LEAST_GROUPS}")
+    return Figure(value, estimate(value, low, high), "predicted", outside=outside)

@@ -188,10 +188,11 @@ class EveryBatchTakesAsLong:
 
     SECONDS: Mapping[str, float] = {"fp32": 0.02, "int8": 0.0005}
 
-    def __init__(self, machine: str) -> None:
+    def __init__(self, machine: str, groups: int = 99) -> None:
+        self.known = SimpleNamespace(groups=groups, novelty="model")
         self.machines = (SimpleNamespace(key=machine),)
         self.predictors = {
-            name: SimpleNamespace(examples={"accelmatrix": 7})
+            name: SimpleNamespace(examples={"accelmatrix": 7}, calibration=lambda _: self.known)
             for name in ("latency", "throughput", "memory")
         }
 
@@ -214,11 +215,11 @@ class EveryBatchTakesAsLong:
         return Prediction(value, 0.9 * value, 1.1 * value, "shape", outside)
 
 
-def with_predictions(database: Path, **changes: Any) -> Recommendation:
+def with_predictions(database: Path, *, groups: int = 99, **changes: Any) -> Recommendation:
     machine = asked(database).machines[0].key
 
     def load(*_: object) -> ReadyForecaster:
-        return ReadyForecaster(EveryBatchTakesAsLong(machine))  # type: ignore[arg-type]
+        return ReadyForecaster(EveryBatchTakesAsLong(machine, groups))  # type: ignore[arg-type]
 
     axes = {"model": ("bert-tiny",), "runtime": ("onnxruntime",)}
     request = RecommendationRequest(database, CandidateRequest(axes), **changes)
@@ -246,6 +247,12 @@ def test_predicted_memory_counts_by_the_upper_end_of_its_interval(database: Path
     assert sizes == {"fp32": 7, "int8": 8}, "fp32 ran out of memory at 8; of 10 one in ten may"
     over = reasons(choice)["cpu-onnxruntime-bert-tiny-int8-b10-s128-inference"]
     assert over == "does_not_fit: may take up to 1.1 GB, 10 % over 1 GB"
+
+
+def test_memory_is_not_promised_by_the_errors_of_few_models(database: Path) -> None:
+    choice = only(with_predictions(database, groups=7, memory_bytes=1_000_000_000))
+    unknown = reasons(choice)["cpu-onnxruntime-bert-tiny-int8-b1-s128-inference"]
+    assert unknown == "fit_unknown: its errors are known from 7 models alone, not 10"
 
 
 def test_a_predicted_level_needs_cells_like_it(database: Path) -> None:
