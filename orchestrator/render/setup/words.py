@@ -256,5 +256,32 @@ _OTHERS: Sequence[Word] = (
         ),
         ("status",),
     ),
+    Word(
+        "extrapolation",
+        (
+            "A prediction outside of what was measured: a larger size, an unseen device.",
+            "It is marked with `?`: nothing promises that its interval holds.",
+            "The line below the table names what leaves the domain; measure that.",
+        ),
+        ("?",),
+    ),
+    Word(
+        "prediction",
+        (
+            "A number for a cell that nobody measured, with an interval for 9 of 10 cases.",
+            "`orchestrator predict train` learns from a database, `orchestrator predict` asks.",
+            "It stands in columns that end in `_predicted`, and in no database.",
+        ),
+        ("predicted",),
+    ),
+    Word(
+        "seen",
+        (
+            "The part of a question that was measured: other sizes, variants, elsewhere, nothing.",
+            "It decides how wrong a prediction may be; `orchestrator predict show` tells.",
+            "Unseen are a model, a family of architectures, or a device.",
+        ),
+        ("unseen", "novelty", "asked about"),
+    ),
 )
 WORDS: Sequence[Word] = sorted((*_OTHERS, *STATISTIC_WORDS), key=lambda word: word.name.casefold())
