@@ -33,6 +33,12 @@ def words_of(model: str) -> tuple[str, ...]:
     return tuple(dict.fromkeys(filter(None, re.split(r"[_\-.]+", plain_name(model)))))
 
 
+@lru_cache(maxsize=8192)
+def line_of(model: str) -> str:
+    """The letters of a name's first two words, e.g. `vit relpos` of `vit_relpos_base_patch16`."""
+    return " ".join(re.sub(r"[^a-z]", "", word) for word in words_of(model)[:2])
+
+
 def architecture_in(config: Mapping[str, Any]) -> str:
     """The architecture that a configuration names, e.g. `bert`."""
     return str(config.get("model_type") or "unknown")

@@ -6,10 +6,11 @@ from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal, TypeAlias, get_args
 
+from analysis.prediction.names import line_of
 from analysis.prediction.placements import Placement
 
 Novelty: TypeAlias = Literal[
-    "shape", "range", "variant", "pair", "run", "model", "family", "device"
+    "shape", "range", "variant", "pair", "run", "model", "line", "family", "device"
 ]
 """The part of a question that was measured.
 
@@ -17,7 +18,8 @@ Novelty: TypeAlias = Literal[
 smaller sizes alone. `variant`: the model on this device with another runtime, precision, mode or
 version, or at larger sizes alone, which tell little of calls that take the time of small ones.
 `pair`: the model on other devices. `run`: it was measured once, on another device.
-`model`: others of its architecture. `family`: the device alone. `device`: nothing on the device.
+`model`: others of its line, whose names begin alike. `line`: others of its architecture. `family`:
+the device alone. `device`: nothing on the device.
 """
 NOVELTIES: tuple[Novelty, ...] = get_args(Novelty)
 """From what is known best to what is known least."""
@@ -28,6 +30,7 @@ HIDDEN: Mapping[Novelty, Callable[[Placement], Hashable]] = {
     "pair": lambda p: (p.model, p.device.key),
     "run": lambda p: p.architecture,
     "model": lambda p: p.model,
+    "line": lambda p: (p.architecture, line_of(p.model)),
     "family": lambda p: p.architecture,
     "device": lambda p: p.device.key,
 }
@@ -50,6 +53,7 @@ class Seen:
     models: frozenset[str]
     once: frozenset[str]
     """Models with a single example."""
+    lines: frozenset[Hashable]
     architectures: frozenset[str]
 
     def novelty(self, placement: Placement) -> Novelty:
@@ -65,7 +69,9 @@ class Seen:
             return "variant"
         if placement.model in self.models:
             return "run" if placement.model in self.once else "pair"
-        return "model" if placement.architecture in self.architectures else "family"
+        if HIDDEN["line"](placement) in self.lines:
+            return "model"
+        return "line" if placement.architecture in self.architectures else "family"
 
     def trees_share(self, device: str) -> float:
         """The part of the trees' answer that counts on a device: less where it has few examples.
@@ -86,6 +92,7 @@ def seen_in(placements: Iterable[Placement]) -> Seen:
         pairs=frozenset(HIDDEN["pair"](one) for one in known),
         models=frozenset(models),
         once=frozenset(model for model, count in models.items() if count == 1),
+        lines=frozenset(HIDDEN["line"](one) for one in known),
         architectures=frozenset(one.architecture for one in known),
     )
 

@@ -81,7 +81,8 @@ class TargetPredictor:
 
     def calibration(self, novelty: Novelty) -> CalibratedTrees | None:
         """The trees of the first novelty, from this one on, that examples could calibrate."""
-        wider = NOVELTIES[NOVELTIES.index(novelty) :]
+        first = "model" if novelty == "line" else novelty
+        wider = NOVELTIES[NOVELTIES.index(first) :]
         return next((self.trees[name] for name in wider if name in self.trees), None)
 
     def expectation(self, novelty: Novelty) -> Expectation:
@@ -99,12 +100,20 @@ class TargetPredictor:
             share = np.array([self.trees_share(placement) for placement in placements])
             logarithms = logarithms + share * calibrated.corrections(table)
             half = calibrated.half_widths(table)
+        if novelty == "line" and "family" in self.trees:
+            half = self._family_half_widths(placements)
         outside = _outside(calibrated, novelty)
         rows = zip(placements, logarithms, half, self.domain.outside(placements), strict=True)
         return [
             self._prediction(placement, logarithm, width, novelty, (*outside, *sentences))
             for placement, logarithm, width, sentences in rows
         ]
+
+    def _family_half_widths(self, placements: Sequence[Placement]) -> Values:
+        """The errors of an unseen family: names that begin alike may promise more than is true."""
+        expected = self.expectation("family").at(placements)
+        table = self.columns.table(placements, expected, "family")
+        return self.trees["family"].half_widths(table)
 
     def trees_share(self, placement: Placement) -> float:
         """The part of the trees' answer that counts; all of it on an unseen device, which has its

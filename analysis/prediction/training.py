@@ -35,7 +35,7 @@ def train_target(
     fits = {name: expectation_fit(placements, amounts, target.quantity, name) for name in GROUPS}
     columns = tree_columns_of(placements)
     calibrated: dict[Novelty, CalibratedTrees] = {}
-    for novelty in novelties:
+    for novelty in (one for one in novelties if one != "line"):
         fit = fits[effect_set(novelty)]
         if novelty == "range":
             trees = calibrated_range(fit, columns, calibrated.get("shape"))

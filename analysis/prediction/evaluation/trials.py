@@ -25,6 +25,7 @@ HIDDEN_WORDS: Mapping[Novelty, str] = {
     "pair": "models hidden on a device",
     "run": "all of a model but one run hidden",
     "model": "models hidden",
+    "line": "lines of models hidden",
     "family": "architectures hidden",
     "device": "devices hidden",
 }

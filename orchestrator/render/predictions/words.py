@@ -14,6 +14,7 @@ NOVELTY_WORDS: Mapping[str, str] = {
     "pair": "seen elsewhere",
     "run": "seen once, elsewhere",
     "model": "unseen model",
+    "line": "unseen line of models",
     "family": "unseen family",
     "device": "unseen device",
 }
