@@ -1,15 +1,13 @@
-"""The files of a predictor: written by name, and read as far as a question needs them."""
+"""The files of a predictor, by name."""
 
 import hashlib
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from datetime import datetime
-from itertools import islice
-from typing import Any, TypeVar, get_type_hints
+from typing import Any, get_type_hints
 
-from analysis.prediction.artefact.codec import decoded, encoded
-from analysis.prediction.artefact.json_text import of_type, parsed, written
+from analysis.prediction.artefact.codec import encoded
+from analysis.prediction.artefact.json_text import written
 from analysis.prediction.artefact.manifest import (
     ARTEFACT_VERSION,
     MANIFEST_NAME,
@@ -18,26 +16,15 @@ from analysis.prediction.artefact.manifest import (
     Sources,
     TargetFacts,
 )
-from analysis.prediction.artefact.tree_text import require_trees
 from analysis.prediction.calibrated import CalibratedTrees
 from analysis.prediction.effects import GROUPS, EffectSet
 from analysis.prediction.expectation import Expectation
 from analysis.prediction.features import FEATURES
 from analysis.prediction.forecaster import Forecaster, KnownMachine
-from analysis.prediction.novelty import Novelty
-from analysis.prediction.placements import Counts, Device, Placement
 from analysis.prediction.predictor import TargetPredictor
-from analysis.prediction.targets import PREDICTION_TARGETS
-from analysis.prediction.tree_columns import TreeColumns
-from analysis.prediction.trees import Trees
-from runner.contract.errors import DamagedFile, StoreError
 
-ReadFile = Callable[[str], str]
-"""Gives the text of a file of this name; it raises `OSError` or `DamagedFile`."""
-Refuse = Callable[[str], StoreError]
-"""Makes the error that says what is wrong."""
-_MACHINES = "machines.json"
-_TREES = ("trees", "spread")
+MACHINES_NAME = "machines.json"
+TREE_FIELDS = ("trees", "spread")
 """The fields of calibrated trees that are files of LightGBM."""
 
 
@@ -57,135 +44,17 @@ class TrainingOrigin:
 
 def predictor_files(forecaster: Forecaster, origin: TrainingOrigin) -> dict[str, str]:
     """The text of each file by its name; the manifest, which vouches for all others, is last."""
-    files = {_MACHINES: written(encoded(tuple[KnownMachine, ...], forecaster.machines))}
+    files = {MACHINES_NAME: written(encoded(tuple[KnownMachine, ...], forecaster.machines))}
     for predictor in forecaster.predictors.values():
         files |= _target_files(predictor)
     manifest = PredictorManifest(
         version=ARTEFACT_VERSION,
         **vars(origin),
-        columns=_columns(),
+        columns=fitted_columns(),
         targets={name: _facts(one) for name, one in forecaster.predictors.items()},
-        files={name: _digest(text) for name, text in files.items()},
+        files={name: text_digest(text) for name, text in files.items()},
     )
     return {**files, MANIFEST_NAME: manifest.model_dump_json(indent=1) + "\n"}
-
-
-def read_forecaster(
-    manifest: PredictorManifest,
-    read: ReadFile,
-    targets: Sequence[str] | None = None,
-    refuse: Refuse = DamagedFile,
-) -> Forecaster:
-    """The forecaster in these files.
-
-    Args:
-        manifest: their manifest.
-        read: gives the text of a file.
-        targets: those that will be predicted; None for all that it knows. Files of others are
-            not read, and expectations and trees not before a question needs them.
-        refuse: makes the error of a file that is missing, altered or wrong, then or later.
-
-    Raises:
-        StoreError: a file is missing or altered, or was fitted with other features.
-    """
-    if tuple(manifest.columns) != _columns():
-        raise refuse("it was fitted with the features of another version of AccelMatrix")
-    reader = _Reader(manifest, read, refuse)
-    wanted = [name for name in manifest.targets if targets is None or name in targets]
-    return Forecaster(
-        predictors={name: _target(name, reader) for name in wanted},
-        machines=_machines(reader),
-    )
-
-
-@dataclass(frozen=True)
-class _Reader:
-    manifest: PredictorManifest
-    read: ReadFile
-    refuse: Refuse
-
-    def text(self, name: str) -> str:
-        """The text of a file, which must be what the manifest says."""
-        digest = self.manifest.files.get(name)
-        if digest is None:
-            raise self.refuse(f"{MANIFEST_NAME} does not name {name}")
-        try:
-            text = self.read(name)
-        except FileNotFoundError as error:
-            raise self.refuse(f"{name} is missing") from error
-        except DamagedFile as damaged:
-            raise self.refuse(str(damaged)) from damaged
-        if _digest(text) != digest:
-            raise self.refuse(f"{name} is not what {MANIFEST_NAME} says")
-        return text
-
-    def record(self, name: str, kind: Any, without: Sequence[str] = ()) -> dict[str, Any]:
-        """The values of a class in a file, by field; those of `without` as JSON has them."""
-        with self.file(name):
-            data = of_type(dict, parsed(self.text(name)), "it")
-            types = _types(kind)
-            if data.keys() != types.keys():
-                differing = ", ".join(sorted(data.keys() ^ types.keys()))
-                raise ValueError(f"has other fields than it should: {differing}")
-            return {
-                field: data[field]
-                if field in without
-                else decoded(types[field], data[field], field)
-                for field in types
-            }
-
-    @contextmanager
-    def file(self, name: str) -> Iterator[None]:
-        """Name the file in which a value is wrong."""
-        try:
-            yield
-        except ValueError as error:
-            raise self.refuse(f"{name}: {error}") from error
-
-    @contextmanager
-    def probe(self, name: str) -> Iterator[None]:
-        """Refuse a file whose values fail to predict a usual placement."""
-        try:
-            yield
-        except (ArithmeticError, LookupError, StopIteration, TypeError, ValueError) as error:
-            raise self.refuse(f"{name}: its values do not fit together") from error
-
-
-Key = TypeVar("Key", bound=str)
-Part = TypeVar("Part")
-
-
-class _Parts(Mapping[Key, Part]):
-    """Parts of a predictor by name, each read when it is needed first."""
-
-    def __init__(self, names: Sequence[Key], read: Callable[[Key], Part]) -> None:
-        self._names, self._read = names, read
-        self._known: dict[Key, Part] = {}
-
-    def __getitem__(self, name: Key) -> Part:
-        if name not in self._names:
-            raise KeyError(name)
-        if name not in self._known:
-            self._known[name] = self._read(name)
-        return self._known[name]
-
-    def __contains__(self, name: object) -> bool:
-        return name in self._names
-
-    def __iter__(self) -> Iterator[Key]:
-        return iter(self._names)
-
-    def __len__(self) -> int:
-        return len(self._names)
-
-
-def _columns() -> tuple[str, ...]:
-    slopes = (
-        f"{chosen}, {name}: {', '.join(group.slopes)}"
-        for chosen, groups in GROUPS.items()
-        for name, group in groups.items()
-    )
-    return (*FEATURES, *slopes)
 
 
 def _facts(predictor: TargetPredictor) -> TargetFacts:
@@ -200,7 +69,7 @@ def _facts(predictor: TargetPredictor) -> TargetFacts:
 
 def _target_files(predictor: TargetPredictor) -> dict[str, str]:
     """Expectations and trees have files of their own, as no question needs them all."""
-    name, types = predictor.target.name, _types(TargetPredictor)
+    name, types = predictor.target.name, field_types(TargetPredictor)
     parts = {"expectations": [*predictor.expectations], "trees": [*predictor.trees]}
     data = {
         field: parts.get(field) or encoded(kind, getattr(predictor, field))
@@ -208,116 +77,43 @@ def _target_files(predictor: TargetPredictor) -> dict[str, str]:
     }
     files = {f"{name}.json": written({**data, **parts})}
     for chosen, expectation in predictor.expectations.items():
-        files[_expectation_file(name, chosen)] = written(encoded(Expectation, expectation))
+        files[expectation_file(name, chosen)] = written(encoded(Expectation, expectation))
     for novelty, calibrated in predictor.trees.items():
-        stem, kinds = f"{name}-{novelty}", _types(CalibratedTrees)
+        stem, kinds = f"{name}-{novelty}", field_types(CalibratedTrees)
         texts = {
             f"{stem}-{field}.txt": trees.text
-            for field in _TREES
+            for field in TREE_FIELDS
             if (trees := getattr(calibrated, field)) is not None
         }
         facts = {
-            field: None if field in _TREES else encoded(kind, getattr(calibrated, field))
+            field: None if field in TREE_FIELDS else encoded(kind, getattr(calibrated, field))
             for field, kind in kinds.items()
         }
         files |= {f"{stem}.json": written(facts), **texts}
     return files
 
 
-def _target(name: str, reader: _Reader) -> TargetPredictor:
-    if name not in PREDICTION_TARGETS:
-        raise reader.refuse(f"{MANIFEST_NAME}: {name!r:.80} is no target")
-    file = f"{name}.json"
-    values = reader.record(file, TargetPredictor, ("expectations", "trees"))
-    with reader.file(file):
-        novelties = decoded(tuple[Novelty, ...], values["trees"], "trees")
-        chosen = decoded(tuple[EffectSet, ...], values["expectations"], "expectations")
-        if {*chosen} != {*GROUPS}:
-            raise ValueError(f"has expectations {', '.join(chosen)}, not {', '.join(GROUPS)}")
-    with reader.probe(file):
-        values["domain"].refusals([_PROBE])
-        values["domain"].outside([_PROBE])
-    columns: TreeColumns = values["columns"]
-    parts = {
-        "expectations": _Parts(chosen, lambda one: _expectation(name, one, reader)),
-        "trees": _Parts(novelties, lambda one: _calibrated(name, one, columns, reader)),
-    }
-    return TargetPredictor(**{**values, **parts})
+def fitted_columns() -> tuple[str, ...]:
+    """The features and effects that predictors of this version are fitted with."""
+    slopes = (
+        f"{chosen}, {name}: {', '.join(group.slopes)}"
+        for chosen, groups in GROUPS.items()
+        for name, group in groups.items()
+    )
+    return (*FEATURES, *slopes)
 
 
-def _expectation_file(target: str, chosen: EffectSet) -> str:
+def expectation_file(target: str, chosen: EffectSet) -> str:
+    """The name of the file with the expectation of a set of effects."""
     return f"{target}-expectation-{chosen}.json"
 
 
-def _expectation(target: str, chosen: EffectSet, reader: _Reader) -> Expectation:
-    file = _expectation_file(target, chosen)
-    expectation = Expectation(**reader.record(file, Expectation))
-    with reader.file(file):
-        if expectation.effects.chosen != chosen:
-            raise ValueError(f"holds effects {expectation.effects.chosen}")
-        for name, group in GROUPS[chosen].items():
-            rows = expectation.effects.levels.get(name, {}).values()
-            if any(len(row) != 1 + len(group.slopes) for row in islice(rows, 1)):
-                raise ValueError(f"effects of {name} have other slopes")
-    with reader.probe(file):
-        expectation.at([_PROBE])
-    return expectation
-
-
-def _calibrated(
-    target: str, novelty: Novelty, columns: TreeColumns, reader: _Reader
-) -> CalibratedTrees:
-    stem = f"{target}-{novelty}"
-    values = reader.record(f"{stem}.json", CalibratedTrees, _TREES)
-    with reader.file(f"{stem}.json"):
-        if values["novelty"] != novelty:
-            raise ValueError(f"is of novelty {values['novelty']}")
-    number = len(columns.names(novelty))
-    for field in _TREES:
-        values[field] = _trees(f"{stem}-{field}.txt", number, reader)
-    return CalibratedTrees(**values)
-
-
-def _trees(file: str, columns: int, reader: _Reader) -> Trees | None:
-    if file not in reader.manifest.files:
-        return None
-    text = reader.text(file)
-    with reader.file(file):
-        require_trees(text, columns)
-        trees = Trees(text)
-        trees.require_readable(columns)
-    return trees
-
-
-def _machines(reader: _Reader) -> tuple[KnownMachine, ...]:
-    with reader.file(_MACHINES):
-        data = parsed(reader.text(_MACHINES))
-        machines: tuple[KnownMachine, ...] = decoded(tuple[KnownMachine, ...], data, "machines")
-    return machines
-
-
-def _types(kind: Any) -> dict[str, Any]:
+def field_types(kind: Any) -> dict[str, Any]:
+    """The fields of a class with their types."""
     hints = get_type_hints(kind)
     return {field.name: hints[field.name] for field in fields(kind)}
 
 
-_PROBE = Placement(
-    model="a-model",
-    architecture="a",
-    device=Device("a", "a", "cpu", 1e12, 1e11, measured=False),
-    backend="cpu",
-    runtime="torch",
-    precision="fp32",
-    mode="inference",
-    software="1",
-    batch_size=1,
-    length=1,
-    new_tokens=1,
-    threads=1,
-    counts=Counts(1e9, 1e8, 1e8, 1e8, 1e8, 1.0),
-)
-"""A placement that tells whether values that were read fit to each other."""
-
-
-def _digest(text: str) -> str:
+def text_digest(text: str) -> str:
+    """SHA-256 of a text in UTF-8, in hex."""
     return hashlib.sha256(text.encode()).hexdigest()

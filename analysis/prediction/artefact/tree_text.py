@@ -14,7 +14,7 @@ _START = "tree\n"
 _FIRST_TREE, _END = "Tree=0\n", "end of trees\n"
 _VERSION = "v4"
 _FOREIGN = re.compile(r"[^ -~\n]")
-"""What LightGBM never writes: it knows other ends of lines than Python."""
+"""Characters that LightGBM never writes: it knows other ends of lines than Python."""
 _WHOLE = re.compile(r"-?[0-9]{1,9}")
 _LEAVES = ("leaf_value", "leaf_weight", "leaf_count")
 _NODES = (

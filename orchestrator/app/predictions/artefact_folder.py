@@ -38,7 +38,7 @@ class StoredPredictor:
             StoreError: a file is missing, altered or not what it should be.
             UsageError: the extra `analysis` is missing.
         """
-        from analysis.prediction.artefact.files import read_forecaster
+        from analysis.prediction.artefact.reading import read_forecaster
 
         def refuse(fault: str) -> StoreError:
             return refused_predictor(self.database, fault)

@@ -10,12 +10,9 @@ from typing import Any
 
 import pytest
 
-from analysis.prediction.artefact.files import (
-    TrainingOrigin,
-    predictor_files,
-    read_forecaster,
-)
+from analysis.prediction.artefact.files import TrainingOrigin, predictor_files
 from analysis.prediction.artefact.manifest import MANIFEST_NAME, parse_manifest
+from analysis.prediction.artefact.reading import read_forecaster
 from analysis.prediction.artefact.tree_text import require_trees
 from analysis.prediction.explanation import explanation_of
 from analysis.prediction.forecaster import Forecaster, KnownMachine
