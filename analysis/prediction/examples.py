@@ -21,15 +21,15 @@ from analysis.prediction.work import (
     told_work,
 )
 from analysis.results.source import ArrowSource, text
+from runner.contract.axes import AXIS_NAMES
 from runner.contract.errors import Unsupported
 from runner.contract.models import ModelSpec
 from runner.contract.models.work import Polynomials, catalogued_polynomials
 
 PREDICTED_MODES = ("inference", "generation", "training")
-_AXES = (
-    *("model", "backend", "runtime", "precision", "mode", "scenario", "batch_size"),
-    *("sequence_length", "image_size", "audio_seconds", "new_tokens", "training_precision"),
-)
+_NO_AXES = ("target_qps", "slo_ms", "threads", "workers")
+_AXES = tuple(name for name in AXIS_NAMES if name not in _NO_AXES)
+"""The axes of cells; what a record calls `threads` is what the runtime used."""
 _FACTS = (
     *_AXES,
     "result_id",
