@@ -21,7 +21,7 @@ from analysis.prediction.work import (
     told_work,
 )
 from analysis.results.source import ArrowSource, text
-from runner.contract.axes import AXIS_NAMES
+from runner.contract.axes import AXIS_NAMES, SIZE_AXES
 from runner.contract.errors import Unsupported
 from runner.contract.models import ModelSpec
 from runner.contract.models.work import Polynomials, catalogued_polynomials
@@ -30,6 +30,8 @@ PREDICTED_MODES = ("inference", "generation", "training")
 _NO_AXES = ("target_qps", "slo_ms", "threads", "workers")
 _AXES = tuple(name for name in AXIS_NAMES if name not in _NO_AXES)
 """The axes of cells; what a record calls `threads` is what the runtime used."""
+_BATCH, *_LENGTHS, _NEW_TOKENS = SIZE_AXES
+"""The sizes of a sample stand between the number of samples and that of tokens to generate."""
 _FACTS = (
     *_AXES,
     "result_id",
@@ -137,9 +139,9 @@ class _Reading:
             precision=precision,
             mode=row["mode"] or "inference",
             software=_software(row),
-            batch_size=row["batch_size"],
-            length=row["sequence_length"] or row["image_size"] or row["audio_seconds"],
-            new_tokens=row["new_tokens"],
+            batch_size=row[_BATCH],
+            length=next((row[name] for name in _LENGTHS if row[name]), None),
+            new_tokens=row[_NEW_TOKENS],
             threads=row["threads"],
             counts=counts,
         )
