@@ -23,11 +23,11 @@ from pathlib import Path
 
 import numpy as np
 
-from analysis.prediction.examples import example_rows
+from analysis.prediction.examples.example_rows import example_rows
+from analysis.prediction.examples.placements import Example, Placement
+from analysis.prediction.examples.targets import PREDICTION_TARGETS, Target
 from analysis.prediction.physics import fit_base
-from analysis.prediction.placements import Example, Placement
 from analysis.prediction.regression import design_of
-from analysis.prediction.targets import PREDICTION_TARGETS, Target
 from analysis.recommendations.next_cells import propose_cells
 from orchestrator.app.results.merge import merge_paths
 from orchestrator.store import Store

@@ -15,7 +15,7 @@ from analysis.prediction.folds import Fold, folds_of
 from analysis.prediction.novelty import Novelty
 from analysis.prediction.tree_columns import TreeColumns
 from analysis.prediction.trees import LEAST_EXAMPLES, Trees, fit_trees
-from analysis.statistics.arrays import Matrix, Values, np
+from analysis.statistics.arrays import Values, ValueTable, np
 
 COVERAGE = 0.90
 """The share of intervals that hold what is measured later."""
@@ -47,11 +47,11 @@ class CalibratedTrees:
     median_error: float
     """The median of the relative errors of hidden examples, 0.05 for 5 %."""
 
-    def corrections(self, table: Matrix) -> Values:
+    def corrections(self, table: ValueTable) -> Values:
         """The trees' part of the logarithm; (n, k) to (n,)."""
         return self.weight * self.trees.values(table) if self.trees else np.zeros(len(table))
 
-    def half_widths(self, table: Matrix) -> Values:
+    def half_widths(self, table: ValueTable) -> Values:
         """Half the interval's width on the scale of logarithms; (n, k) to (n,)."""
         scale = np.exp(self.spread.values(table)) if self.spread else np.ones(len(table))
         return self.quantile * scale
@@ -138,7 +138,7 @@ def conformal_quantile(scores: Values, coverage: float) -> float:
 class _Lesson:
     """The hidden examples of all folds, one behind the other, and what trees learn of them."""
 
-    table: Matrix
+    table: ValueTable
     """The columns of the trees."""
     fold: Values
     """The number of the fold of each."""
@@ -178,7 +178,7 @@ def _lesson(fit: ExpectationFit, columns: TreeColumns, novelty: Novelty) -> _Les
     return _Lesson(table, numbers, groups, residual, learned, answers, weight)
 
 
-def _cross_fitted(table: Matrix, y: Values, fold: Values, rounds: int | None = None) -> Values:
+def _cross_fitted(table: ValueTable, y: Values, fold: Values, rounds: int | None = None) -> Values:
     """The answer to each row of trees that do not know its fold; 0 where too few others are."""
     answers = np.zeros(len(y))
     for number in np.unique(fold):

@@ -5,9 +5,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 
+from analysis.prediction.examples.placements import Placement
 from analysis.prediction.features import FEATURES, features
-from analysis.prediction.placements import Placement
-from analysis.statistics.arrays import Matrix, np
+from analysis.statistics.arrays import ValueTable, np
 
 REFUSED_BEYOND = math.log(32)
 """The greatest distance of a number beyond the examples, as a logarithm: farther, an answer is
@@ -54,13 +54,13 @@ class Domain:
                 return f"{name} {value}: nobody measured any; examples have {known}"
         return None
 
-    def _beyond(self, table: Matrix) -> Matrix:
+    def _beyond(self, table: ValueTable) -> ValueTable:
         """The distance of each feature to the examples; one that they lack counts as inside."""
         lows = np.array([self.lows.get(name, -np.inf) for name in FEATURES])
         highs = np.array([self.highs.get(name, np.inf) for name in FEATURES])
         return np.asarray(np.nan_to_num(np.maximum(lows - table, table - highs), nan=-np.inf))
 
-    def _sentences(self, table: Matrix, margin: float) -> dict[int, tuple[str, ...]]:
+    def _sentences(self, table: ValueTable, margin: float) -> dict[int, tuple[str, ...]]:
         """By row, a sentence for each feature that is so far outside; rows without are left out."""
         beyond = self._beyond(table) > margin
         sentence_of = cache(self._sentence)

@@ -9,10 +9,10 @@ from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal, TypeAlias
 
+from analysis.prediction.examples.names import words_of
+from analysis.prediction.examples.placements import Placement
 from analysis.prediction.features import FEATURES, features
-from analysis.prediction.names import words_of
-from analysis.prediction.placements import Placement
-from analysis.statistics.arrays import Matrix, np
+from analysis.statistics.arrays import ValueTable, np
 
 SLOPE_PENALTY = 4.0
 """The factor by which a slope is drawn to 0 more than a level."""
@@ -91,7 +91,7 @@ class Effects:
     scales: tuple[float, ...]
     """Its standard deviation."""
 
-    def contributions(self, placements: Sequence[Placement]) -> Matrix:
+    def contributions(self, placements: Sequence[Placement]) -> ValueTable:
         """The part of each group of the set at each placement; (n, groups).
 
         Placements that differ in sizes alone have the same effects, which are looked up once.
@@ -117,7 +117,7 @@ def _levels(
     placements: Sequence[Placement],
     group: EffectGroup,
     levels: Mapping[Hashable, tuple[float, ...]],
-) -> Matrix:
+) -> ValueTable:
     """The sums of levels and slopes of all values of a group; (n, 1 + slopes)."""
     unseen = (0.0,) * (1 + len(group.slopes))
     keys = [tuple(group.keys(placement)) for placement in placements]
@@ -128,12 +128,12 @@ def _levels(
     return total
 
 
-def _columns(group: EffectGroup, z: Matrix) -> Matrix:
+def _columns(group: EffectGroup, z: ValueTable) -> ValueTable:
     """The factors of levels and slopes; (n, 1 + slopes)."""
     return np.column_stack([np.ones(len(z)), z[:, slope_places(group)]])
 
 
-def standardised(values: Matrix, means: Sequence[float], scales: Sequence[float]) -> Matrix:
+def standardised(values: ValueTable, means: Sequence[float], scales: Sequence[float]) -> ValueTable:
     """Numbers about their means, by their scales; 0 where there is none."""
     return np.asarray(np.nan_to_num((values - np.array(means)) / np.array(scales), nan=0.0))
 

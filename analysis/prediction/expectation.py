@@ -5,12 +5,13 @@ from dataclasses import dataclass
 from typing import Self
 
 from analysis.prediction.effects import Effects, EffectSet
+from analysis.prediction.examples.placements import Placement
+from analysis.prediction.examples.targets import Quantity
 from analysis.prediction.folds import Fold
 from analysis.prediction.novelty import Novelty
-from analysis.prediction.physics import PhysicalBase, Quantity, fit_base
-from analysis.prediction.placements import Placement
+from analysis.prediction.physics import PhysicalBase, fit_base
 from analysis.prediction.regression import Design, design_of
-from analysis.statistics.arrays import Matrix, Places, Values, np
+from analysis.statistics.arrays import Places, Values, ValueTable, np
 
 _EFFECTS_OF: dict[Novelty, EffectSet] = {
     "shape": "sizes",
@@ -31,7 +32,7 @@ class ExpectedValues:
 
     base: Values
     """By physics; (n,)."""
-    contributions: Matrix
+    contributions: ValueTable
     """The part of each group of effects; (n, groups)."""
 
     @property

@@ -12,12 +12,13 @@ from dataclasses import dataclass, replace
 from typing import Literal, TypeAlias
 
 from analysis.prediction.effects import GROUPS, EffectSet
+from analysis.prediction.examples.placements import Placement
+from analysis.prediction.examples.targets import Quantity
 from analysis.prediction.expectation import ExpectedValues
 from analysis.prediction.novelty import Novelty
-from analysis.prediction.physics import PhysicalBase, Quantity
-from analysis.prediction.placements import Placement
-from analysis.prediction.predictor import Prediction, Refusal, TargetPredictor, bounded_exp
-from analysis.statistics.arrays import Matrix, np
+from analysis.prediction.physics import PhysicalBase
+from analysis.prediction.predictor import NoPrediction, Prediction, TargetPredictor, bounded_exp
+from analysis.statistics.arrays import ValueTable, np
 
 FactorOrigin: TypeAlias = Literal["effect", "trees"]
 _TIMES = ("arithmetic", "traffic", "activations", "each call", "each layer")
@@ -60,10 +61,10 @@ class Explanation:
     """Base times all of them is the prediction; those that change most come first."""
 
 
-def explanation_of(predictor: TargetPredictor, placement: Placement) -> Explanation | Refusal:
+def explanation_of(predictor: TargetPredictor, placement: Placement) -> Explanation | NoPrediction:
     """The prediction of one placement as a product, or why there is none."""
     (answer,) = predictor.predict([placement])
-    if isinstance(answer, Refusal):
+    if isinstance(answer, NoPrediction):
         return answer
     expectation = predictor.expectation(answer.novelty)
     expected = expectation.at([placement])
@@ -91,7 +92,7 @@ _Logarithm: TypeAlias = tuple[FactorOrigin, str, str, float]
 
 
 def _effects(
-    placement: Placement, chosen: EffectSet, contributions: Matrix
+    placement: Placement, chosen: EffectSet, contributions: ValueTable
 ) -> Iterator[_Logarithm]:
     for (name, group), logarithm in zip(GROUPS[chosen].items(), contributions[0], strict=True):
         subjects = dict.fromkeys(" ".join(_words(key)) for key in group.keys(placement))

@@ -2,8 +2,8 @@
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
-from analysis.prediction.placements import Placement
-from analysis.statistics.arrays import Matrix, Values, np
+from analysis.prediction.examples.placements import Placement
+from analysis.statistics.arrays import Values, ValueTable, np
 
 
 class Amounts:
@@ -41,7 +41,7 @@ FEATURES: Mapping[str, Callable[[Amounts], Values]] = {
 """By their names in explanations; predictors learn from their logarithms."""
 
 
-def features(placements: Sequence[Placement]) -> Matrix:
+def features(placements: Sequence[Placement]) -> ValueTable:
     """The logarithms of the numbers of each placement; (n, len(FEATURES)).
 
     NaN stands where a placement has none, or it is 0.

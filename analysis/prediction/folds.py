@@ -3,8 +3,8 @@
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
+from analysis.prediction.examples.placements import Placement
 from analysis.prediction.novelty import HIDDEN, Novelty, asked, extents_of, share_of
-from analysis.prediction.placements import Placement
 from analysis.statistics.arrays import Places, np
 
 FOLDS = 5

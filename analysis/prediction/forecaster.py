@@ -4,10 +4,10 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
 
-from analysis.prediction.names import architecture_in, plain_name
-from analysis.prediction.placements import Counts, Device, Placement
-from analysis.prediction.predictor import Prediction, Refusal, TargetPredictor
-from analysis.prediction.work import counts_of_cell
+from analysis.prediction.examples.names import architecture_in, plain_name
+from analysis.prediction.examples.placements import Counts, KnownMachine, Placement
+from analysis.prediction.examples.work import counts_of_cell
+from analysis.prediction.predictor import NoPrediction, Prediction, TargetPredictor
 from runner.contract.axes import SIZE_AXES
 from runner.contract.cell import Cell
 from runner.contract.errors import Unsupported
@@ -16,26 +16,6 @@ from runner.contract.models.work import Polynomials
 
 NamedPolynomials: TypeAlias = Mapping[str, Polynomials]
 """The counted work of models, by name."""
-
-
-@dataclass(frozen=True)
-class KnownMachine:
-    """A machine that examples were measured on, or that a data sheet describes."""
-
-    key: str
-    """Its id where its runs tell one, else its device's name."""
-    name: str
-    """The name of its device."""
-    backends: tuple[str, ...]
-    """The backends that were measured on it; those that it could have where none was."""
-    devices: Mapping[str, Device]
-    """The device with its peaks, by precision."""
-    software: Mapping[tuple[str, str], str]
-    """The newest software of each backend and runtime on it."""
-    threads: int | None
-    """The threads that runtimes used on it; None where no run tells."""
-    memory_bytes: int | None = None
-    """The memory of the accelerator, or of the machine; None where nobody knows."""
 
 
 @dataclass(frozen=True)
@@ -56,7 +36,7 @@ class Forecaster:
         models: Mapping[str, ModelSpec],
         target: str,
         machine: KnownMachine | None = None,
-    ) -> list[Prediction | Refusal]:
+    ) -> list[Prediction | NoPrediction]:
         """The target of each cell on this machine, or on the first with the cell's backend."""
         return self.forecasts(cells, models, (target,), machine)[target]
 
@@ -67,7 +47,7 @@ class Forecaster:
         targets: Iterable[str],
         machine: KnownMachine | None = None,
         counts: NamedPolynomials | None = None,
-    ) -> Mapping[str, list[Prediction | Refusal]]:
+    ) -> Mapping[str, list[Prediction | NoPrediction]]:
         """The same of several targets, by their names: cells are placed but once.
 
         Args:
@@ -82,7 +62,7 @@ class Forecaster:
             placing.placement(cell, machine or self.machine_of(cell.backend)) for cell in cells
         ]
         questions = [one for one in placed if isinstance(one, Placement)]
-        by_target: dict[str, list[Prediction | Refusal]] = {}
+        by_target: dict[str, list[Prediction | NoPrediction]] = {}
         for target in targets:
             answers = iter(self.predictors[target].predict(questions))
             by_target[target] = [
@@ -96,20 +76,20 @@ class _Placing:
 
     def __init__(self, models: Mapping[str, ModelSpec], polynomials: NamedPolynomials) -> None:
         self._models, self._polynomials = models, polynomials
-        self._counts: dict[tuple[object, ...], Counts | Refusal] = {}
+        self._counts: dict[tuple[object, ...], Counts | NoPrediction] = {}
 
-    def placement(self, cell: Cell, machine: KnownMachine | None) -> Placement | Refusal:
+    def placement(self, cell: Cell, machine: KnownMachine | None) -> Placement | NoPrediction:
         """The cell on that machine, or why it cannot be predicted."""
         if machine is None:
-            return Refusal(f"no machine with backend {cell.backend} is known")
+            return NoPrediction(f"no machine with backend {cell.backend} is known")
         if cell.scenario != "single_stream" or cell.mode == "startup":
             noun = "mode startup" if cell.mode == "startup" else f"scenario {cell.scenario}"
-            return Refusal(f"{noun} is not predicted")
+            return NoPrediction(f"{noun} is not predicted")
         model = self._models[cell.model]
         counts = self._counted(model, cell)
-        return counts if isinstance(counts, Refusal) else _placed(cell, model, machine, counts)
+        return counts if isinstance(counts, NoPrediction) else _placed(cell, model, machine, counts)
 
-    def _counted(self, model: ModelSpec, cell: Cell) -> Counts | Refusal:
+    def _counted(self, model: ModelSpec, cell: Cell) -> Counts | NoPrediction:
         key = tuple(getattr(cell, name) for name in _COUNTED_BY)
         if key not in self._counts:
             self._counts[key] = _counts(model, cell, self._polynomials.get(model.name))
@@ -122,25 +102,25 @@ _COUNTED_BY = ("model", "precision", "mode", "training_precision", *SIZE_AXES)
 
 def placement_of(
     cell: Cell, model: ModelSpec, machine: KnownMachine, counts: NamedPolynomials | None = None
-) -> Placement | Refusal:
+) -> Placement | NoPrediction:
     """The cell on that machine, with its counted work."""
     return _Placing({cell.model: model}, counts or {}).placement(cell, machine)
 
 
-def _counts(model: ModelSpec, cell: Cell, polynomials: Polynomials | None) -> Counts | Refusal:
+def _counts(model: ModelSpec, cell: Cell, polynomials: Polynomials | None) -> Counts | NoPrediction:
     try:
         counts = counts_of_cell(model, cell, polynomials)
     except Unsupported as error:
-        return Refusal(str(error))
-    return counts or Refusal(f"nobody counted the work of {model.name}")
+        return NoPrediction(str(error))
+    return counts or NoPrediction(f"nobody counted the work of {model.name}")
 
 
 def _placed(
     cell: Cell, model: ModelSpec, machine: KnownMachine, counts: Counts
-) -> Placement | Refusal:
+) -> Placement | NoPrediction:
     device = machine.devices.get(cell.precision)
     if device is None:
-        return Refusal(f"the peaks of {machine.name} in {cell.precision} are not known")
+        return NoPrediction(f"the peaks of {machine.name} in {cell.precision} are not known")
     path = (cell.backend, cell.runtime)
     return Placement(
         model=plain_name(model.name),

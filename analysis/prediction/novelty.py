@@ -6,8 +6,8 @@ from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal, TypeAlias, get_args
 
-from analysis.prediction.names import line_of
-from analysis.prediction.placements import Placement
+from analysis.prediction.examples.names import line_of
+from analysis.prediction.examples.placements import Placement
 
 Novelty: TypeAlias = Literal[
     "shape", "range", "variant", "pair", "run", "model", "line", "family", "device"

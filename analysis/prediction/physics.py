@@ -12,12 +12,11 @@ on another best: `docs/prediction.md` has them.
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Literal, TypeAlias
 
-from analysis.prediction.placements import Placement
-from analysis.statistics.arrays import Matrix, Places, Values, np
+from analysis.prediction.examples.placements import Placement
+from analysis.prediction.examples.targets import Quantity
+from analysis.statistics.arrays import Places, Values, ValueTable, np
 
-Quantity: TypeAlias = Literal["time", "memory", "energy"]
 BALANCE = 40.0
 """FLOP for each byte of a device at which terms are what they are on that device's own roofline."""
 _ARITHMETIC_SHARE = 0.38
@@ -85,13 +84,13 @@ def _parts(names: Sequence[str]) -> Iterator[tuple[str, Places]]:
             yield name, np.array(rows)
 
 
-def terms(placements: Sequence[Placement], quantity: Quantity) -> Matrix:
+def terms(placements: Sequence[Placement], quantity: Quantity) -> ValueTable:
     """The terms of the base at each placement, in seconds at the peaks, or in bytes; (n, k)."""
     of_point = _sizes if quantity == "memory" else _times
     return np.array([of_point(placement) for placement in placements])
 
 
-def _fitted(relative: Matrix, weights: Values) -> tuple[float, ...]:
+def _fitted(relative: ValueTable, weights: Values) -> tuple[float, ...]:
     from analysis.statistics.solvers import nnls
 
     scale = relative.mean(axis=0)

@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from analysis.prediction.calibrated import CalibratedTrees
 from analysis.prediction.domain import Domain
 from analysis.prediction.effects import EffectSet
+from analysis.prediction.examples.placements import Placement
+from analysis.prediction.examples.targets import Target
 from analysis.prediction.expectation import Expectation, effect_set
 from analysis.prediction.novelty import NOVELTIES, Novelty, Seen
-from analysis.prediction.placements import Placement
-from analysis.prediction.targets import Target
 from analysis.prediction.tree_columns import TreeColumns
 from analysis.statistics.arrays import Values, np
 
@@ -44,7 +44,7 @@ class Prediction:
 
 
 @dataclass(frozen=True)
-class Refusal:
+class NoPrediction:
     """A question that has no answer."""
 
     reason: str
@@ -64,13 +64,13 @@ class TargetPredictor:
     examples: Mapping[str, int]
     """The number of examples by who measured them."""
 
-    def predict(self, placements: Sequence[Placement]) -> list[Prediction | Refusal]:
+    def predict(self, placements: Sequence[Placement]) -> list[Prediction | NoPrediction]:
         """The answer for each placement."""
-        answers: dict[int, Prediction | Refusal] = {}
+        answers: dict[int, Prediction | NoPrediction] = {}
         by_novelty: dict[Novelty, list[int]] = {}
         for number, reason in enumerate(self.domain.refusals(placements)):
             if reason is not None:
-                answers[number] = Refusal(reason)
+                answers[number] = NoPrediction(reason)
             else:
                 novelty = self.seen.novelty(placements[number])
                 by_novelty.setdefault(novelty, []).append(number)

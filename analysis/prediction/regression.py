@@ -15,9 +15,9 @@ from analysis.prediction.effects import (
     slope_places,
     standardised,
 )
+from analysis.prediction.examples.placements import Placement
 from analysis.prediction.features import features
-from analysis.prediction.placements import Placement
-from analysis.statistics.arrays import Matrix, Places, Values, np
+from analysis.statistics.arrays import Places, Values, ValueTable, np
 from analysis.statistics.least_squares import damped_least_squares
 
 if TYPE_CHECKING:
@@ -47,7 +47,7 @@ class Design:
         """The coefficients from these rows, in scaled columns."""
         return damped_least_squares(self.matrix[rows], y[rows], _ITERATIONS)
 
-    def contributions(self, rows: Places, coefficients: Values) -> Matrix:
+    def contributions(self, rows: Places, coefficients: Values) -> ValueTable:
         """The part of each group at these rows; (rows, groups)."""
         from analysis.statistics.solvers import sparse
 
@@ -85,7 +85,7 @@ def design_of(placements: Sequence[Placement], chosen: EffectSet) -> Design:
 class _Builder:
     """Collects columns, group by group."""
 
-    z: Matrix
+    z: ValueTable
     rows: list[Places] = field(default_factory=list)
     places: list[Places] = field(default_factory=list)
     values: list[Values] = field(default_factory=list)

@@ -6,15 +6,15 @@ from collections.abc import Sequence
 from analysis.prediction.calibrated import CalibratedTrees, calibrated_range, calibrated_trees
 from analysis.prediction.domain import domain_of
 from analysis.prediction.effects import GROUPS
+from analysis.prediction.examples.placements import Example
+from analysis.prediction.examples.targets import Target
 from analysis.prediction.expectation import effect_set, expectation_fit
 from analysis.prediction.novelty import NOVELTIES, Novelty, seen_in
-from analysis.prediction.placements import Example
 from analysis.prediction.predictor import TargetPredictor
-from analysis.prediction.targets import Target
 from analysis.prediction.tree_columns import tree_columns_of
 from analysis.statistics.arrays import np
 
-LEAST_EXAMPLES = 5
+LEAST_RESULTS = 5
 """Examples from which on a target is predicted at all."""
 
 
@@ -28,7 +28,7 @@ def train_target(
         examples: what was measured.
         novelties: the kinds of questions that it shall answer.
     """
-    if len(examples) < LEAST_EXAMPLES:
+    if len(examples) < LEAST_RESULTS:
         return None
     placements = [one.placement for one in examples]
     amounts = np.array([target.amount(one.value, one.placement) for one in examples])

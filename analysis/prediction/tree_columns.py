@@ -5,12 +5,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from analysis.prediction.effects import GROUPS
+from analysis.prediction.examples.names import words_of
+from analysis.prediction.examples.placements import Placement
 from analysis.prediction.expectation import ExpectedValues, effect_set
 from analysis.prediction.features import FEATURES, features
-from analysis.prediction.names import words_of
 from analysis.prediction.novelty import Novelty
-from analysis.prediction.placements import Placement
-from analysis.statistics.arrays import Matrix, np
+from analysis.statistics.arrays import ValueTable, np
 
 MOST_WORDS = 60
 _LEAST_MODELS = 5
@@ -35,7 +35,7 @@ class TreeColumns:
         placements: Sequence[Placement],
         expected: ExpectedValues,
         novelty: Novelty,
-    ) -> Matrix:
+    ) -> ValueTable:
         """The columns at each placement; (n, k).
 
         On a device that nobody measured they tell nothing of the device: trees would answer as if

@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 
-from analysis.statistics.arrays import Matrix, Values, np
+from analysis.statistics.arrays import Values, ValueTable, np
 from runner.contract.errors import UsageError
 
 _UNUSED = ("sklearn", "pandas", "matplotlib", "dask", "graphviz")
@@ -54,7 +54,7 @@ class Trees:
     text: str
     """LightGBM's own format."""
 
-    def values(self, table: Matrix) -> Values:
+    def values(self, table: ValueTable) -> Values:
         """The answer for each row; (n, k) to (n,)."""
         return np.asarray(self._booster.predict(table, num_threads=_THREADS))
 
@@ -69,7 +69,7 @@ class Trees:
         except lightgbm.basic.LightGBMError as error:
             raise ValueError(f"LightGBM cannot read it: {error}") from error
 
-    def contributions(self, table: Matrix) -> Matrix:
+    def contributions(self, table: ValueTable) -> ValueTable:
         """SHAP values of each column, and the mean answer behind them; (n, k) to (n, k + 1).
 
         Lundberg, Erion and Lee (2018), "Consistent individualized feature attribution for tree
@@ -82,14 +82,14 @@ class Trees:
         return lightgbm.Booster(model_str=self.text)
 
 
-def fit_trees(table: Matrix, y: Values, rounds: int | None = None) -> Trees:
+def fit_trees(table: ValueTable, y: Values, rounds: int | None = None) -> Trees:
     """Fit trees to y; (n, k) and (n,)."""
     data = lightgbm.Dataset(table, y, params={"verbose": -1, "max_bin": _BINS})
     booster = lightgbm.train(_settings(len(y)), data, num_boost_round=rounds or _ROUNDS)
     return Trees(booster.model_to_string())
 
 
-def fit_plain_trees(table: Matrix, y: Values, categories: Sequence[int]) -> Trees:
+def fit_plain_trees(table: ValueTable, y: Values, categories: Sequence[int]) -> Trees:
     """Fit trees with LightGBM's own settings, which predictions are compared with.
 
     Args:

@@ -14,9 +14,9 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from analysis.prediction.placements import Placement
+from analysis.prediction.examples.placements import Placement
 from analysis.prediction.regression import design_of
-from analysis.statistics.arrays import Matrix, Values, np
+from analysis.statistics.arrays import Values, ValueTable, np
 
 if TYPE_CHECKING:
     from analysis.statistics.solvers import sparse
@@ -27,7 +27,7 @@ _COMMON = 0.05
 """The share of rows from which on a column is multiplied as a dense one."""
 
 
-def remaining_covariance(wanted: Sequence[Placement], known: Sequence[Placement]) -> Matrix:
+def remaining_covariance(wanted: Sequence[Placement], known: Sequence[Placement]) -> ValueTable:
     """The covariance of effects at these placements after those were measured; (n, n), in s².
 
     Args:
@@ -53,10 +53,10 @@ class _Rows:
     def __init__(self, matrix: "sparse.csr_matrix") -> None:
         counts = matrix.getnnz(axis=0)
         common = counts > _COMMON * matrix.shape[0]
-        self._dense: Matrix = matrix[:, np.flatnonzero(common)].toarray()
+        self._dense: ValueTable = matrix[:, np.flatnonzero(common)].toarray()
         self._rare = matrix[:, np.flatnonzero(~common & (counts > 0))]
 
-    def products(self, one: Sequence[int], other: Sequence[int]) -> Matrix:
+    def products(self, one: Sequence[int], other: Sequence[int]) -> ValueTable:
         """The products of each of these rows with each of those."""
         dense = self._dense[one] @ self._dense[other].T
         return np.asarray(dense + (self._rare[one] @ self._rare[other].T).toarray())

@@ -3,11 +3,11 @@
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
-from analysis.prediction.examples import PREDICTED_MODES
-from analysis.prediction.machines import KINDS
-from analysis.prediction.names import architecture_in
-from analysis.prediction.placements import Counts, Device, Placement
-from analysis.prediction.work import counts_of_cell
+from analysis.prediction.examples.example_rows import PREDICTED_MODES
+from analysis.prediction.examples.machines import DEVICE_KINDS
+from analysis.prediction.examples.names import architecture_in
+from analysis.prediction.examples.placements import Counts, Device, Placement
+from analysis.prediction.examples.work import counts_of_cell
 from runner.contract.cell import Cell
 from runner.contract.errors import Unsupported
 from runner.contract.models import ModelSpec
@@ -79,5 +79,5 @@ def _counts(cell: Cell, model: ModelSpec) -> Counts:
 
 
 def _unknown_device(backend: str) -> Device:
-    kind = KINDS.get(backend, "cpu")
+    kind = DEVICE_KINDS.get(backend, "cpu")
     return Device(f"{_HERE}/{kind}", _HERE, kind, _UNKNOWN, _UNKNOWN, measured=False)

@@ -12,9 +12,9 @@ placements in Gaussian processes", Journal of Machine Learning Research 9.
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from analysis.prediction.placements import Placement
+from analysis.prediction.examples.placements import Placement
 from analysis.recommendations.covariance import remaining_covariance
-from analysis.statistics.arrays import Matrix, Values, np
+from analysis.statistics.arrays import Values, ValueTable, np
 
 MOST_WEIGHED = 3_000
 """Cells that are weighed against each other; of more, so many are drawn, always the same."""
@@ -77,7 +77,7 @@ def propose_cells(
     ]
 
 
-def _chosen(covariance: Matrix, costs: Values, limit: int) -> tuple[list[int], list[Values]]:
+def _chosen(covariance: ValueTable, costs: Values, limit: int) -> tuple[list[int], list[Values]]:
     """The cells one after the other, and what each leaves of all variances."""
     left, chosen, variances = covariance.copy(), list[int](), list[Values]()
     for _ in range(limit):

@@ -22,11 +22,11 @@ try:
 except ImportError as error:
     raise missing_extra() from error
 
-__all__ = ["Matrix", "Places", "Values", "missing_extra", "np"]
+__all__ = ["Places", "ValueTable", "Values", "missing_extra", "np"]
 
 Values: TypeAlias = np.ndarray[tuple[int, ...], np.dtype[np.float64]]
 """An array of numbers of double precision."""
 Places: TypeAlias = np.ndarray[tuple[int, ...], np.dtype[np.int64]]
 """An array of indices."""
-Matrix: TypeAlias = np.ndarray[tuple[int, ...], np.dtype[np.float64]]
+ValueTable: TypeAlias = np.ndarray[tuple[int, ...], np.dtype[np.float64]]
 """The same with rows and columns."""

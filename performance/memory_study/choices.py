@@ -11,11 +11,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from statistics import fmean
 
-from analysis.prediction.examples import example_rows
-from analysis.prediction.forecaster import Forecaster, KnownMachine
-from analysis.prediction.known_machines import known_machines
-from analysis.prediction.placements import Example
-from analysis.prediction.targets import PREDICTION_TARGETS
+from analysis.prediction.examples.example_rows import example_rows
+from analysis.prediction.examples.known_machines import known_machines
+from analysis.prediction.examples.placements import Example, KnownMachine
+from analysis.prediction.examples.targets import PREDICTION_TARGETS
+from analysis.prediction.forecaster import Forecaster
 from analysis.prediction.training import train_target
 from analysis.recommendations.figures import Figure
 from analysis.recommendations.known_results import known_verdicts, machines_in, memory_results

@@ -15,7 +15,7 @@ from functools import cache
 from pathlib import Path
 
 from analysis.charts.predictions.accuracy import accuracy_chart
-from analysis.prediction.targets import Target
+from analysis.prediction.examples.targets import Target
 from orchestrator.app.results.charts import save_chart
 from performance.prediction import own_rows, timm, vidur
 from performance.prediction.bars import SplitRow

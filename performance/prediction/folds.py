@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from analysis.prediction.placements import Example
+from analysis.prediction.examples.placements import Example
 
 SEED = 20
 FOLDS = 5

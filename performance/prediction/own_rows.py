@@ -11,8 +11,8 @@ from analysis.prediction.evaluation.trials import (
     joined,
     run_trial,
 )
-from analysis.prediction.examples import ExampleRows, example_rows
-from analysis.prediction.targets import PREDICTION_TARGETS
+from analysis.prediction.examples.example_rows import ExampleRows, example_rows
+from analysis.prediction.examples.targets import PREDICTION_TARGETS
 from orchestrator.app.results.merge import merge_paths
 from orchestrator.store import Store
 from performance.prediction.bars import Bar, SplitRow

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from analysis.prediction.evaluation.trials import PredictionTrial, run_trial
-from analysis.prediction.placements import Example
+from analysis.prediction.examples.placements import Example
 from performance.prediction.bars import Check
 from performance.prediction.printing import print_check
 from performance.prediction.timm import TARGET, TimmResults

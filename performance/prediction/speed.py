@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from analysis.prediction.placements import Example, Placement
+from analysis.prediction.examples.placements import Example, Placement
 from analysis.prediction.predictor import TargetPredictor
 from analysis.prediction.training import train_target
 from performance.comparison import seconds

@@ -11,7 +11,7 @@ from analysis.prediction.evaluation.trials import (
     run_trial,
     trial_of,
 )
-from analysis.prediction.placements import Example
+from analysis.prediction.examples.placements import Example
 from performance.prediction import timm, vidur
 from performance.prediction.bars import Bar, SplitRow
 from performance.prediction.folds import SplitFold

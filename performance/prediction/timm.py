@@ -8,10 +8,10 @@ from pathlib import Path
 
 import numpy as np
 
-from analysis.prediction.examples import example_rows
-from analysis.prediction.names import plain_name
-from analysis.prediction.placements import Example, Placement
-from analysis.prediction.targets import PREDICTION_TARGETS
+from analysis.prediction.examples.example_rows import example_rows
+from analysis.prediction.examples.names import plain_name
+from analysis.prediction.examples.placements import Example, Placement
+from analysis.prediction.examples.targets import PREDICTION_TARGETS
 from orchestrator.imports.formats import FORMATS
 from orchestrator.imports.importing import import_files
 from orchestrator.imports.outcome import read_files

@@ -11,9 +11,9 @@ from pathlib import Path
 
 from analysis.prediction.evaluation.accuracy import Accuracy, accuracy_of
 from analysis.prediction.evaluation.trials import PredictionTrial
-from analysis.prediction.machines import MachinePeaks
-from analysis.prediction.placements import Counts, Device, Example, Placement
-from analysis.prediction.targets import PREDICTION_TARGETS
+from analysis.prediction.examples.machines import MachinePeaks
+from analysis.prediction.examples.placements import Counts, Device, Example, Placement
+from analysis.prediction.examples.targets import PREDICTION_TARGETS
 from performance.prediction.folds import SplitFold
 
 TARGET = PREDICTION_TARGETS["latency"]

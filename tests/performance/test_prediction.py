@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from analysis.prediction.evaluation.trials import AnsweredQuestion, PredictionTrial
-from analysis.prediction.placements import Example
+from analysis.prediction.examples.placements import Example
 from analysis.prediction.predictor import Prediction
 from performance.prediction.__main__ import main
 from performance.prediction.bars import Bar, SplitRow

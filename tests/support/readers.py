@@ -20,8 +20,9 @@ from hypothesis.strategies import SearchStrategy
 
 from analysis.prediction.artefact.files import TrainingOrigin, predictor_files
 from analysis.prediction.artefact.manifest import MANIFEST_NAME
-from analysis.prediction.forecaster import Forecaster, KnownMachine
-from analysis.prediction.targets import PREDICTION_TARGETS
+from analysis.prediction.examples.placements import KnownMachine
+from analysis.prediction.examples.targets import PREDICTION_TARGETS
+from analysis.prediction.forecaster import Forecaster
 from analysis.prediction.training import train_target
 from orchestrator.bundles import write_bundle
 from orchestrator.bundles.archive import write_archive

@@ -14,7 +14,7 @@ from analysis.prediction.evaluation.trials import (
     NoveltyTrial,
     PredictionTrial,
 )
-from analysis.prediction.targets import Target
+from analysis.prediction.examples.targets import Target
 
 _MOST_POINTS = 2_000
 """Points of one drawing; of more, every so many-th is drawn."""

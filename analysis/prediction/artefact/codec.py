@@ -21,7 +21,7 @@ from analysis.prediction.artefact.json_text import (
     plain_key,
     rounded_number,
 )
-from analysis.prediction.targets import PREDICTION_TARGETS, Target
+from analysis.prediction.examples.targets import PREDICTION_TARGETS, Target
 from analysis.statistics.arrays import np
 
 _LEVELS = (Mapping[Hashable, tuple[float, ...]], Mapping[Hashable, tuple[float, float]])

@@ -18,9 +18,10 @@ from analysis.prediction.artefact.manifest import (
 )
 from analysis.prediction.calibrated import CalibratedTrees
 from analysis.prediction.effects import GROUPS, EffectSet
+from analysis.prediction.examples.placements import KnownMachine
 from analysis.prediction.expectation import Expectation
 from analysis.prediction.features import FEATURES
-from analysis.prediction.forecaster import Forecaster, KnownMachine
+from analysis.prediction.forecaster import Forecaster
 from analysis.prediction.predictor import TargetPredictor
 
 MACHINES_NAME = "machines.json"

@@ -23,12 +23,12 @@ from analysis.prediction.artefact.manifest import (
 from analysis.prediction.artefact.tree_text import require_trees
 from analysis.prediction.calibrated import CalibratedTrees
 from analysis.prediction.effects import GROUPS, EffectSet
+from analysis.prediction.examples.placements import Counts, Device, KnownMachine, Placement
+from analysis.prediction.examples.targets import PREDICTION_TARGETS
 from analysis.prediction.expectation import Expectation
-from analysis.prediction.forecaster import Forecaster, KnownMachine
+from analysis.prediction.forecaster import Forecaster
 from analysis.prediction.novelty import Novelty
-from analysis.prediction.placements import Counts, Device, Placement
 from analysis.prediction.predictor import TargetPredictor
-from analysis.prediction.targets import PREDICTION_TARGETS
 from analysis.prediction.tree_columns import TreeColumns
 from analysis.prediction.trees import Trees
 from runner.contract.errors import DamagedFile, StoreError

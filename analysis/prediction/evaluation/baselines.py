@@ -2,11 +2,11 @@
 
 from collections.abc import Callable, Hashable, Mapping, Sequence
 
+from analysis.prediction.examples.placements import Example, Placement
+from analysis.prediction.examples.targets import Target
 from analysis.prediction.features import features
-from analysis.prediction.placements import Example, Placement
-from analysis.prediction.targets import Target
 from analysis.prediction.trees import fit_plain_trees
-from analysis.statistics.arrays import Matrix, Values, np
+from analysis.statistics.arrays import Values, ValueTable, np
 
 PredictionBaseline = Callable[[Target, Sequence[Example], Sequence[Placement]], Values]
 """The target's values at placements, (n,), from examples."""
@@ -153,14 +153,14 @@ def _log_units(target: Target, placements: Sequence[Placement]) -> Values:
     return np.log([max(placement.counts.flops, 1.0) for placement in placements])
 
 
-def _numbers(placements: Sequence[Placement]) -> Matrix:
+def _numbers(placements: Sequence[Placement]) -> ValueTable:
     """Features, and logarithms of the device's peaks; (n, k)."""
     devices = [placement.device for placement in placements]
     peaks = np.log([(one.flops_per_s, one.bytes_per_s) for one in devices])
     return np.hstack([features(placements), peaks])
 
 
-def _moments(table: Matrix) -> tuple[Values, Values]:
+def _moments(table: ValueTable) -> tuple[Values, Values]:
     """Means and standard deviations of columns; 0 and 1 for those without values."""
     empty = np.isnan(table).all(axis=0)
     filled = np.where(empty, 0.0, table)
@@ -168,7 +168,7 @@ def _moments(table: Matrix) -> tuple[Values, Values]:
     return means, np.where(scales < 1e-9, 1.0, scales)
 
 
-def _indicators(placements: Sequence[Placement], known: Mapping[Hashable, int]) -> Matrix:
+def _indicators(placements: Sequence[Placement], known: Mapping[Hashable, int]) -> ValueTable:
     table = np.zeros((len(placements), len(known)))
     for row, placement in enumerate(placements):
         if placement.configuration in known:

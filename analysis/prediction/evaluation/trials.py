@@ -11,11 +11,11 @@ from analysis.prediction.evaluation.accuracy import (
     interval_quality,
 )
 from analysis.prediction.evaluation.baselines import PREDICTION_BASELINES
+from analysis.prediction.examples.placements import Example
+from analysis.prediction.examples.targets import Target
 from analysis.prediction.folds import folds_of
 from analysis.prediction.novelty import NOVELTIES, Novelty, seen_in
-from analysis.prediction.placements import Example
 from analysis.prediction.predictor import Prediction, TargetPredictor
-from analysis.prediction.targets import Target
 from analysis.prediction.training import train_target
 
 HIDDEN_WORDS: Mapping[Novelty, str] = {

@@ -29,7 +29,8 @@ from runner.contract.errors import UsageError
 
 if TYPE_CHECKING:
     from analysis.charts.chart import Chart
-    from analysis.prediction.forecaster import Forecaster, KnownMachine
+    from analysis.prediction.examples.placements import KnownMachine
+    from analysis.prediction.forecaster import Forecaster
 
 
 @dataclass(frozen=True)

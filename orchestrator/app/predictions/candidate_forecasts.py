@@ -11,8 +11,9 @@ from analysis.statistics.ratios import estimate
 from runner.contract.models import ModelSpec
 
 if TYPE_CHECKING:
-    from analysis.prediction.forecaster import Forecaster, KnownMachine
-    from analysis.prediction.predictor import Prediction, Refusal, TargetPredictor
+    from analysis.prediction.examples.placements import KnownMachine
+    from analysis.prediction.forecaster import Forecaster
+    from analysis.prediction.predictor import NoPrediction, Prediction, TargetPredictor
 
 NO_PREDICTOR = "there is no predictor to ask"
 _NEW_MACHINE = "the predictor was trained without this machine"
@@ -80,16 +81,16 @@ def _on_machine(
 
 
 def predicted_figure(
-    answer: "Prediction | Refusal", target: Objective, predictor: "TargetPredictor"
+    answer: "Prediction | NoPrediction", target: Objective, predictor: "TargetPredictor"
 ) -> Figure | str:
     """A prediction as a figure in customary units, or the reason why there is none.
 
     Memory is promised, so an interval that few groups tell is none: nothing says that one in twenty
     is beyond its upper end.
     """
-    from analysis.prediction.predictor import Refusal
+    from analysis.prediction.predictor import NoPrediction
 
-    if isinstance(answer, Refusal):
+    if isinstance(answer, NoPrediction):
         return answer.reason
     value, low, high = (target.scale * end for end in (answer.value, answer.low, answer.high))
     outside = answer.outside

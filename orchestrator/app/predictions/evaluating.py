@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 
 from analysis.prediction.artefact.manifest import Sources
 from analysis.prediction.evaluation.trials import HIDDEN_WORDS, NoveltyTrial, cross_validated
-from analysis.prediction.examples import ExampleRows, example_rows
+from analysis.prediction.examples.example_rows import ExampleRows, example_rows
+from analysis.prediction.examples.targets import PREDICTION_TARGETS, Target
 from analysis.prediction.novelty import NOVELTIES
-from analysis.prediction.targets import PREDICTION_TARGETS, Target
 from orchestrator.app.predictions.training import too_few_examples
 from orchestrator.store import Store
 from runner.contract.errors import NothingToDo

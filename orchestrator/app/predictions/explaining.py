@@ -6,10 +6,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from analysis.prediction.artefact.manifest import PredictorManifest
+from analysis.prediction.examples.placements import KnownMachine
+from analysis.prediction.examples.targets import PREDICTION_TARGETS, Target
 from analysis.prediction.explanation import Explanation, explanation_of
-from analysis.prediction.forecaster import Forecaster, KnownMachine, placement_of
-from analysis.prediction.predictor import Refusal
-from analysis.prediction.targets import PREDICTION_TARGETS, Target
+from analysis.prediction.forecaster import Forecaster, placement_of
+from analysis.prediction.predictor import NoPrediction
 from orchestrator.app.predictions.artefact_folder import open_predictor
 from orchestrator.app.predictions.cells import (
     CellsAsked,
@@ -133,11 +134,11 @@ def _explanation(
     forecaster: Forecaster, target: str, possible: PossibleCells, one: PredictedCell
 ) -> Explanation | None:
     """None where this target of the cell is refused."""
-    if isinstance(one.answers[target], Refusal) or one.machine is None:
+    if isinstance(one.answers[target], NoPrediction) or one.machine is None:
         return None
     model = possible.models[one.cell.model]
     placement = placement_of(one.cell, model, one.machine, possible.counts)
-    if isinstance(placement, Refusal):
+    if isinstance(placement, NoPrediction):
         return None
     explanation = explanation_of(forecaster.predictors[target], placement)
-    return None if isinstance(explanation, Refusal) else explanation
+    return None if isinstance(explanation, NoPrediction) else explanation

@@ -5,10 +5,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from analysis.prediction.artefact.manifest import PredictorManifest
-from analysis.prediction.forecaster import Forecaster, KnownMachine
-from analysis.prediction.known_machines import find_machine, machine_of_data_sheet
-from analysis.prediction.measured import measured_models, values_of_cells
-from analysis.prediction.predictor import Prediction, Refusal
+from analysis.prediction.examples.known_machines import find_machine, machine_of_data_sheet
+from analysis.prediction.examples.measured import measured_models, values_of_cells
+from analysis.prediction.examples.placements import KnownMachine
+from analysis.prediction.forecaster import Forecaster
+from analysis.prediction.predictor import NoPrediction, Prediction
 from analysis.results.source import ArrowSource
 from orchestrator.app.predictions.cells import CellsAsked, PossibleCells
 from runner.contract.axes import AxisName
@@ -28,7 +29,7 @@ class PredictedCell:
     cell: Cell
     machine: KnownMachine | None
     """The machine that it is predicted for; None if none is known."""
-    answers: Mapping[str, Prediction | Refusal]
+    answers: Mapping[str, Prediction | NoPrediction]
     """By target."""
     measured: Mapping[str, float]
     """By target, in base units: the newest result on the same machine; empty if there is none."""
@@ -154,7 +155,7 @@ def require_some(cells: Sequence[PredictedCell]) -> None:
         answer.reason
         for one in cells
         for answer in one.answers.values()
-        if isinstance(answer, Refusal)
+        if isinstance(answer, NoPrediction)
     )
     (first, count), *others = reasons.most_common()
     of_all = f" ({count:,} of {len(cells):,} cells; {len(others)} more reasons)" if others else ""
@@ -170,10 +171,12 @@ def _uncounted(cell: Cell, possible: PossibleCells) -> str | None:
     return reason and f"the work of {cell.model} is not counted: {reason}"
 
 
-def _refusal(cell: Cell, reason: str | None, machine: KnownMachine | None) -> Refusal | None:
+def _refusal(cell: Cell, reason: str | None, machine: KnownMachine | None) -> NoPrediction | None:
     if reason is not None:
-        return Refusal(reason)
+        return NoPrediction(reason)
     if machine is not None and cell.backend not in machine.backends:
         backends = ", ".join(machine.backends) or "none that is known"
-        return Refusal(f"backend {cell.backend} is not of {machine.name}, which has {backends}")
+        return NoPrediction(
+            f"backend {cell.backend} is not of {machine.name}, which has {backends}"
+        )
     return None

@@ -1,6 +1,6 @@
 """A predictor beside its database: the rows that came since it was trained."""
 
-from analysis.prediction.training_rows import changed_rows, rows_by_run
+from analysis.prediction.examples.training_rows import changed_rows, rows_by_run
 from analysis.results.source import ArrowSource
 from orchestrator.app.predictions.artefact_folder import StoredPredictor, refused_predictor
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from analysis.prediction.predictor import Refusal
+from analysis.prediction.predictor import NoPrediction
 from orchestrator.app.predictions.asking import PredictedCells, predict_possible
 from orchestrator.app.predictions.axes import PREDICTED_AXES
 from orchestrator.app.predictions.cells import CellsAsked, PossibleCells, cells_of_matrix
@@ -21,7 +21,8 @@ from runner.contract.cell import Selector
 if TYPE_CHECKING:
     import pyarrow as pa
 
-    from analysis.prediction.forecaster import Forecaster, KnownMachine
+    from analysis.prediction.examples.placements import KnownMachine
+    from analysis.prediction.forecaster import Forecaster
 
 _BATCH_ROWS = 65_536
 _NUMBERS = ("size", "count")
@@ -98,7 +99,7 @@ def save_predictions(answer: PredictedCells, form: str, output: Path) -> Predict
     table = _table(answer)
     save_answer(Answer(table.schema, iter(table.to_batches(_BATCH_ROWS))), form, output)
     refused = Counter(
-        next(one.reason for one in cell.answers.values() if isinstance(one, Refusal))
+        next(one.reason for one in cell.answers.values() if isinstance(one, NoPrediction))
         for cell in answer.cells
         if not cell.predictions
     )

@@ -3,9 +3,9 @@
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+from analysis.prediction.examples.targets import PREDICTION_TARGETS
 from analysis.prediction.novelty import NOVELTIES
-from analysis.prediction.predictor import Prediction, Refusal
-from analysis.prediction.targets import PREDICTION_TARGETS
+from analysis.prediction.predictor import NoPrediction, Prediction
 from orchestrator.app.predictions.axes import PREDICTED_NAMES
 from orchestrator.app.predictions.forecasts import PredictedCell
 
@@ -37,13 +37,13 @@ def predicted_rows(
         yield row | trust_of(one.answers)
 
 
-def trust_of(answers: Mapping[str, Prediction | Refusal]) -> dict[str, Any]:
+def trust_of(answers: Mapping[str, Prediction | NoPrediction]) -> dict[str, Any]:
     """The novelty of a cell, the features that leave the domain, and the reason of a refusal.
 
     Of several targets the one that least is known of counts.
     """
     predictions = [one for one in answers.values() if isinstance(one, Prediction)]
-    refused = [one.reason for one in answers.values() if isinstance(one, Refusal)]
+    refused = [one.reason for one in answers.values() if isinstance(one, NoPrediction)]
     outside = dict.fromkeys(sentence for one in predictions for sentence in one.outside)
     novelty = max((one.novelty for one in predictions), key=NOVELTIES.index, default=None)
     return {

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from analysis.prediction.artefact.manifest import PredictorManifest
-from analysis.prediction.forecaster import KnownMachine
+from analysis.prediction.examples.placements import KnownMachine
 from orchestrator.app.predictions.artefact_folder import open_predictor
 from orchestrator.app.predictions.freshness import rows_since
 from orchestrator.store import Store

@@ -12,12 +12,12 @@ from analysis.prediction.artefact.manifest import (
     Sources,
     parse_manifest,
 )
-from analysis.prediction.examples import ExampleRows, example_rows
+from analysis.prediction.examples.example_rows import ExampleRows, example_rows
+from analysis.prediction.examples.known_machines import known_machines
+from analysis.prediction.examples.targets import PREDICTION_TARGETS
+from analysis.prediction.examples.training_rows import digest_of_rows, rows_by_run
 from analysis.prediction.forecaster import Forecaster
-from analysis.prediction.known_machines import known_machines
-from analysis.prediction.targets import PREDICTION_TARGETS
-from analysis.prediction.training import LEAST_EXAMPLES, train_target
-from analysis.prediction.training_rows import digest_of_rows, rows_by_run
+from analysis.prediction.training import LEAST_RESULTS, train_target
 from orchestrator.app.predictions.artefact_folder import save_predictor, training_command
 from orchestrator.app.predictions.custom_models import Notice, kept_polynomials
 from orchestrator.store import STORE_VERSION, Store
@@ -84,7 +84,7 @@ def too_few_examples(database: Path, rows: ExampleRows, sources: Sources) -> Not
         f"; {number:,} left out: {why_not}" for why_not, number in rows.left_out.items()
     )
     held = f"{count:,} results to learn from" if count else "no result to learn from"
-    message = f"{database}: holds {held}, and {LEAST_EXAMPLES} are needed{reasons}"
+    message = f"{database}: holds {held}, and {LEAST_RESULTS} are needed{reasons}"
     if sources == "ours":
         return NothingToDo(
             message,

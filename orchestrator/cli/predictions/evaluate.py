@@ -47,7 +47,7 @@ def _known_targets(names: list[str]) -> list[str]:
     Raises:
         UsageError: there is no such target.
     """
-    from analysis.prediction.targets import PREDICTION_TARGETS
+    from analysis.prediction.examples.targets import PREDICTION_TARGETS
     from orchestrator.system.problems import not_one_of
     from runner.contract.errors import UsageError
 

@@ -7,9 +7,9 @@ from typing import Any
 
 from analysis.charts.predictions.units import shown_amount, shown_heading, shown_value
 from analysis.charts.words import path_words
+from analysis.prediction.examples.targets import PREDICTION_TARGETS, Target
 from analysis.prediction.novelty import NOVELTIES
-from analysis.prediction.predictor import Prediction, Refusal
-from analysis.prediction.targets import PREDICTION_TARGETS, Target
+from analysis.prediction.predictor import NoPrediction, Prediction
 from orchestrator.app.predictions.artefact_folder import training_command
 from orchestrator.app.predictions.asking import PredictedCells
 from orchestrator.app.predictions.axes import PREDICTED_NAMES
@@ -116,7 +116,7 @@ def _row(one: PredictedCell, target: Target, *, path: bool) -> dict[str, Any]:
     row |= {"hardware": _device(one), "measured": measured and shown_value(measured, target)}
     if path:
         row["backend"] = path_words(row)
-    if isinstance(answer, Refusal):
+    if isinstance(answer, NoPrediction):
         return {**row, "interval": _REFUSED}
     low, high = (format_number(shown_value(end, target)) for end in (answer.low, answer.high))
     return {
@@ -247,7 +247,7 @@ def _refused(answer: PredictedCells) -> Iterator[str]:
         reply.reason
         for one in answer.cells
         for reply in one.answers.values()
-        if isinstance(reply, Refusal)
+        if isinstance(reply, NoPrediction)
     )
     if refused:
         (first, _), *others = refused.most_common()

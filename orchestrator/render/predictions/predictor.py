@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from analysis.charts.words import listed
 from analysis.prediction.artefact.manifest import PredictorManifest
-from analysis.prediction.targets import PREDICTION_TARGETS
+from analysis.prediction.examples.targets import PREDICTION_TARGETS
 from orchestrator.app.predictions.artefact_folder import training_command
 from orchestrator.app.predictions.showing import PredictorReport
 from orchestrator.app.predictions.training import TrainedPredictor

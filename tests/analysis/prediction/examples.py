@@ -1,6 +1,6 @@
 """Examples that follow a simple law, so that what should be predicted of them is known."""
 
-from analysis.prediction.placements import Counts, Device, Example, Placement
+from analysis.prediction.examples.placements import Counts, Device, Example, Placement
 
 PEAK_FLOPS, PEAK_BYTES = 1e12, 1e11
 

@@ -14,11 +14,12 @@ from analysis.prediction.artefact.files import TrainingOrigin, predictor_files
 from analysis.prediction.artefact.manifest import MANIFEST_NAME, parse_manifest
 from analysis.prediction.artefact.reading import read_forecaster
 from analysis.prediction.artefact.tree_text import require_trees
+from analysis.prediction.examples.placements import KnownMachine
+from analysis.prediction.examples.targets import PREDICTION_TARGETS
 from analysis.prediction.explanation import explanation_of
-from analysis.prediction.forecaster import Forecaster, KnownMachine
+from analysis.prediction.forecaster import Forecaster
 from analysis.prediction.novelty import Novelty
 from analysis.prediction.predictor import Prediction
-from analysis.prediction.targets import PREDICTION_TARGETS
 from analysis.prediction.training import train_target
 from runner.contract.errors import DamagedFile
 from tests.analysis.prediction.examples import a_placement, an_example, peak_seconds

@@ -12,9 +12,9 @@ from analysis.prediction.evaluation.trials import (
     cross_validated,
     joined,
 )
-from analysis.prediction.placements import Example
+from analysis.prediction.examples.placements import Example
+from analysis.prediction.examples.targets import PREDICTION_TARGETS
 from analysis.prediction.predictor import Prediction
-from analysis.prediction.targets import PREDICTION_TARGETS
 from tests.analysis.prediction.examples import a_placement, an_example, peak_seconds
 
 LATENCY, THROUGHPUT = PREDICTION_TARGETS["latency"], PREDICTION_TARGETS["throughput"]

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from analysis.prediction.placements import Placement
+from analysis.prediction.examples.placements import Placement
 from analysis.prediction.regression import design_of
 from analysis.recommendations import covariance
 from analysis.recommendations.covariance import remaining_covariance

@@ -5,7 +5,7 @@ from collections import Counter
 import numpy as np
 import pytest
 
-from analysis.prediction.placements import Placement
+from analysis.prediction.examples.placements import Placement
 from analysis.recommendations import next_cells
 from analysis.recommendations.covariance import remaining_covariance
 from analysis.recommendations.next_cells import propose_cells, weighed_numbers

@@ -13,7 +13,8 @@ from runner.contract.cell import Cell
 from runner.contract.models import ModelSpec
 
 if TYPE_CHECKING:
-    from analysis.prediction.forecaster import Forecaster, KnownMachine
+    from analysis.prediction.examples.placements import KnownMachine
+    from analysis.prediction.forecaster import Forecaster
     from analysis.prediction.predictor import Prediction
 
 _TARGETS = ("latency", "memory")
@@ -86,7 +87,7 @@ class HostForecast:
         self, cells: Sequence[Cell], models: Mapping[str, ModelSpec], target: str
     ) -> "list[Prediction | None]":
         """The prediction of each cell, None where there is none."""
-        from analysis.prediction.predictor import Refusal
+        from analysis.prediction.predictor import NoPrediction
 
         answers: list[Prediction | None] = [None] * len(cells)
         if target not in self.forecaster.predictors:
@@ -96,5 +97,5 @@ class HostForecast:
             wanted = [cells[number] for number in numbers]
             forecasts = self.forecaster.forecast(wanted, models, target, machine) if wanted else []
             for number, answer in zip(numbers, forecasts, strict=True):
-                answers[number] = None if isinstance(answer, Refusal) else answer
+                answers[number] = None if isinstance(answer, NoPrediction) else answer
         return answers

@@ -6,7 +6,7 @@ from math import log
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from analysis.prediction.placements import Placement
+from analysis.prediction.examples.placements import Placement
 from analysis.recommendations.host_verdicts import HostVerdicts, hardware_of_host, host_verdicts
 from orchestrator.app.predictions.artefact_folder import open_predictor, predictor_folder
 from orchestrator.app.predictions.host.forecast import HostForecast, host_forecast
@@ -58,7 +58,7 @@ def host_knowledge(database: Path) -> HostKnowledge:
         StoreError: the database cannot be read.
         UsageError: the extra `analysis` is missing.
     """
-    from analysis.prediction.examples import example_rows
+    from analysis.prediction.examples.example_rows import example_rows
 
     if not database.is_file():
         return HostKnowledge()

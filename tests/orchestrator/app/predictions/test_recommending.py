@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from analysis.prediction.predictor import Prediction, Refusal
+from analysis.prediction.predictor import NoPrediction, Prediction
 from analysis.recommendations.choosing import Choice
 from analysis.recommendations.service_levels import parse_service_level
 from orchestrator.app.predictions.candidate_cells import CandidateRequest
@@ -198,13 +198,13 @@ class EveryBatchTakesAsLong:
 
     def forecast(
         self, cells: Sequence[Cell], models: object, target: str, machine: object
-    ) -> list[Prediction | Refusal]:
+    ) -> list[Prediction | NoPrediction]:
         return [self._answer(cell, target) for cell in cells]
 
-    def _answer(self, cell: Cell, target: str) -> Prediction | Refusal:
+    def _answer(self, cell: Cell, target: str) -> Prediction | NoPrediction:
         seconds = self.SECONDS.get(cell.precision)
         if seconds is None:
-            return Refusal(f"precision {cell.precision}: nobody measured any")
+            return NoPrediction(f"precision {cell.precision}: nobody measured any")
         values = {
             "latency": seconds,
             "throughput": cell.batch_size / seconds,

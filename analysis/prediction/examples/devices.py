@@ -11,7 +11,7 @@ from pydantic import PositiveFloat, PositiveInt
 
 from runner.contract.cell import Frozen
 
-Kind: TypeAlias = Literal["cpu", "gpu", "npu"]
+DeviceKind: TypeAlias = Literal["cpu", "gpu", "npu"]
 _RATES: Mapping[str, tuple[str, ...]] = {
     "fp32": ("fp32_tflops",),
     "tf32": ("tf32_tflops", "fp32_tflops"),
@@ -30,7 +30,7 @@ class NominalDevice(Frozen):
     name: str
     aliases: tuple[str, ...] = ()
     """Other names, which tools and files use."""
-    kind: Kind
+    kind: DeviceKind
     fp32_tflops: PositiveFloat | None = None
     """10¹² FLOP per second outside of tensor cores, at the clock of the data sheet."""
     tf32_tflops: PositiveFloat | None = None
@@ -66,7 +66,7 @@ class NominalDevice(Frozen):
 @cache
 def nominal_devices() -> tuple[NominalDevice, ...]:
     """All devices whose data sheets are known."""
-    text = (files("analysis.prediction") / "devices.json").read_text("utf-8")
+    text = (files("analysis.prediction.examples") / "devices.json").read_text("utf-8")
     return tuple(NominalDevice.model_validate(one) for one in json.loads(text)["devices"])
 
 

@@ -4,8 +4,8 @@ import hashlib
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from analysis.prediction.examples import PREDICTED_MODES, ExampleRows
-from analysis.prediction.targets import PREDICTION_TARGETS
+from analysis.prediction.examples.example_rows import PREDICTED_MODES, ExampleRows
+from analysis.prediction.examples.targets import PREDICTION_TARGETS
 from analysis.results.source import ArrowSource, text
 
 _MODES = ", ".join(map(text, PREDICTED_MODES))

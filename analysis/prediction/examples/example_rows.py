@@ -9,11 +9,11 @@ from typing import Any
 
 from pydantic import ValidationError
 
-from analysis.prediction.machines import MachinePeaks, machine_peaks
-from analysis.prediction.names import architecture_in, architecture_of, plain_name
-from analysis.prediction.placements import Counts, Example, Placement
-from analysis.prediction.targets import Target
-from analysis.prediction.work import (
+from analysis.prediction.examples.machines import MachinePeaks, machine_peaks
+from analysis.prediction.examples.names import architecture_in, architecture_of, plain_name
+from analysis.prediction.examples.placements import Counts, Example, Placement
+from analysis.prediction.examples.targets import Target
+from analysis.prediction.examples.work import (
     SampleWork,
     cell_of,
     counts_of_cell,

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Mapping
 
-from analysis.prediction.targets import PREDICTION_TARGETS
+from analysis.prediction.examples.targets import PREDICTION_TARGETS
 from analysis.results.source import ArrowSource, text
 
 _MOST_NAMED = 500

@@ -3,11 +3,11 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from analysis.prediction.devices import Kind, nominal_device
-from analysis.prediction.placements import Device
+from analysis.prediction.examples.devices import DeviceKind, nominal_device
+from analysis.prediction.examples.placements import Device
 from analysis.results.source import ArrowSource
 
-KINDS: Mapping[str, Kind] = {
+DEVICE_KINDS: Mapping[str, DeviceKind] = {
     **dict.fromkeys(("cuda", "rocm", "mps", "webgpu"), "gpu"),
     **dict.fromkeys(("qnn", "webnn"), "npu"),
 }
@@ -27,7 +27,7 @@ class MachinePeaks:
 
     def device(self, name: str, machine: str | None, backend: str, precision: str) -> Device | None:
         """The device in this precision; None where nobody knows its peaks."""
-        kind = KINDS.get(backend, "cpu")
+        kind = DEVICE_KINDS.get(backend, "cpu")
         flops = self._flops(machine, precision)
         traffic = self.bytes_per_s.get(machine or "")
         if flops and traffic:

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from analysis.prediction.placements import Counts
+from analysis.prediction.examples.placements import Counts
 from runner.contract.cell import Cell
 from runner.contract.models import ModelSpec
 from runner.contract.models.iteration import (

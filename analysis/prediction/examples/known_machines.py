@@ -5,15 +5,14 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from typing import get_args
 
-from analysis.prediction.devices import Kind, NominalDevice, nominal_device
-from analysis.prediction.examples import ExampleRows
-from analysis.prediction.forecaster import KnownMachine
-from analysis.prediction.machines import MachinePeaks, machine_peaks
-from analysis.prediction.placements import Device, Placement
+from analysis.prediction.examples.devices import DeviceKind, NominalDevice, nominal_device
+from analysis.prediction.examples.example_rows import ExampleRows
+from analysis.prediction.examples.machines import MachinePeaks, machine_peaks
+from analysis.prediction.examples.placements import Device, KnownMachine, Placement
 from analysis.results.source import OWN_SOURCES, ArrowSource
 from runner.contract.axes import Precision
 
-_VENDORS: Mapping[tuple[str, Kind], tuple[str, ...]] = {
+_VENDORS: Mapping[tuple[str, DeviceKind], tuple[str, ...]] = {
     ("NVIDIA", "gpu"): ("cuda",),
     ("AMD", "gpu"): ("rocm",),
     ("Apple", "gpu"): ("mps",),

@@ -2,9 +2,11 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Literal, TypeAlias
 
-from analysis.prediction.physics import Quantity
-from analysis.prediction.placements import Placement
+from analysis.prediction.examples.placements import Placement
+
+Quantity: TypeAlias = Literal["time", "memory", "energy"]
 
 
 @dataclass(frozen=True)

@@ -1,5 +1,6 @@
 """Placements: cells on devices, with everything that a prediction may rest on."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from runner.contract.cell import Mode
@@ -21,6 +22,26 @@ class Device:
     """Memory traffic at its peak."""
     measured: bool
     """True if jobs on it measured the peaks; False where a data sheet tells them."""
+
+
+@dataclass(frozen=True)
+class KnownMachine:
+    """A machine that examples were measured on, or that a data sheet describes."""
+
+    key: str
+    """Its id where its runs tell one, else its device's name."""
+    name: str
+    """The name of its device."""
+    backends: tuple[str, ...]
+    """The backends that were measured on it; those that it could have where none was."""
+    devices: Mapping[str, Device]
+    """The device with its peaks, by precision."""
+    software: Mapping[tuple[str, str], str]
+    """The newest software of each backend and runtime on it."""
+    threads: int | None
+    """The threads that runtimes used on it; None where no run tells."""
+    memory_bytes: int | None = None
+    """The memory of the accelerator, or of the machine; None where nobody knows."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,0 +1,1 @@
+"""Examples to learn from: cells on devices with counted work, and what was measured there."""
