@@ -15,7 +15,6 @@ from runner.backends.base import failure_reason
 from runner.backends.torch.model import build_without_weights
 from runner.contract.artifact_keys import COUNTS, fingerprint
 from runner.contract.cell import Cell
-from runner.contract.errors import Unsupported
 from runner.contract.models import AxisRange, ModelSpec, sizes_of
 from runner.contract.models.counted import MOST_REASON, CountedWork, Term, term_text, terms_of
 from runner.contract.models.work import counts_of
@@ -38,6 +37,10 @@ _VALUELESS = ("meta tensor", "Meta tensor", "data-dependent")
 """Words of torch's errors where a result depends on values, as there are none."""
 
 
+class Uncountable(Exception):
+    """The work of a model follows no rule that counts at a few shapes would tell."""
+
+
 def count_work(spec: ModelSpec) -> CountedWork:
     """Everything that can be counted of a model, and the reason for what cannot."""
     try:
@@ -57,7 +60,7 @@ def fit_forward(spec: ModelSpec, model: Any) -> Fit:
     """The polynomials of a forward pass.
 
     Raises:
-        Unsupported: there are none, or the model takes too few shapes to tell.
+        Uncountable: there are none, or the model takes too few shapes to tell.
     """
     return _fit(spec, partial(count_forward, spec, model))
 
@@ -66,7 +69,7 @@ def fit_generation(spec: ModelSpec, model: Any) -> Fit:
     """The polynomials of the parts of a generation; empty for a model that doesn't generate.
 
     Raises:
-        Unsupported: there are none, or the model takes too few shapes to tell.
+        Uncountable: there are none, or the model takes too few shapes to tell.
     """
     return _fit(spec, partial(count_generation, spec, model)) if model.can_generate() else {}
 
@@ -75,7 +78,7 @@ def _require_all_of_it(spec: ModelSpec, model: Any) -> None:
     """Refuse mixtures of experts: which of them a query reads follows from values."""
     names = (type(module).__name__ for module in model.modules())
     if experts := next((name for name in names if name.endswith(_EXPERTS)), None):
-        raise Unsupported(
+        raise Uncountable(
             f"{spec.name} chooses among experts ({experts}) by values, and is counted without any"
         )
 
@@ -91,7 +94,7 @@ def _fit(spec: ModelSpec, count: Callable[[Cell], PassCounts]) -> Fit:
             counts.append(count(cell))
     other = next(_other_cells(spec), None)
     if rows.rows < len(terms) or other is None:
-        raise Unsupported(f"{spec.name} takes too few shapes to tell how its work grows")
+        raise Uncountable(f"{spec.name} takes too few shapes to tell how its work grows")
     fitted = _solved(terms, rows, counts)
     _require_close(spec, other, count(other), fitted)
     return fitted
@@ -120,7 +123,7 @@ def _require_close(spec: ModelSpec, cell: Cell, counts: PassCounts, fitted: Fit)
     expected = counts_of(spec, cell, fitted) or {}
     for name, number in counts.items():
         if not isclose(expected.get(name, 0), number, rel_tol=_TOLERANCE):
-            raise Unsupported(
+            raise Uncountable(
                 f"the work of {spec.name} is no polynomial of its sizes: at {cell.shape} "
                 f"{name} is {number:,}, and {expected.get(name, 0):,} follows from other shapes"
             )

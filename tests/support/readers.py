@@ -56,6 +56,7 @@ from tests.support.readings import (
     read_part,
     read_predictor,
     read_prepared_graph,
+    read_price_list,
     read_progress,
     read_record_file,
     read_reference,
@@ -224,6 +225,7 @@ def some_weights() -> bytes:
         return (a_weights_folder(Path(name)) / "model.safetensors").read_bytes()
 
 
+PRICES = {"currency": "EUR", "backends": {"cpu": {"per_hour": 0.1}}, "hardware": {}}
 CALIBRATION = {
     "hosts": {
         CALIBRATED_HOST: {
@@ -307,6 +309,9 @@ READERS = (
            lambda: damaged(a_reference()), read_reference),
     Reader("graph", ("runner.contract.graph",),
            lambda: json_of(json.loads(a_graph({}).model_dump_json())), read_prepared_graph),
+    Reader("prices", ("orchestrator.app.predictions.prices",),
+           lambda: json_of(PRICES), read_price_list,
+           found=(b'{"currency": "EUR", "backends": {"cpu": {"per_hour": 1e999}}}',)),
     Reader("predictor", (), predictors, read_predictor, fast=4),
     Reader("counts", ("runner.contract.models.counted",),
            lambda: json_of(COUNTED), read_counted_work,

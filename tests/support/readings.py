@@ -13,6 +13,7 @@ from analysis.prediction.explanation import explanation_of
 from orchestrator.app.measure.plan import PlanReport
 from orchestrator.app.measure.verification import load_verification
 from orchestrator.app.predictions.artefact_folder import open_predictor, predictor_folder
+from orchestrator.app.predictions.prices import read_prices
 from orchestrator.bundles import open_bundle
 from orchestrator.imports.document import Document
 from orchestrator.imports.formats import FORMATS
@@ -140,6 +141,11 @@ def read_calibration(folder: Path, content: bytes) -> None:
     for spread in read_spreads(folder, CALIBRATED_HOST).values():
         job = a_job([fake_cell()]).model_copy(update={"process_spread": spread})
         assert Job.model_validate_json(job.model_dump_json()) == job
+
+
+def read_price_list(folder: Path, content: bytes) -> None:
+    prices = read_prices(written(folder, "prices.yaml", content)).prices
+    assert all(price.per_hour > 0 for price in prices.hardware.values())
 
 
 def read_import(name: str) -> Callable[[Path, bytes], object]:
