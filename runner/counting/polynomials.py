@@ -15,6 +15,7 @@ from runner.backends.base import failure_reason
 from runner.backends.torch.model import build_without_weights
 from runner.contract.artifact_keys import COUNTS, fingerprint
 from runner.contract.cell import Cell
+from runner.contract.errors import BenchError
 from runner.contract.models import AxisRange, ModelSpec, sizes_of
 from runner.contract.models.counted import MOST_REASON, CountedWork, Term, term_text, terms_of
 from runner.contract.models.work import counts_of
@@ -37,7 +38,7 @@ _VALUELESS = ("meta tensor", "Meta tensor", "data-dependent")
 """Words of torch's errors where a result depends on values, as there are none."""
 
 
-class Uncountable(Exception):
+class Uncountable(BenchError):
     """The work of a model follows no rule that counts at a few shapes would tell."""
 
 
