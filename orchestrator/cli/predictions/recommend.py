@@ -40,10 +40,8 @@ class RecommendationFormat(StrEnum):
     matrix = "matrix"
 
 
-_ASKED = (
-    *("model", "backend", "runtime", "precision", "batch_size", "sequence_length", "image_size"),
-    *("audio_seconds", "new_tokens", "mode", "threads"),
-)
+_NO_CHOICE = ("scenario", "target_qps", "slo_ms", "workers", "training_precision")
+"""Axes that nothing is recommended for."""
 _HELP: Mapping[AxisName, str] = {
     "backend": "Only these hardware paths.  [default: those with results]",
     "runtime": "Only these runtimes.  [default: all of a backend]",
@@ -51,7 +49,7 @@ _HELP: Mapping[AxisName, str] = {
     "batch_size": "Only these batch sizes.  [default: 1 to 256]",
     "mode": "inference, generation or training.  [default: inference]",
 }
-_AXES: tuple[Axis, ...] = tuple(axis for axis in AXES if axis.name in _ASKED)
+_AXES: tuple[Axis, ...] = tuple(axis for axis in AXES if axis.name not in _NO_CHOICE)
 _Family = Annotated[
     list[str] | None,
     typer.Option(metavar="NAMES", help="All models of a family.", autocompletion=complete_family),
