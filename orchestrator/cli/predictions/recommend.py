@@ -115,7 +115,7 @@ def _options(*names: str) -> dict[str, Any]:
 
 
 @with_options(0, _options("model"))
-@with_options(3, _options(*_ASKED[1:]))
+@with_options(3, _options(*(axis.name for axis in _AXES if axis.name != "model")))
 def recommend(
     family: _Family = None,
     all_: _All = False,
