@@ -25,8 +25,9 @@ HIDDEN_GROUPS: Mapping[str, str] = {
     "range": "models at other sizes",
     "variant": "variants",
     "pair": "models on other devices",
-    "run": "models",
+    "run": "architectures",
     "model": "models",
+    "line": "architectures",
     "family": "architectures",
     "device": "devices",
 }

@@ -23,7 +23,8 @@ _NOT_TRIED: Mapping[Novelty, str] = {
     "variant": "no model was measured on one device in several variants",
     "pair": "no model was measured on two devices",
     "run": "no model was measured on two devices",
-    "model": "no two models share an architecture",
+    "model": "no two models share a line",
+    "line": "no architecture has two lines of models",
     "family": "too few architectures were measured",
     "device": "there is no second device of a kind",
 }
