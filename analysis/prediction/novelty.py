@@ -23,6 +23,13 @@ the device alone. `device`: nothing on the device.
 """
 NOVELTIES: tuple[Novelty, ...] = get_args(Novelty)
 """From what is known best to what is known least."""
+ANSWERED_BY: Mapping[Novelty, Novelty] = {"line": "model"}
+"""Novelties without trees of their own, with the one whose trees answer them."""
+INTERVALS_BY: Mapping[Novelty, Novelty] = {"line": "family"}
+"""Novelties whose intervals are those of another: names that begin alike may promise more than is
+true."""
+TRAINED: tuple[Novelty, ...] = tuple(name for name in NOVELTIES if name not in ANSWERED_BY)
+"""Novelties with trees of their own."""
 HIDDEN: Mapping[Novelty, Callable[[Placement], Hashable]] = {
     "shape": lambda p: (p.model, p.configuration, p.batch_size, p.length, p.new_tokens, p.threads),
     "range": lambda p: (p.model, p.configuration),
@@ -80,6 +87,14 @@ class Seen:
         """
         usual = sum(self.devices.values()) / len(self.devices)
         return min(1.0, _USUAL_PART * self.devices.get(device, 0) / usual)
+
+
+def trained_for(novelties: Iterable[Novelty]) -> list[Novelty]:
+    """The novelties whose trees answer questions of these, in their order."""
+    asked_of = [
+        table.get(name, name) for name in novelties for table in (ANSWERED_BY, INTERVALS_BY)
+    ]
+    return [name for name in TRAINED if name in asked_of]
 
 
 def seen_in(placements: Iterable[Placement]) -> Seen:

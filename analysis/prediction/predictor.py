@@ -10,7 +10,7 @@ from analysis.prediction.effects import EffectSet
 from analysis.prediction.examples.placements import Placement
 from analysis.prediction.examples.targets import Target
 from analysis.prediction.expectation import Expectation, effect_set
-from analysis.prediction.novelty import NOVELTIES, Novelty, Seen
+from analysis.prediction.novelty import ANSWERED_BY, INTERVALS_BY, NOVELTIES, Novelty, Seen
 from analysis.prediction.tree_columns import TreeColumns
 from analysis.statistics.arrays import Values, np
 
@@ -81,7 +81,7 @@ class TargetPredictor:
 
     def calibration(self, novelty: Novelty) -> CalibratedTrees | None:
         """The trees of the first novelty, from this one on, that examples could calibrate."""
-        first = "model" if novelty == "line" else novelty
+        first = ANSWERED_BY.get(novelty, novelty)
         wider = NOVELTIES[NOVELTIES.index(first) :]
         return next((self.trees[name] for name in wider if name in self.trees), None)
 
@@ -100,8 +100,8 @@ class TargetPredictor:
             share = np.array([self.trees_share(placement) for placement in placements])
             logarithms = logarithms + share * calibrated.corrections(table)
             half = calibrated.half_widths(table)
-        if novelty == "line" and "family" in self.trees:
-            half = self._family_half_widths(placements)
+        if (wider := INTERVALS_BY.get(novelty)) and wider in self.trees:
+            half = self._half_widths(placements, wider)
         outside = _outside(calibrated, novelty)
         rows = zip(placements, logarithms, half, self.domain.outside(placements), strict=True)
         return [
@@ -109,11 +109,10 @@ class TargetPredictor:
             for placement, logarithm, width, sentences in rows
         ]
 
-    def _family_half_widths(self, placements: Sequence[Placement]) -> Values:
-        """The errors of an unseen family: names that begin alike may promise more than is true."""
-        expected = self.expectation("family").at(placements)
-        table = self.columns.table(placements, expected, "family")
-        return self.trees["family"].half_widths(table)
+    def _half_widths(self, placements: Sequence[Placement], novelty: Novelty) -> Values:
+        """Half the widths that intervals of that novelty have, as logarithms."""
+        expected = self.expectation(novelty).at(placements)
+        return self.trees[novelty].half_widths(self.columns.table(placements, expected, novelty))
 
     def trees_share(self, placement: Placement) -> float:
         """The part of the trees' answer that counts; all of it on an unseen device, which has its

@@ -9,7 +9,7 @@ from analysis.prediction.effects import GROUPS
 from analysis.prediction.examples.placements import Example
 from analysis.prediction.examples.targets import Target
 from analysis.prediction.expectation import effect_set, expectation_fit
-from analysis.prediction.novelty import NOVELTIES, Novelty, seen_in
+from analysis.prediction.novelty import NOVELTIES, Novelty, seen_in, trained_for
 from analysis.prediction.predictor import TargetPredictor
 from analysis.prediction.tree_columns import tree_columns_of
 from analysis.statistics.arrays import np
@@ -35,7 +35,7 @@ def train_target(
     fits = {name: expectation_fit(placements, amounts, target.quantity, name) for name in GROUPS}
     columns = tree_columns_of(placements)
     calibrated: dict[Novelty, CalibratedTrees] = {}
-    for novelty in (one for one in novelties if one != "line"):
+    for novelty in trained_for(novelties):
         fit = fits[effect_set(novelty)]
         if novelty == "range":
             trees = calibrated_range(fit, columns, calibrated.get("shape"))

@@ -4,6 +4,7 @@ import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import cached_property
 
 from analysis.statistics.arrays import Values, ValueTable, np
 from runner.contract.errors import UsageError
@@ -77,7 +78,7 @@ class Trees:
         """
         return np.asarray(self._booster.predict(table, pred_contrib=True, num_threads=_THREADS))
 
-    @property
+    @cached_property
     def _booster(self) -> "lightgbm.Booster":
         return lightgbm.Booster(model_str=self.text)
 

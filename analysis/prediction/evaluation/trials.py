@@ -14,7 +14,7 @@ from analysis.prediction.evaluation.baselines import PREDICTION_BASELINES
 from analysis.prediction.examples.placements import Example
 from analysis.prediction.examples.targets import Target
 from analysis.prediction.folds import folds_of
-from analysis.prediction.novelty import NOVELTIES, Novelty, seen_in
+from analysis.prediction.novelty import Novelty, seen_in, trained_for
 from analysis.prediction.predictor import Prediction, TargetPredictor
 from analysis.prediction.training import train_target
 
@@ -107,9 +107,9 @@ def predictor_for(
     Where one of them cannot be calibrated, answers come from a wider one: then all are trained.
     """
     seen = seen_in(example.placement for example in examples)
-    kinds = {seen.novelty(example.placement) for example in hidden}
-    predictor = train_target(target, examples, [name for name in NOVELTIES if name in kinds])
-    if predictor is None or kinds <= predictor.trees.keys():
+    kinds = trained_for({seen.novelty(example.placement) for example in hidden})
+    predictor = train_target(target, examples, kinds)
+    if predictor is None or {*kinds} <= predictor.trees.keys():
         return predictor
     return train_target(target, examples)
 
