@@ -9,12 +9,12 @@ from analysis.charts.palette import BACKEND_MARKS
 from analysis.charts.words import amount, file_stem, in_order, path_words
 from analysis.prediction.evaluation.accuracy import NEAR
 from analysis.prediction.evaluation.trials import (
-    HIDDEN_WORDS,
     AnsweredQuestion,
     NoveltyTrial,
     PredictionTrial,
 )
 from analysis.prediction.examples.targets import Target
+from analysis.prediction.novelty_words import NAMED_NOVELTIES
 
 _MOST_POINTS = 2_000
 """Points of one drawing; of more, every so many-th is drawn."""
@@ -26,7 +26,7 @@ _CUSTOMARY: Mapping[str, tuple[float, str]] = {"s": (1e3, "ms"), "bytes": (1e-6,
 
 def novelty_chart(tried: NoveltyTrial, target: Target) -> Chart | None:
     """The predictions of a novelty by measured values; None without any."""
-    return accuracy_chart(tried.trial, target, HIDDEN_WORDS[tried.novelty])
+    return accuracy_chart(tried.trial, target, NAMED_NOVELTIES[tried.novelty].hidden)
 
 
 def accuracy_chart(trial: PredictionTrial, target: Target, title: str) -> Chart | None:

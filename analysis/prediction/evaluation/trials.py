@@ -18,19 +18,6 @@ from analysis.prediction.novelty import Novelty, seen_in, trained_for
 from analysis.prediction.predictor import Prediction, TargetPredictor
 from analysis.prediction.training import train_target
 
-HIDDEN_WORDS: Mapping[Novelty, str] = {
-    "shape": "sizes hidden",
-    "range": "the largest and smallest sizes hidden",
-    "variant": "runtimes, precisions and modes hidden",
-    "pair": "models hidden on a device",
-    "run": "all of a model but one run hidden",
-    "model": "models hidden",
-    "line": "lines of models hidden",
-    "family": "architectures hidden",
-    "device": "devices hidden",
-}
-"""By novelty, the results that are hidden together."""
-
 
 @dataclass(frozen=True)
 class AnsweredQuestion:

@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
+from analysis.prediction.novelty_words import NAMED_NOVELTIES
 from analysis.recommendations.candidates import Candidate, key_of_cell
 from analysis.recommendations.figures import Figure
 from analysis.recommendations.known_results import PlacedCell
@@ -20,18 +21,6 @@ _NEW_MACHINE = "the predictor was trained without this machine"
 
 LEAST_GROUPS = 10
 """Models, cells or the like from which on their errors say something about others."""
-HIDDEN_GROUPS: Mapping[str, str] = {
-    "shape": "sizes",
-    "range": "models at other sizes",
-    "variant": "variants",
-    "pair": "models on other devices",
-    "run": "architectures",
-    "model": "models",
-    "line": "architectures",
-    "family": "architectures",
-    "device": "devices",
-}
-"""The groups that were hidden together, by novelty."""
 
 Forecasts = Mapping[PlacedCell, Figure | str]
 """By cell and machine a predicted figure, or the reason why there is none."""
@@ -97,6 +86,6 @@ def predicted_figure(
     outside = answer.outside
     calibration = predictor.calibration(answer.novelty)
     if target.name == "memory" and calibration and calibration.groups < LEAST_GROUPS:
-        count = f"{calibration.groups} {HIDDEN_GROUPS[calibration.novelty]}"
+        count = f"{calibration.groups} {NAMED_NOVELTIES[calibration.novelty].groups}"
         outside = (*outside, f"its errors are known from {count} alone, not {LEAST_GROUPS}")
     return Figure(value, estimate(value, low, high), "predicted", outside=outside)

@@ -7,10 +7,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from analysis.prediction.artefact.manifest import Sources
-from analysis.prediction.evaluation.trials import HIDDEN_WORDS, NoveltyTrial, cross_validated
+from analysis.prediction.evaluation.trials import NoveltyTrial, cross_validated
 from analysis.prediction.examples.example_rows import ExampleRows, example_rows
 from analysis.prediction.examples.targets import PREDICTION_TARGETS, Target
 from analysis.prediction.novelty import NOVELTIES
+from analysis.prediction.novelty_words import NAMED_NOVELTIES
 from orchestrator.app.predictions.training import too_few_examples
 from orchestrator.store import Store
 from runner.contract.errors import NothingToDo
@@ -94,7 +95,7 @@ def _evaluation(
     trials = []
     for novelty in NOVELTIES:
         if len(examples) >= _LONG:
-            report(f"{target.label}: {HIDDEN_WORDS[novelty]}")
+            report(f"{target.label}: {NAMED_NOVELTIES[novelty].hidden}")
         trials.append(cross_validated(target, examples, novelty))
     return TargetEvaluation(target, Counter(one.source for one in examples), trials)
 

@@ -1,13 +1,13 @@
 """An evaluation of predictions as a sheet: a table for each target, a row for each novelty."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict
 from typing import Any
 
 from analysis.charts.words import listed
 from analysis.prediction.evaluation.baselines import PREDICTION_BASELINES
 from analysis.prediction.evaluation.trials import NoveltyTrial
-from analysis.prediction.novelty import Novelty
+from analysis.prediction.novelty_words import NAMED_NOVELTIES
 from orchestrator.app.predictions.artefact_folder import training_command
 from orchestrator.app.predictions.evaluating import EvaluationReport, TargetEvaluation
 from orchestrator.render.predictions.words import NOVELTY_WORDS, error_words, source_words
@@ -17,17 +17,6 @@ from orchestrator.system.text import plural
 
 FEW_GROUPS = 10
 """Groups below which errors say little of others."""
-_NOT_TRIED: Mapping[Novelty, str] = {
-    "shape": "no model was measured at enough sizes",
-    "range": "no model was measured at sizes far enough apart",
-    "variant": "no model was measured on one device in several variants",
-    "pair": "no model was measured on two devices",
-    "run": "no model was measured on two devices",
-    "model": "no two models share a line",
-    "line": "no architecture has two lines of models",
-    "family": "too few architectures were measured",
-    "device": "there is no second device of a kind",
-}
 
 
 def evaluation_sheet(report: EvaluationReport, form: str) -> Sheet:
@@ -120,7 +109,9 @@ def _remarks(part: TargetEvaluation, tried: Sequence[NoveltyTrial]) -> Iterator[
     untried: dict[str, list[str]] = {}
     for one in part.trials:
         if not one.trial.answered:
-            untried.setdefault(_NOT_TRIED[one.novelty], []).append(NOVELTY_WORDS[one.novelty])
+            untried.setdefault(NAMED_NOVELTIES[one.novelty].untried, []).append(
+                NOVELTY_WORDS[one.novelty]
+            )
     if untried:
         reasons = (f"{listed(names)}: {reason}" for reason, names in untried.items())
         yield f"not tried: {'; '.join(reasons)}"

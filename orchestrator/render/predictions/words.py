@@ -3,23 +3,13 @@
 from collections.abc import Iterator, Mapping
 
 from analysis.prediction.artefact.manifest import PredictorManifest, Sources
+from analysis.prediction.novelty_words import NAMED_NOVELTIES
 from analysis.results.source import OWN_SOURCES
 from analysis.statistics.percentages import percent_text
 from orchestrator.system.text import plural
 
-NOVELTY_WORDS: Mapping[str, str] = {
-    "shape": "seen at other sizes",
-    "range": "seen at smaller sizes",
-    "variant": "seen in other variants",
-    "pair": "seen elsewhere",
-    "run": "seen once, elsewhere",
-    "model": "unseen model",
-    "line": "unseen line of models",
-    "family": "unseen family",
-    "device": "unseen device",
-}
-"""The part of a question that was measured, by its novelty: `seen in other variants` is a model
-that was measured on this device with another runtime, precision, mode or version."""
+NOVELTY_WORDS: Mapping[str, str] = {name: words.measured for name, words in NAMED_NOVELTIES.items()}
+"""The part of a question that was measured, by its novelty."""
 _OURS = "ours"
 
 
