@@ -22,7 +22,7 @@ from analysis.recommendations.known_results import known_verdicts, machines_in, 
 from analysis.recommendations.memory_fit import MemoryResult, objection_by_memory
 from analysis.recommendations.objectives import OBJECTIVES
 from analysis.results.selection import Selection
-from orchestrator.app.predictions.candidate_forecasts import predicted_figure
+from orchestrator.app.recommendations.candidate_forecasts import predicted_figure
 from orchestrator.store import Store
 from runner.contract.cell import Cell
 from runner.contract.models import ModelSpec, catalogue

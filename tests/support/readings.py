@@ -13,7 +13,7 @@ from analysis.prediction.explanation import explanation_of
 from orchestrator.app.measure.plan import PlanReport
 from orchestrator.app.measure.verification import load_verification
 from orchestrator.app.predictions.artefact_folder import open_predictor, predictor_folder
-from orchestrator.app.predictions.prices import read_prices
+from orchestrator.app.recommendations.prices import read_prices
 from orchestrator.bundles import open_bundle
 from orchestrator.imports.document import Document
 from orchestrator.imports.formats import FORMATS

@@ -63,7 +63,7 @@ def next_(
 ) -> None:
     """Choose the cells whose measurement helps predictions most."""
     from orchestrator.app.measure.request import PlanRequest
-    from orchestrator.app.predictions.next_cells import NextRequest, propose_next
+    from orchestrator.app.recommendations.next_cells import NextRequest, propose_next
     from orchestrator.render.measure.plan import PlanningNotes
     from orchestrator.render.predictions.next_cells import NextOutput
 

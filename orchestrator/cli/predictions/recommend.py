@@ -137,8 +137,8 @@ def recommend(
 ) -> None:
     """Rank backend, runtime, precision and batch of a model. All others come with a reason."""
     values = axis_values({axis.name: axes[axis.name] for axis in _AXES})
-    from orchestrator.app.predictions.candidate_cells import CandidateRequest
-    from orchestrator.app.predictions.recommending import RecommendationRequest, recommend_cells
+    from orchestrator.app.recommendations.candidate_cells import CandidateRequest
+    from orchestrator.app.recommendations.recommending import RecommendationRequest, recommend_cells
     from orchestrator.render.predictions.recommendation_output import RecommendationOutput
     from orchestrator.system.text import split_list
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from orchestrator.app.predictions.next_cells import NextCells
+from orchestrator.app.recommendations.next_cells import NextCells
 from orchestrator.matrix import cells_text
 from orchestrator.render.terminal.lines import print_content
 from orchestrator.render.terminal.sheet import (

@@ -16,7 +16,7 @@ from orchestrator.render.terminal.sheet import (
 from orchestrator.system.files import is_stdout, output_file
 
 if TYPE_CHECKING:
-    from orchestrator.app.predictions.recommending import Recommendation
+    from orchestrator.app.recommendations.recommending import Recommendation
 
 MATRIX = "matrix"
 RECOMMENDATION_SUFFIXES: Mapping[str, str] = {
@@ -74,7 +74,7 @@ def matrix_text(answer: "Recommendation") -> str:
     """The matrix of what is recommended, with what each entry rests on above it."""
     import yaml
 
-    from orchestrator.app.predictions.chosen_matrix import chosen_cells, chosen_matrix
+    from orchestrator.app.recommendations.chosen_matrix import chosen_cells, chosen_matrix
     from orchestrator.render.predictions.recommendation_words import (
         answer_words,
         requirement_words,

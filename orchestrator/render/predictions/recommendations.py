@@ -9,7 +9,7 @@ from analysis.recommendations.candidates import OBJECTIONS, Candidate, Objection
 from analysis.recommendations.choosing import Choice, LeftOutCandidate
 from analysis.recommendations.figures import Figure
 from analysis.recommendations.ranking import CandidateRanking, RankedCandidate
-from orchestrator.app.predictions.recommending import Recommendation
+from orchestrator.app.recommendations.recommending import Recommendation
 from orchestrator.render.predictions.recommendation_words import (
     answer_words,
     candidate_path,

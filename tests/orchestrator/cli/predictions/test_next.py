@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
-from orchestrator.app.predictions import next_cells
 from orchestrator.app.predictions.host import knowledge
+from orchestrator.app.recommendations import next_cells
 from orchestrator.matrix import load_matrix
 from orchestrator.planning.expand import expand
 from runner.contract.models import find

@@ -33,12 +33,12 @@ from analysis.recommendations.service_levels import (
 )
 from analysis.results.selection import Selection
 from analysis.results.source import ArrowSource
-from orchestrator.app.predictions.candidate_forecasts import (
+from orchestrator.app.recommendations.candidate_forecasts import (
     Forecasts,
     forecast_candidates,
     place_of,
 )
-from orchestrator.app.predictions.prices import PriceList
+from orchestrator.app.recommendations.prices import PriceList
 from runner.contract.models import ModelSpec
 
 if TYPE_CHECKING:

@@ -16,16 +16,16 @@ from analysis.recommendations.objectives import COST, OBJECTIVES, Objective
 from analysis.recommendations.service_levels import ServiceLevel
 from analysis.results.selection import Selection
 from analysis.results.source import ArrowSource, text
-from orchestrator.app.predictions.candidate_cells import (
+from orchestrator.app.predictions.ready_forecaster import ReadyForecaster, ready_forecaster
+from orchestrator.app.recommendations.candidate_cells import (
     BATCH_SIZES,
     FINE_BATCH_SIZES,
     CandidateCells,
     CandidateRequest,
     candidate_cells,
 )
-from orchestrator.app.predictions.known_candidates import CandidateSources, known_candidates
-from orchestrator.app.predictions.prices import ReadPrices, read_prices
-from orchestrator.app.predictions.ready_forecaster import ReadyForecaster, ready_forecaster
+from orchestrator.app.recommendations.known_candidates import CandidateSources, known_candidates
+from orchestrator.app.recommendations.prices import ReadPrices, read_prices
 from orchestrator.backends.catalogue import CATALOGUE
 from orchestrator.matrix import Matrix
 from orchestrator.store import Store

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from orchestrator.app.predictions.prices import read_prices
+from orchestrator.app.recommendations.prices import read_prices
 from runner.contract.errors import MatrixError
 
 

@@ -1,0 +1,1 @@
+"""Recommendations of hardware and settings, and of what to measure next."""
