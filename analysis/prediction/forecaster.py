@@ -4,7 +4,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
 
-from analysis.prediction.examples.names import architecture_in, plain_name
+from analysis.prediction.examples.cells import cell_placement, unpredicted_part
 from analysis.prediction.examples.placements import Counts, KnownMachine, Placement
 from analysis.prediction.examples.work import counts_of_cell
 from analysis.prediction.predictor import NoPrediction, Prediction, TargetPredictor
@@ -82,9 +82,8 @@ class _Placing:
         """The cell on that machine, or why it cannot be predicted."""
         if machine is None:
             return NoPrediction(f"no machine with backend {cell.backend} is known")
-        if cell.scenario != "single_stream" or cell.mode == "startup":
-            noun = "mode startup" if cell.mode == "startup" else f"scenario {cell.scenario}"
-            return NoPrediction(f"{noun} is not predicted")
+        if part := unpredicted_part(cell):
+            return NoPrediction(f"{part} is not predicted")
         model = self._models[cell.model]
         counts = self._counted(model, cell)
         return counts if isinstance(counts, NoPrediction) else _placed(cell, model, machine, counts)
@@ -121,19 +120,8 @@ def _placed(
     device = machine.devices.get(cell.precision)
     if device is None:
         return NoPrediction(f"the peaks of {machine.name} in {cell.precision} are not known")
-    path = (cell.backend, cell.runtime)
-    return Placement(
-        model=plain_name(model.name),
-        architecture=architecture_in(model.config),
-        device=device,
-        backend=cell.backend,
-        runtime=cell.runtime,
-        precision=cell.precision,
-        mode=cell.mode,
-        software=machine.software.get(path, ""),
-        batch_size=cell.batch_size,
-        length=cell.sequence_length or cell.image_size or cell.audio_seconds,
-        new_tokens=cell.new_tokens,
-        threads=cell.threads or machine.threads,
-        counts=counts,
+    return cell_placement(
+        *(cell, model, device, counts),
+        software=machine.software.get((cell.backend, cell.runtime), ""),
+        threads=machine.threads,
     )

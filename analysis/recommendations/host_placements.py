@@ -3,9 +3,8 @@
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
-from analysis.prediction.examples.example_rows import PREDICTED_MODES
+from analysis.prediction.examples.cells import cell_placement
 from analysis.prediction.examples.machines import DEVICE_KINDS
-from analysis.prediction.examples.names import architecture_in
 from analysis.prediction.examples.placements import Counts, Device, Placement
 from analysis.prediction.examples.work import counts_of_cell
 from runner.contract.cell import Cell
@@ -34,20 +33,12 @@ class HostPlacements:
         work that nobody counted and peaks that nobody measured are NaN here.
         """
         path = (cell.backend, cell.runtime)
-        return Placement(
-            model=model.name,
-            architecture=architecture_in(model.config),
-            device=self.devices.get(cell.backend) or _unknown_device(cell.backend),
-            backend=cell.backend,
-            runtime=cell.runtime,
-            precision=cell.precision,
-            mode=cell.mode,
+        return cell_placement(
+            *(cell, model),
+            self.devices.get(cell.backend) or _unknown_device(cell.backend),
+            _counts(cell, model),
             software=self.software.get(path, ""),
-            batch_size=cell.batch_size,
-            length=cell.sequence_length or cell.image_size or cell.audio_seconds,
-            new_tokens=cell.new_tokens,
-            threads=cell.threads or self.threads.get(path),
-            counts=_counts(cell, model),
+            threads=self.threads.get(path),
         )
 
 
@@ -60,15 +51,6 @@ def host_placements(known: Iterable[Placement], hardware_ids: Iterable[str]) -> 
         software={one.path: one.software for one in here},
         threads={one.path: one.threads for one in here},
     )
-
-
-def why_not_predicted(cell: Cell) -> str | None:
-    """The reason why predictions answer nothing about such a cell; None if they do."""
-    if cell.mode not in PREDICTED_MODES:
-        return f"of mode {cell.mode}, which is not predicted"
-    if cell.scenario != "single_stream":
-        return f"of scenario {cell.scenario}, which is not predicted"
-    return None
 
 
 def _counts(cell: Cell, model: ModelSpec) -> Counts:

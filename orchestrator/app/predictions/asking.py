@@ -6,31 +6,20 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from analysis.prediction.artefact.manifest import PredictorManifest
-from orchestrator.app.predictions.artefact_folder import open_predictor
 from orchestrator.app.predictions.cells import (
     CellsAsked,
     PossibleCells,
     cells_of_axes,
     require_models,
 )
+from orchestrator.app.predictions.consulting import Consultation, consult
 from orchestrator.app.predictions.custom_models import Notice, counted_cells, unheard_notice
-from orchestrator.app.predictions.forecasts import (
-    PredictedCell,
-    axes_with_backend,
-    chosen_machine,
-    chosen_targets,
-    forecast_cells,
-    require_some,
-    with_measured,
-)
-from orchestrator.app.predictions.freshness import rows_since
+from orchestrator.app.predictions.forecasts import PredictedCell, with_measured
 from orchestrator.store import Store
 from runner.contract.errors import UsageError
 
 if TYPE_CHECKING:
     from analysis.charts.chart import Chart
-    from analysis.prediction.examples.placements import KnownMachine
-    from analysis.prediction.forecaster import Forecaster
 
 
 @dataclass(frozen=True)
@@ -71,7 +60,7 @@ class PredictedCells:
         return chart
 
 
-CellsOf = Callable[["Forecaster", "KnownMachine | None"], PossibleCells]
+CellsOf = Callable[[Consultation], PossibleCells]
 """Gives the cells, once it is known which machines there are."""
 
 
@@ -89,31 +78,22 @@ def predict_cells(question: CellsAsked, report: Notice = unheard_notice) -> Pred
             cannot be read.
     """
     require_models(question.axes)
-
-    def cells_of(forecaster: "Forecaster", machine: "KnownMachine | None") -> PossibleCells:
-        return cells_of_axes(axes_with_backend(question, forecaster, machine))
-
-    return predict_possible(question, cells_of, report)
+    return predict_possible(question, lambda known: cells_of_axes(known.axes(question)), report)
 
 
 def predict_possible(
     question: CellsAsked, cells_of: CellsOf, report: Notice = unheard_notice
 ) -> PredictedCells:
     """Predict cells that are named in whatever way; raises what `predict_cells` does."""
-    predictor = open_predictor(question.database)
-    targets = chosen_targets(predictor.manifest, question.targets)
-    forecaster = predictor.forecaster(targets)
-    machine = chosen_machine(forecaster, question.device)
-    possible = counted_cells(cells_of(forecaster, machine), question.results, report)
+    consultation = consult(question)
+    possible = counted_cells(cells_of(consultation), question.results, report)
     with Store.open_readonly(question.database) as store:
-        added = rows_since(predictor, store)
-        cells = forecast_cells(forecaster, possible, targets, machine)
-        require_some(cells)
-        cells = with_measured(cells, store)
+        added = consultation.rows_since(store)
+        cells = with_measured(consultation.forecast(possible), store)
     return PredictedCells(
         database=question.database,
-        manifest=predictor.manifest,
-        targets=targets,
+        manifest=consultation.manifest,
+        targets=consultation.targets,
         cells=cells,
         added=added,
         notes=possible.notes,

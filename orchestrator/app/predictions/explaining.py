@@ -11,7 +11,6 @@ from analysis.prediction.examples.targets import PREDICTION_TARGETS, Target
 from analysis.prediction.explanation import Explanation, explanation_of
 from analysis.prediction.forecaster import Forecaster, placement_of
 from analysis.prediction.predictor import NoPrediction
-from orchestrator.app.predictions.artefact_folder import open_predictor
 from orchestrator.app.predictions.cells import (
     CellsAsked,
     PossibleCells,
@@ -19,16 +18,9 @@ from orchestrator.app.predictions.cells import (
     cells_of_axes,
     require_models,
 )
+from orchestrator.app.predictions.consulting import Consultation, consult
 from orchestrator.app.predictions.custom_models import Notice, counted_cells, unheard_notice
-from orchestrator.app.predictions.forecasts import (
-    PredictedCell,
-    axes_with_backend,
-    chosen_machine,
-    chosen_targets,
-    forecast_cells,
-    require_some,
-)
-from orchestrator.app.predictions.freshness import rows_since
+from orchestrator.app.predictions.forecasts import PredictedCell
 from orchestrator.store import Store
 from runner.contract.cell import Cell
 from runner.contract.errors import UsageError
@@ -96,19 +88,8 @@ def explain_cells(
         )
     if not cell_ids:
         require_models(question.axes)
-    predictor = open_predictor(question.database)
-    targets = chosen_targets(predictor.manifest, question.targets)
-    forecaster = predictor.forecaster(targets)
-    machine = chosen_machine(forecaster, question.device)
-    if cell_ids:
-        parts = [cells_of_axes(axes_of_id(one)) for one in cell_ids]
-        possible = PossibleCells(
-            tuple(entry for part in parts for entry in part.cells),
-            {name: model for part in parts for name, model in part.models.items()},
-        )
-    else:
-        possible = cells_of_axes(axes_with_backend(question, forecaster, machine))
-    possible = counted_cells(possible, question.results, report)
+    consultation = consult(question)
+    possible = counted_cells(_cells(question, cell_ids, consultation), question.results, report)
     if len(possible.cells) > _MOST_CELLS:
         raise UsageError(
             f"predict explain: {len(possible.cells):,} cells are too many to explain; at most"
@@ -116,18 +97,30 @@ def explain_cells(
             hint="name fewer values",
         )
     with Store.open_readonly(question.database) as store:
-        added = rows_since(predictor, store)
-    cells = forecast_cells(forecaster, possible, targets, machine)
-    require_some(cells)
+        added = consultation.rows_since(store)
+    cells = consultation.forecast(possible)
     explained = [
         ExplainedCell(one.cell, one.machine, PREDICTION_TARGETS[target], explanation)
         for one in cells
         if one.machine is not None and one.predictions
-        for target in targets
-        if (explanation := _explanation(forecaster, target, possible, one))
+        for target in consultation.targets
+        if (explanation := _explanation(consultation.forecaster, target, possible, one))
     ]
     refused = sum(not one.predictions for one in cells)
-    return Explanations(question.database, predictor.manifest, tuple(explained), added, refused)
+    return Explanations(question.database, consultation.manifest, tuple(explained), added, refused)
+
+
+def _cells(
+    question: CellsAsked, cell_ids: Sequence[str], consultation: Consultation
+) -> PossibleCells:
+    """The cells with these ids; those that options name where there are none."""
+    if not cell_ids:
+        return cells_of_axes(consultation.axes(question))
+    parts = [cells_of_axes(axes_of_id(one)) for one in cell_ids]
+    return PossibleCells(
+        tuple(entry for part in parts for entry in part.cells),
+        {name: model for part in parts for name, model in part.models.items()},
+    )
 
 
 def _explanation(

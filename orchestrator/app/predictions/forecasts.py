@@ -1,24 +1,16 @@
 """Forecasts of cells on known machines, with what was measured of them beside."""
 
-from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from analysis.prediction.artefact.manifest import PredictorManifest
-from analysis.prediction.examples.known_machines import find_machine, machine_of_data_sheet
 from analysis.prediction.examples.measured import measured_models, values_of_cells
 from analysis.prediction.examples.placements import KnownMachine
 from analysis.prediction.forecaster import Forecaster
 from analysis.prediction.predictor import NoPrediction, Prediction
 from analysis.results.source import ArrowSource
-from orchestrator.app.predictions.cells import CellsAsked, PossibleCells
-from runner.contract.axes import AxisName
+from orchestrator.app.predictions.cells import PossibleCells
 from runner.contract.cell import Cell
-from runner.contract.errors import NothingToDo, UsageError, suggest
 
-ALL_TARGETS = "all"
-_USUAL_TARGETS = ("latency", "throughput", "memory", "energy")
-_USUAL_BACKEND = "cpu"
 _FEW_CELLS = 500
 
 
@@ -38,57 +30,6 @@ class PredictedCell:
     def predictions(self) -> list[Prediction]:
         """The answers that are no refusals."""
         return [one for one in self.answers.values() if isinstance(one, Prediction)]
-
-
-def chosen_targets(manifest: PredictorManifest, named: Sequence[str]) -> tuple[str, ...]:
-    """The targets that are asked for; the first that the predictor knows if none is named.
-
-    Raises:
-        NothingToDo: the predictor does not know one.
-    """
-    known = [*manifest.targets]
-    if ALL_TARGETS in named:
-        return tuple(known)
-    if not named:
-        return tuple(name for name in _USUAL_TARGETS if name in known)[:1]
-    for name in named:
-        if name not in known:
-            raise NothingToDo(
-                f"--target {name}: too few results have it; the predictor knows {', '.join(known)}",
-                hint="measure it where that is possible, then `orchestrator predict train`",
-            )
-    return tuple(named)
-
-
-def chosen_machine(forecaster: Forecaster, name: str | None) -> KnownMachine | None:
-    """The machine of that name, or the device of a data sheet; None if no name is given.
-
-    Raises:
-        UsageError: nothing is known under that name.
-    """
-    if name is None:
-        return None
-    machine = find_machine(name, forecaster.machines)
-    machine = machine or machine_of_data_sheet(name, forecaster.machines)
-    if machine is None:
-        names = [one.name for one in forecaster.machines]
-        raise UsageError(
-            f"--device {name}: nothing was measured on it, and no data sheet of it is known"
-            f"{suggest(name, names)}",
-            hint=f"results are from {', '.join(names)}",
-        )
-    return machine
-
-
-def axes_with_backend(
-    question: CellsAsked, forecaster: Forecaster, machine: KnownMachine | None
-) -> Mapping[AxisName, Sequence[str]]:
-    """The axes; where they name no backend, that of the machine, or the one that is known best."""
-    known = [machine] if machine else list(forecaster.machines)
-    backends = [backend for one in known for backend in one.backends]
-    if question.names_a_path or not backends or _USUAL_BACKEND in backends:
-        return question.axes
-    return {**question.axes, "backend": backends[:1]}
 
 
 def forecast_cells(
@@ -140,29 +81,6 @@ def with_measured(cells: Sequence[PredictedCell], source: ArrowSource) -> tuple[
         and (measured := values.get((one.machine.key, ids[number])))
         else one
         for number, one in enumerate(cells)
-    )
-
-
-def require_some(cells: Sequence[PredictedCell]) -> None:
-    """Insist that something of some cell is predicted.
-
-    Raises:
-        NothingToDo: every one is refused.
-    """
-    if any(one.predictions for one in cells):
-        return
-    reasons = Counter(
-        answer.reason
-        for one in cells
-        for answer in one.answers.values()
-        if isinstance(answer, NoPrediction)
-    )
-    (first, count), *others = reasons.most_common()
-    of_all = f" ({count:,} of {len(cells):,} cells; {len(others)} more reasons)" if others else ""
-    raise NothingToDo(
-        f"nothing can be predicted: {first}{of_all}",
-        hint="`orchestrator predict show` says what the predictor rests on; `orchestrator bench`"
-        " measures what it lacks",
     )
 
 

@@ -21,8 +21,6 @@ from runner.contract.cell import Selector
 if TYPE_CHECKING:
     import pyarrow as pa
 
-    from analysis.prediction.examples.placements import KnownMachine
-    from analysis.prediction.forecaster import Forecaster
 
 _BATCH_ROWS = 65_536
 _NUMBERS = ("size", "count")
@@ -69,11 +67,7 @@ def predict_matrix(question: MatrixQuestion, report: Notice = unheard_notice) ->
             cannot be read.
     """
     possible = _selected(question)
-
-    def cells_of(_: "Forecaster", __: "KnownMachine | None") -> PossibleCells:
-        return possible
-
-    return predict_possible(question.cells, cells_of, report)
+    return predict_possible(question.cells, lambda _: possible, report)
 
 
 def require_matrix_output(output: Path, form: str | None, *, force: bool, database: Path) -> str:

@@ -140,14 +140,16 @@ def _candidates(
     plan: Plan, known: "HostKnowledge", absent: Collection[Backend]
 ) -> tuple[list[PlannedCell], dict[str, int]]:
     """The cells that can be measured here for the first time; the others by reason."""
-    from analysis.recommendations.host_placements import why_not_predicted
+    from analysis.prediction.examples.cells import unpredicted_part
 
     def reason_against(entry: PlannedCell) -> str | None:
         if entry.decision != "run":
             return entry.status
         if entry.cell.backend in absent:
             return f"of backend {entry.cell.backend}, whose device is not here"
-        return why_not_predicted(entry.cell) or known.verdicts.reason_against(entry.cell)
+        if part := unpredicted_part(entry.cell):
+            return f"of {part}, which is not predicted"
+        return known.verdicts.reason_against(entry.cell)
 
     candidates: list[PlannedCell] = []
     left_out: Counter[str] = Counter()
