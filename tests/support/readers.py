@@ -18,6 +18,7 @@ import numpy
 from hypothesis import strategies as st
 from hypothesis.strategies import SearchStrategy
 
+from analysis.prediction.artefact.evaluation import EVALUATION_NAME
 from analysis.prediction.artefact.files import TrainingOrigin, predictor_files
 from analysis.prediction.artefact.manifest import MANIFEST_NAME
 from analysis.prediction.examples.placements import KnownMachine
@@ -28,7 +29,7 @@ from orchestrator.bundles import write_bundle
 from orchestrator.bundles.archive import write_archive
 from orchestrator.store import STORE_VERSION, Store
 from runner.contract.record import arrow_schema, save_record
-from tests.analysis.prediction.examples import a_placement, an_example
+from tests.analysis.prediction.examples import a_placement, an_evaluation, an_example
 from tests.orchestrator.imports.files import TABLE
 from tests.orchestrator.imports.formats.legacy.samples import COLLECTION
 from tests.orchestrator.imports.formats.optimum import config, encoder_report
@@ -44,6 +45,7 @@ from tests.support.readings import (
     read_calibration,
     read_compacted,
     read_counted_work,
+    read_evaluation,
     read_import,
     read_imported,
     read_kept_verification,
@@ -185,6 +187,19 @@ def predictors() -> SearchStrategy[bytes]:
     )
 
 
+def evaluations() -> SearchStrategy[bytes]:
+    """A predictor's files with an evaluation that somebody changed."""
+    members = predictor_members()
+    evaluation = an_evaluation(rows_digest=json.loads(members[MANIFEST_NAME])["rows_digest"])
+    text = evaluation.model_dump_json()
+    changed = documents(json.loads(text)) | damaged(text.encode())
+    return changed.map(
+        lambda content: json.dumps(
+            {**members, EVALUATION_NAME: content.decode("utf-8", "replace")}
+        ).encode()
+    )
+
+
 def _archive(members: dict[str, bytes]) -> bytes:
     file = io.BytesIO()
     write_archive(file, members)
@@ -313,6 +328,7 @@ READERS = (
            lambda: json_of(PRICES), read_price_list,
            found=(b'{"currency": "EUR", "backends": {"cpu": {"per_hour": 1e999}}}',)),
     Reader("predictor", (), predictors, read_predictor, fast=4),
+    Reader("evaluation", (), evaluations, read_evaluation, fast=4),
     Reader("counts", ("runner.contract.models.counted",),
            lambda: json_of(COUNTED), read_counted_work,
            found=(json.dumps(COUNTED).replace("2.5", "1e400").encode(),

@@ -10,9 +10,11 @@ from pathlib import Path
 from queue import Queue
 
 from analysis.prediction.explanation import explanation_of
+from analysis.reports.predictions import DescribedPredictor, prediction_report
 from orchestrator.app.measure.plan import PlanReport
 from orchestrator.app.measure.verification import load_verification
 from orchestrator.app.predictions.artefact_folder import open_predictor, predictor_folder
+from orchestrator.app.predictions.kept_evaluation import kept_evaluation
 from orchestrator.app.recommendations.prices import read_prices
 from orchestrator.bundles import open_bundle
 from orchestrator.imports.document import Document
@@ -24,6 +26,7 @@ from orchestrator.launchers.base import Exit
 from orchestrator.matrix import Matrix, Source, load_matrix, resolve
 from orchestrator.matrix.load import override
 from orchestrator.planning.plan import make_plan
+from orchestrator.render.results.report_page import report_page
 from orchestrator.running.artifacts.adoption import is_reference
 from orchestrator.running.calibration import CALIBRATION_NAME, read_spreads
 from orchestrator.running.execute_job import LaunchContext, execute_job
@@ -248,6 +251,24 @@ def read_predictor(folder: Path, content: bytes) -> None:
         predictor.predict(questions)
         for question in questions:
             explanation_of(predictor, question)
+
+
+def read_evaluation(folder: Path, content: bytes) -> None:
+    """Make the page that shows it; its predictor is sound."""
+    database = folder / "b.duckdb"
+    for name, text in json.loads(content).items():
+        written(predictor_folder(database), name, text.encode("utf-8", "surrogatepass"))
+    predictor = open_predictor(database)
+    forecaster = predictor.forecaster()
+    described = DescribedPredictor(
+        database=database.name,
+        manifest=predictor.manifest,
+        machines=forecaster.machines,
+        domains={name: one.domain for name, one in forecaster.predictors.items()},
+        evaluation=kept_evaluation(predictor),
+        evaluation_command="evaluate",
+    )
+    report_page(prediction_report(described), made_from="b.duckdb")
 
 
 def read_reference(folder: Path, content: bytes) -> None:

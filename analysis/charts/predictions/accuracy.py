@@ -1,27 +1,25 @@
 """Predictions against what was measured: the nearer to the diagonal, the better."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from analysis.charts.chart import Chart, Spec
 from analysis.charts.layers import log_axis
 from analysis.charts.palette import BACKEND_MARKS
-from analysis.charts.words import amount, file_stem, in_order, path_words
+from analysis.charts.predictions.units import shown_amount, shown_heading, shown_value
+from analysis.charts.words import file_stem, in_order, path_words
+from analysis.prediction.artefact.evaluation import KeptAnswer, KeptTrial, kept_answer
 from analysis.prediction.evaluation.accuracy import NEAR
-from analysis.prediction.evaluation.trials import (
-    AnsweredQuestion,
-    NoveltyTrial,
-    PredictionTrial,
-)
+from analysis.prediction.evaluation.trials import NoveltyTrial, PredictionTrial
 from analysis.prediction.examples.targets import Target
+from analysis.prediction.novelty import Novelty
 from analysis.prediction.novelty_words import NAMED_NOVELTIES
 
-_MOST_POINTS = 2_000
+_MOST_POINTS = 1_000
 """Points of one drawing; of more, every so many-th is drawn."""
-_FEW_POINTS, _FEW_SIZE, _MANY_SIZE = 200, 70, 14
-"""Areas of points, pixels: of so few, and of more."""
-_CUSTOMARY: Mapping[str, tuple[float, str]] = {"s": (1e3, "ms"), "bytes": (1e-6, "MB")}
-"""By base unit: the factor to the customary unit, and its name."""
+_FEW_POINTS, _FEW_SIZE, _MANY_SIZE = 400, 50, 14
+"""Areas of points, pixels: of so few, and of more. The few have their intervals drawn."""
+_PERCENT = 100.0
 
 
 def novelty_chart(tried: NoveltyTrial, target: Target) -> Chart | None:
@@ -29,69 +27,84 @@ def novelty_chart(tried: NoveltyTrial, target: Target) -> Chart | None:
     return accuracy_chart(tried.trial, target, NAMED_NOVELTIES[tried.novelty].hidden)
 
 
+def kept_chart(trial: KeptTrial, target: Target, novelty: Novelty) -> Chart:
+    """The same of a trial that is kept beside its predictor, of the answers that it has."""
+    figures = {name: getattr(trial, name) for name in _FIGURES}
+    return _chart(trial.answers, figures, target, NAMED_NOVELTIES[novelty].hidden)
+
+
 def accuracy_chart(trial: PredictionTrial, target: Target, title: str) -> Chart | None:
-    """Predicted by measured values with the diagonal and the band of ±10 %; None without any.
+    """Predicted by measured values with the diagonal and bands around it; None without any.
 
     Args:
         trial: hidden examples with their predictions.
         target: what was predicted.
         title: what was hidden.
     """
-    if not trial.answered:
+    accuracy, intervals = trial.accuracy, trial.intervals
+    if accuracy is None or intervals is None:
         return None
     step = -(-len(trial.answered) // _MOST_POINTS)
-    drawn = trial.answered[::step]
-    unit = _CUSTOMARY.get(target.unit, (1.0, target.unit))
-    by_device = _has_several_devices(drawn)
-    points = [_point(one, unit, by_device=by_device) for one in drawn]
-    palette = _palette(drawn, by_device=by_device)
+    drawn = [*map(kept_answer, trial.answered[::step])]
+    figures = {**vars(accuracy), **vars(intervals)}
+    return _chart(drawn, figures, target, title)
+
+
+_FIGURES = ("questions", "median_ape", "within_tenth", "coverage", "half_width")
+
+
+def _chart(
+    answers: Sequence[KeptAnswer], figures: Mapping[str, float], target: Target, title: str
+) -> Chart:
+    by_device = _has_several_devices(answers)
+    palette = _palette(answers, by_device=by_device)
+    points = [_point(one, target, by_device=by_device) for one in answers]
+    half_width = figures["half_width"]
     return Chart(
         file_stem("predicted-by-measured", target.name, title),
         f"{target.label.capitalize()}, predicted by measured · {title}",
-        _sentence(trial, len(drawn)),
-        _spec(points, f"{target.label}, {unit[1]}", list(palette), by_device=by_device),
+        _sentence(figures, answers),
+        _spec(points, target, list(palette), half_width, by_device=by_device),
         tuple(palette.values()),
     )
 
 
-def _has_several_devices(answered: Sequence[AnsweredQuestion]) -> bool:
+def _has_several_devices(answers: Sequence[KeptAnswer]) -> bool:
     """True if two devices share a backend, so that its colour does not tell them apart."""
-    placements = [one.example.placement for one in answered]
-    pairs = {(placement.backend, placement.device.name) for placement in placements}
+    pairs = {(one.backend, one.device) for one in answers}
     return len(pairs) > len({backend for backend, _ in pairs})
 
 
-def _point(one: AnsweredQuestion, unit: tuple[float, str], *, by_device: bool) -> dict[str, Any]:
-    placement, prediction = one.example.placement, one.prediction
-    factor, name = unit
-    ends = (amount(prediction.low * factor, ""), amount(prediction.high * factor, name))
-    path = {"backend": placement.backend, "runtime": placement.runtime}
+def _point(one: KeptAnswer, target: Target, *, by_device: bool) -> dict[str, Any]:
+    ends = (shown_amount(end, target) for end in (one.low, one.high))
+    path = {"backend": one.backend, "runtime": one.runtime}
     return {
-        "colour": placement.device.name if by_device else placement.backend,
-        "measured": one.example.value * factor,
-        "value": prediction.value * factor,
-        "known": amount(one.example.value * factor, name),
-        "number": amount(prediction.value * factor, name),
+        "colour": one.device if by_device else one.backend,
+        "measured": shown_value(one.measured, target),
+        "value": shown_value(one.predicted, target),
+        "low": shown_value(one.low, target),
+        "high": shown_value(one.high, target),
+        "known": shown_amount(one.measured, target),
+        "number": shown_amount(one.predicted, target),
         "interval": " to ".join(ends),
-        "model": placement.model,
-        "device": placement.device.name,
-        "path": f"{path_words(path)} {placement.precision}",
+        "model": one.model,
+        "device": one.device,
+        "path": f"{path_words(path)} {one.precision}",
+        "outside": "; ".join(one.outside) or "no",
     }
 
 
-def _palette(answered: Sequence[AnsweredQuestion], *, by_device: bool) -> dict[str, str]:
+def _palette(answers: Sequence[KeptAnswer], *, by_device: bool) -> dict[str, str]:
     """The backend whose colour stands for each backend, or for each device.
 
     The first device of a backend has the backend's own, others have those of absent ones.
     """
-    placements = [one.example.placement for one in answered]
-    backends = in_order({placement.backend for placement in placements}, BACKEND_MARKS)
+    backends = in_order({one.backend for one in answers}, BACKEND_MARKS)
     if not by_device:
         return {name: name for name in backends}
     absent = iter([name for name in BACKEND_MARKS if name not in backends])
-    devices = sorted({(placement.backend, placement.device.name) for placement in placements})
     palette: dict[str, str] = {}
-    for backend, device in devices:
+    for backend, device in sorted({(one.backend, one.device) for one in answers}):
         if device not in palette:
             is_first = backend not in palette.values()
             palette[device] = backend if is_first else next(absent, backend)
@@ -99,50 +112,77 @@ def _palette(answered: Sequence[AnsweredQuestion], *, by_device: bool) -> dict[s
 
 
 def _spec(
-    points: Sequence[dict[str, Any]], axis: str, names: Sequence[str], *, by_device: bool
+    points: Sequence[dict[str, Any]],
+    target: Target,
+    names: Sequence[str],
+    half_width: float,
+    *,
+    by_device: bool,
 ) -> Spec:
-    x = log_axis("measured", f"measured {axis}", points, "measured", "value")
-    y = log_axis("value", f"predicted {axis}", points, "measured", "value")
+    heading = shown_heading(target)
+    x = log_axis("measured", f"measured {heading}", points, "measured", "value")
+    y = log_axis("value", f"predicted {heading}", points, "measured", "value")
     ends = x["scale"]["domain"]
-    line = [
-        {"measured": end, "value": end, "low": end * (1 - NEAR), "high": end * (1 + NEAR)}
-        for end in ends
-    ]
     colour = {
         "field": "colour",
         "type": "nominal",
         "scale": {"domain": [*names]},
         "title": "device" if by_device else "backend",
     }
-    band = {
-        "data": {"values": line},
-        "mark": {"type": "area", "opacity": 0.15, "clip": True},
-        "encoding": {"x": x, "y": {**y, "field": "low"}, "y2": {"field": "high"}},
-    }
     diagonal = {
-        "data": {"values": line},
+        "data": {"values": [{"measured": end, "value": end} for end in ends]},
         "mark": {"type": "line", "strokeWidth": 1, "clip": True},
         "encoding": {"x": x, "y": y},
     }
-    size = _FEW_SIZE if len(points) <= _FEW_POINTS else _MANY_SIZE
-    marks = {
+    layers = [
+        _band(x, y, 1 / half_width, half_width, opacity=0.2),
+        _band(x, y, 1 - NEAR, 1 + NEAR, opacity=0.25),
+        diagonal,
+        *_marks(len(points), x, y, colour),
+    ]
+    return {"data": {"values": points}, "height": 480, "layer": layers}
+
+
+def _band(x: Spec, y: Spec, low: float, high: float, *, opacity: float) -> Spec:
+    """The area between these shares of the diagonal."""
+    ends = x["scale"]["domain"]
+    line = [{"measured": end, "low": end * low, "high": end * high} for end in ends]
+    return {
+        "data": {"values": line},
+        "mark": {"type": "area", "opacity": opacity, "clip": True},
+        "encoding": {"x": x, "y": {**y, "field": "low"}, "y2": {"field": "high"}},
+    }
+
+
+def _marks(count: int, x: Spec, y: Spec, colour: Spec) -> Iterator[Spec]:
+    """The points; before few of them their intervals."""
+    few = count <= _FEW_POINTS
+    if few:
+        yield {
+            "mark": {"type": "rule", "strokeWidth": 1, "opacity": 0.35, "clip": True},
+            "encoding": {
+                "x": x,
+                "y": {**y, "field": "low"},
+                "y2": {"field": "high"},
+                "color": {**colour, "legend": None},
+            },
+        }
+    size = _FEW_SIZE if few else _MANY_SIZE
+    yield {
         "mark": {"type": "point", "filled": True, "size": size, "opacity": 0.6},
         "encoding": {"x": x, "y": y, "color": colour, "shape": colour, "tooltip": _TOOLTIP},
     }
-    return {"data": {"values": points}, "height": 480, "layer": [band, diagonal, marks]}
 
 
-def _sentence(trial: PredictionTrial, drawn: int) -> str:
-    accuracy, intervals = trial.accuracy, trial.intervals
-    if accuracy is None or intervals is None:
-        return "Nothing was predicted."
-    count = len(trial.answered)
+def _sentence(figures: Mapping[str, float], answers: Sequence[KeptAnswer]) -> str:
+    count, drawn = figures["questions"], len(answers)
     more = f" {drawn:,} of them are drawn." if drawn < count else ""
-    median, near = 100 * accuracy.median_ape, 100 * accuracy.within_tenth
+    median, near = _PERCENT * figures["median_ape"], _PERCENT * figures["within_tenth"]
     return (
         f"Half of {count:,} predictions of hidden results are off by {median:.1f} % at most,"
-        f" {near:.0f} % by at most {100 * NEAR:.0f} %, which is the band; the 90 % intervals hold"
-        f" {100 * intervals.coverage:.0f} %.{more}"
+        f" {near:.0f} % by at most {_PERCENT * NEAR:.0f} %, which is the darker band; the lighter"
+        f" one is the typical 90 % interval, ×{figures['half_width']:.2f} on either side, and such"
+        f" intervals hold {_PERCENT * figures['coverage']:.0f} %.{more}"
     )
 
 
@@ -151,4 +191,5 @@ _TOOLTIP = [
     {"field": "known", "title": "measured"},
     {"field": "number", "title": "predicted"},
     {"field": "interval", "title": "90 % interval"},
+    {"field": "outside", "title": "extrapolation"},
 ]

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from datetime import datetime
-from typing import Literal, TypeAlias
+from typing import Literal, TypeAlias, TypeVar
 
 from pydantic import Field, NonNegativeFloat, NonNegativeInt, PositiveInt, ValidationError
 
@@ -15,6 +15,7 @@ ARTEFACT_VERSION = 1
 MANIFEST_NAME = "predictor.json"
 Sources: TypeAlias = Literal["ours", "all"]
 """Whose results a predictor learns from: ours alone, or imported ones too."""
+_Kept = TypeVar("_Kept", bound=Frozen)
 
 
 class NoveltyErrors(Frozen):
@@ -77,20 +78,35 @@ def parse_manifest(text: str) -> PredictorManifest:
     Raises:
         DamagedFile: it is none, or is that of other files than this version reads.
     """
+    return parse_versioned(PredictorManifest, text, MANIFEST_NAME, ARTEFACT_VERSION)
+
+
+def parse_versioned(kind: type[_Kept], text: str, name: str, version: int) -> _Kept:
+    """The value of that class in the text of a file.
+
+    Args:
+        kind: the class, with a field `version`.
+        text: the text.
+        name: the file's name, for errors.
+        version: the version that is read.
+
+    Raises:
+        DamagedFile: it is none, or is of another version.
+    """
     try:
         data = parsed(text)
-        version = data.get("version") if isinstance(data, dict) else None
-        if version != ARTEFACT_VERSION:
+        written = data.get("version") if isinstance(data, dict) else None
+        if written != version:
             raise DamagedFile(
-                f"its version is {version!r:.20}, and this AccelMatrix reads {ARTEFACT_VERSION}"
+                f"{name}: its version is {written!r:.20}, and this AccelMatrix reads {version}"
             )
-        return PredictorManifest.model_validate_json(text)
+        return kind.model_validate_json(text)
     except ValidationError as error:
         fault = error.errors(include_url=False, include_context=False, include_input=False)[0]
-        name = ".".join(map(str, fault["loc"]))
-        raise DamagedFile(f"{MANIFEST_NAME}: {name}: {fault['msg']}") from error
+        field = ".".join(map(str, fault["loc"]))
+        raise DamagedFile(f"{name}: {field}: {fault['msg']}") from error
     except ValueError as error:
-        raise DamagedFile(f"{MANIFEST_NAME}: {error}") from error
+        raise DamagedFile(f"{name}: {error}") from error
 
 
 def _total(examples: Mapping[str, int]) -> int:

@@ -46,7 +46,7 @@ class StoredPredictor:
         return read_forecaster(self.manifest, self._read, targets, refuse)
 
     def _read(self, name: str) -> str:
-        return _text(self.folder / name)
+        return plain_text(self.folder / name)
 
 
 def predictor_folder(database: Path) -> Path:
@@ -91,7 +91,7 @@ def open_predictor(database: Path) -> StoredPredictor:
             hint=f"`{training_command(database)}` makes one of what was measured",
         )
     try:
-        manifest = parse_manifest(_text(folder / MANIFEST_NAME))
+        manifest = parse_manifest(plain_text(folder / MANIFEST_NAME))
     except (DamagedFile, FileNotFoundError) as error:
         fault = f"{MANIFEST_NAME} is missing" if isinstance(error, OSError) else str(error)
         raise refused_predictor(database, fault) from error
@@ -111,7 +111,7 @@ def refused_predictor(database: Path, fault: str) -> StoreError:
     )
 
 
-def _text(path: Path) -> str:
+def plain_text(path: Path) -> str:
     """The text of a plain file.
 
     Raises:

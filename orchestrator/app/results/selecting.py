@@ -33,6 +33,11 @@ class SelectionRequest:
         """The folder of runs and snapshots."""
         return self.results or self.database.parent
 
+    @property
+    def chooses(self) -> bool:
+        """True if it is not what a question is about unless somebody chooses."""
+        return bool(self.filters or self.run or self.imported or self.unquotable or self.every)
+
     @contextmanager
     def open(self) -> Iterator[tuple[Store, Selection]]:
         """The database, open for reading, and the selection in it.

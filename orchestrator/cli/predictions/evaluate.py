@@ -24,6 +24,12 @@ def evaluate(
         ),
     ] = None,
     source: SourceOption = SourceChoice.ours,
+    every_fold: Annotated[
+        bool,
+        typer.Option(
+            "--every-fold", help="Hide every fold of large tables too, which takes much longer."
+        ),
+    ] = False,
     results: options.Results = RESULTS_FOLDER,
     database: options.Database = None,
 ) -> None:
@@ -36,7 +42,9 @@ def evaluate(
     from orchestrator.app.predictions.evaluating import evaluate_predictions
     from orchestrator.render.predictions.evaluation import evaluation_sheet
 
-    report = evaluate_predictions(path, source.value, names, options.note)
+    report = evaluate_predictions(
+        path, source.value, names, options.note, results, every_fold=every_fold
+    )
     output.draw(report.chart)
     output.show(evaluation_sheet(report, output.format))
 

@@ -28,6 +28,7 @@ class TopicOfReport(StrEnum):
     scaling = "scaling"
     run = "run"
     regression = "regression"
+    prediction = "prediction"
 
 
 class ReportFormat(StrEnum):
@@ -89,12 +90,33 @@ def report(
     form = options.answer_format(format_, as_json=json)
     destination = ReportOutput(form, output, charts, force=force)
     destination.require(selected.database)
+    if topic is TopicOfReport.prediction:
+        destination.show(_of_predictor(subject, selected, judging))
+        return
     outcome = _made(topic, subject, selected, judging)
     if outcome.verdicts is not None:
         from orchestrator.render.regressions.report import with_verdict_sentences
 
         outcome = with_verdict_sentences(outcome)
     destination.show(outcome)
+
+
+def _of_predictor(
+    subject: str | None, selected: "SelectionRequest", judging: "Judging"
+) -> "MadeReport":
+    """The report on the predictor of the database, of which no option chooses a part."""
+    from orchestrator.app.predictions.reporting import report_predictor
+    from orchestrator.render.predictions.report import with_predictor_sentences
+    from runner.contract.errors import UsageError
+
+    _refuse_judging(TopicOfReport.prediction, judging)
+    _refuse_subject(TopicOfReport.prediction, subject)
+    if selected.chooses:
+        raise UsageError(
+            "report prediction: is about the whole predictor, and options chose results",
+            hint="drop them; `predict --model NAME` answers for single cells",
+        )
+    return with_predictor_sentences(report_predictor(selected.database))
 
 
 def _made(
@@ -136,8 +158,9 @@ def _refuse_subject(topic: TopicOfReport, subject: str | None) -> None:
     from runner.contract.errors import UsageError
 
     if subject is not None:
+        meant = "" if topic is TopicOfReport.prediction else f"; did you mean --run {subject}?"
         raise UsageError(
-            f"report {topic}: unexpected {subject!r}; did you mean --run {subject}?",
+            f"report {topic}: unexpected {subject!r}{meant}",
             hint="a run or a file is named behind `report run` and `report regression` alone",
         )
 

@@ -13,6 +13,7 @@ from orchestrator.app.predictions.evaluating import EvaluationReport, TargetEval
 from orchestrator.render.predictions.words import NOVELTY_WORDS, error_words, source_words
 from orchestrator.render.terminal.sheet import Field, Section, Sheet
 from orchestrator.render.terminal.tables import Column
+from orchestrator.system.files import database_option
 from orchestrator.system.text import plural
 
 FEW_GROUPS = 10
@@ -77,6 +78,8 @@ def _flat(part: TargetEvaluation, one: NoveltyTrial) -> dict[str, Any]:
         "novelty": one.novelty,
         "questions": len(trial.answered),
         "groups": one.groups,
+        "folds": part.folds[one.novelty][0],
+        "of_folds": part.folds[one.novelty][1],
         "refused": trial.refusals,
         "extrapolations": trial.marked,
         **{name: accuracy[name] for name in _ERRORS},
@@ -134,8 +137,25 @@ def _notes(report: EvaluationReport) -> Iterator[str]:
     if few:
         rows = "1 row hides" if few == 1 else f"{few} rows hide"
         yield f"{rows} fewer than {FEW_GROUPS} groups: such errors say little about others"
+    if any(part.hidden_in_part for part in report.evaluations):
+        yield (
+            "of each row but some folds were hidden, as there are so many results: --every-fold"
+            " hides all, which takes much longer"
+        )
     total = sum(report.left_out.values())
     if total:
         reasons = "; ".join(f"{count:,}: {name}" for name, count in report.left_out.items())
         yield f"left out {total:,} {plural(total, 'result')}: {reasons}"
-    yield f"next: `{training_command(report.database)}` learns from all of them"
+    yield from _kept(report)
+
+
+def _kept(report: EvaluationReport) -> Iterator[str]:
+    """The place of the evaluation and what shows it; without a predictor what makes one."""
+    if report.not_kept:
+        yield f"not kept: {report.not_kept}"
+    elif report.kept:
+        words = ["orchestrator report prediction", *database_option(report.database)]
+        yield f"next: `{' '.join(words)}` shows it, as it is kept in {report.kept}"
+    else:
+        more = " --source all" if report.sources == "all" else ""
+        yield f"next: `{training_command(report.database)}{more}` learns from all of them"

@@ -89,6 +89,14 @@ def predictor_sheet(report: PredictorReport) -> Sheet:
     return _sheet(manifest, report.database, notes, more_data)
 
 
+def predictor_sentences(report: PredictorReport) -> Iterator[str]:
+    """Sentences on what a predictor rests on, how wrong it was, and what it does not know yet."""
+    manifest, command = report.manifest, training_command(report.database)
+    yield f"rests on {source_words(manifest.examples)}"
+    yield from _answer([*_rows(manifest)], manifest)
+    yield from added_words(report.added, training_words(manifest, command))
+
+
 def _sheet(
     manifest: PredictorManifest, database: Path, notes: Sequence[str], data: Mapping[str, Any]
 ) -> Sheet:

@@ -106,7 +106,7 @@ def report_page(report: Report, *, made_from: str) -> bytes:
         title=report.title,
         lead=[*_lead(report)],
         sections=sections,
-        foot=_foot(made_from),
+        foot=_foot(made_from, has_details=bool(report.details)),
         data={**details.data(), "charts": charts},
         scripts=[vega_script()] if charts else (),
     )
@@ -200,11 +200,14 @@ def _drawn(chart: Chart) -> Mapping[str, Any]:
     return {name: value for name, value in drawn.items() if name != "title"}
 
 
-def _foot(made_from: str) -> str:
+def _foot(made_from: str, *, has_details: bool) -> str:
     from runner import __version__
 
     moment = f"{datetime.now(UTC):%Y-%m-%d %H:%M} UTC"
+    origin = f"Made by AccelMatrix {__version__} on {moment} from {made_from}."
+    if not has_details:
+        return origin
     return (
-        f"Made by AccelMatrix {__version__} on {moment} from {made_from}. Select a number for its"
-        " 95 % interval, grade, proof and raw durations; arrow keys lead to the next one."
+        f"{origin} Select a number for its 95 % interval, grade, proof and raw durations; arrow"
+        " keys lead to the next one."
     )

@@ -136,8 +136,8 @@ def _print_summary(outcome: MadeReport, path: Path, size: int) -> None:
 
 
 def _counts(report: Report) -> Iterator[str]:
-    results = len(report.details)
-    yield f"{results:,} {plural(results, 'result')}"
+    if results := len(report.details):
+        yield f"{results:,} {plural(results, 'result')}"
     if report.left_out:
         yield f"{report.left_out:,} older ones left out"
     charts = len(report.charts)

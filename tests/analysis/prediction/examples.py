@@ -1,6 +1,18 @@
 """Examples that follow a simple law, so that what should be predicted of them is known."""
 
+from analysis.prediction.artefact.evaluation import (
+    EVALUATION_VERSION,
+    KeptEvaluation,
+    kept_trial,
+)
+from analysis.prediction.evaluation.trials import (
+    AnsweredQuestion,
+    NoveltyTrial,
+    PredictionTrial,
+)
 from analysis.prediction.examples.placements import Counts, Device, Example, Placement
+from analysis.prediction.predictor import Prediction
+from tests.support.records import RECORDED_AT
 
 PEAK_FLOPS, PEAK_BYTES = 1e12, 1e11
 
@@ -30,6 +42,30 @@ def a_placement(
 def an_example(value: float, source: str = "accelmatrix", **facts: object) -> Example:
     """A measured value at such a placement."""
     return Example(a_placement(**facts), value, source)  # type: ignore[arg-type]
+
+
+def an_answer(
+    measured: float, predicted: float, *outside: str, **facts: object
+) -> AnsweredQuestion:
+    """A hidden example with a prediction whose interval reaches from two thirds to half more."""
+    prediction = Prediction(predicted, predicted / 1.5, predicted * 1.5, "pair", outside)
+    return AnsweredQuestion(an_example(measured, **facts), prediction, {"ridge": 2 * measured})  # type: ignore[arg-type]
+
+
+def an_evaluation(
+    outside: str = "batch size 16 is above 8", rows_digest: str = "0" * 64
+) -> KeptEvaluation:
+    """An evaluation of latencies: one is predicted well, one is an extrapolation and far off."""
+    answers = (an_answer(1.0, 1.08), an_answer(1.0, 3.0, outside, batch_size=16))
+    tried = NoveltyTrial("pair", PredictionTrial(answers), groups=2)
+    trial = kept_trial(tried, (1, 5))
+    assert trial is not None
+    return KeptEvaluation(
+        version=EVALUATION_VERSION,
+        evaluated_at=RECORDED_AT,
+        rows_digest=rows_digest,
+        targets={"latency": {"pair": trial}},
+    )
 
 
 def peak_seconds(placement: Placement) -> float:

@@ -15,10 +15,11 @@ from analysis.prediction.evaluation.trials import (
 from analysis.prediction.examples.placements import Example
 from analysis.prediction.examples.targets import PREDICTION_TARGETS
 from analysis.prediction.predictor import Prediction
-from tests.analysis.prediction.examples import a_placement, an_example, peak_seconds
+from tests.analysis.prediction.examples import a_placement, an_answer, an_example, peak_seconds
 
 LATENCY, THROUGHPUT = PREDICTION_TARGETS["latency"], PREDICTION_TARGETS["throughput"]
 SPEEDS = {"big": 2.0, "small": 7.0}
+MARK = "nothing was measured on this device"
 MODELS = {f"net-{number}": 1.3**number for number in range(6)}
 
 
@@ -26,12 +27,6 @@ def law(model: str, device: str, batch_size: int = 1) -> Example:
     """The time at the peaks by the device's efficiency."""
     placement = a_placement(model, device, batch_size, MODELS[model])
     return Example(placement, SPEEDS[device] * peak_seconds(placement), "accelmatrix")
-
-
-def an_answer(measured: float, predicted: float, marked: bool = False) -> AnsweredQuestion:
-    outside = ("nothing was measured on this device",) if marked else ()
-    prediction = Prediction(predicted, predicted / 1.5, predicted * 1.5, "pair", outside)
-    return AnsweredQuestion(an_example(measured), prediction, {"ridge": 2 * measured})
 
 
 def test_errors_are_relative_to_what_was_measured() -> None:
@@ -79,7 +74,7 @@ def test_hidden_groups_are_asked_about_once_and_counted() -> None:
 
 
 def test_parts_and_joined_trials_keep_their_questions() -> None:
-    first = PredictionTrial((an_answer(1.0, 1.1), an_answer(1.0, 3.0, marked=True)), {"why": 2})
+    first = PredictionTrial((an_answer(1.0, 1.1), an_answer(1.0, 3.0, MARK)), {"why": 2})
     whole = joined([first, first])
     assert (len(whole.answered), whole.refusals, whole.marked) == (4, 4, 2)
     sure = whole.part(lambda one: not one.prediction.extrapolates)
@@ -103,6 +98,22 @@ def test_a_chart_tells_backends_apart_or_else_devices(
     assert chart.backends == backends
     points = chart.drawn(PAPER)["data"]["values"]
     assert [(one["measured"], one["value"], one["interval"]) for one in points] == [
-        (1.0, 2.0, "1 to 4 ms") for _ in devices
+        (1.0, 2.0, "1 ms to 4 ms") for _ in devices
     ]
     assert accuracy_chart(PredictionTrial(), LATENCY, "hidden") is None
+
+
+@pytest.mark.parametrize(("count", "has_intervals"), [(3, True), (2_000, False)])
+def test_a_chart_draws_the_intervals_of_few_points_and_their_typical_band(
+    count: int, has_intervals: bool
+) -> None:
+    trial = PredictionTrial(tuple(an_answer(0.001, 0.0011) for _ in range(count)))
+    chart = accuracy_chart(trial, LATENCY, "hidden")
+    assert chart is not None
+    assert ("rule" in {layer["mark"]["type"] for layer in chart.spec["layer"]}) == has_intervals
+    typical, near = (layer["data"]["values"][0] for layer in chart.spec["layer"][:2])
+    for band, width in ((typical, 1.5), (near, 1.1)):
+        assert band["high"] == pytest.approx(width * band["measured"])
+    assert f"{count:,} predictions of hidden results are off by 10.0 % at most" in chart.sentence
+    assert "×1.50 on either side, and such intervals hold 100 %" in chart.sentence
+    assert ("are drawn" in chart.sentence) != has_intervals

@@ -1,0 +1,62 @@
+"""Largest misses of predictions: hidden results, what was predicted, and what spoke against it."""
+
+from collections.abc import Iterable
+
+from analysis.charts.predictions.units import shown_unit, shown_value
+from analysis.charts.words import path_words
+from analysis.prediction.artefact.evaluation import KeptAnswer, KeptTrial
+from analysis.prediction.examples.targets import Target
+from analysis.prediction.novelty import Novelty
+from analysis.prediction.novelty_words import NAMED_NOVELTIES
+from analysis.reports.report import ReportColumn, ReportRow, ReportTable
+
+_MOST_ROWS = 100
+
+
+def miss_table(
+    target: Target, title: str, trials: Iterable[tuple[Novelty, KeptTrial]]
+) -> ReportTable:
+    """The hidden results of a target that were predicted worst, the worst first."""
+    misses = [(one, novelty) for novelty, trial in trials for one in trial.misses]
+    misses.sort(key=lambda miss: -miss[0].error)
+    rows = [_miss_row(one, target, novelty) for one, novelty in misses]
+    note = "Of each way of asking, the hidden results that were predicted worst."
+    shown, more = rows[:_MOST_ROWS], max(0, len(rows) - _MOST_ROWS)
+    columns = _miss_columns(target)
+    table = ReportTable(f"misses_{target.name}", title, columns, shown, (note,), more)
+    return table.without_empty_columns()
+
+
+def _miss_columns(target: Target) -> tuple[ReportColumn, ...]:
+    unit = shown_unit(target).name
+    return (
+        ReportColumn("novelty", "asked about"),
+        ReportColumn("model", "model"),
+        ReportColumn("device", "device"),
+        ReportColumn("path", "path", "id"),
+        ReportColumn("batch_size", "batch", "number"),
+        ReportColumn("length", "length", "number"),
+        ReportColumn("measured", f"measured, {unit}", "number"),
+        ReportColumn("predicted", f"predicted, {unit}", "number", "low", "high"),
+        ReportColumn("ratio", "off by", "change"),
+        ReportColumn("held", "in its interval"),
+        ReportColumn("outside", "extrapolation", "prose"),
+    )
+
+
+def _miss_row(one: KeptAnswer, target: Target, novelty: Novelty) -> ReportRow:
+    path = path_words({"backend": one.backend, "runtime": one.runtime})
+    mode = [] if one.mode == "inference" else [one.mode]
+    names = ("predicted", "low", "high", "measured")
+    return {
+        "novelty": NAMED_NOVELTIES[novelty].measured,
+        "model": one.model,
+        "device": one.device,
+        "path": " ".join([path, one.precision, *mode]),
+        "batch_size": one.batch_size,
+        "length": one.length,
+        **{name: shown_value(getattr(one, name), target) for name in names},
+        "ratio": one.predicted / one.measured,
+        "held": one.held,
+        "outside": "; ".join(one.outside) or None,
+    }
