@@ -5,6 +5,7 @@ from collections.abc import Iterable
 from analysis.charts.predictions.units import shown_unit, shown_value
 from analysis.charts.words import path_words
 from analysis.prediction.artefact.evaluation import KeptAnswer, KeptTrial
+from analysis.prediction.evaluation.accuracy import NEAR
 from analysis.prediction.examples.targets import Target
 from analysis.prediction.novelty import Novelty
 from analysis.prediction.novelty_words import NAMED_NOVELTIES
@@ -17,10 +18,15 @@ def miss_table(
     target: Target, title: str, trials: Iterable[tuple[Novelty, KeptTrial]]
 ) -> ReportTable:
     """The hidden results of a target that were predicted worst, the worst first."""
-    misses = [(one, novelty) for novelty, trial in trials for one in trial.misses]
+    misses = [
+        (one, novelty) for novelty, trial in trials for one in trial.misses if one.error > NEAR
+    ]
     misses.sort(key=lambda miss: -miss[0].error)
     rows = [_miss_row(one, target, novelty) for one, novelty in misses]
-    note = "Of each way of asking, the hidden results that were predicted worst."
+    note = (
+        "Of each way of asking, the hidden results that were predicted worst, if they are off by"
+        f" more than {100 * NEAR:.0f} %."
+    )
     shown, more = rows[:_MOST_ROWS], max(0, len(rows) - _MOST_ROWS)
     columns = _miss_columns(target)
     table = ReportTable(f"misses_{target.name}", title, columns, shown, (note,), more)

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 _LONG = 1_000
 """Results from which on a trial takes so long that it is announced."""
-_MOST_TRAINED = 10_000
+MOST_TRAINED = 10_000
 """Results that folds of one novelty are trained from, if there are more than one."""
 
 
@@ -121,7 +121,7 @@ def _evaluation(
     if not examples:
         return None
     report(f"{target.label}: {len(examples):,} results")
-    most = None if every_fold else max(1, _MOST_TRAINED // len(examples))
+    most = None if every_fold else max(1, MOST_TRAINED // len(examples))
     trials, folds = list[NoveltyTrial](), dict[Novelty, tuple[int, int]]()
     for novelty in NOVELTIES:
         if len(examples) >= _LONG:

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from orchestrator.app.predictions import evaluating
 from tests.support.command_line import call
 from tests.support.terminal import require_fit
 
@@ -56,6 +57,20 @@ def test_files_hold_shares_and_every_baseline(folder: Path) -> None:
     assert all(rows["model"][f"{name}_mape"] > 0 for name in names)
     text = call(*EVALUATE, "--format", "csv", folder=folder, environment={}).stdout
     assert [row["novelty"] for row in csv.DictReader(io.StringIO(text))] == [*rows]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("words", "folds"), [((), 1), (("--every-fold",), 4)])
+def test_of_many_results_one_fold_is_hidden_unless_all_are_asked_for(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, words: tuple[str, ...], folds: int
+) -> None:
+    monkeypatch.setattr(evaluating, "MOST_TRAINED", MODELS)
+    done = call(*EVALUATE, *words, "--json", folder=folder, environment={})
+    (row,) = [one for one in json.loads(done.stdout)["trials"] if one["novelty"] == "model"]
+    assert (row["folds"], row["of_folds"]) == (folds, 4)
+    assert (row["questions"] == 2 * MODELS) == (folds == row["of_folds"])
+    said = call(*EVALUATE, *words, folder=folder, environment={}).stdout
+    assert ("--every-fold hides all" in said) == (not words)
 
 
 @pytest.mark.slow

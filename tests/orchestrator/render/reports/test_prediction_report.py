@@ -138,10 +138,9 @@ def test_charts_hold_hidden_results_with_their_intervals(parts: dict[str, Any]) 
     assert "no point is a fit to itself" in parts["measured"]["notes"][0]
 
 
-def test_the_largest_misses_come_first_with_what_spoke_against_them(parts: dict[str, Any]) -> None:
-    worst, best = rows_of(parts["misses"], "misses_latency")
+def test_misses_stand_with_what_spoke_against_them(parts: dict[str, Any]) -> None:
+    (worst,) = rows_of(parts["misses"], "misses_latency")
     assert (worst["ratio"], worst["held"], worst["outside"]) == (3.0, False, HOSTILE)
-    assert (best["ratio"], best["held"], best["outside"]) == (pytest.approx(1.08), True, None)
     assert worst["novelty"] == "seen elsewhere"
 
 
