@@ -139,8 +139,8 @@ def _notes(report: EvaluationReport) -> Iterator[str]:
         yield f"{rows} fewer than {FEW_GROUPS} groups: such errors say little about others"
     if any(part.hidden_in_part for part in report.evaluations):
         yield (
-            "of each row but some folds were hidden, as there are so many results: --every-fold"
-            " hides all, which takes much longer"
+            "of so many results some folds of each row were hidden: --every-fold hides all, which"
+            " takes much longer"
         )
     total = sum(report.left_out.values())
     if total:
