@@ -43,7 +43,7 @@ def _miss_columns(target: Target) -> tuple[ReportColumn, ...]:
         ReportColumn("batch_size", "batch", "number"),
         ReportColumn("length", "length", "number"),
         ReportColumn("measured", f"measured, {unit}", "number"),
-        ReportColumn("predicted", f"predicted, {unit}", "number", "low", "high"),
+        ReportColumn("predicted", f"predicted with 90 % interval, {unit}", "number", "low", "high"),
         ReportColumn("ratio", "off by", "change"),
         ReportColumn("held", "in its interval"),
         ReportColumn("outside", "extrapolation", "prose"),
