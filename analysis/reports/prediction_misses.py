@@ -38,14 +38,14 @@ def _miss_columns(target: Target) -> tuple[ReportColumn, ...]:
     return (
         ReportColumn("novelty", "asked about"),
         ReportColumn("model", "model"),
+        ReportColumn("ratio", "off by", "change"),
+        ReportColumn("measured", f"measured, {unit}", "number"),
+        ReportColumn("predicted", f"predicted (90 %), {unit}", "number", "low", "high"),
+        ReportColumn("held", "in its interval"),
         ReportColumn("device", "device"),
         ReportColumn("path", "path", "id"),
         ReportColumn("batch_size", "batch", "number"),
         ReportColumn("length", "length", "number"),
-        ReportColumn("measured", f"measured, {unit}", "number"),
-        ReportColumn("predicted", f"predicted with 90 % interval, {unit}", "number", "low", "high"),
-        ReportColumn("ratio", "off by", "change"),
-        ReportColumn("held", "in its interval"),
         ReportColumn("outside", "extrapolation", "prose"),
     )
 

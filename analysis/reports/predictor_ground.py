@@ -10,8 +10,11 @@ from analysis.prediction.examples.placements import KnownMachine
 from analysis.prediction.examples.targets import PREDICTION_TARGETS
 from analysis.reports.report import ReportColumn, ReportRow, ReportTable
 from analysis.results.source import OWN_SOURCES
+from analysis.statistics.rounding import rounded
 
 _OURS = "ourselves"
+_DIGITS = 4
+_MOST = 700.0
 _SPAN = (
     ReportColumn("target", "predicted"),
     ReportColumn("feature", "of a question"),
@@ -20,8 +23,8 @@ _SPAN = (
     ReportColumn("values", "values", "prose"),
 )
 _LEFT_OUT = (
-    ReportColumn("results", "results", "number"),
     ReportColumn("reason", "because", "prose"),
+    ReportColumn("results", "results", "number"),
 )
 _MACHINES = (
     ReportColumn("name", "device"),
@@ -100,4 +103,4 @@ def _spans(domain: Domain, labels: str) -> Iterator[ReportRow]:
 
 def _number(logarithm: float) -> float | None:
     """The number behind a logarithm; None where no number is as large."""
-    return math.exp(logarithm) if abs(logarithm) < 700 else None
+    return rounded(math.exp(logarithm), _DIGITS) if abs(logarithm) < _MOST else None

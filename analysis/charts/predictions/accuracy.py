@@ -164,7 +164,7 @@ def _marks(count: int, x: Spec, y: Spec, colour: Spec) -> Iterator[Spec]:
                 "x": x,
                 "y": {**y, "field": "low"},
                 "y2": {"field": "high"},
-                "color": {**colour, "legend": None},
+                "color": colour,
             },
         }
     size = _FEW_SIZE if few else _MANY_SIZE

@@ -116,4 +116,8 @@ def test_a_chart_draws_the_intervals_of_few_points_and_their_typical_band(
         assert band["high"] == pytest.approx(width * band["measured"])
     assert f"{count:,} predictions of hidden results are off by 10.0 % at most" in chart.sentence
     assert "×1.50 on either side, and such intervals hold 100 %" in chart.sentence
+    colours = [
+        one["encoding"]["color"] for one in chart.spec["layer"] if "color" in one["encoding"]
+    ]
+    assert all("legend" not in colour for colour in colours)  # one alone would hide that of all
     assert ("are drawn" in chart.sentence) != has_intervals
