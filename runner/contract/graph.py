@@ -10,6 +10,7 @@
 import hashlib
 import os
 from contextlib import suppress
+from functools import cache
 from pathlib import Path
 from typing import Literal
 
@@ -17,6 +18,7 @@ from pydantic import Field, NonNegativeFloat, NonNegativeInt, ValidationError
 
 from runner.contract.cell import Cell, Frozen
 from runner.contract.errors import DamagedFile, Unsupported
+from runner.contract.host import multiplies_signed_bytes, read_processor
 from runner.contract.job import Job
 from runner.contract.plain_files import TEXT_BYTES, plain_size, read_plain, read_plain_text
 
@@ -32,8 +34,10 @@ EXPORTERS = ("onnx", "onnxruntime", "onnxscript", "torch", "transformers")
 GraphKind = Literal["forward", "generation"]
 ReferenceKind = Literal["forward", "generation", "training"]
 """`forward`: one pass; `generation`: one that fills a key-value cache, one that extends it."""
-NumberFormat = Literal["fp32", "fp16", "int8_dynamic", "int8_qdq"]
-"""The number format in the file; a runtime may still be told to compute in another one."""
+NumberFormat = Literal["fp32", "fp16", "int8_dynamic", "uint8_dynamic", "int8_qdq"]
+"""The number format in the file; a runtime may still be told to compute in another one.
+
+The weights of `uint8_dynamic` are unsigned: processors take it that multiply no others exactly."""
 Part = Literal["forward", "prefill", "decode", "vision", "embed", "language"]
 
 
@@ -120,10 +124,17 @@ def reference_kind(cell: Cell) -> ReferenceKind:
     return "training" if cell.mode == "training" else graph_kind(cell)
 
 
+@cache
+def dynamic_format() -> NumberFormat:
+    """The format of weights that are quantised dynamically for the processor of this machine."""
+    _, flags = read_processor()
+    return "int8_dynamic" if multiplies_signed_bytes(flags) else "uint8_dynamic"
+
+
 def number_format(cell: Cell) -> NumberFormat:
     """The number format of the file that the cell executes."""
     if cell.precision == "int8" and cell.runtime == "onnxruntime":
-        return "int8_qdq" if cell.backend == "qnn" else "int8_dynamic"
+        return "int8_qdq" if cell.backend == "qnn" else dynamic_format()
     if cell.precision == "fp16" and cell.backend in {"cuda", "rocm"}:
         return "fp16"
     return "fp32"

@@ -5,7 +5,7 @@ of one name are two.
 """
 
 import platform
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -31,6 +31,21 @@ def host_id(facts: Mapping[str, Any]) -> str | None:
     memory_gib = (facts["memory_total_bytes"] + MEMORY_UNIT_BYTES // 2) // MEMORY_UNIT_BYTES
     known = {**facts, "memory_total_bytes": memory_gib}
     return digest("\n".join(str(known.get(name)) for name in HOST_FACTS))
+
+
+_X86 = ("x86_64", "AMD64")
+_WIDE_SUMS = frozenset({"avx512_vnni", "avx_vnni", "amx_int8"})
+"""Flags of x86 processors that add products of bytes in 32 bits."""
+
+
+def multiplies_signed_bytes(flags: Collection[str], machine: str = platform.machine()) -> bool:
+    """True if ONNX Runtime multiplies uint8 by int8 exactly on such a processor.
+
+    On x86 without VNNI it adds pairs of products in 16 bits, which saturate: 255 × 127 twice is
+    32,767 there. With uint8 on both sides it takes another instruction, which is exact (ONNX
+    Runtime's documentation, "Quantize ONNX models", on U8S8 and U8U8).
+    """
+    return machine not in _X86 or not _WIDE_SUMS.isdisjoint(flags)
 
 
 def read_processor(cpuinfo: Path = Path("/proc/cpuinfo")) -> tuple[str, list[str]]:

@@ -27,6 +27,7 @@ _TOLERATED_AS: Mapping[NumberFormat, Precision] = {
     "fp32": "fp32",
     "fp16": "fp16",
     "int8_dynamic": "int8",
+    "uint8_dynamic": "int8",
     "int8_qdq": "int8",
 }
 """The precision whose tolerance counts for a file of that number format: a graph is allowed as much

@@ -154,8 +154,8 @@ def _write(
         export.difference(job.model, plain, request.samples, "fp32")
         files = {part: folder / file.name for part, file in plain.items()}
         pairs = list(zip(plain.values(), files.values(), strict=True))
-        if numbers == "int8_dynamic":
-            return files, quantize_dynamically(pairs)
+        if numbers != "int8_qdq":
+            return files, quantize_dynamically(pairs, signed=numbers == "int8_dynamic")
         queries = [
             synthesise(job.model, request.cell, job.weights_seed + more) for more in _CALIBRATION
         ]

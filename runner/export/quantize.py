@@ -88,8 +88,12 @@ CALIBRATED_OPERATORS = (*DYNAMIC_OPERATORS, "Conv", "ConvTranspose")
 """Operators whose weights are quantised by calibration."""
 
 
-def quantize_dynamically(files: _FilePairs) -> str:
-    """Quantise weights to int8 now, activations to uint8 whenever the file is run; the method.
+def quantize_dynamically(files: _FilePairs, *, signed: bool) -> str:
+    """Quantise weights to 8 bits now, activations to uint8 whenever the file is run; the method.
+
+    Args:
+        files: the fp32 files and their targets.
+        signed: True for int8 weights, False for uint8 ones.
 
     Raises:
         Unsupported: no product of some file was quantised, or there is no product.
@@ -101,13 +105,13 @@ def quantize_dynamically(files: _FilePairs) -> str:
             target,
             op_types_to_quantize=list(DYNAMIC_OPERATORS),
             per_channel=True,
-            weight_type=QuantType.QInt8,
+            weight_type=QuantType.QInt8 if signed else QuantType.QUInt8,
             use_external_data_format=True,
         )
     counts = [integer_products(source, target, DYNAMIC_OPERATORS) for source, target in files]
     return (
-        f"dynamic, {' and '.join(DYNAMIC_OPERATORS)}: int8 weights per channel, uint8 activations, "
-        f"in {_format_counts(counts)}"
+        f"dynamic, {' and '.join(DYNAMIC_OPERATORS)}: {'int8' if signed else 'uint8'} weights"
+        f" per channel, uint8 activations, in {_format_counts(counts)}"
     )
 
 

@@ -51,7 +51,7 @@ class Scripted:
     """Remedies whose exporter raises."""
     wrong: Sequence[str] = ()
     """Remedies whose file differs from torch by more than any numbers are allowed."""
-    allowed: Sequence[NumberFormat] = ("fp32", "fp16", "int8_dynamic", "int8_qdq")
+    allowed: Sequence[NumberFormat] = ("fp32", "fp16", "int8_dynamic", "uint8_dynamic", "int8_qdq")
     """Numbers within whose tolerance the file is."""
     tried: list[tuple[str, ExportSubject]] = field(default_factory=list)
     """The strategies that were tried, with their subjects."""

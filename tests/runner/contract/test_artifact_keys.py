@@ -61,13 +61,14 @@ def test_whatever_changes_the_graph_changes_its_key() -> None:
         graph_key(BERT, "forward", "fp32", 0, MADE_BY),
         graph_key(BERT, "generation", "fp32", 0, MADE_BY),
         graph_key(BERT, "forward", "int8_dynamic", 0, MADE_BY),
+        graph_key(BERT, "forward", "uint8_dynamic", 0, MADE_BY),
         graph_key(BERT, "forward", "fp32", 1, MADE_BY),
         graph_key(BERT, "forward", "fp32", 0, {**MADE_BY, "torch": "2.14.0"}),
         graph_key(BERT, "forward", "fp32", 0, {**MADE_BY, RUNNER: "0a1b2c3e"}),
         graph_key(find("gpt2"), "forward", "fp32", 0, MADE_BY),
         graph_key(BERT.model_copy(update={"forward": {"x": True}}), "forward", "fp32", 0, MADE_BY),
     }
-    assert len(keys) == 8
+    assert len(keys) == 9
 
 
 def test_whatever_changes_the_reference_changes_its_key() -> None:

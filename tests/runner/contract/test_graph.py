@@ -11,6 +11,7 @@ from runner.contract.graph import (
     GRAPH_FILE,
     Graph,
     GraphPart,
+    dynamic_format,
     find_graph,
     first_cell_with_graph,
     fixed_shape,
@@ -18,6 +19,7 @@ from runner.contract.graph import (
     number_format,
     read_graph,
 )
+from runner.contract.host import multiplies_signed_bytes
 from tests.support.jobs import a_job, fake_cell
 
 VERSIONS = {"torch": "2.13.0", "onnx": "1.23.2"}
@@ -60,7 +62,7 @@ def test_generation_alone_needs_a_cache() -> None:
     ("backend", "runtime", "precision", "numbers"),
     [
         ("cpu", "onnxruntime", "fp32", "fp32"),
-        ("cpu", "onnxruntime", "int8", "int8_dynamic"),
+        ("cpu", "onnxruntime", "int8", dynamic_format()),
         ("qnn", "onnxruntime", "int8", "int8_qdq"),
         ("qnn", "onnxruntime", "fp16", "fp32"),
         ("cuda", "onnxruntime", "fp16", "fp16"),
@@ -73,6 +75,23 @@ def test_runtimes_get_numbers_they_cannot_make(
 ) -> None:
     cell = fake_cell(backend=backend, runtime=runtime, precision=precision)
     assert number_format(cell) == numbers
+
+
+@pytest.mark.parametrize(
+    ("machine", "flags", "exact"),
+    [
+        ("x86_64", ["avx2", "fma"], False),
+        ("x86_64", ["avx2", "avx512f"], False),
+        ("x86_64", ["avx2", "avx512f", "avx512_vnni"], True),
+        ("AMD64", ["avx2", "avx_vnni"], True),
+        ("x86_64", ["amx_int8"], True),
+        ("aarch64", ["asimd"], True),
+    ],
+)
+def test_processors_that_saturate_get_unsigned_weights(
+    machine: str, flags: list[str], exact: bool
+) -> None:
+    assert multiplies_signed_bytes(flags, machine) is exact
 
 
 @pytest.mark.parametrize(

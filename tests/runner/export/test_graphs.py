@@ -6,7 +6,7 @@ from typing import Any, NoReturn
 import pytest
 
 from runner.contract.cell import Cell
-from runner.contract.graph import Graph, read_graph
+from runner.contract.graph import Graph, dynamic_format, read_graph
 from runner.contract.job import Job
 from tests.support.exports import Scripted, graph_cell, names, tiny_vision
 from tests.support.jobs import a_job
@@ -89,12 +89,12 @@ def test_what_torch_cannot_run_has_no_graph(tmp_path: Path) -> None:
 
 def test_int8_is_made_of_a_file_that_was_right_in_fp32_alone(tmp_path: Path) -> None:
     int8 = job(graph_cell(precision="int8"))
-    Scripted(allowed=["int8_dynamic"]).run(int8, tmp_path)
+    Scripted(allowed=[dynamic_format()]).run(int8, tmp_path)
     assert list(names(tmp_path)) == ["b2.failed"]
     scripted = Scripted()
     scripted.run(int8, tmp_path)
     graph = read_graph(tmp_path / "dynamic")
-    assert scripted.checked == ["fp32", "int8_dynamic"]
+    assert scripted.checked == ["fp32", dynamic_format()]
     assert "int8 weights per channel" in str(graph.method)
 
 

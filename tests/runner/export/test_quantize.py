@@ -158,15 +158,15 @@ def test_products_with_weights_are_counted_over_all_parts(
     models: list[onnx.ModelProto], counts: str, tmp_path: Path
 ) -> None:
     parts = [files(tmp_path, model, f"part{number}") for number, model in enumerate(models)]
-    assert quantize_dynamically(parts).endswith(counts)
+    assert quantize_dynamically(parts, signed=True).endswith(counts)
 
 
 def test_a_file_that_stays_fp32_is_refused(tmp_path: Path) -> None:
     parts = [files(tmp_path, layer()), files(tmp_path, without_weights("MatMul"), "decode")]
     with pytest.raises(Unsupported, match=r"decode.onnx would not become int8: of its 1 products"):
-        quantize_dynamically(parts)
+        quantize_dynamically(parts, signed=True)
     with pytest.raises(Unsupported, match="it has no product to quantise"):
-        quantize_dynamically([files(tmp_path, without_weights("Add"))])
+        quantize_dynamically([files(tmp_path, without_weights("Add"))], signed=True)
     source, target = files(tmp_path, in_a_branch())
     onnx.save_model(layer(), target)
     with pytest.raises(Unsupported, match="of its 1 products"):

@@ -22,7 +22,7 @@ from runner.contract.errors import (
     Unavailable,
     Unsupported,
 )
-from runner.contract.graph import Graph, find_graph, fixed_shape
+from runner.contract.graph import Graph, dynamic_format, find_graph, fixed_shape
 from runner.contract.job import Job, Limits, Provenance
 from tests.support.fakes import (
     KeptObserver,
@@ -365,7 +365,7 @@ def test_the_kinds_of_graphs_that_a_run_would_export_are_told_apart(tmp_path: Pa
     )
     assert exports_left(plan, tmp_path, ProcessLauncher, WEIGHTS_SEED) == [
         ("scripted", "forward", "fp32"),
-        ("scripted", "forward", "int8_dynamic"),
+        ("scripted", "forward", dynamic_format()),
         ("scripted", "generation", "fp32"),
     ]
 
