@@ -26,8 +26,7 @@ import numpy as np
 from analysis.prediction.examples.example_rows import example_rows
 from analysis.prediction.examples.placements import Example, Placement
 from analysis.prediction.examples.targets import PREDICTION_TARGETS, Target
-from analysis.prediction.physics import fit_base
-from analysis.prediction.regression import design_of
+from analysis.prediction.expectation import expectation_fits
 from analysis.recommendations.next_cells import propose_cells
 from orchestrator.app.results.merge import merge_paths
 from orchestrator.store import Store
@@ -96,11 +95,8 @@ def _predicted(
     """The values that a base and effects, fitted to what is known, predict; without trees."""
     places = [one.placement for one in known]
     amounts = np.array([target.amount(one.value, one.placement) for one in known])
-    base = fit_base(places, amounts, target.quantity)
-    design = design_of(places, "whole")
-    rows = np.arange(len(places))
-    effects = design.effects(design.fit(rows, np.log(amounts) - base.logarithms(places)))
-    logarithms = base.logarithms(placements) + effects.contributions(placements).sum(axis=1)
+    (fit,) = expectation_fits(places, amounts, target.quantity, ["whole"]).values()
+    logarithms = fit.whole().at(placements).logarithms
     pairs = zip(np.exp(logarithms), placements, strict=True)
     return [target.value(float(amount), placement) for amount, placement in pairs]
 

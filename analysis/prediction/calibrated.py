@@ -125,7 +125,7 @@ def _beyond(fit: ExpectationFit, columns: TreeColumns, fold: Fold) -> Values:
         logarithms = logarithms + lesson.weight * trees.values(
             columns.table(hidden, expected, "shape")
         )
-    return np.abs(np.log(fit.amounts[fold.hidden]) - logarithms)
+    return np.abs(fit.logarithms[fold.hidden] - logarithms)
 
 
 def conformal_quantile(scores: Values, coverage: float) -> float:
@@ -170,7 +170,7 @@ def _lesson(fit: ExpectationFit, columns: TreeColumns, novelty: Novelty) -> _Les
     )
     numbers = np.concatenate([np.full(len(fold.hidden), n) for n, fold in enumerate(folds)])
     table = columns.table([fit.placements[row] for row in rows.tolist()], expected, novelty)
-    residual = np.log(fit.amounts[rows]) - expected.logarithms
+    residual = fit.logarithms[rows] - expected.logarithms
     learned = _centred(residual, numbers) if novelty == "device" else residual
     answers = _cross_fitted(table, learned, numbers)
     weight = min(TREE_WEIGHTS, key=lambda one: _loss(residual - one * answers))

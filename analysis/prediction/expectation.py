@@ -1,15 +1,16 @@
 """Expected values of placements by physics and effects, before trees correct them."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Self
 
-from analysis.prediction.effects import Effects, EffectSet
+from analysis.prediction.effects import GROUPS, Effects, EffectSet
 from analysis.prediction.examples.placements import Placement
 from analysis.prediction.examples.targets import Quantity
 from analysis.prediction.folds import Fold
 from analysis.prediction.novelty import Novelty
-from analysis.prediction.physics import PhysicalBase, fit_base
+from analysis.prediction.physics import PhysicalBase, PhysicalTerms, fit_base, physical_terms
 from analysis.prediction.regression import Design, design_of
 from analysis.statistics.arrays import Places, Values, ValueTable, np
 
@@ -50,7 +51,7 @@ class Expectation:
 
     def at(self, placements: Sequence[Placement]) -> ExpectedValues:
         """The expected values at these placements."""
-        base = self.base.logarithms(placements)
+        base = self.base.logarithms(physical_terms(placements, self.base.quantity))
         return ExpectedValues(base, self.effects.contributions(placements))
 
 
@@ -61,37 +62,49 @@ class ExpectationFit:
     placements: Sequence[Placement]
     amounts: Values
     """The measured value at each; (n,)."""
-    quantity: Quantity
+    terms: PhysicalTerms
     design: Design
+
+    @cached_property
+    def logarithms(self) -> Values:
+        """The logarithms of what was measured; (n,)."""
+        return np.log(self.amounts)
 
     def whole(self) -> Expectation:
         """The expectation that all examples tell."""
-        base = self._base(np.arange(len(self.amounts)))
-        y = np.log(self.amounts) - base.logarithms(self.placements)
-        coefficients = self.design.fit(np.arange(len(y)), y)
-        return Expectation(base, self.design.effects(coefficients))
+        rows = np.arange(len(self.amounts))
+        base, left = self._left(rows)
+        return Expectation(base, self.design.effects(self.design.fit(rows, left)))
 
     def hidden(self, fold: Fold) -> ExpectedValues:
         """The expected values of the hidden examples of a fold, by the known ones."""
-        logarithms = self._base(fold.known).logarithms(self.placements)
-        coefficients = self.design.fit(fold.known, np.log(self.amounts) - logarithms)
+        base, left = self._left(fold.known)
+        coefficients = self.design.fit(fold.known, left)
         contributions = self.design.contributions(fold.hidden, coefficients)
-        return ExpectedValues(logarithms[fold.hidden], contributions)
+        return ExpectedValues(base.logarithms(self.terms.at(fold.hidden)), contributions)
 
     def part(self, rows: Places) -> Self:
         """The same fit to these examples alone."""
         known = [self.placements[row] for row in rows.tolist()]
         design = design_of(known, self.design.chosen)
-        return type(self)(known, self.amounts[rows], self.quantity, design)
+        return type(self)(known, self.amounts[rows], self.terms.at(rows), design)
 
-    def _base(self, rows: Places) -> PhysicalBase:
-        known = [self.placements[row] for row in rows.tolist()]
-        finely = self.design.chosen == "sizes"
-        return fit_base(known, self.amounts[rows], self.quantity, finely=finely)
+    def _left(self, rows: Places) -> tuple[PhysicalBase, Values]:
+        """The base that these examples tell, and the logarithms of what it leaves of them."""
+        terms = self.terms.at(rows)
+        base = fit_base(terms, self.amounts[rows], finely=self.design.chosen == "sizes")
+        return base, self.logarithms[rows] - base.logarithms(terms)
 
 
-def expectation_fit(
-    placements: Sequence[Placement], amounts: Values, quantity: Quantity, chosen: EffectSet
-) -> ExpectationFit:
-    """A fit with the effects of a set to these examples; (n,) and (n,)."""
-    return ExpectationFit(placements, amounts, quantity, design_of(placements, chosen))
+def expectation_fits(
+    placements: Sequence[Placement],
+    amounts: Values,
+    quantity: Quantity,
+    sets: Iterable[EffectSet] = tuple(GROUPS),
+) -> dict[EffectSet, ExpectationFit]:
+    """A fit with each set of effects to these examples; (n,) and (n,)."""
+    terms = physical_terms(placements, quantity)
+    return {
+        name: ExpectationFit(placements, amounts, terms, design_of(placements, name))
+        for name in sets
+    }

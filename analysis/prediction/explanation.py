@@ -16,7 +16,7 @@ from analysis.prediction.examples.placements import Placement
 from analysis.prediction.examples.targets import Quantity
 from analysis.prediction.expectation import ExpectedValues
 from analysis.prediction.novelty import Novelty
-from analysis.prediction.physics import PhysicalBase
+from analysis.prediction.physics import PhysicalBase, physical_terms
 from analysis.prediction.predictor import NoPrediction, Prediction, TargetPredictor, bounded_exp
 from analysis.statistics.arrays import ValueTable, np
 
@@ -27,7 +27,7 @@ _TERMS: Mapping[Quantity, tuple[str, ...]] = {
     "energy": _TIMES,
     "memory": ("the process", "weights", "activations", "values of a layer"),
 }
-"""The terms of the base by quantity, as `physics.terms` has them."""
+"""The terms of the base by quantity, as `physical_terms` has them."""
 USUAL = "all questions"
 """The factor of the trees that every question has."""
 _NAMES = {"all": "all results", "kind": "kind of device"}
@@ -128,7 +128,7 @@ def _trees(
 
 def _shares(base: PhysicalBase, placement: Placement) -> dict[str, float]:
     """The part of each term in the base: what is left of it with the others' coefficients at 0."""
-    names = _TERMS[base.quantity]
+    names, terms = _TERMS[base.quantity], physical_terms([placement], base.quantity)
     amounts = []
     with np.errstate(divide="ignore"):
         for nth in range(len(names)):
@@ -137,6 +137,6 @@ def _shares(base: PhysicalBase, placement: Placement) -> dict[str, float]:
                 for part, values in base.coefficients.items()
             }
             part_of_base = replace(base, coefficients=alone)
-            amounts.append(bounded_exp(part_of_base.logarithms([placement])[0]))
+            amounts.append(bounded_exp(part_of_base.logarithms(terms)[0]))
     total = sum(amounts)
     return {name: amount / total for name, amount in zip(names, amounts, strict=True)}

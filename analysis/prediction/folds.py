@@ -1,7 +1,8 @@
 """Folds of examples that hide what questions of a novelty do not know."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from typing import TypeAlias
 
 from analysis.prediction.examples.placements import Placement
 from analysis.prediction.novelty import HIDDEN, Novelty, asked, extents_of, share_of
@@ -12,8 +13,7 @@ _MOST_DEVICES = 12
 """Folds of devices, each of which is left out alone as long as there are no more."""
 _CUTS = (1 / 4, 1 / 2)
 """The parts of the largest size of a series up to which its sizes are known."""
-
-_Known = Callable[[Placement], bool]
+_Flags: TypeAlias = np.ndarray[tuple[int, ...], np.dtype[np.bool_]]
 
 
 @dataclass(frozen=True)
@@ -31,64 +31,55 @@ class Fold:
 def folds_of(placements: Sequence[Placement], novelty: Novelty) -> list[Fold]:
     """Folds that hide what a question of that novelty does not know."""
     folds = []
-    for is_known in _rules(placements, novelty):
-        known_or_not = np.array([is_known(placement) for placement in placements])
-        known = np.flatnonzero(known_or_not)
-        is_asked = asked([placements[row] for row in known.tolist()], novelty)
-        hidden = [
-            row for row in np.flatnonzero(~known_or_not).tolist() if is_asked(placements[row])
-        ]
+    for known in _known(placements, novelty):
+        is_asked = asked([placements[row] for row in np.flatnonzero(known).tolist()], novelty)
+        hidden = [row for row in np.flatnonzero(~known).tolist() if is_asked(placements[row])]
         if hidden:
             groups = len({HIDDEN[novelty](placements[row]) for row in hidden})
-            folds.append(Fold(known, np.array(hidden), groups))
+            folds.append(Fold(np.flatnonzero(known), np.array(hidden), groups))
     return folds
 
 
-def _rules(placements: Sequence[Placement], novelty: Novelty) -> Iterator[_Known]:
-    """For each fold, whether an example is known in it."""
+def _known(placements: Sequence[Placement], novelty: Novelty) -> Iterator[_Flags]:
+    """For each fold, the examples that are known in it; (n,)."""
     if novelty == "range":
         yield from _cuts(placements)
         return
-    devices = {placement.device.key for placement in placements}
-    folds = min(_MOST_DEVICES, len(devices)) if novelty == "device" else FOLDS
-    fold_of = _devices(placements) if novelty == "device" else _share
-    single = _single_runs(placements) if novelty == "run" else {}
-    for fold in range(folds):
-
-        def is_known(one: Placement, fold: int = fold) -> bool:
-            return fold_of(HIDDEN[novelty](one)) != fold or single.get(one.model) is one
-
-        yield is_known
+    keys = [HIDDEN[novelty](placement) for placement in placements]
+    number_of = _numbers(keys, novelty)
+    numbers = np.array([number_of[key] for key in keys])
+    always = np.zeros(len(placements), dtype=bool)
+    if novelty == "run":
+        always[_single_runs(placements)] = True
+    for number in range(max(numbers, default=-1) + 1):
+        yield (numbers != number) | always
 
 
-def _share(key: object) -> int:
-    return share_of(key, FOLDS)
+def _numbers(keys: Iterable[Hashable], novelty: Novelty) -> dict[Hashable, int]:
+    """The number of the fold that hides each key."""
+    distinct = dict.fromkeys(keys)
+    if novelty == "device":
+        return {key: number % _MOST_DEVICES for number, key in enumerate(distinct)}
+    return {key: share_of(key, FOLDS) for key in distinct}
 
 
-def _devices(placements: Sequence[Placement]) -> Callable[[object], int]:
-    order = {key: n for n, key in enumerate(dict.fromkeys(p.device.key for p in placements))}
-    return lambda key: order[str(key)] % _MOST_DEVICES
-
-
-def _single_runs(placements: Sequence[Placement]) -> dict[str, Placement]:
+def _single_runs(placements: Sequence[Placement]) -> list[int]:
     """One example of each model that was measured on several devices."""
-    of_model: dict[str, list[Placement]] = {}
-    for placement in placements:
-        of_model.setdefault(placement.model, []).append(placement)
-    return {
-        model: several[share_of(model, len(several))]
-        for model, several in of_model.items()
-        if len({one.device.key for one in several}) > 1
-    }
+    of_model: dict[str, list[int]] = {}
+    for row, placement in enumerate(placements):
+        of_model.setdefault(placement.model, []).append(row)
+    return [
+        rows[share_of(model, len(rows))]
+        for model, rows in of_model.items()
+        if len({placements[row].device.key for row in rows}) > 1
+    ]
 
 
-def _cuts(placements: Sequence[Placement]) -> Iterator[_Known]:
+def _cuts(placements: Sequence[Placement]) -> Iterator[_Flags]:
     """Sizes of a series up to a part of its largest."""
     extents = extents_of(placements)
+    ends = np.array([extents[HIDDEN["range"](one)] for one in placements]).reshape(-1, 2)
+    flops = np.array([one.counts.flops for one in placements])
+    low, high = ends.T
     for cut in _CUTS:
-
-        def is_known(one: Placement, cut: float = cut) -> bool:
-            low, high = extents[HIDDEN["range"](one)]
-            return low == high or one.counts.flops <= cut * high
-
-        yield is_known
+        yield (low == high) | (flops <= cut * high)

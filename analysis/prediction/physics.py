@@ -11,7 +11,7 @@ on another best: `docs/prediction.md` has them.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from analysis.prediction.examples.placements import Placement
 from analysis.prediction.examples.targets import Quantity
@@ -30,6 +30,32 @@ _LEAST_SHARE = 1e-3
 
 
 @dataclass(frozen=True)
+class PhysicalTerms:
+    """The terms of the base at placements, and the parts whose coefficients these have."""
+
+    quantity: Quantity
+    values: ValueTable
+    """Seconds at the peaks, or bytes; (n, k)."""
+    kinds: tuple[tuple[str, str], ...]
+    """Fine parts with the parts around them."""
+    kind: Places
+    """The number of each placement's kind; (n,)."""
+
+    def at(self, rows: Places) -> "PhysicalTerms":
+        """The terms at these placements."""
+        return replace(self, values=self.values[rows], kind=self.kind[rows])
+
+    def parts(self, fineness: int) -> Iterator[tuple[str, Places]]:
+        """Each part with enough placements, and these; fine ones by 0, those around them by 1."""
+        places: dict[str, list[int]] = {}
+        for row, kind in enumerate(self.kind.tolist()):
+            places.setdefault(self.kinds[kind][fineness], []).append(row)
+        for name, rows in places.items():
+            if len(rows) >= LEAST_OF_PART:
+                yield name, np.array(rows)
+
+
+@dataclass(frozen=True)
 class PhysicalBase:
     """A sum of physical terms, with coefficients for each part of the placements."""
 
@@ -37,57 +63,47 @@ class PhysicalBase:
     coefficients: Mapping[str, tuple[float, ...]]
     """By part; under the empty name those of all placements."""
 
-    def logarithms(self, placements: Sequence[Placement]) -> Values:
-        """The logarithm of the base at each placement; (n,)."""
-        factors = np.array([self._coefficients(placement) for placement in placements])
-        return np.asarray(np.log((terms(placements, self.quantity) * factors).sum(axis=1)))
+    def logarithms(self, terms: PhysicalTerms) -> Values:
+        """The logarithm of the base where it has these terms; (n,)."""
+        factors = np.array([self._coefficients(parts) for parts in terms.kinds])
+        return np.asarray(np.log((terms.values * factors[terms.kind]).sum(axis=1)))
 
-    def _coefficients(self, placement: Placement) -> tuple[float, ...]:
-        parts = (_fine_part(placement), _part(placement, self.quantity), "")
-        return next(self.coefficients[part] for part in parts if part in self.coefficients)
+    def _coefficients(self, parts: tuple[str, str]) -> tuple[float, ...]:
+        return next(self.coefficients[part] for part in (*parts, "") if part in self.coefficients)
 
 
-def fit_base(
-    placements: Sequence[Placement], values: Values, quantity: Quantity, *, finely: bool = False
-) -> PhysicalBase:
+def fit_base(terms: PhysicalTerms, values: Values, *, finely: bool = False) -> PhysicalBase:
     """Fit the coefficients to relative errors, by least squares that never are negative.
 
     Args:
-        placements: the placements, (n,).
+        terms: the terms at n placements.
         values: what was measured at each; (n,).
-        quantity: its dimension.
         finely: True if each architecture has coefficients of its own in each configuration that
             was measured at several sizes. Large sizes count most there, since they tell what still
             larger ones take.
     """
-    table = terms(placements, quantity)
-    relative = table / values[:, None]
+    relative = terms.values / values[:, None]
     alike = np.ones(len(values))
     coefficients = {"": _fitted(relative, alike)}
-    for part, rows in _parts([_part(placement, quantity) for placement in placements]):
+    for part, rows in terms.parts(1):
         coefficients[part] = _fitted(relative[rows], alike[rows])
     if finely:
-        sizes = (table * np.array(coefficients[""])).sum(axis=1)
-        for part, rows in _parts([_fine_part(placement) for placement in placements]):
+        sizes = (terms.values * np.array(coefficients[""])).sum(axis=1)
+        for part, rows in terms.parts(0):
             if len(np.unique(sizes[rows])) >= LEAST_SIZES:
                 coefficients[part] = _fitted(relative[rows], sizes[rows] / sizes[rows].max())
-    return PhysicalBase(quantity, coefficients)
+    return PhysicalBase(terms.quantity, coefficients)
 
 
-def _parts(names: Sequence[str]) -> Iterator[tuple[str, Places]]:
-    """Each part with enough examples, and their places."""
-    places: dict[str, list[int]] = {}
-    for row, name in enumerate(names):
-        places.setdefault(name, []).append(row)
-    for name, rows in places.items():
-        if len(rows) >= LEAST_OF_PART:
-            yield name, np.array(rows)
-
-
-def terms(placements: Sequence[Placement], quantity: Quantity) -> ValueTable:
-    """The terms of the base at each placement, in seconds at the peaks, or in bytes; (n, k)."""
+def physical_terms(placements: Sequence[Placement], quantity: Quantity) -> PhysicalTerms:
+    """The terms of the base at these placements."""
     of_point = _sizes if quantity == "memory" else _times
-    return np.array([of_point(placement) for placement in placements])
+    kinds: dict[tuple[str, str], int] = {}
+    kind = [
+        kinds.setdefault((_fine_part(one), _part(one, quantity)), len(kinds)) for one in placements
+    ]
+    values = np.array([of_point(placement) for placement in placements])
+    return PhysicalTerms(quantity, values, tuple(kinds), np.array(kind))
 
 
 def _fitted(relative: ValueTable, weights: Values) -> tuple[float, ...]:

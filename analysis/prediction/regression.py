@@ -44,8 +44,8 @@ class Design:
     """The number of each column's group."""
 
     def fit(self, rows: Places, y: Values) -> Values:
-        """The coefficients from these rows, in scaled columns."""
-        return damped_least_squares(self.matrix[rows], y[rows], _ITERATIONS)
+        """The coefficients from these rows and their values, in scaled columns."""
+        return damped_least_squares(self.matrix[rows], y, _ITERATIONS)
 
     def contributions(self, rows: Places, coefficients: Values) -> ValueTable:
         """The part of each group at these rows; (rows, groups)."""

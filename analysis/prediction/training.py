@@ -5,10 +5,9 @@ from collections.abc import Sequence
 
 from analysis.prediction.calibrated import CalibratedTrees, calibrated_range, calibrated_trees
 from analysis.prediction.domain import domain_of
-from analysis.prediction.effects import GROUPS
 from analysis.prediction.examples.placements import Example
 from analysis.prediction.examples.targets import Target
-from analysis.prediction.expectation import effect_set, expectation_fit
+from analysis.prediction.expectation import effect_set, expectation_fits
 from analysis.prediction.novelty import NOVELTIES, Novelty, seen_in, trained_for
 from analysis.prediction.predictor import TargetPredictor
 from analysis.prediction.tree_columns import tree_columns_of
@@ -32,7 +31,7 @@ def train_target(
         return None
     placements = [one.placement for one in examples]
     amounts = np.array([target.amount(one.value, one.placement) for one in examples])
-    fits = {name: expectation_fit(placements, amounts, target.quantity, name) for name in GROUPS}
+    fits = expectation_fits(placements, amounts, target.quantity)
     columns = tree_columns_of(placements)
     calibrated: dict[Novelty, CalibratedTrees] = {}
     for novelty in trained_for(novelties):

@@ -46,10 +46,16 @@ class TreeColumns:
             expected: what the novelty's effects expect there.
             novelty: what a question does not know.
         """
-        held = [set(words_of(placement.model)) for placement in placements]
-        words = np.array([[word in of for word in self.words] for of in held], dtype=np.float64)
-        columns = [features(placements), words.reshape(len(held), -1), expected.contributions]
+        columns = [features(placements), self._words(placements), expected.contributions]
         return np.hstack(columns if novelty == "device" else [*columns, expected.base[:, None]])
+
+    def _words(self, placements: Sequence[Placement]) -> ValueTable:
+        """1 where the name of a placement's model has a word, else 0; (n, words)."""
+        numbers: dict[str, int] = {}
+        same = [numbers.setdefault(one.model, len(numbers)) for one in placements]
+        held = [{*words_of(model)} for model in numbers]
+        table = [[word in of for word in self.words] for of in held]
+        return np.array(table, dtype=np.float64).reshape(len(held), -1)[same]
 
 
 def tree_columns_of(placements: Sequence[Placement]) -> TreeColumns:
