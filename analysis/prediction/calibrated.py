@@ -10,21 +10,19 @@ prediction"), by folds that hide what the question does not know (Barber and oth
 
 from dataclasses import dataclass, replace
 
-from analysis.prediction.expectation import ExpectationFit, ExpectedValues
+from analysis.prediction.expectation import ExpectationFit
 from analysis.prediction.folds import Fold, folds_of
+from analysis.prediction.lessons import LEAST_SCORES, group_numbers, lesson_of
 from analysis.prediction.novelty import Novelty
 from analysis.prediction.tree_columns import TreeColumns
-from analysis.prediction.trees import LEAST_EXAMPLES, Trees, fit_trees
-from analysis.statistics.arrays import Values, ValueTable, np
+from analysis.prediction.trees import LEAST_EXAMPLES, Trees
+from analysis.statistics.arrays import Places, Values, ValueTable, np
 
 COVERAGE = 0.90
 """The share of intervals that hold what is measured later."""
-TREE_WEIGHTS = (0.0, 0.5, 1.0)
-"""Shares of the trees' answer that are tried: with few examples the base alone is better."""
-LEAST_SCORES = 20
-"""Hidden examples from which on a novelty is calibrated by its own errors."""
 _SPREAD_ROUNDS = 60
 _LEAST_ERROR = 0.005
+_ROUNDING = 1e-9
 
 
 @dataclass(frozen=True)
@@ -67,19 +65,19 @@ def calibrated_trees(
         columns: the columns of the trees.
         novelty: what a question does not know.
     """
-    lesson = _lesson(fit, columns, novelty)
+    lesson = lesson_of(fit, columns, novelty)
     if lesson is None:
         return None
-    errors = np.abs(lesson.residual - lesson.weight * lesson.answers)
+    errors = lesson.errors
     spreads = np.log(errors + _LEAST_ERROR)
-    scores = errors / np.exp(_cross_fitted(lesson.table, spreads, lesson.fold, _SPREAD_ROUNDS))
+    scores = errors / np.exp(lesson.cross_fitted(spreads, _SPREAD_ROUNDS))
     enough = len(errors) >= LEAST_EXAMPLES
     return CalibratedTrees(
         novelty=novelty,
         trees=lesson.trees(),
         weight=lesson.weight,
-        spread=fit_trees(lesson.table, spreads, _SPREAD_ROUNDS) if enough else None,
-        quantile=conformal_quantile(scores, COVERAGE),
+        spread=lesson.fitted(spreads, _SPREAD_ROUNDS) if enough else None,
+        quantile=conformal_quantile(scores, lesson.group, COVERAGE),
         errors=len(errors),
         groups=lesson.groups,
         median_error=float(np.median(np.expm1(errors))),
@@ -100,6 +98,7 @@ def calibrated_range(
         shape: the trees of novelty `shape`.
     """
     folds = folds_of(fit.placements, "range")
+    hidden = [fit.placements[row] for fold in folds for row in fold.hidden.tolist()]
     errors = np.concatenate([np.array([]), *(_beyond(fit, columns, fold) for fold in folds)])
     if shape is None or len(errors) < LEAST_SCORES:
         return None
@@ -107,7 +106,7 @@ def calibrated_range(
         shape,
         novelty="range",
         spread=None,
-        quantile=conformal_quantile(errors, COVERAGE),
+        quantile=conformal_quantile(errors, group_numbers(hidden, "range"), COVERAGE),
         errors=len(errors),
         groups=max(fold.groups for fold in folds),
         median_error=float(np.median(np.expm1(errors))),
@@ -117,7 +116,7 @@ def calibrated_range(
 def _beyond(fit: ExpectationFit, columns: TreeColumns, fold: Fold) -> Values:
     """The errors at hidden sizes of a predictor that was trained without them."""
     inner = fit.part(fold.known)
-    lesson = _lesson(inner, columns, "shape")
+    lesson = lesson_of(inner, columns, "shape")
     hidden = [fit.placements[row] for row in fold.hidden.tolist()]
     expected = inner.whole().at(hidden)
     logarithms = expected.logarithms
@@ -128,73 +127,15 @@ def _beyond(fit: ExpectationFit, columns: TreeColumns, fold: Fold) -> Values:
     return np.abs(fit.logarithms[fold.hidden] - logarithms)
 
 
-def conformal_quantile(scores: Values, coverage: float) -> float:
-    """The ⌈(n + 1) × coverage⌉-th smallest of n scores, and the largest if that is beyond."""
-    rank = int(np.ceil((len(scores) + 1) * coverage))
-    return float(np.sort(scores)[min(rank, len(scores)) - 1])
+def conformal_quantile(scores: Values, group: Places, coverage: float) -> float:
+    """The score below which such a part of a new group's scores is expected to lie.
 
-
-@dataclass(frozen=True)
-class _Lesson:
-    """The hidden examples of all folds, one behind the other, and what trees learn of them."""
-
-    table: ValueTable
-    """The columns of the trees."""
-    fold: Values
-    """The number of the fold of each."""
-    groups: int
-    residual: Values
-    """The measured value by the one that is expected without the fold; logarithms."""
-    learned: Values
-    """The part of it that trees learn."""
-    answers: Values
-    """Answers of trees that do not know the fold."""
-    weight: float
-    """The share of their answers that leaves the smallest errors."""
-
-    def trees(self) -> Trees | None:
-        """Trees that all hidden examples taught; None where they do not help."""
-        helps = self.weight and len(self.learned) >= LEAST_EXAMPLES
-        return fit_trees(self.table, self.learned) if helps else None
-
-
-def _lesson(fit: ExpectationFit, columns: TreeColumns, novelty: Novelty) -> _Lesson | None:
-    folds = folds_of(fit.placements, novelty)
-    rows = np.concatenate([np.array([], dtype=np.int64), *(fold.hidden for fold in folds)])
-    if len(rows) < LEAST_SCORES:
-        return None
-    parts = [fit.hidden(fold) for fold in folds]
-    expected = ExpectedValues(
-        np.concatenate([part.base for part in parts]),
-        np.vstack([part.contributions for part in parts]),
-    )
-    numbers = np.concatenate([np.full(len(fold.hidden), n) for n, fold in enumerate(folds)])
-    table = columns.table([fit.placements[row] for row in rows.tolist()], expected, novelty)
-    residual = fit.logarithms[rows] - expected.logarithms
-    learned = _centred(residual, numbers) if novelty == "device" else residual
-    answers = _cross_fitted(table, learned, numbers)
-    weight = min(TREE_WEIGHTS, key=lambda one: _loss(residual - one * answers))
-    groups = sum(fold.groups for fold in folds)
-    return _Lesson(table, numbers, groups, residual, learned, answers, weight)
-
-
-def _cross_fitted(table: ValueTable, y: Values, fold: Values, rounds: int | None = None) -> Values:
-    """The answer to each row of trees that do not know its fold; 0 where too few others are."""
-    answers = np.zeros(len(y))
-    for number in np.unique(fold):
-        others, mine = fold != number, fold == number
-        if others.sum() >= LEAST_EXAMPLES:
-            answers[mine] = fit_trees(table[others], y[others], rounds).values(table[mine])
-    return answers
-
-
-def _centred(residual: Values, fold: Values) -> Values:
-    """Without what a whole device is off: that is no matter of the model or its sizes."""
-    centred = residual.copy()
-    for number in np.unique(fold):
-        centred[fold == number] -= np.median(residual[fold == number])
-    return centred
-
-
-def _loss(errors: Values) -> float:
-    return float(np.abs(np.expm1(np.clip(errors, -3.0, 3.0))).mean())
+    Groups weigh alike however many scores they have, and the new one counts as one of scores that
+    are larger than all: Lee, Barber and Willett (2023), "Distribution-free inference with
+    hierarchical data". The largest score where that is not enough.
+    """
+    sizes = np.bincount(group)
+    order = np.argsort(scores)
+    shares = np.cumsum(1 / sizes[group[order]]) / (len(sizes) + 1)
+    rank = int(np.searchsorted(shares, coverage - _ROUNDING))
+    return float(scores[order][min(rank, len(scores) - 1)])

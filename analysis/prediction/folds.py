@@ -1,14 +1,18 @@
 """Folds of examples that hide what questions of a novelty do not know."""
 
-from collections.abc import Hashable, Iterable, Iterator, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
 from typing import TypeAlias
 
 from analysis.prediction.examples.placements import Placement
 from analysis.prediction.novelty import HIDDEN, Novelty, asked, extents_of, share_of
 from analysis.statistics.arrays import Places, np
 
-FOLDS = 5
+_FOLDS = 5
+_MORE_FOLDS: Mapping[Novelty, int] = {"pair": 10, "model": 10}
+"""The number of folds of novelties whose errors depend on the number of examples: with a fifth of
+them hidden they would be a tenth too large."""
 _MOST_DEVICES = 12
 """Folds of devices, each of which is left out alone as long as there are no more."""
 _CUTS = (1 / 4, 1 / 2)
@@ -45,9 +49,7 @@ def _known(placements: Sequence[Placement], novelty: Novelty) -> Iterator[_Flags
     if novelty == "range":
         yield from _cuts(placements)
         return
-    keys = [HIDDEN[novelty](placement) for placement in placements]
-    number_of = _numbers(keys, novelty)
-    numbers = np.array([number_of[key] for key in keys])
+    numbers = np.array(_numbers(placements, novelty))
     always = np.zeros(len(placements), dtype=bool)
     if novelty == "run":
         always[_single_runs(placements)] = True
@@ -55,12 +57,25 @@ def _known(placements: Sequence[Placement], novelty: Novelty) -> Iterator[_Flags
         yield (numbers != number) | always
 
 
-def _numbers(keys: Iterable[Hashable], novelty: Novelty) -> dict[Hashable, int]:
-    """The number of the fold that hides each key."""
-    distinct = dict.fromkeys(keys)
+def _numbers(placements: Sequence[Placement], novelty: Novelty) -> list[int]:
+    """The number of the fold that hides each example.
+
+    A model is hidden on one of its devices after the other, so that as many of them are known as a
+    question knows.
+    """
+    keys = [HIDDEN[novelty](placement) for placement in placements]
     if novelty == "device":
-        return {key: number % _MOST_DEVICES for number, key in enumerate(distinct)}
-    return {key: share_of(key, FOLDS) for key in distinct}
+        order = _order(keys)
+        return [order[key] % _MOST_DEVICES for key in keys]
+    share, folds = cache(share_of), _MORE_FOLDS.get(novelty, _FOLDS)
+    if novelty == "pair":
+        devices = _order(one.device.key for one in placements)
+        return [(share(one.model, folds) + devices[one.device.key]) % folds for one in placements]
+    return [share(key, folds) for key in keys]
+
+
+def _order(keys: Iterable[Hashable]) -> dict[Hashable, int]:
+    return {key: number for number, key in enumerate(dict.fromkeys(keys))}
 
 
 def _single_runs(placements: Sequence[Placement]) -> list[int]:

@@ -83,10 +83,19 @@ class Trees:
         return lightgbm.Booster(model_str=self.text)
 
 
-def fit_trees(table: ValueTable, y: Values, rounds: int | None = None) -> Trees:
-    """Fit trees to y; (n, k) and (n,)."""
+def fit_trees(table: ValueTable, y: Values, groups: int, rounds: int | None = None) -> Trees:
+    """Fit trees.
+
+    Args:
+        table: the columns; (n, k).
+        y: what is learned; (n,).
+        groups: the number of models, families or the like that the examples are of. Those of a
+            group are alike, so that few groups bear few leaves.
+        rounds: the number of trees.
+    """
     data = lightgbm.Dataset(table, y, params={"verbose": -1, "max_bin": _BINS})
-    booster = lightgbm.train(_settings(len(y)), data, num_boost_round=rounds or _ROUNDS)
+    settings = _settings(len(y), groups)
+    booster = lightgbm.train(settings, data, num_boost_round=rounds or _ROUNDS)
     return Trees(booster.model_to_string())
 
 
@@ -103,13 +112,13 @@ def fit_plain_trees(table: ValueTable, y: Values, categories: Sequence[int]) -> 
     return Trees(lightgbm.train(settings, data).model_to_string())
 
 
-def _settings(examples: int) -> dict[str, object]:
+def _settings(examples: int, groups: int) -> dict[str, object]:
     """LightGBM's parameters for so many examples: its defaults ruin fits of a few hundred."""
     return {
         "objective": "regression_l1",
         "learning_rate": 0.15,
-        "num_leaves": int(np.clip(examples // 20, 4, 31)),
-        "min_data_in_leaf": int(np.clip(examples // 100, 3, 20)),
+        "num_leaves": int(np.clip(groups // 20, 4, 63)),
+        "min_data_in_leaf": int(np.clip(examples // 100, 3, 10)),
         "lambda_l2": 1.0,
         "feature_fraction": 0.5,
         "bagging_fraction": 0.8,

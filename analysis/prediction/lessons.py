@@ -1,0 +1,121 @@
+"""Lessons: hidden examples of all folds, with what is left of them for trees to learn."""
+
+from collections.abc import Hashable, Iterable
+from dataclasses import dataclass
+from functools import cached_property
+
+from analysis.prediction.examples.placements import Placement
+from analysis.prediction.expectation import ExpectationFit, ExpectedValues
+from analysis.prediction.folds import folds_of
+from analysis.prediction.novelty import HIDDEN, Novelty
+from analysis.prediction.tree_columns import TreeColumns
+from analysis.prediction.trees import LEAST_EXAMPLES, Trees, fit_trees
+from analysis.statistics.arrays import Places, Values, ValueTable, np
+
+TREE_WEIGHTS = (0.0, 0.5, 1.0)
+"""Shares of the trees' answer that are tried: with few examples the base alone is better."""
+LEAST_SCORES = 20
+"""Hidden examples from which on a novelty is calibrated by its own errors."""
+
+
+@dataclass(frozen=True)
+class Lesson:
+    """The hidden examples of all folds, one behind the other."""
+
+    table: ValueTable
+    """The columns of the trees."""
+    fold: Places
+    """The number of the fold of each."""
+    group: Places
+    """The number of the model, device or the like with which each was hidden together."""
+    residual: Values
+    """The measured value by the one that is expected without the fold; logarithms."""
+    learned: Values
+    """The part of it that trees learn."""
+
+    @property
+    def groups(self) -> int:
+        """The number of models, devices or the like."""
+        return int(self.group.max()) + 1
+
+    @cached_property
+    def answers(self) -> Values:
+        """Answers of trees that do not know the fold."""
+        return self.cross_fitted(self.learned)
+
+    @cached_property
+    def weight(self) -> float:
+        """The share of their answers that leaves the smallest errors."""
+        return min(TREE_WEIGHTS, key=lambda one: _loss(self.residual - one * self.answers))
+
+    @property
+    def errors(self) -> Values:
+        """The absolute errors of answers that do not know the fold, as logarithms."""
+        return np.abs(self.residual - self.weight * self.answers)
+
+    def trees(self) -> Trees | None:
+        """Trees that all hidden examples taught; None where they do not help."""
+        helps = self.weight and len(self.learned) >= LEAST_EXAMPLES
+        return self.fitted(self.learned) if helps else None
+
+    def fitted(self, y: Values, rounds: int | None = None) -> Trees:
+        """Trees for a number of each example."""
+        return fit_trees(self.table, y, self.groups, rounds)
+
+    def cross_fitted(self, y: Values, rounds: int | None = None) -> Values:
+        """The answer to each example of trees that do not know its fold; 0 of too few others."""
+        answers = np.zeros(len(y))
+        for number in np.unique(self.fold):
+            others, mine = self.fold != number, self.fold == number
+            if others.sum() >= LEAST_EXAMPLES:
+                trees = fit_trees(self.table[others], y[others], self.groups, rounds)
+                answers[mine] = trees.values(self.table[mine])
+        return answers
+
+
+def lesson_of(fit: ExpectationFit, columns: TreeColumns, novelty: Novelty) -> Lesson | None:
+    """The hidden examples of a novelty; None where they are too few.
+
+    Args:
+        fit: fits what the novelty's effects expect to the examples.
+        columns: the columns of the trees.
+        novelty: what a question does not know.
+    """
+    folds = folds_of(fit.placements, novelty)
+    rows = np.concatenate([np.array([], dtype=np.int64), *(fold.hidden for fold in folds)])
+    if len(rows) < LEAST_SCORES:
+        return None
+    parts = [fit.hidden(fold) for fold in folds]
+    expected = ExpectedValues(
+        np.concatenate([part.base for part in parts]),
+        np.vstack([part.contributions for part in parts]),
+    )
+    numbers = np.repeat(np.arange(len(folds)), [len(fold.hidden) for fold in folds])
+    hidden = [fit.placements[row] for row in rows.tolist()]
+    residual = fit.logarithms[rows] - expected.logarithms
+    return Lesson(
+        table=columns.table(hidden, expected, novelty),
+        fold=numbers,
+        group=group_numbers(hidden, novelty),
+        residual=residual,
+        learned=_centred(residual, numbers) if novelty == "device" else residual,
+    )
+
+
+def group_numbers(placements: Iterable[Placement], novelty: Novelty) -> Places:
+    """The number of the group with which each placement is hidden, by when it first comes."""
+    numbers: dict[Hashable, int] = {}
+    keys = map(HIDDEN[novelty], placements)
+    return np.array([numbers.setdefault(key, len(numbers)) for key in keys])
+
+
+def _centred(residual: Values, fold: Places) -> Values:
+    """Without what a whole device is off: that is no matter of the model or its sizes."""
+    centred = residual.copy()
+    for number in np.unique(fold):
+        centred[fold == number] -= np.median(residual[fold == number])
+    return centred
+
+
+def _loss(errors: Values) -> float:
+    return float(np.abs(np.expm1(np.clip(errors, -3.0, 3.0))).mean())
