@@ -18,6 +18,8 @@ class SplitFold:
     label: str
     known: Sequence[Example]
     hidden: Sequence[Example]
+    beside: Sequence[Example] = ()
+    """Hidden ones too, whose errors are printed but count for no bar."""
 
 
 def folds_by(

@@ -104,15 +104,25 @@ def unseen_gpus(results: TimmResults) -> Iterator[SplitFold]:
 
 
 def gpus_with_ten_runs(results: TimmResults) -> Iterator[SplitFold]:
-    """Hide all results of one GPU, but for those of a few models in all of its configurations."""
+    """Hide all results of one GPU, but for those of a few models in all of its configurations.
+
+    As for a GPU of which nothing is known, the questions are those in runtimes and modes that
+    another device has; the rest is asked beside.
+    """
     random = np.random.default_rng(SEED)
     for device in _gpus(results):
         on_device = [example for example in results.examples if _device(example) == device]
+        ways = {_way(one) for one in results.examples if _device(one) != device}
         models = sorted({example.placement.model for example in on_device})
         for _ in range(_DRAWS):
             chosen = set(random.choice(models, REFERENCES, replace=False).tolist())
             hidden = [one for one in on_device if one.placement.model not in chosen]
-            yield SplitFold(device, without(results.examples, hidden), hidden)
+            yield SplitFold(
+                device,
+                without(results.examples, hidden),
+                [one for one in hidden if _way(one) in ways],
+                [one for one in hidden if _way(one) not in ways],
+            )
 
 
 def at_usual_batch(results: TimmResults) -> Callable[[Example], Example]:
@@ -149,6 +159,11 @@ def _with_batch(placement: Placement, size: int) -> Placement:
 def _gpus(results: TimmResults) -> list[str]:
     devices = (example.placement.device for example in results.examples)
     return sorted({device.name for device in devices if device.kind == "gpu"})
+
+
+def _way(example: Example) -> Hashable:
+    """The runtime, the precision and the mode in which a model ran."""
+    return example.placement.path, example.placement.precision, example.placement.mode
 
 
 def _device(example: Example) -> str:
