@@ -1,6 +1,7 @@
 """The acceptance evaluation: folds that hide groups, work of operators, bars and their misses."""
 
 from collections import defaultdict
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -78,6 +79,19 @@ def test_a_new_gpu_is_known_by_ten_models(results: TimmResults) -> None:
         }
         assert len(models) == 10
         assert not models & {one.placement.model for one in fold.hidden}
+
+
+def test_modes_that_no_other_device_has_are_asked_beside(results: TimmResults) -> None:
+    trained = [
+        replace(one, placement=replace(one.placement, mode="training"))
+        for one in results.examples
+        if one.placement.device.key == "two"
+    ]
+    for fold in gpus_with_ten_runs(TimmResults([*results.examples, *trained], {}, {})):
+        assert {one.placement.mode for one in fold.hidden} == {"inference"}
+        assert {one.placement.mode for one in fold.beside} == (
+            {"training"} if fold.label == "two" else set()
+        )
 
 
 def test_usual_batches_tell_nothing_of_memory(results: TimmResults) -> None:

@@ -1,0 +1,59 @@
+"""Calibration: folds that hide what a question does not know, and quantiles that count groups."""
+
+from collections import Counter
+
+import pytest
+
+from analysis.prediction.calibrated import conformal_quantile
+from analysis.prediction.examples.targets import PREDICTION_TARGETS
+from analysis.prediction.expectation import expectation_fits
+from analysis.prediction.folds import folds_of
+from analysis.statistics.arrays import np
+from tests.analysis.prediction.examples import a_placement, peak_seconds
+
+DEVICES = ("one", "two", "three")
+
+
+@pytest.mark.parametrize(
+    ("scores", "groups", "quantile"),
+    [
+        ([*range(1, 20)], [*range(19)], 18.0),  # ⌈20 × 0.9⌉-th of groups with one score each
+        ([*range(1, 9)], [*range(8)], 8.0),  # too few to tell: the largest
+        ([1.0] * 90 + [5.0] * 10, [0] * 90 + [*range(1, 11)], 5.0),  # one group's rows are one
+        ([5.0, *range(20)], [0, *range(1, 21)], 18.0),  # in any order
+        ([2.0, 1.0], [0, 0], 2.0),
+    ],
+)
+def test_a_quantile_is_that_of_a_new_group(
+    scores: list[float], groups: list[int], quantile: float
+) -> None:
+    assert conformal_quantile(np.array(scores, float), np.array(groups), 0.9) == quantile
+
+
+def test_a_model_is_hidden_on_one_device_at_a_time() -> None:
+    placements = [a_placement(f"net-{n}", device) for n in range(40) for device in DEVICES]
+    hidden = Counter[int]()
+    for fold in folds_of(placements, "pair"):
+        models = [placements[row].model for row in fold.hidden.tolist()]
+        assert len(models) == len(set(models)) == fold.groups
+        hidden.update(fold.hidden.tolist())
+    assert hidden == Counter(range(len(placements)))
+
+
+@pytest.mark.parametrize("quantity", ["time", "memory"])
+def test_a_part_of_a_fit_is_the_fit_to_that_part(quantity: str) -> None:
+    target = next(one for one in PREDICTION_TARGETS.values() if one.quantity == quantity)
+    placements = [
+        a_placement(f"net-{n}", device, batch, 1.3**n)
+        for n in range(8)
+        for device in DEVICES
+        for batch in (1, 4, 16)
+    ]
+    seconds = np.array([peak_seconds(placement) for placement in placements])
+    whole = expectation_fits(placements, seconds, target.quantity)
+    rows = np.arange(0, len(placements), 2)
+    known = [placements[row] for row in rows.tolist()]
+    alone = expectation_fits(known, seconds[rows], target.quantity)
+    for name, fit in whole.items():
+        parts = [one.whole().at(placements).logarithms for one in (fit.part(rows), alone[name])]
+        assert parts[0] == pytest.approx(parts[1])
