@@ -1,9 +1,11 @@
 """Novelty of a question: how much of it was measured, which decides the errors of its answer."""
 
 import hashlib
+import math
 from collections import Counter
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Literal, TypeAlias, get_args
 
 from analysis.prediction.examples.names import line_of
@@ -44,6 +46,8 @@ HIDDEN: Mapping[Novelty, Callable[[Placement], Hashable]] = {
 """The key of the placements that are hidden together, to try questions of that novelty."""
 _USUAL_PART = 4.0
 """Trees count whole on a device with a fourth of the examples that devices have on average."""
+_EFFECTS_OF_DEVICE = 4.0
+"""Numbers that tell a device from others: a level, and how it depends on the work."""
 _BEYOND = 1.02
 """The factor from which on a size lies beyond another."""
 
@@ -87,6 +91,27 @@ class Seen:
         """
         usual = sum(self.devices.values()) / len(self.devices)
         return min(1.0, _USUAL_PART * self.devices.get(device, 0) / usual)
+
+    def widening(self, device: str) -> float:
+        """The factor of an interval's width where fewer models than usual are known on a device.
+
+        The variance of what a regression predicts grows by the number of its coefficients divided
+        by that of examples; errors are calibrated on all devices.
+        """
+        models = self._models_by_device
+        if device not in models:
+            return 1.0
+        usual = sum(models.values()) / len(models)
+        return max(1.0, math.sqrt(_variance(models[device]) / _variance(usual)))
+
+    @cached_property
+    def _models_by_device(self) -> Mapping[str, int]:
+        return Counter(key[1] for key in self.pairs if isinstance(key, tuple))
+
+
+def _variance(models: float) -> float:
+    """The variance of a prediction on a device of so many models, by that of one of many."""
+    return 1 + _EFFECTS_OF_DEVICE / models
 
 
 def trained_for(novelties: Iterable[Novelty]) -> list[Novelty]:

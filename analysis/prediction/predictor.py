@@ -102,6 +102,7 @@ class TargetPredictor:
             half = calibrated.half_widths(table)
         if (wider := INTERVALS_BY.get(novelty)) and wider in self.trees:
             half = self._half_widths(placements, wider)
+        half = half * [self.seen.widening(placement.device.key) for placement in placements]
         outside = _outside(calibrated, novelty)
         rows = zip(placements, logarithms, half, self.domain.outside(placements), strict=True)
         return [
