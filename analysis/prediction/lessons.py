@@ -1,6 +1,8 @@
 """Lessons: hidden examples of all folds, with what is left of them for trees to learn."""
 
+from collections import deque
 from collections.abc import Hashable, Iterable
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -16,6 +18,10 @@ TREE_WEIGHTS = (0.0, 0.5, 1.0)
 """Shares of the trees' answer that are tried: with few examples the base alone is better."""
 LEAST_SCORES = 20
 """Hidden examples from which on a novelty is calibrated by its own errors."""
+
+
+_WORKERS = 2
+"""Folds whose trees are fitted at once; each fit has one thread, so that none waits for another."""
 
 
 @dataclass(frozen=True)
@@ -65,11 +71,15 @@ class Lesson:
     def cross_fitted(self, y: Values, rounds: int | None = None) -> Values:
         """The answer to each example of trees that do not know its fold; 0 of too few others."""
         answers = np.zeros(len(y))
-        for number in np.unique(self.fold):
+
+        def answer(number: int) -> None:
             others, mine = self.fold != number, self.fold == number
             if others.sum() >= LEAST_EXAMPLES:
                 trees = fit_trees(self.table[others], y[others], self.groups, rounds)
                 answers[mine] = trees.values(self.table[mine])
+
+        with ThreadPoolExecutor(_WORKERS) as pool:
+            deque(pool.map(answer, np.unique(self.fold).tolist()), maxlen=0)
         return answers
 
 
