@@ -8,11 +8,13 @@ LOCKED := $(PIP) install --no-deps --require-hashes --only-binary=:all: --requir
 MATRIX ?= matrix.yaml
 TESTS ?= tests
 WORKERS ?= 2
-STACKS := $(BIN)/.cpu $(BIN)/.openvino $(BIN)/.qnn
+PYTHON_STACKS := $(BIN)/.cpu $(BIN)/.openvino $(BIN)/.qnn $(BIN)/.cuda
+STACKS := $(BIN)/.cpu $(BIN)/.openvino $(BIN)/.qnn $(BIN)/.browser
+WEB := runner/backends/onnxruntime_web
 ENGINE_ANSWERS := import sys; from orchestrator.system.engine import engine_answers; sys.exit(not engine_answers())
 
 .DEFAULT_GOAL := help
-.PHONY: help run install cpu cuda openvino qnn test test-slow test-all check performance schemas pins audit clean
+.PHONY: help run install cpu cuda openvino qnn browser test test-slow test-all check performance schemas pins audit clean
 
 help: ## List the commands
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 20
@@ -31,6 +33,8 @@ cuda: $(BIN)/.cuda ## The same for the cuda backend, in place of the CPU's torch
 openvino: $(BIN)/.openvino ## The same for the openvino backend
 
 qnn: $(BIN)/.qnn ## The same for the qnn backend
+
+browser: $(BIN)/.browser ## The same for wasm, webgpu and webnn: a browser and ONNX Runtime Web
 
 FAST := not slow and not engine and not nightly
 SLOW := (slow or engine or hypothesis) and not nightly
@@ -95,9 +99,15 @@ $(BIN)/.base: pyproject.toml locks/orchestrator.txt | $(BIN)/python
 	$(PIP) install --no-deps --no-build-isolation --editable .
 	@touch $@
 
-$(STACKS) $(BIN)/.cuda: $(BIN)/.%: images/%/requirements.txt images/%/requirements.hashes.txt \
+$(PYTHON_STACKS): $(BIN)/.%: images/%/requirements.txt images/%/requirements.hashes.txt \
 		images/install.py $(BIN)/.base
 	$(BIN)/python images/install.py $<
+	@touch $@
+
+$(BIN)/.browser: images/browser/requirements.txt images/browser/requirements.hashes.txt \
+		images/install.py $(WEB)/install.py $(WEB)/package-lock.json $(BIN)/.base
+	$(BIN)/python images/install.py $<
+	$(BIN)/python $(WEB)/install.py
 	@touch $@
 
 $(BIN)/.analysis: locks/analysis.txt $(BIN)/.base

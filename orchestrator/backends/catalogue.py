@@ -109,12 +109,15 @@ def _self_hosted(label: str, system: str = "linux") -> tuple[str, ...]:
     return ("self-hosted", system, label)
 
 
-def _installed_with(extra: Backend) -> str:
+def _installed_with(extra: str) -> str:
     return f"`pip install 'accelmatrix[{extra}]'` (in a checkout `make {extra}`) installs it"
 
 
-def _of_make(backend: Backend, package: str) -> Stack:
-    return Stack(package, f"{_installed_with(backend)}{OR_ENGINE}")
+def _of_make(extra: str, package: str) -> Stack:
+    return Stack(package, f"{_installed_with(extra)}{OR_ENGINE}")
+
+
+_BROWSER = _of_make("browser", "playwright")
 
 
 CATALOGUE: Mapping[Backend, BackendSpec] = {
@@ -214,6 +217,9 @@ CATALOGUE: Mapping[Backend, BackendSpec] = {
         operations_per_second=5e11,
         colour="#e69f00",
         device=DeviceRequest(optional_nodes=(_DRI,)),
+        support_class=1,
+        stack=_BROWSER,
+        host_memory=True,
     ),
     "webgpu": BackendSpec(
         image="browser",
@@ -222,6 +228,8 @@ CATALOGUE: Mapping[Backend, BackendSpec] = {
         operations_per_second=5e11,
         colour="#f0e442",
         device=DeviceRequest(optional_nodes=(_DRI,)),
+        support_class=3,
+        stack=_BROWSER,
     ),
     "wasm": BackendSpec(
         image="browser",
@@ -229,6 +237,9 @@ CATALOGUE: Mapping[Backend, BackendSpec] = {
         runner_labels=_self_hosted("browser"),
         operations_per_second=1e10,
         colour="#882255",
+        support_class=1,
+        stack=_BROWSER,
+        host_memory=True,
     ),
     "fake": BackendSpec(
         image="cpu",

@@ -13,6 +13,7 @@ RUNTIME_MODULES: Mapping[Runtime, str] = {
     "torch_compile": "runner.backends.torch.compile",
     "onnxruntime": "runner.backends.onnxruntime",
     "openvino": "runner.backends.openvino",
+    "onnxruntime_web": "runner.backends.onnxruntime_web",
     "fake": "runner.backends.fake",
 }
 """Modules with the two functions of `RuntimeModule`."""

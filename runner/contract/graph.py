@@ -133,9 +133,9 @@ def dynamic_format() -> NumberFormat:
 
 def number_format(cell: Cell) -> NumberFormat:
     """The number format of the file that the cell executes."""
-    if cell.precision == "int8" and cell.runtime == "onnxruntime":
+    if cell.precision == "int8" and cell.runtime in {"onnxruntime", "onnxruntime_web"}:
         return "int8_qdq" if cell.backend == "qnn" else dynamic_format()
-    if cell.precision == "fp16" and cell.backend in {"cuda", "rocm"}:
+    if cell.precision == "fp16" and cell.backend in {"cuda", "rocm", "webgpu"}:
         return "fp16"
     return "fp32"
 

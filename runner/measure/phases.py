@@ -6,6 +6,8 @@ import statistics
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass
+from functools import partial
+from typing import Protocol, runtime_checkable
 
 from runner.contract.job import Measure
 from runner.measure.clock import NANOSECONDS, Clock, seconds
@@ -30,6 +32,9 @@ Execute = Callable[[], object]
 """Executes one query and returns when the device has finished it."""
 Timed = Callable[[], int]
 """Executes one iteration and returns the nanoseconds it took."""
+Series = Callable[[int, int, int], list[int]]
+"""Executes iterations one behind the other and returns the nanoseconds of each: at least so many,
+with at least such a sum, ending at such a sum in any case."""
 Unmeasured = Callable[[], AbstractContextManager[None]]
 """Opens a context whose memory does not count as the iterations'."""
 
@@ -57,16 +62,34 @@ class Quota:
     """Precision of the median that ends the round; None if iterations and time suffice."""
 
 
-def time_once(query: Execute, clock: Clock) -> int:
+@runtime_checkable
+class SelfTimed(Protocol):
+    """A query that is timed where it is executed, by a clock of that place."""
+
+    @property
+    def series(self) -> Series:
+        """Executes it several times."""
+        ...
+
+
+_FOREVER_NS = 1 << 62
+
+
+def time_once(query: Execute | SelfTimed, clock: Clock) -> int:
     """Nanoseconds that one query takes."""
+    if isinstance(query, SelfTimed):
+        return query.series(1, 0, _FOREVER_NS)[0]
     start = clock()
     query()
     return clock() - start
 
 
-def harness_overhead_s(query: Execute, clock: Clock) -> float:
+def harness_overhead_s(query: Execute | SelfTimed, clock: Clock) -> float:
     """Median seconds that timing adds to a query, measured with an empty one."""
-    durations = [time_once(query, clock) for _ in range(OVERHEAD_ITERATIONS)]
+    if isinstance(query, SelfTimed):
+        durations = query.series(OVERHEAD_ITERATIONS, 0, _FOREVER_NS)
+    else:
+        durations = [time_once(query, clock) for _ in range(OVERHEAD_ITERATIONS)]
     return seconds(round(statistics.median(durations)))
 
 
@@ -120,7 +143,12 @@ def quota_of(measure: Measure, earlier_ns: int = 0) -> Quota:
     )
 
 
-def run_steady_phase(timed: Timed, quota: Quota, unmeasured: Unmeasured = nullcontext) -> list[int]:
+def run_steady_phase(
+    timed: Timed,
+    quota: Quota,
+    unmeasured: Unmeasured = nullcontext,
+    series: Series | None = None,
+) -> list[int]:
     """Iterate at least once, until the quota is met or its time is spent; return the durations.
 
     Ending as soon as the interval looks narrow favours intervals that are narrow by luck, so that
@@ -128,12 +156,20 @@ def run_steady_phase(timed: Timed, quota: Quota, unmeasured: Unmeasured = nullco
     that: it looks only after every tenth more iterations, some 24 times in ten times as many, and
     at an interval of 97 % where it reports one of 95 % (`performance interval_coverage`). Looks lie
     between iterations and are not timed.
+
+    Args:
+        timed: executes and times one iteration.
+        quota: when to end.
+        unmeasured: keeps the memory of looks apart.
+        series: executes several at once, where they are timed elsewhere.
     """
     durations: list[int] = []
+    several = series or partial(_each, timed)
     with garbage_collection_off():
-        _iterate(timed, durations, quota.iterations, quota.min_ns, quota.max_ns)
+        durations += several(quota.iterations, quota.min_ns, quota.max_ns)
         while sum(durations) < quota.max_ns and not _looks_precise(durations, quota, unmeasured):
-            _iterate(timed, durations, math.ceil(len(durations) * LOOK_EVERY), 0, quota.max_ns)
+            more = math.ceil(len(durations) * LOOK_EVERY) - len(durations)
+            durations += several(more, 0, quota.max_ns - sum(durations))
     return durations
 
 
@@ -203,9 +239,12 @@ def garbage_collection_off() -> Iterator[None]:
             gc.enable()
 
 
-def _iterate(timed: Timed, durations: list[int], iterations: int, min_ns: int, max_ns: int) -> None:
-    total = sum(durations)
-    while total < max_ns and (len(durations) < iterations or total < min_ns):
+def _each(timed: Timed, least: int, min_ns: int, max_ns: int) -> list[int]:
+    """The durations of iterations that are called one by one."""
+    durations: list[int] = []
+    total = 0
+    while total < max_ns and (len(durations) < least or total < min_ns):
         duration = timed()
         durations.append(duration)
         total += duration
+    return durations

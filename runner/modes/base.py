@@ -18,6 +18,7 @@ from runner.measure.environment import Environment
 from runner.measure.memory.meter import MemoryMeter
 from runner.measure.noise import NoiseMeter
 from runner.measure.page_cache import PageCache
+from runner.measure.phases import Series
 
 EnterPhase = Callable[[Phase], None]
 
@@ -61,6 +62,11 @@ class Workload(Protocol):
     @property
     def samples(self) -> int:
         """Samples in one iteration."""
+        ...
+
+    @property
+    def series(self) -> Series | None:
+        """Executes several iterations that are timed elsewhere; None where each is called."""
         ...
 
     @property

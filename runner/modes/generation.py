@@ -24,6 +24,7 @@ BETWEEN = "inter_token_latency"
 class GenerationWorkload:
     """One iteration generates once and records the time of the first token and the later gaps."""
 
+    series = None
     timed_region = (
         "greedy generation with a key-value cache: from the prompt on the device "
         "to the last token on the host"

@@ -8,7 +8,7 @@ from runner.contract.errors import BenchError
 from runner.contract.job import Job
 from runner.inputs import synthesise
 from runner.measure.clock import Clock
-from runner.measure.phases import time_once
+from runner.measure.phases import SelfTimed, time_once
 
 
 class InferenceWorkload:
@@ -20,6 +20,7 @@ class InferenceWorkload:
         self._query = session.bind(cell, synthesise(job.model, cell, job.weights_seed))
         self.samples = cell.batch_size
         self.timed_region = session.timed_region
+        self.series = self._query.series if isinstance(self._query, SelfTimed) else None
         self.parts_ns: Mapping[str, list[int]] = {}
 
     def __call__(self) -> int:

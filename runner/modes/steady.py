@@ -85,7 +85,7 @@ def _iterate(
     quota = quota_of(job.measure, instruments.spent_ns)
     workload.forget()
     instruments.energy.start()
-    durations = run_steady_phase(workload, quota, instruments.memory.unmeasured)
+    durations = run_steady_phase(workload, quota, instruments.memory.unmeasured, workload.series)
     energy = instruments.energy.stop()
     return {
         "samples": workload.samples * len(durations),

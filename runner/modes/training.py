@@ -32,6 +32,8 @@ _SHOWN = 3
 class TrainingWorkload:
     """One iteration is one training step, which records its parts and its loss."""
 
+    series = None
+
     def __init__(self, session: Session, job: Job, cell: Cell, clock: Clock) -> None:
         batch = {
             **synthesise(job.model, cell, job.weights_seed),

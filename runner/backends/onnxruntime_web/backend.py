@@ -1,0 +1,252 @@
+"""A session of ONNX Runtime Web over the prepared graphs of a job, in a browser."""
+
+from collections.abc import Mapping
+from contextlib import ExitStack, closing
+from pathlib import Path
+
+import numpy as np
+
+from runner.backends.base import (
+    DeviceMemory,
+    FloatArray,
+    Generator,
+    Iteration,
+    Query,
+    Region,
+    Stage,
+    Trainer,
+)
+from runner.backends.evidence import observe
+from runner.backends.graphs.feeds import Feeds, forward_pass
+from runner.backends.graphs.outputs import Outputs, all_finite, float_outputs, graph_columns
+from runner.backends.onnxruntime_web.browser import started_browser
+from runner.backends.onnxruntime_web.device import wants_software, web_device
+from runner.backends.onnxruntime_web.evidence import PROVIDERS, Placement
+from runner.backends.onnxruntime_web.graph import WebGraph
+from runner.backends.onnxruntime_web.page import WebPage
+from runner.backends.onnxruntime_web.query import PageQuery, bind_query, empty_query
+from runner.backends.peaks import PeakKernels
+from runner.contract.cell import Cell, Precision
+from runner.contract.errors import Unsupported
+from runner.contract.graph import find_graph, first_cell_with_graph, fixed_shape
+from runner.contract.job import Job
+from runner.contract.record import Proof
+from runner.contract.support import mode_error
+from runner.inputs import Inputs, synthesise
+from runner.measure.clock import Clock, monotonic
+from runner.measure.energy import EnergyDevice
+from runner.measure.environment import versions
+
+_COMPUTES: Mapping[Precision, str] = {
+    "fp32": "float32",
+    "fp16": "float16",
+    "int8": "int8 products of quantized layers, float32 elsewhere",
+}
+
+
+class WebSession:
+    """The graph of a job in a page: one shape at a time, as sizes are fixed when it is loaded.
+
+    Of loading, `instantiate` is starting the browser, importing the runtime and creating sessions,
+    `weights` fetching the graph's files from the loopback server.
+    """
+
+    energy_device = EnergyDevice()
+    interop_threads = None
+    timed_region = (
+        "ONNX Runtime Web's run by the page's own clock: inputs and outputs lie in the page's "
+        "memory, copies to and from an adapter are inside; the way to the page is not"
+    )
+
+    def __init__(self, job: Job, threads: int, graphs: Path | None) -> None:
+        """Start the browser and load the graph of the first cell that has one.
+
+        Raises:
+            Unsupported, Unavailable: there is none, or it cannot be executed.
+        """
+        self._job, self._graphs = job, graphs
+        self._backend = job.cells[0].backend
+        self._software = wants_software(job)
+        self._asked_threads = threads
+        self.threads = threads if self._backend == "wasm" else None
+        began = monotonic()
+        self._exits = ExitStack()
+        self._page: WebPage | None = None
+        self.device_name = ""
+        """The processor, the adapter, or a software adapter with the processor behind it."""
+        page = self._opened()
+        first = first_cell_with_graph(job, graphs)
+        self._graph = self._load(page, first)
+        self._shape = fixed_shape(first)
+        self._is_fresh = True
+        self.parameters = self._graph.graph.parameters
+        self.stages_ns: Mapping[Stage, int] = {
+            "instantiate": monotonic() - began - self._graph.weights_ns,
+            "weights": self._graph.weights_ns,
+        }
+
+    @property
+    def region(self) -> Region:
+        """That of the host, or both copies around an adapter."""
+        return "host" if self._backend == "wasm" else "host_to_host"
+
+    @property
+    def libraries(self) -> Mapping[str, str]:
+        """Versions of browser, runtime and driver."""
+        page = self._opened()
+        return {
+            "onnxruntime-web": page.runtime_version,
+            "browser": f"{page.browser.executable.name} {page.browser.version}",
+            **versions(("playwright", "numpy")),
+        }
+
+    @property
+    def columns(self) -> Mapping[str, object]:
+        """Graph and options of the cell bound last."""
+        page = self._opened()
+        options = {
+            "provider": self._backend,
+            "browser_switches": " ".join(page.browser.arguments),
+            "cross_origin_isolated": str(page.facts["isolated"]).lower(),
+            "wasm_threads": str(page.facts["threads"]),
+            "shapes": "fixed as the graph is loaded",
+        }
+        return {
+            **graph_columns(self._job, self._graph.graph),
+            "inference_precision": _COMPUTES[self._job.cells[0].precision],
+            "execution_options": options,
+        }
+
+    def bind(self, cell: Cell, inputs: Inputs) -> PageQuery:
+        """Give the page the inputs; a graph of another shape is loaded first."""
+        return bind_query(self._graph_for(cell), self._job.model, inputs)
+
+    def bind_host_to_host(self, cell: Cell, inputs: Inputs) -> Query:
+        """The same: both copies are in every call."""
+        return self.bind(cell, inputs)
+
+    def bind_generation(self, cell: Cell, inputs: Inputs, clock: Clock) -> Generator:
+        """Refuse for now."""
+        del inputs, clock
+        raise mode_error(cell, "generation")
+
+    def bind_training(self, cell: Cell, inputs: Inputs, clock: Clock) -> Trainer:
+        """Refuse: graphs for inference have no gradients."""
+        del inputs, clock
+        raise mode_error(cell, "training")
+
+    def empty(self) -> Query:
+        """A query of the page that computes nothing."""
+        return empty_query(self._opened())
+
+    def peak_kernels(self) -> PeakKernels | None:
+        """None: a page has no kernels apart from a graph's."""
+        return None
+
+    def all_finite(self, outputs: object) -> bool:
+        """True if every output is finite."""
+        return all_finite(_outputs(outputs))
+
+    def arrays(self, outputs: object) -> Mapping[str, FloatArray]:
+        """The floating-point outputs as fp32, by dotted path."""
+        return float_outputs(_outputs(outputs))
+
+    def prove(
+        self, query: Query, iteration: Iteration | None = None
+    ) -> tuple[Proof, dict[str, str]]:
+        """Load the graph again in a page whose runtime logs where it places nodes."""
+        del iteration
+        outcome = observe(query)
+        placement = self._placement()
+        proof = placement.proof(self._backend)
+        evidence = {
+            "claimed": self._backend,
+            "provider": PROVIDERS[self._backend],
+            **self._page_evidence(),
+            **placement.evidence(),
+            **outcome.failure,
+        }
+        return ("partial" if outcome.error and proof == "proven" else proof), evidence
+
+    def trace(self, action: Query, stem: Path) -> None:
+        """Refuse: a page has no profiler of operators."""
+        del action, stem
+        raise Unsupported("ONNX Runtime Web has no profiler whose times leave the page")
+
+    def device_memory(self, *, reset: bool = False) -> DeviceMemory | None:
+        """None: adapters do not tell their memory."""
+        del reset
+        return None
+
+    def trim(self) -> None:
+        """End the browser after a cell: the next one gets a fresh one."""
+        if not self._is_fresh:
+            self.close()
+
+    def close(self) -> None:
+        """End the browser."""
+        self._page = None
+        self._exits.close()
+
+    def _opened(self) -> WebPage:
+        """The page; where there is none, one in a fresh browser."""
+        if self._page is None:
+            self._page = self._start()
+            self._is_fresh = True
+            self._shape = ""
+        return self._page
+
+    def _start(self) -> WebPage:
+        with ExitStack() as exits:
+            browser = exits.enter_context(started_browser(self._backend, software=self._software))
+            page = WebPage(browser, self._backend, self._asked_threads)
+            exits.callback(page.close)
+            device = web_device(self._backend, page.facts, software=self._software)
+            self.device_name = device.name
+            self._exits = exits.pop_all()
+        return page
+
+    def _graph_for(self, cell: Cell) -> WebGraph:
+        page = self._opened()
+        if fixed_shape(cell) != self._shape:
+            if self._shape:
+                self._graph.close()
+            self._shape = ""
+            self._graph = self._load(page, cell)
+            self._shape = fixed_shape(cell)
+        self._is_fresh = False
+        return self._graph
+
+    def _load(self, page: WebPage, cell: Cell) -> WebGraph:
+        graph, folder = find_graph(self._job, cell, self._graphs)
+        inputs = synthesise(self._job.model, cell, self._job.weights_seed)
+        feeds: Feeds = forward_pass(graph, self._job.model, inputs)[1]
+        self._bound_cell = cell
+        return WebGraph(page, self._backend, graph, folder, feeds)
+
+    def _placement(self) -> Placement:
+        page = WebPage(self._opened().browser, self._backend, self._asked_threads, verbose=True)
+        with closing(page):
+            self._load(page, self._bound_cell)
+            return Placement(page.log)
+
+    def _page_evidence(self) -> dict[str, str]:
+        facts = self._opened().facts
+        adapter = facts.get("adapter") or facts.get("context") or {}
+        told = {f"adapter_{name}": str(value) for name, value in adapter.items() if value != ""}
+        return {
+            "browser": self.libraries["browser"],
+            "threads": str(facts["threads"]),
+            "isolated": str(facts["isolated"]).lower(),
+            **told,
+        }
+
+
+def open_session(job: Job, threads: int, graphs: Path | None = None) -> WebSession:
+    """Load the job's graph in a browser."""
+    return WebSession(job, threads, graphs)
+
+
+def _outputs(outputs: object) -> Outputs:
+    assert isinstance(outputs, dict)
+    return {name: np.asarray(value) for name, value in outputs.items()}

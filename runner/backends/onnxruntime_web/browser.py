@@ -1,0 +1,196 @@
+"""Browsers: which one is found here, how it is started, and how it ends."""
+
+import json
+import os
+import shutil
+import threading
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import psutil
+from playwright.sync_api import Browser, Error, Playwright, sync_playwright
+
+from runner.backends.onnxruntime_web.install import FOLDER, VERSIONS_FILE
+from runner.contract.axes import Backend
+from runner.contract.errors import BenchError, Unavailable
+
+BROWSER_VARIABLE = "ACCELMATRIX_BROWSER"
+"""Names the browser: `chromium`, `chrome`, `edge`, or the path of an executable."""
+HEADED_VARIABLE = "ACCELMATRIX_BROWSER_HEADED"
+"""`1` shows the browser's window."""
+OWN_BROWSER = FOLDER / "chromium" / "chromium"
+RUNTIME_FOLDER = FOLDER / "onnxruntime-web"
+_COMMANDS: Mapping[str, tuple[str, ...]] = {
+    "chromium": ("/usr/lib/chromium/chromium", "chromium", "chromium-browser"),
+    "chrome": (
+        "google-chrome",
+        "google-chrome-stable",
+        "/Applications/Google Chrome.app/Contents/MacOS/Google Chrome",
+    ),
+    "edge": (
+        "microsoft-edge",
+        "microsoft-edge-stable",
+        "/Applications/Microsoft Edge.app/Contents/MacOS/Microsoft Edge",
+    ),
+}
+_REMEDY = "`make browser` installs one, in a checkout; or start a container engine"
+_ALWAYS = (
+    "--no-sandbox",
+    "--disable-dev-shm-usage",
+    "--disable-background-timer-throttling",
+    "--disable-renderer-backgrounding",
+    "--js-flags=--no-wasm-lazy-compilation",
+)
+_OF_BACKEND: Mapping[Backend, tuple[str, ...]] = {
+    "wasm": (),
+    "webgpu": ("--enable-unsafe-webgpu",),
+    "webnn": ("--enable-features=WebMachineLearningNeuralNetwork",),
+}
+SOFTWARE_ADAPTER = ("--use-webgpu-adapter=swiftshader",)
+"""Selects the adapter that computes WebGPU on the CPU."""
+LAUNCH_S = 60
+
+
+def find_browser(environment: Mapping[str, str] = os.environ) -> Path:
+    """The executable of the browser that is asked for; our own where none is.
+
+    Raises:
+        Unavailable: there is none.
+    """
+    named = environment.get(BROWSER_VARIABLE, "")
+    if not named and OWN_BROWSER.is_file():
+        return OWN_BROWSER
+    candidates = _COMMANDS.get(named or "chromium", (named,))
+    for candidate in candidates:
+        if path := shutil.which(candidate):
+            return Path(path)
+    asked = f"{BROWSER_VARIABLE}={named}: there is no such browser" if named else "no browser"
+    raise Unavailable(f"{asked} is installed here" if not named else asked, hint=_REMEDY)
+
+
+def runtime_version() -> str:
+    """The version of ONNX Runtime Web.
+
+    Raises:
+        Unavailable: it is not installed.
+    """
+    try:
+        versions = json.loads((FOLDER / VERSIONS_FILE).read_text("utf-8"))
+    except OSError as error:
+        raise Unavailable("ONNX Runtime Web is not installed here", hint=_REMEDY) from error
+    return str(versions["onnxruntime-web"])
+
+
+def switches(backend: Backend, *, software: bool) -> tuple[str, ...]:
+    """The command line of a browser for that backend."""
+    return (*_ALWAYS, *_OF_BACKEND[backend], *(SOFTWARE_ADAPTER if software else ()))
+
+
+@dataclass(frozen=True)
+class StartedBrowser:
+    """A browser at work, with the processes that it consists of."""
+
+    browser: Browser
+    executable: Path
+    arguments: Sequence[str]
+    process: psutil.Process
+
+    @property
+    def version(self) -> str:
+        """Its version, as it tells it."""
+        return self.browser.version
+
+    def processes(self) -> list[psutil.Process]:
+        """All of its processes that are alive."""
+        with suppress(psutil.NoSuchProcess):
+            return [self.process, *self.process.children(recursive=True)]
+        return []
+
+    @contextmanager
+    def within(self, seconds: float, what: str) -> Iterator[None]:
+        """End the browser if the context lasts longer, since a page may never answer.
+
+        Raises:
+            BenchError: it lasted longer, or the page or its browser ended.
+        """
+        overdue = threading.Event()
+
+        def end() -> None:
+            overdue.set()
+            kill(self.processes())
+
+        timer = threading.Timer(seconds, end)
+        timer.daemon = True
+        timer.start()
+        try:
+            yield
+        except Error as error:
+            if overdue.is_set():
+                raise BenchError(f"{what}: the page did not answer within {seconds:g} s") from error
+            raise
+        finally:
+            timer.cancel()
+
+
+@contextmanager
+def started_browser(
+    backend: Backend, *, software: bool, environment: Mapping[str, str] = os.environ
+) -> Iterator[StartedBrowser]:
+    """A fresh browser with a profile of its own, which ends with the context.
+
+    Raises:
+        Unavailable: there is none, or it does not start.
+    """
+    executable = find_browser(environment)
+    arguments = switches(backend, software=software)
+    with sync_playwright() as playwright:
+        before = {child.pid for child in psutil.Process().children(recursive=True)}
+        browser = _launch(playwright, executable, arguments, environment)
+        children = psutil.Process().children(recursive=True)
+        process = next(one for one in children if one.pid not in before and _is_browser(one))
+        started = StartedBrowser(browser, executable, arguments, process)
+        processes = started.processes()
+        try:
+            yield started
+        finally:
+            with suppress(Error):
+                browser.close()
+            kill([*processes, *started.processes()])
+
+
+def kill(processes: Sequence[psutil.Process]) -> None:
+    """End what is left of these processes."""
+    for process in processes:
+        with suppress(psutil.NoSuchProcess):
+            process.kill()
+
+
+def _launch(
+    playwright: Playwright,
+    executable: Path,
+    arguments: Sequence[str],
+    environment: Mapping[str, str],
+) -> Browser:
+    try:
+        return playwright.chromium.launch(
+            executable_path=executable,
+            args=[*arguments],
+            headless=environment.get(HEADED_VARIABLE) != "1",
+            timeout=LAUNCH_S * 1000,
+        )
+    except Error as error:
+        lines = [line.strip() for line in str(error).splitlines() if line.strip()]
+        told = next((line for line in lines if "error while loading" in line), lines[0])
+        raise Unavailable(f"{executable.name} does not start: {told}", hint=_REMEDY) from error
+
+
+def _is_browser(process: psutil.Process) -> bool:
+    """True for the browser's first process: those that it starts have a type."""
+    with suppress(psutil.Error):
+        command: list[Any] = process.cmdline()
+        typed = any(str(word).startswith("--type=") for word in command)
+        return not typed and any(str(word).startswith("--user-data-dir") for word in command)
+    return False

@@ -1,0 +1,60 @@
+"""Devices of the three backends in a browser, and whether a software adapter stands in for one."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from runner.contract.axes import Backend
+from runner.contract.errors import Unavailable
+from runner.contract.job import DEVICE_VARIABLE, Job, chosen_device
+from runner.measure.environment import read_environment
+
+SOFTWARE = "software"
+"""The choice of the adapter that computes WebGPU on the CPU."""
+
+
+@dataclass(frozen=True)
+class WebDevice:
+    """The device behind a page."""
+
+    name: str
+    is_software: bool = False
+    """True for an adapter that computes on the CPU: its times say nothing of WebGPU's speed."""
+
+
+def wants_software(job: Job) -> bool:
+    """True if WebGPU shall be computed on the CPU: where it is asked for, and to verify."""
+    backend = job.cells[0].backend
+    asked = chosen_device(backend) == SOFTWARE
+    return backend == "webgpu" and (asked or job.purpose == "verify")
+
+
+def web_device(backend: Backend, facts: Mapping[str, Any], *, software: bool) -> WebDevice:
+    """The device that a page tells.
+
+    Raises:
+        Unavailable: the browser gives none, or only a software adapter that nobody asked for.
+    """
+    cpu = read_environment().cpu_model
+    if backend == "webgpu":
+        return _gpu(facts.get("adapter"), cpu, software=software)
+    if backend == "webnn" and (error := facts["context"].get("error")):
+        raise Unavailable(f"this browser has no WebNN: {error}", hint="take another browser")
+    return WebDevice(cpu)
+
+
+def _gpu(adapter: Mapping[str, Any] | None, cpu: str, *, software: bool) -> WebDevice:
+    if adapter is None:
+        raise Unavailable(
+            "this browser gives no WebGPU adapter",
+            hint=f"{DEVICE_VARIABLE}=webgpu={SOFTWARE} takes its software adapter",
+        )
+    if not adapter["isFallbackAdapter"]:
+        words = (adapter[name] for name in ("vendor", "architecture", "device", "description"))
+        return WebDevice(" ".join(filter(None, words)))
+    if not software:
+        raise Unavailable(
+            "this browser has a software adapter alone, whose time says nothing of a GPU",
+            hint=f"`orchestrator verify` executes it, {DEVICE_VARIABLE}=webgpu={SOFTWARE} times it",
+        )
+    return WebDevice(f"SwiftShader (software) on {cpu}", is_software=True)

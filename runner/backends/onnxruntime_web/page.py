@@ -1,0 +1,159 @@
+"""A page with ONNX Runtime Web, and calls to it."""
+
+from collections.abc import Mapping
+from contextlib import ExitStack, suppress
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from playwright.sync_api import Error
+
+from runner.backends.graphs.outputs import Outputs
+from runner.backends.onnxruntime_web.browser import (
+    RUNTIME_FOLDER,
+    StartedBrowser,
+    runtime_version,
+)
+from runner.backends.onnxruntime_web.server import Array, PageServer
+from runner.contract.axes import Backend
+from runner.contract.errors import BenchError, Unavailable
+
+START_S = 120
+"""The most seconds that a page takes to load and to import the runtime."""
+ANSWER_S = 600
+"""The most seconds of a call whose length nobody knows before; the launcher ends most of them
+earlier."""
+_BUNDLES: Mapping[Backend, str] = {
+    "wasm": "ort.wasm.min.mjs",
+    "webgpu": "ort.webgpu.min.mjs",
+    "webnn": "ort.webgpu.min.mjs",
+}
+_TYPES: Mapping[str, Any] = {
+    "float32": np.float32,
+    "float16": np.float16,
+    "int64": np.int64,
+    "int32": np.int32,
+    "int8": np.int8,
+    "uint8": np.uint8,
+    "bool": np.bool_,
+}
+"""The types of arrays that pages know."""
+
+
+class PageError(Exception):
+    """An error that a page threw, in its own words."""
+
+
+class WebPage:
+    """A page; every call is answered with plain data."""
+
+    def __init__(
+        self, browser: StartedBrowser, backend: Backend, threads: int, *, verbose: bool = False
+    ) -> None:
+        """Load the page in that browser, import the runtime.
+
+        Raises:
+            Unavailable: the runtime is not here, or the page has no isolation.
+        """
+        self.runtime_version = runtime_version()
+        self.browser = browser
+        self.log: list[str] = []
+        """Lines that the page's console has shown."""
+        with ExitStack() as exits:
+            self._server = PageServer(RUNTIME_FOLDER)
+            exits.callback(self._server.close)
+            self._open(backend, threads, verbose)
+            self._exits = exits.pop_all()
+
+    def call(self, name: str, *arguments: object, seconds: float = ANSWER_S) -> Any:
+        """The answer of one of the page's functions.
+
+        Raises:
+            PageError: it threw.
+            BenchError: it did not answer in time, or the page is gone.
+        """
+        with self.browser.within(seconds, name):
+            try:
+                return self._page.evaluate(
+                    "([name, values]) => window.runner[name](...values)", [name, [*arguments]]
+                )
+            except Error as error:
+                words = _words(error)
+                if "crashed" in words or "closed" in words:
+                    raise BenchError(f"the page ended: {words}") from error
+                raise PageError(words) from error
+
+    def file(self, path: Path) -> str:
+        """The address of a file for the page."""
+        return self._server.add_file(path)
+
+    def array(self, array: Array) -> dict[str, object]:
+        """The description of an array whose bytes the page can fetch."""
+        return {
+            "url": self._server.add_array(array),
+            "type": str(array.dtype),
+            "dims": list(array.shape),
+        }
+
+    def forget_arrays(self) -> None:
+        """Keep the arrays no longer: the page has fetched them."""
+        self._server.forget()
+
+    def outputs(self, name: str, query: int, seconds: float = ANSWER_S) -> Outputs:
+        """The outputs of a call that posts them, by name."""
+        address = self._server.outputs_address()
+        described = self.call(name, query, address, seconds=seconds)
+        return {
+            output: _array(self._server.take(address, output), facts)
+            for output, facts in described.items()
+        }
+
+    def posted(self, name: str, query: int, options: Mapping[str, object]) -> list[Array]:
+        """The arrays of a call that posts a row of them."""
+        address = self._server.outputs_address()
+        described = self.call(name, query, {**options, "url": address})
+        return [
+            _array(self._server.take(address, str(number)), facts)
+            for number, facts in enumerate(described)
+        ]
+
+    def close(self) -> None:
+        """End page and server."""
+        with suppress(Error):
+            self._page.close()
+        self._exits.close()
+
+    def _open(self, backend: Backend, threads: int, verbose: bool) -> None:
+        with self.browser.within(START_S, "loading the page"):
+            self._page = self.browser.browser.new_page()
+            self._page.set_default_timeout(START_S * 1000)
+            self._page.on("console", lambda message: self.log.append(message.text))
+            self._page.goto(f"{self._server.url}/page/index.html")
+            self._page.wait_for_function("window.runner !== undefined")
+        folder = f"{self._server.url}/runtime/"
+        self.import_ms: float = self.call(
+            "start",
+            {
+                "bundle": f"{folder}{_BUNDLES[backend]}",
+                "folder": folder,
+                "threads": threads,
+                "verbose": verbose,
+            },
+            seconds=START_S,
+        )["import_ms"]
+        self.facts: Mapping[str, Any] = self.call("facts", backend, seconds=START_S)
+        if not self.facts["isolated"]:
+            raise Unavailable(
+                "the browser does not isolate the page, so it has neither threads nor a clock",
+                hint="take another browser: ACCELMATRIX_BROWSER",
+            )
+
+
+def _words(error: Error) -> str:
+    """The page's own words, without the driver's before them and the stack behind."""
+    first = str(error).split("\n    at ", maxsplit=1)[0].strip()
+    return first.removeprefix("Page.evaluate: ").removeprefix("Error: ")
+
+
+def _array(content: bytes, facts: Mapping[str, Any]) -> Array:
+    return np.frombuffer(content, _TYPES[facts["type"]]).reshape(facts["dims"])

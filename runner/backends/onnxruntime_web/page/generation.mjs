@@ -1,0 +1,98 @@
+// Greedy generation: the loop lies in the page, and caches stay where the provider left them.
+
+import { fetchTensor, postTensor, tensor } from "./arrays.mjs";
+
+const PAST = "input.";
+const PRESENT = "output.";
+const LOGITS = "logits";
+const NEXT_TOKENS = "next_tokens";
+
+export class Generation {
+  constructor(graph, options, prompt, constants) {
+    this.ort = graph.ort;
+    this.prefill = graph.sessions.prefill;
+    this.decode = graph.sessions.decode;
+    this.options = options;
+    this.prompt = prompt;
+    this.constants = constants;
+  }
+
+  static async bind(graph, options) {
+    const fetched = async (arrays) => {
+      const feeds = {};
+      for (const [name, array] of Object.entries(arrays)) {
+        feeds[name] = await fetchTensor(graph.ort, array);
+      }
+      return feeds;
+    };
+    return new Generation(graph, options, await fetched(options.prompt), await fetched(options.constants));
+  }
+
+  // The clock as the prompt went in, that of each step's tokens, and the tokens.
+  async generate() {
+    const began = performance.now();
+    await this.start();
+    const tokens = [await this.tokens()];
+    const times = [performance.now() - began];
+    while (tokens.length < this.options.newTokens) {
+      await this.advance(this.latest[NEXT_TOKENS]);
+      tokens.push(await this.tokens());
+      times.push(performance.now() - began);
+    }
+    await this.dispose();
+    return { times, tokens: tokens.map((step) => [...step].map(Number)) };
+  }
+
+  // Logits of each step while these tokens are fed, [steps][batch].
+  async forced({ tokens, url }) {
+    await this.start();
+    const told = [];
+    for (let step = 0; ; step++) {
+      told.push(await postTensor(`${url}/${step}`, await this.last(LOGITS)));
+      if (step + 1 === tokens.length) break;
+      const fed = BigInt64Array.from(tokens[step], BigInt);
+      await this.advance(tensor(this.ort, "int64", fed, [fed.length, 1]));
+    }
+    await this.dispose();
+    return told;
+  }
+
+  async start() {
+    this.latest = await this.prefill.run(this.prompt);
+    this.caches = {};
+    for (const name of this.options.caches) {
+      this.caches[name] = this.latest[name.slice(PAST.length)];
+    }
+    this.positions = this.options.positions && BigInt64Array.from(this.options.positions.values, BigInt);
+  }
+
+  async advance(token) {
+    const feeds = { ...this.constants, ...this.caches, [this.options.tokenInput]: token };
+    if (this.positions) {
+      this.positions = this.positions.map((position) => position + 1n);
+      feeds.position_ids = tensor(this.ort, "int64", this.positions, this.options.positions.dims);
+    }
+    const outputs = await this.decode.run(feeds);
+    for (const name of this.options.caches) {
+      const next = outputs[PRESENT + name.slice(PAST.length)];
+      if (!next) continue;
+      if (next !== this.caches[name]) this.caches[name].dispose();
+      this.caches[name] = next;
+    }
+    this.latest = outputs;
+  }
+
+  async tokens() {
+    return (await this.last(NEXT_TOKENS)).getData();
+  }
+
+  // Both parts give it for one position alone.
+  async last(name) {
+    return this.latest[name];
+  }
+
+  async dispose() {
+    for (const cache of Object.values(this.caches)) cache.dispose();
+    this.caches = {};
+  }
+}

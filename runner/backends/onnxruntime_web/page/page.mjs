@@ -1,0 +1,47 @@
+// The page's side of the runner: every call comes from there, and answers with plain data.
+
+import { importRuntime, openGraph } from "./sessions.mjs";
+import { Query } from "./queries.mjs";
+import { Generation } from "./generation.mjs";
+import { adapterOf } from "./devices.mjs";
+
+let ort = null;
+const graphs = new Map();
+const bound = new Map();
+let latest = 0;
+
+const keep = (map, value) => (map.set(++latest, value), latest);
+
+async function drop(map, id) {
+  const value = map.get(id);
+  map.delete(id);
+  await value?.release?.();
+}
+
+window.runner = {
+  async start(options) {
+    const began = performance.now();
+    ort = await importRuntime(options);
+    return { import_ms: performance.now() - began };
+  },
+  facts: async (provider) => ({
+    isolated: crossOriginIsolated,
+    version: ort?.env.versions.web ?? null,
+    threads: ort?.env.wasm.numThreads ?? null,
+    ...(await adapterOf(provider)),
+  }),
+  async open(options) {
+    const graph = await openGraph(ort, options);
+    return { id: keep(graphs, graph), stages: graph.stages };
+  },
+  release: (id) => drop(graphs, id),
+  bind: async (id, options) => keep(bound, await Query.bind(graphs.get(id), options)),
+  bindNothing: () => keep(bound, new Query({ sessions: {} }, [], {})),
+  bindGeneration: async (id, options) => keep(bound, await Generation.bind(graphs.get(id), options)),
+  unbind: (id) => drop(bound, id),
+  series: (id, options) => bound.get(id).series(options),
+  post: (id, url) => bound.get(id).post(url),
+  generate: (id) => bound.get(id).generate(),
+  forced: (id, options) => bound.get(id).forced(options),
+  memory: () => window.memory?.() ?? null,
+};

@@ -1,0 +1,57 @@
+// Queries: the parts of a graph over fixed inputs, each call timed by the page's own clock.
+
+import { fetchTensor, postTensor } from "./arrays.mjs";
+
+export class Query {
+  constructor(graph, parts, feeds) {
+    this.parts = parts.map(({ name, inputs }) => ({ session: graph.sessions[name], inputs }));
+    this.feeds = feeds;
+  }
+
+  static async bind(graph, { parts, inputs }) {
+    const feeds = {};
+    for (const [name, array] of Object.entries(inputs)) {
+      feeds[name] = await fetchTensor(graph.ort, array);
+    }
+    return new Query(graph, parts, feeds);
+  }
+
+  // Outputs lie in the page's memory when a session's promise is kept: downloads are inside.
+  async run() {
+    const known = { ...this.feeds };
+    const outputs = {};
+    for (const { session, inputs } of this.parts) {
+      const taken = {};
+      for (const name of inputs) taken[name] = known[name];
+      const given = await session.run(taken);
+      for (const name of inputs) delete outputs[name];
+      Object.assign(known, given);
+      Object.assign(outputs, given);
+    }
+    return outputs;
+  }
+
+  // Milliseconds of calls, one behind the other: at least so many and for so long, but no longer
+  // than `most`, and of no more than `slice`, so that the runner hears of a page that is alive.
+  async series({ least, minimum, most, slice }) {
+    const durations = [];
+    let total = 0;
+    while (total < Math.min(most, slice) && (durations.length < least || total < minimum)) {
+      const began = performance.now();
+      await this.run();
+      const duration = performance.now() - began;
+      durations.push(duration);
+      total += duration;
+    }
+    return durations;
+  }
+
+  async post(url) {
+    const outputs = await this.run();
+    const told = {};
+    for (const [name, value] of Object.entries(outputs)) {
+      told[name] = await postTensor(`${url}/${encodeURIComponent(name)}`, value);
+    }
+    return told;
+  }
+}

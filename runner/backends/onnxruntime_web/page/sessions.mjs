@@ -1,0 +1,45 @@
+// Sessions of ONNX Runtime Web over the parts of a prepared graph.
+
+import { fetchBytes } from "./arrays.mjs";
+
+export class Graph {
+  constructor(ort, sessions, stages) {
+    this.ort = ort;
+    this.sessions = sessions;
+    this.stages = stages;
+  }
+
+  async release() {
+    for (const session of Object.values(this.sessions)) await session.release();
+  }
+}
+
+export async function importRuntime({ bundle, folder, threads, verbose }) {
+  const ort = await import(bundle);
+  ort.env.wasm.wasmPaths = folder;
+  ort.env.wasm.numThreads = threads;
+  ort.env.logLevel = verbose ? "verbose" : "warning";
+  return ort;
+}
+
+export async function openGraph(ort, { parts, options }) {
+  const stages = { weights: 0, instantiate: 0 };
+  const sessions = {};
+  for (const part of parts) {
+    let began = performance.now();
+    const bytes = await fetchBytes(part.url);
+    const externalData = [];
+    for (const { path, url } of part.weights) {
+      externalData.push({ path, data: await fetchBytes(url) });
+    }
+    stages.weights += performance.now() - began;
+    began = performance.now();
+    sessions[part.name] = await ort.InferenceSession.create(bytes, {
+      ...options,
+      freeDimensionOverrides: part.overrides,
+      externalData,
+    });
+    stages.instantiate += performance.now() - began;
+  }
+  return new Graph(ort, sessions, stages);
+}

@@ -1,0 +1,72 @@
+"""Queries that a page executes and times by its own clock."""
+
+from collections.abc import Mapping
+
+from runner.backends.graphs.feeds import forward_pass
+from runner.backends.graphs.outputs import Outputs
+from runner.backends.onnxruntime_web.graph import WebGraph
+from runner.backends.onnxruntime_web.page import WebPage
+from runner.contract.models import ModelSpec
+from runner.inputs import Inputs
+
+SLICE_MS = 500
+"""The page is asked for iterations of about so much time at once, so that the way to it and back
+takes little of a cell's time."""
+_NS_PER_MS = 1_000_000
+
+
+class PageQuery:
+    """A query that lies in a page, and that the page times."""
+
+    def __init__(self, page: WebPage, number: int) -> None:
+        self._page, self._number = page, number
+
+    def __call__(self) -> Outputs:
+        """Execute once, and bring the outputs here."""
+        return self._page.outputs("post", self._number)
+
+    def series(self, least: int, min_ns: int, max_ns: int) -> list[int]:
+        """Nanoseconds of iterations that the page executes one behind the other.
+
+        Args:
+            least: the fewest of them.
+            min_ns: the least sum of their durations.
+            max_ns: the sum at which they end in any case.
+        """
+        durations: list[int] = []
+        total = 0
+        while total < max_ns and (len(durations) < least or total < min_ns):
+            wanted = _remaining(least - len(durations), min_ns - total, max_ns - total)
+            answer: list[float] = self._page.call("series", self._number, wanted)
+            durations += [round(one * _NS_PER_MS) for one in answer]
+            total = sum(durations)
+        return durations
+
+
+def bind_query(graph: WebGraph, model: ModelSpec, inputs: Inputs) -> PageQuery:
+    """The graph over these inputs, which the page fetches.
+
+    Raises:
+        Unsupported: the graph takes something else.
+    """
+    passed, feeds = forward_pass(graph.graph, model, inputs)
+    parts = [{"name": name, "inputs": list(part.inputs)} for name, part in passed.parts.items()]
+    page = graph.page
+    arrays = {name: page.array(array) for name, array in feeds.items()}
+    number: int = page.call("bind", graph.id, {"parts": parts, "inputs": arrays})
+    page.forget_arrays()
+    return PageQuery(page, number)
+
+
+def empty_query(page: WebPage) -> PageQuery:
+    """A query that executes nothing, called and timed as any other."""
+    return PageQuery(page, page.call("bindNothing"))
+
+
+def _remaining(least: int, min_ns: int, max_ns: int) -> Mapping[str, float]:
+    return {
+        "least": least,
+        "minimum": min_ns / _NS_PER_MS,
+        "most": max_ns / _NS_PER_MS,
+        "slice": SLICE_MS,
+    }

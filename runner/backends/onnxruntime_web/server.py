@@ -1,0 +1,157 @@
+"""A web server on loopback that gives one page its files and arrays, and takes outputs from it.
+
+Pages are isolated from other origins (COOP and COEP), since a browser gives only such pages threads
+and a clock of 5 µs. Every address begins with a secret that this server alone and its page know.
+"""
+
+import secrets
+import shutil
+import threading
+from collections.abc import Mapping
+from http import HTTPStatus
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from typing import Any
+from urllib.parse import unquote
+
+import numpy as np
+import numpy.typing as npt
+
+PAGE_FOLDER = Path(__file__).with_name("page")
+_TYPES = {
+    ".html": "text/html; charset=utf-8",
+    ".mjs": "text/javascript; charset=utf-8",
+    ".wasm": "application/wasm",
+}
+_BYTES = "application/octet-stream"
+_HEADERS = {
+    "Cross-Origin-Opener-Policy": "same-origin",
+    "Cross-Origin-Embedder-Policy": "require-corp",
+    "Cross-Origin-Resource-Policy": "same-origin",
+    "Cache-Control": "no-store",
+}
+Array = npt.NDArray[Any]
+
+
+class PageServer:
+    """Serves a page, the runtime's files, and what is put in by the runner."""
+
+    def __init__(self, runtime_folder: Path) -> None:
+        """Begin to serve.
+
+        Args:
+            runtime_folder: the files of ONNX Runtime Web.
+        """
+        secret = secrets.token_urlsafe(16)
+        self._files: dict[str, Path] = {
+            **{f"/page/{path.name}": path for path in PAGE_FOLDER.iterdir() if path.is_file()},
+            **{f"/runtime/{path.name}": path for path in runtime_folder.iterdir()},
+        }
+        self._arrays: dict[str, bytes] = {}
+        self._outputs: dict[str, bytes] = {}
+        self._numbers = iter(range(1, 1 << 62))
+        self._server = _Server(self, f"/{secret}")
+        self.url = f"http://127.0.0.1:{self._server.server_port}/{secret}"
+        """The beginning of all addresses."""
+        self._thread = threading.Thread(target=self._server.serve_forever, daemon=True)
+        self._thread.start()
+
+    def add_file(self, path: Path) -> str:
+        """The address of a file."""
+        address = f"/files/{next(self._numbers)}"
+        self._files[address] = path
+        return f"{self.url}{address}"
+
+    def add_array(self, array: Array) -> str:
+        """The address of an array's bytes, until `forget`."""
+        address = f"/arrays/{next(self._numbers)}"
+        self._arrays[address] = np.ascontiguousarray(array).tobytes()
+        return f"{self.url}{address}"
+
+    def forget(self) -> None:
+        """Drop all arrays: the page has them."""
+        self._arrays.clear()
+
+    def outputs_address(self) -> str:
+        """An address below which a page may leave outputs, each under a name."""
+        return f"{self.url}/outputs/{next(self._numbers)}"
+
+    def take(self, address: str, name: str) -> bytes:
+        """The output of that name; it is no longer kept."""
+        return self._outputs.pop(f"{address.removeprefix(self.url)}/{name}")
+
+    def close(self) -> None:
+        """Serve no more."""
+        self._server.shutdown()
+        self._server.server_close()
+        self._thread.join()
+
+    def content(self, address: str) -> Path | bytes | None:
+        """The file or the bytes at that address."""
+        return self._files.get(address) or self._arrays.get(address)
+
+    def keep(self, address: str, content: bytes) -> bool:
+        """Keep an output; False if nobody waits for one there."""
+        if not address.startswith("/outputs/"):
+            return False
+        self._outputs[unquote(address)] = content
+        return True
+
+
+class _Server(ThreadingHTTPServer):
+    daemon_threads = True
+
+    def __init__(self, pages: PageServer, prefix: str) -> None:
+        self.pages, self.prefix = pages, prefix
+        super().__init__(("127.0.0.1", 0), _Handler)
+
+
+class _Handler(BaseHTTPRequestHandler):
+    protocol_version = "HTTP/1.1"
+    server: _Server
+
+    def do_GET(self) -> None:
+        """Send a file or an array."""
+        address = self._address()
+        found = self.server.pages.content(address) if address else None
+        if found is None:
+            self._refuse()
+        elif isinstance(found, bytes):
+            self._begin(HTTPStatus.OK, _BYTES, len(found))
+            self.wfile.write(found)
+        else:
+            self._begin(HTTPStatus.OK, _TYPES.get(found.suffix, _BYTES), found.stat().st_size)
+            with found.open("rb") as file:
+                shutil.copyfileobj(file, self.wfile, 1 << 20)
+
+    def do_POST(self) -> None:
+        """Take an output."""
+        content = self.rfile.read(int(self.headers.get("Content-Length") or 0))
+        address = self._address()
+        if address and self.server.pages.keep(address, content):
+            self._begin(HTTPStatus.NO_CONTENT, _BYTES, 0)
+        else:
+            self._refuse()
+
+    def log_message(self, format: str, *args: object) -> None:  # noqa: A002 - the base's name
+        """Say nothing."""
+
+    def _address(self) -> str | None:
+        """The part behind the secret; None without it."""
+        prefix = self.server.prefix
+        begins = secrets.compare_digest(self.path[: len(prefix)], prefix)
+        return self.path[len(prefix) :] if begins else None
+
+    def _refuse(self) -> None:
+        self._begin(HTTPStatus.NOT_FOUND, _BYTES, 0)
+
+    def _begin(self, status: HTTPStatus, type_: str, length: int) -> None:
+        headers: Mapping[str, str] = {
+            **_HEADERS,
+            "Content-Type": type_,
+            "Content-Length": str(length),
+        }
+        self.send_response(status)
+        for name, value in headers.items():
+            self.send_header(name, value)
+        self.end_headers()
