@@ -192,6 +192,11 @@ class Session(Protocol):
         ...
 
     @property
+    def clock_resolution_s(self) -> float | None:
+        """Resolution of the clock of queries that are timed elsewhere; None if none is."""
+        ...
+
+    @property
     def region(self) -> Region:
         """The region that a query's time spans."""
         ...

@@ -138,6 +138,7 @@ class FakeSession:
     interop_threads = None
     libraries: Mapping[str, str] = {}
     timed_region = "a sleep"
+    clock_resolution_s = None
     energy_device = EnergyDevice()
     region: Region = "host"
 

@@ -13,12 +13,6 @@ Mode = Literal["inference", "generation", "training", "startup"]
 Scenario = Literal["single_stream", "offline", "server"]
 TrainingPrecision = Literal["mixed", "pure"]
 
-PLANNED: Mapping[Backend, tuple[Runtime, ...]] = {
-    "webnn": ("onnxruntime_web",),
-    "webgpu": ("onnxruntime_web",),
-    "wasm": ("onnxruntime_web",),
-}
-"""The runtimes of backends that a matrix may name and that no release can run yet."""
 RUNTIMES: Mapping[Backend, tuple[Runtime, ...]] = {
     "cpu": ("torch", "torch_compile", "onnxruntime"),
     "cuda": ("torch", "torch_compile", "onnxruntime"),
@@ -26,10 +20,14 @@ RUNTIMES: Mapping[Backend, tuple[Runtime, ...]] = {
     "mps": ("torch", "torch_compile"),
     "openvino": ("openvino", "onnxruntime"),
     "qnn": ("onnxruntime",),
-    **PLANNED,
+    "webnn": ("onnxruntime_web",),
+    "webgpu": ("onnxruntime_web",),
+    "wasm": ("onnxruntime_web",),
     "fake": ("fake",),
 }
 """The runtimes that can execute on a backend at all; the first is its default."""
+IN_CHILDREN: frozenset[Runtime] = frozenset({"onnxruntime_web"})
+"""Runtimes that execute in processes which the runner's starts, and not in its own."""
 
 _Path = Literal["model", "backend", "runtime", "precision"]
 _Size = Literal["batch_size", "sequence_length", "image_size", "audio_seconds", "new_tokens"]

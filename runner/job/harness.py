@@ -10,6 +10,7 @@ from typing import Any
 
 from runner import __version__
 from runner.backends.base import Session, failure_kind, failure_reason
+from runner.contract.axes import IN_CHILDREN
 from runner.contract.cell import Cell
 from runner.contract.errors import RecordNotSaved
 from runner.contract.files import save_text
@@ -68,7 +69,10 @@ class Harness:
         self._clock = clock
         self._phase: Phase = "load"
         self._environment = read_environment()
-        self._memory = memory_meter(in_container=job.provenance.image is not None)
+        self._of_tree = job.cells[0].runtime in IN_CHILDREN
+        self._memory = memory_meter(
+            in_container=job.provenance.image is not None, of_tree=self._of_tree
+        )
         self._resolution_s = resolution_s(clock)
         self._cpu_clock = CpuClockMeter(self._environment.cpu_affinity or ())
         self._folders = folders
@@ -211,7 +215,7 @@ class Harness:
             energy=energy_meter(cell.backend, uuid, self._loader.energy_device),
             accelerator=accelerator_reader(cell.backend, uuid),
             cpu_clock=self._cpu_clock,
-            noise=noise_meter(self._environment.cpu_affinity),
+            noise=noise_meter(self._environment.cpu_affinity, of_tree=self._of_tree),
             environment=self._environment,
             enter=partial(self._enter, cell),
             earlier=earlier,
@@ -219,7 +223,8 @@ class Harness:
         )
 
     def _conditions(self, loaded: Loaded) -> Conditions:
-        return Conditions(self._environment, self._resolution_s, loaded.harness_overhead_s)
+        resolution_s = loaded.session.clock_resolution_s or self._resolution_s
+        return Conditions(self._environment, resolution_s, loaded.harness_overhead_s)
 
     def _facts(self) -> dict[str, Any]:
         return {

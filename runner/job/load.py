@@ -121,6 +121,8 @@ class Loader:
             "libraries": {**session.libraries, **driver_version(self._job.cells[0].backend)},
             "device_uuid": session.columns.get("device_uuid"),
         }
+        if session.clock_resolution_s is not None:
+            self.facts["clock_resolution_s"] = session.clock_resolution_s
         return session
 
     def _room(self, session: Session) -> Room:

@@ -12,6 +12,7 @@ from typing import Any
 from runner.contract.rounds import Noise
 from runner.measure.clock import Clock, monotonic
 from runner.measure.memory.cgroup import Throttling, cpu_throttling
+from runner.measure.memory.tree import cpu_seconds_of_tree
 
 REST_S = 0.05
 """Pause before the kernel is timed: a runtime's threads spin for a while after their last work,
@@ -123,8 +124,15 @@ class NoiseMeter:
         return self._proc_stat.read(self._own_s())
 
 
-def noise_meter(cpus: Collection[int] | None = None) -> NoiseMeter:
-    """The meter of this host, for a process that may use these CPUs; None for all."""
+def noise_meter(cpus: Collection[int] | None = None, *, of_tree: bool = False) -> NoiseMeter:
+    """The meter of this host.
+
+    Args:
+        cpus: those that this process may use; None for all.
+        of_tree: True if the CPU time of processes that this one has started is ours at once.
+    """
+    if of_tree:
+        return NoiseMeter(ProcStat(cpus=cpus), own_s=cpu_seconds_of_tree)
     return NoiseMeter(ProcStat(cpus=cpus))
 
 

@@ -128,6 +128,7 @@ class OnnxSession:
     sessions: there ONNX Runtime reads the file, optimises the graph and lays out its weights.
     """
 
+    clock_resolution_s = None
     energy_device = EnergyDevice()
     timed_region = (
         "ONNX Runtime's run with IO binding: inputs lie on the device before, outputs are new "

@@ -22,6 +22,7 @@ from runner.backends.graphs.outputs import Outputs, all_finite, float_outputs, g
 from runner.backends.onnxruntime_web.browser import started_browser
 from runner.backends.onnxruntime_web.device import wants_software, web_device
 from runner.backends.onnxruntime_web.evidence import PROVIDERS, Placement
+from runner.backends.onnxruntime_web.generation import WebGenerator
 from runner.backends.onnxruntime_web.graph import WebGraph
 from runner.backends.onnxruntime_web.page import WebPage
 from runner.backends.onnxruntime_web.query import PageQuery, bind_query, empty_query
@@ -32,7 +33,7 @@ from runner.contract.graph import find_graph, first_cell_with_graph, fixed_shape
 from runner.contract.job import Job
 from runner.contract.record import Proof
 from runner.contract.support import mode_error
-from runner.inputs import Inputs, synthesise
+from runner.inputs import Inputs, synthesise, tokens_to_generate
 from runner.measure.clock import Clock, monotonic
 from runner.measure.energy import EnergyDevice
 from runner.measure.environment import versions
@@ -86,6 +87,11 @@ class WebSession:
         }
 
     @property
+    def clock_resolution_s(self) -> float:
+        """That of the page's clock, which an isolated page reads in steps of 5 µs."""
+        return float(self._opened().facts["resolution_ms"]) / 1000
+
+    @property
     def region(self) -> Region:
         """That of the host, or both copies around an adapter."""
         return "host" if self._backend == "wasm" else "host_to_host"
@@ -126,9 +132,10 @@ class WebSession:
         return self.bind(cell, inputs)
 
     def bind_generation(self, cell: Cell, inputs: Inputs, clock: Clock) -> Generator:
-        """Refuse for now."""
-        del inputs, clock
-        raise mode_error(cell, "generation")
+        """The decode loop over the graph's parts, in the page."""
+        del clock  # the page has its own
+        graph = self._graph_for(cell)
+        return WebGenerator(graph, self._job.model, inputs, tokens_to_generate(cell))
 
     def bind_training(self, cell: Cell, inputs: Inputs, clock: Clock) -> Trainer:
         """Refuse: graphs for inference have no gradients."""

@@ -15,7 +15,7 @@ PROVIDERS: Mapping[Backend, str] = {
 """The execution provider of each backend, as the runtime's log names it."""
 CPU = PROVIDERS["wasm"]
 _PLACED = re.compile(r"(?:Node\(s\)|All nodes) placed on \[(\w+)\]\. Number of nodes: (\d+)")
-_NODE = re.compile(r"^\s+(\w+) \(.*\)\s*$")
+_NODE = re.compile(r"VerifyEachNodeIsAssignedToAnEp\]\s+(\w+) \(")
 SHAPE_OPERATORS = frozenset(
     {
         *("Shape", "Size", "Gather", "GatherND", "Slice", "Concat", "Unsqueeze", "Squeeze"),

@@ -10,13 +10,15 @@ from runner.backends.graphs.feeds import Feeds
 from runner.backends.onnxruntime_web.page import PageError, WebPage
 from runner.contract.axes import Backend
 from runner.contract.errors import Unsupported
-from runner.contract.graph import PART_WEIGHTS_SUFFIX, Graph, GraphPart
+from runner.contract.graph import Graph, GraphPart
 
 _PROVIDERS: Mapping[Backend, object] = {
     "wasm": "wasm",
     "webgpu": "webgpu",
     "webnn": {"name": "webnn", "deviceType": "cpu"},
 }
+_VERBOSE = {"logSeverityLevel": 0, "logVerbosityLevel": 0}
+"""The levels at which the runtime tells where it places nodes."""
 _MEMORY_WORDS = ("out of memory", "bad_alloc", "allocation failed", "Out of memory")
 
 
@@ -32,10 +34,16 @@ class WebGraph:
             Unsupported: the provider refuses it, in its own words.
         """
         self.page, self.graph = page, graph
+        fixed = graph.content == "forward"  # a cache grows
         parts = [
-            _described(page, str(name), part, folder, feeds) for name, part in graph.parts.items()
+            _described(page, str(name), part, folder, feeds, fixed=fixed)
+            for name, part in graph.parts.items()
         ]
-        options = {"executionProviders": [_PROVIDERS[backend]], "extra": _extra(backend)}
+        options = {
+            "executionProviders": [_PROVIDERS[backend]],
+            "extra": _extra(backend),
+            **(_VERBOSE if page.is_verbose else {}),
+        }
         try:
             opened = page.call("open", {"parts": parts, "options": options})
         except PageError as error:
@@ -69,19 +77,38 @@ def dimension_sizes(model: onnx.ModelProto, feeds: Feeds) -> dict[str, int]:
 
 
 def _described(
-    page: WebPage, name: str, part: GraphPart, folder: Path, feeds: Feeds
+    page: WebPage, name: str, part: GraphPart, folder: Path, feeds: Feeds, *, fixed: bool
 ) -> dict[str, Any]:
-    file, *weights = part.files(folder)
-    model = onnx.load(file, load_external_data=False)
+    model = onnx.load(folder / part.file, load_external_data=False)
     return {
         "name": name,
-        "url": page.file(file),
+        "url": page.file(folder / part.file),
         "weights": [
-            {"path": f"{part.file}{PART_WEIGHTS_SUFFIX}", "url": page.file(path)}
-            for path in weights
+            {"path": location, "url": page.file(folder / location)}
+            for location in weight_files(model)
         ],
-        "overrides": dimension_sizes(model, feeds),
+        "overrides": dimension_sizes(model, feeds) if fixed else {},
     }
+
+
+def weight_files(model: onnx.ModelProto) -> list[str]:
+    """The names of the files that hold a graph's weights: parts may share one.
+
+    Raises:
+        Unsupported: one lies elsewhere.
+    """
+    names = sorted(
+        {
+            entry.value
+            for weights in model.graph.initializer
+            for entry in weights.external_data
+            if entry.key == "location"
+        }
+    )
+    for name in names:
+        if Path(name).name != name:
+            raise Unsupported(f"the prepared graph names weights at {name!r}, outside its folder")
+    return names
 
 
 def _extra(backend: Backend) -> dict[str, Any]:

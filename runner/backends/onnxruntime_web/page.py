@@ -57,6 +57,7 @@ class WebPage:
         """
         self.runtime_version = runtime_version()
         self.browser = browser
+        self.is_verbose = verbose
         self.log: list[str] = []
         """Lines that the page's console has shown."""
         with ExitStack() as exits:

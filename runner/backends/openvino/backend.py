@@ -46,6 +46,7 @@ class OpenVINOSession:
     """
 
     interop_threads = None
+    clock_resolution_s = None
     timed_region = (
         "OpenVINO's synchronous infer: inputs lie in host memory that the request reads, outputs "
         "are new tensors there, on other devices than the CPU the request's own; copies to a "

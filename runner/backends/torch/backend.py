@@ -49,6 +49,7 @@ _OUT_OF_MEMORY_MESSAGES = (
 class TorchSession:
     """A model in eager mode on one device."""
 
+    clock_resolution_s = None
     energy_device = EnergyDevice()
     timed_region = "model forward; inputs and new outputs lie on the device, which is synchronised"
 

@@ -9,24 +9,41 @@ from runner.measure.clock import NANOSECONDS, Clock, Sampler, monotonic
 from runner.measure.memory.cgroup import CGROUP_ROOT, CgroupReader, cgroup_files, open_kernel_peak
 from runner.measure.memory.process import PROC_SELF, ResidentReader, process_reader
 from runner.measure.memory.reader import MemoryReader
+from runner.measure.memory.tree import TreeReader
 
 
 def memory_reader(
-    *, in_container: bool, root: Path = CGROUP_ROOT, proc: Path = PROC_SELF
+    *,
+    in_container: bool,
+    of_tree: bool = False,
+    root: Path = CGROUP_ROOT,
+    proc: Path = PROC_SELF,
 ) -> MemoryReader:
-    """The reader for a job: the cgroup's in containers that show one, else the process'."""
+    """The reader for a job: the cgroup's in containers that show one, else the process'.
+
+    Args:
+        in_container: True if the job has a control group of its own.
+        of_tree: True if processes that this one starts execute the model.
+        root: where control groups are shown.
+        proc: where this process is.
+    """
     reader = process_reader(proc)
     files = cgroup_files(root) if in_container else None
     if files is None or not isinstance(reader, ResidentReader):
-        return reader
+        return TreeReader() if of_tree else reader
     return CgroupReader(files, reader, open_kernel_peak(files.peak))
 
 
 def memory_meter(
-    *, in_container: bool, root: Path = CGROUP_ROOT, proc: Path = PROC_SELF
+    *,
+    in_container: bool,
+    of_tree: bool = False,
+    root: Path = CGROUP_ROOT,
+    proc: Path = PROC_SELF,
 ) -> "MemoryMeter":
-    """A meter over the reader for a job."""
-    return MemoryMeter(memory_reader(in_container=in_container, root=root, proc=proc))
+    """A meter over the reader for a job, as `memory_reader` chooses it."""
+    reader = memory_reader(in_container=in_container, of_tree=of_tree, root=root, proc=proc)
+    return MemoryMeter(reader)
 
 
 class MemoryMeter:

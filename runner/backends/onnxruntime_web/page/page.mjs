@@ -18,6 +18,18 @@ async function drop(map, id) {
   await value?.release?.();
 }
 
+// The least difference of two readings of the clock, in milliseconds.
+function resolution() {
+  let least = Infinity;
+  for (let i = 0; i < 1000; i++) {
+    const began = performance.now();
+    let now = began;
+    while (now === began) now = performance.now();
+    least = Math.min(least, now - began);
+  }
+  return least;
+}
+
 window.runner = {
   async start(options) {
     const began = performance.now();
@@ -25,6 +37,7 @@ window.runner = {
     return { import_ms: performance.now() - began };
   },
   facts: async (provider) => ({
+    resolution_ms: resolution(),
     isolated: crossOriginIsolated,
     version: ort?.env.versions.web ?? null,
     threads: ort?.env.wasm.numThreads ?? null,

@@ -1,0 +1,81 @@
+"""Greedy generation by a loop that lies in the page, each token timed by the page's clock."""
+
+from collections.abc import Mapping
+
+import numpy as np
+
+from runner.backends.base import FloatArray, Generated
+from runner.backends.graphs.feeds import (
+    POSITIONS,
+    Feeds,
+    Tokens,
+    position_ids,
+    prompt_inputs,
+    select_inputs,
+    token_input,
+)
+from runner.backends.graphs.generation import PAST
+from runner.backends.onnxruntime_web.graph import WebGraph
+from runner.backends.onnxruntime_web.page import WebPage
+from runner.contract.errors import Unsupported
+from runner.contract.models import ModelSpec
+from runner.inputs import Inputs
+
+_NS_PER_MS = 1_000_000
+
+
+class WebGenerator:
+    """Takes the most likely token again and again; caches stay where the provider left them."""
+
+    def __init__(self, graph: WebGraph, model: ModelSpec, inputs: Inputs, new_tokens: int) -> None:
+        """Give the page the prompt.
+
+        Raises:
+            Unsupported: there is no part that extends a cache, or one takes what is not there.
+        """
+        takes = graph.graph.takes
+        if not {"prefill", "decode"} <= takes.keys():
+            raise Unsupported(f"the graph of {model.name} has no part that extends a cache")
+        steps = takes["decode"]
+        caches = [name for name in steps if name.startswith(PAST)]
+        changing = {token_input(model), POSITIONS, *caches}
+        self._page = graph.page
+        self._number: int = self._page.call(
+            "bindGeneration",
+            graph.id,
+            {
+                "newTokens": new_tokens,
+                "tokenInput": token_input(model),
+                "caches": caches,
+                "prompt": _arrays(
+                    self._page, select_inputs(takes["prefill"], prompt_inputs(model, inputs))
+                ),
+                "constants": _arrays(
+                    self._page,
+                    select_inputs([name for name in steps if name not in changing], inputs),
+                ),
+                "positions": _last_positions(model, inputs) if POSITIONS in steps else None,
+            },
+        )
+        self._page.forget_arrays()
+
+    def __call__(self) -> Generated:
+        """Generate once; the first token comes with the filling of the cache."""
+        answer = self._page.call("generate", self._number)
+        times = [round(one * _NS_PER_MS) for one in answer["times"]]
+        return Generated(0, times, np.array(answer["tokens"], np.int64).T)
+
+    def forced(self, tokens: Tokens) -> FloatArray:
+        """The logits before each of these tokens, through the same cache."""
+        steps = self._page.posted("forced", self._number, {"tokens": tokens.T.tolist()})
+        return np.stack([step[:, -1].astype(np.float32) for step in steps], axis=1)
+
+
+def _arrays(page: WebPage, feeds: Feeds) -> Mapping[str, object]:
+    return {name: page.array(array) for name, array in feeds.items()}
+
+
+def _last_positions(model: ModelSpec, inputs: Inputs) -> Mapping[str, object]:
+    """The positions of the prompt's last tokens, to which the page adds 1 for each new one."""
+    last = position_ids(model, inputs)[..., -1:]
+    return {"values": last.ravel().tolist(), "dims": list(last.shape)}
