@@ -6,7 +6,7 @@ from typing import cast
 
 from runner.backends.base import RuntimeModule
 from runner.contract.cell import Runtime
-from runner.contract.errors import Unavailable, Unsupported
+from runner.contract.errors import Unavailable
 
 RUNTIME_MODULES: Mapping[Runtime, str] = {
     "torch": "runner.backends.torch",
@@ -23,15 +23,12 @@ def load_runtime(runtime: Runtime) -> RuntimeModule:
     """Import the runtime.
 
     Raises:
-        Unsupported: this version of AccelMatrix has no code for it.
         Unavailable: its libraries are not installed here.
     """
-    if runtime not in RUNTIME_MODULES:
-        raise Unsupported(f"this runner knows no runtime {runtime}")
     try:
         return cast("RuntimeModule", import_module(RUNTIME_MODULES[runtime]))
     except ModuleNotFoundError as error:
         raise Unavailable(
             f"the runtime {runtime} needs the package {error.name}, which is not installed here",
-            hint="install the backend's stack, e.g. `make cpu` or `make openvino`",
+            hint="install the backend's stack, e.g. `make cpu` or `make browser`",
         ) from error

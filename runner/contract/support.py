@@ -4,7 +4,7 @@ from collections.abc import Mapping, Set
 from types import MappingProxyType
 
 from runner import __version__
-from runner.contract.axes import RUNTIMES, SIZE_AXES, Backend, Mode, Precision, Runtime
+from runner.contract.axes import IN_CHILDREN, RUNTIMES, SIZE_AXES, Backend, Mode, Precision, Runtime
 from runner.contract.cell import Cell
 from runner.contract.errors import Unsupported
 from runner.contract.models import AxisRange, ModelSpec, prompt_length, refusal
@@ -64,6 +64,10 @@ UNSUPPORTED_PRECISION: Mapping[tuple[Backend, Runtime], Mapping[Precision, str]]
         "fp32": "the HTP computes in fp16 whatever floating-point graph it is given",
         "bf16": "the HTP computes in fp16 whatever floating-point graph it is given",
     },
+    ("wasm", "onnxruntime_web"): {
+        "bf16": "ONNX Runtime's CPU provider has no bf16 kernels for matrix products",
+        "fp16": "ONNX Runtime's CPU provider computes fp16 graphs in fp32, between casts",
+    },
     ("cpu", "torch_compile"): {"int8": _PACKED},
     ("rocm", "torch_compile"): {"int8": _NO_INTEGERS},
     ("rocm", "torch"): {"int8": _NO_INTEGERS},
@@ -79,6 +83,7 @@ UNSUPPORTED_MODE: Mapping[tuple[Runtime, Mode], str] = {
     ("onnxruntime_web", "training"): "ONNX Runtime Web executes inference graphs only",
 }
 """The reasons why a runtime cannot have a mode."""
+_UNKNOWN_WAIT = "a page times its queries itself, so that the wait of one in line is not known"
 
 UNSUPPORTED_BACKEND: Mapping[tuple[Backend, Runtime], str] = {
     ("rocm", "onnxruntime"): "its releases have no ROCm provider any more, and its provider for "
@@ -180,14 +185,23 @@ def why_not(cell: Cell, model: ModelSpec) -> str | None:
 def _impossible(cell: Cell, model: ModelSpec) -> str | None:
     if reason := _wrong_runtime(cell):
         return reason
-    if reason := UNSUPPORTED_MODE.get((cell.runtime, cell.mode)):
-        return f"{cell.mode} is not possible with {_path(cell)}: {reason}"
+    if reason := _impossible_way(cell):
+        return reason
     if cell.mode == "training" and (reason := _untrainable(cell, model)):
         return f"training is not possible {reason}"
     if cell.mode == "generation" and not generates(model):
         return f"generation is not possible with {cell.model}: its task is {model.task}"
     if reason := UNSUPPORTED_PRECISION.get((cell.backend, cell.runtime), {}).get(cell.precision):
         return f"{cell.precision} is not possible with {_path(cell)}: {reason}"
+    return None
+
+
+def _impossible_way(cell: Cell) -> str | None:
+    """The reason why the runtime has not the cell's mode or scenario."""
+    if reason := UNSUPPORTED_MODE.get((cell.runtime, cell.mode)):
+        return f"{cell.mode} is not possible with {_path(cell)}: {reason}"
+    if cell.scenario == "server" and cell.runtime in IN_CHILDREN:
+        return f"scenario server is not possible with {_path(cell)}: {_UNKNOWN_WAIT}"
     return None
 
 
@@ -224,8 +238,6 @@ def _unsupported(cell: Cell) -> str | None:
     backend, runtime, mode = cell.backend, cell.runtime, cell.mode
     supported = [key for key in SUPPORTED if key[0] == backend]
     release = f"accelmatrix {__version__}"
-    if not supported:
-        return f"{release} has no runner for backend {backend}"
     if not any(key[1] == runtime for key in supported):
         return f"{release} has no runner for {_path(cell)}"
     if (backend, runtime, mode) not in SUPPORTED:

@@ -32,7 +32,7 @@ Execute = Callable[[], object]
 """Executes one query and returns when the device has finished it."""
 Timed = Callable[[], int]
 """Executes one iteration and returns the nanoseconds it took."""
-Series = Callable[[int, int, int], list[int]]
+TimeSeries = Callable[[int, int, int], list[int]]
 """Executes iterations one behind the other and returns the nanoseconds of each: at least so many,
 with at least such a sum, ending at such a sum in any case."""
 Unmeasured = Callable[[], AbstractContextManager[None]]
@@ -67,7 +67,7 @@ class SelfTimed(Protocol):
     """A query that is timed where it is executed, by a clock of that place."""
 
     @property
-    def series(self) -> Series:
+    def series(self) -> TimeSeries:
         """Executes it several times."""
         ...
 
@@ -147,7 +147,7 @@ def run_steady_phase(
     timed: Timed,
     quota: Quota,
     unmeasured: Unmeasured = nullcontext,
-    series: Series | None = None,
+    series: TimeSeries | None = None,
 ) -> list[int]:
     """Iterate at least once, until the quota is met or its time is spent; return the durations.
 

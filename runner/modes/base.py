@@ -18,7 +18,7 @@ from runner.measure.environment import Environment
 from runner.measure.memory.meter import MemoryMeter
 from runner.measure.noise import NoiseMeter
 from runner.measure.page_cache import PageCache
-from runner.measure.phases import Series
+from runner.measure.phases import TimeSeries
 
 EnterPhase = Callable[[Phase], None]
 
@@ -65,7 +65,7 @@ class Workload(Protocol):
         ...
 
     @property
-    def series(self) -> Series | None:
+    def series(self) -> TimeSeries | None:
         """Executes several iterations that are timed elsewhere; None where each is called."""
         ...
 

@@ -4,7 +4,7 @@ import json
 from collections.abc import Iterable, Iterator, Mapping, Set
 from contextlib import closing
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 import numpy as np
 import pytest
@@ -23,16 +23,22 @@ from tests.support.openvino_models import openvino_cell, openvino_job
 from tests.support.prepared import PreparedGraphs
 from tests.support.tiny_models import DECODER, tiny, tiny_decoder, tiny_encoder_decoder, torch_cell
 
-BACKENDS: Mapping[Runtime, Backend] = {"fake": "fake", "openvino": "openvino"}
+BACKENDS: Mapping[Runtime, Backend] = {
+    "fake": "fake",
+    "openvino": "openvino",
+    "onnxruntime_web": "wasm",
+}
 """Backends on which runtimes are tested, other than the CPU."""
-EXPORTED: Set[Runtime] = {"onnxruntime", "openvino"}
+EXPORTED: Set[Runtime] = {"onnxruntime", "openvino", "onnxruntime_web"}
 """Runtimes that execute prepared graphs, each made for one mode."""
 REFUSED: Mapping[Runtime, Set[Mode]] = {
     "onnxruntime": {"training"},
     "openvino": {"training"},
+    "onnxruntime_web": {"training"},
     "torch_compile": {"generation"},
 }
 """Modes that a runtime refuses."""
+WITHOUT_PROFILER: Set[Runtime] = {"onnxruntime_web"}
 MODELS = {"decoder": tiny_decoder(), "encoder-decoder": tiny_encoder_decoder()}
 
 
@@ -100,6 +106,16 @@ def refusing(mode: Mode) -> list[str]:
 
 generating = pytest.mark.parametrize("job", params(able("generation")), indirect=True)
 training = pytest.mark.parametrize("job", params(able("training")), indirect=True)
+traced = pytest.mark.parametrize(
+    "job",
+    params(name for name, job in JOBS.items() if job.cells[0].runtime not in WITHOUT_PROFILER),
+    indirect=True,
+)
+untraced = pytest.mark.parametrize(
+    "job",
+    params(name for name, job in JOBS.items() if job.cells[0].runtime in WITHOUT_PROFILER),
+    indirect=True,
+)
 not_training = pytest.mark.parametrize("job", params(refusing("training")), indirect=True)
 
 
@@ -131,10 +147,9 @@ def batch_of(job: Job, cell: Cell) -> Inputs:
     return {**inputs_of(job, cell), **labels}
 
 
-def test_every_runtime_is_held_to_the_contract_and_an_unknown_one_is_unsupported() -> None:
+def test_every_runtime_is_held_to_the_contract() -> None:
     assert {job.cells[0].runtime for job in JOBS.values()} == set(RUNTIME_MODULES)
-    with pytest.raises(Unsupported, match="onnxruntime_web"):
-        load_runtime("onnxruntime_web")
+    assert set(RUNTIME_MODULES) == set(get_args(Runtime))
 
 
 def test_one_session_answers_queries_of_every_shape_and_empty_ones(
@@ -249,6 +264,7 @@ def test_a_session_proves_the_device_or_admits_that_it_cannot(job: Job, session:
     assert evidence["claimed"] == evidence.get("execution_devices", cell.backend)
 
 
+@traced
 def test_a_trace_and_a_table_of_operators_are_written_whole(
     job: Job, session: Session, tmp_path: Path
 ) -> None:
@@ -263,6 +279,7 @@ def test_a_trace_and_a_table_of_operators_are_written_whole(
     assert (tmp_path / "v1.5-b1.operators.txt").read_text("utf-8").strip()
 
 
+@traced
 def test_a_trace_that_cannot_be_taken_or_saved_leaves_nothing(
     job: Job, session: Session, tmp_path: Path
 ) -> None:
@@ -275,6 +292,13 @@ def test_a_trace_that_cannot_be_taken_or_saved_leaves_nothing(
     with pytest.raises(RecordNotSaved, match="cannot be written"):
         session.trace(query, tmp_path / "missing" / "cell")
     assert not list(tmp_path.iterdir())
+
+
+@untraced
+def test_without_a_profiler_a_trace_is_refused(job: Job, session: Session, tmp_path: Path) -> None:
+    query = session.bind(job.cells[0], inputs_of(job, job.cells[0]))
+    with pytest.raises(Unsupported, match="no profiler"):
+        session.trace(query, tmp_path / "cell")
 
 
 def test_a_device_that_uses_the_hosts_memory_has_none_of_its_own(session: Session) -> None:

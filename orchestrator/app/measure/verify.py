@@ -163,8 +163,7 @@ def _matrix(
     taken = [backend for backend, executed in paths.items() if executed]
     if not taken:
         raise UsageError(
-            f"--runtime: none of {', '.join(backends) or 'no backend'} executes "
-            f"{', '.join(runtimes) or 'anything yet'}",
+            f"--runtime: none of {', '.join(backends)} executes {', '.join(runtimes)}",
             hint="`orchestrator doctor` shows the backends of this machine",
         )
     axes: dict[str, Any] = {"model": list(models), "backend": taken, "mode": list(modes), **_SHAPE}

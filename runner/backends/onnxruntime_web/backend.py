@@ -21,11 +21,11 @@ from runner.backends.graphs.feeds import Feeds, forward_pass
 from runner.backends.graphs.outputs import Outputs, all_finite, float_outputs, graph_columns
 from runner.backends.onnxruntime_web.browser import started_browser
 from runner.backends.onnxruntime_web.device import wants_software, web_device
-from runner.backends.onnxruntime_web.evidence import PROVIDERS, Placement
+from runner.backends.onnxruntime_web.evidence import PROVIDERS, NodePlacement
 from runner.backends.onnxruntime_web.generation import WebGenerator
 from runner.backends.onnxruntime_web.graph import WebGraph
 from runner.backends.onnxruntime_web.page import WebPage
-from runner.backends.onnxruntime_web.query import PageQuery, bind_query, empty_query
+from runner.backends.onnxruntime_web.query import PageQuery, bind_query, nothing_query
 from runner.backends.peaks import PeakKernels
 from runner.contract.cell import Cell, Precision
 from runner.contract.errors import Unsupported
@@ -144,7 +144,7 @@ class WebSession:
 
     def empty(self) -> Query:
         """A query of the page that computes nothing."""
-        return empty_query(self._opened())
+        return nothing_query(self._opened())
 
     def peak_kernels(self) -> PeakKernels | None:
         """None: a page has no kernels apart from a graph's."""
@@ -231,21 +231,21 @@ class WebSession:
         self._bound_cell = cell
         return WebGraph(page, self._backend, graph, folder, feeds)
 
-    def _placement(self) -> Placement:
+    def _placement(self) -> NodePlacement:
         page = WebPage(self._opened().browser, self._backend, self._asked_threads, verbose=True)
         with closing(page):
             self._load(page, self._bound_cell)
-            return Placement(page.log)
+            return NodePlacement(page.log)
 
     def _page_evidence(self) -> dict[str, str]:
         facts = self._opened().facts
         adapter = facts.get("adapter") or facts.get("context") or {}
-        told = {f"adapter_{name}": str(value) for name, value in adapter.items() if value != ""}
+        words = {f"adapter_{name}": str(value) for name, value in adapter.items() if value != ""}
         return {
             "browser": self.libraries["browser"],
             "threads": str(facts["threads"]),
             "isolated": str(facts["isolated"]).lower(),
-            **told,
+            **words,
         }
 
 

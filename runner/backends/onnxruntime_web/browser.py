@@ -1,5 +1,6 @@
 """Browsers: which one is found here, how it is started, and how it ends."""
 
+import atexit
 import json
 import os
 import shutil
@@ -7,6 +8,7 @@ import threading
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -67,8 +69,8 @@ def find_browser(environment: Mapping[str, str] = os.environ) -> Path:
     for candidate in candidates:
         if path := shutil.which(candidate):
             return Path(path)
-    asked = f"{BROWSER_VARIABLE}={named}: there is no such browser" if named else "no browser"
-    raise Unavailable(f"{asked} is installed here" if not named else asked, hint=_REMEDY)
+    message = f"{BROWSER_VARIABLE}={named}: there is no such browser" if named else "no browser"
+    raise Unavailable(f"{message} is installed here" if not named else message, hint=_REMEDY)
 
 
 def runtime_version() -> str:
@@ -110,7 +112,7 @@ class StartedBrowser:
         return []
 
     @contextmanager
-    def within(self, seconds: float, what: str) -> Iterator[None]:
+    def within(self, seconds: float, action: str) -> Iterator[None]:
         """End the browser if the context lasts longer, since a page may never answer.
 
         Raises:
@@ -129,7 +131,7 @@ class StartedBrowser:
             yield
         except Error as error:
             if overdue.is_set():
-                raise BenchError(f"{what}: the page did not answer within {seconds:g} s") from error
+                raise BenchError(f"{action}: the page did not answer within {seconds:g} s") from error
             raise
         finally:
             timer.cancel()
@@ -146,19 +148,27 @@ def started_browser(
     """
     executable = find_browser(environment)
     arguments = switches(backend, software=software)
-    with sync_playwright() as playwright:
-        before = {child.pid for child in psutil.Process().children(recursive=True)}
-        browser = _launch(playwright, executable, arguments, environment)
-        children = psutil.Process().children(recursive=True)
-        process = next(one for one in children if one.pid not in before and _is_browser(one))
-        started = StartedBrowser(browser, executable, arguments, process)
-        processes = started.processes()
-        try:
-            yield started
-        finally:
-            with suppress(Error):
-                browser.close()
-            kill([*processes, *started.processes()])
+    playwright = _driver()
+    before = {child.pid for child in psutil.Process().children(recursive=True)}
+    browser = _launch(playwright, executable, arguments, environment)
+    children = psutil.Process().children(recursive=True)
+    process = next(one for one in children if one.pid not in before and _is_browser(one))
+    started = StartedBrowser(browser, executable, arguments, process)
+    processes = started.processes()
+    try:
+        yield started
+    finally:
+        with suppress(Error):
+            browser.close()
+        kill([*processes, *started.processes()])
+
+
+@cache
+def _driver() -> Playwright:
+    """The driver of all browsers of this process: a thread can have no more than one."""
+    playwright = sync_playwright().start()
+    atexit.register(playwright.stop)
+    return playwright
 
 
 def kill(processes: Sequence[psutil.Process]) -> None:
@@ -183,8 +193,8 @@ def _launch(
         )
     except Error as error:
         lines = [line.strip() for line in str(error).splitlines() if line.strip()]
-        told = next((line for line in lines if "error while loading" in line), lines[0])
-        raise Unavailable(f"{executable.name} does not start: {told}", hint=_REMEDY) from error
+        words = next((line for line in lines if "error while loading" in line), lines[0])
+        raise Unavailable(f"{executable.name} does not start: {words}", hint=_REMEDY) from error
 
 
 def _is_browser(process: psutil.Process) -> bool:

@@ -25,8 +25,8 @@ class WebDevice:
 def wants_software(job: Job) -> bool:
     """True if WebGPU shall be computed on the CPU: where it is asked for, and to verify."""
     backend = job.cells[0].backend
-    asked = chosen_device(backend) == SOFTWARE
-    return backend == "webgpu" and (asked or job.purpose == "verify")
+    is_chosen = chosen_device(backend) == SOFTWARE
+    return backend == "webgpu" and (is_chosen or job.purpose == "verify")
 
 
 def web_device(backend: Backend, facts: Mapping[str, Any], *, software: bool) -> WebDevice:

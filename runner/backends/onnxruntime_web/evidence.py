@@ -13,7 +13,7 @@ PROVIDERS: Mapping[Backend, str] = {
     "webnn": "WebNNExecutionProvider",
 }
 """The execution provider of each backend, as the runtime's log names it."""
-CPU = PROVIDERS["wasm"]
+CPU_PROVIDER = PROVIDERS["wasm"]
 _PLACED = re.compile(r"(?:Node\(s\)|All nodes) placed on \[(\w+)\]\. Number of nodes: (\d+)")
 _NODE = re.compile(r"VerifyEachNodeIsAssignedToAnEp\]\s+(\w+) \(")
 SHAPE_OPERATORS = frozenset(
@@ -24,23 +24,23 @@ SHAPE_OPERATORS = frozenset(
         *("Add", "Sub", "Mul", "Div", "Mod", "CumSum", "Trilu", "ScatterND", "NonZero"),
     }
 )
-"""Operators on shapes, indices and masks, which WebGPU leaves to the CPU by design."""
+"""Operators on shapes, indices and masks, which WebGPU leaves to the CPU_PROVIDER by design."""
 
 
-class Placement:
+class NodePlacement:
     """The nodes of sessions, as the log of their creation tells them."""
 
     def __init__(self, log: Iterable[str]) -> None:
         self.nodes: Counter[str] = Counter()
         """The number of nodes by provider."""
         self.on_cpu: Counter[str] = Counter()
-        """The operators that the CPU takes, with their numbers."""
+        """The operators that the CPU_PROVIDER takes, with their numbers."""
         provider = None
         for line in "\n".join(log).splitlines():
             if placed := _PLACED.search(line):
                 provider = placed[1]
                 self.nodes[provider] += int(placed[2])
-            elif (node := _NODE.match(line)) and provider == CPU:
+            elif (node := _NODE.search(line)) and provider == CPU_PROVIDER:
                 self.on_cpu[node[1]] += 1
 
     def proof(self, backend: Backend) -> Proof:
@@ -48,19 +48,19 @@ class Placement:
         claimed = PROVIDERS[backend]
         if not self.nodes:
             return "partial"
-        if self.nodes.keys() - {claimed, CPU} or not self.nodes[claimed]:
+        if self.nodes.keys() - {claimed, CPU_PROVIDER} or not self.nodes[claimed]:
             return "contradicted"
-        if claimed == CPU or not self.nodes[CPU]:
+        if claimed == CPU_PROVIDER or not self.nodes[CPU_PROVIDER]:
             return "proven"
         only_shapes = self.on_cpu and self.on_cpu.keys() <= SHAPE_OPERATORS
         return "proven" if only_shapes else "partial"
 
     def evidence(self) -> dict[str, str]:
         """The nodes, in words."""
-        told = {"nodes": _counted(self.nodes)}
+        words = {"nodes": _counted(self.nodes)}
         if self.on_cpu:
-            told["nodes_on_cpu"] = _counted(self.on_cpu)
-        return told
+            words["nodes_on_cpu"] = _counted(self.on_cpu)
+        return words
 
 
 def _counted(counts: Counter[str]) -> str:

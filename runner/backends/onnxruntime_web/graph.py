@@ -85,13 +85,13 @@ def _described(
         "url": page.file(folder / part.file),
         "weights": [
             {"path": location, "url": page.file(folder / location)}
-            for location in weight_files(model)
+            for location in external_files(model)
         ],
         "overrides": dimension_sizes(model, feeds) if fixed else {},
     }
 
 
-def weight_files(model: onnx.ModelProto) -> list[str]:
+def external_files(model: onnx.ModelProto) -> list[str]:
     """The names of the files that hold a graph's weights: parts may share one.
 
     Raises:

@@ -21,7 +21,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 
-REGISTRY = "https://registry.npmjs.org"
+NPM_REGISTRY = "https://registry.npmjs.org"
 REGISTRY_VARIABLE = "ACCELMATRIX_NPM_REGISTRY"
 LOCK = Path(__file__).with_name("package-lock.json")
 FOLDER = Path(sys.prefix, "share", "accelmatrix", "browser")
@@ -60,11 +60,11 @@ def locked(lock: Path = LOCK) -> Mapping[str, Archive]:
     """The packages of the lock file, by name."""
     packages = json.loads(lock.read_text("utf-8"))["packages"]
     archives = {}
-    for place, facts in packages.items():
-        if not place:
+    for path_within, facts in packages.items():
+        if not path_within:
             continue
-        name = place.removeprefix("node_modules/")
-        path = facts["resolved"].removeprefix(REGISTRY)
+        name = path_within.removeprefix("node_modules/")
+        path = facts["resolved"].removeprefix(NPM_REGISTRY)
         archives[name] = Archive(name, facts["version"], path, facts["integrity"])
     return archives
 
@@ -79,8 +79,8 @@ def install(folder: Path, registry: str, lock: Path = LOCK) -> None:
     folder.parent.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(dir=folder.parent) as temporary:
         whole = Path(temporary, folder.name)
-        unpack_runtime(fetch(archives[RUNTIME], registry), whole / "onnxruntime-web")
-        unpack_browser(fetch(archives[BROWSER], registry), whole / "chromium")
+        unpack_runtime(fetch_archive(archives[RUNTIME], registry), whole / "onnxruntime-web")
+        unpack_browser(fetch_archive(archives[BROWSER], registry), whole / "chromium")
         versions = {name: archive.version for name, archive in archives.items()}
         (whole / VERSIONS_FILE).write_text(json.dumps(versions, indent=1) + "\n", "utf-8")
         if folder.exists():
@@ -88,7 +88,7 @@ def install(folder: Path, registry: str, lock: Path = LOCK) -> None:
         whole.rename(folder)
 
 
-def fetch(archive: Archive, registry: str) -> bytes:
+def fetch_archive(archive: Archive, registry: str) -> bytes:
     """The archive's bytes, compared with its hash.
 
     Raises:
@@ -148,8 +148,8 @@ def main() -> int:
     )
     parser.add_argument(
         "--registry",
-        default=os.environ.get(REGISTRY_VARIABLE) or REGISTRY,
-        help=f"the npm registry (default: ${REGISTRY_VARIABLE}, else {REGISTRY})",
+        default=os.environ.get(REGISTRY_VARIABLE) or NPM_REGISTRY,
+        help=f"the npm registry (default: ${REGISTRY_VARIABLE}, else {NPM_REGISTRY})",
     )
     options = parser.parse_args()
     try:

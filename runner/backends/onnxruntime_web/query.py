@@ -58,7 +58,7 @@ def bind_query(graph: WebGraph, model: ModelSpec, inputs: Inputs) -> PageQuery:
     return PageQuery(page, number)
 
 
-def empty_query(page: WebPage) -> PageQuery:
+def nothing_query(page: WebPage) -> PageQuery:
     """A query that executes nothing, called and timed as any other."""
     return PageQuery(page, page.call("bindNothing"))
 

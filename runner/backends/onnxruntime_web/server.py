@@ -113,15 +113,15 @@ class _Handler(BaseHTTPRequestHandler):
     def do_GET(self) -> None:
         """Send a file or an array."""
         address = self._address()
-        found = self.server.pages.content(address) if address else None
-        if found is None:
+        content = self.server.pages.content(address) if address else None
+        if content is None:
             self._refuse()
-        elif isinstance(found, bytes):
-            self._begin(HTTPStatus.OK, _BYTES, len(found))
-            self.wfile.write(found)
+        elif isinstance(content, bytes):
+            self._begin(HTTPStatus.OK, _BYTES, len(content))
+            self.wfile.write(content)
         else:
-            self._begin(HTTPStatus.OK, _TYPES.get(found.suffix, _BYTES), found.stat().st_size)
-            with found.open("rb") as file:
+            self._begin(HTTPStatus.OK, _TYPES.get(content.suffix, _BYTES), content.stat().st_size)
+            with content.open("rb") as file:
                 shutil.copyfileobj(file, self.wfile, 1 << 20)
 
     def do_POST(self) -> None:

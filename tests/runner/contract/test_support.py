@@ -117,7 +117,12 @@ def test_no_scenario_is_refused(scenario: str) -> None:
         ({"backend": "qnn", "precision": "fp32"},
          "fp32 is not possible with onnxruntime on qnn: the HTP computes in fp16 whatever "
          "floating-point graph it is given"),
-        ({"backend": "wasm"}, f"accelmatrix {__version__} has no runner for backend wasm"),
+        ({"backend": "wasm", "scenario": "server", "target_qps": 1},
+         "scenario server is not possible with onnxruntime_web on wasm: a page times its queries "
+         "itself, so that the wait of one in line is not known"),
+        ({"backend": "wasm", "precision": "fp16"},
+         "fp16 is not possible with onnxruntime_web on wasm: ONNX Runtime's CPU provider computes "
+         "fp16 graphs in fp32, between casts"),
         ({"backend": "openvino", "runtime": "onnxruntime"},
          f"accelmatrix {__version__} has no runner for onnxruntime on openvino"),
         ({"runtime": "torch_compile", "mode": "generation"},

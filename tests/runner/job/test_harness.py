@@ -111,7 +111,6 @@ def test_a_model_that_does_not_load_is_a_verdict_on_every_cell(tmp_path: Path) -
 @pytest.mark.parametrize(
     ("changes", "reason"),
     [
-        ({"runtime": "onnxruntime_web"}, "this runner knows no runtime onnxruntime_web"),
         ({"mode": "training"}, "training needs labels, and scripted has none"),
         ({"mode": "generation"}, "generation needs new_tokens"),
     ],

@@ -17,7 +17,6 @@ from tests.support.workplace import Workplace
         ),
         (["--backend", "cpu", "--mode", "sleep"], 2, "--mode: 'sleep' is not one of"),
         (["--backend", "qnn", "--runtime", "torch"], 2, "none of qnn executes torch"),
-        (["--backend", "wasm"], 2, "none of wasm executes anything yet"),
         (["--save", "no/verified.json"], 6, "--save no/verified.json: cannot be written: No such"),
         (["--save", "."], 6, "--save .: cannot be written: Is a directory"),
         (
@@ -26,7 +25,7 @@ from tests.support.workplace import Workplace
             "generation is not possible with bert-tiny",
         ),
     ],
-    ids=["backend", "model", "mode", "runtime", "not-built", "no-folder", "a-folder", "nothing"],
+    ids=["backend", "model", "mode", "runtime", "no-folder", "a-folder", "nothing"],
 )
 def test_what_cannot_be_verified_is_refused_before_anything_is_made(
     place: Workplace, options: list[str], code: int, words: str

@@ -36,7 +36,7 @@ def test_the_doctor_looks_at_every_backend_by_every_launcher(place: Workplace) -
     assert found["cpu", "process"]["runs"]
     assert found["cpu", "process"]["support_class"] == 1
     assert not found["wasm", "docker"]["runs"]
-    assert "no runner for this backend" in found["wasm", "docker"]["reason"]
+    assert "no container engine answers" in found["wasm", "docker"]["reason"]
 
 
 def test_the_doctor_says_why_containers_do_not_run_and_what_to_do(place: Workplace) -> None:
@@ -91,7 +91,7 @@ def test_the_doctor_begins_with_what_runs_here_and_what_could(place: Workplace) 
     assert any(
         line.startswith("Could run: cpu, ") and "start the engine" in line for line in others
     )
-    assert "Not built: webnn, webgpu, wasm." in others[-2]
+    assert not any("Not built" in line for line in others)
     assert others[-1] == "Why: `orchestrator doctor --all`"
 
 

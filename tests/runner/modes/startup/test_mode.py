@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from runner.contract.cell import Cell
-from runner.contract.errors import BenchError, Unsupported
+from runner.contract.errors import BenchError
 from runner.contract.job import Limits, Measure
 from runner.contract.record.starts import Startup
 from runner.contract.rounds import RoundResult
@@ -173,9 +173,6 @@ def test_a_start_is_timed_by_one_clock_in_two_processes(start: TimedStart) -> No
     assert start.runner_ns + before_query == start.to_loaded_ns  # the runner's own share is apart
 
 
-NOT_SUPPORTED = StartRequest(job=a_job([a_cell(runtime="onnxruntime_web")]), threads=1, query=True)
-
-
 @pytest.mark.parametrize(
     ("request_", "kind", "message"),
     [
@@ -184,12 +181,11 @@ NOT_SUPPORTED = StartRequest(job=a_job([a_cell(runtime="onnxruntime_web")]), thr
         further(a_request({"*-startup": "raise"}), BenchError, "RuntimeError: a scripted failure"),
         further(a_request({"load": "memory_error"}), MemoryError, "a scripted shortage"),
         further(a_request(finite=False), BenchError, "NaN or infinity"),
-        further(NOT_SUPPORTED, Unsupported, "knows no runtime onnxruntime_web"),
         further(
             a_request({"load": "exit"}), BenchError, "ended with exit status 3; its last words"
         ),
     ],
-    ids=["load", "kill", "query", "memory", "outputs", "runtime", "exit"],
+    ids=["load", "kill", "query", "memory", "outputs", "exit"],
 )
 def test_a_start_that_fails_raises_the_childs_error(
     request_: StartRequest, kind: type[Exception], message: str

@@ -1,0 +1,72 @@
+"""Devices in a browser, from what a page tells of them."""
+
+from typing import Any
+
+import pytest
+
+from runner.backends.onnxruntime_web.device import wants_software, web_device
+from runner.contract.axes import Backend
+from runner.contract.errors import Unavailable
+from runner.contract.job import DEVICE_VARIABLE
+from runner.measure.environment import read_environment
+from tests.support.jobs import a_job, fake_cell
+
+CPU = read_environment().cpu_model
+GPU = {
+    "vendor": "nvidia",
+    "architecture": "hopper",
+    "device": "",
+    "description": "H200",
+    "isFallbackAdapter": False,
+    "half": True,
+}
+SOFTWARE = {**GPU, "vendor": "google", "architecture": "swiftshader", "isFallbackAdapter": True}
+
+
+@pytest.mark.parametrize(
+    ("backend", "facts", "software", "name", "is_software"),
+    [
+        ("wasm", {}, False, CPU, False),
+        ("webnn", {"context": {"deviceType": "cpu"}}, False, CPU, False),
+        ("webgpu", {"adapter": GPU}, False, "nvidia hopper H200", False),
+        ("webgpu", {"adapter": SOFTWARE}, True, f"SwiftShader (software) on {CPU}", True),
+    ],
+)
+def test_a_device_has_the_name_of_what_computes(
+    backend: Backend, facts: dict[str, Any], software: bool, name: str, is_software: bool
+) -> None:
+    device = web_device(backend, facts, software=software)
+    assert (device.name, device.is_software) == (name, is_software)
+
+
+@pytest.mark.parametrize(
+    ("backend", "facts", "message"),
+    [
+        ("webgpu", {"adapter": None}, "gives no WebGPU adapter"),
+        ("webgpu", {"adapter": SOFTWARE}, "whose time says nothing of a GPU"),
+        ("webnn", {"context": {"error": "navigator.ml is missing"}}, "no WebNN: navigator.ml"),
+    ],
+)
+def test_without_a_device_there_is_nothing_to_measure(
+    backend: Backend, facts: dict[str, Any], message: str
+) -> None:
+    with pytest.raises(Unavailable, match=message):
+        web_device(backend, facts, software=False)
+
+
+@pytest.mark.parametrize(
+    ("backend", "purpose", "chosen", "wanted"),
+    [
+        ("webgpu", "measure", "", False),
+        ("webgpu", "measure", "webgpu=software", True),
+        ("webgpu", "verify", "", True),
+        ("wasm", "verify", "", False),
+    ],
+)
+def test_a_software_adapter_is_timed_only_if_it_is_asked_for(
+    backend: Backend, purpose: Any, chosen: str, wanted: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv(DEVICE_VARIABLE, chosen)
+    cell = fake_cell(backend=backend, runtime="onnxruntime_web")
+    job = a_job([cell]).model_copy(update={"purpose": purpose})
+    assert wants_software(job) is wanted
