@@ -14,7 +14,7 @@ from tools.docs.commands import help_markdown
 
 VERIFIED = ROOT / "docs" / "verified.json"
 PRECISIONS = ("fp32", "bf16", "fp16", "int8")
-RUNTIMES = ("torch", "torch_compile", "onnxruntime", "openvino")
+RUNTIMES = ("torch", "torch_compile", "onnxruntime", "openvino", "onnxruntime_web")
 MARKS = {1: "●", 2: "◐", 3: "○"}
 """Of a support class, in the README's table."""
 _SECTION = "<!-- generated: {name} -->\n{text}<!-- end: {name} -->"

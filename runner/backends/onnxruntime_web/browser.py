@@ -131,7 +131,9 @@ class StartedBrowser:
             yield
         except Error as error:
             if overdue.is_set():
-                raise BenchError(f"{action}: the page did not answer within {seconds:g} s") from error
+                raise BenchError(
+                    f"{action}: the page did not answer within {seconds:g} s"
+                ) from error
             raise
         finally:
             timer.cancel()

@@ -64,7 +64,7 @@ def is_out_of_memory(error: BaseException) -> bool:
     return isinstance(error, PageError) and any(word in str(error) for word in _MEMORY_WORDS)
 
 
-def dimension_sizes(model: onnx.ModelProto, feeds: Feeds) -> dict[str, int]:
+def symbolic_sizes(model: onnx.ModelProto, feeds: Feeds) -> dict[str, int]:
     """The sizes of a graph's symbolic dimensions, as far as these inputs tell them."""
     sizes: dict[str, int] = {}
     for value in model.graph.input:
@@ -87,7 +87,7 @@ def _described(
             {"path": location, "url": page.file(folder / location)}
             for location in external_files(model)
         ],
-        "overrides": dimension_sizes(model, feeds) if fixed else {},
+        "overrides": symbolic_sizes(model, feeds) if fixed else {},
     }
 
 

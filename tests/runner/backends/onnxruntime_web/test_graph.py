@@ -4,7 +4,7 @@ import numpy as np
 import onnx
 import pytest
 
-from runner.backends.onnxruntime_web.graph import dimension_sizes, external_files
+from runner.backends.onnxruntime_web.graph import external_files, symbolic_sizes
 from runner.contract.errors import Unsupported
 from tests.support.onnx_graphs import WIDTH, layer
 
@@ -20,9 +20,9 @@ def with_weights_at(location: str) -> onnx.ModelProto:
 
 def test_inputs_tell_the_sizes_of_symbolic_dimensions() -> None:
     inputs = {"x": np.zeros((3, WIDTH), np.float32), "another": np.zeros((7,))}
-    assert dimension_sizes(layer(), inputs) == {"n": 3}
-    assert dimension_sizes(layer(rows=3), inputs) == {}
-    assert dimension_sizes(layer(source="hidden"), inputs) == {}
+    assert symbolic_sizes(layer(), inputs) == {"n": 3}
+    assert symbolic_sizes(layer(rows=3), inputs) == {}
+    assert symbolic_sizes(layer(source="hidden"), inputs) == {}
 
 
 def test_weights_lie_where_the_graph_says_so() -> None:
