@@ -22,8 +22,8 @@ _TORCH = (
     " `--backend cpu --runtime torch`."
 )
 _STACK = (
-    "Install the backend's packages, e.g. `make cpu`, `make openvino` or `make qnn`, or measure in"
-    " its image with `--launcher docker`."
+    "Install the backend's packages, e.g. `make cpu`, `make openvino` or `make browser`, or measure"
+    " in its image with `--launcher docker`."
 )
 _DRIVER = (
     "Check the driver, and that this user may open the device; `orchestrator doctor` shows what a"
@@ -81,18 +81,13 @@ REMEDIES: Mapping[str, Sequence[RemedyRule]] = {
         ),
         RemedyRule("leave the range of fp16", "Train in bf16, whose range is that of fp32."),
         RemedyRule(
-            "has no runner for backend|cannot measure inference with",
-            "Measure on another backend: docs/supported.md lists those of this release.",
-        ),
-        RemedyRule(
             "^(generation|training|startup) is not possible with"
             "|cannot measure .* with|^torch cannot train",
             "Measure this mode with torch, e.g. `--backend cpu --runtime torch`: docs/supported.md"
             " lists what each runtime can do.",
         ),
         RemedyRule(
-            "does not execute on|has no runner for|^the runtime .* has no device for backend"
-            "|knows no runtime",
+            "does not execute on|has no runner for|^the runtime .* has no device for backend",
             "Leave `--runtime` out, or name one that the backend has.",
         ),
         RemedyRule(
@@ -126,7 +121,7 @@ REMEDIES: Mapping[str, Sequence[RemedyRule]] = {
         RemedyRule(
             "^no prepared graph: (the launcher gave none|not (exported|computed))"
             "|^the prepared graph .* (is damaged|cannot be read|is no folder|is another one"
-            "|names a file elsewhere)|^the prepared graph [^ ]*: ",
+            "|names a file elsewhere|names weights at)|^the prepared graph [^ ]*: ",
             "Measure it again: the graph is exported anew.",
         ),
         RemedyRule("^no prepared graph: ", _TORCH),
@@ -135,7 +130,7 @@ REMEDIES: Mapping[str, Sequence[RemedyRule]] = {
             "|^OpenVINO cannot|has no part that extends a cache|which nothing gives"
             "|^the graph declares|prompts without padding|writes no graphs that take caches"
             "|makes constants of the images' sizes|graphs of one part alone"
-            "|has no decoder_start_token_id",
+            "|has no decoder_start_token_id|refuses the graph: ",
             _TORCH,
         ),
         RemedyRule(
@@ -147,9 +142,26 @@ REMEDIES: Mapping[str, Sequence[RemedyRule]] = {
             "|has no `high`",
             _ENTRY,
         ),
+        RemedyRule(
+            "has no profiler whose times", "Trace it with `--runtime onnxruntime`: the same graph."
+        ),
         RemedyRule("", "docs/supported.md lists what this release can measure."),
     ),
     "unavailable": (
+        RemedyRule(
+            "software adapter alone|gives no WebGPU adapter",
+            "Check it without timing: `orchestrator verify --backend webgpu`; for times, measure in"
+            " a browser that reaches a GPU.",
+        ),
+        RemedyRule(
+            "there is no browser|has no WebNN|does not isolate the page",
+            "Take another browser: ACCELMATRIX_BROWSER, or none for that of `make browser`.",
+        ),
+        RemedyRule(
+            "^the browser.* does not start",
+            "Install what it lacks, e.g. libnss3, libnspr4, libexpat1 and libatomic1, or measure in"
+            " the image with `--launcher docker`.",
+        ),
         RemedyRule(
             "time says nothing about a device",
             "Check it without timing: `orchestrator verify --backend qnn`; for times, measure on a"
@@ -230,6 +242,10 @@ REMEDIES: Mapping[str, Sequence[RemedyRule]] = {
         ),
         RemedyRule("NaN or infinity|^the loss of step", _NOT_FINITE),
         RemedyRule("did not change in", "Train in fp32, or with training_precision mixed."),
+        RemedyRule(
+            "the page did not answer within|^the page ended",
+            "Measure it again; if the page ends each time, take a smaller batch or model.",
+        ),
         RemedyRule(
             "processes disagree about the time", "Measure starts on a machine with one clock."
         ),

@@ -15,7 +15,10 @@ from runner import __version__
 from runner.contract.axes import Backend
 from runner.contract.errors import Unavailable, UsageError
 
-BUILD_ARGUMENTS = ("BASE_IMAGE", "PIP_INDEX_URL", "PIP_EXTRA_INDEX_URL", "TORCH_INDEX_URL")
+BUILD_ARGUMENTS = (
+    *("BASE_IMAGE", "PIP_INDEX_URL", "PIP_EXTRA_INDEX_URL", "TORCH_INDEX_URL"),
+    "NPM_REGISTRY",
+)
 PREFIX = "ACCELMATRIX_"
 UNVERIFIED_VARIABLE = f"{PREFIX}UNVERIFIED_IMAGES"
 ALLOW = "allow"

@@ -54,7 +54,7 @@ def test_every_image_but_rocms_has_an_extra_and_a_target_of_make() -> None:
         assert re.search(rf"^{image}: \$\(BIN\)/\.{image} ## ", makefile, re.MULTILINE)
     # Tests install nothing for CUDA.
     assert re.findall(r"^STACKS := (.+)$", makefile, re.MULTILINE) == [
-        "$(BIN)/.cpu $(BIN)/.openvino $(BIN)/.qnn"
+        "$(BIN)/.cpu $(BIN)/.openvino $(BIN)/.qnn $(BIN)/.browser"
     ]
 
 

@@ -69,8 +69,9 @@ def find_browser(environment: Mapping[str, str] = os.environ) -> Path:
     for candidate in candidates:
         if path := shutil.which(candidate):
             return Path(path)
-    message = f"{BROWSER_VARIABLE}={named}: there is no such browser" if named else "no browser"
-    raise Unavailable(f"{message} is installed here" if not named else message, hint=_REMEDY)
+    if named:
+        raise Unavailable(f"{BROWSER_VARIABLE}: there is no browser {named} here", hint=_REMEDY)
+    raise Unavailable("a browser is needed, which is not installed here", hint=_REMEDY)
 
 
 def runtime_version() -> str:
@@ -82,7 +83,9 @@ def runtime_version() -> str:
     try:
         versions = json.loads((FOLDER / VERSIONS_FILE).read_text("utf-8"))
     except OSError as error:
-        raise Unavailable("ONNX Runtime Web is not installed here", hint=_REMEDY) from error
+        raise Unavailable(
+            "ONNX Runtime Web is needed, which is not installed here", hint=_REMEDY
+        ) from error
     return str(versions["onnxruntime-web"])
 
 
@@ -167,8 +170,15 @@ def started_browser(
 
 @cache
 def _driver() -> Playwright:
-    """The driver of all browsers of this process: a thread can have no more than one."""
-    playwright = sync_playwright().start()
+    """The driver of all browsers of this process: a thread can have no more than one.
+
+    Raises:
+        Unavailable: it does not start, as its own words on stderr say.
+    """
+    try:
+        playwright = sync_playwright().start()
+    except Exception as error:  # Playwright raises no class of its own there
+        raise Unavailable(f"the browser's driver does not start: {error}", hint=_REMEDY) from error
     atexit.register(playwright.stop)
     return playwright
 
@@ -196,7 +206,9 @@ def _launch(
     except Error as error:
         lines = [line.strip() for line in str(error).splitlines() if line.strip()]
         words = next((line for line in lines if "error while loading" in line), lines[0])
-        raise Unavailable(f"{executable.name} does not start: {words}", hint=_REMEDY) from error
+        raise Unavailable(
+            f"the browser {executable.name} does not start: {words}", hint=_REMEDY
+        ) from error
 
 
 def _is_browser(process: psutil.Process) -> bool:

@@ -7,6 +7,7 @@ a mirror. npm itself is not needed: neither package has code to execute, nor nee
 
 import argparse
 import base64
+import gzip
 import hashlib
 import io
 import json
@@ -110,7 +111,7 @@ def fetch_archive(archive: Archive, registry: str) -> bytes:
 def unpack_runtime(content: bytes, folder: Path) -> None:
     """Write the files of ONNX Runtime Web that pages load."""
     folder.mkdir(parents=True)
-    files = dict(_members(content, "package/dist/"))
+    files = dict(_members(gzip.decompress(content), "package/dist"))
     for name in RUNTIME_FILES:
         if name not in files:
             raise InstallError(f"{RUNTIME}: holds no dist/{name}")
@@ -122,22 +123,23 @@ def unpack_browser(content: bytes, folder: Path) -> None:
     import brotli
 
     folder.mkdir(parents=True)
-    files = dict(_members(content, "package/bin/"))
+    files = dict(_members(gzip.decompress(content), "package/bin"))
     browser = folder / "chromium"
     browser.write_bytes(brotli.decompress(files["chromium.br"]))
     browser.chmod(0o755)
     adapter = brotli.decompress(files["swiftshader.tar.br"])
-    with tarfile.open(fileobj=io.BytesIO(adapter)) as tar:
-        tar.extractall(folder, filter="data")
+    for name, library in _members(adapter):
+        (folder / name).write_bytes(library)
 
 
-def _members(content: bytes, folder: str) -> Iterator[tuple[str, bytes]]:
-    with tarfile.open(fileobj=io.BytesIO(content), mode="r:gz") as tar:
+def _members(archive: bytes, folder: str = ".") -> Iterator[tuple[str, bytes]]:
+    """Name and content of each file that lies directly in a folder of a tar archive."""
+    with tarfile.open(fileobj=io.BytesIO(archive)) as tar:
         for member in tar:
             path = PurePosixPath(member.name)
-            if member.isfile() and f"{path.parent}/" == folder:
-                file = tar.extractfile(member)
-                yield path.name, file.read() if file else b""
+            file = tar.extractfile(member) if member.isfile() else None
+            if file is not None and str(path.parent) == folder:
+                yield path.name, file.read()
 
 
 def main() -> int:
