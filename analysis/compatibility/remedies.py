@@ -121,7 +121,7 @@ REMEDIES: Mapping[str, Sequence[RemedyRule]] = {
         RemedyRule(
             "^no prepared graph: (the launcher gave none|not (exported|computed))"
             "|^the prepared graph .* (is damaged|cannot be read|is no folder|is another one"
-            "|names a file elsewhere|names weights at)|^the prepared graph [^ ]*: ",
+            "|names a file elsewhere)|^the prepared graph (names weights at|[^ ]*: )",
             "Measure it again: the graph is exported anew.",
         ),
         RemedyRule("^no prepared graph: ", _TORCH),
