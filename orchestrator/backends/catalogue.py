@@ -223,7 +223,7 @@ CATALOGUE: Mapping[Backend, BackendSpec] = {
     ),
     "webgpu": BackendSpec(
         image="browser",
-        locks=frozenset({"nvidia", "amd", "intel"}),
+        locks=frozenset({"cpu", "nvidia", "amd", "intel"}),
         runner_labels=_self_hosted("browser"),
         operations_per_second=5e11,
         colour="#f0e442",
