@@ -88,8 +88,6 @@ class LocalImages:
             return image
         if self._source(name):
             return self.build(backend)
-        if not _is_published(name):
-            raise self._nothing_to_build(name)
         return self._verified(self.pull(backend))
 
     def exactly(self, reference: str, digest: str) -> Image:
@@ -240,9 +238,7 @@ class LocalImages:
     def _nothing_to_build(self, name: str) -> ImageError:
         return ImageError(
             f"image {name}: {self._settings.checkout} holds no images/{name}/Dockerfile",
-            hint="run in a checkout of AccelMatrix, or use `orchestrator images pull`"
-            if _is_published(name)
-            else "this version of AccelMatrix has no such image yet",
+            hint="run in a checkout of AccelMatrix, or use `orchestrator images pull`",
         )
 
     def _source(self, name: str) -> ImageSource | None:
@@ -267,7 +263,3 @@ class LocalImages:
                 hint=f"name one in {PREFIX}REGISTRY, e.g. ghcr.io/somebody",
             )
         return self._settings.reference(name)
-
-
-def _is_published(name: str) -> bool:
-    return any(CATALOGUE[backend].support_class for backend in image_names()[name])

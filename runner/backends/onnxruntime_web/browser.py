@@ -1,6 +1,5 @@
 """Browsers: which one is found here, how it is started, and how it ends."""
 
-import atexit
 import json
 import os
 import shutil
@@ -8,7 +7,6 @@ import threading
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
-from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -153,34 +151,54 @@ def started_browser(
     """
     executable = find_browser(environment)
     arguments = switches(backend, software=software)
-    playwright = _driver()
-    before = {child.pid for child in psutil.Process().children(recursive=True)}
-    browser = _launch(playwright, executable, arguments, environment)
-    children = psutil.Process().children(recursive=True)
-    process = next(one for one in children if one.pid not in before and _is_browser(one))
-    started = StartedBrowser(browser, executable, arguments, process)
-    processes = started.processes()
+    with _DRIVER.running() as playwright:
+        before = {child.pid for child in psutil.Process().children(recursive=True)}
+        browser = _launch(playwright, executable, arguments, environment)
+        children = psutil.Process().children(recursive=True)
+        process = next(one for one in children if one.pid not in before and _is_browser(one))
+        started = StartedBrowser(browser, executable, arguments, process)
+        processes = started.processes()
+        try:
+            yield started
+        finally:
+            with suppress(Error):
+                browser.close()
+            kill([*processes, *started.processes()])
+
+
+class _Driver:
+    """Playwright's driver, which serves all browsers that are open: a thread can have only one."""
+
+    def __init__(self) -> None:
+        self._playwright: Playwright | None = None
+        self._users = 0
+
+    @contextmanager
+    def running(self) -> Iterator[Playwright]:
+        """The driver, which ends with the last context that uses it.
+
+        Raises:
+            Unavailable: it does not start, as its own words on stderr say.
+        """
+        playwright = self._playwright = self._playwright or _start_driver()
+        self._users += 1
+        try:
+            yield playwright
+        finally:
+            self._users -= 1
+            if not self._users:
+                self._playwright = None
+                playwright.stop()
+
+
+_DRIVER = _Driver()
+
+
+def _start_driver() -> Playwright:
     try:
-        yield started
-    finally:
-        with suppress(Error):
-            browser.close()
-        kill([*processes, *started.processes()])
-
-
-@cache
-def _driver() -> Playwright:
-    """The driver of all browsers of this process: a thread can have no more than one.
-
-    Raises:
-        Unavailable: it does not start, as its own words on stderr say.
-    """
-    try:
-        playwright = sync_playwright().start()
+        return sync_playwright().start()
     except Exception as error:  # Playwright raises no class of its own there
         raise Unavailable(f"the browser's driver does not start: {error}", hint=_REMEDY) from error
-    atexit.register(playwright.stop)
-    return playwright
 
 
 def kill(processes: Sequence[psutil.Process]) -> None:

@@ -16,12 +16,10 @@ from runner.backends.graphs.feeds import (
 )
 from runner.backends.graphs.generation import PAST
 from runner.backends.onnxruntime_web.graph import WebGraph
-from runner.backends.onnxruntime_web.page import WebPage
+from runner.backends.onnxruntime_web.page import WebPage, nanoseconds
 from runner.contract.errors import Unsupported
 from runner.contract.models import ModelSpec
 from runner.inputs import Inputs
-
-_NS_PER_MS = 1_000_000
 
 
 class WebGenerator:
@@ -62,7 +60,7 @@ class WebGenerator:
     def __call__(self) -> Generated:
         """Generate once; the first token comes with the filling of the cache."""
         answer = self._page.call("generate", self._number)
-        times = [round(one * _NS_PER_MS) for one in answer["times"]]
+        times = [*map(nanoseconds, answer["times"])]
         return Generated(0, times, np.array(answer["tokens"], np.int64).T)
 
     def forced(self, tokens: Tokens) -> FloatArray:

@@ -7,7 +7,7 @@ from typing import Any
 import onnx
 
 from runner.backends.graphs.feeds import Feeds
-from runner.backends.onnxruntime_web.page import PageError, WebPage
+from runner.backends.onnxruntime_web.page import PageError, WebPage, nanoseconds
 from runner.contract.axes import Backend
 from runner.contract.errors import Unsupported
 from runner.contract.graph import Graph, GraphPart
@@ -51,8 +51,7 @@ class WebGraph:
                 raise
             raise Unsupported(f"{backend} refuses the graph: {error}") from error
         self.id: int = opened["id"]
-        self.weights_ns = round(opened["stages"]["weights"] * 1e6)
-        self.instantiate_ns = round(opened["stages"]["instantiate"] * 1e6)
+        self.weights_ns = nanoseconds(opened["stages"]["weights"])
 
     def close(self) -> None:
         """Release the sessions."""

@@ -23,6 +23,7 @@ START_S = 120
 ANSWER_S = 600
 """The most seconds of a call whose length nobody knows before; the launcher ends most of them
 earlier."""
+NS_PER_MS = 1_000_000
 _BUNDLES: Mapping[Backend, str] = {
     "wasm": "ort.wasm.min.mjs",
     "webgpu": "ort.webgpu.min.mjs",
@@ -38,6 +39,11 @@ _TYPES: Mapping[str, Any] = {
     "bool": np.bool_,
 }
 """The types of arrays that pages know."""
+
+
+def nanoseconds(milliseconds: float) -> int:
+    """A duration of the page's clock, which counts in milliseconds."""
+    return round(milliseconds * NS_PER_MS)
 
 
 class PageError(Exception):
@@ -132,7 +138,7 @@ class WebPage:
             self._page.goto(f"{self._server.url}/page/index.html")
             self._page.wait_for_function("window.runner !== undefined")
         folder = f"{self._server.url}/runtime/"
-        self.import_ms: float = self.call(
+        self.call(
             "start",
             {
                 "bundle": f"{folder}{_BUNDLES[backend]}",
@@ -141,7 +147,7 @@ class WebPage:
                 "verbose": verbose,
             },
             seconds=START_S,
-        )["import_ms"]
+        )
         self.facts: Mapping[str, Any] = self.call("facts", backend, seconds=START_S)
         if not self.facts["isolated"]:
             raise Unavailable(

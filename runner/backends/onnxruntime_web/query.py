@@ -5,14 +5,13 @@ from collections.abc import Mapping
 from runner.backends.graphs.feeds import forward_pass
 from runner.backends.graphs.outputs import Outputs
 from runner.backends.onnxruntime_web.graph import WebGraph
-from runner.backends.onnxruntime_web.page import WebPage
+from runner.backends.onnxruntime_web.page import NS_PER_MS, WebPage, nanoseconds
 from runner.contract.models import ModelSpec
 from runner.inputs import Inputs
 
 SLICE_MS = 500
 """The page is asked for iterations of about so much time at once, so that the way to it and back
 takes little of a cell's time."""
-_NS_PER_MS = 1_000_000
 
 
 class PageQuery:
@@ -38,7 +37,7 @@ class PageQuery:
         while total < max_ns and (len(durations) < least or total < min_ns):
             wanted = _remaining(least - len(durations), min_ns - total, max_ns - total)
             answer: list[float] = self._page.call("series", self._number, wanted)
-            durations += [round(one * _NS_PER_MS) for one in answer]
+            durations += map(nanoseconds, answer)
             total = sum(durations)
         return durations
 
@@ -66,7 +65,7 @@ def nothing_query(page: WebPage) -> PageQuery:
 def _remaining(least: int, min_ns: int, max_ns: int) -> Mapping[str, float]:
     return {
         "least": least,
-        "minimum": min_ns / _NS_PER_MS,
-        "most": max_ns / _NS_PER_MS,
+        "minimum": min_ns / NS_PER_MS,
+        "most": max_ns / NS_PER_MS,
         "slice": SLICE_MS,
     }

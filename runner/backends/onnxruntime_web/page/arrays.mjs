@@ -17,9 +17,15 @@ export async function fetchBytes(url) {
   return new Uint8Array(await answer.arrayBuffer());
 }
 
-export async function fetchTensor(ort, { url, type, dims }) {
+async function fetchTensor(ort, { url, type, dims }) {
   const bytes = await fetchBytes(url);
   return tensor(ort, type, new ARRAYS[type](bytes.buffer), dims);
+}
+
+export async function fetchTensors(ort, arrays) {
+  const feeds = {};
+  for (const [name, array] of Object.entries(arrays)) feeds[name] = await fetchTensor(ort, array);
+  return feeds;
 }
 
 export function tensor(ort, type, values, dims) {

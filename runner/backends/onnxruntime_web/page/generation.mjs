@@ -1,6 +1,6 @@
 // Greedy generation: the loop lies in the page, and caches stay where the provider left them.
 
-import { fetchTensor, postTensor, tensor } from "./arrays.mjs";
+import { fetchTensors, postTensor, tensor } from "./arrays.mjs";
 
 const PAST = "input.";
 const PRESENT = "output.";
@@ -18,14 +18,9 @@ export class Generation {
   }
 
   static async bind(graph, options) {
-    const fetched = async (arrays) => {
-      const feeds = {};
-      for (const [name, array] of Object.entries(arrays)) {
-        feeds[name] = await fetchTensor(graph.ort, array);
-      }
-      return feeds;
-    };
-    return new Generation(graph, options, await fetched(options.prompt), await fetched(options.constants));
+    const prompt = await fetchTensors(graph.ort, options.prompt);
+    const constants = await fetchTensors(graph.ort, options.constants);
+    return new Generation(graph, options, prompt, constants);
   }
 
   // The clock as the prompt went in, that of each step's tokens, and the tokens.
@@ -48,7 +43,7 @@ export class Generation {
     await this.start();
     const told = [];
     for (let step = 0; ; step++) {
-      told.push(await postTensor(`${url}/${step}`, await this.last(LOGITS)));
+      told.push(await postTensor(`${url}/${step}`, this.latest[LOGITS]));
       if (step + 1 === tokens.length) break;
       const fed = BigInt64Array.from(tokens[step], BigInt);
       await this.advance(tensor(this.ort, "int64", fed, [fed.length, 1]));
@@ -82,13 +77,9 @@ export class Generation {
     this.latest = outputs;
   }
 
-  async tokens() {
-    return (await this.last(NEXT_TOKENS)).getData();
-  }
-
-  // Both parts give it for one position alone.
-  async last(name) {
-    return this.latest[name];
+  // Both parts give them for one position alone.
+  tokens() {
+    return this.latest[NEXT_TOKENS].getData();
   }
 
   async dispose() {

@@ -32,9 +32,7 @@ function resolution() {
 
 window.runner = {
   async start(options) {
-    const began = performance.now();
     ort = await importRuntime(options);
-    return { import_ms: performance.now() - began };
   },
   facts: async (provider) => ({
     resolution_ms: resolution(),
@@ -56,5 +54,4 @@ window.runner = {
   post: (id, url) => bound.get(id).post(url),
   generate: (id) => bound.get(id).generate(),
   forced: (id, options) => bound.get(id).forced(options),
-  memory: () => window.memory?.() ?? null,
 };

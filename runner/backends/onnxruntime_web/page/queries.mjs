@@ -1,6 +1,6 @@
 // Queries: the parts of a graph over fixed inputs, each call timed by the page's own clock.
 
-import { fetchTensor, postTensor } from "./arrays.mjs";
+import { fetchTensors, postTensor } from "./arrays.mjs";
 
 export class Query {
   constructor(graph, parts, feeds) {
@@ -9,11 +9,7 @@ export class Query {
   }
 
   static async bind(graph, { parts, inputs }) {
-    const feeds = {};
-    for (const [name, array] of Object.entries(inputs)) {
-      feeds[name] = await fetchTensor(graph.ort, array);
-    }
-    return new Query(graph, parts, feeds);
+    return new Query(graph, parts, await fetchTensors(graph.ort, inputs));
   }
 
   // Outputs lie in the page's memory when a session's promise is kept: downloads are inside.

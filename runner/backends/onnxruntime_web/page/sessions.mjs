@@ -23,23 +23,21 @@ export async function importRuntime({ bundle, folder, threads, verbose }) {
 }
 
 export async function openGraph(ort, { parts, options }) {
-  const stages = { weights: 0, instantiate: 0 };
+  const stages = { weights: 0 };
   const sessions = {};
   for (const part of parts) {
-    let began = performance.now();
+    const began = performance.now();
     const bytes = await fetchBytes(part.url);
     const externalData = [];
     for (const { path, url } of part.weights) {
       externalData.push({ path, data: await fetchBytes(url) });
     }
     stages.weights += performance.now() - began;
-    began = performance.now();
     sessions[part.name] = await ort.InferenceSession.create(bytes, {
       ...options,
       freeDimensionOverrides: part.overrides,
       externalData,
     });
-    stages.instantiate += performance.now() - began;
   }
   return new Graph(ort, sessions, stages);
 }

@@ -117,11 +117,10 @@ def test_without_an_engine_images_end_with_its_exit_code(place: Workplace) -> No
     [
         (["build", "tpu"], 2, "'tpu' is unknown; did you mean cpu? (cpu, cuda"),
         (["build", "mps"], 2, "no container can reach this device"),
-        (["build", "wasm"], 5, "holds no images/browser/Dockerfile"),
         (["pull", "cpu"], 5, "no registry is configured"),
         (["push", "cpu", "--registry", "https://x"], 2, "is not a registry"),
     ],
-    ids=["unknown", "mps", "not-built", "no-registry", "bad-registry"],
+    ids=["unknown", "mps", "no-registry", "bad-registry"],
 )
 def test_what_images_cannot_do_is_said(
     place: Workplace, engine: None, arguments: list[str], code: int, words: str
