@@ -44,6 +44,8 @@ class Stack:
     """The package that must be importable; the backend's others come with it."""
     remedy: str
     """The way to get it."""
+    extras: tuple[str, ...] = ()
+    """The extras of this package that install it; empty where none does."""
 
 
 @dataclass(frozen=True)
@@ -114,7 +116,8 @@ def _installed_with(extra: str) -> str:
 
 
 def _of_make(extra: str, package: str) -> Stack:
-    return Stack(package, f"{_installed_with(extra)}{OR_ENGINE}")
+    exporting = () if extra == "cpu" else ("cpu",)
+    return Stack(package, f"{_installed_with(extra)}{OR_ENGINE}", (*exporting, extra))
 
 
 _BROWSER = _of_make("browser", "playwright")
@@ -143,7 +146,7 @@ CATALOGUE: Mapping[Backend, BackendSpec] = {
         batch_sizes=(1, 8, 32),
         support_class=3,
         device=DeviceRequest(nvidia=True),
-        stack=_of_make("cuda", "torch"),
+        stack=Stack("torch", f"{_installed_with('cuda')}{OR_ENGINE}", ("cuda",)),
         probe=probes.probe_cuda,
         image_build_bytes=20 * GIB,
     ),
@@ -170,7 +173,7 @@ CATALOGUE: Mapping[Backend, BackendSpec] = {
         precisions=("fp32", "fp16"),
         support_class=3,
         launchers=("process",),
-        stack=Stack("torch", _installed_with("cpu")),
+        stack=Stack("torch", _installed_with("cpu"), ("cpu",)),
         systems=("darwin",),
         probe=probes.probe_mps,
     ),

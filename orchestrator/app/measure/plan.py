@@ -1,12 +1,14 @@
 """Plan a matrix: every cell with its decision, the graphs to export first, and the sums."""
 
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, get_args
 
 from orchestrator.app.measure.request import PlanRequest
+from orchestrator.app.pipelines.jobs import MAX_JOBS, PipelineJob, pipeline_jobs
+from orchestrator.app.pipelines.labels import RUNNER_LABELS
 from orchestrator.backends.catalogue import GRAPH_RUNTIMES
 from orchestrator.backends.machine import Machine, this_host, this_machine
 from orchestrator.planning.estimate import export_estimate
@@ -16,7 +18,7 @@ from orchestrator.planning.schedule import planned_jobs
 from orchestrator.running.options import RunSource
 from orchestrator.system.text import format_duration, plural
 from orchestrator.system.yaml_file import document_text
-from runner.contract.cell import Selector
+from runner.contract.cell import Backend, Selector
 from runner.contract.errors import StoreError, UsageError
 from runner.contract.graph import GraphKind, NumberFormat
 
@@ -112,20 +114,26 @@ def report_plan(request: PlanRequest, resume: str | None = None) -> PlanReport:
     return with_exports(plan, request)
 
 
-def plan_for_github(request: PlanRequest, resume: str | None = None) -> dict[str, Any]:
-    """Plan for runners of which nothing is known, as GitHub's `strategy.matrix`.
+def plan_jobs(
+    request: PlanRequest,
+    resume: str | None = None,
+    *,
+    labels: Mapping[Backend, Sequence[str]] = RUNNER_LABELS,
+    most: int = MAX_JOBS,
+) -> list[PipelineJob]:
+    """Plan for runners of which nothing is known, as the jobs of a CI pipeline.
 
     Raises:
-        UsageError: the matrix or an option is wrong, or GitHub cannot run it.
+        UsageError: the matrix or an option is wrong, or a pipeline cannot run it.
+        NothingToDo: no cell is left to measure.
         StoreError: the run's folder cannot be read.
     """
-    from orchestrator.app.setup.github import github_matrix
     from orchestrator.running.create import nothing_to_do
 
     plan = _plan(request, Machine(), resume)
     if not plan.with_decision("run") and not plan.with_decision("done"):
         raise nothing_to_do(plan)
-    return github_matrix(plan)
+    return pipeline_jobs(plan, labels, most)
 
 
 def plan_run(request: PlanRequest) -> tuple[Plan, RunSource]:

@@ -17,16 +17,18 @@ class PlanFormat(StrEnum):
     table = "table"
     json = "json"
     github = "github"
+    gitlab = "gitlab"
 
 
 def plan(
+    context: typer.Context,
     matrix: options.MatrixArgument,
     format_: Annotated[
         PlanFormat,
         typer.Option(
             "--format",
             metavar=options.one_of(PlanFormat),
-            help="github: what strategy.matrix takes by fromJSON.",
+            help="github: what strategy.matrix takes by fromJSON; gitlab: a child pipeline.",
         ),
     ] = PlanFormat.table,
     select: options.Select = None,
@@ -45,12 +47,25 @@ def plan(
     results: options.Results = RESULTS_FOLDER,
     database: options.Database = None,
     weights_seed: options.WeightsSeed = 0,
+    runs_on: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="BACKEND=LABEL,…",
+            help="github, gitlab: labels of the runners that have a backend's device; repeatable.",
+        ),
+    ] = None,
+    max_jobs: Annotated[
+        int | None,
+        typer.Option(min=1, help="github, gitlab: most jobs of the pipeline."),
+    ] = None,
 ) -> None:
     """Show every cell with its decision, reason and estimate."""
-    from orchestrator.app.measure.plan import plan_for_github, report_plan
+    from orchestrator.app.measure.plan import plan_jobs, report_plan
     from orchestrator.app.measure.request import PlanRequest
+    from orchestrator.app.pipelines.jobs import MAX_JOBS
+    from orchestrator.app.pipelines.labels import parse_runner_labels
     from orchestrator.app.predictions.host.forecast import find_forecast
-    from orchestrator.render.measure.plan import PlanningNotes, print_github, print_plan
+    from orchestrator.render.measure.plan import PlanningNotes, print_jobs, print_plan
 
     request = PlanRequest(
         matrix,
@@ -64,10 +79,17 @@ def plan(
             launcher=launcher, database=database, weights_seed=weights_seed
         ),
     )
-    if format_ is PlanFormat.github:
-        print_github(plan_for_github(request, resume))
-    else:
+    if format_ in (PlanFormat.table, PlanFormat.json):
+        options.refuse_beside(context, f"--format {format_.value}", ("runs_on", "max_jobs"))
         print_plan(report_plan(request, resume), as_json=format_ is PlanFormat.json)
+        return
+    jobs = plan_jobs(
+        request,
+        resume,
+        labels=parse_runner_labels(runs_on or ()),
+        most=MAX_JOBS if max_jobs is None else max_jobs,
+    )
+    print_jobs(jobs, str(matrix), gitlab=format_ is PlanFormat.gitlab)
 
 
 def schema() -> None:

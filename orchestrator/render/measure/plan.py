@@ -1,18 +1,25 @@
-"""A plan as a table, as JSON or as GitHub's matrix."""
+"""A plan as a table, as JSON, as GitHub's matrix or as GitLab's pipeline."""
 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from itertools import compress
 from typing import TYPE_CHECKING
 
-from orchestrator.render.terminal.lines import print_json, print_line, print_note, stream_json
+from orchestrator.render.terminal.lines import (
+    print_content,
+    print_json,
+    print_line,
+    print_note,
+    stream_json,
+)
 from orchestrator.render.terminal.tables import Column, print_table, wrapping
 from orchestrator.system.text import format_duration
 
 if TYPE_CHECKING:
     from orchestrator.app.measure.plan import PlanReport
+    from orchestrator.app.pipelines.jobs import PipelineJob
     from orchestrator.planning.forecast import EstimateSource
 
 _MOST_ROWS = 100_000
@@ -92,6 +99,12 @@ def print_plan(report: PlanReport, *, as_json: bool) -> None:
     print_line(str(sums))
 
 
-def print_github(matrix: Mapping[str, object]) -> None:
-    """Print GitHub's `strategy.matrix` on one line, as `fromJSON` takes it."""
-    print_json(matrix, indent=None)
+def print_jobs(jobs: Sequence[PipelineJob], matrix: str, *, gitlab: bool) -> None:
+    """Print GitHub's `strategy.matrix` on one line, or the YAML of GitLab's child pipeline."""
+    from orchestrator.app.pipelines.github import github_matrix
+    from orchestrator.app.pipelines.gitlab import gitlab_pipeline
+
+    if gitlab:
+        print_content(gitlab_pipeline(jobs, matrix).encode())
+    else:
+        print_json(github_matrix(jobs), indent=None)

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from orchestrator.app.measure import plan as planning
-from orchestrator.app.measure.plan import past_speeds, plan_for_github, plan_run
+from orchestrator.app.measure.plan import past_speeds, plan_jobs, plan_run
 from orchestrator.app.measure.request import PlanRequest
 from orchestrator.backends.machine import host_facts
 from orchestrator.matrix.from_options import BenchOptions
@@ -51,13 +51,13 @@ def test_an_unreadable_database_remembers_nothing(tmp_path: Path) -> None:
     assert past_speeds(database) == {}
 
 
-def test_github_gets_the_minutes_of_the_profile_that_is_asked_for(tmp_path: Path) -> None:
+def test_a_pipeline_gets_the_minutes_of_the_profile_that_is_asked_for(tmp_path: Path) -> None:
     remember(tmp_path / "benchmarks.duckdb", profile="quick", iterations=10, steady_time_s=1)
 
     def minutes(profile: str) -> int:
         options = BenchOptions({"model": ["bert-tiny"]}, profile=profile)
-        (entry,) = plan_for_github(PlanRequest(options, results=tmp_path))["include"]
-        return int(entry["estimate_minutes"])
+        (job,) = plan_jobs(PlanRequest(options, results=tmp_path))
+        return job.estimate_minutes
 
     assert minutes("quick") == 1
     assert minutes("audit") >= 10

@@ -1,6 +1,6 @@
 import json
 
-from tests.support.command_line import files
+from tests.support.command_line import complains, files
 from tests.support.workplace import Workplace
 
 
@@ -15,6 +15,16 @@ def test_a_plan_is_the_same_in_every_format_and_writes_nothing(place: Workplace)
     (entry,) = json.loads(done.stdout)["include"]
     assert (entry["cells"], entry["runs-on"][0]) == (3, "self-hosted")
     assert files(place.folder) == before
+
+
+def test_runners_of_ones_own_have_their_labels(place: Workplace) -> None:
+    named = ("--runs-on", "fake=self-hosted,bench1", "--max-jobs", "1")
+    (entry,) = json.loads(place.do("plan", "matrix.yaml", "--format=github", *named).stdout)[
+        "include"
+    ]
+    assert entry["runs-on"] == ["self-hosted", "bench1"]
+    assert "tags:" in place.do("plan", "matrix.yaml", "--format=gitlab", *named).stdout
+    complains(place.do("plan", "matrix.yaml", *named), 2, "cannot be combined with --format table")
 
 
 def test_what_this_machine_cannot_hold_is_foreseen_here_and_not_for_others(

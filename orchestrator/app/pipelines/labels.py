@@ -1,0 +1,34 @@
+"""Labels of the runners that have each backend's device."""
+
+from collections.abc import Mapping, Sequence
+
+from orchestrator.backends.catalogue import CATALOGUE
+from runner.contract.cell import Backend
+from runner.contract.errors import UsageError, suggest
+
+RUNNER_LABELS: Mapping[Backend, Sequence[str]] = {
+    backend: spec.runner_labels for backend, spec in CATALOGUE.items()
+}
+"""Labels of the self-hosted runners where nobody says others."""
+
+
+def parse_runner_labels(texts: Sequence[str]) -> Mapping[Backend, Sequence[str]]:
+    """The labels of all backends, those of `BACKEND=LABEL,LABEL` in place of our own.
+
+    Raises:
+        UsageError: a text has another form, or names an unknown backend.
+    """
+    labels = dict(RUNNER_LABELS)
+    known: dict[str, Backend] = {str(backend): backend for backend in CATALOGUE}
+    for text in texts:
+        name, equals, listed = text.partition("=")
+        words = [word.strip() for word in listed.split(",")]
+        if not equals or not all(words):
+            raise UsageError(
+                f"--runs-on: {text!r} is not BACKEND=LABEL,LABEL",
+                hint="e.g. --runs-on cpu=self-hosted,bench1",
+            )
+        if name not in known:
+            raise UsageError(f"--runs-on: backend {name!r} is unknown{suggest(name, known)}")
+        labels[known[name]] = words
+    return labels
