@@ -90,7 +90,7 @@ def test_the_matrix_it_shows_is_sound(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "path", sorted((ROOT / "docs/examples").iterdir()), ids=lambda path: path.name
+    "path", sorted((ROOT / "docs/examples").glob("*.yaml")), ids=lambda path: path.name
 )
 def test_every_example_is_sound_and_linked(path: Path) -> None:
     assert load_matrix(path).models

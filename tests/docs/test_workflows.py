@@ -15,15 +15,25 @@ import yaml
 
 from orchestrator.matrix import load_matrix
 from orchestrator.planning.plan import make_plan
+from orchestrator.store import Store
 from runner.contract.cell import Selector
 from tests.conftest import ROOT
 from tests.docs.command_line import parse
+from tests.support.comparable import FIRST, SECOND, write_comparable
 
 FOLDER = ROOT / ".github/workflows"
 NAMES = sorted(path.name for path in FOLDER.iterdir())
 MAKEFILE = (ROOT / "Makefile").read_text("utf-8")
+ACTIONS = [*FOLDER.iterdir(), ROOT / "action.yml"]
 ACTION = re.compile(r"[\w-]+/[\w./-]+@[0-9a-f]{40} # v\d+(\.\d+)*")
-ORCHESTRATOR = ".venv/bin/orchestrator"
+PROGRAMS = [".venv/bin/orchestrator", ".accelmatrix/bin/orchestrator"]
+PUBLISHING = {"contents": "read", "packages": "write"}
+WRITING = {
+    "publish": PUBLISHING,
+    "judge": {"contents": "read", "pull-requests": "write"},
+    "remember": {"contents": "write"},
+}
+"""The permissions of the jobs that may do more than read."""
 EXPRESSION = re.compile(r"\$\{\{(.*?)\}\}")
 CELLS = [entry.cell for entry in make_plan(load_matrix(ROOT / "matrix.yaml")).entries]
 
@@ -35,23 +45,35 @@ class Workspace:
     folder: Path
 
     def prepare(self, command: str) -> None:
-        program = self.folder / ORCHESTRATOR
-        program.parent.mkdir(parents=True)
-        program.write_text(f"#!/bin/bash\n{command}\n")
-        program.chmod(0o755)
-        python = program.with_name("python")
-        python.write_text("#!/bin/sh\n")
-        python.chmod(0o755)
+        for program in PROGRAMS:
+            self.provide(program, command)
+        self.provide(".venv/bin/python", "true")
+        self.provide("bin/gh", 'printf "gh %q " "$@" >> other-calls; echo >> other-calls')
         (self.folder / "matrix.yaml").write_text((ROOT / "matrix.yaml").read_text("utf-8"))
+
+    def provide(self, program: str, command: str) -> None:
+        """Put a program there that does this."""
+        path = self.folder / program
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(f"#!/bin/bash\n{command}\n")
+        path.chmod(0o755)
 
     def execute(self, script: str, **variables: str) -> list[list[str]]:
         """Run a step as GitHub does; returns the arguments of each call of the orchestrator."""
         calls = self.folder / "calls"
         calls.unlink(missing_ok=True)
         known = {
-            "PATH": "/usr/bin:/bin",
+            "PATH": f"{self.folder}/bin:/usr/bin:/bin",
             "MATRIX": "matrix.yaml",
+            "RUNS_ON": "",
+            "MAX_JOBS": "256",
+            "THRESHOLD": "5%",
+            "HISTORY": "benchmark-history",
+            "NUMBER": "12",
             "SELECT": "cpu-*",
+            "JOB": "cpu-bert-tiny",
+            "LAUNCHER": "docker",
+            "GITHUB_STEP_SUMMARY": str(self.folder / "summary"),
             "NAME": "cpu",
             "GITHUB_REPOSITORY_OWNER": "Somebody",
             "GITHUB_OUTPUT": str(self.folder / "output"),
@@ -108,8 +130,7 @@ def test_jobs_refer_to_jobs_and_steps_that_exist(name: str) -> None:
 def test_workflows_only_read_pin_actions_and_paste_no_expression(name: str) -> None:
     assert load(name)["permissions"] == {"contents": "read"}
     for title, job in jobs(name).items():
-        own = {"contents": "read", "packages": "write"}
-        assert job.get("permissions") == (own if title == "publish" else None)
+        assert job.get("permissions") == WRITING.get(title)
     uses = re.findall(r"uses: (.+)", (FOLDER / name).read_text("utf-8"))
     assert len(uses) == len([step for step in steps(name) if "uses" in step])
     for line in uses:
@@ -135,13 +156,14 @@ def test_only_a_tag_or_a_person_publishes_and_a_base_without_digest_stops_it() -
 @pytest.mark.parametrize("name", NAMES)
 def test_each_job_has_a_time_limit(name: str) -> None:
     for job in jobs(name).values():
-        assert 0 < job["timeout-minutes"] <= 360
+        limit = job["timeout-minutes"]
+        assert limit == "${{ matrix.timeout-minutes }}" or 0 < limit <= 360
 
 
 def test_an_action_has_the_same_commit_everywhere() -> None:
     commits: dict[str, set[str]] = {}
     for path in [*FOLDER.iterdir(), *(ROOT / "docs").glob("*.md")]:
-        for line in re.findall(r"uses: ([\w./-]+@.+)", path.read_text("utf-8")):
+        for line in re.findall(r"uses: ((?!OWNER/)[\w./-]+@.+)", path.read_text("utf-8")):
             assert ACTION.fullmatch(line), f"{path.name}: {line}"
             action, _, commit = line.partition("@")
             commits.setdefault(action, set()).add(commit)
@@ -152,11 +174,45 @@ def test_an_action_has_the_same_commit_everywhere() -> None:
 @pytest.mark.parametrize("name", NAMES)
 def test_every_command_is_understood(name: str, workspace: Workspace) -> None:
     for step in steps(name):
-        if ORCHESTRATOR in step.get("run", ""):
+        if any(program in step.get("run", "") for program in PROGRAMS):
             calls = workspace.execute(step["run"])
-            assert len(calls) == step["run"].count(ORCHESTRATOR)
+            assert calls
             for call in calls:
                 parse(call)
+
+
+@pytest.mark.parametrize("path", ACTIONS, ids=lambda path: path.name)
+def test_scripts_are_sound_shell(path: Path, tmp_path: Path) -> None:
+    document = yaml.safe_load(path.read_text("utf-8"))
+    parts = document.get("jobs", {"runs": document.get("runs")}).values()
+    for number, step in enumerate(step for part in parts for step in part["steps"]):
+        (tmp_path / f"{number}.sh").write_text(f"#!/bin/bash\n{step.get('run', '')}\n")
+    shellcheck = Path(sys.executable).with_name("shellcheck")
+    scripts = sorted(tmp_path.glob("*.sh"))
+    done = subprocess.run([shellcheck, *scripts], capture_output=True, text=True, check=False)
+    assert done.stdout == ""
+
+
+def test_the_example_calls_the_workflow_with_inputs_that_it_has() -> None:
+    example = yaml.safe_load((ROOT / "docs/examples/github/benchmark.yml").read_text("utf-8"))
+    (job,) = example["jobs"].values()
+    assert ".github/workflows/benchmark.yml@" in job["uses"]
+    assert set(job["with"]) <= set(load("benchmark.yml")[True]["workflow_call"]["inputs"])
+    for own in jobs("benchmark.yml").values():
+        granted = own.get("permissions", {})
+        assert all(
+            job["permissions"].get(name) in (right, "write") for name, right in granted.items()
+        )
+
+
+def test_the_action_measures_and_judges(workspace: Workspace) -> None:
+    action = yaml.safe_load((ROOT / "action.yml").read_text("utf-8"))
+    by_name = {step["name"]: step["run"] for step in action["runs"]["steps"]}
+    run, export = workspace.execute(by_name["Measure"], LAUNCHER="process")
+    assert parse(run)["launcher"] == "process"
+    assert str(parse(export)["bundle"]) == "bundle.zip"
+    (judged,) = workspace.execute(by_name["Judge"], BASELINE="baseline.zip")
+    assert parse(judged)["baseline"] == "baseline.zip"
 
 
 def test_ci_checks_and_tests_with_every_supported_python() -> None:
@@ -198,6 +254,27 @@ def test_the_plan_becomes_a_matrix_that_measures_every_cell_once(tmp_path: Path)
     assert sorted(measured) == sorted(cell.id for cell in CELLS)
 
 
+@pytest.mark.parametrize(
+    ("runs_on", "most", "options"),
+    [
+        ("", "256", {"runs_on": (), "max_jobs": 256}),
+        ("cpu=self-hosted,a b\n\ncuda=gpu", "3", {"runs_on": ["cpu=self-hosted,a b", "cuda=gpu"]}),
+    ],
+)
+def test_callers_name_their_runners(
+    workspace: Workspace, runs_on: str, most: str, options: Mapping[str, Any]
+) -> None:
+    (call,) = workspace.execute(script("Plan"), RUNS_ON=runs_on, MAX_JOBS=most)
+    assert options.items() <= parse(call).items()
+
+
+def test_a_plan_without_cells_is_an_empty_matrix(tmp_path: Path) -> None:
+    workspace = Workspace(tmp_path)
+    workspace.prepare("exit 3")
+    workspace.execute(script("Plan"))
+    assert (tmp_path / "output").read_text() == 'matrix={"include":[]}\n'
+
+
 def test_a_plan_that_fails_stops_the_workflow(tmp_path: Path) -> None:
     workspace = Workspace(tmp_path)
     workspace.prepare("exit 2")
@@ -210,3 +287,61 @@ def test_globs_are_not_expanded_by_the_shell(workspace: Workspace) -> None:
     (workspace.folder / "cpu-file").touch()
     (call,) = workspace.execute(script("Measure"), SELECT="cpu-* other-*")
     assert parse(call)["select"] == ["cpu-*", "other-*"]
+
+
+def judging(folder: Path, *, history: str | None, measured: str) -> Workspace:
+    """The folder of the job that judges: a run's bundle, and a release with the history if any."""
+    write_comparable(folder)
+    program = f"{shlex.quote(sys.executable)} -m orchestrator"
+    own = "--database benchmarks.duckdb"
+    workspace = Workspace(folder)
+    workspace.prepare(f'exec {program} "$@"')
+    (folder / "bundles").mkdir()
+    workspace.execute(f"{program} export --bundle bundles/a.zip --run {measured} {own}")
+    release = "exit 1"
+    if history is not None:
+        workspace.execute(f"{program} export --bundle earlier.zip --run {history} {own}")
+        workspace.execute(f"{program} merge earlier.zip --database earlier.duckdb")
+        copied = "mkdir -p history; cp earlier.duckdb history/benchmarks.duckdb"
+        release = f'if [ "$2" = download ]; then {copied}; fi'
+    workspace.provide("bin/gh", release)
+    workspace.execute(script("Collect"))
+    return workspace
+
+
+@pytest.mark.slow
+def test_a_pull_request_that_is_slower_fails_and_says_which_cell(tmp_path: Path) -> None:
+    workspace = judging(tmp_path, history=FIRST, measured=SECOND)
+    with pytest.raises(subprocess.CalledProcessError) as failed:
+        workspace.execute(script("Judge"))
+    assert failed.value.returncode == 7
+    comment = (tmp_path / "comment.md").read_text("utf-8")
+    assert "became slower" in comment.splitlines()[0]
+    for words in ("bert-tiny, cpu, torch, fp32, batch 1", "+47 %", "torch 2.13.0, now 2.14.0"):
+        assert words in comment
+    assert (tmp_path / "summary").read_text("utf-8") == comment
+    assert "<failure" in (tmp_path / "regressions.xml").read_text("utf-8")
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("history", "measured", "words"),
+    [
+        (None, SECOND, "There is no history yet"),
+        (SECOND, FIRST, "became faster"),
+    ],
+    ids=["no-history", "inconclusive"],
+)
+def test_what_cannot_be_judged_does_not_fail(
+    tmp_path: Path, history: str | None, measured: str, words: str
+) -> None:
+    judging(tmp_path, history=history, measured=measured).execute(script("Judge"))
+    assert words in (tmp_path / "comment.md").read_text("utf-8")
+
+
+@pytest.mark.slow
+def test_results_join_the_history(tmp_path: Path) -> None:
+    workspace = judging(tmp_path, history=FIRST, measured=SECOND)
+    workspace.execute(script("Add to the history"))
+    with Store.open_readonly(tmp_path / "history/benchmarks.duckdb") as store:
+        assert {run.run_id for run in store.runs()} == {FIRST, SECOND}

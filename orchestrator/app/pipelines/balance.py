@@ -13,13 +13,13 @@ def balanced(seconds: Sequence[float], groups: int) -> list[list[int]]:
     The longest group is at most 4/3 of the best possible one (Graham, "Bounds on multiprocessing
     timing anomalies", 1969). No group is empty if there is as much work as groups.
     """
-    found: list[list[int]] = [[] for _ in range(groups)]
+    shares: list[list[int]] = [[] for _ in range(groups)]
     heap = [(0.0, 0, number) for number in range(groups)]
     for index in sorted(range(len(seconds)), key=lambda index: (-seconds[index], index)):
         total, count, number = heap[0]
         heapq.heapreplace(heap, (total + seconds[index], count + 1, number))
-        found[number].append(index)
-    return [sorted(group) for group in found]
+        shares[number].append(index)
+    return [sorted(group) for group in shares]
 
 
 def shared_groups(seconds: Mapping[KeyT, Sequence[float]], most: int) -> Mapping[KeyT, int]:

@@ -49,7 +49,7 @@ def _merging() -> dict[str, Any]:
         "when": "always",
         "script": [
             *_installed(""),
-            f'for bundle in {_BUNDLES}/*.zip; do orchestrator import "$bundle"; done',
+            f"orchestrator merge {_BUNDLES}/*.zip",
             "orchestrator validate",
             "orchestrator report run last --output report.html",
         ],

@@ -98,25 +98,25 @@ def pipeline_jobs(
         )
     groups = shared_groups(seconds, most)
     globs = JobGlobs(plan)
-    found = [
+    jobs = [
         job
         for runner, of_runner in comparisons.items()
         for job in _jobs(runner, of_runner, groups[runner], globs)
     ]
-    return sorted(found, key=lambda job: job.name)
+    return sorted(jobs, key=lambda job: job.name)
 
 
 def _comparisons(
     plan: Plan, labels: Mapping[Backend, Sequence[str]]
 ) -> Mapping[RunnerKind, Sequence[_Comparison]]:
-    found: dict[RunnerKind, dict[str, list[JobPlan]]] = {}
+    by_runner: dict[RunnerKind, dict[str, list[JobPlan]]] = {}
     for job in planned_jobs(plan):
         cell = job.cells[0]
-        by_model = found.setdefault(_runner_kind(cell.backend, labels), {})
+        by_model = by_runner.setdefault(_runner_kind(cell.backend, labels), {})
         by_model.setdefault(cell.model, []).append(job)
     return {
         runner: [_Comparison(model, jobs) for model, jobs in by_model.items()]
-        for runner, by_model in found.items()
+        for runner, by_model in by_runner.items()
     }
 
 

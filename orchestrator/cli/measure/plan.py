@@ -20,44 +20,49 @@ class PlanFormat(StrEnum):
     gitlab = "gitlab"
 
 
+_Format = Annotated[
+    PlanFormat,
+    typer.Option(
+        "--format",
+        metavar=options.one_of(PlanFormat),
+        help="github: what strategy.matrix takes by fromJSON; gitlab: a child pipeline.",
+    ),
+]
+_Resume = Annotated[
+    str | None,
+    typer.Option(
+        metavar="RUN_ID|last",
+        help="Show what this run has done already.",
+        autocompletion=complete_run,
+    ),
+]
+_RunsOn = Annotated[
+    list[str] | None,
+    typer.Option(
+        metavar="BACKEND=LABEL,…",
+        help="github, gitlab: labels of the runners that have a backend's device. Repeatable.",
+    ),
+]
+_MaxJobs = Annotated[
+    int | None, typer.Option(min=1, help="github, gitlab: most jobs of the pipeline.")
+]
+
+
 def plan(
     context: typer.Context,
     matrix: options.MatrixArgument,
-    format_: Annotated[
-        PlanFormat,
-        typer.Option(
-            "--format",
-            metavar=options.one_of(PlanFormat),
-            help="github: what strategy.matrix takes by fromJSON; gitlab: a child pipeline.",
-        ),
-    ] = PlanFormat.table,
+    format_: _Format = PlanFormat.table,
     select: options.Select = None,
     set_: options.Set = None,
     profile: options.Profile = None,
     limit: options.Limit = None,
-    resume: Annotated[
-        str | None,
-        typer.Option(
-            metavar="RUN_ID|last",
-            help="Show what this run has done already.",
-            autocompletion=complete_run,
-        ),
-    ] = None,
+    resume: _Resume = None,
     launcher: options.LauncherOption = LauncherChoice.auto,
     results: options.Results = RESULTS_FOLDER,
     database: options.Database = None,
     weights_seed: options.WeightsSeed = 0,
-    runs_on: Annotated[
-        list[str] | None,
-        typer.Option(
-            metavar="BACKEND=LABEL,…",
-            help="github, gitlab: labels of the runners that have a backend's device; repeatable.",
-        ),
-    ] = None,
-    max_jobs: Annotated[
-        int | None,
-        typer.Option(min=1, help="github, gitlab: most jobs of the pipeline."),
-    ] = None,
+    runs_on: _RunsOn = None,
+    max_jobs: _MaxJobs = None,
 ) -> None:
     """Show every cell with its decision, reason and estimate."""
     from orchestrator.app.measure.plan import plan_jobs, report_plan

@@ -27,4 +27,4 @@ def test_the_pipeline_measures_on_tagged_runners_and_merges() -> None:
         assert str(call["matrix"]) == "my matrix.yaml"
         assert call["launcher"] == ("process" if job["tags"] == ["mac"] else "docker")
         assert parse(shlex.split(job["after_script"][-1])[1:])["bundle"]
-    assert any("import" in line for line in merge["script"])
+    assert any("merge" in line for line in merge["script"])
