@@ -40,6 +40,9 @@ COMMANDS: Mapping[str, ListedCommand] = {
     "prepare": ListedCommand(
         "measure.prepare:prepare", "Export every graph that a matrix needs, as `run` does."
     ),
+    "browser": ListedCommand(
+        "measure.browser:group", "Serve a page that measures on one's own device."
+    ),
     "status": ListedCommand(
         "results.status:status", "Show what the database holds, or the verdicts of one run."
     ),

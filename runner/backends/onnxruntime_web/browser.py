@@ -22,7 +22,6 @@ BROWSER_VARIABLE = "ACCELMATRIX_BROWSER"
 HEADED_VARIABLE = "ACCELMATRIX_BROWSER_HEADED"
 """`1` shows the browser's window."""
 OWN_BROWSER = FOLDER / "chromium" / "chromium"
-RUNTIME_FOLDER = FOLDER / "onnxruntime-web"
 _COMMANDS: Mapping[str, tuple[str, ...]] = {
     "chromium": ("/usr/lib/chromium/chromium", "chromium", "chromium-browser"),
     "chrome": (

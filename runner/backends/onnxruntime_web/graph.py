@@ -1,6 +1,5 @@
 """A prepared graph in a page, with one session for each part and one shape."""
 
-from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -11,12 +10,8 @@ from runner.backends.onnxruntime_web.page import PageError, WebPage, nanoseconds
 from runner.contract.axes import Backend
 from runner.contract.errors import Unsupported
 from runner.contract.graph import Graph, GraphPart
+from runner.contract.web_pages import web_session_options
 
-_PROVIDERS: Mapping[Backend, object] = {
-    "wasm": "wasm",
-    "webgpu": "webgpu",
-    "webnn": {"name": "webnn", "deviceType": "cpu"},
-}
 _VERBOSE = {"logSeverityLevel": 0, "logVerbosityLevel": 0}
 """The levels at which the runtime tells where it places nodes."""
 _MEMORY_WORDS = ("out of memory", "bad_alloc", "allocation failed", "Out of memory")
@@ -40,8 +35,7 @@ class WebGraph:
             for name, part in graph.parts.items()
         ]
         options = {
-            "executionProviders": [_PROVIDERS[backend]],
-            "extra": _extra(backend),
+            **web_session_options(backend),
             **(_VERBOSE if page.is_verbose else {}),
         }
         try:
@@ -108,8 +102,3 @@ def external_files(model: onnx.ModelProto) -> list[str]:
         if Path(name).name != name:
             raise Unsupported(f"the prepared graph names weights at {name!r}, outside its folder")
     return names
-
-
-def _extra(backend: Backend) -> dict[str, Any]:
-    """No provider but WebGPU may leave nodes to the CPU: that one does so with a few by design."""
-    return {"session": {"disable_cpu_ep_fallback": "1"}} if backend == "webnn" else {}

@@ -9,14 +9,11 @@ import numpy as np
 from playwright.sync_api import Error
 
 from runner.backends.graphs.outputs import Outputs
-from runner.backends.onnxruntime_web.browser import (
-    RUNTIME_FOLDER,
-    StartedBrowser,
-    runtime_version,
-)
+from runner.backends.onnxruntime_web.browser import StartedBrowser, runtime_version
 from runner.backends.onnxruntime_web.server import Array, PageServer
 from runner.contract.axes import Backend
 from runner.contract.errors import BenchError, Unavailable
+from runner.contract.web_pages import BUNDLES, RUNTIME_FOLDER
 
 START_S = 120
 """The most seconds that a page takes to load and to import the runtime."""
@@ -24,11 +21,6 @@ ANSWER_S = 600
 """The most seconds of a call whose length nobody knows before; the launcher ends most of them
 earlier."""
 NS_PER_MS = 1_000_000
-_BUNDLES: Mapping[Backend, str] = {
-    "wasm": "ort.wasm.min.mjs",
-    "webgpu": "ort.webgpu.min.mjs",
-    "webnn": "ort.webgpu.min.mjs",
-}
 _TYPES: Mapping[str, Any] = {
     "float32": np.float32,
     "float16": np.float16,
@@ -141,7 +133,7 @@ class WebPage:
         self.call(
             "start",
             {
-                "bundle": f"{folder}{_BUNDLES[backend]}",
+                "bundle": f"{folder}{BUNDLES[backend]}",
                 "folder": folder,
                 "threads": threads,
                 "verbose": verbose,

@@ -17,19 +17,8 @@ from urllib.parse import unquote
 import numpy as np
 import numpy.typing as npt
 
-PAGE_FOLDER = Path(__file__).with_name("page")
-_TYPES = {
-    ".html": "text/html; charset=utf-8",
-    ".mjs": "text/javascript; charset=utf-8",
-    ".wasm": "application/wasm",
-}
-_BYTES = "application/octet-stream"
-_HEADERS = {
-    "Cross-Origin-Opener-Policy": "same-origin",
-    "Cross-Origin-Embedder-Policy": "require-corp",
-    "Cross-Origin-Resource-Policy": "same-origin",
-    "Cache-Control": "no-store",
-}
+from runner.contract.web_pages import BYTES_TYPE, ISOLATION, SCRIPTS_FOLDER, content_type
+
 Array = npt.NDArray[Any]
 
 
@@ -44,7 +33,7 @@ class PageServer:
         """
         secret = secrets.token_urlsafe(16)
         self._files: dict[str, Path] = {
-            **{f"/page/{path.name}": path for path in PAGE_FOLDER.iterdir() if path.is_file()},
+            **{f"/page/{path.name}": path for path in SCRIPTS_FOLDER.iterdir() if path.is_file()},
             **{f"/runtime/{path.name}": path for path in runtime_folder.iterdir()},
         }
         self._arrays: dict[str, bytes] = {}
@@ -117,10 +106,10 @@ class _Handler(BaseHTTPRequestHandler):
         if content is None:
             self._refuse()
         elif isinstance(content, bytes):
-            self._begin(HTTPStatus.OK, _BYTES, len(content))
+            self._begin(HTTPStatus.OK, BYTES_TYPE, len(content))
             self.wfile.write(content)
         else:
-            self._begin(HTTPStatus.OK, _TYPES.get(content.suffix, _BYTES), content.stat().st_size)
+            self._begin(HTTPStatus.OK, content_type(content), content.stat().st_size)
             with content.open("rb") as file:
                 shutil.copyfileobj(file, self.wfile, 1 << 20)
 
@@ -129,7 +118,7 @@ class _Handler(BaseHTTPRequestHandler):
         content = self.rfile.read(int(self.headers.get("Content-Length") or 0))
         address = self._address()
         if address and self.server.pages.keep(address, content):
-            self._begin(HTTPStatus.NO_CONTENT, _BYTES, 0)
+            self._begin(HTTPStatus.NO_CONTENT, BYTES_TYPE, 0)
         else:
             self._refuse()
 
@@ -143,11 +132,11 @@ class _Handler(BaseHTTPRequestHandler):
         return self.path[len(prefix) :] if begins else None
 
     def _refuse(self) -> None:
-        self._begin(HTTPStatus.NOT_FOUND, _BYTES, 0)
+        self._begin(HTTPStatus.NOT_FOUND, BYTES_TYPE, 0)
 
     def _begin(self, status: HTTPStatus, type_: str, length: int) -> None:
         headers: Mapping[str, str] = {
-            **_HEADERS,
+            **ISOLATION,
             "Content-Type": type_,
             "Content-Length": str(length),
         }

@@ -22,16 +22,19 @@ export async function importRuntime({ bundle, folder, threads, verbose }) {
   return ort;
 }
 
+export async function fetchPart({ url, weights }) {
+  const bytes = await fetchBytes(url);
+  const externalData = [];
+  for (const { path, url } of weights) externalData.push({ path, data: await fetchBytes(url) });
+  return { bytes, externalData };
+}
+
 export async function openGraph(ort, { parts, options }) {
   const stages = { weights: 0 };
   const sessions = {};
   for (const part of parts) {
     const began = performance.now();
-    const bytes = await fetchBytes(part.url);
-    const externalData = [];
-    for (const { path, url } of part.weights) {
-      externalData.push({ path, data: await fetchBytes(url) });
-    }
+    const { bytes, externalData } = await fetchPart(part);
     stages.weights += performance.now() - began;
     sessions[part.name] = await ort.InferenceSession.create(bytes, {
       ...options,

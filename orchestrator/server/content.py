@@ -1,0 +1,128 @@
+"""Everything that the page for one's own device may fetch, by address; there is nothing else."""
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from orchestrator.app.measure.page_graphs import PAGE_BACKENDS, PageGraph, PageInput
+from orchestrator.render import pages
+from runner import __version__
+from runner.contract.errors import UsageError
+from runner.contract.web_pages import (
+    BUNDLES,
+    RUNTIME_FOLDER,
+    SCRIPTS_FOLDER,
+    content_type,
+    web_session_options,
+)
+
+PAGE_FOLDER = Path(__file__).with_name("page")
+REPORT_STYLE = Path(str(pages.__file__)).with_name("page.css")
+"""The style of reports, which the page has too."""
+_SHARED_SCRIPTS = ("arrays.mjs", "devices.mjs", "queries.mjs", "sessions.mjs")
+"""Scripts of the runner's page that this one uses too."""
+_CHOICES = "choices.json"
+_SIZES = ("batch_size", "sequence_length", "image_size", "audio_seconds")
+
+
+@dataclass(frozen=True)
+class ServedContent:
+    """A file, or bytes in memory."""
+
+    type: str
+    source: Path | bytes
+
+    @property
+    def length(self) -> int:
+        """Its size, bytes."""
+        return len(self.source) if isinstance(self.source, bytes) else self.source.stat().st_size
+
+
+def page_content(
+    graphs: Sequence[PageGraph], runtime: Path = RUNTIME_FOLDER
+) -> Mapping[str, ServedContent]:
+    """The page, its scripts, the runtime and the graphs' files, by address.
+
+    Raises:
+        UsageError: the runtime is not installed here.
+    """
+    if not runtime.is_dir():
+        raise UsageError(
+            f"the page needs ONNX Runtime Web, which is not in {runtime}",
+            hint="`make browser` installs it, in a checkout",
+        )
+    addresses = {path: f"graphs/{number}" for number, path in enumerate(_graph_files(graphs))}
+    choices = json.dumps(_choices(graphs, addresses)).encode()
+    files = {
+        "": PAGE_FOLDER / "index.html",
+        "report.css": REPORT_STYLE,
+        **{path.name: path for path in sorted(PAGE_FOLDER.iterdir()) if path.name != "index.html"},
+        **{f"shared/{name}": SCRIPTS_FOLDER / name for name in _SHARED_SCRIPTS},
+        **{f"runtime/{path.name}": path for path in sorted(runtime.iterdir())},
+        **{address: path for path, address in addresses.items()},
+    }
+    return {
+        _CHOICES: ServedContent("application/json", choices),
+        **{address: ServedContent(content_type(path), path) for address, path in files.items()},
+    }
+
+
+def _graph_files(graphs: Sequence[PageGraph]) -> Iterator[Path]:
+    files = (
+        file
+        for graph in graphs
+        for part in graph.graph.parts.values()
+        for file in part.files(graph.folder)
+    )
+    return iter(dict.fromkeys(files))
+
+
+def _choices(graphs: Sequence[PageGraph], addresses: Mapping[Path, str]) -> dict[str, Any]:
+    return {
+        "version": __version__,
+        "bundles": dict(BUNDLES),
+        "sessions": {backend: web_session_options(backend) for backend in PAGE_BACKENDS},
+        "graphs": [_graph(graph, addresses) for graph in graphs],
+    }
+
+
+def _graph(graph: PageGraph, addresses: Mapping[Path, str]) -> dict[str, Any]:
+    cell = graph.cell
+    return {
+        "model": cell.model,
+        "precision": cell.precision,
+        "sizes": {name: size for name in _SIZES if (size := getattr(cell, name)) is not None},
+        "backends": graph.backends,
+        "graph_sha256": graph.graph.sha256,
+        "bytes": sum(part.size_bytes for part in graph.graph.parts.values()),
+        "parameters": graph.graph.parameters,
+        "parts": [
+            _part(str(name), part.files(graph.folder), addresses)
+            for name, part in graph.graph.parts.items()
+        ],
+        "inputs": [_input(tensor) for tensor in graph.inputs],
+    }
+
+
+def _part(name: str, files: Sequence[Path], addresses: Mapping[Path, str]) -> dict[str, Any]:
+    file, *weights = files
+    return {
+        "name": name,
+        "url": addresses[file],
+        "weights": [{"path": path.name, "url": addresses[path]} for path in weights],
+    }
+
+
+def _input(tensor: PageInput) -> dict[str, Any]:
+    spec = tensor.spec
+    return {
+        "name": spec.name,
+        "kind": spec.kind,
+        "type": tensor.type,
+        "dims": tensor.dims,
+        "low": spec.low,
+        "high": spec.high,
+        "last": spec.last,
+    }
