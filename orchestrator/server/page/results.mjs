@@ -54,7 +54,7 @@ function chart(durations, { median: middle, interval }) {
   const scale = element("div", { class: "scale", "aria-hidden": "true" });
   scale.append(element("span", {}, milliseconds(least)), element("span", {}, milliseconds(greatest)));
   const longer = beyond ? `, ${beyond} longer ${beyond > 1 ? "ones" : "one"} outside the chart` : "";
-  const caption = `${durations.length} queries${longer}; the line is the median`;
+  const caption = `${durations.length} queries${longer}; the line is the median${interval ? ", the band its interval" : ""}`;
   return element("figure", {}, picture, scale, element("figcaption", {}, caption));
 }
 
