@@ -25,6 +25,7 @@ from runner.contract.web_pages import ISOLATION
 
 LOOPBACK = "127.0.0.1"
 _TIMEOUT_S = 60
+_POLL_S = 0.1
 _HEADERS: Mapping[str, str] = {
     **ISOLATION,
     "Content-Security-Policy": "default-src 'none'; script-src 'self' 'unsafe-eval'; "
@@ -68,7 +69,7 @@ def serving(
     with nullcontext() if loopback else new_certificate(host) as certificate:
         token = secrets.token_urlsafe(16)
         server = _listen(host, port, token, content, certificate)
-        thread = threading.Thread(target=server.serve_forever, daemon=True)
+        thread = threading.Thread(target=server.serve_forever, args=(_POLL_S,), daemon=True)
         thread.start()
         scheme, name = ("http" if loopback else "https"), f"[{host}]" if ":" in host else host
         try:

@@ -12,6 +12,7 @@ import pytest
 
 from runner.backends.onnxruntime_web.install import (
     BROWSER,
+    FOLDER,
     LOCK,
     RUNTIME,
     RUNTIME_FILES,
@@ -21,6 +22,7 @@ from runner.backends.onnxruntime_web.install import (
     locked,
     unpack_runtime,
 )
+from runner.contract.web_pages import WEB_FOLDER
 
 PATHS = {
     BROWSER: "@sparticuz/chromium/-/chromium-1.0.0.tgz",
@@ -61,6 +63,10 @@ def registry(folder: Path, contents: Mapping[str, bytes]) -> tuple[str, Path]:
     lock = folder / "package-lock.json"
     lock.write_text(json.dumps({"packages": packages}), "utf-8")
     return folder.as_uri(), lock
+
+
+def test_the_installer_which_stands_alone_has_the_folder_that_others_look_in() -> None:
+    assert FOLDER == WEB_FOLDER
 
 
 def test_the_lock_file_names_both_packages_with_their_hashes() -> None:
