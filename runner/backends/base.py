@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal, Protocol
+from typing import Literal, Protocol, runtime_checkable
 
 import numpy as np
 import numpy.typing as npt
@@ -19,7 +19,8 @@ from runner.measure.clock import Clock
 from runner.measure.energy import EnergyDevice
 
 FloatArray = npt.NDArray[np.float32]
-Stage = Literal["instantiate", "weights"]
+Stage = Literal["interpreter", "import", "instantiate", "weights"]
+"""A stage of loading; the first two are those of a session whose runtime starts elsewhere."""
 FailureKind = Literal["unsupported", "unavailable", "out_of_memory", "failed"]
 
 
@@ -141,6 +142,27 @@ class DeviceMemory:
     """Highest use that the runtime's allocator saw since the last reset; None if it keeps none."""
     used_bytes: int
     """Use of the whole device now, as its driver counts it, less its use before the load."""
+
+
+@dataclass(frozen=True)
+class PageMemory:
+    """Memory that a page holds between two queries, bytes."""
+
+    wasm_bytes: int
+    """Of all its memories of WebAssembly, which never shrink."""
+    gpu_buffer_bytes: int | None
+    """Of its buffers of WebGPU; None where it does not use that."""
+    gpu_buffer_peak_bytes: int | None
+    """Highest since the page began; None likewise."""
+
+
+@runtime_checkable
+class InPage(Protocol):
+    """A session whose model lies in a page."""
+
+    def page_memory(self) -> PageMemory:
+        """The page's memory, as hooks in it count it."""
+        ...
 
 
 class Session(Protocol):

@@ -71,6 +71,12 @@ class MemoryUse(Frozen):
     """Highest use that an accelerator's allocator saw."""
     device_peak_bytes: int | None = None
     """Use of the accelerator's memory less its use before the load."""
+    wasm_bytes: int | None = None
+    """Memories of WebAssembly that a page holds; None without one."""
+    gpu_buffer_bytes: int | None = None
+    """Buffers of WebGPU that a page holds; None without any."""
+    gpu_buffer_peak_bytes: int | None = None
+    """Highest use by buffers of WebGPU since the page began."""
 
 
 class CpuClock(Frozen):

@@ -41,9 +41,9 @@ SUPPORTED: _Supported = MappingProxyType(
     | _on("openvino", "openvino", _COMPILED, *_FLOATS, "int8")
     | _on("openvino", "openvino", ("generation",), *_FLOATS)
     | _on("qnn", "onnxruntime", ("inference",), "fp16", "int8")
-    | _on("wasm", "onnxruntime_web", ("inference", "generation"), "fp32", "int8")
-    | _on("webnn", "onnxruntime_web", ("inference", "generation"), "fp32")
-    | _on("webgpu", "onnxruntime_web", ("inference", "generation"), "fp32", "fp16")
+    | _on("wasm", "onnxruntime_web", _EAGER, "fp32", "int8")
+    | _on("webnn", "onnxruntime_web", _EAGER, "fp32")
+    | _on("webgpu", "onnxruntime_web", _EAGER, "fp32", "fp16")
 )
 """The precisions that this release runs. The fake backend, for tests, runs everything."""
 

@@ -10,7 +10,15 @@ from typing import Any, TypeVar
 from runner.contract.cell import Cell
 from runner.contract.job import Job
 from runner.contract.record import Columns
-from runner.contract.rounds import CpuClock, DeviceState, Energy, Noise, RoundResult, raw_columns
+from runner.contract.rounds import (
+    CpuClock,
+    DeviceState,
+    Energy,
+    MemoryUse,
+    Noise,
+    RoundResult,
+    raw_columns,
+)
 from runner.job.replication import change_doubts, changes_of, process_doubts, replicate
 from runner.job.tokens import TokenSummary, summarise_tokens
 from runner.measure.clock import NANOSECONDS, seconds
@@ -116,7 +124,7 @@ def _arrivals(
 
 def _memory(rounds: Sequence[RoundResult]) -> Columns:
     """The highest peak of any round; the average of the last one."""
-    names = ("peak_bytes", "steady_peak_bytes", "allocator_peak_bytes", "device_peak_bytes")
+    names = MemoryUse.model_fields.keys() - {"average_bytes"}
     peaks = {name: [getattr(result.memory, name) for result in rounds] for name in names}
     highest = {
         f"memory_{name}": max((value for value in values if value is not None), default=None)

@@ -2,10 +2,11 @@
 
 from collections.abc import Callable, Mapping
 from contextlib import closing
+from dataclasses import asdict
 from functools import partial
 from typing import Any, TypeVar
 
-from runner.backends.base import Session
+from runner.backends.base import InPage, Session
 from runner.contract.job import Job
 from runner.contract.rounds import MemoryUse, RoundResult
 from runner.measure.environment import load_average_1m
@@ -99,6 +100,8 @@ def _iterate(
 
 def _memory_use(session: Session, instruments: Instruments) -> MemoryUse:
     use, device = instruments.memory.use(), session.device_memory()
+    if isinstance(session, InPage):
+        return use.model_copy(update=asdict(session.page_memory()))
     if device is None:
         return use
     on_device = {

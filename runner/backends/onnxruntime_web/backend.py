@@ -11,6 +11,7 @@ from runner.backends.base import (
     FloatArray,
     Generator,
     Iteration,
+    PageMemory,
     Query,
     Region,
     Stage,
@@ -34,7 +35,7 @@ from runner.contract.job import Job
 from runner.contract.record import Proof
 from runner.contract.support import mode_error
 from runner.inputs import Inputs, synthesise, tokens_to_generate
-from runner.measure.clock import Clock, monotonic
+from runner.measure.clock import Clock
 from runner.measure.energy import EnergyDevice
 from runner.measure.environment import versions
 
@@ -48,8 +49,9 @@ _COMPUTES: Mapping[Precision, str] = {
 class WebSession:
     """The graph of a job in a page: one shape at a time, as sizes are fixed when it is loaded.
 
-    Of loading, `instantiate` is starting the browser, importing the runtime and creating sessions,
-    `weights` fetching the graph's files from the loopback server.
+    Of loading, `interpreter` is launching the browser and its page, `import` ONNX Runtime Web and
+    its WASM, `weights` fetching the graph's files from the loopback server, `instantiate` creating
+    sessions; all but the first by the page's clock.
     """
 
     energy_device = EnergyDevice()
@@ -70,20 +72,23 @@ class WebSession:
         self._software = wants_software(job)
         self._asked_threads = threads
         self.threads = threads if self._backend == "wasm" else None
-        began = monotonic()
         self._exits = ExitStack()
         self._page: WebPage | None = None
         self.device_name = ""
         """The processor, the adapter, or a software adapter with the processor behind it."""
-        page = self._opened()
-        first = first_cell_with_graph(job, graphs)
-        self._graph = self._load(page, first)
+        with ExitStack() as exits:
+            exits.callback(self.close)
+            page = self._opened()
+            first = first_cell_with_graph(job, graphs)
+            self._graph = self._load(page, first)
+            exits.pop_all()
         self._shape = fixed_shape(first)
         self._is_fresh = True
         self.parameters = self._graph.graph.parameters
         self.stages_ns: Mapping[Stage, int] = {
-            "instantiate": monotonic() - began - self._graph.weights_ns,
-            "weights": self._graph.weights_ns,
+            "interpreter": page.browser.launch_ns + page.load_ns,
+            "import": page.import_ns,
+            **self._graph.stages_ns,
         }
 
     @property
@@ -184,6 +189,16 @@ class WebSession:
         """None: adapters do not tell their memory."""
         del reset
         return None
+
+    def page_memory(self) -> PageMemory:
+        """The page's memories of WebAssembly, and its buffers of WebGPU."""
+        bytes_: Mapping[str, int] = self._opened().call("memory")
+        uses_gpu = self._backend == "webgpu"
+        return PageMemory(
+            wasm_bytes=bytes_["wasm"],
+            gpu_buffer_bytes=bytes_["gpu"] if uses_gpu else None,
+            gpu_buffer_peak_bytes=bytes_["gpu_peak"] if uses_gpu else None,
+        )
 
     def trim(self) -> None:
         """End the browser after a cell: the next one gets a fresh one."""

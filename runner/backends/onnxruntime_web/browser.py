@@ -16,6 +16,7 @@ from playwright.sync_api import Browser, Error, Playwright, sync_playwright
 from runner.backends.onnxruntime_web.install import FOLDER, VERSIONS_FILE
 from runner.contract.axes import Backend
 from runner.contract.errors import BenchError, Unavailable
+from runner.measure.clock import monotonic
 
 BROWSER_VARIABLE = "ACCELMATRIX_BROWSER"
 """Names the browser: `chromium`, `chrome`, `edge`, or the path of an executable."""
@@ -99,6 +100,8 @@ class StartedBrowser:
     executable: Path
     arguments: Sequence[str]
     process: psutil.Process
+    launch_ns: int
+    """From its launch until it listens."""
 
     @property
     def version(self) -> str:
@@ -152,10 +155,12 @@ def started_browser(
     arguments = switches(backend, software=software)
     with _DRIVER.running() as playwright:
         before = {child.pid for child in psutil.Process().children(recursive=True)}
+        began = monotonic()
         browser = _launch(playwright, executable, arguments, environment)
+        launch_ns = monotonic() - began
         children = psutil.Process().children(recursive=True)
         process = next(one for one in children if one.pid not in before and _is_browser(one))
-        started = StartedBrowser(browser, executable, arguments, process)
+        started = StartedBrowser(browser, executable, arguments, process, launch_ns)
         processes = started.processes()
         try:
             yield started

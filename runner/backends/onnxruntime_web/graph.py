@@ -5,6 +5,7 @@ from typing import Any
 
 import onnx
 
+from runner.backends.base import Stage
 from runner.backends.graphs.feeds import Feeds
 from runner.backends.onnxruntime_web.page import PageError, WebPage, nanoseconds
 from runner.contract.axes import Backend
@@ -45,7 +46,9 @@ class WebGraph:
                 raise
             raise Unsupported(f"{backend} refuses the graph: {error}") from error
         self.id: int = opened["id"]
-        self.weights_ns = nanoseconds(opened["stages"]["weights"])
+        self.stages_ns: Mapping[Stage, int] = {
+            name: nanoseconds(duration) for name, duration in opened["stages"].items()
+        }
 
     def close(self) -> None:
         """Release the sessions."""

@@ -211,6 +211,14 @@ class Resources(Frozen):
     """Highest use that an accelerator's allocator saw, bytes; null where there is none."""
     memory_device_peak_bytes: int | None = None
     """Use of the accelerator's memory less its use before the load, bytes; null likewise."""
+    memory_wasm_bytes: int | None = None
+    """Size of a page's memories of WebAssembly in the untimed pass, bytes; they never shrink. Null
+    outside browsers."""
+    memory_gpu_buffer_bytes: int | None = None
+    """Buffers of WebGPU that a page holds between two queries of the untimed pass, bytes; null on
+    other backends."""
+    memory_gpu_buffer_peak_bytes: int | None = None
+    """Highest use by a page's buffers of WebGPU, loading included, bytes; null likewise."""
 
     energy_joules: float | None = None
     """Energy that counters added up over the steady phase, joules."""

@@ -18,6 +18,7 @@ import resource
 import signal
 import sys
 import traceback
+from contextlib import ExitStack
 from pathlib import Path
 
 from pydantic import TypeAdapter
@@ -31,12 +32,15 @@ from runner.backends.base import (
     failure_kind,
     failure_reason,
 )
+from runner.contract.axes import IN_CHILDREN
 from runner.contract.cell import Frozen
 from runner.contract.errors import BenchError
 from runner.contract.job import Job
 from runner.inputs import synthesise
 from runner.measure.clock import monotonic
 from runner.measure.memory.process import ResidentReader
+from runner.measure.memory.tree import TreeReader
+from runner.measure.phases import SelfTimed, time_once
 from runner.modes.startup.files import OpenedFiles
 from runner.process.lifeline import die_at_end_of_stdin
 from runner.process.streams import claim_stdout
@@ -70,10 +74,11 @@ class StartReport(Frozen):
     first_query_ns: int | None
     """Binding the inputs and executing the first query; None if not requested."""
     peak_bytes: int | None
-    """Highest resident set; None where the system does not report it."""
+    """Highest resident set, or the last one of a tree of processes; None where the system does not
+    report it."""
     unread_share: float | None = None
     """Share of the mapped files' pages that it had not to read from the storage; None where the
-    system does not count them."""
+    system does not count them, and of a tree of processes."""
     files: tuple[str, ...] = ()
     """The files that it opened, if they were requested."""
 
@@ -94,22 +99,25 @@ def main() -> int:
     stdout = claim_stdout()
     request = StartRequest.model_validate_json(sys.stdin.buffer.readline())
     die_at_end_of_stdin()
-    answer = _answer(request)
-    stdout.write(answer.model_dump_json() + "\n")
-    stdout.flush()
-    if not request.query:
-        signal.pause()
+    with ExitStack() as exits:
+        answer = _answer(request, exits)
+        if request.query:
+            exits.close()  # no process of it outlives the answer
+        stdout.write(answer.model_dump_json() + "\n")
+        stdout.flush()
+        if not request.query:
+            signal.pause()
     return 0
 
 
-def _answer(request: StartRequest) -> StartReport | StartFailure:
+def _answer(request: StartRequest, exits: ExitStack) -> StartReport | StartFailure:
     runtime: RuntimeModule | None = None
     opened = OpenedFiles() if request.files else None
     try:
         began = monotonic()
         runtime = load_runtime(request.job.cells[0].runtime)
         import_ns = _NUMPY_NS + monotonic() - began
-        report = _start(runtime, import_ns, request)
+        report = _start(runtime, import_ns, request, exits)
         files = opened.of(request.job, request.graphs) if opened else []
         return report.model_copy(update={"files": tuple(files)})
     except Exception as error:  # the parent turns it into a verdict
@@ -119,10 +127,13 @@ def _answer(request: StartRequest) -> StartReport | StartFailure:
         return StartFailure(kind=kind, message=reason, hint=hint)
 
 
-def _start(runtime: RuntimeModule, import_ns: int, request: StartRequest) -> StartReport:
+def _start(
+    runtime: RuntimeModule, import_ns: int, request: StartRequest, exits: ExitStack
+) -> StartReport:
     session = runtime.open_session(request.job, request.threads, request.graphs)
     loaded_at = monotonic()
-    first_query_ns, peak_bytes = None, _peak_bytes()
+    exits.callback(session.close)
+    first_query_ns, peak_bytes = None, _peak_bytes(request.job)
     if request.query:
         first_query_ns, peak_bytes = _first_query(session, request.job)
     return StartReport(
@@ -132,25 +143,38 @@ def _start(runtime: RuntimeModule, import_ns: int, request: StartRequest) -> Sta
         loaded_at_ns=loaded_at,
         first_query_ns=first_query_ns,
         peak_bytes=peak_bytes,
-        unread_share=_unread_share(),
+        unread_share=None if _in_children(request.job) else _unread_share(),
     )
 
 
 def _first_query(session: Session, job: Job) -> tuple[int, int | None]:
-    """Execute the first query; its nanoseconds, and the peak bytes before the check of outputs."""
+    """Execute the first query; its nanoseconds, and the peak bytes before the check of outputs.
+
+    One that times itself has its inputs at hand then, as a page would.
+    """
     cell = job.cells[0]
     inputs = synthesise(job.model, cell, job.weights_seed)
     began = monotonic()
-    outputs = session.bind(cell, inputs)()
-    duration, peak_bytes = monotonic() - began, _peak_bytes()
+    query = session.bind(cell, inputs)
+    if isinstance(query, SelfTimed):
+        duration = time_once(query, monotonic)
+        outputs = query()
+    else:
+        outputs = query()
+        duration = monotonic() - began
+    peak_bytes = _peak_bytes(job)
     if not session.all_finite(outputs):
         raise BenchError("the outputs hold NaN or infinity, so the arithmetic cannot be trusted")
     return duration, peak_bytes
 
 
-def _peak_bytes() -> int | None:
+def _in_children(job: Job) -> bool:
+    return job.cells[0].runtime in IN_CHILDREN
+
+
+def _peak_bytes(job: Job) -> int | None:
     try:
-        return ResidentReader().peak_bytes()
+        return TreeReader().current_bytes() if _in_children(job) else ResidentReader().peak_bytes()
     except OSError:
         return None
 

@@ -2,15 +2,17 @@
 
 import sys
 from collections.abc import Iterable, Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
+
+import psutil
 
 from runner.contract.errors import Unsupported
 from runner.contract.graph import GRAPH_FILE, find_graph
 from runner.contract.job import Job
 from runner.contract.weights import WEIGHTS_SUFFIX
 
-_MAPS = Path("/proc/self/maps")
 _VIRTUAL = ("/proc/", "/sys/", "/dev/")
 _PATH_AT = 5
 """The column of a mapping's path, proc(5)."""
@@ -50,10 +52,13 @@ def _modules() -> Iterator[str]:
 
 
 def _mapped() -> Iterator[str]:
-    """Files that are mapped into this process; none where the system does not list them."""
-    if _MAPS.exists():
-        for line in _MAPS.read_text(encoding="utf-8", errors="replace").splitlines():
-            yield from line.split(None, _PATH_AT)[_PATH_AT:]
+    """Files that this process and those that it has started map; none where none are listed."""
+    own = psutil.Process()
+    for process in (own, *own.children(recursive=True)):
+        with suppress(OSError):
+            maps = Path(f"/proc/{process.pid}/maps").read_text(encoding="utf-8", errors="replace")
+            for line in maps.splitlines():
+                yield from line.split(None, _PATH_AT)[_PATH_AT:]
 
 
 def _graph_files(job: Job, graphs: Path | None) -> Iterator[str]:

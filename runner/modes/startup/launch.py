@@ -10,12 +10,15 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from typing import IO
 
+import psutil
+
 from runner.backends.base import FailureKind
 from runner.contract.errors import BenchError, Unavailable, Unsupported
 from runner.contract.process_exit import describe_end, last_line, oom_kills, tail_of
 from runner.measure.clock import monotonic
 from runner.modes.startup.child import START_ANSWER, StartFailure, StartReport, StartRequest
 
+_END_S = 5
 _COMMAND = (sys.executable, "-m", "runner.modes.startup.child")
 
 
@@ -33,14 +36,17 @@ class TimedStart:
 
     @property
     def stages_ns(self) -> Mapping[str, int]:
-        """Stages from the launch to the first output, without the runner's own share."""
-        return {
+        """Stages from the launch to the first output, without the runner's own share.
+
+        Where the runtime starts in processes of its own, the session tells of their start and
+        import, and this interpreter's are the runner's.
+        """
+        own = {
             "interpreter": self.report.first_line_at_ns - self.launched_at_ns,
             "import": self.report.import_ns,
-            "instantiate": self.report.stages_ns["instantiate"],
-            "weights": self.report.stages_ns["weights"],
-            "first_query": self.report.first_query_ns or 0,
         }
+        told: Mapping[str, int] = {str(name): ns for name, ns in self.report.stages_ns.items()}
+        return {**own, **told, "first_query": self.report.first_query_ns or 0}
 
     @property
     def to_output_ns(self) -> int:
@@ -132,8 +138,20 @@ def launch_start(
             _send(process, line)
             yield PendingStart(process, stderr, launched_at)
         finally:
-            process.kill()
-            process.communicate()
+            _end(process)
+
+
+def _end(process: subprocess.Popen[bytes]) -> None:
+    """End the process, and what it has started."""
+    started: list[psutil.Process] = []
+    with suppress(psutil.NoSuchProcess):
+        started = psutil.Process(process.pid).children(recursive=True)
+    process.kill()
+    process.communicate()
+    for child in started:
+        with suppress(psutil.NoSuchProcess):
+            child.kill()
+    psutil.wait_procs(started, timeout=_END_S)
 
 
 def _send(process: subprocess.Popen[bytes], line: bytes) -> None:

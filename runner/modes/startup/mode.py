@@ -9,6 +9,7 @@ from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
 from statistics import median
 
+from runner.contract.axes import IN_CHILDREN
 from runner.contract.cell import Cell
 from runner.contract.errors import BenchError
 from runner.contract.job import Job
@@ -28,11 +29,19 @@ STARTUP_STAGES = ("interpreter", "import", "instantiate", "weights", "first_quer
 _PIDS_PER_THREAD = 2
 _PIDS_PER_START = 8
 """A start of torch with T threads was observed to use 2 T + 3 ids; containers limit them."""
+_PIDS_PER_BROWSER = 160
+"""A browser with its driver took 85 where two cores were."""
 _GARBAGE_COLLECTION = "on, as Python starts"
 TIMED_REGION = (
     "launch of a fresh interpreter to its first output, without the runner's own imports (part "
     "`runner`) and the making of inputs; bytecode as it lies, files in the page cache, which cold "
     "starts have just lost; all threads that a job may use"
+)
+TIMED_REGION_OF_PAGES = (
+    "launch of a fresh browser to its page's first output, without the runner's own share (part "
+    "`runner`), its driver's launch included, and the inputs' way to the page; browser and page by "
+    "the runner's clock, the rest by the page's; files in the page cache, which cold starts have "
+    "just lost"
 )
 COLD = "cold_"
 """Prefix of the parts of cold starts."""
@@ -41,6 +50,9 @@ COLD_SHARE = 1 / 3
 MOST_RESIDENT = 0.5
 """Share of the files' pages that may stay in memory: with more, a start is not a cold one."""
 _MEMORY_METHOD = "VmHWM of the started process, the highest of all starts"
+_MEMORY_METHOD_OF_PAGES = (
+    "PSS of the started process and its browser's behind the first query, the highest of all starts"
+)
 
 
 def measure_startup(job: Job, cell: Cell, instruments: Instruments) -> RoundResult:
@@ -59,6 +71,7 @@ def measure_startup(job: Job, cell: Cell, instruments: Instruments) -> RoundResu
         energy = instruments.energy.stop()
     noise = instruments.noise.after()
     concurrent, doubts = _concurrent(request, starts, instruments)
+    in_page = cell.runtime in IN_CHILDREN
     return RoundResult(
         samples=cell.batch_size * len(starts),
         steady_ns=sum(start.to_output_ns for start in starts),
@@ -69,8 +82,8 @@ def measure_startup(job: Job, cell: Cell, instruments: Instruments) -> RoundResu
         memory=_memory([*starts, *cold]),
         load_average_1m=load,
         columns={
-            "timed_region": TIMED_REGION,
-            "memory_method": _MEMORY_METHOD,
+            "timed_region": TIMED_REGION_OF_PAGES if in_page else TIMED_REGION,
+            "memory_method": _MEMORY_METHOD_OF_PAGES if in_page else _MEMORY_METHOD,
             "garbage_collection": _GARBAGE_COLLECTION,
             "startup_cold_resident_share": resident,
             **concurrent,
@@ -181,7 +194,8 @@ def _fitting(starts: Sequence[TimedStart], job: Job, instruments: Instruments) -
     """Number of models that memory and process ids allow, at least the one that was started."""
     used = instruments.memory.current_bytes()
     left_bytes = memory_budget_bytes(job.limits, instruments.environment, used) - used
-    ids = _PIDS_PER_THREAD * job_threads(job, instruments.environment) + _PIDS_PER_START
+    fixed = _PIDS_PER_BROWSER if job.cells[0].runtime in IN_CHILDREN else _PIDS_PER_START
+    ids = _PIDS_PER_THREAD * job_threads(job, instruments.environment) + fixed
     return max(1, min(left_bytes // max(1, _peak_bytes(starts)), job.limits.pids // ids))
 
 

@@ -79,6 +79,12 @@ def test_torch_on_the_cpu_and_the_fake_backend_run_every_mode(mode: str) -> None
     assert every == {None}
 
 
+@pytest.mark.parametrize("backend", ["wasm", "webnn", "webgpu"])
+def test_browsers_infer_generate_and_start(backend: str) -> None:
+    modes = {mode for mode in get_args(Mode) if not reason_support(backend=backend, mode=mode)}
+    assert modes == {"inference", "generation", "startup"}
+
+
 @pytest.mark.parametrize("scenario", get_args(Scenario))
 def test_no_scenario_is_refused(scenario: str) -> None:
     assert reason_support(scenario=scenario, slo_ms=100) is None

@@ -126,11 +126,14 @@ def test_the_first_query_is_the_first_rounds_and_settling_takes_every_round() ->
 
 
 def test_memory_is_the_highest_of_any_round() -> None:
-    big = MemoryUse(peak_bytes=900 * MIB, steady_peak_bytes=None, average_bytes=1)
+    big = MemoryUse(
+        peak_bytes=900 * MIB, steady_peak_bytes=None, average_bytes=1, wasm_bytes=16 * MIB
+    )
     summary = columns(a_round(memory=big), a_round())
     assert summary["memory_peak_bytes"] == 900 * MIB
     assert summary["memory_steady_peak_bytes"] == 290 * MIB
     assert summary["memory_allocator_peak_bytes"] is None
+    assert summary["memory_wasm_bytes"] == 16 * MIB
     assert summary["memory_average_bytes"] == 280 * MIB
 
 

@@ -4,6 +4,7 @@ import gc
 
 import pytest
 
+from runner.backends.base import PageMemory
 from runner.modes.inference import InferenceWorkload
 from runner.modes.steady import measure_steadily
 from tests.support.jobs import a_job
@@ -30,6 +31,25 @@ def test_a_cells_peak_holds_nothing_that_was_kept_for_others() -> None:
 
     result = measure_steadily(make, scene.session, job, scene.instruments())
     assert result.memory.peak_bytes == 100
+
+
+class InAPage(Scene):
+    """A session whose page counts its memory."""
+
+    def page_memory(self) -> PageMemory:
+        """As of a page on WebGPU."""
+        return PageMemory(wasm_bytes=7, gpu_buffer_bytes=2, gpu_buffer_peak_bytes=3)
+
+
+def test_the_memory_of_a_page_stands_beside_the_hosts() -> None:
+    scene, job = InAPage(), a_job()
+
+    def make() -> InferenceWorkload:
+        return InferenceWorkload(scene.session, job, job.cells[0], scene.clock)
+
+    memory = measure_steadily(make, scene.session, job, scene.instruments()).memory
+    assert (memory.wasm_bytes, memory.gpu_buffer_bytes, memory.gpu_buffer_peak_bytes) == (7, 2, 3)
+    assert memory.peak_bytes is not None
 
 
 def test_no_garbage_is_collected_from_the_warm_up_to_the_last_reading_of_energy(

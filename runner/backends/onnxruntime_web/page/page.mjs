@@ -1,5 +1,6 @@
 // The page's side of the runner: every call comes from there, and answers with plain data.
 
+import { memoryUse } from "./memory.mjs";
 import { importRuntime, openGraph } from "./sessions.mjs";
 import { Query } from "./queries.mjs";
 import { Generation } from "./generation.mjs";
@@ -32,7 +33,9 @@ function resolution() {
 
 window.runner = {
   async start(options) {
+    const began = performance.now();
     ort = await importRuntime(options);
+    return performance.now() - began;
   },
   facts: async (provider) => ({
     resolution_ms: resolution(),
@@ -41,6 +44,7 @@ window.runner = {
     threads: ort?.env.wasm.numThreads ?? null,
     ...(await adapterOf(provider)),
   }),
+  memory: memoryUse,
   async open(options) {
     const graph = await openGraph(ort, options);
     return { id: keep(graphs, graph), stages: graph.stages };
