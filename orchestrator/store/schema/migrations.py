@@ -268,7 +268,14 @@ _ACCEPTED = """
 """
 _INTERLEAVED = "ALTER TABLE benchmark_results ADD COLUMN IF NOT EXISTS interleaved_with VARCHAR"
 
-MIGRATIONS: Mapping[int, Migration] = {4: _to_5, 5: _to_6, 6: _to_7, 7: _to_8}
+
+def _to_9(connection: DuckDBPyConnection) -> None:
+    """Results tell the memory of a page."""
+    for name in ("wasm", "gpu_buffer", "gpu_buffer_peak"):
+        connection.execute(f"ALTER TABLE benchmark_results ADD COLUMN memory_{name}_bytes BIGINT")
+
+
+MIGRATIONS: Mapping[int, Migration] = {4: _to_5, 5: _to_6, 6: _to_7, 7: _to_8, 8: _to_9}
 """The step from each version to the next."""
 
 

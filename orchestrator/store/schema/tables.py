@@ -10,7 +10,7 @@ OURS = "accelmatrix"
 SYNTHETIC = "synthetic"
 
 
-STORE_VERSION = 8
+STORE_VERSION = 9
 """Raised with every change of tables or columns; `migrations` brings older databases here.
 
 - 1 (2026-11-21): the first tables.
@@ -22,6 +22,7 @@ STORE_VERSION = 8
 - 6 (2026-11-23): views follow series and machines; tables are those of 5.
 - 7 (2026-11-23): record schema 6.
 - 8 (2026-11-23): accepted_changes; results name the run they took turns with.
+- 9 (2026-11-23): the memory of a page.
 """
 OLDEST = 4
 """The oldest version that `migrations` brings forward."""
