@@ -45,8 +45,8 @@ class TimedStart:
             "interpreter": self.report.first_line_at_ns - self.launched_at_ns,
             "import": self.report.import_ns,
         }
-        told: Mapping[str, int] = {str(name): ns for name, ns in self.report.stages_ns.items()}
-        return {**own, **told, "first_query": self.report.first_query_ns or 0}
+        stages: Mapping[str, int] = {str(name): ns for name, ns in self.report.stages_ns.items()}
+        return {**own, **stages, "first_query": self.report.first_query_ns or 0}
 
     @property
     def to_output_ns(self) -> int:
