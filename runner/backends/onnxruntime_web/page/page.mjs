@@ -1,7 +1,7 @@
 // The page's side of the runner: every call comes from there, and answers with plain data.
 
 import { memoryUse } from "./memory.mjs";
-import { importRuntime, openGraph } from "./sessions.mjs";
+import { compileRuntime, importRuntime, openGraph } from "./sessions.mjs";
 import { Query } from "./queries.mjs";
 import { Generation } from "./generation.mjs";
 import { adapterOf } from "./devices.mjs";
@@ -35,6 +35,7 @@ window.runner = {
   async start(options) {
     const began = performance.now();
     ort = await importRuntime(options);
+    await compileRuntime(ort, options.first);
     return performance.now() - began;
   },
   facts: async (provider) => ({

@@ -14,16 +14,19 @@ export class Graph {
   }
 }
 
-// The runtime fetches and compiles its WASM with the first session, so that there is one at once.
-export async function importRuntime({ bundle, folder, threads, verbose, first }) {
+export async function importRuntime({ bundle, folder, threads, verbose }) {
   const ort = await import(bundle);
   ort.env.wasm.wasmPaths = folder;
   ort.env.wasm.numThreads = threads;
   ort.env.logLevel = verbose ? "verbose" : "warning";
+  return ort;
+}
+
+// The runtime fetches and compiles its WASM with the first session.
+export async function compileRuntime(ort, first) {
   const options = { executionProviders: ["wasm"], logSeverityLevel: 4 };
   const session = await ort.InferenceSession.create(new Uint8Array(first), options);
   await session.release();
-  return ort;
 }
 
 export async function fetchPart({ url, weights }) {
