@@ -21,7 +21,7 @@ from runner.backends.evidence import observe
 from runner.backends.graphs.feeds import Feeds, forward_pass
 from runner.backends.graphs.outputs import Outputs, all_finite, float_outputs, graph_columns
 from runner.backends.onnxruntime_web.browser import started_browser
-from runner.backends.onnxruntime_web.device import wants_software, web_device
+from runner.backends.onnxruntime_web.device import require_precision, wants_software, web_device
 from runner.backends.onnxruntime_web.evidence import PROVIDERS, NodePlacement
 from runner.backends.onnxruntime_web.generation import WebGenerator
 from runner.backends.onnxruntime_web.graph import WebGraph
@@ -79,6 +79,7 @@ class WebSession:
         with ExitStack() as exits:
             exits.callback(self.close)
             page = self._opened()
+            require_precision(job.cells[0].precision, page.facts)
             first = first_cell_with_graph(job, graphs)
             self._graph = self._load(page, first)
             exits.pop_all()

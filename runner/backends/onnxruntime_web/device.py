@@ -4,8 +4,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from runner.contract.axes import Backend
-from runner.contract.errors import Unavailable
+from runner.contract.axes import Backend, Precision
+from runner.contract.errors import Unavailable, Unsupported
 from runner.contract.job import DEVICE_VARIABLE, Job, chosen_device
 from runner.measure.environment import read_environment
 
@@ -41,6 +41,17 @@ def web_device(backend: Backend, facts: Mapping[str, Any], *, software: bool) ->
     if backend == "webnn" and (error := facts["context"].get("error")):
         raise Unavailable(f"this browser has no WebNN: {error}", hint="take another browser")
     return WebDevice(cpu)
+
+
+def require_precision(precision: Precision, facts: Mapping[str, Any]) -> None:
+    """Check that the adapter, if there is one, computes in that number format.
+
+    Raises:
+        Unsupported: it does not.
+    """
+    adapter = facts.get("adapter")
+    if precision == "fp16" and adapter and not adapter["half"]:
+        raise Unsupported("webgpu refuses the graph: its adapter lacks the feature shader-f16")
 
 
 def _gpu(adapter: Mapping[str, Any] | None, cpu: str, *, software: bool) -> WebDevice:

@@ -4,9 +4,9 @@ from typing import Any
 
 import pytest
 
-from runner.backends.onnxruntime_web.device import wants_software, web_device
+from runner.backends.onnxruntime_web.device import require_precision, wants_software, web_device
 from runner.contract.axes import Backend
-from runner.contract.errors import Unavailable
+from runner.contract.errors import Unavailable, Unsupported
 from runner.contract.job import DEVICE_VARIABLE
 from runner.measure.environment import read_environment
 from tests.support.jobs import a_job, fake_cell
@@ -70,3 +70,10 @@ def test_a_software_adapter_is_timed_only_if_it_is_asked_for(
     cell = fake_cell(backend=backend, runtime="onnxruntime_web")
     job = a_job([cell]).model_copy(update={"purpose": purpose})
     assert wants_software(job) is wanted
+
+
+def test_fp16_takes_an_adapter_that_has_it() -> None:
+    require_precision("fp16", {"adapter": GPU})
+    require_precision("fp32", {"adapter": {**GPU, "half": False}})
+    with pytest.raises(Unsupported, match="lacks the feature shader-f16"):
+        require_precision("fp16", {"adapter": {**GPU, "half": False}})
