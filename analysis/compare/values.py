@@ -18,7 +18,8 @@ PART = "part"
 """The fact that tells apart what one result has several values of; null where it has one."""
 _FACTS = (
     *("result_id", "run_id", "cell_id", "family", "hardware", "hostname", "cores", "profile"),
-    *("grade", "quotable", "proof", "correct", "rounds", "process_spread", "measured_at"),
+    *("grade", "quotable", "proof", "correct", "software_device", "rounds", "process_spread"),
+    "measured_at",
 )
 _ASKED = rf"-t(\d+)(?:-w\d+)?-(?:{'|'.join(get_args(Mode))})"
 ASKED_THREADS_COLUMN = (
@@ -78,13 +79,14 @@ def marks_of(facts: Mapping[str, Any]) -> tuple[str, ...]:
     """Words to print beside numbers of a result that others measured, or that must not be quoted.
 
     Args:
-        facts: its columns `source`, `correct` and `proof`.
+        facts: its columns `source`, `correct`, `proof`, and `software_device` if known.
     """
     if facts["source"] not in OWN_SOURCES:
         return (f"measured by {facts['source']}",)
     wrong = ("outputs wrong",) if facts["correct"] is False else ()
     unproven = () if facts["proof"] == "proven" else (f"proof {facts['proof']}",)
-    return (*wrong, *unproven)
+    software = ("software in the device's place",) if facts.get("software_device") else ()
+    return (*wrong, *unproven, *software)
 
 
 @dataclass(frozen=True)
@@ -96,7 +98,7 @@ class SelectedValues:
     without: int
     """Selected results that have no value."""
     unquotable: int
-    """Results left out because they have no proof or wrong outputs."""
+    """Results left out because they must not be quoted."""
 
 
 def selected_values(source: ArrowSource, selection: Selection, metric: Metric) -> SelectedValues:

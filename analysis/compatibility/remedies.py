@@ -149,9 +149,10 @@ REMEDIES: Mapping[str, Sequence[RemedyRule]] = {
     ),
     "unavailable": (
         RemedyRule(
-            "software adapter alone|gives no WebGPU adapter",
+            "^the software adapter|gives no WebGPU adapter",
             "Check it without timing: `orchestrator verify --backend webgpu`; for times, measure in"
-            " a browser that reaches a GPU.",
+            " a browser that reaches a GPU, or those of the software adapter itself by"
+            " ACCELMATRIX_DEVICE=webgpu=software.",
         ),
         RemedyRule(
             "there is no browser|has no WebNN|does not isolate the page",

@@ -2,6 +2,8 @@
 
 from collections.abc import Mapping
 
+from analysis.results.selection import OF_A_DEVICE
+
 MEANINGS: Mapping[str, str] = {
     "ok": "works on the claimed device, and its outputs agree with the fp32 CPU reference",
     "verified only": "the same, as `orchestrator verify` checks it, and nothing was timed",
@@ -41,11 +43,13 @@ def verdict_of(status: str, proof: str, correct: bool | None) -> str:
 
 
 def verdict_sql(timed: str) -> str:
-    """The verdict in SQL, from the columns `status`, `proof` and `correct`.
+    """The verdict in SQL, from the columns `status`, `proof`, `correct` and `software_device`.
+
+    Times of software in a device's place do not count as such.
 
     Args:
         timed: the condition under which a result was timed.
     """
     whens = " ".join(f"WHEN {condition} THEN '{name}'" for name, condition in _CONDITIONS.items())
-    ok = f"CASE WHEN {timed} THEN 'ok' ELSE 'verified only' END"
+    ok = f"CASE WHEN ({timed}) AND {OF_A_DEVICE} THEN 'ok' ELSE 'verified only' END"
     return f"CASE WHEN status <> 'ok' THEN status {whens} ELSE {ok} END"

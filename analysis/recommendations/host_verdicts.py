@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from analysis.results.selection import IS_OURS
+from analysis.results.selection import IS_OURS, OF_A_DEVICE
 from analysis.results.source import ArrowSource, text
 from runner.contract.cell import Cell
 
@@ -38,7 +38,7 @@ def host_verdicts(source: ArrowSource, host: str) -> HostVerdicts:
             bool_or(status = 'ok' AND latency_median_ms IS NOT NULL) AS measured,
             arg_max(status, (measured_at, result_id)) AS status
         FROM benchmark_performance_all r
-        WHERE host = {text(host)} AND {IS_OURS}
+        WHERE host = {text(host)} AND {IS_OURS} AND {OF_A_DEVICE}
         GROUP BY cell_id, backend ORDER BY cell_id
     """).to_pylist()
     there = {row["backend"] for row in rows if row["status"] != "unavailable"}

@@ -19,10 +19,11 @@ class Selection:
     imported: bool = False
     """True if results that others measured are among them."""
     unquotable: bool = False
-    """True if results without proof or with wrong outputs are among them."""
+    """True if results without proof, with wrong outputs, or of software in a device's place are
+    among them."""
 
     def with_unquotable(self) -> Self:
-        """The same, with results without proof or with wrong outputs among them."""
+        """The same, with those among them that must not be quoted."""
         return replace(self, unquotable=True)
 
     @property
@@ -71,7 +72,9 @@ class Selection:
 
 IS_OURS = f"(r.source IN ({', '.join(map(text, OWN_SOURCES))}))"
 _MEASURED = "(NOT r.simulated OR r.source = 'synthetic')"
-_QUOTABLE = "(r.proof = 'proven' AND r.correct IS DISTINCT FROM false)"
+OF_A_DEVICE = "(software_device IS DISTINCT FROM true)"
+"""False for results of software in a device's place, whose times say nothing of the backend."""
+_QUOTABLE = f"(r.proof = 'proven' AND r.correct IS DISTINCT FROM false AND {OF_A_DEVICE})"
 """Imported results never are, and are marked as what they are."""
 
 

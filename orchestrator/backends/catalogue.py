@@ -3,13 +3,13 @@
 What a backend can compute, and why not, stands in `runner.contract.support`, for host and runner.
 """
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from datetime import date
 from typing import Literal, get_args
 
 from orchestrator.backends import probes
-from orchestrator.backends.probes import HTP_NODES, X86_INSTRUCTION_SETS, Probe
+from orchestrator.backends.probes import GPU_NODES, HTP_NODES, X86_INSTRUCTION_SETS, Probe
 from runner.contract.axes import Backend, Precision, Runtime
 
 SupportClass = Literal[1, 2, 3]
@@ -50,11 +50,31 @@ class Stack:
 
 @dataclass(frozen=True)
 class Simulator:
-    """A program in a device's place: it computes the same, and its time says nothing."""
+    """A program in a device's place: it computes the same, and its time says nothing.
+
+    `verify` executes it; of other jobs those alone for which the user chose it.
+    """
 
     name: str
-    instruction_sets: frozenset[str]
-    """The machines that have it instead of the device."""
+    instruction_sets: frozenset[str] | None = None
+    """Those of machines that have it instead of the device; None for all."""
+    missing: tuple[str, ...] = ()
+    """Globs of device nodes: on Linux it stands in where there is none of these. Without any it
+    stands in everywhere."""
+    choice: str | None = None
+    """The word by which a user chooses to time it; None if nobody can."""
+    word: str = "simulator"
+    """What it is, in a word."""
+
+    def stands_in(
+        self, system: str, instruction_set: str, nodes: Callable[[str], list[str]]
+    ) -> bool:
+        """True on a machine that has it and cannot have the device."""
+        if self.instruction_sets is not None and instruction_set not in self.instruction_sets:
+            return False
+        if not self.missing:
+            return True
+        return system == "linux" and not any(map(nodes, self.missing))
 
 
 @dataclass(frozen=True)
@@ -233,6 +253,10 @@ CATALOGUE: Mapping[Backend, BackendSpec] = {
         device=DeviceRequest(optional_nodes=(_DRI,)),
         support_class=3,
         stack=_BROWSER,
+        simulator=Simulator(
+            "software adapter", missing=GPU_NODES, choice="software", word="software"
+        ),
+        probe=probes.probe_webgpu,
     ),
     "wasm": BackendSpec(
         image="browser",

@@ -5,7 +5,7 @@ import os
 import platform
 import subprocess
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from importlib.util import find_spec
 from pathlib import Path
@@ -17,6 +17,7 @@ from orchestrator.backends.catalogue import CATALOGUE, BackendSpec
 from runner.contract.axes import Backend
 from runner.contract.errors import Unavailable
 from runner.contract.host import host_id, read_processor
+from runner.contract.job import chosen_device
 
 if TYPE_CHECKING:
     from runner.contract.cell import Purpose
@@ -44,11 +45,12 @@ def this_machine(
     purpose: "Purpose" = "measure",
     system: str = sys.platform,
     instruction_set: str = platform.machine(),
+    nodes: Callable[[str], list[str]] | None = None,
 ) -> Machine:
     """The machine that this process runs on, as far as it is known without probing devices."""
     return Machine(
         memory_bytes=default_memory_bytes(psutil.virtual_memory().total),
-        unavailable=dict(_unavailable(purpose, system, instruction_set)),
+        unavailable=dict(_unavailable(purpose, system, instruction_set, nodes or ThisHost().nodes)),
     )
 
 
@@ -76,13 +78,16 @@ def default_memory_bytes(total_bytes: int) -> int:
 
 
 def _unavailable(
-    purpose: "Purpose", system: str, instruction_set: str
+    purpose: "Purpose", system: str, instruction_set: str, nodes: Callable[[str], list[str]]
 ) -> Iterator[tuple[Backend, str]]:
     for backend, spec in CATALOGUE.items():
         if reason := why_not_system(backend, system=system):
             yield backend, reason
         simulator = spec.simulator
-        if simulator and purpose in _TIMED and instruction_set in simulator.instruction_sets:
+        if simulator is None or purpose not in _TIMED:
+            continue
+        is_chosen = simulator.choice and chosen_device(backend) == simulator.choice
+        if not is_chosen and simulator.stands_in(system, instruction_set, nodes):
             yield backend, _SIMULATED.format(simulator=simulator.name)
 
 

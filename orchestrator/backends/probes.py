@@ -19,6 +19,9 @@ HTP_NODES = (
 """Nodes of Qualcomm's HTP, which is the compute DSP's: Linux has a FastRPC node for each DSP, one
 more for signed code; Qualcomm's kernels for Android have one for all DSPs."""
 
+GPU_NODES = ("/dev/dri/renderD*", "/dev/nvidia[0-9]*", "/dev/dxg", "/dev/mali[0-9]*")
+"""Nodes of GPUs on Linux: the kernel's own interface, NVIDIA's, that of Windows below, Arm's."""
+
 
 class HostView(Protocol):
     """A machine that probes look at."""
@@ -188,6 +191,18 @@ def probe_qnn(host: HostView, *, in_container: bool) -> Iterator[Need]:
     if not in_container:
         # One is enough, and those for signed code are often root's alone.
         yield from _permission(host, nodes, needed=not any(map(host.may_use, nodes)))
+
+
+def probe_webgpu(host: HostView, *, in_container: bool) -> Iterator[Need]:
+    """A GPU, or the browser's software adapter; whether the browser reaches it, it alone tells."""
+    del in_container
+    nodes = [node for name in GPU_NODES for node in host.nodes(name)]
+    message = ", ".join(nodes) or (
+        "the software adapter, which tells what is correct and never what is fast"
+        if host.system == "linux"
+        else "what the browser finds"
+    )
+    yield Need("device", ok=True, message=message)
 
 
 def _permission(host: HostView, nodes: list[str], *, needed: bool = True) -> Iterator[Need]:

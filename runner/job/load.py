@@ -120,6 +120,7 @@ class Loader:
             "interop_threads": session.interop_threads,
             "libraries": {**session.libraries, **driver_version(self._job.cells[0].backend)},
             "device_uuid": session.columns.get("device_uuid"),
+            "software_device": session.columns.get("software_device"),
         }
         if session.clock_resolution_s is not None:
             self.facts["clock_resolution_s"] = session.clock_resolution_s

@@ -49,6 +49,8 @@ class VerifiedCell(Frozen):
     """The reason why it is not `ok`."""
     device: str | None = None
     """The physical device that was found."""
+    software_device: bool | None = None
+    """Whether a program stood in for it."""
     verified_shape: str | None = None
     """Sizes of the input for which outputs were compared; null where none were."""
 
@@ -88,7 +90,7 @@ class Verification(Frozen):
         return {
             cell.backend: simulator.name
             for cell, simulator in pairs
-            if simulator and cell.device == simulator.name
+            if simulator and (cell.software_device or cell.device == simulator.name)
         }
 
 
@@ -123,6 +125,7 @@ def verify_record(record: Record) -> VerifiedCell:
         mark=mark,
         reason=" ".join(reason.split()) if reason else None,
         device=record.device_name,
+        software_device=record.software_device,
         verified_shape=record.verified_shape,
     )
 

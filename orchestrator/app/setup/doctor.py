@@ -139,7 +139,8 @@ def _diagnosis(
         could_run=bool(missing)
         and why_not_system(backend, catalogue, host.system) is None
         and all(check.kind != "device" for check in missing),
-        simulated=simulator is not None and host.machine in simulator.instruction_sets,
+        simulated=simulator is not None
+        and simulator.stands_in(host.system, host.machine, host.nodes),
         checks=checks,
     )
 

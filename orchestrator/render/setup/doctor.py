@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Sequence
 
 from orchestrator.app.setup.doctor import SUPPORT_CLASSES, Diagnosis
+from orchestrator.backends.catalogue import CATALOGUE
 from orchestrator.images import Image, ImageStatus, PrunedImages
 from orchestrator.render.terminal.lines import print_json, print_line
 from orchestrator.render.terminal.tables import Column, print_table, wrapping
@@ -68,8 +69,12 @@ def _by_launcher(rows: Sequence[Diagnosis]) -> str:
 
 def _names(rows: Sequence[Diagnosis]) -> list[str]:
     """Each backend once, with a word where a simulator stands in for its device."""
-    names = (row.backend + (" (simulator)" if row.simulated else "") for row in rows)
-    return list(dict.fromkeys(names))
+    return list(dict.fromkeys(map(_name, rows)))
+
+
+def _name(row: Diagnosis) -> str:
+    simulator = CATALOGUE[row.backend].simulator
+    return f"{row.backend} ({simulator.word})" if simulator and row.simulated else row.backend
 
 
 def _print_all(diagnoses: Sequence[Diagnosis]) -> None:

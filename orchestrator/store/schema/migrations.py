@@ -270,11 +270,17 @@ _INTERLEAVED = "ALTER TABLE benchmark_results ADD COLUMN IF NOT EXISTS interleav
 
 
 def _to_9(connection: DuckDBPyConnection) -> None:
-    """Results tell the memory of a page."""
-    for name in ("wasm", "gpu_buffer", "gpu_buffer_peak"):
-        connection.execute(f"ALTER TABLE benchmark_results ADD COLUMN memory_{name}_bytes BIGINT")
+    """Results tell the memory of a page, and whether software stood in for the device."""
+    for column in _OF_BROWSERS:
+        connection.execute(f"ALTER TABLE benchmark_results ADD COLUMN IF NOT EXISTS {column}")
 
 
+_OF_BROWSERS = (
+    "memory_wasm_bytes BIGINT",
+    "memory_gpu_buffer_bytes BIGINT",
+    "memory_gpu_buffer_peak_bytes BIGINT",
+    "software_device BOOLEAN",
+)
 MIGRATIONS: Mapping[int, Migration] = {4: _to_5, 5: _to_6, 6: _to_7, 7: _to_8, 8: _to_9}
 """The step from each version to the next."""
 

@@ -62,7 +62,7 @@ RESULT_COLUMNS = [
         "TIMESTAMPTZ",
         "When the record was written, UTC; of imported ones when their file says, else null.",
     ),
-    *result_columns("status", "reason", "predicted", "phase", "proof"),
+    *result_columns("status", "reason", "predicted", "phase", "proof", "software_device"),
     *result_columns("correct", "correct_reason", "verified_shape"),
     OFF,
     *result_columns("grade", "grade_reasons", "noise_score"),
@@ -86,7 +86,8 @@ PERFORMANCE_ALL = View(
 PERFORMANCE = View(
     "benchmark_performance",
     "Timings of cells that ended well on a device proven to have done the work, wrong outputs"
-    " left out; where they were not verified, `correct` is null.",
+    " left out, as are those of software in a device's place; where they were not verified,"
+    " `correct` is null.",
     view_columns(RESULT_COLUMNS),
     f"SELECT {select_list(RESULT_COLUMNS)} FROM {joined_results()} WHERE {TRUSTED}",
 )

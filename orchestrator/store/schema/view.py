@@ -177,7 +177,7 @@ OWN_ROWS = f"(r.source = '{OURS}' AND NOT r.simulated OR {_MADE})"
 """The rows of default views: our own, and in a scratch database synthetic ones beside them."""
 TRUSTED = (
     f"{OWN_ROWS} AND r.status = 'ok' AND r.proof = 'proven' AND r.latency_median_s IS NOT NULL"
-    " AND r.correct IS DISTINCT FROM false"
+    " AND r.correct IS DISTINCT FROM false AND r.software_device IS DISTINCT FROM true"
 )
 MEASURED_AT = (
     f"CASE WHEN r.source IN ('{OURS}', '{SYNTHETIC}') THEN r.recorded_at"

@@ -164,6 +164,7 @@ class OnnxSession:
             **graph_columns(self._job, self._graphs.latest.graph),
             **self._graphs.compile_columns,
             "device_uuid": self._device.uuid,
+            "software_device": self._device.is_simulated,
             "inference_precision": self._precision,
             "execution_options": self._options(),
         }

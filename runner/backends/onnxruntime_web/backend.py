@@ -21,7 +21,13 @@ from runner.backends.evidence import observe
 from runner.backends.graphs.feeds import Feeds, forward_pass
 from runner.backends.graphs.outputs import Outputs, all_finite, float_outputs, graph_columns
 from runner.backends.onnxruntime_web.browser import started_browser
-from runner.backends.onnxruntime_web.device import require_precision, wants_software, web_device
+from runner.backends.onnxruntime_web.device import (
+    WebDevice,
+    require_precision,
+    takes_software,
+    wants_software,
+    web_device,
+)
 from runner.backends.onnxruntime_web.evidence import PROVIDERS, NodePlacement
 from runner.backends.onnxruntime_web.generation import WebGenerator
 from runner.backends.onnxruntime_web.graph import WebGraph
@@ -69,13 +75,11 @@ class WebSession:
         """
         self._job, self._graphs = job, graphs
         self._backend = job.cells[0].backend
-        self._software = wants_software(job)
         self._asked_threads = threads
         self.threads = threads if self._backend == "wasm" else None
         self._exits = ExitStack()
         self._page: WebPage | None = None
-        self.device_name = ""
-        """The processor, the adapter, or a software adapter with the processor behind it."""
+        self._device = WebDevice("")
         with ExitStack() as exits:
             exits.callback(self.close)
             page = self._opened()
@@ -91,6 +95,11 @@ class WebSession:
             "import": page.import_ns,
             **self._graph.stages_ns,
         }
+
+    @property
+    def device_name(self) -> str:
+        """The processor, the adapter, or a software adapter with the processor behind it."""
+        return self._device.name
 
     @property
     def clock_resolution_s(self) -> float:
@@ -127,6 +136,7 @@ class WebSession:
             **graph_columns(self._job, self._graph.graph),
             "inference_precision": _COMPUTES[self._job.cells[0].precision],
             "execution_options": options,
+            "software_device": self._device.is_software,
         }
 
     def bind(self, cell: Cell, inputs: Inputs) -> PageQuery:
@@ -221,11 +231,12 @@ class WebSession:
 
     def _start(self) -> WebPage:
         with ExitStack() as exits:
-            browser = exits.enter_context(started_browser(self._backend, software=self._software))
+            browser = exits.enter_context(
+                started_browser(self._backend, software=wants_software(self._job))
+            )
             page = WebPage(browser, self._backend, self._asked_threads)
             exits.callback(page.close)
-            device = web_device(self._backend, page.facts, software=self._software)
-            self.device_name = device.name
+            self._device = web_device(self._backend, page.facts, software=takes_software(self._job))
             self._exits = exits.pop_all()
         return page
 

@@ -23,10 +23,14 @@ class WebDevice:
 
 
 def wants_software(job: Job) -> bool:
-    """True if WebGPU shall be computed on the CPU: where it is asked for, and to verify."""
+    """True if WebGPU shall be computed on the CPU, whatever else there is."""
     backend = job.cells[0].backend
-    is_chosen = chosen_device(backend) == SOFTWARE
-    return backend == "webgpu" and (is_chosen or job.purpose == "verify")
+    return backend == "webgpu" and chosen_device(backend) == SOFTWARE
+
+
+def takes_software(job: Job) -> bool:
+    """True if it may be: where that is asked for, and to verify."""
+    return wants_software(job) or job.purpose == "verify"
 
 
 def web_device(backend: Backend, facts: Mapping[str, Any], *, software: bool) -> WebDevice:
@@ -65,7 +69,7 @@ def _gpu(adapter: Mapping[str, Any] | None, cpu: str, *, software: bool) -> WebD
         return WebDevice(" ".join(filter(None, words)))
     if not software:
         raise Unavailable(
-            "this browser has a software adapter alone, whose time says nothing of a GPU",
-            hint=f"`orchestrator verify` executes it, {DEVICE_VARIABLE}=webgpu={SOFTWARE} times it",
+            "the software adapter's time says nothing about a device: `orchestrator verify`",
+            hint=f"this browser has no other; {DEVICE_VARIABLE}=webgpu={SOFTWARE} times it",
         )
     return WebDevice(f"SwiftShader (software) on {cpu}", is_software=True)

@@ -101,6 +101,10 @@ class RuntimeFacts(Frozen):
     """The same with a warm cache; null where the runtime has none."""
     execution_options: dict[str, str] | None = None
     """Options that decide how the runtime executes, by its own names."""
+    software_device: bool | None = None
+    """Whether a program stood in for the device, on the CPU: Qualcomm's HTP simulator, a browser's
+    software adapter. Its outputs count, its times say nothing of the backend; null where the
+    runtime knows no such program, or nothing was loaded."""
     device_uuid: str | None = None
     """Which of several accelerators it was, by its UUID; null where none is reported."""
     device_clock_hz: float | None = None

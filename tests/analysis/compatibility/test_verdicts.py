@@ -3,10 +3,11 @@
 from itertools import product
 
 import duckdb
+import pytest
 
 from analysis.compatibility.verdicts import BEST_FIRST, verdict_of, verdict_sql
 
-COLUMNS = "status VARCHAR, proof VARCHAR, correct BOOLEAN, latency DOUBLE"
+COLUMNS = "status VARCHAR, proof VARCHAR, correct BOOLEAN, latency DOUBLE, software_device BOOLEAN"
 MARKS = [
     *product(("ok", "failed"), ("proven", "partial", "contradicted", "none"), (True, False, None))
 ]
@@ -15,7 +16,9 @@ MARKS = [
 def test_python_and_sql_agree_on_every_result() -> None:
     with duckdb.connect() as connection:
         connection.execute(f"CREATE TABLE r ({COLUMNS})")
-        connection.executemany("INSERT INTO r VALUES (?, ?, ?, 1.0)", [list(one) for one in MARKS])
+        connection.executemany(
+            "INSERT INTO r VALUES (?, ?, ?, 1.0, NULL)", [list(one) for one in MARKS]
+        )
         rows = connection.execute(
             f"SELECT status, proof, correct, {verdict_sql('latency IS NOT NULL')} FROM r"
         ).fetchall()
@@ -24,7 +27,20 @@ def test_python_and_sql_agree_on_every_result() -> None:
     assert {verdict for *_, verdict in rows} <= {*BEST_FIRST}
 
 
-def test_what_was_only_checked_is_told_from_what_was_timed() -> None:
-    row = "SELECT 'ok' AS status, 'proven' AS proof, true AS correct, NULL AS latency"
-    question = f"SELECT {verdict_sql('latency IS NOT NULL')} FROM ({row})"
-    assert duckdb.sql(question).fetchall() == [("verified only",)]
+@pytest.mark.parametrize(
+    ("latency", "software", "verdict"),
+    [
+        (0.1, None, "ok"),
+        (0.1, False, "ok"),
+        (0.1, True, "verified only"),
+        (None, None, "verified only"),
+    ],
+)
+def test_what_was_only_checked_is_told_from_what_a_device_was_timed_with(
+    latency: float | None, software: bool | None, verdict: str
+) -> None:
+    with duckdb.connect() as connection:
+        connection.execute(f"CREATE TABLE r ({COLUMNS})")
+        connection.execute("INSERT INTO r VALUES ('ok', 'proven', true, ?, ?)", [latency, software])
+        question = f"SELECT {verdict_sql('latency IS NOT NULL')} FROM r"
+        assert connection.execute(question).fetchall() == [(verdict,)]

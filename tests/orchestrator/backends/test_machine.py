@@ -17,8 +17,12 @@ from orchestrator.backends.probes import X86_INSTRUCTION_SETS
 from runner.backends.onnxruntime.qnn.device import require_possible
 from runner.contract.cell import Backend, Purpose
 from runner.contract.errors import Unavailable
+from runner.contract.job import DEVICE_VARIABLE
 from tests.support.onnx_graphs import onnx_cell, onnx_job
 
+SOFTWARE_IS_NOT_TIMED = (
+    "the software adapter's time says nothing about a device: `orchestrator verify`"
+)
 JOB = onnx_job(onnx_cell(backend="qnn", precision="fp16"))
 HERE, LACKING = Stack("pydantic", "get it"), Stack("no_such_package", "get it")
 
@@ -35,7 +39,7 @@ def test_of_another_machine_nothing_is_known() -> None:
 
 def test_what_no_machine_of_its_kind_has_needs_no_probing() -> None:
     assert this_machine("measure", "darwin", "arm64").unavailable == {}
-    lacks = this_machine("measure", "linux", "aarch64").unavailable
+    lacks = this_machine("measure", "linux", "aarch64", nodes=lambda glob: [glob]).unavailable
     assert lacks == {"mps": "backend mps exists on macOS alone, and this is Linux"}
 
 
@@ -54,6 +58,35 @@ def test_a_simulator_is_not_timed_and_the_reason_is_the_runners(
 @pytest.mark.parametrize("purpose", ["verify", "prepare"])
 def test_a_simulator_shows_what_is_correct(purpose: Purpose) -> None:
     assert "qnn" not in this_machine(purpose, "linux", "x86_64").unavailable
+
+
+@pytest.mark.parametrize(
+    ("purpose", "system", "nodes", "chosen", "left_out"),
+    [
+        ("measure", "linux", [], "", True),
+        ("time", "linux", [], "webgpu=GPU", True),
+        ("measure", "linux", [], "webgpu=software", False),
+        ("measure", "linux", ["/dev/dri/renderD128"], "", False),
+        ("measure", "darwin", [], "", False),
+        ("verify", "linux", [], "", False),
+    ],
+)
+def test_a_software_adapter_is_timed_only_if_it_is_chosen(
+    purpose: Purpose,
+    system: str,
+    nodes: list[str],
+    chosen: str,
+    left_out: bool,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setenv(DEVICE_VARIABLE, chosen)
+    machine = this_machine(purpose, system, "x86_64", nodes=lambda glob: nodes)
+    reason = machine.unavailable.get("webgpu")
+    assert reason == (SOFTWARE_IS_NOT_TIMED if left_out else None)
+
+
+def test_webgpu_shares_the_processor_with_what_computes_there() -> None:
+    assert "cpu" in CATALOGUE["webgpu"].locks & CATALOGUE["cpu"].locks
 
 
 @pytest.mark.parametrize(

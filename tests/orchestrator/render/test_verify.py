@@ -54,9 +54,13 @@ def test_a_simulator_is_named_that_stood_in_for_a_device(screen: Screen) -> None
     found = a_verification(
         a_cell(backend="qnn", runtime="onnxruntime", device="HTP simulator"),
         a_cell(backend="cuda", device="HTP simulator"),
+        a_cell(backend="webgpu", device="SwiftShader (software) on X", software_device=True),
     )
     lines = screen.lines(print_verification, found)
-    assert lines[-1] == "qnn: the HTP simulator in the device's place"
+    assert lines[-2:] == [
+        "qnn: the HTP simulator in the device's place",
+        "webgpu: the software adapter in the device's place",
+    ]
 
 
 def test_the_shapes_that_were_compared_are_named_once(screen: Screen) -> None:

@@ -4,7 +4,12 @@ from typing import Any
 
 import pytest
 
-from runner.backends.onnxruntime_web.device import require_precision, wants_software, web_device
+from runner.backends.onnxruntime_web.device import (
+    require_precision,
+    takes_software,
+    wants_software,
+    web_device,
+)
 from runner.contract.axes import Backend
 from runner.contract.errors import Unavailable, Unsupported
 from runner.contract.job import DEVICE_VARIABLE
@@ -43,7 +48,7 @@ def test_a_device_has_the_name_of_what_computes(
     ("backend", "facts", "message"),
     [
         ("webgpu", {"adapter": None}, "gives no WebGPU adapter"),
-        ("webgpu", {"adapter": SOFTWARE}, "whose time says nothing of a GPU"),
+        ("webgpu", {"adapter": SOFTWARE}, "software adapter's time says nothing about a device"),
         ("webnn", {"context": {"error": "navigator.ml is missing"}}, "no WebNN: navigator.ml"),
     ],
 )
@@ -55,21 +60,27 @@ def test_without_a_device_there_is_nothing_to_measure(
 
 
 @pytest.mark.parametrize(
-    ("backend", "purpose", "chosen", "wanted"),
+    ("backend", "purpose", "chosen", "taken", "wanted"),
     [
-        ("webgpu", "measure", "", False),
-        ("webgpu", "measure", "webgpu=software", True),
-        ("webgpu", "verify", "", True),
-        ("wasm", "verify", "", False),
+        ("webgpu", "measure", "", False, False),
+        ("webgpu", "time", "webgpu=GPU", False, False),
+        ("webgpu", "measure", "webgpu=software", True, True),
+        ("webgpu", "verify", "", True, False),
+        ("wasm", "measure", "software", False, False),
     ],
 )
 def test_a_software_adapter_is_timed_only_if_it_is_asked_for(
-    backend: Backend, purpose: Any, chosen: str, wanted: bool, monkeypatch: pytest.MonkeyPatch
+    backend: Backend,
+    purpose: Any,
+    chosen: str,
+    taken: bool,
+    wanted: bool,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setenv(DEVICE_VARIABLE, chosen)
     cell = fake_cell(backend=backend, runtime="onnxruntime_web")
     job = a_job([cell]).model_copy(update={"purpose": purpose})
-    assert wants_software(job) is wanted
+    assert (takes_software(job), wants_software(job)) == (taken, wanted)
 
 
 def test_fp16_takes_an_adapter_that_has_it() -> None:
