@@ -1,5 +1,6 @@
 """Options that several commands share."""
 
+import os
 import shlex
 import sys
 from collections.abc import Collection, Sequence
@@ -283,6 +284,7 @@ def run_options(
     """
     from orchestrator.launchers.environment import set_variables
     from orchestrator.running.options import RunOptions
+    from runner.contract.browser import BrowserChoice
     from runner.contract.errors import UsageError
 
     if verify_only and no_verify:
@@ -299,6 +301,7 @@ def run_options(
         purpose="verify" if verify_only else "time" if no_verify else "measure",
         trace=trace,
         inherit_environ=set_variables(inherit_environ or ()),
+        browser=BrowserChoice.of(os.environ),
         fail_fast=fail_fast,
         budget_s=parse_seconds(budget, "--budget"),
     )

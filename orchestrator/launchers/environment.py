@@ -43,7 +43,8 @@ def process_environment(
     offline = ours.get("HF_HUB_OFFLINE") or "1"
     passed = {name: ours[name] for name in sorted(_PASSED | DEVICE_CHOICES) if name in ours}
     hub = {"HF_HUB_OFFLINE": offline, "TRANSFORMERS_OFFLINE": offline}
-    return {**passed, **hub, **inherited_variables(job, ours), "PYTHONPATH": root}
+    browser = job.browser.variables(ours) if job.browser else {}
+    return {**passed, **hub, **inherited_variables(job, ours), **browser, "PYTHONPATH": root}
 
 
 def set_variables(words: Iterable[str], ours: Mapping[str, str] = os.environ) -> tuple[str, ...]:

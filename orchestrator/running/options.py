@@ -6,6 +6,7 @@ from typing import Literal
 from pydantic import Field
 
 from orchestrator.backends.catalogue import LauncherName
+from runner.contract.browser import BrowserChoice
 from runner.contract.cell import Frozen, Purpose
 from runner.contract.variables import VariableName
 
@@ -32,6 +33,8 @@ class RunOptions(Frozen):
     """True if each cell leaves a trace of one untimed iteration."""
     inherit_environ: tuple[VariableName, ...] = ()
     """Environment variables of the user's that runners are given, by name."""
+    browser: BrowserChoice | None = None
+    """The browser that local processes drive; null for our own."""
     fail_fast: bool = Field(default=False, exclude=True)
     """Launch nothing more after the first failure. Not kept in `run.json`."""
     budget_s: float | None = Field(default=None, exclude=True)

@@ -15,6 +15,7 @@ from orchestrator.running.options import RunOptions, RunSource
 from orchestrator.store import RUN_ID
 from orchestrator.system.problems import first_fault
 from orchestrator.system.text import format_size
+from runner.contract.browser import BrowserChoice
 from runner.contract.cell import Cell, FileName, Frozen
 from runner.contract.errors import DamagedFile, UsageError
 from runner.contract.job import Job, ProcessSpread, Provenance, Seeds
@@ -96,9 +97,15 @@ class RunFile(Seeds, RunOptions, RunSource):
             trace=self.trace,
             round=round_,
             inherit_environ=self.inherit_environ,
+            browser=self.browser_of(first),
             process_spread=self.process_spreads.get(spread_key(first)),
             interleaved_with=self.interleaving and self.interleaving.baseline.run_id,
         )
+
+    def browser_of(self, cell: Cell) -> BrowserChoice | None:
+        """The chosen browser, where the cell executes in one: an image has its own."""
+        drives = cell.runtime == "onnxruntime_web" and self.launcher == "process"
+        return self.browser if drives else None
 
 
 class Interleaving(Frozen):

@@ -16,6 +16,7 @@ from pydantic import (
     model_validator,
 )
 
+from runner.contract.browser import BrowserChoice
 from runner.contract.cell import (
     Backend,
     Cell,
@@ -191,7 +192,7 @@ class Provenance(Frozen):
     """Version of the orchestrator that planned the job."""
 
 
-_LATER = ("interleaved_with", "counted")
+_LATER = ("interleaved_with", "counted", "browser")
 """Fields that jobs have gained, null where they are not used."""
 
 
@@ -230,6 +231,8 @@ class Job(Seeds):
     """The precisions whose own rounding a reference tells, beside the fp32 outputs."""
     inherit_environ: tuple[VariableName, ...] = ()
     """Environment variables of the user's that the runner is given, by name."""
+    browser: BrowserChoice | None = None
+    """The browser that the user chose; null for our own, and for what executes in none."""
     process_spread: ProcessSpread | None = None
     """The spread of fresh processes of its runtime on this host; null if nobody measured it."""
     interleaved_with: FileName | None = None

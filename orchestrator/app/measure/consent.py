@@ -34,6 +34,7 @@ def is_own(job: Job, launcher: LauncherName, results: Path) -> bool:
         job.seed,
         job.weights_seed,
         job.inherit_environ,
+        job.browser,
         launcher,
     ) == (
         plan.models.get(cell.model),
@@ -42,6 +43,7 @@ def is_own(job: Job, launcher: LauncherName, results: Path) -> bool:
         run.seed,
         run.weights_seed,
         run.inherit_environ,
+        run.browser_of(cell),
         run.launcher,
     )
 
@@ -66,7 +68,7 @@ def describe_choices(job: Job, launcher: LauncherName) -> list[str]:
         + (weights if job.model.weights == "pretrained" else f"random, seed {job.weights_seed}"),
         f"measure {_values(job.measure)}",
         f"limits {_values(job.limits)}",
-        *(f"variable {name} of this shell" for name in job.inherit_environ),
+        *_of_the_shell(job),
     ]
     return [escape_control_line(line) for line in lines]
 
@@ -106,11 +108,16 @@ def _unusual(job: Job) -> Iterator[str]:
             yield f"{name} {value:g} (up to {most:g})"
     if job.measure.most_rounds > _LONGEST.most_rounds:
         yield f"rounds {job.measure.most_rounds} (up to {_LONGEST.most_rounds})"
-    for name in job.inherit_environ:
-        yield f"variable {name} of this shell"
+    yield from _of_the_shell(job)
     for cell in job.cells:
         if cell.workers is not None:
             yield f"workers {cell.workers} (by default as many as threads)"
+
+
+def _of_the_shell(job: Job) -> list[str]:
+    """What the record chose that variables of a shell tell."""
+    variables = [f"variable {name} of this shell" for name in job.inherit_environ]
+    return [*variables, *([f"browser {job.browser}"] if job.browser else ())]
 
 
 def _values(settings: Measure | Limits) -> str:

@@ -245,6 +245,7 @@ def begin_replay(original: Original, request: ReplayRequest) -> RunFolder:
         purpose=job.purpose,
         trace=job.trace,
         inherit_environ=job.inherit_environ,
+        browser=job.browser,
     )
     source = RunSource(command=request.command)
     return create_run(plan, source, request.results, options)

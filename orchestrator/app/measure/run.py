@@ -22,6 +22,7 @@ from orchestrator.running.interleaved.folders import BothFolders
 from orchestrator.running.observer import Observer
 from orchestrator.running.options import RunOptions, RunSource
 from orchestrator.running.traces import failed_traces, saved_traces
+from runner.contract.browser import BROWSER_VARIABLE
 from runner.contract.errors import EngineUnavailable, NothingToDo
 
 if TYPE_CHECKING:
@@ -133,6 +134,9 @@ def begin_run(
     for note in plan.notes:
         observer.note(note)
     launcher = choose_launcher(options.launcher, observer.note)
+    drives = any(entry.cell.runtime == "onnxruntime_web" for entry in plan.entries)
+    if drives and options.browser and launcher != "process":
+        observer.note(f"{BROWSER_VARIABLE} chooses for `--launcher process`: images have their own")
     return create_run(plan, source, results, options.model_copy(update={"launcher": launcher}))
 
 

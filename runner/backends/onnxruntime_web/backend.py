@@ -1,5 +1,6 @@
 """A session of ONNX Runtime Web over the prepared graphs of a job, in a browser."""
 
+import os
 from collections.abc import Mapping
 from contextlib import ExitStack, closing
 from pathlib import Path
@@ -34,6 +35,7 @@ from runner.backends.onnxruntime_web.graph import WebGraph
 from runner.backends.onnxruntime_web.page import WebPage
 from runner.backends.onnxruntime_web.query import PageQuery, bind_query, nothing_query
 from runner.backends.peaks import PeakKernels
+from runner.contract.browser import BrowserChoice
 from runner.contract.cell import Cell, Precision
 from runner.contract.errors import Unsupported
 from runner.contract.graph import find_graph, first_cell_with_graph, fixed_shape
@@ -127,6 +129,7 @@ class WebSession:
         page = self._opened()
         options = {
             "provider": self._backend,
+            "browser": str(BrowserChoice.of(os.environ) or BrowserChoice()),
             "browser_switches": " ".join(page.browser.arguments),
             "cross_origin_isolated": str(page.facts["isolated"]).lower(),
             "wasm_threads": str(page.facts["threads"]),

@@ -15,13 +15,10 @@ from playwright.sync_api import Browser, Error, Playwright, sync_playwright
 
 from runner.backends.onnxruntime_web.install import FOLDER, VERSIONS_FILE
 from runner.contract.axes import Backend
+from runner.contract.browser import BROWSER_VARIABLE, HEADED_VARIABLE
 from runner.contract.errors import BenchError, Unavailable
 from runner.measure.clock import monotonic
 
-BROWSER_VARIABLE = "ACCELMATRIX_BROWSER"
-"""Names the browser: `chromium`, `chrome`, `edge`, or the path of an executable."""
-HEADED_VARIABLE = "ACCELMATRIX_BROWSER_HEADED"
-"""`1` shows the browser's window."""
 OWN_BROWSER = FOLDER / "chromium" / "chromium"
 _COMMANDS: Mapping[str, tuple[str, ...]] = {
     "chromium": ("/usr/lib/chromium/chromium", "chromium", "chromium-browser"),

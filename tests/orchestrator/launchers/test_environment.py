@@ -1,5 +1,8 @@
 """Runners start with a short list of variables, and with those that the user names."""
 
+from pathlib import Path
+from typing import Any
+
 import pytest
 
 from orchestrator.launchers.environment import (
@@ -7,6 +10,7 @@ from orchestrator.launchers.environment import (
     process_environment,
     set_variables,
 )
+from runner.contract.browser import BROWSER_VARIABLE, BrowserChoice
 from runner.contract.cell import Purpose
 from runner.contract.errors import UsageError
 from tests.support.jobs import a_job
@@ -18,6 +22,24 @@ def test_a_runner_knows_where_it_is_and_nothing_of_the_shell() -> None:
     hub = {"HF_HUB_OFFLINE": "1", "TRANSFORMERS_OFFLINE": "1"}
     expected = {"PATH": "/bin", "CUDA_VISIBLE_DEVICES": "1", **hub, "PYTHONPATH": "/here"}
     assert process_environment(a_job(), "/here", OURS) == expected
+
+
+@pytest.mark.parametrize(
+    ("browser", "passed"),
+    [
+        (None, set()),
+        (BrowserChoice(name="edge"), {"ACCELMATRIX_BROWSER": "edge"}.items()),
+        (BrowserChoice(name="~/b"), {"ACCELMATRIX_BROWSER": str(Path("~/b").expanduser())}.items()),
+        (BrowserChoice(headed=True), {"ACCELMATRIX_BROWSER_HEADED": "1", "DISPLAY": ":0"}.items()),
+    ],
+)
+def test_the_chosen_browser_is_that_of_the_job_and_a_window_knows_its_display(
+    browser: BrowserChoice | None, passed: Any
+) -> None:
+    ours = {**OURS, "DISPLAY": ":0", BROWSER_VARIABLE: "chrome"}
+    job = a_job().model_copy(update={"browser": browser})
+    usual = process_environment(a_job(), "/here", OURS).items()
+    assert process_environment(job, "/here", ours).items() - usual == set(passed)
 
 
 @pytest.mark.parametrize(

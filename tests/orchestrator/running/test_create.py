@@ -64,7 +64,7 @@ def test_run_json_keeps_the_fields_by_which_older_runs_resume(results: Path) -> 
     folder = create_run(a_plan(), a_source("version: 1\n"), results, options)
     assert set(json.loads((folder.path / "run.json").read_text())) == {
         *("run_id", "started_at", "matrix", "command", "matrix_path", "launcher", "database"),
-        *("seed", "weights_seed", "scratch", "purpose", "trace", "inherit_environ"),
+        *("seed", "weights_seed", "scratch", "purpose", "trace", "inherit_environ", "browser"),
         *("git_commit", "hostname"),
         *("orchestrator_version", "plan", "process_spreads", "version", "interleaving"),
     }

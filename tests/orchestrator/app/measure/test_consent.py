@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 
 from orchestrator.app.measure.consent import describe_choices, is_own, require_consent
+from runner.contract.browser import BrowserChoice
 from runner.contract.errors import UsageError
 from runner.contract.job import PROFILES, Job, Limits, Provenance
 from tests.support.jobs import fake_cell
@@ -41,6 +42,7 @@ def test_a_result_is_own_if_a_run_here_planned_it_with_all_it_says(results: Path
         _with(own, seed=own.seed + 1),
         _with(own, weights_seed=own.weights_seed + 1),
         _with(own, limits=Limits(pids=10**6)),
+        _with(own, browser=BrowserChoice(name="/tmp/evil")),
         _with(own, model={"weights": "pretrained", "path": "/etc"}),
     ):
         assert not is_own(other, launcher, results)
@@ -60,6 +62,7 @@ UNUSUAL: dict[str, tuple[dict[str, Any], str]] = {
     ),
     "rounds": ({"measure": PROFILES["quick"].model_copy(update={"rounds": 999})}, "rounds 999"),
     "variable": ({"inherit_environ": ("LD_PRELOAD",)}, "variable LD_PRELOAD of this shell"),
+    "browser": ({"browser": BrowserChoice(name="/tmp/evil")}, "browser /tmp/evil"),
     "workers": ({"cells": (fake_cell(mode="startup", workers=999),)}, "workers 999"),
 }
 

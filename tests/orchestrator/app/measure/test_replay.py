@@ -8,13 +8,21 @@ from pathlib import Path
 import duckdb
 import pytest
 
-from orchestrator.app.measure.replay import Replay, ReplayRequest, begin_replay, find_original
+from orchestrator.app.measure.replay import (
+    Original,
+    Replay,
+    ReplayRequest,
+    begin_replay,
+    find_original,
+)
+from orchestrator.backends.catalogue import LauncherName
 from orchestrator.launchers.registry import Pinned
 from orchestrator.running.folder import RunFolder
 from orchestrator.running.merge_run import merge_run
+from runner.contract.browser import BROWSER_VARIABLE, BrowserChoice
 from runner.contract.errors import UsageError
-from runner.contract.job import Provenance
-from tests.support.jobs import fake_cell
+from runner.contract.job import Job, Provenance
+from tests.support.jobs import a_job, fake_cell
 from tests.support.records import record_for
 from tests.support.results import a_measurement
 from tests.support.runs import a_plan, a_run_folder
@@ -130,6 +138,22 @@ def test_the_new_run_asks_for_the_same(measured: Site, results: Path, database: 
     assert (folder.run.launcher, folder.run.scratch) == ("docker", True)
     assert folder.run.command == "orchestrator replay …"
     assert folder.run.plan.notes == (f"replays run-1/{before.cells[1].id}",)
+
+
+@pytest.mark.parametrize(("launcher", "repeats"), [("process", True), ("docker", False)])
+def test_the_browser_is_chosen_again_where_no_image_has_one(
+    launcher: LauncherName, repeats: bool, results: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv(BROWSER_VARIABLE, "chrome")
+    edge = BrowserChoice(name="edge", headed=True)
+    cell = fake_cell(backend="wasm", runtime="onnxruntime_web")
+    job = a_job([cell]).model_copy(update={"browser": edge})
+    folder = begin_replay(
+        Original(a_measurement(), job, launcher, scratch=True), ReplayRequest("", results)
+    )
+    again = folder.job(folder.cells, job.provenance)
+    assert again.browser == (edge if repeats else None)
+    assert Job.model_validate_json(again.model_dump_json()) == again
 
 
 @pytest.mark.parametrize(
