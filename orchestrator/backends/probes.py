@@ -197,10 +197,14 @@ def probe_webgpu(host: HostView, *, in_container: bool) -> Iterator[Need]:
     """A GPU, or the browser's software adapter; whether the browser reaches it, it alone tells."""
     del in_container
     nodes = [node for name in GPU_NODES for node in host.nodes(name)]
-    message = ", ".join(nodes) or (
-        "the software adapter, which tells what is correct and never what is fast"
-        if host.system == "linux"
-        else "what the browser finds"
+    message = (
+        f"{', '.join(nodes)}: `doctor --browsers` tries it"
+        if nodes
+        else (
+            "the software adapter, which tells what is correct and never what is fast"
+            if host.system == "linux"
+            else "what the browser finds"
+        )
     )
     yield Need("device", ok=True, message=message)
 

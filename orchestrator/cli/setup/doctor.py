@@ -21,6 +21,12 @@ def doctor(
             "--calibrate", help="Measure by how much fresh processes differ here; some minutes."
         ),
     ] = False,
+    browsers: Annotated[
+        bool,
+        typer.Option(
+            "--browsers", help="Try wasm, webgpu and webnn in each browser; some seconds each."
+        ),
+    ] = False,
     launcher: options.LauncherOption = LauncherChoice.auto,
     results: options.Results = RESULTS_FOLDER,
     scratch: options.ScratchOfTests = False,
@@ -30,8 +36,15 @@ def doctor(
 
     First what runs here, then what could and how. With --all, for each backend by each launcher:
     whether it runs, why not, and what to do. With --calibrate, measure a small model in 8 fresh
-    processes of each runtime: records of one process use what these differ by.
+    processes of each runtime: records of one process use what these differ by. With --browsers,
+    compute in each browser that is found here, and say what works or the browser's own words.
     """
+    if browsers and (all_ or calibrate):
+        from runner.contract.errors import UsageError
+
+        raise UsageError(
+            "--browsers: cannot be combined with --all or --calibrate", hint="leave one of them out"
+        )
     if calibrate:
         return _calibrate(launcher, results, scratch=scratch, as_json=json)
     if launcher is not LauncherChoice.auto or results != RESULTS_FOLDER:
@@ -41,6 +54,12 @@ def doctor(
             "--launcher and --results change nothing of what the doctor looks at",
             hint="they belong to --calibrate",
         )
+    if browsers:
+        from orchestrator.app.setup.browsers import try_browsers
+        from orchestrator.render.setup.browsers import print_browsers
+
+        print_browsers(try_browsers(), as_json=json)
+        return 0
     from orchestrator.app.setup.doctor import diagnose
     from orchestrator.render.setup.doctor import print_diagnoses
 

@@ -1,5 +1,6 @@
 """A prepared graph in a page, with one session for each part and one shape."""
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 

@@ -132,7 +132,7 @@ def test_containers_get_the_devices_groups_so_this_users_do_not_matter() -> None
      "the HTP simulator, which tells what is correct and never what is fast"),
     ("webgpu", MadeUp(), False,
      "the software adapter, which tells what is correct and never what is fast"),
-    ("webgpu", AMD, False, RENDER),
+    ("webgpu", AMD, False, f"{RENDER}: `doctor --browsers` tries it"),
     ("webgpu", MAC, False, "what the browser finds"),
 ])  # fmt: skip
 def test_what_is_there_is_told(

@@ -1,0 +1,65 @@
+"""The browsers found here, and which backends work in each: every one is tried."""
+
+import os
+import subprocess
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+
+from pydantic import TypeAdapter
+
+import runner
+from orchestrator.backends.machine import require_stack
+from runner.contract.cell import Backend
+from runner.contract.errors import BenchError
+
+PATIENCE_S = 900
+_TRIAL = "runner.backends.onnxruntime_web.trial"
+_ROOT = str(Path(runner.__file__).parents[1])
+
+
+@dataclass(frozen=True)
+class BrowserFinding:
+    """One backend in one browser."""
+
+    browser: str
+    """`our own`, `chromium`, `chrome`, `edge`, `firefox`, or the path that the user named."""
+    executable: str
+    """The browser's file."""
+    version: str | None
+    """Its version, if it started."""
+    backend: Backend | None
+    """The backend that was tried; None in a browser that is not driven."""
+    works: bool
+    """True if it computed."""
+    message: str
+    """The device, or the reason in the browser's own words."""
+
+
+_FINDING = TypeAdapter(BrowserFinding)
+
+
+def try_browsers(python: str = sys.executable) -> list[BrowserFinding]:
+    """Execute a small graph by every backend in every browser; some seconds each.
+
+    Raises:
+        Unavailable: what drives browsers is not installed.
+        BenchError: the trial did not end well.
+    """
+    require_stack("wasm")
+    environment = {**os.environ, "PYTHONPATH": _ROOT}
+    try:
+        done = subprocess.run(
+            [python, "-m", _TRIAL],
+            env=environment,
+            capture_output=True,
+            text=True,
+            timeout=PATIENCE_S,
+            check=False,
+        )
+    except subprocess.TimeoutExpired as error:
+        raise BenchError(f"the trial of browsers did not end within {PATIENCE_S} s") from error
+    if done.returncode != 0:
+        words = (done.stderr.strip().splitlines() or ["nothing"])[-1]
+        raise BenchError(f"the trial of browsers failed: {words}")
+    return [_FINDING.validate_json(line) for line in done.stdout.splitlines() if line]

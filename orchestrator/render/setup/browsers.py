@@ -1,0 +1,32 @@
+"""Browsers on a terminal: which backends work in each."""
+
+from collections.abc import Sequence
+
+from orchestrator.app.setup.browsers import BrowserFinding
+from orchestrator.render.terminal.lines import print_json, print_line
+from orchestrator.render.terminal.tables import Column, print_table, wrapping
+
+_COLUMNS: tuple[str | Column, ...] = (
+    "browser",
+    "version",
+    "backend",
+    "works",
+    *wrapping("device, or why not"),
+)
+
+
+def print_browsers(findings: Sequence[BrowserFinding], *, as_json: bool) -> None:
+    """One row for each backend in each browser."""
+    if as_json:
+        print_json(findings)
+        return
+    if not findings:
+        print_line("There is no browser here: `make browser` installs one, in a checkout.")
+        return
+    rows = [
+        (one.browser, one.version, one.backend, "yes" if one.works else "no", one.message)
+        for one in findings
+    ]
+    print_table(_COLUMNS, rows)
+    print_line()
+    print_line("ACCELMATRIX_BROWSER takes one of them for `--launcher process`.")

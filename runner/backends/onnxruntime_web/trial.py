@@ -1,0 +1,114 @@
+"""A trial of each browser found here: `python -m runner.backends.onnxruntime_web.trial`.
+
+It prints a JSON line for each browser and backend, with the browser's own words.
+"""
+
+import json
+import os
+import shutil
+import sys
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+import numpy as np
+import onnx
+from onnx.helper import make_graph, make_model, make_node, make_opsetid, make_tensor_value_info
+
+from runner.backends.onnxruntime_web.browser import found_browsers, started_browser
+from runner.backends.onnxruntime_web.device import web_device
+from runner.contract.web_pages import web_session_options
+from runner.backends.onnxruntime_web.page import WebPage
+from runner.contract.axes import Backend
+from runner.contract.browser import BROWSER_VARIABLE
+
+BACKENDS: tuple[Backend, ...] = ("wasm", "webgpu", "webnn")
+_NOT_DRIVEN = ("firefox", "firefox-esr", "/Applications/Firefox.app/Contents/MacOS/firefox")
+_PART = "forward"
+_OPSET, _IR_VERSION = 17, 8
+
+
+def findings(environment: Mapping[str, str] = os.environ) -> Iterator[dict[str, object]]:
+    """What works in which browser, as soon as it is known."""
+    for name, executable in found_browsers(environment).items():
+        for backend in BACKENDS:
+            yield {
+                "browser": name,
+                "executable": str(executable),
+                "backend": backend,
+                **_outcome(executable, backend),
+            }
+    if firefox := next(filter(None, map(shutil.which, _NOT_DRIVEN)), None):
+        yield {
+            "browser": "firefox",
+            "executable": firefox,
+            "backend": None,
+            "version": None,
+            "works": False,
+            "message": "not driven: AccelMatrix drives Chromium, Chrome and Edge",
+        }
+
+
+def _outcome(executable: Path, backend: Backend) -> dict[str, object]:
+    known: dict[str, object] = {"version": None}
+    try:
+        for fact in _try(executable, backend):
+            known |= fact
+    except Exception as error:  # whatever a browser does, the next one is tried
+        words = str(error).strip().splitlines() or [type(error).__name__]
+        return {**known, "works": False, "message": words[0]}
+    return {**known, "works": True}
+
+
+def _try(executable: Path, backend: Backend) -> Iterator[dict[str, object]]:
+    """Facts about the browser while a graph is executed in it: its version, then the device."""
+    environment = {BROWSER_VARIABLE: str(executable)}
+    with started_browser(backend, software=False, environment=environment) as browser:
+        yield {"version": browser.version}
+        page = WebPage(browser, backend, threads=1)
+        try:
+            device = web_device(backend, page.facts, software=True)
+            _compute(page, backend)
+        finally:
+            page.close()
+        yield {"message": device.name}
+
+
+def _compute(page: WebPage, backend: Backend) -> None:
+    """Let the page double a number.
+
+    Raises:
+        PageError: the provider refuses.
+        ValueError: it computed something else.
+    """
+    with TemporaryDirectory() as folder:
+        path = Path(folder, "double.onnx")
+        onnx.save(_doubling(), path)
+        part: dict[str, Any] = {"name": _PART, "weights": [], "overrides": {}}
+        part["url"] = page.file(path)
+        opened = page.call("open", {"parts": [part], "options": web_session_options(backend)})
+    inputs = {"x": page.array(np.full(1, 2, np.float32))}
+    bound = {"parts": [{"name": _PART, "inputs": ["x"]}], "inputs": inputs}
+    outputs = page.outputs("post", page.call("bind", opened["id"], bound))
+    (value,) = outputs.values()
+    if value.tolist() != [4.0]:
+        raise ValueError(f"2 + 2 is {value.tolist()} there")
+
+
+def _doubling() -> onnx.ModelProto:
+    values = [make_tensor_value_info(name, onnx.TensorProto.FLOAT, [1]) for name in ("x", "y")]
+    graph = make_graph([make_node("Add", ["x", "x"], ["y"])], "double", values[:1], values[1:])
+    return make_model(graph, opset_imports=[make_opsetid("", _OPSET)], ir_version=_IR_VERSION)
+
+
+def main() -> int:
+    """Print the findings."""
+    for finding in findings():
+        sys.stdout.write(f"{json.dumps(finding)}\n")
+        sys.stdout.flush()
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
