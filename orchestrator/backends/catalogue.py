@@ -64,7 +64,7 @@ class Simulator:
     choice: str | None = None
     """The word by which a user chooses to time it; None if nobody can."""
     word: str = "simulator"
-    """What it is, in a word."""
+    """The word that stands behind its backend on a screen."""
 
     def stands_in(
         self, system: str, instruction_set: str, nodes: Callable[[str], list[str]]

@@ -1,6 +1,5 @@
 """Options that several commands share."""
 
-import os
 import shlex
 import sys
 from collections.abc import Collection, Sequence
@@ -282,9 +281,8 @@ def run_options(
         UsageError: both were asked for, to verify only and not to verify; or a variable is not set.
         typer.BadParameter: the budget is no duration.
     """
-    from orchestrator.launchers.environment import set_variables
+    from orchestrator.launchers.environment import chosen_browser, set_variables
     from orchestrator.running.options import RunOptions
-    from runner.contract.browser import BrowserChoice
     from runner.contract.errors import UsageError
 
     if verify_only and no_verify:
@@ -301,7 +299,7 @@ def run_options(
         purpose="verify" if verify_only else "time" if no_verify else "measure",
         trace=trace,
         inherit_environ=set_variables(inherit_environ or ()),
-        browser=BrowserChoice.of(os.environ),
+        browser=chosen_browser(),
         fail_fast=fail_fast,
         budget_s=parse_seconds(budget, "--budget"),
     )

@@ -9,6 +9,7 @@ import os
 from collections.abc import Iterable, Mapping
 
 from orchestrator.system.text import split_list
+from runner.contract.browser import BrowserChoice
 from runner.contract.errors import UsageError, closest
 from runner.contract.job import DEVICE_VARIABLE, Job
 from runner.contract.variables import DEVICE_CHOICES, is_variable_name
@@ -45,6 +46,11 @@ def process_environment(
     hub = {"HF_HUB_OFFLINE": offline, "TRANSFORMERS_OFFLINE": offline}
     browser = job.browser.variables(ours) if job.browser else {}
     return {**passed, **hub, **inherited_variables(job, ours), **browser, "PYTHONPATH": root}
+
+
+def chosen_browser(ours: Mapping[str, str] = os.environ) -> BrowserChoice | None:
+    """The browser that our environment chooses for local processes; None for that of the stack."""
+    return BrowserChoice.of(ours)
 
 
 def set_variables(words: Iterable[str], ours: Mapping[str, str] = os.environ) -> tuple[str, ...]:

@@ -115,7 +115,7 @@ def _unusual(job: Job) -> Iterator[str]:
 
 
 def _of_the_shell(job: Job) -> list[str]:
-    """What the record chose that variables of a shell tell."""
+    """Lines on variables of this shell, and on what they would choose."""
     variables = [f"variable {name} of this shell" for name in job.inherit_environ]
     return [*variables, *([f"browser {job.browser}"] if job.browser else ())]
 

@@ -50,7 +50,7 @@ class VerifiedCell(Frozen):
     device: str | None = None
     """The physical device that was found."""
     software_device: bool | None = None
-    """Whether a program stood in for it."""
+    """True if a program stood in for it."""
     verified_shape: str | None = None
     """Sizes of the input for which outputs were compared; null where none were."""
 

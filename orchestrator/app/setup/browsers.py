@@ -13,7 +13,7 @@ from orchestrator.backends.machine import require_stack
 from runner.contract.cell import Backend
 from runner.contract.errors import BenchError
 
-PATIENCE_S = 900
+TRIAL_S = 900
 _TRIAL = "runner.backends.onnxruntime_web.trial"
 _ROOT = str(Path(runner.__file__).parents[1])
 
@@ -54,11 +54,11 @@ def try_browsers(python: str = sys.executable) -> list[BrowserFinding]:
             env=environment,
             capture_output=True,
             text=True,
-            timeout=PATIENCE_S,
+            timeout=TRIAL_S,
             check=False,
         )
     except subprocess.TimeoutExpired as error:
-        raise BenchError(f"the trial of browsers did not end within {PATIENCE_S} s") from error
+        raise BenchError(f"the trial of browsers did not end within {TRIAL_S} s") from error
     if done.returncode != 0:
         words = (done.stderr.strip().splitlines() or ["nothing"])[-1]
         raise BenchError(f"the trial of browsers failed: {words}")

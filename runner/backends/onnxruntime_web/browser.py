@@ -71,14 +71,14 @@ def find_browser(environment: Mapping[str, str] = os.environ) -> Path:
 
 def found_browsers(environment: Mapping[str, str] = os.environ) -> dict[str, Path]:
     """The browsers that are found here, by name: our own, the known ones, the one asked for."""
-    found = {"our own": OWN_BROWSER} if OWN_BROWSER.is_file() else {}
-    asked = environment.get(BROWSER_VARIABLE, "")
-    for name in dict.fromkeys((*_COMMANDS, *([asked] if asked else ()))):
+    browsers = {"our own": OWN_BROWSER} if OWN_BROWSER.is_file() else {}
+    chosen = environment.get(BROWSER_VARIABLE, "")
+    for name in dict.fromkeys((*_COMMANDS, *([chosen] if chosen else ()))):
         with suppress(Unavailable):
             path = find_browser({BROWSER_VARIABLE: name})
-            if path.resolve() not in {one.resolve() for one in found.values()}:
-                found[name] = path
-    return found
+            if path.resolve() not in {known.resolve() for known in browsers.values()}:
+                browsers[name] = path
+    return browsers
 
 
 def runtime_version() -> str:

@@ -23,16 +23,16 @@ from runner.backends.onnxruntime_web.page import WebPage
 from runner.contract.axes import Backend
 from runner.contract.browser import BROWSER_VARIABLE
 
-BACKENDS: tuple[Backend, ...] = ("wasm", "webgpu", "webnn")
+TRIED: tuple[Backend, ...] = ("wasm", "webgpu", "webnn")
 _NOT_DRIVEN = ("firefox", "firefox-esr", "/Applications/Firefox.app/Contents/MacOS/firefox")
 _PART = "forward"
 _OPSET, _IR_VERSION = 17, 8
 
 
 def findings(environment: Mapping[str, str] = os.environ) -> Iterator[dict[str, object]]:
-    """What works in which browser, as soon as it is known."""
+    """The findings on each backend in each browser, as soon as there is one."""
     for name, executable in found_browsers(environment).items():
-        for backend in BACKENDS:
+        for backend in TRIED:
             yield {
                 "browser": name,
                 "executable": str(executable),

@@ -92,6 +92,7 @@ def test_nothing_is_recommended_or_learned_from_it(database: Path) -> None:
     assert "webgpu-bert-tiny-fp32-b1-s128-inference" not in verdicts.measured
 
 
+@pytest.mark.slow
 def test_that_it_works_counts_and_its_speed_does_not(tmp_path: Path) -> None:
     database = write_records(tmp_path, [RECORDS[0], a_software_record()])
     report = report_compatibility(SelectionRequest(database))

@@ -45,7 +45,7 @@ def test_each_line_is_a_finding(tmp_path: Path) -> None:
 def test_a_trial_that_fails_says_why(
     script: str, patience_s: float, message: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(browsers, "PATIENCE_S", patience_s)
+    monkeypatch.setattr(browsers, "TRIAL_S", patience_s)
     with pytest.raises(BenchError, match=message):
         try_browsers(a_trial(tmp_path, script))
 
