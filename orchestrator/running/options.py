@@ -6,7 +6,7 @@ from typing import Literal
 from pydantic import Field
 
 from orchestrator.backends.catalogue import LauncherName
-from runner.contract.browser import BrowserChoice
+from runner.contract.browser_choice import BrowserChoice
 from runner.contract.cell import Frozen, Purpose
 from runner.contract.variables import VariableName
 

@@ -16,7 +16,7 @@ from pydantic import (
     model_validator,
 )
 
-from runner.contract.browser import BrowserChoice
+from runner.contract.browser_choice import BrowserChoice
 from runner.contract.cell import (
     Backend,
     Cell,

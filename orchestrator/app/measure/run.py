@@ -22,7 +22,7 @@ from orchestrator.running.interleaved.folders import BothFolders
 from orchestrator.running.observer import Observer
 from orchestrator.running.options import RunOptions, RunSource
 from orchestrator.running.traces import failed_traces, saved_traces
-from runner.contract.browser import BROWSER_VARIABLE
+from runner.contract.browser_choice import BROWSER_VARIABLE
 from runner.contract.errors import EngineUnavailable, NothingToDo
 
 if TYPE_CHECKING:

@@ -14,7 +14,7 @@ from runner.contract.cell import Backend
 from runner.contract.errors import BenchError
 
 TRIAL_S = 900
-_TRIAL = "runner.backends.onnxruntime_web.trial"
+_TRIAL = "runner.backends.onnxruntime_web.browser_trial"
 _ROOT = str(Path(runner.__file__).parents[1])
 
 

@@ -35,7 +35,7 @@ from runner.backends.onnxruntime_web.graph import WebGraph
 from runner.backends.onnxruntime_web.page import WebPage
 from runner.backends.onnxruntime_web.query import PageQuery, bind_query, nothing_query
 from runner.backends.peaks import PeakKernels
-from runner.contract.browser import BrowserChoice
+from runner.contract.browser_choice import BrowserChoice
 from runner.contract.cell import Cell, Precision
 from runner.contract.errors import Unsupported
 from runner.contract.graph import find_graph, first_cell_with_graph, fixed_shape

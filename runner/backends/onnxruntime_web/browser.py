@@ -15,7 +15,7 @@ from playwright.sync_api import Browser, Error, Playwright, sync_playwright
 
 from runner.backends.onnxruntime_web.install import FOLDER, VERSIONS_FILE
 from runner.contract.axes import Backend
-from runner.contract.browser import BROWSER_VARIABLE, HEADED_VARIABLE
+from runner.contract.browser_choice import BROWSER_VARIABLE, HEADED_VARIABLE
 from runner.contract.errors import BenchError, Unavailable
 from runner.measure.clock import monotonic
 

@@ -10,7 +10,7 @@ from orchestrator.launchers.environment import (
     process_environment,
     set_variables,
 )
-from runner.contract.browser import BROWSER_VARIABLE, BrowserChoice
+from runner.contract.browser_choice import BROWSER_VARIABLE, BrowserChoice
 from runner.contract.cell import Purpose
 from runner.contract.errors import UsageError
 from tests.support.jobs import a_job

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from orchestrator.app.measure.consent import describe_choices, is_own, require_consent
-from runner.contract.browser import BrowserChoice
+from runner.contract.browser_choice import BrowserChoice
 from runner.contract.errors import UsageError
 from runner.contract.job import PROFILES, Job, Limits, Provenance
 from tests.support.jobs import fake_cell

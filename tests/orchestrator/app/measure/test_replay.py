@@ -19,7 +19,7 @@ from orchestrator.backends.catalogue import LauncherName
 from orchestrator.launchers.registry import Pinned
 from orchestrator.running.folder import RunFolder
 from orchestrator.running.merge_run import merge_run
-from runner.contract.browser import BROWSER_VARIABLE, BrowserChoice
+from runner.contract.browser_choice import BROWSER_VARIABLE, BrowserChoice
 from runner.contract.errors import UsageError
 from runner.contract.job import Job, Provenance
 from tests.support.jobs import a_job, fake_cell

@@ -1,4 +1,4 @@
-"""A trial of each browser found here: `python -m runner.backends.onnxruntime_web.trial`.
+"""A trial of each browser found here: `python -m runner.backends.onnxruntime_web.browser_trial`.
 
 It prints a JSON line for each browser and backend, with the browser's own words.
 """
@@ -21,7 +21,7 @@ from runner.backends.onnxruntime_web.device import web_device
 from runner.contract.web_pages import web_session_options
 from runner.backends.onnxruntime_web.page import WebPage
 from runner.contract.axes import Backend
-from runner.contract.browser import BROWSER_VARIABLE
+from runner.contract.browser_choice import BROWSER_VARIABLE
 
 TRIED: tuple[Backend, ...] = ("wasm", "webgpu", "webnn")
 _NOT_DRIVEN = ("firefox", "firefox-esr", "/Applications/Firefox.app/Contents/MacOS/firefox")

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from runner.backends.onnxruntime_web import browser as browsers
-from runner.backends.onnxruntime_web import trial
+from runner.backends.onnxruntime_web import browser_trial
 
 
 @pytest.fixture
@@ -39,8 +39,8 @@ def test_each_backend_is_tried_and_firefox_is_named(
     def refuse(executable: Path, backend: str) -> None:
         raise OSError(f"{executable.name} has no {backend}\nbelow is a trace")
 
-    monkeypatch.setattr(trial, "_try", refuse)
-    rows = [*trial.findings({})]
+    monkeypatch.setattr(browser_trial, "_try", refuse)
+    rows = [*browser_trial.findings({})]
     assert [(row["browser"], row["backend"], row["works"]) for row in rows] == [
         ("edge", "wasm", False),
         ("edge", "webgpu", False),

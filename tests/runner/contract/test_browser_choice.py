@@ -2,7 +2,7 @@
 
 import pytest
 
-from runner.contract.browser import BrowserChoice
+from runner.contract.browser_choice import BrowserChoice
 
 CHROME = "/opt/google/chrome"
 
