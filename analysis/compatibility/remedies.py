@@ -159,6 +159,10 @@ REMEDIES: Mapping[str, Sequence[RemedyRule]] = {
             "Take another browser: ACCELMATRIX_BROWSER, or none for that of `make browser`.",
         ),
         RemedyRule(
+            "a page's server cannot have",
+            "End what holds the port, which `ss -ltnp` names.",
+        ),
+        RemedyRule(
             "^the browser.* does not start",
             "Install what it lacks, e.g. libnss3, libnspr4, libexpat1 and libatomic1, or measure in"
             " the image with `--launcher docker`.",
@@ -244,7 +248,7 @@ REMEDIES: Mapping[str, Sequence[RemedyRule]] = {
         RemedyRule("NaN or infinity|^the loss of step", _NOT_FINITE),
         RemedyRule("did not change in", "Train in fp32, or with training_precision mixed."),
         RemedyRule(
-            "the page did not answer within|^the page ended",
+            "^the page ended",
             "Measure it again; if the page ends each time, take a smaller batch or model.",
         ),
         RemedyRule(

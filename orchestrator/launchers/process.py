@@ -6,7 +6,7 @@ import subprocess
 import sys
 import threading
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from typing import IO, Any, ClassVar
 
@@ -19,6 +19,8 @@ from orchestrator.launchers.base import Exit, LocalLauncher, Task
 from orchestrator.launchers.environment import process_environment
 from orchestrator.launchers.output import LAST_LINES_PATIENCE_S, JobOutput, LineQueue
 from orchestrator.launchers.placement import cpus_of_process
+from orchestrator.launchers.scratch import remove_orphaned_scratch, scratch_folder
+from runner.contract.axes import IN_CHILDREN
 from runner.contract.cell import Backend
 from runner.contract.job import Job, Limits, Provenance
 from runner.contract.process_exit import oom_kills
@@ -49,27 +51,34 @@ class ProcessLauncher(LocalLauncher):
 
     @contextmanager
     def launch(self, task: Task) -> Iterator["ProcessExecution"]:
-        """Start the runner in a session of its own, so that Ctrl-C reaches us alone."""
-        process = subprocess.Popen(
-            [self._python, "-m", "runner", *_arguments(task)],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            bufsize=0,
-            env=process_environment(task.job, _ROOT),
-            start_new_session=True,
-        )
-        execution = ProcessExecution(process, task.job)
-        try:
-            yield execution
-        finally:
-            execution.kill()
-            execution.wait()
+        """Start the runner in a session of its own, so that Ctrl-C reaches us alone.
+
+        Where it starts programs in sessions of their own, they end with the launch as well.
+        """
+        environment = process_environment(task.job, _ROOT)
+        with ExitStack() as exits:
+            if task.job.cells[0].runtime in IN_CHILDREN:
+                environment["TMPDIR"] = str(exits.enter_context(scratch_folder()))
+            process = subprocess.Popen(
+                [self._python, "-m", "runner", *_arguments(task)],
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.PIPE,
+                bufsize=0,
+                env=environment,
+                start_new_session=True,
+            )
+            execution = ProcessExecution(process, task.job)
+            try:
+                yield execution
+            finally:
+                execution.kill()
+                execution.wait()
 
     def clean(self, devices: frozenset[str]) -> int:
-        """Nothing to remove: a runner ends itself when its orchestrator is gone."""
+        """Remove scratch folders with their users: a runner ends itself when we are gone."""
         del devices
-        return 0
+        return remove_orphaned_scratch()
 
 
 class ProcessExecution:

@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from runner.backends.peaks import PeakKernels
 from runner.contract.cell import Cell
-from runner.contract.errors import BenchError, Unavailable, Unsupported
+from runner.contract.errors import BenchError, TimedOut, Unavailable, Unsupported
 from runner.contract.job import Job
 from runner.contract.record import Proof
 from runner.inputs import Inputs
@@ -21,7 +21,7 @@ from runner.measure.energy import EnergyDevice
 FloatArray = npt.NDArray[np.float32]
 Stage = Literal["interpreter", "import", "instantiate", "weights"]
 """A stage of loading; the first two are those of a session whose runtime starts elsewhere."""
-FailureKind = Literal["unsupported", "unavailable", "out_of_memory", "failed"]
+FailureKind = Literal["unsupported", "unavailable", "out_of_memory", "timeout", "failed"]
 
 
 Region = Literal["host", "device", "host_to_host"]
@@ -326,6 +326,8 @@ def failure_kind(error: BaseException, runtime: RuntimeModule | None) -> Failure
         return "unsupported"
     if isinstance(error, Unavailable):
         return "unavailable"
+    if isinstance(error, TimedOut):
+        return "timeout"
     return "out_of_memory" if ran_out_of_memory(error, runtime) else "failed"
 
 

@@ -46,6 +46,10 @@ class Unavailable(BenchError):
     exit_code = 2
 
 
+class TimedOut(BenchError):
+    """Something that may never answer has not: the cell ends with status `timeout`."""
+
+
 class RecordError(BenchError):
     """A record file is damaged, foreign or from another schema."""
 

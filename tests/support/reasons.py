@@ -15,6 +15,7 @@ STATUS_OF_CALL: Mapping[str, str] = {
     "ImageError": "unavailable",
     "EngineUnavailable": "unavailable",
     "BenchError": "failed",
+    "TimedOut": "timeout",
     "WrongExport": "failed",
     "LaunchOutcome": "",
     "_save_lost": "lost",

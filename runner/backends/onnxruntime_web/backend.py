@@ -32,7 +32,7 @@ from runner.backends.onnxruntime_web.device import (
 from runner.backends.onnxruntime_web.evidence import PROVIDERS, NodePlacement
 from runner.backends.onnxruntime_web.generation import WebGenerator
 from runner.backends.onnxruntime_web.graph import WebGraph
-from runner.backends.onnxruntime_web.page import WebPage
+from runner.backends.onnxruntime_web.page import PageLimits, WebPage
 from runner.backends.onnxruntime_web.query import PageQuery, bind_query, nothing_query
 from runner.backends.peaks import PeakKernels
 from runner.contract.browser_choice import BrowserChoice
@@ -78,6 +78,7 @@ class WebSession:
         self._job, self._graphs = job, graphs
         self._backend = job.cells[0].backend
         self._asked_threads = threads
+        self._limits = PageLimits.of(job)
         self.threads = threads if self._backend == "wasm" else None
         self._exits = ExitStack()
         self._page: WebPage | None = None
@@ -225,7 +226,9 @@ class WebSession:
         self._exits.close()
 
     def _opened(self) -> WebPage:
-        """The page; where there is none, one in a fresh browser."""
+        """The page; where there is none that answers, one in a fresh browser."""
+        if self._page is not None and self._page.has_ended:
+            self.close()
         if self._page is None:
             self._page = self._start()
             self._is_fresh = True
@@ -237,7 +240,7 @@ class WebSession:
             browser = exits.enter_context(
                 started_browser(self._backend, software=wants_software(self._job))
             )
-            page = WebPage(browser, self._backend, self._asked_threads)
+            page = WebPage(browser, self._backend, self._asked_threads, limits=self._limits)
             exits.callback(page.close)
             self._device = web_device(self._backend, page.facts, software=takes_software(self._job))
             self._exits = exits.pop_all()
@@ -245,13 +248,13 @@ class WebSession:
 
     def _graph_for(self, cell: Cell) -> WebGraph:
         page = self._opened()
+        self._is_fresh = False
         if fixed_shape(cell) != self._shape:
             if self._shape:
                 self._graph.close()
             self._shape = ""
             self._graph = self._load(page, cell)
             self._shape = fixed_shape(cell)
-        self._is_fresh = False
         return self._graph
 
     def _load(self, page: WebPage, cell: Cell) -> WebGraph:
@@ -262,7 +265,13 @@ class WebSession:
         return WebGraph(page, self._backend, graph, folder, feeds)
 
     def _placement(self) -> NodePlacement:
-        page = WebPage(self._opened().browser, self._backend, self._asked_threads, verbose=True)
+        page = WebPage(
+            self._opened().browser,
+            self._backend,
+            self._asked_threads,
+            verbose=True,
+            limits=self._limits,
+        )
         with closing(page):
             self._load(page, self._bound_cell)
             return NodePlacement(page.log)

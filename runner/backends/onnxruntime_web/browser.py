@@ -3,6 +3,7 @@
 import json
 import os
 import shutil
+import signal
 import threading
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
@@ -16,7 +17,7 @@ from playwright.sync_api import Browser, Error, Playwright, sync_playwright
 from runner.backends.onnxruntime_web.install import FOLDER, VERSIONS_FILE
 from runner.contract.axes import Backend
 from runner.contract.browser_choice import BROWSER_VARIABLE, HEADED_VARIABLE
-from runner.contract.errors import BenchError, Unavailable
+from runner.contract.errors import TimedOut, Unavailable
 from runner.measure.clock import monotonic
 
 OWN_BROWSER = FOLDER / "chromium" / "chromium"
@@ -49,6 +50,8 @@ _OF_BACKEND: Mapping[Backend, tuple[str, ...]] = {
 SOFTWARE_ADAPTER = ("--use-webgpu-adapter=swiftshader",)
 """Selects the adapter that computes WebGPU on the CPU."""
 LAUNCH_S = 60
+CLOSE_S = 10
+"""The most seconds that a browser or a page takes to end before it is killed."""
 
 
 def find_browser(environment: Mapping[str, str] = os.environ) -> Path:
@@ -123,18 +126,26 @@ class StartedBrowser:
             return [self.process, *self.process.children(recursive=True)]
         return []
 
+    def kill(self) -> None:
+        """End all of its processes: they are a group, which outlives its first one."""
+        for process in self.processes():
+            with suppress(psutil.NoSuchProcess):
+                process.kill()
+        with suppress(ProcessLookupError):
+            os.killpg(self.process.pid, signal.SIGKILL)
+
     @contextmanager
     def within(self, seconds: float, action: str) -> Iterator[None]:
         """End the browser if the context lasts longer, since a page may never answer.
 
         Raises:
-            BenchError: it lasted longer, or the page or its browser ended.
+            TimedOut: it lasted longer.
         """
         overdue = threading.Event()
 
         def end() -> None:
             overdue.set()
-            kill(self.processes())
+            self.kill()
 
         timer = threading.Timer(seconds, end)
         timer.daemon = True
@@ -143,9 +154,7 @@ class StartedBrowser:
             yield
         except Error as error:
             if overdue.is_set():
-                raise BenchError(
-                    f"{action}: the page did not answer within {seconds:g} s"
-                ) from error
+                raise TimedOut(f"{action}: the page did not answer within {seconds:g} s") from error
             raise
         finally:
             timer.cancel()
@@ -168,15 +177,17 @@ def started_browser(
         browser = _launch(playwright, executable, arguments, environment)
         launch_ns = monotonic() - began
         children = psutil.Process().children(recursive=True)
-        process = next(one for one in children if one.pid not in before and _is_browser(one))
+        new = (child for child in children if child.pid not in before and _is_browser(child))
+        process = next(new, None)
+        if process is None:
+            raise Unavailable(f"the browser {executable.name} does not start: it ended at once")
         started = StartedBrowser(browser, executable, arguments, process, launch_ns)
-        processes = started.processes()
         try:
             yield started
         finally:
-            with suppress(Error):
+            with suppress(Error, TimedOut), started.within(CLOSE_S, "closing the browser"):
                 browser.close()
-            kill([*processes, *started.processes()])
+            started.kill()
 
 
 class _Driver:
@@ -212,13 +223,6 @@ def _start_driver() -> Playwright:
         return sync_playwright().start()
     except Exception as error:  # Playwright raises no class of its own there
         raise Unavailable(f"the browser's driver does not start: {error}", hint=_REMEDY) from error
-
-
-def kill(processes: Sequence[psutil.Process]) -> None:
-    """End what is left of these processes."""
-    for process in processes:
-        with suppress(psutil.NoSuchProcess):
-            process.kill()
 
 
 def _launch(

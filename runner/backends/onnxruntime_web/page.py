@@ -1,28 +1,31 @@
 """A page with ONNX Runtime Web, and calls to it."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from contextlib import ExitStack, suppress
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 import onnx
 from playwright.sync_api import Error
 
 from runner.backends.graphs.outputs import Outputs
-from runner.backends.onnxruntime_web.browser import StartedBrowser, runtime_version
+from runner.backends.onnxruntime_web.browser import CLOSE_S, StartedBrowser, runtime_version
 from runner.backends.onnxruntime_web.server import Array, PageServer
 from runner.contract.axes import Backend
-from runner.contract.errors import BenchError, Unavailable
+from runner.contract.errors import BenchError, TimedOut, Unavailable
+from runner.contract.job import Job
 from runner.contract.web_pages import BUNDLES, RUNTIME_FOLDER
 from runner.measure.clock import monotonic
 
-START_S = 120
-"""The most seconds that a page takes to load and to import the runtime."""
-ANSWER_S = 600
-"""The most seconds of a call whose length nobody knows before; the launcher ends most of them
-earlier."""
+_SHARE = 0.9
+"""Share of a cell's time limit that one call may take, so that the runner says itself which one
+was never answered; what takes longer altogether the launcher ends."""
+_ENDED = ("crashed", "closed", "GPU device was lost")
+"""Words of errors after which a page answers no more."""
 NS_PER_MS = 1_000_000
+_T = TypeVar("_T")
 _TYPES: Mapping[str, Any] = {
     "float32": np.float32,
     "float16": np.float16,
@@ -57,45 +60,77 @@ class PageError(Exception):
     """An error that a page threw, in its own words."""
 
 
+@dataclass(frozen=True)
+class PageLimits:
+    """The patience with a page, which may never answer."""
+
+    start_s: float = 120
+    """The most seconds that it takes to load and to import the runtime."""
+    answer_s: float = 540
+    """The most seconds of a call whose length nobody knows before."""
+
+    @classmethod
+    def of(cls, job: Job) -> "PageLimits":
+        """Limits that end a call before the launcher ends the job."""
+        answer_s = _SHARE * job.timeout_s
+        return cls(min(cls.start_s, answer_s), answer_s)
+
+
 class WebPage:
     """A page; every call is answered with plain data."""
 
     def __init__(
-        self, browser: StartedBrowser, backend: Backend, threads: int, *, verbose: bool = False
+        self,
+        browser: StartedBrowser,
+        backend: Backend,
+        threads: int,
+        *,
+        verbose: bool = False,
+        limits: PageLimits | None = None,
+        server: PageServer | None = None,
     ) -> None:
         """Load the page in that browser, import the runtime.
 
+        Args:
+            browser: which one.
+            backend: decides about bundle and device.
+            threads: threads of WASM.
+            verbose: log where nodes are placed.
+            limits: the patience with it.
+            server: gives the page its files; one of its own by default.
+
         Raises:
             Unavailable: the runtime is not here, or the page has no isolation.
+            BenchError: the page ended, or did not answer in time.
         """
         self.runtime_version = runtime_version()
         self.browser = browser
         self.is_verbose = verbose
         self.log: list[str] = []
         """Lines that the page's console has shown."""
+        self.has_ended = False
+        """True once it answers no more."""
+        self._limits = limits or PageLimits()
         with ExitStack() as exits:
-            self._server = PageServer(RUNTIME_FOLDER)
+            self._server = server or PageServer(RUNTIME_FOLDER)
             exits.callback(self._server.close)
             self._open(backend, threads, verbose)
             self._exits = exits.pop_all()
 
-    def call(self, name: str, *arguments: object, seconds: float = ANSWER_S) -> Any:
+    def call(self, name: str, *arguments: object, seconds: float | None = None) -> Any:
         """The answer of one of the page's functions.
 
         Raises:
             PageError: it threw.
-            BenchError: it did not answer in time, or the page is gone.
+            TimedOut: it did not answer in time.
+            BenchError: the page, its browser or its device is gone.
         """
-        with self.browser.within(seconds, name):
-            try:
-                return self._page.evaluate(
-                    "([name, values]) => window.runner[name](...values)", [name, [*arguments]]
-                )
-            except Error as error:
-                words = _words(error)
-                if "crashed" in words or "closed" in words:
-                    raise BenchError(f"the page ended: {words}") from error
-                raise PageError(words) from error
+        expression = "([name, values]) => window.answer(name, values)"
+        return self._ask(
+            name,
+            lambda: self._page.evaluate(expression, [name, [*arguments]]),
+            seconds or self._limits.answer_s,
+        )
 
     def file(self, path: Path) -> str:
         """The address of a file for the page."""
@@ -113,10 +148,10 @@ class WebPage:
         """Keep the arrays no longer: the page has fetched them."""
         self._server.forget()
 
-    def outputs(self, name: str, query: int, seconds: float = ANSWER_S) -> Outputs:
+    def outputs(self, name: str, query: int) -> Outputs:
         """The outputs of a call that posts them, by name."""
         address = self._server.outputs_address()
-        described = self.call(name, query, address, seconds=seconds)
+        described = self.call(name, query, address)
         return {
             output: _array(self._server.take(address, output), facts)
             for output, facts in described.items()
@@ -133,20 +168,36 @@ class WebPage:
 
     def close(self) -> None:
         """End page and server."""
-        with suppress(Error):
+        with suppress(Error, TimedOut), self.browser.within(CLOSE_S, "closing the page"):
             self._page.close()
         self._exits.close()
 
+    def _ask(self, action: str, ask: Callable[[], _T], seconds: float) -> _T:
+        try:
+            with self.browser.within(seconds, action):
+                return ask()
+        except TimedOut:
+            self.has_ended = True
+            raise
+        except Error as error:
+            words = _words(error)
+            self.has_ended = any(word in words for word in _ENDED)
+            if self.has_ended:
+                raise BenchError(f"the page ended: {words}") from error
+            raise PageError(words) from error
+
+    def _load(self) -> None:
+        self._page = self.browser.browser.new_page()
+        self._page.set_default_timeout(0)  # which is counted around all of it
+        self._page.on("console", lambda message: self.log.append(message.text))
+        self._page.goto(f"{self._server.url}/page/index.html")
+        self._page.wait_for_function("window.answer !== undefined")
+
     def _open(self, backend: Backend, threads: int, verbose: bool) -> None:
-        began = monotonic()
-        with self.browser.within(START_S, "loading the page"):
-            self._page = self.browser.browser.new_page()
-            self._page.set_default_timeout(START_S * 1000)
-            self._page.on("console", lambda message: self.log.append(message.text))
-            self._page.goto(f"{self._server.url}/page/index.html")
-            self._page.wait_for_function("window.runner !== undefined")
-        folder = f"{self._server.url}/runtime/"
+        began, start_s = monotonic(), self._limits.start_s
+        self._ask("loading the page", self._load, start_s)
         self.load_ns = monotonic() - began
+        folder = f"{self._server.url}/runtime/"
         options = {
             "bundle": f"{folder}{BUNDLES[backend]}",
             "folder": folder,
@@ -154,8 +205,8 @@ class WebPage:
             "verbose": verbose,
             "first": list(_FIRST_GRAPH),
         }
-        self.import_ns = nanoseconds(self.call("start", options, seconds=START_S))
-        self.facts: Mapping[str, Any] = self.call("facts", backend, seconds=START_S)
+        self.import_ns = nanoseconds(self.call("start", options, seconds=start_s))
+        self.facts: Mapping[str, Any] = self.call("facts", backend, seconds=start_s)
         if not self.facts["isolated"]:
             raise Unavailable(
                 "the browser does not isolate the page, so it has neither threads nor a clock",

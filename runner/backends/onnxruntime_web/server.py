@@ -6,6 +6,7 @@ and a clock of 5 µs. Every address begins with a secret that this server alone 
 
 import secrets
 import shutil
+import sys
 import threading
 from collections.abc import Mapping
 from http import HTTPStatus
@@ -17,6 +18,7 @@ from urllib.parse import unquote
 import numpy as np
 import numpy.typing as npt
 
+from runner.contract.errors import Unavailable
 from runner.contract.web_pages import BYTES_TYPE, ISOLATION, SCRIPTS_FOLDER, content_type
 
 Array = npt.NDArray[Any]
@@ -25,11 +27,18 @@ Array = npt.NDArray[Any]
 class PageServer:
     """Serves a page, the runtime's files, and what is put in by the runner."""
 
-    def __init__(self, runtime_folder: Path) -> None:
+    def __init__(
+        self, runtime_folder: Path, port: int = 0, headers: Mapping[str, str] = ISOLATION
+    ) -> None:
         """Begin to serve.
 
         Args:
             runtime_folder: the files of ONNX Runtime Web.
+            port: one that is free by default.
+            headers: what every answer has beside type and length.
+
+        Raises:
+            Unavailable: the port is taken, or none is free.
         """
         secret = secrets.token_urlsafe(16)
         self._files: dict[str, Path] = {
@@ -39,7 +48,14 @@ class PageServer:
         self._arrays: dict[str, bytes] = {}
         self._outputs: dict[str, bytes] = {}
         self._numbers = iter(range(1, 1 << 62))
-        self._server = _Server(self, f"/{secret}")
+        try:
+            self._server = _Server(self, f"/{secret}", port, headers)
+        except OSError as error:
+            wanted = f"port {port}" if port else "any port"
+            raise Unavailable(
+                f"a page's server cannot have {wanted} of 127.0.0.1: {error.strerror}",
+                hint="`ss -ltnp` names what holds it",
+            ) from error
         self.url = f"http://127.0.0.1:{self._server.server_port}/{secret}"
         """The beginning of all addresses."""
         self._thread = threading.Thread(target=self._server.serve_forever, daemon=True)
@@ -90,9 +106,16 @@ class PageServer:
 class _Server(ThreadingHTTPServer):
     daemon_threads = True
 
-    def __init__(self, pages: PageServer, prefix: str) -> None:
-        self.pages, self.prefix = pages, prefix
-        super().__init__(("127.0.0.1", 0), _Handler)
+    def __init__(
+        self, pages: PageServer, prefix: str, port: int, headers: Mapping[str, str]
+    ) -> None:
+        self.pages, self.prefix, self.headers = pages, prefix, headers
+        super().__init__(("127.0.0.1", port), _Handler)
+
+    def handle_error(self, request: Any, client_address: Any) -> None:
+        """Say nothing of a browser that was killed while it was connected."""
+        if not isinstance(sys.exception(), ConnectionError):
+            super().handle_error(request, client_address)
 
 
 class _Handler(BaseHTTPRequestHandler):
@@ -136,7 +159,7 @@ class _Handler(BaseHTTPRequestHandler):
 
     def _begin(self, status: HTTPStatus, type_: str, length: int) -> None:
         headers: Mapping[str, str] = {
-            **ISOLATION,
+            **self.server.headers,
             "Content-Type": type_,
             "Content-Length": str(length),
         }

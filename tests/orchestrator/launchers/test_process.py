@@ -19,11 +19,13 @@ import pytest
 
 from orchestrator.backends.catalogue import CATALOGUE, Stack
 from orchestrator.launchers.base import Exit, Task
+from orchestrator.launchers.container import owner_id
 from orchestrator.launchers.process import ProcessExecution, ProcessLauncher, resident_bytes
+from orchestrator.launchers.scratch import scratch_folder
 from runner.contract.errors import Unavailable
 from runner.contract.job import Limits
 from tests.conftest import ROOT
-from tests.support.jobs import a_job, a_task, fake_model
+from tests.support.jobs import a_job, a_task, fake_cell, fake_model
 from tests.support.workplace import wait_until
 
 pytestmark = pytest.mark.serial
@@ -225,6 +227,50 @@ def test_the_runner_dies_with_an_orchestrator_that_is_killed(tmp_path: Path) -> 
         orchestrator.kill()
     assert psutil.wait_procs([runner], timeout=60)[1] == []
     assert list(tmp_path.glob("*.parquet")) == []
+
+
+BROWSER = """
+import subprocess, sys, tempfile, time
+from pathlib import Path
+profile = Path(tempfile.mkdtemp(prefix="profile-"), "Default")
+profile.mkdir()
+command = [sys.executable, "-c", "import time; time.sleep(600)", f"--user-data-dir={profile}"]
+silent = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
+child = subprocess.Popen(command, start_new_session=True, **silent).pid
+print(f"{child} {profile}", flush=True)
+time.sleep(600)
+"""
+"""A program that ends with nobody, and its profile."""
+
+
+@pytest.mark.parametrize("is_killed", [True, False])
+def test_a_browser_ends_with_its_launch_and_its_profile_goes(
+    scripted: Interpreter, tmp_path: Path, is_killed: bool
+) -> None:
+    web = fake_cell(backend="wasm", runtime="onnxruntime_web")
+    with scripted(BROWSER).launch(a_task(tmp_path, a_job([web]))) as execution:
+        child, profile = (execution.lines.get() or "").split()
+        assert is_alive(int(child))
+        assert Path(profile).is_dir()
+        if is_killed:
+            os.kill(execution._process.pid, signal.SIGKILL)
+            execution.wait()
+    wait_until(lambda: not is_alive(int(child)), "the end of the browser")
+    assert not Path(profile).parents[1].exists()
+
+
+def test_scratch_folders_go_with_their_users_once_whoever_made_them_is_gone(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    gone, alive = tmp_path / "accelmatrix-job-1@1.00-orphan", owner_id(os.getppid())
+    kept = [tmp_path / f"accelmatrix-job-{alive}-kept", tmp_path / "accelmatrix-query-another"]
+    for folder in (gone, *kept):
+        folder.mkdir()
+    with scratch_folder() as own:
+        assert ProcessLauncher().clean(frozenset()) == 1
+        assert sorted(tmp_path.iterdir()) == sorted([*kept, own])
+    assert sorted(tmp_path.iterdir()) == sorted(kept)
 
 
 def test_a_backend_whose_stack_is_not_installed_is_unavailable() -> None:

@@ -4,7 +4,7 @@ import pytest
 
 from runner.backends import load_runtime
 from runner.backends.base import FailureKind, failure_kind, failure_reason, ran_out_of_memory
-from runner.contract.errors import BenchError, Unavailable, Unsupported
+from runner.contract.errors import BenchError, TimedOut, Unavailable, Unsupported
 
 
 @pytest.mark.parametrize(
@@ -12,6 +12,7 @@ from runner.contract.errors import BenchError, Unavailable, Unsupported
     [
         (Unsupported("no such operator"), "unsupported", "no such operator"),
         (Unavailable("no such device"), "unavailable", "no such device"),
+        (TimedOut("a page is silent"), "timeout", "a page is silent"),
         (BenchError("outputs hold NaN"), "failed", "outputs hold NaN"),
         (MemoryError("no room"), "out_of_memory", "MemoryError: no room"),
         (ValueError("a shape"), "failed", "ValueError: a shape"),

@@ -6,6 +6,22 @@ export async function adapterOf(provider) {
   return {};
 }
 
+// A promise that is broken when a GPU device is lost, which no call might notice: its queue is
+// silent then. It must be asked for before any device is.
+export function lostDevice() {
+  if (!globalThis.GPUAdapter) return new Promise(() => {});
+  return new Promise((_, reject) => {
+    const request = GPUAdapter.prototype.requestDevice;
+    GPUAdapter.prototype.requestDevice = async function (...options) {
+      const device = await request.apply(this, options);
+      device.lost.then(({ reason, message }) => {
+        if (reason !== "destroyed") reject(new Error(`the GPU device was lost: ${message}`));
+      });
+      return device;
+    };
+  });
+}
+
 async function gpuAdapter() {
   if (!navigator.gpu) return null;
   const adapter = await navigator.gpu.requestAdapter();

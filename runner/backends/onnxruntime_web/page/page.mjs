@@ -4,7 +4,7 @@ import { memoryUse } from "./memory.mjs";
 import { compileRuntime, importRuntime, openGraph } from "./sessions.mjs";
 import { Query } from "./queries.mjs";
 import { Generation } from "./generation.mjs";
-import { adapterOf } from "./devices.mjs";
+import { adapterOf, lostDevice } from "./devices.mjs";
 
 let ort = null;
 const graphs = new Map();
@@ -30,6 +30,9 @@ function resolution() {
   }
   return least;
 }
+
+const lost = lostDevice();
+lost.catch(() => {}); // each call tells it
 
 window.runner = {
   async start(options) {
@@ -60,3 +63,5 @@ window.runner = {
   generate: (id) => bound.get(id).generate(),
   forced: (id, options) => bound.get(id).forced(options),
 };
+
+window.answer = async (name, values) => Promise.race([window.runner[name](...values), lost]);

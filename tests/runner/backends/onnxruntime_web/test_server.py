@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from runner.backends.onnxruntime_web.server import PageServer
+from runner.contract.errors import Unavailable
 
 
 @pytest.fixture
@@ -41,6 +42,12 @@ def test_pages_are_isolated_and_scripts_are_scripts(server: PageServer) -> None:
 )
 def test_nothing_else_is_served(server: PageServer, path: str) -> None:
     assert ask(f"{server.url}{path}").status == 404
+
+
+def test_a_port_that_is_taken_is_named(server: PageServer, tmp_path: Path) -> None:
+    port = urlsplit(server.url).port or 0
+    with pytest.raises(Unavailable, match=f"cannot have port {port} of 127.0.0.1: Address already"):
+        PageServer(tmp_path, port)
 
 
 def test_who_does_not_know_the_secret_gets_nothing_and_leaves_nothing(server: PageServer) -> None:

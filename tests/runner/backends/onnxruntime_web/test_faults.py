@@ -1,0 +1,251 @@
+"""Faults of a real browser: each has its status and its words, and leaves nothing behind."""
+
+import os
+import signal
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import closing, suppress
+from dataclasses import replace
+from pathlib import Path
+from typing import Literal
+
+import onnx
+import psutil
+import pytest
+from onnx import TensorProto, helper
+
+from orchestrator.launchers.process import ProcessLauncher
+from runner.backends.onnxruntime_web.browser import RUNTIME_FOLDER, find_browser, started_browser
+from runner.backends.onnxruntime_web.page import PageLimits, WebPage
+from runner.backends.onnxruntime_web.server import PageServer
+from runner.contract.axes import Backend
+from runner.contract.errors import BenchError, TimedOut, Unavailable
+from runner.contract.job import DEVICE_VARIABLE, Job, Limits
+from runner.contract.record import Phase, Record, Status, read_record
+from runner.job.harness import Folders, Harness
+from tests.support.fakes import KeptProgress
+from tests.support.jobs import a_task
+from tests.support.needs import lacking
+from tests.support.onnx_graphs import WIDTH, layer, model_of, onnx_cell, onnx_job, save_graph
+from tests.support.workplace import wait_until
+
+pytestmark = [pytest.mark.slow, pytest.mark.serial]
+
+Kind = Literal["browser", "renderer", "gpu-process"]
+SECONDS = 1.5
+"""A call's limit, of which a fault happens in the middle."""
+HANG = "() => { window.runner.hang = () => new Promise(() => {}); }"
+SPIN = "() => { window.runner.hang = () => { for (;;); }; }"
+DEVICE = "(async () => (await navigator.gpu.requestAdapter()).requestDevice())()"
+
+
+struck: list[psutil.Process] = []
+"""The processes of the browser that a fault happened to."""
+
+
+@pytest.fixture
+def temporary(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """The folder of temporary files, in which nothing stays, nor any browser that uses it."""
+    try:
+        find_browser()
+    except Unavailable as error:
+        lacking(str(error))
+    folder = tmp_path / "temporary"
+    folder.mkdir()
+    monkeypatch.setenv("TMPDIR", str(folder))
+    monkeypatch.setattr("tempfile.tempdir", str(folder))
+    monkeypatch.setenv(DEVICE_VARIABLE, "webgpu=software")
+    struck.clear()
+    yield folder
+    wait_until(lambda: not browsers(folder), "the end of the browser")
+    wait_until(lambda: not any(map(is_alive, struck)), "the end of its processes")
+    assert list(folder.iterdir()) == []
+
+
+def browsers(folder: Path) -> list[psutil.Process]:
+    """The first process of each browser whose profile lies in the folder."""
+    ours = f"--user-data-dir={folder}"
+    running = psutil.process_iter(["cmdline"])
+    return [one for one in running if any(w.startswith(ours) for w in one.info["cmdline"] or [])]
+
+
+def is_alive(process: psutil.Process) -> bool:
+    """True if it has not ended; whoever started it may not know yet."""
+    with suppress(psutil.NoSuchProcess):
+        return process.status() != psutil.STATUS_ZOMBIE
+    return False
+
+
+def strike(folder: Path, kind: Kind, how: signal.Signals) -> None:
+    """Send a signal to the process of that kind."""
+    (browser,) = browsers(folder)
+    children = browser.children(recursive=True)
+    struck.extend([browser, *children])
+    typed = [one for one in children if f"--type={kind}" in one.cmdline()]
+    (browser if kind == "browser" else typed[-1]).send_signal(how)
+
+
+@pytest.mark.parametrize(
+    ("script", "kind", "how", "error", "words"),
+    [
+        (HANG, None, None, TimedOut, r"hang: the page did not answer within 1\.5 s"),
+        (SPIN, None, None, TimedOut, r"hang: the page did not answer within 1\.5 s"),
+        (HANG, "renderer", signal.SIGSTOP, TimedOut, "did not answer"),
+        (HANG, "browser", signal.SIGSTOP, TimedOut, "did not answer"),
+        (HANG, "renderer", signal.SIGKILL, BenchError, "the page ended: .*crashed"),
+        (HANG, "browser", signal.SIGKILL, BenchError, "the page ended: .*closed"),
+        (HANG, "gpu-process", signal.SIGKILL, BenchError, "ended: the GPU device was lost"),
+    ],
+)
+def test_a_call_ends_whatever_happens_to_the_page(
+    temporary: Path,
+    script: str,
+    kind: Kind | None,
+    how: signal.Signals,
+    error: type[BenchError],
+    words: str,
+) -> None:
+    backend: Backend = "webgpu" if kind == "gpu-process" else "wasm"
+    with started_browser(backend, software=backend == "webgpu") as browser:
+        page = WebPage(browser, backend, 1, limits=PageLimits(answer_s=SECONDS))
+        with closing(page):
+            page._page.evaluate(script)
+            if backend == "webgpu":
+                page._page.evaluate(f"{DEVICE}.then(() => null)")
+            if kind:
+                threading.Timer(SECONDS / 3, strike, (temporary, kind, how)).start()
+            began = time.monotonic()
+            with pytest.raises(error, match=words):
+                page.call("hang")
+            assert page.has_ended
+            assert time.monotonic() - began < 3 * SECONDS
+
+
+def test_a_page_that_never_loads_is_given_up(temporary: Path) -> None:
+    limits = PageLimits(start_s=0.01)
+    with (
+        started_browser("wasm", software=False) as browser,
+        pytest.raises(TimedOut, match=r"^loading the page: "),
+    ):
+        WebPage(browser, "wasm", 1, limits=limits)
+
+
+def test_a_page_without_isolation_is_refused(temporary: Path) -> None:
+    open_server = PageServer(RUNTIME_FOLDER, headers={})
+    with started_browser("wasm", software=False) as browser:  # noqa: SIM117
+        with pytest.raises(Unavailable, match="does not isolate the page"):
+            WebPage(browser, "wasm", 2, server=open_server)
+
+
+class StrikingProgress(KeptProgress):
+    """Progress that lets a fault happen as the first cell enters a phase."""
+
+    def __init__(self, folder: Path, kind: Kind, how: signal.Signals) -> None:
+        super().__init__()
+        self._fault = (folder, kind, how)
+        self._has_struck = False
+
+    def phase(self, phase: Phase, cell_id: str | None = None) -> None:
+        """Note it, and strike."""
+        super().phase(phase, cell_id)
+        if phase == "steady" and not self._has_struck:
+            self._has_struck = True
+            strike(*self._fault)
+
+
+def web_job(backend: Backend = "wasm", **limits: float) -> Job:
+    """A job of two shapes in a browser."""
+    cells = [onnx_cell(size, backend=backend, runtime="onnxruntime_web") for size in (1, 3)]
+    return onnx_job(*cells, limits=Limits(**limits))
+
+
+def records(job: Job, folder: Path, progress: KeptProgress, graph: onnx.ModelProto) -> list[Record]:
+    """The job's records, after it has been executed here."""
+    save_graph(folder, {"forward": graph})
+    out = folder / "out"
+    out.mkdir()
+    Harness(job, out, progress, Folders(graphs=folder)).run()
+    return [read_record(out / f"{cell.id}.parquet") for cell in job.cells]
+
+
+@pytest.mark.parametrize(
+    ("backend", "kind", "how", "status", "reason"),
+    [
+        ("wasm", "renderer", signal.SIGKILL, "failed", "the page ended"),
+        ("wasm", "browser", signal.SIGKILL, "failed", "the page ended"),
+        ("webgpu", "gpu-process", signal.SIGKILL, "failed", "the GPU device was lost"),
+        ("wasm", "renderer", signal.SIGSTOP, "timeout", "did not answer within 9 s"),
+    ],
+)
+def test_the_cell_gets_its_verdict_and_the_next_one_a_fresh_browser(
+    temporary: Path,
+    tmp_path: Path,
+    backend: Backend,
+    kind: Kind,
+    how: signal.Signals,
+    status: Status,
+    reason: str,
+) -> None:
+    job = web_job(backend, cell_timeout_s=10)
+    progress = StrikingProgress(temporary, kind, how)
+    first, other = records(job, tmp_path, progress, layer())
+    assert (first.status, first.phase) == (status, "steady")
+    assert reason in (first.reason or "")
+    assert (other.status, other.reason) == ("ok", None)
+
+
+def test_a_slow_cell_ends_at_its_duration_with_data_and_a_grade(
+    temporary: Path, tmp_path: Path
+) -> None:
+    job = web_job()
+    measure = job.measure.model_copy(update={"max_s": 0.2})
+    job = job.model_copy(update={"cells": job.cells[:1], "measure": measure})
+    (record,) = records(job, tmp_path, KeptProgress(), endless_layer())
+    assert (record.status, record.reason) == ("ok", None)
+    assert record.latency_median_s is not None
+    assert record.latency_median_s > measure.max_s
+    assert len(record.durations_ns or ()) == 1
+    assert record.grade == "D"
+
+
+def endless_layer(turns: int = 100_000) -> onnx.ModelProto:
+    """A layer that is executed so often that one query takes half a second or more."""
+    flag = helper.make_tensor_value_info("more", TensorProto.BOOL, ())
+    turn = helper.make_tensor_value_info("turn", TensorProto.INT64, ())
+    inner, outer = (
+        helper.make_tensor_value_info(name, TensorProto.FLOAT, ("n", WIDTH))
+        for name in ("before", "after")
+    )
+    body = helper.make_graph(
+        [
+            helper.make_node("Identity", ["more"], ["on"]),
+            helper.make_node("Tanh", ["before"], ["after"]),
+        ],
+        "turn",
+        [turn, flag, inner],
+        [helper.make_tensor_value_info("on", TensorProto.BOOL, ()), outer],
+    )
+    graph = helper.make_graph(
+        [helper.make_node("Loop", ["turns", "always", "x"], ["logits"], body=body)],
+        "endless",
+        [helper.make_tensor_value_info("x", TensorProto.FLOAT, ("n", WIDTH))],
+        [helper.make_tensor_value_info("logits", TensorProto.FLOAT, ("n", WIDTH))],
+        [
+            helper.make_tensor("turns", TensorProto.INT64, (), [turns]),
+            helper.make_tensor("always", TensorProto.BOOL, (), [True]),
+        ],
+    )
+    return model_of(graph)
+
+
+@pytest.mark.parametrize("target", ["runner", "launch"])
+def test_nothing_outlives_a_launch(temporary: Path, tmp_path: Path, target: str) -> None:
+    save_graph(tmp_path / "graphs", {"forward": layer()})
+    task = replace(a_task(tmp_path, web_job()), graphs=tmp_path / "graphs")
+    with ProcessLauncher().launch(task) as execution:
+        lines = iter(execution.lines.get, None)
+        assert any('"steady"' in line for line in lines)
+        if target == "runner":
+            os.kill(execution._process.pid, signal.SIGKILL)
+            assert execution.wait().code == -signal.SIGKILL
