@@ -34,6 +34,7 @@ MEASUREMENTS = (
     "job_overhead",
     "launchers_agree",
     "runtimes",
+    "browsers",
     "interval_coverage",
     "queue_percentiles",
     "peak_search",

@@ -143,6 +143,11 @@ REMEDIES: Mapping[str, Sequence[RemedyRule]] = {
             _ENTRY,
         ),
         RemedyRule(
+            "of WebAssembly's memory",
+            "Take a smaller model, batch or precision, or measure the same graph with"
+            " `--backend cpu --runtime onnxruntime`.",
+        ),
+        RemedyRule(
             "has no profiler whose times", "Trace it with `--runtime onnxruntime`: the same graph."
         ),
         RemedyRule("", "docs/supported.md lists what this release can measure."),

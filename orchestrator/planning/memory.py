@@ -119,6 +119,26 @@ def shortage(cell: Cell, model: ModelSpec, limits: Limits, machine_bytes: int | 
     return f"needs at least {_format(need)} of memory, and {_format(allowed)} may be used"
 
 
+WASM_BYTES = 4 << 30
+"""All that a 32-bit WebAssembly memory can hold, into which ONNX Runtime Web loads weights for
+every provider (onnxruntime.ai/docs/tutorials/web/large-models.html)."""
+
+
+def beyond_wasm(cell: Cell, model: ModelSpec) -> str | None:
+    """The excess over WebAssembly's memory, in words; None if the cell may fit, or needs none."""
+    if cell.runtime != "onnxruntime_web":
+        return None
+    need = known_parameters(model) * _BYTES[cell.precision]
+    if cell.backend == "wasm":  # which has everything else there as well
+        need += _cache(cell, model) + _activations(cell, model)
+    if need <= WASM_BYTES:
+        return None
+    return (
+        f"needs at least {_format(need)} of WebAssembly's memory, which ends at"
+        f" {_format(WASM_BYTES)}"
+    )
+
+
 def memory_need_bytes(cell: Cell, model: ModelSpec) -> float:
     """The least host memory that the cell's process needs at its peak, bytes."""
     copies = _TRAINED if cell.mode == "training" else 1

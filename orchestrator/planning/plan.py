@@ -25,7 +25,7 @@ from orchestrator.planning.forecast import (
     KnownSpeeds,
     memory_remarks,
 )
-from orchestrator.planning.memory import shortage
+from orchestrator.planning.memory import beyond_wasm, shortage
 from orchestrator.planning.selection import nothing_selected
 from orchestrator.system.text import format_duration
 from runner.contract.cell import Backend, Cell, Frozen, Selector
@@ -204,6 +204,9 @@ def _decide(
     for cell, unsupported in cells:
         if unsupported:
             yield PlannedCell(cell=cell, decision="skip", status="unsupported", reason=unsupported)
+        elif reason := beyond_wasm(cell, matrix.models[cell.model]):
+            reason = f"predicted: {reason}"
+            yield PlannedCell(cell=cell, decision="skip", status="unsupported", reason=reason)
         elif reason := machine.unavailable.get(cell.backend):
             yield PlannedCell(cell=cell, decision="skip", status="unavailable", reason=reason)
         elif reason := _shortage(cell, matrix, machine):

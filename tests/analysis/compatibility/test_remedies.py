@@ -11,7 +11,7 @@ import pyarrow as pa
 import pytest
 
 from analysis.compatibility.remedies import REMEDIES, remedy_of, remedy_rule
-from orchestrator.planning.memory import shortage
+from orchestrator.planning.memory import beyond_wasm, shortage
 from orchestrator.store import RELATIONS
 from runner.contract.axes import Backend, Mode, Precision, Runtime
 from runner.contract.job import Limits
@@ -88,6 +88,8 @@ def refusals() -> Iterator[tuple[str, str]]:
             yield "unsupported", reason
     lack = shortage(larger, catalogue()["gpt2-micro"], Limits(memory_bytes=1), None)
     yield "out_of_memory", f"predicted: {lack}"
+    web = fake_cell(model="qwen2-vl-2b", backend="wasm", runtime="onnxruntime_web")
+    yield "unsupported", f"predicted: {beyond_wasm(web, catalogue()['qwen2-vl-2b'])}"
 
 
 _ANY = {

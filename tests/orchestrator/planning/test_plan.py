@@ -60,6 +60,25 @@ def test_a_cell_that_cannot_fit_is_skipped_as_out_of_memory() -> None:
     assert bert.decision == "run"
 
 
+@pytest.mark.parametrize(
+    ("axes", "reason"),
+    [
+        ({"backend": "wasm"}, "8.85 GB of WebAssembly's memory, which ends at 4.29 GB"),
+        ({"backend": "webnn"}, "of WebAssembly's memory"),
+        ({"backend": "webgpu", "precision": "fp16"}, "4.42 GB of WebAssembly's memory"),
+        ({"backend": "wasm", "precision": "int8"}, None),
+        ({"backend": "cpu"}, None),
+    ],
+)
+def test_a_model_beyond_four_gib_is_unsupported_in_browsers(
+    axes: dict[str, Any], reason: str | None
+) -> None:
+    matrix = matrix_of({"model": "qwen2-vl-2b", "image_size": 448, **axes})
+    (entry,) = make_plan(matrix).entries
+    assert entry.status == (reason and "unsupported")
+    assert (reason or "") in (entry.reason or "")
+
+
 def test_what_cells_may_use_without_limits_is_what_the_machine_has() -> None:
     matrix = matrix_of({"model": "gpt2"})
     (small,) = make_plan(matrix, machine=Machine(memory_bytes=300_000_000)).entries
