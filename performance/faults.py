@@ -169,6 +169,12 @@ PARTS: Mapping[str, Suite | Measurement] = {
         (f"{FAILURES}::test_a_cell_that_fails_gets_its_verdict_and_the_others_are_measured",),
         "its verdict, the others measured",
     ),
+    "browsers": Suite(
+        "a browser that crashes, hangs, loses its GPU device or has no isolation; `kill -9` of its"
+        " runner",
+        ("runner/backends/onnxruntime_web/test_faults.py",),
+        "its verdict, the next cell measured, no process and no profile left",
+    ),
     "launchers": Suite(
         "failures and rounds, each by processes and by containers",
         (FAILURES, "e2e/test_rounds.py"),

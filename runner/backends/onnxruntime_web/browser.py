@@ -47,6 +47,7 @@ _OF_BACKEND: Mapping[Backend, tuple[str, ...]] = {
     "webgpu": ("--enable-unsafe-webgpu",),
     "webnn": ("--enable-features=WebMachineLearningNeuralNetwork",),
 }
+_PROFILE = "--user-data-dir="
 SOFTWARE_ADAPTER = ("--use-webgpu-adapter=swiftshader",)
 """Selects the adapter that computes WebGPU on the CPU."""
 LAUNCH_S = 60
@@ -182,12 +183,16 @@ def started_browser(
         if process is None:
             raise Unavailable(f"the browser {executable.name} does not start: it ended at once")
         started = StartedBrowser(browser, executable, arguments, process, launch_ns)
+        profile = _profile(process)
         try:
             yield started
         finally:
             with suppress(Error, TimedOut), started.within(CLOSE_S, "closing the browser"):
                 browser.close()
             started.kill()
+            psutil.wait_procs([process], timeout=CLOSE_S)
+            # The driver removes it too, unless it is stopped before it knows of a browser's end.
+            shutil.rmtree(profile, ignore_errors=True)
 
 
 class _Driver:
@@ -251,5 +256,18 @@ def _is_browser(process: psutil.Process) -> bool:
     with suppress(psutil.Error):
         command: list[Any] = process.cmdline()
         typed = any(str(word).startswith("--type=") for word in command)
-        return not typed and any(str(word).startswith("--user-data-dir") for word in command)
+        return not typed and any(str(word).startswith(_PROFILE) for word in command)
     return False
+
+
+def _profile(process: psutil.Process) -> Path:
+    """The folder of a browser's profile, which its driver made.
+
+    Raises:
+        Unavailable: the browser has ended already.
+    """
+    with suppress(psutil.Error):
+        for word in process.cmdline():
+            if word.startswith(_PROFILE):
+                return Path(word.removeprefix(_PROFILE))
+    raise Unavailable("the browser does not start: it ended at once", hint=_REMEDY)
