@@ -199,7 +199,7 @@ def test_a_slow_cell_ends_at_its_duration_with_data_and_a_grade(
     temporary: Path, tmp_path: Path
 ) -> None:
     job = web_job()
-    measure = job.measure.model_copy(update={"max_s": 0.2})
+    measure = job.measure.model_copy(update={"max_s": 0.02})
     job = job.model_copy(update={"cells": job.cells[:1], "measure": measure})
     (record,) = records(job, tmp_path, KeptProgress(), endless_layer())
     assert (record.status, record.reason) == ("ok", None)
@@ -210,7 +210,7 @@ def test_a_slow_cell_ends_at_its_duration_with_data_and_a_grade(
 
 
 def endless_layer(turns: int = 100_000) -> onnx.ModelProto:
-    """A layer that is executed so often that one query takes half a second or more."""
+    """A layer that is executed so often that one query takes a tenth of a second or more."""
     flag = helper.make_tensor_value_info("more", TensorProto.BOOL, ())
     turn = helper.make_tensor_value_info("turn", TensorProto.INT64, ())
     inner, outer = (
