@@ -18,10 +18,10 @@ from onnx.helper import make_graph, make_model, make_node, make_opsetid, make_te
 
 from runner.backends.onnxruntime_web.browser import found_browsers, started_browser
 from runner.backends.onnxruntime_web.device import web_device
-from runner.contract.web_pages import web_session_options
 from runner.backends.onnxruntime_web.page import WebPage
 from runner.contract.axes import Backend
 from runner.contract.browser_choice import BROWSER_VARIABLE
+from runner.contract.web_pages import web_session_options
 
 TRIED: tuple[Backend, ...] = ("wasm", "webgpu", "webnn")
 _NOT_DRIVEN = ("firefox", "firefox-esr", "/Applications/Firefox.app/Contents/MacOS/firefox")
