@@ -14,7 +14,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from orchestrator.backends.catalogue import image_names
-from orchestrator.images.image import find_source
+from orchestrator.images.source import SourceFolders, find_source
 from orchestrator.images.trust import LOCK_FILE
 from orchestrator.system.git import ROOT
 from runner import __version__
@@ -74,7 +74,7 @@ def lock(images: Sequence[str], file: Path = LOCK_FILE, version: str = __version
 
 def _bases(root: Path) -> set[str]:
     folders = (path.parent.name for path in (root / "images").glob("*/Dockerfile"))
-    sources = (find_source(root, name) for name in folders)
+    sources = (find_source(name, SourceFolders.of(root)) for name in folders)
     return {base for source in sources if source and (base := source.base_image())}
 
 

@@ -1,5 +1,6 @@
 """Options that several commands share."""
 
+import os
 import shlex
 import sys
 from collections.abc import Collection, Sequence
@@ -202,6 +203,22 @@ InheritEnviron = Annotated[
         help="Give runners this variable of the shell, which they start without. Repeatable.",
     ),
 ]
+Image = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--image",
+        metavar="BACKEND=REF",
+        help="Execute the backend's jobs in this image, whoever made it. Repeatable.",
+    ),
+]
+Label = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--label",
+        metavar="KEY=VALUE",
+        help="Keep this with the run, beside what a CI job says of itself. Repeatable.",
+    ),
+]
 Trace = Annotated[
     bool,
     typer.Option(
@@ -272,15 +289,19 @@ def run_options(
     no_verify: bool = False,
     trace: bool = False,
     inherit_environ: Sequence[str] | None = None,
+    image: Sequence[str] | None = None,
+    label: Sequence[str] | None = None,
     fail_fast: bool = False,
     budget: str | None = None,
 ) -> "RunOptions":
     """The options of a run, as the use cases take them.
 
     Raises:
-        UsageError: both were asked for, to verify only and not to verify; or a variable is not set.
+        UsageError: both were asked for, to verify only and not to verify; a variable is not set; an
+            image or a label is none.
         typer.BadParameter: the budget is no duration.
     """
+    from orchestrator.app.measure.given_options import chosen_images, given_labels
     from orchestrator.launchers.environment import chosen_browser, set_variables
     from orchestrator.running.options import RunOptions
     from runner.contract.errors import UsageError
@@ -299,6 +320,8 @@ def run_options(
         purpose="verify" if verify_only else "time" if no_verify else "measure",
         trace=trace,
         inherit_environ=set_variables(inherit_environ or ()),
+        images=chosen_images(image or ()),
+        labels=given_labels(label or (), os.environ),
         browser=chosen_browser(),
         fail_fast=fail_fast,
         budget_s=parse_seconds(budget, "--budget"),

@@ -10,7 +10,6 @@ from docker import DockerClient
 from docker.errors import APIError
 
 from orchestrator.backends.catalogue import CATALOGUE, image_names
-from orchestrator.images.build_steps import BuildSteps
 from orchestrator.images.image import (
     BACKEND_LABEL,
     BASE_LABEL,
@@ -18,9 +17,10 @@ from orchestrator.images.image import (
     REVISION_LABEL,
     SOURCE_LABEL,
     VERSION_LABEL,
-    ImageSource,
 )
+from orchestrator.images.image_steps import BuildSteps
 from orchestrator.images.settings import ImageSettings, base_variable
+from orchestrator.images.source import ImageSource
 from orchestrator.system.engine import engine_errors, engine_message
 from orchestrator.system.files import file_hint
 from orchestrator.system.text import format_size

@@ -1,6 +1,8 @@
 """The images of one engine: find, build, pull, push, list and prune them."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from typing import Any
 
 from docker import DockerClient
 from docker.errors import ImageNotFound, NullResource
@@ -16,14 +18,10 @@ from orchestrator.images.build import (
     ignore,
     image_errors,
 )
-from orchestrator.images.image import (
-    BACKEND_LABEL,
-    SOURCE_LABEL,
-    Image,
-    ImageSource,
-    read_image,
-)
-from orchestrator.images.settings import PREFIX, UNVERIFIED_VARIABLE, ImageSettings, image_name
+from orchestrator.images.image import BACKEND_LABEL, Image, read_image, repository_of
+from orchestrator.images.image_steps import PullSteps
+from orchestrator.images.settings import PREFIX, ImageSettings, image_name
+from orchestrator.images.source import ImageSource
 from orchestrator.images.trust import TRUST_LABEL, BuiltImages, ImageTrust
 from orchestrator.system.engine import engine_errors
 from runner.contract.cell import Backend
@@ -73,22 +71,26 @@ class LocalImages:
         return self._find(image_name(backend))
 
     def ensure(self, backend: Backend) -> Image:
-        """The backend's image: the one at hand if it is fresh, else built, else pulled.
+        """The backend's image: chosen by the user, else at hand and fresh, else pulled, else built.
 
-        An image that is neither built here nor published under a known digest is used only if the
-        user allows it.
+        It is pulled if a release published one that was built from these very files.
 
         Raises:
-            ImageError: it can't be had, or nothing vouches for it.
+            ImageError: it can't be had.
             EngineUnavailable: the engine went away.
         """
         name = image_name(backend)
+        if reference := self._settings.chosen.get(backend):
+            return self._chosen(name, reference)
         image = self._find(name)
-        if image and (self._is_fresh(name, image) or self._is_allowed(image)):
+        if image and self._is_fresh(name, image):
             return image
-        if self._source(name):
-            return self.build(backend)
-        return self._verified(self.pull(backend))
+        if self._is_published(name):
+            try:
+                return self._verified(self.pull(backend))
+            except ImageError as error:
+                self._report(f"{error}; it is built here instead")
+        return self.build(backend)
 
     def exactly(self, reference: str, digest: str) -> Image:
         """The image with this digest, whatever bears its name today.
@@ -97,14 +99,10 @@ class LocalImages:
             ImageError: the engine does not hold it, or nothing vouches for it.
             EngineUnavailable: the engine went away.
         """
-        repository = reference.rpartition(":")[0]
+        repository = repository_of(reference)
         for name in (digest, f"{repository}@{digest}"):
-            with engine_errors(f"{name}: the engine went away"):
-                try:
-                    inspected = self._client.images.get(name).attrs
-                except (ImageNotFound, NullResource):
-                    continue
-            return self._verified(self._judge(read_image(reference, inspected), digest))
+            if inspected := self._inspect(name):
+                return self._verified(self._judge(read_image(reference, inspected), digest))
         raise ImageError(
             f"{reference}: the engine holds no image with the digest {digest}",
             hint=f"fetch it: `docker pull {repository}@{digest}`"
@@ -144,9 +142,9 @@ class LocalImages:
         check_disk(self._client, name, self._free)
         with image_errors(f"{reference}: cannot be pulled", hint):
             repository, tag = self._settings.repository(name), self._settings.version
-            digest = self._settings.published(name)
-            events = self._client.api.pull(repository, digest or tag, stream=True, decode=True)
-            follow(events, self._report)
+            published = self._settings.published(name)
+            digest = published.digest if published else None
+            self._fetch(name, repository, digest or tag)
             if digest:
                 self._client.api.tag(f"{repository}@{digest}", repository, tag)
         return self._require(name)
@@ -188,13 +186,34 @@ class LocalImages:
             fresh=image is not None and self._is_fresh(name, image),
         )
 
-    def _find(self, name: str) -> Image | None:
-        reference = self._settings.reference(name)
+    def _chosen(self, name: str, reference: str) -> Image:
+        """The image that the user chose: the one at hand by that name, else the registry's."""
+        if (inspected := self._inspect(reference)) is None:
+            with image_errors(f"{reference}: cannot be pulled", "is its name right?"):
+                self._fetch(name, reference)
+            inspected = self._inspect(reference)
+        if inspected is None:
+            raise ImageError(f"{reference}: the engine does not hold it after its pull")
+        image = read_image(reference, inspected)
+        return self._verified(self._judge(image, image.digest))
+
+    def _fetch(self, name: str, repository: str, tag: str | None = None) -> None:
+        events = self._client.api.pull(repository, tag, stream=True, decode=True)
+        follow(PullSteps(name, self._report).watch(events), ignore)
+
+    def _inspect(self, reference: str) -> Mapping[str, Any] | None:
+        """The engine's word on an image; None if it holds none by that name."""
         with engine_errors(f"{reference}: the engine went away"):
             try:
-                inspected = self._client.images.get(reference).attrs
-            except ImageNotFound:
+                inspected: Mapping[str, Any] = self._client.images.get(reference).attrs
+            except (ImageNotFound, NullResource):
                 return None
+            return inspected
+
+    def _find(self, name: str) -> Image | None:
+        reference = self._settings.reference(name)
+        if (inspected := self._inspect(reference)) is None:
+            return None
         image = read_image(reference, inspected)
         if image.labels.get(BACKEND_LABEL) != name:
             return None
@@ -205,22 +224,30 @@ class LocalImages:
         trust: ImageTrust = "image not verified"
         if self._built.holds(image.id):
             trust = "built here"
-        elif self._settings.is_published(digest):
+        elif self._settings.publication(digest):
             trust = "published digest"
+        elif image.reference in self._settings.chosen.values():
+            trust = "chosen by the user"
         labels = {**image.labels, TRUST_LABEL: trust}
         return replace(image, digest=digest, labels=labels, trust=trust)
 
-    def _is_allowed(self, image: Image) -> bool:
-        return self._settings.unverified and image.trust == "image not verified"
-
     def _verified(self, image: Image) -> Image:
-        if image.trust != "image not verified" or self._settings.unverified:
+        """The image, if something vouches for it and nothing emulates its processor."""
+        with engine_errors(f"{image.reference}: the engine went away"):
+            engine = self._client.version()["Arch"]
+        if image.architecture != engine:
+            raise ImageError(
+                f"{image.reference}: is for {image.architecture}, and the engine's machine is "
+                f"{engine}: an emulation's times say nothing",
+                hint="use an image of several platforms, or build one here",
+            )
+        if image.trust != "image not verified":
             return image
         raise ImageError(
             f"{image.reference}: image not verified: it was not built here, and its digest "
             f"{image.digest} is none of the published ones that this version knows",
-            hint="`orchestrator images build` builds one from a checkout; to measure with this one "
-            f"all the same set {UNVERIFIED_VARIABLE}=allow, and its records say so",
+            hint="`orchestrator images build` makes one; to measure with this one all the same give "
+            f"`--image BACKEND={image.reference}`, and its records say so",
         )
 
     def _local(self, name: str) -> Image:
@@ -237,8 +264,8 @@ class LocalImages:
 
     def _nothing_to_build(self, name: str) -> ImageError:
         return ImageError(
-            f"image {name}: {self._settings.checkout} holds no images/{name}/Dockerfile",
-            hint="run in a checkout of AccelMatrix, or use `orchestrator images pull`",
+            f"image {name}: {self._settings.folders.images} holds no {name}/Dockerfile",
+            hint="install AccelMatrix anew, or name an image by `--image BACKEND=REFERENCE`",
         )
 
     def _source(self, name: str) -> ImageSource | None:
@@ -247,13 +274,16 @@ class LocalImages:
     def _is_fresh(self, name: str, image: Image) -> bool:
         if image.trust == "image not verified":
             return False
-        # A published image's label is as the release made it; of others it is a claim.
-        if image.trust == "built here":
-            made_of = self._built.source(name, image.id)
-        else:
-            made_of = image.labels.get(SOURCE_LABEL)
+        published = self._settings.publication(image.digest)
+        made_of = self._built.source(name, image.id) or (published.source if published else None)
         source = self._source(name)
-        return made_of is not None and (source is None or made_of == source.fingerprint())
+        return made_of is not None and source is not None and made_of == source.fingerprint()
+
+    def _is_published(self, name: str) -> bool:
+        """True if this version's release has an image of these very files, on the usual base."""
+        published, source = self._settings.published(name), self._source(name)
+        is_same = published and source and published.source == source.fingerprint()
+        return bool(is_same and "BASE_IMAGE" not in self._settings.arguments(name))
 
     def _require_registry(self, name: str, action: str) -> str:
         if not self._settings.registry:

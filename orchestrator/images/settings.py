@@ -8,9 +8,9 @@ from pathlib import Path
 from typing import Self
 
 from orchestrator.backends.catalogue import CATALOGUE, image_names
-from orchestrator.images.image import ImageSource, find_source
-from orchestrator.images.trust import Lock, read_lock, state_file
-from orchestrator.system.git import ROOT
+from orchestrator.images.lock import Lock, PublishedImage, read_lock
+from orchestrator.images.source import OUR_FOLDERS, ImageSource, SourceFolders, find_source
+from orchestrator.images.trust import state_file
 from runner import __version__
 from runner.contract.axes import Backend
 from runner.contract.errors import Unavailable, UsageError
@@ -20,8 +20,6 @@ BUILD_ARGUMENTS = (
     "NPM_REGISTRY",
 )
 PREFIX = "ACCELMATRIX_"
-UNVERIFIED_VARIABLE = f"{PREFIX}UNVERIFIED_IMAGES"
-ALLOW = "allow"
 HASHES_VARIABLE = f"{PREFIX}HASHES"
 SITE_LINE = re.compile(r"[\w.-]+==[\w.+!-]+(\s+--hash=sha256:[0-9a-f]{64})+", re.ASCII)
 REGISTRY = re.compile(r"[a-z0-9]+([._-]+[a-z0-9]+)*(:\d+)?(/[a-z0-9]+([._-]+[a-z0-9]+)*)*")
@@ -41,16 +39,16 @@ class ImageSettings:
     """Images to build upon, by the name of the image; they go before `BASE_IMAGE`."""
     revision: str | None = None
     """The commit that images are labelled with."""
-    checkout: Path = ROOT
-    """The folder whose `images/` and `runner/` are built, if they are there."""
+    folders: SourceFolders = OUR_FOLDERS
+    """What images are built from."""
     logs: Path = Path("results") / "images"
     """The folder of the builds' logs."""
     built: Path | None = None
     """The file that remembers the images that were built here; None for none."""
     lock: Lock = field(default_factory=dict)
-    """Digests of published images, by version and name."""
-    unverified: bool = False
-    """True if the user allows images that nothing vouches for."""
+    """The images of releases, by version."""
+    chosen: Mapping[Backend, str] = field(default_factory=dict)
+    """Images that the user chose by their references; nothing else needs to vouch for them."""
     site_hashes: bytes = b""
     """Hashes of the wheels that this site allows, in lines `name==version --hash=sha256:…`."""
 
@@ -69,19 +67,19 @@ class ImageSettings:
         """The settings that variables such as ACCELMATRIX_REGISTRY give.
 
         Raises:
-            UsageError: the registry is not one, unverified images are neither allowed nor not, or
-                the site's hashes cannot be read.
+            UsageError: the registry is not one, or the site's hashes cannot be read.
         """
+        lock = read_lock()
+        published_at = lock[__version__].registry if __version__ in lock else ""
         values = {name: environment.get(PREFIX + name, "") for name in BUILD_ARGUMENTS}
         bases = {name: environment.get(base_variable(name), "") for name in image_names()}
         return cls(
-            registry=environment.get(f"{PREFIX}REGISTRY", ""),
+            registry=environment.get(f"{PREFIX}REGISTRY") or published_at,
             build_args={name: value for name, value in values.items() if value},
             bases={name: base for name, base in bases.items() if base},
             revision=revision,
             built=state_file(environment),
-            lock=read_lock(),
-            unverified=_allows_unverified(environment.get(UNVERIFIED_VARIABLE, "")),
+            lock=lock,
             site_hashes=read_site_hashes(environment),
         )
 
@@ -100,16 +98,18 @@ class ImageSettings:
         return f"{self.repository(name)}:{self.version}"
 
     def source(self, name: str) -> ImageSource | None:
-        """The files that the image is built from; None if the checkout has none."""
-        return find_source(self.checkout, name, self.site_hashes)
+        """The files that the image is built from; None if there are none."""
+        return find_source(name, self.folders, self.site_hashes)
 
-    def published(self, name: str) -> str | None:
-        """The digest under which this version's image was published, if it is known."""
-        return self.lock.get(self.version, {}).get(name)
+    def published(self, name: str) -> PublishedImage | None:
+        """This version's image as it was published, if it was."""
+        release = self.lock.get(self.version)
+        return release.images.get(name) if release else None
 
-    def is_published(self, digest: str) -> bool:
-        """True if an image of any version was published under this digest."""
-        return any(digest in digests.values() for digests in self.lock.values())
+    def publication(self, digest: str) -> PublishedImage | None:
+        """The image of any version that was published under this digest."""
+        images = (image for release in self.lock.values() for image in release.images.values())
+        return next((image for image in images if image.digest == digest), None)
 
 
 def read_site_hashes(environment: Mapping[str, str] = os.environ) -> bytes:
@@ -131,15 +131,6 @@ def read_site_hashes(environment: Mapping[str, str] = os.environ) -> bytes:
     if not content.strip():
         raise UsageError(f"{name}: is empty", hint=hint)
     return content
-
-
-def _allows_unverified(choice: str) -> bool:
-    if choice not in {"", ALLOW}:
-        raise UsageError(
-            f"{UNVERIFIED_VARIABLE}: {choice!r} is not {ALLOW}",
-            hint=f"leave it out, or set it to {ALLOW} to measure with images of others",
-        )
-    return choice == ALLOW
 
 
 def base_variable(name: str) -> str:

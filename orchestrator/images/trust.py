@@ -1,8 +1,8 @@
-"""Trust in images: built here, or published under a digest that is known, or not verified.
+"""Trust in images: built here, published under a digest that is known, chosen, or not verified.
 
 An image's labels prove nothing, since an image built upon ours inherits them. Its id does: the
 engine computes it from the content. So the ids of the images that were built here are kept in a
-file of the user's, and the digests of the published ones in `lock.json`.
+file of the user's, and the digests of the published ones in `images.lock`.
 """
 
 import json
@@ -19,17 +19,13 @@ from runner.contract.plain_files import read_plain_text
 
 STATE_VARIABLE = "ACCELMATRIX_STATE"
 """Names the folder of what is remembered between runs."""
-LOCK_FILE = Path(__file__).with_name("lock.json")
-"""Digests of the published images by version and name; the release workflow fills it."""
 TRUST_LABEL = "org.accelmatrix.image"
 """The label with an image's trust. The orchestrator alone says it; an image's own is left out."""
 MOST_BUILDS = 1000
 """Builds that are remembered; older ones are forgotten, and made again from the engine's cache."""
 
-ImageTrust = Literal["built here", "published digest", "image not verified"]
-"""`published digest`: the digest stands in `lock.json`."""
-Lock = Mapping[str, Mapping[str, str]]
-"""Digests, `sha256:…`, by version and name."""
+ImageTrust = Literal["built here", "published digest", "chosen by the user", "image not verified"]
+"""`published digest`: the digest stands in `images.lock`."""
 
 
 class BuiltImages:
@@ -97,9 +93,3 @@ def state_file(environment: Mapping[str, str]) -> Path | None:
         return Path(base) / "accelmatrix" / "built-images.json"
     home = environment.get("HOME")
     return Path(home) / ".local/state/accelmatrix/built-images.json" if home else None
-
-
-def read_lock(file: Path = LOCK_FILE) -> Lock:
-    """The digests of the published images, as this version of AccelMatrix knows them."""
-    lock: Lock = json.loads(file.read_text("utf-8"))
-    return lock

@@ -1,12 +1,12 @@
 """The registry of launchers: the choice of one for a run, and its making."""
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from types import MappingProxyType
 from typing import TYPE_CHECKING, get_args
 
 from orchestrator.backends.catalogue import LauncherName
 from orchestrator.images import Image, ImageSettings
-from orchestrator.images.build_steps import BUILDING
 from orchestrator.launchers.base import Launcher
 from orchestrator.launchers.process import ProcessLauncher
 from orchestrator.system.git import own_commit
@@ -36,6 +36,7 @@ LAUNCHERS: Mapping[LauncherName, type[Launcher]] = _Launchers()
 if TYPE_CHECKING:
     from orchestrator.images import LocalImages
 
+NOTHING_CHOSEN: Mapping[Backend, str] = MappingProxyType({})
 NO_ENGINE = "no container engine answers: jobs run as local processes"
 
 Note = Callable[[str], None]
@@ -105,11 +106,15 @@ def preview_launcher(requested: str) -> type[Launcher]:
 
 
 def make_launcher(
-    name: LauncherName, build_step: Note, pinned: Collection[Pinned] = ()
+    name: LauncherName,
+    image_step: Note,
+    pinned: Collection[Pinned] = (),
+    chosen: Mapping[Backend, str] = NOTHING_CHOSEN,
 ) -> Launcher:
-    """The launcher of that name, which tells the steps of a build.
+    """The launcher of that name, which tells the steps of builds and pulls.
 
-    Containers execute in today's images, save in those that are pinned.
+    Containers execute in today's images, save in those that are pinned, or that the user chose by
+    their references.
 
     Raises:
         EngineUnavailable: the launcher needs an engine and none answers.
@@ -123,12 +128,7 @@ def make_launcher(
 
     client = connect_engine()
     settings = ImageSettings.from_environment(revision=own_commit())
-
-    def report(line: str) -> None:
-        if line.startswith(BUILDING):  # the lines of a pull are too many
-            build_step(line)
-
-    images = LocalImages(client, settings, report)
+    images = LocalImages(client, replace(settings, chosen=chosen), image_step)
     return DockerLauncher(client, PinnedImages(images, pinned) if pinned else images)
 
 

@@ -158,4 +158,5 @@ def _run_row(folder: RunFolder) -> Run:
         git_commit=run.git_commit,
         orchestrator_version=run.orchestrator_version,
         hostname=run.hostname,
+        labels=run.labels or None,
     )

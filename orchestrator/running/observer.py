@@ -15,7 +15,7 @@ class Observer(Protocol):
         """Something the user should know, one line."""
         ...
 
-    def build_step(self, line: str) -> None:
+    def image_step(self, line: str) -> None:
         """An image is being built and has come to this step."""
         ...
 
@@ -46,7 +46,7 @@ class QuietObserver:
     def note(self, text: str) -> None:
         """Drop the note."""
 
-    def build_step(self, line: str) -> None:
+    def image_step(self, line: str) -> None:
         """Drop the event."""
 
     def run_started(self, estimates_s: Mapping[str, float]) -> None:

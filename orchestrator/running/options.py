@@ -1,14 +1,19 @@
 """Options of a run, as the command line sets them, and where its plan came from."""
 
 from pathlib import Path
-from typing import Literal
+from typing import Annotated, Literal
 
 from pydantic import Field
 
 from orchestrator.backends.catalogue import LauncherName
 from runner.contract.browser_choice import BrowserChoice
-from runner.contract.cell import Frozen, Purpose
+from runner.contract.cell import Backend, Frozen, Purpose
 from runner.contract.variables import VariableName
+
+ImageReference = Annotated[
+    str, Field(pattern=r"^[a-z0-9][\w.:/-]*(@sha256:[0-9a-f]{64})?$", max_length=400)
+]
+"""The name of an image with its registry, and a tag or a digest."""
 
 
 class RunOptions(Frozen):
@@ -33,6 +38,10 @@ class RunOptions(Frozen):
     """True if each cell leaves a trace of one untimed iteration."""
     inherit_environ: tuple[VariableName, ...] = ()
     """Environment variables of the user's that runners are given, by name."""
+    images: dict[Backend, ImageReference] = Field(default_factory=dict)
+    """Images that the user chose by their references, whoever made them."""
+    labels: dict[str, str] = Field(default_factory=dict)
+    """Labels of the run, the user's and those of its CI job."""
     browser: BrowserChoice | None = None
     """The browser that local processes drive; null for our own."""
     fail_fast: bool = Field(default=False, exclude=True)

@@ -146,7 +146,7 @@ def check_key(name: str, producer: Producer, key: Callable[[Versions], str]) -> 
 def fingerprint(producer: Producer, package: Path = PACKAGE) -> str:
     """Eight hex digits over the names and contents of the files, as they are at the first call."""
     files = sorted(sources(producer, package).values())
-    return hash_files(package, [path.relative_to(package) for path in files])[:8]
+    return hash_files({path.relative_to(package).as_posix(): path for path in files})[:8]
 
 
 def sources(producer: Producer, package: Path = PACKAGE) -> dict[str, Path]:

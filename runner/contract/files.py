@@ -2,7 +2,7 @@
 
 import errno
 import os
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import IO
@@ -112,14 +112,14 @@ def save_text(path: Path, text: str) -> None:
     save_file(path, lambda file: file.write(text.encode()))
 
 
-def hash_files(root: Path, files: Iterable[Path]) -> str:
-    """SHA-256 over names and contents of files in this order, in hex; paths start from `root`."""
+def hash_files(files: Mapping[str, Path]) -> str:
+    """SHA-256 over names and contents of files in this order, in hex."""
     import hashlib
 
     digest = hashlib.sha256()
-    for path in files:
-        content = (root / path).read_bytes()
-        digest.update(f"{path.as_posix()}\0{len(content)}\0".encode())
+    for name, path in files.items():
+        content = path.read_bytes()
+        digest.update(f"{name}\0{len(content)}\0".encode())
         digest.update(content)
     return digest.hexdigest()
 

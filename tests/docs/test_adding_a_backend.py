@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from orchestrator.images.image import find_source
+from orchestrator.images.source import find_source
 from tests.conftest import ROOT
 from tests.docs.pages import Block, Page
 

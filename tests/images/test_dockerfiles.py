@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from orchestrator.images.image import find_source
 from orchestrator.images.settings import BUILD_ARGUMENTS
+from orchestrator.images.source import find_source
 from orchestrator.system.git import ROOT
 
 DOCKERFILES = sorted((ROOT / "images").glob("*/Dockerfile"))

@@ -257,7 +257,7 @@ class KeptObserver:
     def note(self, text: str) -> None:
         self.notes.append(text)
 
-    def build_step(self, line: str) -> None:
+    def image_step(self, line: str) -> None:
         self.notes.append(line)
 
     def job_started(self, job: Job) -> None:

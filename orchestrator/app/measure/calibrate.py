@@ -95,7 +95,7 @@ def calibrate(request: CalibrateRequest, observer: Observer) -> CalibrateResult:
     )
     folder = begin_run(plan, source, request.results, options, observer)
     observer.note(_announcement(plan))
-    outcome = execute_run(folder, make_launcher(launcher, observer.build_step), observer, options)
+    outcome = execute_run(folder, make_launcher(launcher, observer.image_step), observer, options)
     records = folder.sound_records()
     spreads = spreads_of(folder.cells, records)
     path = save_spreads(request.results, host, spreads) if spreads else None

@@ -1,6 +1,6 @@
 """Interleaved comparisons: a matrix measured in two versions side by side, launch by launch."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
@@ -56,7 +56,7 @@ def run_interleaved(
     _require_containers(request.options)
     choose_launcher("docker", observer.note)
     paired = _plan_pairs(request, baseline)
-    launchers = _launchers(paired.version.images, observer)
+    launchers = _launchers(paired.version.images, request.options.images, observer)
     for note in paired.plan.notes:
         observer.note(note)
     options = request.options.model_copy(update={"launcher": "docker"})
@@ -98,7 +98,8 @@ def resume_interleaved(
     _require_containers(options)
     choose_launcher("docker", observer.note)
     version = folders.baseline.run.version
-    launchers = _launchers(version.images if version else (), observer)
+    images = version.images if version else ()
+    launchers = _launchers(images, folders.run.run.images, observer)
     return _execute(folders, launchers, observer, options)
 
 
@@ -145,15 +146,17 @@ def _require_containers(options: RunOptions) -> None:
         )
 
 
-def _launchers(images: Iterable[Pinned], observer: Observer) -> tuple[Launcher, Launcher]:
-    """The launcher of today's images and that of the baseline's, which the engine holds.
+def _launchers(
+    images: Iterable[Pinned], chosen: Mapping[Backend, str], observer: Observer
+) -> tuple[Launcher, Launcher]:
+    """The launcher of today's images, or chosen ones, and that of the baseline's, held here.
 
     Raises:
         ImageError: an image of the baseline is gone, or nothing vouches for it.
     """
     pinned = list(images)
-    today = make_launcher("docker", observer.build_step)
-    earlier = make_launcher("docker", observer.build_step, pinned)
+    today = make_launcher("docker", observer.image_step, chosen=chosen)
+    earlier = make_launcher("docker", observer.image_step, pinned, chosen)
     for image in pinned:
         earlier.prepare(image.backend)
     for image in pinned:

@@ -83,7 +83,7 @@ def prepare_matrix(request: PlanRequest, observer: Observer) -> Preparation:
     name = choose_launcher(request.options.launcher, observer.note)
     options = request.options.model_copy(update={"launcher": name})
     run = plan_preparation(plan, source, request.results, options)
-    return export_missing(run, request.results, make_launcher(name, observer.build_step), observer)
+    return export_missing(run, request.results, make_launcher(name, observer.image_step), observer)
 
 
 def plan_preparation(plan: Plan, source: RunSource, results: Path, options: RunOptions) -> RunFile:

@@ -1,7 +1,8 @@
 """One result measured again: the same cell in the same image, as a run of its own."""
 
 import json
-from dataclasses import asdict, dataclass, replace
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -23,7 +24,7 @@ from orchestrator.running.options import RunOptions, RunSource
 from orchestrator.store import Measurement, Store, newest_run
 from orchestrator.system.files import DATABASE_NAME
 from orchestrator.system.problems import first_fault
-from runner.contract.cell import Cell, Purpose
+from runner.contract.cell import Backend, Cell, Purpose
 from runner.contract.errors import UsageError
 from runner.contract.job import Job
 from runner.contract.record import Grade
@@ -46,6 +47,8 @@ class ReplayRequest:
     """The launcher that the user names; None: the one that executed it."""
     as_recorded: bool = False
     """True if the user takes whatever a stranger's record chose."""
+    images: Mapping[Backend, str] = field(default_factory=dict)
+    """Images that the user vouches for by their references."""
     command: str | None = None
     """The command line, for `run.json`."""
 
@@ -186,7 +189,7 @@ def replay_result(request: ReplayRequest, observer: Observer) -> ReplayResult:
     if request.launcher is not None:
         original = replace(original, launcher=request.launcher)
     pinned = [original.pinned] if original.pinned else []
-    launcher = make_launcher(original.launcher, observer.build_step, pinned)
+    launcher = make_launcher(original.launcher, observer.image_step, pinned, request.images)
     launcher.prepare(original.cell.backend)
     folder = begin_replay(original, request)
     options = RunOptions(database=database, earlier_images=original.pinned is not None)

@@ -178,7 +178,7 @@ def _clean_finished(folder: RunFolder, observer: Observer) -> None:
 
     devices = devices_of(folder)
     with suppress(EngineUnavailable, _Occupied):
-        launcher = make_launcher(folder.run.launcher, observer.build_step)
+        launcher = make_launcher(folder.run.launcher, observer.image_step)
         with launcher.reserve(devices, f"run {folder.run.run_id}", give_up):
             folder.remove_unfinished()
             launcher.clean(devices)
@@ -187,7 +187,9 @@ def _clean_finished(folder: RunFolder, observer: Observer) -> None:
 def _finish(
     folder: RunFolder, launcher: LauncherName, observer: Observer, options: RunOptions
 ) -> RunResult:
-    outcome = execute_run(folder, make_launcher(launcher, observer.build_step), observer, options)
+    images = folder.run.images
+    made = make_launcher(launcher, observer.image_step, chosen=images)
+    outcome = execute_run(folder, made, observer, options)
     return RunResult(report_end(folder, observer, options), outcome)
 
 

@@ -98,7 +98,8 @@ def verify_models(request: VerifyRequest, observer: Observer) -> VerifyResult:
         )
     )
     folder = begin_run(plan, source, request.results, options, observer)
-    outcome = execute_run(folder, make_launcher(launcher, observer.build_step), observer, options)
+    made = make_launcher(launcher, observer.image_step, chosen=options.images)
+    outcome = execute_run(folder, made, observer, options)
     verification = verification_of(folder, request.command)
     return VerifyResult(verification, outcome)
 

@@ -70,7 +70,7 @@ def counted_polynomials(
         return known
     observer = observer or QuietObserver()
     name = choose_launcher(options.launcher, observer.note)
-    launcher = make_launcher(name, observer.build_step)
+    launcher = make_launcher(name, observer.image_step)
     return {**known, **count_models(missing, options.results, launcher, observer)}
 
 

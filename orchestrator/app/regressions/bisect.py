@@ -274,7 +274,7 @@ class _Replays:
             for line in describe_choices(own.job, own.launcher):
                 self._observer.note(line)
             self._require_consent(own)
-        launcher = self._make(own.launcher, self._observer.build_step, own.pinned)
+        launcher = self._make(own.launcher, self._observer.image_step, own.pinned)
         launcher.prepare(own.cell.backend)
         return replace(self._original, measured=own.measured), launcher
 

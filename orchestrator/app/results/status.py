@@ -10,8 +10,9 @@ from typing import Any
 import runner
 from orchestrator.backends.catalogue import CATALOGUE
 from orchestrator.backends.machine import this_host
-from orchestrator.images.image import SOURCE_LABEL, find_source
+from orchestrator.images.image import SOURCE_LABEL
 from orchestrator.images.settings import read_site_hashes
+from orchestrator.images.source import OUR_FOLDERS, SourceFolders, find_source
 from orchestrator.store import (
     Covered,
     Installation,
@@ -21,7 +22,6 @@ from orchestrator.store import (
     Verdicts,
     size_on_disk,
 )
-from orchestrator.system.git import ROOT
 from runner.contract.axes import AXES
 
 
@@ -120,13 +120,13 @@ def _text(value: object) -> str:
 _IMAGES: Mapping[str, str | None] = {name: spec.image for name, spec in CATALOGUE.items()}
 
 
-def current_installation(checkout: Path = ROOT) -> Installation:
-    """This machine with this AccelMatrix; images are compared with the files of the checkout."""
+def current_installation(folders: SourceFolders = OUR_FOLDERS) -> Installation:
+    """This machine with this AccelMatrix; images are compared with the files it has."""
     site_hashes = read_site_hashes()
 
     @cache
     def source(image: str) -> str | None:
-        files = find_source(checkout, image, site_hashes)
+        files = find_source(image, folders, site_hashes)
         return files.fingerprint() if files else None
 
     def is_outdated(backend: str, labels: Mapping[str, str]) -> bool:

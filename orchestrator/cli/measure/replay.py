@@ -35,6 +35,7 @@ def replay(
             help="Take the weights, limits and durations that a stranger's record chose.",
         ),
     ] = False,
+    image: options.Image = None,
     results: options.Results = RESULTS_FOLDER,
     database: options.Database = None,
     json: options.Json = False,
@@ -43,6 +44,7 @@ def replay(
 
     What a stranger's record chose is shown first, and taken as far as the options say so.
     """
+    from orchestrator.app.measure.given_options import chosen_images
     from orchestrator.app.measure.replay import ReplayRequest, replay_result
     from orchestrator.launchers.registry import known_launcher
     from orchestrator.render.measure.progress import show_progress
@@ -50,7 +52,13 @@ def replay(
     from orchestrator.render.terminal.streams import after_work
 
     request = ReplayRequest(
-        result, results, database, known_launcher(launcher), as_recorded, command_line()
+        result,
+        results,
+        database,
+        known_launcher(launcher),
+        as_recorded=as_recorded,
+        images=chosen_images(image or ()),
+        command=command_line(),
     )
     with show_progress(quiet=chosen.quiet) as observer:
         replayed = replay_result(request, observer)

@@ -59,6 +59,8 @@ def run(
     no_verify: options.NoVerify = False,
     trace: options.Trace = False,
     inherit_environ: options.InheritEnviron = None,
+    image: options.Image = None,
+    label: options.Label = None,
     dry_run: options.DryRun = False,
     fail_fast: options.FailFast = False,
     budget: options.Budget = None,
@@ -79,6 +81,8 @@ def run(
         no_verify=no_verify,
         trace=trace,
         inherit_environ=inherit_environ,
+        image=image,
+        label=label,
         fail_fast=fail_fast,
         budget=budget,
     )
@@ -86,7 +90,7 @@ def run(
         shape = {"select": select, "set": set_, "profile": profile, "limit": limit}
         seeds = {"seed": seed is not None, "weights_seed": weights_seed}
         work = {"verify_only": verify_only, "no_verify": no_verify, "trace": trace}
-        variables = {"inherit_environ": inherit_environ}
+        variables = {"inherit_environ": inherit_environ, "image": image, "label": label}
         other = {"dry_run": dry_run, "compare_to": against is not None}
         _refuse_beside_resume(**shape, **seeds, **work, **variables, **other)
         return _resume(resume, results, matrix, run_options, table, grade, as_json=json)

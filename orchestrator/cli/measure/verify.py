@@ -53,6 +53,7 @@ def verify(
     database: options.Database = None,
     seed: options.Seed = None,
     weights_seed: options.WeightsSeed = 0,
+    image: options.Image = None,
     save: _Save = None,
     json: options.Json = False,
     **axes: list[str] | None,
@@ -78,7 +79,11 @@ def verify(
         select=tuple(select or ()),
         results=results,
         options=options.run_options(
-            launcher=launcher, database=database, seed=seed, weights_seed=weights_seed
+            launcher=launcher,
+            database=database,
+            seed=seed,
+            weights_seed=weights_seed,
+            image=image,
         ),
         command=command_line(),
         save=save,

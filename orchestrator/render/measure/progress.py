@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
-from orchestrator.images.build_steps import fitted_step
+from orchestrator.images.image_steps import fitted_step
 from orchestrator.render.terminal.lines import print_note
 from orchestrator.render.terminal.tables import format_number
 from orchestrator.render.terminal.wrapping import wrap
@@ -154,7 +154,7 @@ class PlainObserver:
         self._verdicts.note(text)
         print_note(text)
 
-    def build_step(self, line: str) -> None:
+    def image_step(self, line: str) -> None:
         """Print the step."""
         print_note(line)
 
@@ -214,7 +214,7 @@ class LiveObserver:
         console = self._progress.console
         console.print("\n".join(wrap(escape_control(text), console.width)), soft_wrap=True)
 
-    def build_step(self, line: str) -> None:
+    def image_step(self, line: str) -> None:
         """Show the step in the run's line, in place of the one before."""
         self._progress.start()
         room = self._progress.console.width - _BESIDE_STEP

@@ -7,15 +7,14 @@ from dataclasses import replace
 from pathlib import Path
 from tempfile import mkdtemp
 
-import runner
 from orchestrator.backends.catalogue import CATALOGUE
+from orchestrator.images.source import OUR_FOLDERS
 from orchestrator.launchers.base import Task
 from orchestrator.running.artifacts.adoption import reason_in
 from orchestrator.running.availability import Availability
 from orchestrator.running.execute_job import LaunchContext, launch_job
 from orchestrator.running.observer import QuietObserver
 from orchestrator.system.files import translate_os_errors
-from orchestrator.system.git import ROOT
 from orchestrator.system.locks import hold_devices
 from orchestrator.system.trees import remove_entry, remove_tree
 from runner.contract.artifact_keys import Producer
@@ -141,22 +140,19 @@ class ArtifactCache:
             remove_tree(out)
 
 
-PINS = ROOT / "images" / "cpu" / "requirements.txt"
+PINS = OUR_FOLDERS.images / "cpu" / "requirements.txt"
 _PIN = re.compile(r"^([A-Za-z0-9._-]+)==([^\s;#]+)", re.MULTILINE)
 
 
 def versions_of(producer: Producer, *, in_images: bool, pins: Path = PINS) -> dict[str, str]:
     """Versions of our code, and of the libraries where the backend cpu's jobs are launched.
 
-    Containers have what the cpu image is built from, which its fingerprint guarantees; without a
-    checkout they are known by the image's version. Processes have what is installed here.
+    Containers have what the cpu image is built from, which its fingerprint guarantees. Processes
+    have what is installed here.
     """
     if not in_images:
         return producer.versions(producer.installed())
-    try:
-        return producer.versions(_pinned(pins.read_text("utf-8"), producer))
-    except OSError:
-        return producer.versions({"image": runner.__version__})
+    return producer.versions(_pinned(pins.read_text("utf-8"), producer))
 
 
 def _pinned(text: str, producer: Producer) -> dict[str, str]:

@@ -270,9 +270,14 @@ _INTERLEAVED = "ALTER TABLE benchmark_results ADD COLUMN IF NOT EXISTS interleav
 
 
 def _to_9(connection: DuckDBPyConnection) -> None:
-    """Results tell the memory of a page, and whether software stood in for the device."""
+    """Results tell the memory of a page, and whether software stood in for the device; runs have
+    labels.
+    """
     for column in _OF_BROWSERS:
         connection.execute(f"ALTER TABLE benchmark_results ADD COLUMN IF NOT EXISTS {column}")
+    connection.execute(
+        "ALTER TABLE benchmark_runs ADD COLUMN IF NOT EXISTS labels MAP(VARCHAR, VARCHAR)"
+    )
 
 
 _OF_BROWSERS = (

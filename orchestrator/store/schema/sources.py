@@ -56,3 +56,6 @@ class Run(Frozen):
     """Version of the orchestrator."""
     hostname: str | None = None
     """The host on which the orchestrator ran."""
+    labels: dict[str, str] | None = None
+    """Labels that the user gave it by `--label`, and commit, ref and address of the CI job that it
+    was part of; null without one."""

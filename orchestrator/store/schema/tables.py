@@ -22,7 +22,8 @@ STORE_VERSION = 9
 - 6 (2026-11-23): views follow series and machines; tables are those of 5.
 - 7 (2026-11-23): record schema 6.
 - 8 (2026-11-23): accepted_changes; results name the run they took turns with.
-- 9 (2026-11-24): the memory of a page; results say whether software stood in for the device.
+- 9 (2026-11-24): the memory of a page; results say whether software stood in for the device;
+  runs have labels.
 """
 OLDEST = 4
 """The oldest version that `migrations` brings forward."""

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from orchestrator.images.image import ImageSource, find_source
+from orchestrator.images.source import ImageSource, find_source
 from orchestrator.system.git import ROOT
 from tests.orchestrator.images.conftest import tiny_checkout
 

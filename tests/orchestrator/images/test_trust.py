@@ -12,7 +12,8 @@ from docker import DockerClient
 from docker.errors import ImageNotFound
 
 from orchestrator.images import ImageSettings, LocalImages
-from orchestrator.images.image import BACKEND_LABEL, SOURCE_LABEL, find_source
+from orchestrator.images.image import BACKEND_LABEL, SOURCE_LABEL
+from orchestrator.images.source import find_source
 from orchestrator.images.trust import (
     MOST_BUILDS,
     TRUST_LABEL,

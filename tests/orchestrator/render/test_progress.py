@@ -199,7 +199,7 @@ STEP = "building cpu: step 3/18, pip install --no-cache-dir …, 12s"
 
 
 def test_a_build_is_one_line_a_step_in_a_log(plain: PlainObserver, capsys: Capture) -> None:
-    plain.build_step(STEP)
+    plain.image_step(STEP)
     assert capsys.readouterr().err == f"{STEP}\n"
 
 
@@ -211,7 +211,7 @@ def test_a_build_is_one_line_in_place_on_a_terminal(
 ) -> None:
     with live(stopwatch, width) as (observer, text):
         for step in ("building cpu: step 2/18, FROM python, 3s", STEP):
-            observer.build_step(step)
+            observer.image_step(step)
             observer._progress.refresh()
         observer.job_started(JOB)
     assert shown in text.getvalue()

@@ -8,7 +8,8 @@ import pytest
 import runner
 from orchestrator.app.results.status import current_installation, remeasure_command, report_status
 from orchestrator.backends.machine import this_host
-from orchestrator.images.image import SOURCE_LABEL, find_source
+from orchestrator.images.image import SOURCE_LABEL
+from orchestrator.images.source import find_source
 from orchestrator.store import Installation, Store
 from orchestrator.store.query.stale import GROUPED_AXES
 from runner.contract.record import save_record

@@ -2,7 +2,7 @@
 
 import pytest
 
-from orchestrator.images.build_steps import BuildSteps, fitted_step
+from orchestrator.images.image_steps import BuildSteps, fitted_step
 
 
 @pytest.mark.parametrize(

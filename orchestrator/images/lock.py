@@ -1,0 +1,46 @@
+"""The images of releases: where each was published, under which digest, and made of what."""
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Annotated
+
+from pydantic import Field, TypeAdapter
+
+from runner.contract.cell import Frozen
+
+LOCK_FILE = Path(__file__).with_name("images.lock")
+"""The releases that this version knows; its own release's workflow adds itself."""
+
+Sha256 = Annotated[str, Field(pattern=r"^sha256:[0-9a-f]{64}$")]
+
+
+class PublishedImage(Frozen):
+    """An image in a registry."""
+
+    digest: Sha256
+    """The registry's, of all its platforms together."""
+    source: Sha256
+    """The fingerprint of the files that it was built from."""
+    platforms: dict[str, int]
+    """The bytes that are fetched, compressed, by platform, e.g. `linux/arm64`."""
+
+
+class Release(Frozen):
+    """The images of one version."""
+
+    registry: str
+    """What stands before their names, e.g. `ghcr.io/somebody`."""
+    signer: str | None = None
+    """Whose certificate signed them: the address of a workflow at its tag; null if nobody did."""
+    images: dict[str, PublishedImage] = Field(default_factory=dict)
+    """Each by its name without `accelmatrix-`."""
+
+
+Lock = Mapping[str, Release]
+"""Releases by version."""
+RELEASES = TypeAdapter(dict[str, Release])
+
+
+def read_lock(file: Path = LOCK_FILE) -> Lock:
+    """The releases whose images this version of AccelMatrix knows."""
+    return RELEASES.validate_json(file.read_bytes())
