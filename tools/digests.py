@@ -1,8 +1,8 @@
 """Digests of base images and of published ones: `python -m tools.digests COMMAND`.
 
 `check` compares `images/bases.json` with the Dockerfiles, `check --require` insists that every
-digest is known, `fill` asks the registries for them, `lock NAME=DIGEST …` notes what a release
-published. No digest is written that no registry said.
+digest is known, `fill` asks the registries for them, `lock NAME=DIGEST … --registry PREFIX` notes
+what a release published. No digest is written that no registry said.
 """
 
 import argparse
@@ -10,14 +10,24 @@ import json
 import re
 import subprocess
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
 from orchestrator.backends.catalogue import image_names
+from orchestrator.images import ImageSettings
+from orchestrator.images.lock import (
+    LOCK_FILE,
+    RELEASES,
+    PublishedImage,
+    Release,
+    ReleasedImage,
+    read_lock,
+)
+from orchestrator.images.remote import Registry
 from orchestrator.images.source import SourceFolders, find_source
-from orchestrator.images.trust import LOCK_FILE
 from orchestrator.system.git import ROOT
 from runner import __version__
+from runner.contract.errors import ImageError
 from runner.contract.files import write_atomic
 
 DIGEST = re.compile(r"sha256:[0-9a-f]{64}")
@@ -53,23 +63,57 @@ def fill(root: Path = ROOT, docker: str = "docker") -> None:
     write_atomic(root / "images/bases.json", json.dumps(digests, indent=2) + "\n")
 
 
-def lock(images: Sequence[str], file: Path = LOCK_FILE, version: str = __version__) -> None:
-    """Note the digests, `NAME=sha256:…`, under which this version's images were published.
+def lock(
+    images: Sequence[str],
+    release: Release,
+    file: Path = LOCK_FILE,
+    version: str = __version__,
+    find: Callable[[str, str], PublishedImage | None] = find_published,
+) -> None:
+    """Note the images, `NAME=sha256:…`, that this version published, as their registry has them.
+
+    Args:
+        images: names and digests.
+        release: registry and signer; its images are left out.
+        file: the lock.
+        version: the version.
+        find: looks at a repository for a digest.
 
     Raises:
-        DigestError: a name or a digest is wrong, or the version has another one already.
+        DigestError: a name or a digest is wrong, the registry has no such image, or the version has
+            another one already.
+        ImageError: the registry does not answer.
     """
-    versions = json.loads(file.read_text("utf-8"))
-    digests = versions.setdefault(version, {})
-    for image in images:
-        name, _, digest = image.partition("=")
-        if name not in image_names() or not DIGEST.fullmatch(digest):
-            raise DigestError(
-                f"{image!r} is not NAME=sha256:… with one of {', '.join(image_names())}"
-            )
-        if digests.setdefault(name, digest) != digest:
-            raise DigestError(f"{name} {version} was published as {digests[name]} already")
-    write_atomic(file, json.dumps(versions, indent=2) + "\n")
+    releases = dict(read_lock(file))
+    known = releases.get(version, release)
+    if (known.registry, known.signer) != (release.registry, release.signer):
+        raise DigestError(f"{version} was published in {known.registry} by {known.signer} already")
+    settings = ImageSettings(registry=release.registry, version=version)
+    noted = dict(known.images)
+    for word in images:
+        name, image = _published(word, settings, find)
+        if noted.setdefault(name, image) != image:
+            raise DigestError(f"{name} {version} was published as {noted[name].digest} already")
+    releases[version] = known.model_copy(update={"images": noted})
+    write_atomic(file, RELEASES.dump_json(releases, indent=1).decode() + "\n")
+
+
+def find_published(repository: str, digest: str) -> PublishedImage | None:
+    """The image with that digest in a registry."""
+    return Registry(repository).image(digest)
+
+
+def _published(
+    word: str, settings: ImageSettings, find: Callable[[str, str], PublishedImage | None]
+) -> tuple[str, ReleasedImage]:
+    name, _, digest = word.partition("=")
+    source = settings.source(name) if name in image_names() else None
+    if source is None or not DIGEST.fullmatch(digest):
+        raise DigestError(f"{word!r} is not NAME=sha256:… with one of {', '.join(image_names())}")
+    image = find(settings.repository(name), digest)
+    if image is None:
+        raise DigestError(f"{settings.repository(name)}@{digest}: the registry has no such image")
+    return name, ReleasedImage(**image.model_dump(), source=source.fingerprint())
 
 
 def _bases(root: Path) -> set[str]:
@@ -101,16 +145,18 @@ def main(arguments: Sequence[str] | None = None) -> int:
     commands.add_parser("fill", help="ask the registries for the digests of base images")
     noted = commands.add_parser("lock", help="note the digests of published images")
     noted.add_argument("images", nargs="+", metavar="NAME=DIGEST")
+    noted.add_argument("--registry", required=True, help="what stands before their names")
+    noted.add_argument("--signer", help="the workflow whose certificate signed them")
     options = parser.parse_args(arguments)
     messages = []
     try:
         if options.command == "fill":
             fill()
         elif options.command == "lock":
-            lock(options.images)
+            lock(options.images, Release(registry=options.registry, signer=options.signer))
         else:
             messages = [f"{BASES.name}: {fault}" for fault in faults(require=options.require)]
-    except DigestError as error:
+    except (DigestError, ImageError) as error:
         messages = [str(error)]
     sys.stderr.writelines(f"{message}\n" for message in messages)
     return 1 if messages else 0

@@ -2,12 +2,12 @@
 
 from typing import TYPE_CHECKING
 
-from orchestrator.images.image import REVISION_LABEL, Image
+from orchestrator.images.image import REVISION_LABEL, Image, ImageStatus
 from orchestrator.images.settings import ImageSettings
 from runner.contract.lazy_names import lazy_names
 
 if TYPE_CHECKING:
-    from orchestrator.images.local_images import ImageStatus, LocalImages
+    from orchestrator.images.local_images import LocalImages
     from orchestrator.images.prune import PrunedImages, prune_images
 
 __all__ = [
@@ -23,7 +23,6 @@ __all__ = [
 __getattr__ = lazy_names(
     __name__,
     {
-        "ImageStatus": "local_images",
         "LocalImages": "local_images",
         "PrunedImages": "prune",
         "prune_images": "prune",

@@ -4,7 +4,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from orchestrator.backends.catalogue import SupportClass
 from orchestrator.images.trust import ImageTrust
+from runner.contract.axes import Backend
 
 BACKEND_LABEL = "org.accelmatrix.backend"
 HASHES_LABEL = "org.accelmatrix.hashes"
@@ -34,6 +36,24 @@ class Image:
     """The time of its build, RFC 3339."""
     trust: ImageTrust = "image not verified"
     """The reason to believe that it is ours."""
+
+
+@dataclass(frozen=True)
+class ImageStatus:
+    """One row of `images list`."""
+
+    name: str
+    """The image's name without `accelmatrix-`."""
+    backends: tuple[Backend, ...]
+    """The backends that execute in it."""
+    reference: str
+    """Full name and tag."""
+    support_class: SupportClass | None
+    """The support class of the first of these backends; None: this version has no such image."""
+    image: Image | None
+    """The image that the engine holds under that reference."""
+    fresh: bool
+    """True if it is there, verified, and made of the files that are here."""
 
 
 def read_image(reference: str, inspected: Mapping[str, Any]) -> Image:

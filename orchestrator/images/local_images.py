@@ -1,49 +1,43 @@
 """The images of one engine: find, build, pull, push, list and prune them."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 from docker import DockerClient
 from docker.errors import ImageNotFound, NullResource
 
-from orchestrator.backends.catalogue import CATALOGUE, SupportClass, image_names
+from orchestrator.backends.catalogue import CATALOGUE, image_names
 from orchestrator.images.build import (
     FreeBytes,
     ReportLine,
     build_image,
     check_disk,
-    follow,
     free_bytes,
     ignore,
     image_errors,
 )
-from orchestrator.images.image import BACKEND_LABEL, Image, read_image, repository_of
-from orchestrator.images.image_steps import PullSteps
+from orchestrator.images.image import (
+    BACKEND_LABEL,
+    Image,
+    ImageStatus,
+    read_image,
+    repository_of,
+)
 from orchestrator.images.settings import PREFIX, ImageSettings, image_name
 from orchestrator.images.source import ImageSource
+from orchestrator.images.transfer import (
+    fetch_image,
+    load_images,
+    pull_image,
+    push_image,
+    save_image,
+)
 from orchestrator.images.trust import TRUST_LABEL, BuiltImages, ImageTrust
 from orchestrator.system.engine import engine_errors
 from runner.contract.cell import Backend
 from runner.contract.errors import ImageError, StoreError
-
-
-@dataclass(frozen=True)
-class ImageStatus:
-    """One row of `images list`."""
-
-    name: str
-    """The image's name without `accelmatrix-`."""
-    backends: tuple[Backend, ...]
-    """The backends that execute in it."""
-    reference: str
-    """Full name and tag."""
-    support_class: SupportClass | None
-    """The support class of the first of these backends; None: this version has no such image."""
-    image: Image | None
-    """The image that the engine holds under that reference."""
-    fresh: bool
-    """True if it is there, verified, and made of the checkout's present files."""
 
 
 class LocalImages:
@@ -137,16 +131,8 @@ class LocalImages:
             EngineUnavailable: the engine went away.
         """
         name = image_name(backend)
-        reference = self._require_registry(name, "pulled")
-        hint = "is it published? `orchestrator images build` builds it from a checkout"
         check_disk(self._client, name, self._free)
-        with image_errors(f"{reference}: cannot be pulled", hint):
-            repository, tag = self._settings.repository(name), self._settings.version
-            published = self._settings.published(name)
-            digest = published.digest if published else None
-            self._fetch(name, repository, digest or tag)
-            if digest:
-                self._client.api.tag(f"{repository}@{digest}", repository, tag)
+        pull_image(self._client, self._settings, name, self._report)
         return self._require(name)
 
     def push(self, backend: Backend) -> Image:
@@ -158,14 +144,39 @@ class LocalImages:
             EngineUnavailable: the engine went away.
         """
         name = image_name(backend)
-        reference = self._require_registry(name, "pushed")
-        repository, tag = self._settings.repository(name), self._settings.version
         image = self._verified(self._find(name) or self._local(name))
-        with image_errors(f"{reference}: cannot be pushed", "try `docker login` first"):
-            self._client.api.tag(image.id, repository, tag)
-            events = self._client.api.push(repository, tag, stream=True, decode=True)
-            follow(events, self._report)
+        push_image(self._client, self._settings, name, image.id)
         return self._require(name)
+
+    def save(self, backend: Backend, path: Path) -> Image:
+        """Write the backend's image into a file, whole or not at all.
+
+        Raises:
+            ImageError: it is missing here, or nothing vouches for it.
+            StoreError: the file cannot be written.
+            EngineUnavailable: the engine went away.
+        """
+        image = self._verified(self._require(image_name(backend)))
+        save_image(self._client, image.reference, path)
+        return image
+
+    def load(self, path: Path) -> tuple[Image, ...]:
+        """Take the images from a file that `save` wrote: this version's, whoever vouches for them.
+
+        Raises:
+            ImageError: the engine refuses it, or it holds none of this version's.
+            StoreError: the file cannot be read.
+            EngineUnavailable: the engine went away.
+        """
+        load_images(self._client, path)
+        images = tuple(filter(None, map(self._find, image_names())))
+        if not images:
+            raise ImageError(
+                f"{path}: holds no image of AccelMatrix {self._settings.version} under the names of"
+                f" {self._settings.registry or 'local images'}",
+                hint=f"set {PREFIX}REGISTRY to what it was when they were saved",
+            )
+        return images
 
     def list(self) -> list[ImageStatus]:
         """Every image of this version, whether it is there or not.
@@ -190,16 +201,12 @@ class LocalImages:
         """The image that the user chose: the one at hand by that name, else the registry's."""
         if (inspected := self._inspect(reference)) is None:
             with image_errors(f"{reference}: cannot be pulled", "is its name right?"):
-                self._fetch(name, reference)
+                fetch_image(self._client, name, reference, self._report)
             inspected = self._inspect(reference)
         if inspected is None:
             raise ImageError(f"{reference}: the engine does not hold it after its pull")
         image = read_image(reference, inspected)
         return self._verified(self._judge(image, image.digest))
-
-    def _fetch(self, name: str, repository: str, tag: str | None = None) -> None:
-        events = self._client.api.pull(repository, tag, stream=True, decode=True)
-        follow(PullSteps(name, self._report).watch(events), ignore)
 
     def _inspect(self, reference: str) -> Mapping[str, Any] | None:
         """The engine's word on an image; None if it holds none by that name."""
@@ -224,8 +231,8 @@ class LocalImages:
         trust: ImageTrust = "image not verified"
         if self._built.holds(image.id):
             trust = "built here"
-        elif self._settings.publication(digest):
-            trust = "published digest"
+        elif published := self._settings.publication(digest, image.id):
+            trust, digest = "published digest", published.digest
         elif image.reference in self._settings.chosen.values():
             trust = "chosen by the user"
         labels = {**image.labels, TRUST_LABEL: trust}
@@ -246,8 +253,8 @@ class LocalImages:
         raise ImageError(
             f"{image.reference}: image not verified: it was not built here, and its digest "
             f"{image.digest} is none of the published ones that this version knows",
-            hint="`orchestrator images build` makes one; to measure with this one all the same give "
-            f"`--image BACKEND={image.reference}`, and its records say so",
+            hint="`orchestrator images build` makes one; `--image BACKEND="
+            f"{image.reference}` measures with this one, and its records say so",
         )
 
     def _local(self, name: str) -> Image:
@@ -274,7 +281,7 @@ class LocalImages:
     def _is_fresh(self, name: str, image: Image) -> bool:
         if image.trust == "image not verified":
             return False
-        published = self._settings.publication(image.digest)
+        published = self._settings.publication(image.digest, image.id)
         made_of = self._built.source(name, image.id) or (published.source if published else None)
         source = self._source(name)
         return made_of is not None and source is not None and made_of == source.fingerprint()
@@ -284,12 +291,3 @@ class LocalImages:
         published, source = self._settings.published(name), self._source(name)
         is_same = published and source and published.source == source.fingerprint()
         return bool(is_same and "BASE_IMAGE" not in self._settings.arguments(name))
-
-    def _require_registry(self, name: str, action: str) -> str:
-        if not self._settings.registry:
-            raise ImageError(
-                f"image {name}: no registry is configured that it could be {action} "
-                f"{'from' if action == 'pulled' else 'to'}",
-                hint=f"name one in {PREFIX}REGISTRY, e.g. ghcr.io/somebody",
-            )
-        return self._settings.reference(name)

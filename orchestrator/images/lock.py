@@ -14,15 +14,38 @@ LOCK_FILE = Path(__file__).with_name("images.lock")
 Sha256 = Annotated[str, Field(pattern=r"^sha256:[0-9a-f]{64}$")]
 
 
+class PlatformImage(Frozen):
+    """An image for one kind of machine."""
+
+    manifest: Sha256
+    """The registry's digest of it alone."""
+    config: Sha256
+    """The hash of its configuration, which is the id that most engines give it."""
+    bytes: int = Field(ge=0)
+    """What is fetched of it, compressed."""
+
+
 class PublishedImage(Frozen):
     """An image in a registry."""
 
     digest: Sha256
     """The registry's, of all its platforms together."""
+    platforms: dict[str, PlatformImage]
+    """The image by platform, e.g. `linux/arm64`."""
+
+    @property
+    def digests(self) -> frozenset[str]:
+        """All hashes by which an engine may know it."""
+        images = self.platforms.values()
+        parts = (part for image in images for part in (image.manifest, image.config))
+        return frozenset((self.digest, *parts))
+
+
+class ReleasedImage(PublishedImage):
+    """An image that a release published."""
+
     source: Sha256
     """The fingerprint of the files that it was built from."""
-    platforms: dict[str, int]
-    """The bytes that are fetched, compressed, by platform, e.g. `linux/arm64`."""
 
 
 class Release(Frozen):
@@ -32,7 +55,7 @@ class Release(Frozen):
     """What stands before their names, e.g. `ghcr.io/somebody`."""
     signer: str | None = None
     """Whose certificate signed them: the address of a workflow at its tag; null if nobody did."""
-    images: dict[str, PublishedImage] = Field(default_factory=dict)
+    images: dict[str, ReleasedImage] = Field(default_factory=dict)
     """Each by its name without `accelmatrix-`."""
 
 

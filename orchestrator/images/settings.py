@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Self
 
 from orchestrator.backends.catalogue import CATALOGUE, image_names
-from orchestrator.images.lock import Lock, PublishedImage, read_lock
+from orchestrator.images.lock import Lock, ReleasedImage, read_lock
 from orchestrator.images.source import OUR_FOLDERS, ImageSource, SourceFolders, find_source
 from orchestrator.images.trust import state_file
 from runner import __version__
@@ -101,15 +101,15 @@ class ImageSettings:
         """The files that the image is built from; None if there are none."""
         return find_source(name, self.folders, self.site_hashes)
 
-    def published(self, name: str) -> PublishedImage | None:
+    def published(self, name: str) -> ReleasedImage | None:
         """This version's image as it was published, if it was."""
         release = self.lock.get(self.version)
         return release.images.get(name) if release else None
 
-    def publication(self, digest: str) -> PublishedImage | None:
-        """The image of any version that was published under this digest."""
+    def publication(self, *digests: str) -> ReleasedImage | None:
+        """The image of any version that was published under one of these digests."""
         images = (image for release in self.lock.values() for image in release.images.values())
-        return next((image for image in images if image.digest == digest), None)
+        return next((image for image in images if image.digests & {*digests}), None)
 
 
 def read_site_hashes(environment: Mapping[str, str] = os.environ) -> bytes:

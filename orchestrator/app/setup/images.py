@@ -22,7 +22,7 @@ def open_images(registry: str | None, report: Callable[[str], None]) -> LocalIma
         EngineUnavailable: no engine answers.
         UsageError: the registry is none.
     """
-    return LocalImages(connect_engine(), _settings(registry), report)
+    return LocalImages(connect_engine(), image_settings(registry), report)
 
 
 def remove_images(registry: str | None, *, everything: bool) -> PrunedImages:
@@ -32,7 +32,7 @@ def remove_images(registry: str | None, *, everything: bool) -> PrunedImages:
         EngineUnavailable: no engine answers.
         UsageError: the registry is none.
     """
-    return prune_images(connect_engine(), _settings(registry), everything=everything)
+    return prune_images(connect_engine(), image_settings(registry), everything=everything)
 
 
 def known_backend(name: str) -> Backend:
@@ -49,6 +49,11 @@ def known_backend(name: str) -> Backend:
     raise UsageError(counsel(axis, name) or not_one_of(name, real_backends()))
 
 
-def _settings(registry: str | None) -> ImageSettings:
+def image_settings(registry: str | None) -> ImageSettings:
+    """The settings of images under that registry, or under the environment's if it is None.
+
+    Raises:
+        UsageError: the registry is none.
+    """
     settings = ImageSettings.from_environment(revision=own_commit())
     return settings if registry is None else replace(settings, registry=registry)

@@ -1,5 +1,6 @@
 """`images`: the images that jobs execute in."""
 
+from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -10,7 +11,7 @@ from orchestrator.cli.completion import complete_backend
 from orchestrator.cli.options import note
 from orchestrator.cli.program import ListingGroup, Program
 
-group = Program(help="List, build, pull, push and remove images.", cls=ListingGroup)
+group = Program(help="List, build, pull, push, verify, save and remove images.", cls=ListingGroup)
 
 BackendName = Annotated[
     str,
@@ -30,14 +31,26 @@ Registry = Annotated[
 
 @group.command(name="list")
 def list_images(
-    registry: Registry = None, wide: options.Wide = False, json: options.Json = False
+    registry: Registry = None,
+    remote: Annotated[
+        bool, typer.Option("--remote", help="Those that the registry has, with platforms.")
+    ] = False,
+    wide: options.Wide = False,
+    json: options.Json = False,
 ) -> None:
-    """List this version's images: those at hand, and the fresh ones.
+    """List this version's images: those at hand and the fresh ones, or a registry's.
 
-    A fresh image is made of the checkout's present files.
+    A fresh image is made of the files that this AccelMatrix has.
     """
+    if remote:
+        from orchestrator.app.setup.images import image_settings
+        from orchestrator.app.setup.published_images import remote_images
+        from orchestrator.render.setup.images import print_remote_images
+
+        print_remote_images(remote_images(image_settings(registry)), wide=wide, as_json=json)
+        return
     from orchestrator.app.setup.images import open_images
-    from orchestrator.render.setup.doctor import print_images
+    from orchestrator.render.setup.images import print_images
 
     print_images(open_images(registry, note).list(), wide=wide, as_json=json)
 
@@ -47,7 +60,7 @@ def build(backend: BackendName = "cpu", registry: Registry = None) -> None:
     """Build an image from this checkout."""
     from orchestrator.app.setup.images import known_backend, open_images
     from orchestrator.render.measure.progress import show_build
-    from orchestrator.render.setup.doctor import print_image
+    from orchestrator.render.setup.images import print_image
 
     with show_build(quiet=chosen.quiet) as report:
         image = open_images(registry, report).build(known_backend(backend))
@@ -58,7 +71,7 @@ def build(backend: BackendName = "cpu", registry: Registry = None) -> None:
 def pull(backend: BackendName = "cpu", registry: Registry = None) -> None:
     """Fetch an image from the registry."""
     from orchestrator.app.setup.images import known_backend, open_images
-    from orchestrator.render.setup.doctor import print_image
+    from orchestrator.render.setup.images import print_image
 
     print_image("pulled", open_images(registry, note).pull(known_backend(backend)))
 
@@ -67,9 +80,74 @@ def pull(backend: BackendName = "cpu", registry: Registry = None) -> None:
 def push(backend: BackendName = "cpu", registry: Registry = None) -> None:
     """Publish an image to the registry."""
     from orchestrator.app.setup.images import known_backend, open_images
-    from orchestrator.render.setup.doctor import print_image
+    from orchestrator.render.setup.images import print_image
 
     print_image("pushed", open_images(registry, note).push(known_backend(backend)))
+
+
+@group.command()
+def verify(
+    backends: Annotated[
+        list[str] | None,
+        typer.Argument(
+            metavar="BACKEND...",
+            help="The backends whose images to check.  [default: all that are published]",
+            show_default=False,
+            autocompletion=complete_backend,
+        ),
+    ] = None,
+    key: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE", help="The signer's public key.  [default: the release's workflow]"
+        ),
+    ] = None,
+    registry: Registry = None,
+    json: options.Json = False,
+) -> int:
+    """Check the signatures and the provenance of published images by cosign."""
+    from orchestrator.app.setup.images import image_settings, known_backend
+    from orchestrator.app.setup.published_images import verified_images
+    from orchestrator.images.settings import image_name
+    from orchestrator.render.setup.images import print_verified_images
+    from runner.contract.errors import ImageError
+
+    names = dict.fromkeys(image_name(known_backend(name)) for name in backends or ())
+    images = verified_images(image_settings(registry), tuple(names), key)
+    print_verified_images(images, as_json=json)
+    return 0 if all(image.valid for image in images) else ImageError.exit_code
+
+
+@group.command()
+def save(
+    backend: BackendName = "cpu",
+    output: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="Write it there.  [default: accelmatrix-NAME.tar]"),
+    ] = None,
+    registry: Registry = None,
+) -> None:
+    """Write an image into a file, for machines without a registry."""
+    from orchestrator.app.setup.images import known_backend, open_images
+    from orchestrator.images.settings import image_name
+    from orchestrator.render.setup.images import print_saved_image
+
+    known = known_backend(backend)
+    path = output or Path(f"accelmatrix-{image_name(known)}.tar")
+    print_saved_image(open_images(registry, note).save(known, path), path)
+
+
+@group.command()
+def load(
+    file: Annotated[Path, typer.Argument(metavar="FILE", help="A file of `images save`.")],
+    registry: Registry = None,
+) -> None:
+    """Take an image from a file that `images save` wrote."""
+    from orchestrator.app.setup.images import open_images
+    from orchestrator.render.setup.images import print_image
+
+    for image in open_images(registry, note).load(file):
+        print_image("loaded", image)
 
 
 @group.command()
@@ -79,6 +157,6 @@ def prune(
 ) -> None:
     """Remove old images of AccelMatrix, and no others."""
     from orchestrator.app.setup.images import remove_images
-    from orchestrator.render.setup.doctor import print_pruned
+    from orchestrator.render.setup.images import print_pruned
 
     print_pruned(remove_images(registry, everything=all_))

@@ -4,10 +4,8 @@ from collections.abc import Iterator, Sequence
 
 from orchestrator.app.setup.doctor import SUPPORT_CLASSES, Diagnosis
 from orchestrator.backends.catalogue import CATALOGUE
-from orchestrator.images import Image, ImageStatus, PrunedImages
 from orchestrator.render.terminal.lines import print_json, print_line
 from orchestrator.render.terminal.tables import Column, print_table, wrapping
-from orchestrator.system.text import format_size
 
 _ALL_COLUMNS: tuple[str | Column, ...] = (
     "backend",
@@ -15,12 +13,6 @@ _ALL_COLUMNS: tuple[str | Column, ...] = (
     "runs",
     "class",
     *wrapping("why", "what to do"),
-)
-_IMAGE_COLUMNS: tuple[str | Column, ...] = (
-    *wrapping("image", "backends"),
-    *("here", "fresh"),
-    Column("size", essential=True, right=True),
-    *(Column("class"), Column("trust"), Column("digest", wraps=True)),
 )
 
 
@@ -93,39 +85,3 @@ def _print_all(diagnoses: Sequence[Diagnosis]) -> None:
     print_line()
     meanings = " · ".join(f"{number} {meaning}" for number, meaning in SUPPORT_CLASSES.items())
     print_line(f"support class: {meanings} · – not built yet")
-
-
-def print_images(statuses: Sequence[ImageStatus], *, wide: bool = False, as_json: bool) -> None:
-    """One row for each image, whether the engine holds it or not."""
-    if as_json:
-        print_json(statuses)
-        return
-    rows = [
-        (
-            status.reference,
-            ", ".join(status.backends),
-            "yes" if status.image else "no",
-            ("yes" if status.fresh else "no") if status.image else None,
-            format_size(status.image.size_bytes) if status.image else None,
-            status.support_class,
-            status.image.trust if status.image else None,
-            status.image.digest if status.image else None,
-        )
-        for status in statuses
-    ]
-    print_table(_IMAGE_COLUMNS, rows, wide=wide)
-
-
-def print_image(action: str, image: Image) -> None:
-    """The image that was built, pulled or pushed."""
-    print_line(f"{action} {image.reference} {image.digest} ({image.trust})")
-
-
-def print_pruned(pruned: PrunedImages) -> None:
-    """The images that were removed, and those that a container uses."""
-    for reference in pruned.removed:
-        print_line(f"removed {reference}")
-    for reference in pruned.in_use:
-        print_line(f"kept {reference}: a container uses it")
-    if not (pruned.removed or pruned.in_use):
-        print_line("there is nothing to remove")

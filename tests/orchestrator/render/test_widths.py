@@ -24,7 +24,8 @@ from orchestrator.render.results.maintain import (
     print_stale_files,
     print_validation,
 )
-from orchestrator.render.setup.doctor import print_diagnoses, print_images
+from orchestrator.render.setup.doctor import print_diagnoses
+from orchestrator.render.setup.images import print_images
 from orchestrator.store import Finding
 from tests.orchestrator.render.conftest import Screen
 from tests.orchestrator.render.test_imports import DATABASE, DONE, READING

@@ -1,0 +1,190 @@
+"""Images in a registry: digests, platforms and sizes, by its own word and without an engine.
+
+It speaks the distribution specification (OCI, `GET /v2/<name>/manifests/<reference>`), with the
+tokens and the credentials that docker would use: docker's SDK tells neither sizes nor platforms.
+"""
+
+import hashlib
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from ipaddress import ip_address
+from typing import Any
+
+import requests
+from docker.auth import load_config, resolve_repository_name
+from docker.errors import DockerException
+from pydantic import BaseModel, Field, NonNegativeInt, ValidationError
+
+from orchestrator.images.lock import PlatformImage, PublishedImage, Sha256
+from runner.contract.errors import ImageError
+
+_INDEXES = (
+    "application/vnd.oci.image.index.v1+json",
+    "application/vnd.docker.distribution.manifest.list.v2+json",
+)
+_MANIFESTS = (
+    "application/vnd.oci.image.manifest.v1+json",
+    "application/vnd.docker.distribution.manifest.v2+json",
+)
+_MOST_BYTES = 4 << 20
+"""Most bytes of a manifest; the specification lets registries refuse larger ones."""
+_TIMEOUT_S = 20
+_DOCKER_HUB = {"docker.io": "registry-1.docker.io"}
+
+
+class _Platform(BaseModel):
+    os: str
+    architecture: str
+    variant: str | None = None
+
+    def __str__(self) -> str:
+        return "/".join(filter(None, (self.os, self.architecture, self.variant)))
+
+
+class _Blob(BaseModel):
+    digest: Sha256
+    size: NonNegativeInt
+    platform: _Platform | None = None
+
+
+class _Index(BaseModel):
+    manifests: list[_Blob] = Field(max_length=100)
+
+
+class _Manifest(BaseModel):
+    config: _Blob
+    layers: list[_Blob] = Field(max_length=1000)
+
+
+@dataclass(frozen=True)
+class _Document:
+    """A manifest as a registry sent it."""
+
+    digest: str
+    media_type: str
+    content: bytes
+
+
+@dataclass(frozen=True)
+class _Answer:
+    """One answer of a registry."""
+
+    status: int
+    media_type: str
+    challenge: str
+    """How it wants to be asked, if it refused."""
+    content: bytes
+
+
+class Registry:
+    """The manifests of one repository, e.g. `ghcr.io/somebody/accelmatrix-cpu`."""
+
+    def __init__(self, repository: str, session: requests.Session | None = None) -> None:
+        self._repository = repository
+        self._host, self._name = resolve_repository_name(repository)
+        self._session = session or requests.Session()
+        self._authorized = False
+
+    def image(self, tag: str) -> PublishedImage | None:
+        """The image with that tag or digest; None if there is none.
+
+        Raises:
+            ImageError: the registry does not answer, refuses, or sends something else.
+        """
+        try:
+            document = self._fetch(tag)
+            return document and PublishedImage(
+                digest=document.digest, platforms=dict(self._platforms(document))
+            )
+        except (requests.RequestException, ValidationError, DockerException) as error:
+            reason = str(error).strip().splitlines()[0]
+            raise ImageError(
+                f"{self._repository}:{tag}: its registry cannot be asked: {reason}",
+                hint="see that the registry's name is right and can be reached from here",
+            ) from error
+
+    def _platforms(self, document: _Document) -> Iterator[tuple[str, PlatformImage]]:
+        if document.media_type not in _INDEXES:
+            manifest = _Manifest.model_validate_json(document.content)
+            config = self._get(f"blobs/{manifest.config.digest}").content
+            yield str(_Platform.model_validate_json(config)), _platform_image(document, manifest)
+            return
+        for entry in _Index.model_validate_json(document.content).manifests:
+            if entry.platform and entry.platform.os != "unknown":  # as attestations are
+                image = self._require(entry.digest)
+                manifest = _Manifest.model_validate_json(image.content)
+                yield str(entry.platform), _platform_image(image, manifest)
+
+    def _require(self, digest: str) -> _Document:
+        document = self._fetch(digest)
+        if document is None or document.digest != digest:
+            raise ImageError(f"{self._repository}@{digest}: the registry has something else there")
+        return document
+
+    def _fetch(self, reference: str) -> _Document | None:
+        answer = self._get(f"manifests/{reference}", accept=", ".join((*_INDEXES, *_MANIFESTS)))
+        if answer.status == requests.codes.not_found:
+            return None
+        digest = f"sha256:{hashlib.sha256(answer.content).hexdigest()}"
+        return _Document(digest, answer.media_type, answer.content)
+
+    def _get(self, path: str, accept: str = "*/*") -> _Answer:
+        host = _DOCKER_HUB.get(self._host, self._host)
+        scheme = "http" if is_plain_http(host) else "https"
+        url = f"{scheme}://{host}/v2/{self._name}/{path}"
+        answer = self._ask(url, accept)
+        if answer.status == requests.codes.unauthorized and not self._authorized:
+            self._authorize(answer.challenge)
+            answer = self._ask(url, accept)
+        if answer.status not in {requests.codes.ok, requests.codes.not_found}:
+            raise ImageError(
+                f"{url}: the registry refuses it: status {answer.status}",
+                hint="`docker login` keeps the credentials that it asks for",
+            )
+        return answer
+
+    def _ask(self, url: str, accept: str) -> _Answer:
+        headers = {"Accept": accept}
+        with self._session.get(url, headers=headers, timeout=_TIMEOUT_S, stream=True) as answer:
+            content = answer.raw.read(_MOST_BYTES + 1, decode_content=True)
+            media_type = answer.headers.get("Content-Type", "").partition(";")[0]
+            challenge = answer.headers.get("WWW-Authenticate", "")
+        if len(content) > _MOST_BYTES:
+            raise ImageError(f"{url}: the registry's answer is larger than {_MOST_BYTES:,} bytes")
+        return _Answer(answer.status_code, media_type, challenge, content)
+
+    def _authorize(self, challenge: str) -> None:
+        """Take a token, or the credentials themselves, for what is fetched from now on."""
+        self._authorized = True
+        known: Mapping[str, Any] = load_config().resolve_authconfig(self._host) or {}
+        user, password = known.get("Username"), known.get("Password")
+        credentials = (user, password) if user and password else None
+        scheme, _, values = challenge.partition(" ")
+        if scheme.lower() == "basic":
+            self._session.auth = credentials
+            return
+        facts = requests.utils.parse_dict_header(values)
+        realm = str(facts.pop("realm", ""))
+        if not realm.startswith(("https://", f"http://{self._host}/")):
+            raise ImageError(f"{self._host}: sends us for a token to {realm!r}, which is no https")
+        scope = {"scope": f"repository:{self._name}:pull", **facts}
+        answer = requests.get(realm, params=scope, auth=credentials, timeout=_TIMEOUT_S)
+        answer.raise_for_status()
+        tokens = answer.json()
+        token = tokens.get("token") or tokens.get("access_token")
+        self._session.headers["Authorization"] = f"Bearer {token}"
+
+
+def _platform_image(document: _Document, manifest: _Manifest) -> PlatformImage:
+    size = manifest.config.size + sum(layer.size for layer in manifest.layers)
+    return PlatformImage(manifest=document.digest, config=manifest.config.digest, bytes=size)
+
+
+def is_plain_http(registry: str) -> bool:
+    """True for this machine's own registries, which docker asks without TLS."""
+    host = registry.partition("/")[0]
+    name = host.rpartition(":")[0] or host
+    try:
+        return ip_address(name).is_loopback
+    except ValueError:
+        return name == "localhost"
