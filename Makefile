@@ -14,7 +14,7 @@ WEB := runner/backends/onnxruntime_web
 ENGINE_ANSWERS := import sys; from orchestrator.system.engine import engine_answers; sys.exit(not engine_answers())
 
 .DEFAULT_GOAL := help
-.PHONY: help run install cpu cuda openvino qnn browser test test-slow test-all check performance schemas pins audit clean
+.PHONY: help run install cpu cuda openvino qnn browser test test-slow test-all check performance schemas pins audit wheel clean
 
 help: ## List the commands
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 20
@@ -92,8 +92,13 @@ pins: $(BIN)/.tools ## Write the lists of hashes anew, as the package index publ
 audit: $(BIN)/.tools ## Ask for known vulnerabilities of all pins; exit 69: no database answers
 	@$(BIN)/python -m tools.audit
 
+wheel: $(BIN)/.base ## Build the wheel and the source archive into dist/
+	@rm -rf dist
+	@$(BIN)/python -c 'from setuptools import build_meta as b; b.build_sdist("dist"); b.build_wheel("dist")'
+	@ls dist
+
 clean: ## Remove the environment and caches; results stay
-	rm -rf .venv *.egg-info .mypy_cache .pytest_cache .ruff_cache .hypothesis .import_linter_cache
+	rm -rf .venv dist build *.egg-info .mypy_cache .pytest_cache .ruff_cache .hypothesis .import_linter_cache
 
 $(BIN)/python:
 	$(PYTHON) -m venv .venv

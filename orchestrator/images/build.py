@@ -111,8 +111,8 @@ def build_image(
             custom_context=True,
             dockerfile=source.dockerfile,
             tag=reference,
-            labels=_labels(settings, name, source),
-            buildargs=_arguments(settings, name, source),
+            labels=image_labels(settings, name, source),
+            buildargs=build_arguments(settings, name, source),
             rm=True,
             forcerm=True,
             decode=True,
@@ -120,7 +120,7 @@ def build_image(
         return follow(events, both)
 
 
-def _arguments(settings: ImageSettings, name: str, source: ImageSource) -> dict[str, str]:
+def build_arguments(settings: ImageSettings, name: str, source: ImageSource) -> dict[str, str]:
     """The build arguments; the base by its digest where that is known."""
     base = source.pinned_base()
     return ({"BASE_IMAGE": base} if base else {}) | settings.arguments(name)
@@ -128,17 +128,22 @@ def _arguments(settings: ImageSettings, name: str, source: ImageSource) -> dict[
 
 def _base(settings: ImageSettings, name: str, source: ImageSource) -> str:
     """The base in the words of a label: with its digest, or not pinned."""
-    base = _arguments(settings, name, source).get("BASE_IMAGE") or source.base_image() or "unknown"
+    base = (
+        build_arguments(settings, name, source).get("BASE_IMAGE")
+        or source.base_image()
+        or "unknown"
+    )
     return base if "@sha256:" in base else f"base not pinned: {base}"
 
 
 def _hint(settings: ImageSettings, name: str, source: ImageSource, log: Path) -> str:
-    base = _arguments(settings, name, source).get("BASE_IMAGE") or source.base_image()
+    base = build_arguments(settings, name, source).get("BASE_IMAGE") or source.base_image()
     upon = f"it builds upon {base}, {base_variable(name)} names another base; " if base else ""
     return f"{upon}its log is {log}"
 
 
-def _labels(settings: ImageSettings, name: str, source: ImageSource) -> dict[str, str]:
+def image_labels(settings: ImageSettings, name: str, source: ImageSource) -> dict[str, str]:
+    """The labels of an image that is built from these files."""
     labels = {
         "org.opencontainers.image.title": f"accelmatrix-{name}",
         "org.opencontainers.image.licenses": "Apache-2.0",

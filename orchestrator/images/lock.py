@@ -1,5 +1,6 @@
 """The images of releases: where each was published, under which digest, and made of what."""
 
+import re
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated
@@ -11,7 +12,8 @@ from runner.contract.cell import Frozen
 LOCK_FILE = Path(__file__).with_name("images.lock")
 """The releases that this version knows; its own release's workflow adds itself."""
 
-Sha256 = Annotated[str, Field(pattern=r"^sha256:[0-9a-f]{64}$")]
+DIGEST = re.compile(r"sha256:[0-9a-f]{64}")
+Sha256 = Annotated[str, Field(pattern=rf"^{DIGEST.pattern}$")]
 
 
 class PlatformImage(Frozen):
