@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from orchestrator.images.source import find_source
+from orchestrator.images.source import SourceFolders, find_source
 from tests.conftest import ROOT
 from tests.docs.pages import Block, Page
 
@@ -109,7 +109,7 @@ def test_the_doctor_knows_it_and_its_image_folder_is_found(checkout: Path) -> No
     toys = {row["launcher"]: row for row in diagnoses if row["backend"] == "toy"}
     assert set(toys) == {"docker", "process"}
     assert (toys["process"]["runs"], toys["process"]["support_class"]) == (True, 3)
-    source = find_source(checkout, "toy")
+    source = find_source("toy", SourceFolders.of(checkout))
     assert source
     assert source.dockerfile == "images/toy/Dockerfile"
     assert "images/toy/requirements.txt" in source.context().read().decode("latin-1")

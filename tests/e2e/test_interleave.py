@@ -1,6 +1,7 @@
 """Interleaved comparisons in containers: two images, taking turns, killed and resumed."""
 
 import io
+import os
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -8,6 +9,7 @@ import duckdb
 import pytest
 
 from orchestrator.images import Image
+from orchestrator.images.trust import BuiltImages, state_file
 from orchestrator.system.engine import connect_engine
 from runner.contract.job import Job
 from tests.support.workplace import Workplace, wait_until
@@ -26,6 +28,7 @@ def labelled(cpu_image: Image) -> Iterator[str]:
     client = connect_engine()
     text = f"FROM {cpu_image.reference}\nLABEL rebuilt=yes\n"
     built, _ = client.images.build(fileobj=io.BytesIO(text.encode()))
+    BuiltImages(state_file(os.environ)).add("cpu", str(built.id), "sha256:of the test")
     yield str(built.id)
     client.images.remove(built.id, force=True)
     client.close()
@@ -34,7 +37,7 @@ def labelled(cpu_image: Image) -> Iterator[str]:
 @pytest.fixture
 def workplace(tmp_path: Path, cpu_image: Image) -> Workplace:
     """A place where a cell was measured in a container, in which nothing is verified twice."""
-    place = Workplace(tmp_path, "docker", {"ACCELMATRIX_UNVERIFIED_IMAGES": "allow"})
+    place = Workplace(tmp_path, "docker")
     place.write_matrix(batch_sizes=[2], latency_s=0.01)
     assert place.run().returncode == 0
     return place

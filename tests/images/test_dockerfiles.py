@@ -40,7 +40,7 @@ def test_it_builds_upon_one_base_of_a_fixed_version_that_can_be_replaced(path: P
     assert re.fullmatch(r"BASE_IMAGE=\S+:\S*\d\S*", first[1])
     assert second == ("FROM", "${BASE_IMAGE}")
     assert len(arguments(path, "FROM")) == 1
-    source = find_source(ROOT, path.parent.name)
+    source = find_source(path.parent.name)
     assert source is not None
     assert f"BASE_IMAGE={source.base_image()}" == first[1]
     assert source.base_image() in json.loads((ROOT / "images/bases.json").read_text())

@@ -1,4 +1,4 @@
-"""Digests of base images and published ones: none is written that no registry said."""
+"""Digests of base images: none is written that no registry said."""
 
 import json
 import shutil
@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 
 from tests.conftest import ROOT
-from tools.digests import DigestError, faults, fill, lock, main
+from tools.digests import DigestError, faults, fill, main
 
-DIGEST, OTHER = "sha256:" + "1" * 64, "sha256:" + "2" * 64
+DIGEST = "sha256:" + "1" * 64
 PYTHON = "python:3.11-slim-bookworm"
 
 
@@ -75,15 +75,3 @@ def test_an_image_that_was_made_here_gets_no_digest(
     with pytest.raises(DigestError, match=message):
         fill(checkout, fake_docker(checkout, [], status))
     assert json.loads((checkout / "images/bases.json").read_text()) == {PYTHON: None}
-
-
-def test_published_images_are_noted_once(tmp_path: Path) -> None:
-    file = tmp_path / "lock.json"
-    file.write_text("{}")
-    lock([f"cpu={DIGEST}"], file, "1.0")
-    lock([f"cpu={DIGEST}", f"qnn={OTHER}"], file, "1.0")
-    assert json.loads(file.read_text()) == {"1.0": {"cpu": DIGEST, "qnn": OTHER}}
-    for images in ([f"cpu={OTHER}"], ["cpu=latest"], [f"gpu={DIGEST}"]):
-        with pytest.raises(DigestError):
-            lock(images, file, "1.0")
-    assert json.loads(file.read_text()) == {"1.0": {"cpu": DIGEST, "qnn": OTHER}}

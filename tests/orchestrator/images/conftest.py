@@ -15,8 +15,11 @@ import pytest
 from docker import DockerClient
 from docker.errors import APIError
 
-from orchestrator.images import ImageSettings, LocalImages
-from orchestrator.images.image import VERSION_LABEL
+from orchestrator.images import Image, ImageSettings, LocalImages
+from orchestrator.images.image import BACKEND_LABEL, SOURCE_LABEL, VERSION_LABEL
+from orchestrator.images.lock import Release, ReleasedImage
+from orchestrator.images.remote import Registry
+from orchestrator.images.source import SourceFolders
 from orchestrator.images.trust import TRUST_LABEL
 from tests.support.needs import lacking
 
@@ -40,7 +43,7 @@ class Workshop:
     @property
     def checkout(self) -> Path:
         """The folder that images are built from."""
-        return self.settings.checkout
+        return self.settings.folders.images.parent
 
     def images(self, **changes: object) -> LocalImages:
         """A images with some settings changed."""
@@ -48,9 +51,19 @@ class Workshop:
         return LocalImages(self.client, settings, self.lines.append)
 
     def elsewhere(self, registry: str, **changes: object) -> LocalImages:
-        """The images of somebody without a checkout, who has built none."""
-        nothing = {"checkout": self.checkout / "none", "built": None}
-        return self.images(registry=registry, **nothing, **changes)
+        """The images of somebody else with the same files, who has built none."""
+        return self.images(registry=registry, built=None, **changes)
+
+    def released(self, registry: str, *images: Image) -> dict[str, Release]:
+        """The lock of a release that published these images, as their registry has them."""
+        noted = {}
+        for image in images:
+            name = image.labels[BACKEND_LABEL]
+            published = Registry(f"{registry}/accelmatrix-{name}").image(image.digest)
+            assert published
+            source = image.labels[SOURCE_LABEL]
+            noted[name] = ReleasedImage(**published.model_dump(), source=source)
+        return {self.settings.version: Release(registry=registry, images=noted)}
 
     def write(self, path: str, text: str) -> None:
         """Put a file into the checkout."""
@@ -99,7 +112,7 @@ def workshop(client: DockerClient, tmp_path: Path) -> Iterator[Workshop]:
     """A workshop that cleans up."""
     settings = ImageSettings(
         version=f"trial-{uuid.uuid4().hex}",
-        checkout=tiny_checkout(tmp_path / "checkout"),
+        folders=SourceFolders.of(tiny_checkout(tmp_path / "checkout")),
         logs=tmp_path / "logs",
         built=tmp_path / "built-images.json",
     )

@@ -7,6 +7,7 @@ import pytest
 from docker import DockerClient
 
 from orchestrator.images import LocalImages, prune_images
+from orchestrator.images.source import SourceFolders
 from orchestrator.images.trust import TRUST_LABEL
 from orchestrator.launchers.registry import Pinned, PinnedImages
 from runner.contract.errors import EngineUnavailable, ImageError, Unavailable
@@ -117,18 +118,13 @@ def test_too_little_disk_is_told_before_the_build(workshop: Workshop) -> None:
     assert workshop.lines == []
 
 
-def test_without_checkout_and_registry_there_is_none(workshop: Workshop, tmp_path: Path) -> None:
-    images = workshop.images(checkout=tmp_path / "elsewhere")
-    with pytest.raises(ImageError, match="no registry is configured") as caught:
+def test_without_sources_there_is_none(workshop: Workshop, tmp_path: Path) -> None:
+    images = workshop.images(folders=SourceFolders.of(tmp_path / "elsewhere"))
+    with pytest.raises(ImageError, match="holds no cpu/Dockerfile"):
         images.ensure("cpu")
+    with pytest.raises(ImageError, match="no registry is configured") as caught:
+        images.pull("cpu")
     assert "ACCELMATRIX_REGISTRY" in str(caught.value.hint)
-    with pytest.raises(ImageError, match="holds no images/cpu/Dockerfile"):
-        images.build("cpu")
-
-
-def test_without_checkout_an_image_at_hand_is_enough(workshop: Workshop, tmp_path: Path) -> None:
-    image = workshop.images().ensure("cpu")
-    assert workshop.images(checkout=tmp_path / "elsewhere").ensure("cpu") == image
 
 
 def test_no_image_reaches_a_device_that_containers_cannot(workshop: Workshop) -> None:
@@ -157,12 +153,14 @@ def test_an_image_built_upon_ours_under_our_name_is_not_taken_for_ours(
     workshop.disguise("ENV LYING=1")
     assert workshop.images().ensure("cpu").id == ours.id
     lie = workshop.disguise("ENV LYING=1")
-    taken = workshop.images(unverified=True).ensure("cpu")
-    assert (taken.id, taken.trust) == (lie, "image not verified")
-    assert taken.labels[TRUST_LABEL] == "image not verified"
+    chosen = workshop.images(chosen={"cpu": ours.reference})
+    taken = chosen.ensure("cpu")
+    assert (taken.id, taken.trust) == (lie, "chosen by the user")
+    assert taken.labels[TRUST_LABEL] == "chosen by the user"
     with pytest.raises(ImageError, match="image not verified") as caught:
         workshop.images().exactly(taken.reference, lie)
-    assert "ACCELMATRIX_UNVERIFIED_IMAGES=allow" in str(caught.value.hint)
+    assert f"--image BACKEND={taken.reference}" in str(caught.value.hint)
+    assert chosen.exactly(taken.reference, lie) == taken
 
 
 def test_the_list_shows_every_image_there_or_not(workshop: Workshop) -> None:

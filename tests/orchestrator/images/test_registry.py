@@ -1,8 +1,11 @@
 """Images travel through a registry."""
 
+from pathlib import Path
+
 import pytest
 
-from runner.contract.errors import ImageError
+from orchestrator.images.remote import Registry
+from runner.contract.errors import ImageError, StoreError
 from tests.orchestrator.images.conftest import Workshop
 
 pytestmark = [pytest.mark.engine, pytest.mark.slow]
@@ -16,8 +19,7 @@ def test_an_image_travels_through_a_registry(workshop: Workshop, registry: str) 
     assert pushed.digest != built.digest
     workshop.remove_images()
     assert here.find("cpu") is None
-    lock = {workshop.settings.version: {"cpu": pushed.digest}}
-    elsewhere = workshop.elsewhere(registry, lock=lock)
+    elsewhere = workshop.elsewhere(registry, lock=workshop.released(registry, pushed))
     pulled = elsewhere.ensure("cpu")
     assert (pulled.id, pulled.digest) == (built.id, pushed.digest)
     assert pulled.trust == "published digest"
@@ -28,21 +30,94 @@ def test_an_image_travels_through_a_registry(workshop: Workshop, registry: str) 
 def test_a_tag_of_a_registry_proves_nothing(workshop: Workshop, registry: str) -> None:
     here = workshop.images(registry=registry)
     here.build("cpu")
-    published = here.push("cpu").digest
+    published = here.push("cpu")
+    lock = workshop.released(registry, published)
     reference = f"{registry}/accelmatrix-cpu:{workshop.settings.version}"
     lie = workshop.disguise("ENV LYING=1", reference)
     workshop.client.api.push(reference)
     workshop.remove_images()
-    with pytest.raises(ImageError, match="image not verified"):
-        workshop.elsewhere(registry).ensure("cpu")
-    allowed = workshop.elsewhere(registry, unverified=True).ensure("cpu")
-    assert (allowed.id, allowed.trust) == (lie, "image not verified")
+    assert workshop.elsewhere(registry).pull("cpu").trust == "image not verified"
+    chosen = workshop.elsewhere(registry, chosen={"cpu": reference}).ensure("cpu")
+    assert (chosen.id, chosen.trust) == (lie, "chosen by the user")
     # The tag was moved; a digest that is known is pulled as it was published.
-    locked = workshop.elsewhere(registry, lock={workshop.settings.version: {"cpu": published}})
-    assert (locked.ensure("cpu").digest, locked.ensure("cpu").trust) == (
-        published,
+    taken = workshop.elsewhere(registry, lock=lock).ensure("cpu")
+    assert (taken.digest, taken.trust) == (published.digest, "published digest")
+
+
+def test_of_other_files_or_on_another_base_none_is_pulled(
+    workshop: Workshop, registry: str
+) -> None:
+    here = workshop.images(registry=registry)
+    here.build("cpu")
+    lock = workshop.released(registry, here.push("cpu"))
+    other_base = workshop.elsewhere(registry, lock=lock, build_args={"BASE_IMAGE": "scratch"})
+    assert other_base.ensure("cpu").trust == "built here"
+    workshop.remove_images()
+    workshop.write("runner/__init__.py", "# changed")
+    assert workshop.elsewhere(registry, lock=lock).ensure("cpu").trust == "built here"
+
+
+def test_a_registry_that_went_away_is_said_and_the_image_is_built(
+    workshop: Workshop, registry: str
+) -> None:
+    here = workshop.images(registry=registry)
+    here.build("cpu")
+    lock = workshop.released(registry, here.push("cpu"))
+    workshop.remove_images()
+    built = workshop.elsewhere("127.0.0.1:1/trial", lock=lock).ensure("cpu")
+    assert built.trust == "built here"
+    assert any("cannot be pulled" in line for line in workshop.lines)
+
+
+def test_a_chosen_image_is_pulled_by_its_reference_and_refused_if_there_is_none(
+    workshop: Workshop, registry: str
+) -> None:
+    here = workshop.images(registry=registry)
+    here.build("cpu")
+    pushed = here.push("cpu")
+    workshop.remove_images()
+    reference = f"{registry}/accelmatrix-cpu@{pushed.digest}"
+    chosen = workshop.elsewhere(registry, chosen={"cpu": reference}).ensure("cpu")
+    assert (chosen.digest, chosen.trust) == (pushed.digest, "chosen by the user")
+    missing = f"{registry}/accelmatrix-cpu:never"
+    with pytest.raises(ImageError, match="never: cannot be pulled"):
+        workshop.elsewhere(registry, chosen={"cpu": missing}).ensure("cpu")
+
+
+def test_an_image_travels_in_a_file(workshop: Workshop, registry: str, tmp_path: Path) -> None:
+    here = workshop.images(registry=registry)
+    here.build("cpu")
+    pushed = here.push("cpu")
+    lock, file = workshop.released(registry, pushed), tmp_path / "image.tar"
+    assert here.save("cpu", file).id == pushed.id
+    workshop.remove_images()
+    (loaded,) = workshop.elsewhere(registry, lock=lock).load(file)
+    assert (loaded.id, loaded.digest, loaded.trust) == (
+        pushed.id,
+        pushed.digest,
         "published digest",
     )
+    assert workshop.elsewhere(registry, lock=lock).ensure("cpu") == loaded
+    file.write_bytes(b"no image")
+    with pytest.raises(ImageError, match="cannot be loaded"):
+        here.load(file)
+    with pytest.raises(StoreError, match="cannot be read"):
+        here.load(tmp_path / "none")
+
+
+def test_a_registry_says_digest_platform_and_size(workshop: Workshop, registry: str) -> None:
+    here = workshop.images(registry=registry)
+    here.build("cpu")
+    pushed = here.push("cpu")
+    asked = Registry(f"{registry}/accelmatrix-cpu")
+    found = asked.image(workshop.settings.version)
+    assert found
+    assert found.digest == pushed.digest
+    ((platform, image),) = found.platforms.items()
+    assert platform == "linux/amd64"
+    assert image.config == pushed.id
+    assert image.bytes > 0
+    assert asked.image("never") is None
 
 
 def test_an_image_built_without_registry_is_named_for_it(workshop: Workshop, registry: str) -> None:

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from orchestrator.images.source import ImageSource, find_source
+from orchestrator.images.source import OUR_FOLDERS, ImageSource, SourceFolders, find_source
 from orchestrator.system.git import ROOT
 from tests.orchestrator.images.conftest import tiny_checkout
 
@@ -25,13 +25,13 @@ def checkout(tmp_path: Path) -> Path:
 
 
 def source_of(checkout: Path) -> ImageSource:
-    source = find_source(checkout, "cpu")
+    source = find_source("cpu", SourceFolders.of(checkout))
     assert source is not None
     return source
 
 
 def test_an_image_is_made_of_its_folder_the_shared_scripts_and_the_runner(checkout: Path) -> None:
-    assert [path.as_posix() for path in source_of(checkout).files] == [*FILES]
+    assert [*source_of(checkout).files] == [*FILES]
 
 
 @pytest.mark.parametrize("path", [*FILES, "runner/new.py"])
@@ -58,14 +58,17 @@ def test_other_files_do_not_count(checkout: Path, path: str) -> None:
 def test_the_context_holds_these_files_and_is_reproducible(checkout: Path) -> None:
     source = source_of(checkout)
     with tarfile.open(fileobj=source.context()) as archive:
-        assert archive.getnames() == [path.as_posix() for path in source.files]
+        assert archive.getnames() == [*source.files]
     first = source.context().getvalue()
     (checkout / "runner/__init__.py").touch()
     assert source.context().getvalue() == first
 
 
 def test_a_sites_hashes_are_part_of_what_an_image_is_made_of(checkout: Path) -> None:
-    plain, site = source_of(checkout), find_source(checkout, "cpu", b"torch==1 --hash=sha256:0")
+    plain, site = (
+        source_of(checkout),
+        find_source("cpu", SourceFolders.of(checkout), b"torch==1 --hash=sha256:0"),
+    )
     assert site
     assert plain.fingerprint() != site.fingerprint()
     with tarfile.open(fileobj=site.context()) as archive:
@@ -89,7 +92,7 @@ def test_an_image_says_what_its_packages_are_held_to(
     checkout: Path, text: str, site: bytes, hashes: str
 ) -> None:
     (checkout / "images/cpu/requirements.hashes.txt").write_text(text)
-    source = find_source(checkout, "cpu", site)
+    source = find_source("cpu", SourceFolders.of(checkout), site)
     assert source
     assert source.hashes() == hashes
 
@@ -107,11 +110,17 @@ def test_a_base_is_named_by_its_digest_where_that_is_known(checkout: Path) -> No
 
 
 def test_a_backend_without_dockerfile_has_no_source(checkout: Path) -> None:
-    assert find_source(checkout, "cuda") is None
+    assert find_source("cuda", SourceFolders.of(checkout)) is None
 
 
 def test_this_checkout_builds_a_small_context_for_the_cpu_image() -> None:
     source = source_of(ROOT)
-    assert Path("runner/__main__.py") in source.files
+    assert "runner/__main__.py" in source.files
     # The runner's own code has some 220 files of 4 KiB, and tar makes blocks of each.
     assert len(source.context().getvalue()) < 3 << 19
+
+
+def test_the_installed_files_make_the_same_image_as_the_checkouts() -> None:
+    installed = find_source("cpu", OUR_FOLDERS)
+    assert installed
+    assert installed.fingerprint() == source_of(ROOT).fingerprint()

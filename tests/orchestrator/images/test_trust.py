@@ -11,17 +11,18 @@ import pytest
 from docker import DockerClient
 from docker.errors import ImageNotFound
 
+from orchestrator.backends.catalogue import image_names
 from orchestrator.images import ImageSettings, LocalImages
 from orchestrator.images.image import BACKEND_LABEL, SOURCE_LABEL
-from orchestrator.images.source import find_source
+from orchestrator.images.lock import PlatformImage, Release, ReleasedImage, read_lock
+from orchestrator.images.source import SourceFolders, find_source
 from orchestrator.images.trust import (
     MOST_BUILDS,
     TRUST_LABEL,
     BuiltImages,
-    read_lock,
     state_file,
 )
-from runner.contract.errors import ImageError, StoreError, UsageError
+from runner.contract.errors import ImageError, StoreError
 from tests.orchestrator.images.conftest import tiny_checkout
 
 ID, OTHER = "sha256:" + "1" * 64, "sha256:" + "2" * 64
@@ -96,11 +97,9 @@ def test_the_file_lies_in_a_folder_of_the_users(
     assert state_file(environment) == (Path(path) if path else None)
 
 
-def test_the_lock_file_holds_digests_by_version_and_name() -> None:
-    for digests in read_lock().values():
-        assert all(
-            digest.startswith("sha256:") and len(digest) == 71 for digest in digests.values()
-        )
+def test_the_lock_file_holds_images_of_ours() -> None:
+    for release in read_lock().values():
+        assert set(release.images) <= set(image_names())
 
 
 @dataclass
@@ -110,6 +109,7 @@ class FakeEngine:
     reference: str
     image_id: str
     labels: dict[str, str]
+    architecture: str = "amd64"
     digests: tuple[str, ...] = ()
     calls: list[str] = field(default_factory=list)
     arguments: dict[str, str] = field(default_factory=dict)
@@ -119,7 +119,8 @@ class FakeEngine:
         api = SimpleNamespace(base_url="tcp://elsewhere", build=self._build)
         images = SimpleNamespace(get=self._get)
         info = {"DockerRootDir": "/nowhere"}
-        return cast("DockerClient", SimpleNamespace(api=api, images=images, info=lambda: info))
+        engine = {"info": lambda: info, "version": lambda: {"Arch": "amd64"}}
+        return cast("DockerClient", SimpleNamespace(api=api, images=images, **engine))
 
     def _get(self, name: str) -> Any:
         if name not in {self.reference, self.image_id, *self.digests}:
@@ -129,6 +130,7 @@ class FakeEngine:
                 "Id": self.image_id,
                 "RepoDigests": list(self.digests),
                 "Config": {"Labels": self.labels},
+                "Architecture": self.architecture,
                 "Size": 1,
                 "Created": "",
             }
@@ -159,16 +161,27 @@ class Site:
 def site(tmp_path: Path, file: Path) -> Site:
     """The image there carries every label of a fresh one, its own word on its trust included."""
     checkout = tiny_checkout(tmp_path / "checkout")
-    source = find_source(checkout, "cpu")
+    source = find_source("cpu", SourceFolders.of(checkout))
     assert source
     labels = {BACKEND_LABEL: "cpu", SOURCE_LABEL: source.fingerprint(), TRUST_LABEL: "built here"}
-    settings = ImageSettings("registry.example", checkout=checkout, logs=tmp_path, built=file)
-    engine = FakeEngine(settings.reference("cpu"), ID, labels, (f"{REPOSITORY}@{DIGEST}",))
+    settings = ImageSettings(
+        "registry.example", folders=SourceFolders.of(checkout), logs=tmp_path, built=file
+    )
+    digests = (f"{REPOSITORY}@{DIGEST}",)
+    engine = FakeEngine(settings.reference("cpu"), ID, labels, digests=digests)
     return Site(engine, settings)
 
 
-def published(site: Site, digest: str = DIGEST) -> dict[str, Any]:
-    return {"lock": {site.settings.version: {"cpu": digest}}}
+def published(site: Site, digest: str = DIGEST, config: str = OTHER) -> dict[str, Any]:
+    """A lock with an image of the site's own files under that digest."""
+    source = site.settings.source("cpu")
+    assert source
+    part = PlatformImage(manifest=digest, config=config, bytes=1)
+    image = ReleasedImage(
+        digest=digest, platforms={"linux/amd64": part}, source=source.fingerprint()
+    )
+    release = Release(registry="registry.example", images={"cpu": image})
+    return {"lock": {site.settings.version: release}}
 
 
 def test_labels_alone_make_no_image_fresh(site: Site) -> None:
@@ -186,20 +199,34 @@ def test_an_image_that_was_built_here_of_these_files_is_taken(site: Site) -> Non
 
 def test_an_image_built_here_of_other_files_is_stale_whatever_it_says(site: Site) -> None:
     BuiltImages(site.settings.built).add("cpu", ID, "sha256:older")
-    assert (site.ensure(unverified=True).id, site.engine.calls) == (OTHER, ["build"])
+    assert (site.ensure().id, site.engine.calls) == (OTHER, ["build"])
 
 
-def test_a_published_digest_makes_labels_believable(site: Site) -> None:
-    image = site.ensure(**published(site))
-    assert (image.id, image.trust, site.engine.calls) == (ID, "published digest", [])
+def test_a_published_digest_is_fresh_if_the_lock_says_so_whatever_its_labels(site: Site) -> None:
     site.engine.labels[SOURCE_LABEL] = "sha256:older"
-    assert site.ensure(**published(site)).id == OTHER
+    lock = published(site)
+    image = site.ensure(**lock)
+    assert (image.id, image.trust, site.engine.calls) == (ID, "published digest", [])
+    (site.settings.folders.runner / "__init__.py").write_text("# changed")
+    assert site.ensure(**lock).id == OTHER
 
 
-def test_an_image_of_others_is_used_if_the_user_says_so_and_the_record_says_it(site: Site) -> None:
-    image = site.ensure(unverified=True, **published(site, OTHER))
-    assert (image.id, image.trust, site.engine.calls) == (ID, "image not verified", [])
-    assert image.labels[TRUST_LABEL] == "image not verified"
+def test_a_published_image_without_a_registrys_digest_is_known_by_its_content(site: Site) -> None:
+    site.engine.digests = ()
+    image = site.ensure(**published(site, config=ID))
+    assert (image.id, image.digest, image.trust) == (ID, DIGEST, "published digest")
+
+
+def test_a_chosen_image_is_used_whoever_made_it_and_the_record_says_so(site: Site) -> None:
+    image = site.ensure(chosen={"cpu": site.engine.reference})
+    assert (image.id, image.trust, site.engine.calls) == (ID, "chosen by the user", [])
+    assert image.labels[TRUST_LABEL] == "chosen by the user"
+
+
+def test_an_image_of_another_processor_is_refused(site: Site) -> None:
+    site.engine.architecture = "arm64"
+    with pytest.raises(ImageError, match="is for arm64, and the engine's machine is amd64"):
+        site.ensure(chosen={"cpu": site.engine.reference})
 
 
 def test_an_exact_image_is_trusted_like_any_other(site: Site) -> None:
@@ -211,7 +238,8 @@ def test_an_exact_image_is_trusted_like_any_other(site: Site) -> None:
     with pytest.raises(ImageError, match="image not verified"):
         exactly()
     assert exactly(**published(site)).trust == "published digest"
-    assert exactly(unverified=True).trust == "image not verified"
+    chosen = {"cpu": site.engine.reference}
+    assert exactly(chosen=chosen).trust == "chosen by the user"
 
 
 PINNED = "python:3@" + DIGEST
@@ -229,18 +257,10 @@ PINNED = "python:3@" + DIGEST
 def test_an_image_says_its_base_and_whether_that_is_pinned(
     site: Site, digest: str, chosen: str, argument: str | None, label: str
 ) -> None:
-    images = site.settings.checkout / "images"
+    images = site.settings.folders.images
     (images / "cpu/Dockerfile").write_text("ARG BASE_IMAGE=python:3\n")
     (images / "bases.json").write_text(f'{{"python:3": {digest}}}')
     image = site.ensure(build_args={"BASE_IMAGE": chosen} if chosen else {})
     assert site.engine.arguments.get("BASE_IMAGE") == argument
     assert image.labels["org.accelmatrix.base"] == label
     assert image.labels["org.accelmatrix.hashes"] == "published"
-
-
-def test_the_choice_is_one_word(file: Path) -> None:
-    variable = "ACCELMATRIX_UNVERIFIED_IMAGES"
-    assert ImageSettings.from_environment({variable: "allow"}).unverified
-    assert not ImageSettings.from_environment({variable: ""}).unverified
-    with pytest.raises(UsageError, match="'yes' is not allow"):
-        ImageSettings.from_environment({variable: "yes"})

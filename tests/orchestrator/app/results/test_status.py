@@ -9,7 +9,7 @@ import runner
 from orchestrator.app.results.status import current_installation, remeasure_command, report_status
 from orchestrator.backends.machine import this_host
 from orchestrator.images.image import SOURCE_LABEL
-from orchestrator.images.source import find_source
+from orchestrator.images.source import SourceFolders, find_source
 from orchestrator.store import Installation, Store
 from orchestrator.store.query.stale import GROUPED_AXES
 from runner.contract.record import save_record
@@ -30,12 +30,12 @@ def test_it_is_this_host_with_this_version() -> None:
 
 
 def test_an_image_is_outdated_once_its_files_have_changed(checkout: Path) -> None:
-    source = find_source(checkout, "cpu")
+    source = find_source("cpu", SourceFolders.of(checkout))
     assert source is not None
     labels = {SOURCE_LABEL: source.fingerprint()}
-    assert not current_installation(checkout).is_outdated("cpu", labels)
+    assert not current_installation(SourceFolders.of(checkout)).is_outdated("cpu", labels)
     (checkout / "runner" / "new.py").touch()
-    assert current_installation(checkout).is_outdated("cpu", labels)
+    assert current_installation(SourceFolders.of(checkout)).is_outdated("cpu", labels)
 
 
 @pytest.mark.parametrize(
@@ -50,7 +50,7 @@ def test_an_image_is_outdated_once_its_files_have_changed(checkout: Path) -> Non
 def test_nothing_is_outdated_that_cannot_be_compared(
     checkout: Path, backend: str, labels: dict[str, str]
 ) -> None:
-    assert not current_installation(checkout).is_outdated(backend, labels)
+    assert not current_installation(SourceFolders.of(checkout)).is_outdated(backend, labels)
     elsewhere = current_installation(checkout / "no-checkout")
     assert not elsewhere.is_outdated("cpu", {SOURCE_LABEL: "sha256:0"})
 
