@@ -18,6 +18,7 @@ from tests.support.databases import copy_blank
 from tests.support.needs import lacking
 from tests.support.prepared import PreparedGraphs
 from tests.support.proxy import EngineProxy
+from tests.support.registry import running_registry
 from tests.support.serial import is_serial, scheduler
 
 ROOT = Path(__file__).parents[1]
@@ -112,6 +113,13 @@ def built_image(
 def cpu_image(built_image: Callable[[Backend], Image]) -> Image:
     """The cpu image."""
     return built_image("cpu")
+
+
+@pytest.fixture(scope="session")
+def registry(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """The prefix of images in a registry on loopback."""
+    with running_registry(tmp_path_factory.mktemp("registry")) as prefix:
+        yield prefix
 
 
 @pytest.fixture

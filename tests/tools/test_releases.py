@@ -1,4 +1,4 @@
-"""A release: its tag, its notes, what its images are built with, and the lock of what it published."""
+"""A release: its tag, its notes, what its images are built with, and the lock of its images."""
 
 from pathlib import Path
 
@@ -11,6 +11,7 @@ from tools.releases import ReleaseError, check, described_build, lock, main, not
 
 DIGEST, OTHER = "sha256:" + "1" * 64, "sha256:" + "2" * 64
 REGISTRY = "ghcr.io/somebody"
+WORKFLOW = ".github/workflows/release.yml"
 CHANGES = "# Changes\n\n## Unreleased\n\n## 1.1 (2026-11-24)\n\n- new\n\n## 1.0\n\n- old\n"
 RELEASE = Release(registry=REGISTRY, signer="https://github.com/somebody/x@refs/tags/v1.1")
 
@@ -66,7 +67,7 @@ def test_provenance_names_workflow_commit_and_run() -> None:
         {
             "GITHUB_SERVER_URL": "https://github.com",
             "GITHUB_REPOSITORY": "somebody/accelmatrix",
-            "GITHUB_WORKFLOW_REF": "somebody/accelmatrix/.github/workflows/release.yml@refs/tags/v1",
+            "GITHUB_WORKFLOW_REF": f"somebody/accelmatrix/{WORKFLOW}@refs/tags/v1",
             "GITHUB_REF": "refs/tags/v1",
             "GITHUB_SHA": "abc",
             "GITHUB_RUN_ID": "7",
@@ -77,7 +78,7 @@ def test_provenance_names_workflow_commit_and_run() -> None:
     assert definition["externalParameters"]["workflow"] == {
         "ref": "refs/tags/v1",
         "repository": "https://github.com/somebody/accelmatrix",
-        "path": ".github/workflows/release.yml",
+        "path": WORKFLOW,
     }
     (source,) = definition["resolvedDependencies"]
     assert source["digest"] == {"gitCommit": "abc"}

@@ -1,10 +1,6 @@
 """A tiny checkout whose images build in a moment, and a registry on loopback."""
 
 import io
-import shutil
-import socket
-import subprocess
-import time
 import uuid
 from collections.abc import Iterator
 from contextlib import suppress
@@ -21,15 +17,6 @@ from orchestrator.images.lock import Release, ReleasedImage
 from orchestrator.images.remote import Registry
 from orchestrator.images.source import SourceFolders
 from orchestrator.images.trust import TRUST_LABEL
-from tests.support.needs import lacking
-
-PATIENCE_S = 20.0
-REGISTRY_CONFIG = """
-version: 0.1
-log: {{level: error, accesslog: {{disabled: true}}}}
-storage: {{filesystem: {{rootdirectory: {folder}}}}}
-http: {{addr: "127.0.0.1:{port}"}}
-"""
 
 
 @dataclass
@@ -119,36 +106,3 @@ def workshop(client: DockerClient, tmp_path: Path) -> Iterator[Workshop]:
     workshop = Workshop(client, settings)
     yield workshop
     workshop.remove_images()
-
-
-@pytest.fixture(scope="session")
-def registry(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    """The address of a registry; without the binary a failure in CI, a skip elsewhere."""
-    binary = shutil.which("docker-registry")
-    if binary is None:
-        lacking("docker-registry is not installed (Debian package docker-registry)")
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port = probe.getsockname()[1]
-    folder = tmp_path_factory.mktemp("registry")
-    config = folder / "config.yml"
-    config.write_text(REGISTRY_CONFIG.format(folder=folder / "data", port=port))
-    with subprocess.Popen([binary, "serve", str(config)], stderr=subprocess.DEVNULL) as process:
-        try:
-            _await_port(port)
-            yield f"127.0.0.1:{port}/trial"
-        finally:
-            process.terminate()
-
-
-def _await_port(port: int) -> None:
-    deadline = time.monotonic() + PATIENCE_S
-    while True:
-        try:
-            socket.create_connection(("127.0.0.1", port), timeout=1).close()
-        except OSError:
-            if time.monotonic() > deadline:
-                raise
-            time.sleep(0.05)
-        else:
-            return

@@ -99,7 +99,7 @@ def fake(
             self.end_headers()
             self.wfile.write(content)
 
-        def log_message(self, format: str, *values: object) -> None:
+        def log_message(self, *values: object) -> None:
             pass
 
     server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
