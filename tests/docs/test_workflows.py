@@ -67,6 +67,7 @@ class Workspace:
             "MATRIX": "matrix.yaml",
             "RUNS_ON": "",
             "MAX_JOBS": "256",
+            "NIGHTS": "1",
             "THRESHOLD": "5%",
             "HISTORY": "benchmark-history",
             "NUMBER": "12",

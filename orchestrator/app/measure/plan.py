@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, get_args
 from orchestrator.app.measure.request import PlanRequest
 from orchestrator.app.pipelines.jobs import MAX_JOBS, PipelineJob, pipeline_jobs
 from orchestrator.app.pipelines.labels import RUNNER_LABELS
+from orchestrator.app.pipelines.rotation import EVERYTHING, Share
 from orchestrator.backends.catalogue import GRAPH_RUNTIMES
 from orchestrator.backends.machine import Machine, this_host, this_machine
 from orchestrator.planning.estimate import export_estimate
@@ -19,7 +20,7 @@ from orchestrator.running.options import RunSource
 from orchestrator.system.text import format_duration, plural
 from orchestrator.system.yaml_file import document_text
 from runner.contract.cell import Backend, Selector
-from runner.contract.errors import StoreError, UsageError
+from runner.contract.errors import NothingToDo, StoreError, UsageError
 from runner.contract.graph import GraphKind, NumberFormat
 
 if TYPE_CHECKING:
@@ -120,6 +121,7 @@ def plan_jobs(
     *,
     labels: Mapping[Backend, Sequence[str]] = RUNNER_LABELS,
     most: int = MAX_JOBS,
+    share: Share = EVERYTHING,
 ) -> list[PipelineJob]:
     """Plan for runners of which nothing is known, as the jobs of a CI pipeline.
 
@@ -133,7 +135,12 @@ def plan_jobs(
     plan = _plan(request, Machine(), resume)
     if not plan.with_decision("run") and not plan.with_decision("done"):
         raise nothing_to_do(plan)
-    return pipeline_jobs(plan, labels, most)
+    if jobs := pipeline_jobs(plan, labels, most, share):
+        return jobs
+    raise NothingToDo(
+        f"none of the plan's models is in share {share.number} of {share.shares}",
+        hint="others are measured in other shares",
+    )
 
 
 def plan_run(request: PlanRequest) -> tuple[Plan, RunSource]:

@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 from orchestrator.app.pipelines.balance import balanced, shared_groups
 from orchestrator.app.pipelines.globs import JobGlobs
+from orchestrator.app.pipelines.rotation import EVERYTHING, Share
 from orchestrator.backends.catalogue import CATALOGUE, LauncherName
 from orchestrator.planning.plan import Plan
 from orchestrator.planning.schedule import JobPlan, planned_jobs
@@ -73,13 +74,16 @@ class _Comparison:
 
 
 def pipeline_jobs(
-    plan: Plan, labels: Mapping[Backend, Sequence[str]], most: int
+    plan: Plan,
+    labels: Mapping[Backend, Sequence[str]],
+    most: int,
+    share: Share = EVERYTHING,
 ) -> list[PipelineJob]:
     """At most so many jobs, by name, whose cells are all that the plan would measure.
 
     All cells of a model that runners of one kind can measure are in the same job, since machines
     differ and these are compared. More than `most` such jobs are put together, so that those of
-    one kind of runner take about equally long.
+    one kind of runner take about equally long. Of models outside the share there is none.
 
     Raises:
         UsageError: a backend without labels, more kinds of runners than jobs, or more jobs than
@@ -87,7 +91,7 @@ def pipeline_jobs(
     """
     if most > MAX_JOBS:
         raise UsageError(f"--max-jobs: {most} is more than {MAX_JOBS}, GitHub's most of one matrix")
-    comparisons = _comparisons(plan, labels)
+    comparisons = _comparisons(plan, labels, share)
     seconds = {
         runner: [one.seconds for one in of_runner] for runner, of_runner in comparisons.items()
     }
@@ -107,11 +111,13 @@ def pipeline_jobs(
 
 
 def _comparisons(
-    plan: Plan, labels: Mapping[Backend, Sequence[str]]
+    plan: Plan, labels: Mapping[Backend, Sequence[str]], share: Share
 ) -> Mapping[RunnerKind, Sequence[_Comparison]]:
     by_runner: dict[RunnerKind, dict[str, list[JobPlan]]] = {}
     for job in planned_jobs(plan):
         cell = job.cells[0]
+        if not share.keeps(cell.model):
+            continue
         by_model = by_runner.setdefault(_runner_kind(cell.backend, labels), {})
         by_model.setdefault(cell.model, []).append(job)
     return {

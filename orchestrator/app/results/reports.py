@@ -1,7 +1,7 @@
 """Reports: on a topic from the database, on a run, or on a file that others measured."""
 
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -71,6 +71,21 @@ def report_one_run(run: str, request: SelectionRequest) -> MadeReport:
     titled = replace(outcome.report, title=f"Run {answer.run_id}")
     path = outcome.path.with_name(f"run-{answer.run_id}.html")
     return replace(outcome, report=titled, path=path, run=None if request.filters else answer)
+
+
+def report_everything(request: SelectionRequest) -> Iterator[MadeReport]:
+    """The report on each topic that the database has results for, and on its newest run.
+
+    Raises:
+        UsageError: nothing could ever fit a filter.
+        StoreError: the database cannot be read.
+    """
+    for topic in REPORT_TOPICS:
+        with suppress(NothingToDo):
+            if topic == RUN_TOPIC:
+                yield report_one_run("last", request)
+            else:
+                yield report_topic(topic, request)
 
 
 def report_regressions(request: "RegressionRequest") -> MadeReport:

@@ -47,6 +47,14 @@ _MaxJobs = Annotated[
     int | None, typer.Option(min=1, help="github, gitlab: most jobs of the pipeline.")
 ]
 
+_Share = Annotated[
+    str | None,
+    typer.Option(
+        metavar="NUMBER/SHARES",
+        help="github, gitlab: only this share of the models, e.g. 3/7 on one of seven nights.",
+    ),
+]
+
 
 def plan(
     context: typer.Context,
@@ -63,12 +71,14 @@ def plan(
     weights_seed: options.WeightsSeed = 0,
     runs_on: _RunsOn = None,
     max_jobs: _MaxJobs = None,
+    share: _Share = None,
 ) -> None:
     """Show every cell with its decision, reason and estimate."""
     from orchestrator.app.measure.plan import plan_jobs, report_plan
     from orchestrator.app.measure.request import PlanRequest
     from orchestrator.app.pipelines.jobs import MAX_JOBS
     from orchestrator.app.pipelines.labels import parse_runner_labels
+    from orchestrator.app.pipelines.rotation import parse_share
     from orchestrator.app.predictions.host.forecast import find_forecast
     from orchestrator.render.measure.plan import PlanningNotes, print_jobs, print_plan
 
@@ -85,7 +95,8 @@ def plan(
         ),
     )
     if format_ in (PlanFormat.table, PlanFormat.json):
-        options.refuse_beside(context, f"--format {format_.value}", ("runs_on", "max_jobs"))
+        of_pipelines = ("runs_on", "max_jobs", "share")
+        options.refuse_beside(context, f"--format {format_.value}", of_pipelines)
         print_plan(report_plan(request, resume), as_json=format_ is PlanFormat.json)
         return
     jobs = plan_jobs(
@@ -93,6 +104,7 @@ def plan(
         resume,
         labels=parse_runner_labels(runs_on or ()),
         most=MAX_JOBS if max_jobs is None else max_jobs,
+        share=parse_share(share),
     )
     print_jobs(jobs, str(matrix), gitlab=format_ is PlanFormat.gitlab)
 

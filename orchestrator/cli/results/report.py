@@ -29,6 +29,7 @@ class TopicOfReport(StrEnum):
     run = "run"
     regression = "regression"
     prediction = "prediction"
+    site = "site"
 
 
 class ReportFormat(StrEnum):
@@ -46,6 +47,7 @@ _OF_RUNS = (TopicOfReport.run, TopicOfReport.regression)
 @with_filters
 @with_judging
 def report(
+    context: typer.Context,
     selected: "SelectionRequest",
     judging: "Judging",
     topic: Annotated[
@@ -74,7 +76,7 @@ def report(
         typer.Option(
             "--output",
             metavar="FILE",
-            help="The file, - for stdout.  [default: a page in DIR/reports]",
+            help="The file, - for stdout; with `site` a folder.  [default: a page in DIR/reports]",
         ),
     ] = None,
     charts: Annotated[
@@ -88,6 +90,12 @@ def report(
     from orchestrator.render.results.reports import ReportOutput
 
     form = options.answer_format(format_, as_json=json)
+    if topic is TopicOfReport.site:
+        _refuse_judging(topic, judging)
+        _refuse_subject(topic, subject)
+        options.refuse_beside(context, "site", ("format_", "charts", "json"))
+        _write_site(selected, output, force=force)
+        return
     destination = ReportOutput(form, output, charts, force=force)
     destination.require(selected.database)
     if topic is TopicOfReport.prediction:
@@ -99,6 +107,18 @@ def report(
 
         outcome = with_verdict_sentences(outcome)
     destination.show(outcome)
+
+
+def _write_site(selected: "SelectionRequest", folder: Path | None, *, force: bool) -> None:
+    """A folder of pages, for a web server: one on each topic, and one that leads to them."""
+    from orchestrator.app.results.reports import report_everything
+    from orchestrator.render.results.site import Site
+
+    if folder is None:
+        raise typer.BadParameter("a site needs a folder: --output FOLDER")
+    site = Site(folder)
+    site.require(force=force)
+    site.write(report_everything(selected))
 
 
 def _of_predictor(

@@ -106,7 +106,7 @@ def report_page(report: Report, *, made_from: str) -> bytes:
         title=report.title,
         lead=[*_lead(report)],
         sections=sections,
-        foot=_foot(made_from, has_details=bool(report.details)),
+        foot=page_foot(made_from, has_details=bool(report.details)),
         data={**details.data(), "charts": charts},
         scripts=[vega_script()] if charts else (),
     )
@@ -200,7 +200,8 @@ def _drawn(chart: Chart) -> Mapping[str, Any]:
     return {name: value for name, value in drawn.items() if name != "title"}
 
 
-def _foot(made_from: str, *, has_details: bool) -> str:
+def page_foot(made_from: str, *, has_details: bool) -> str:
+    """The line at a page's end: by whom it was made, of what and when."""
     from runner import __version__
 
     moment = f"{datetime.now(UTC):%Y-%m-%d %H:%M} UTC"

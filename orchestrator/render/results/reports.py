@@ -63,7 +63,7 @@ class ReportOutput:
         Raises:
             StoreError: a file cannot be written.
         """
-        outcome = replace(outcome, report=replace(outcome.report, answers=_answers(outcome)))
+        outcome = with_answers(outcome)
         form = self._resolved_form()
         content = _WRITERS[form](outcome)
         if is_stdout(self.path) or (self.path is None and form != _PAGE):
@@ -91,6 +91,11 @@ class ReportOutput:
                 hint=f"names end with {', '.join(_SUFFIXES)}; or add `--format`",
             )
         return form
+
+
+def with_answers(outcome: MadeReport) -> MadeReport:
+    """The same report with all sentences that a reader wants first."""
+    return replace(outcome, report=replace(outcome.report, answers=_answers(outcome)))
 
 
 def _answers(outcome: MadeReport) -> Sequence[str]:
