@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 import yaml
 
+from orchestrator.backends.catalogue import image_names
 from orchestrator.matrix import load_matrix
 from orchestrator.planning.plan import make_plan
 from orchestrator.store import Store
@@ -27,11 +28,25 @@ MAKEFILE = (ROOT / "Makefile").read_text("utf-8")
 ACTIONS = [*FOLDER.iterdir(), ROOT / "action.yml"]
 ACTION = re.compile(r"[\w-]+/[\w./-]+@[0-9a-f]{40} # v\d+(\.\d+)*")
 PROGRAMS = [".venv/bin/orchestrator", ".accelmatrix/bin/orchestrator"]
-PUBLISHING = {"contents": "read", "packages": "write"}
-WRITING = {
-    "publish": PUBLISHING,
-    "judge": {"contents": "read", "pull-requests": "write"},
-    "remember": {"contents": "write"},
+READING = {"contents": "read"}
+PUSHING = READING | {"packages": "write"}
+SIGNING = PUSHING | {"id-token": "write"}
+WRITING: Mapping[str, Mapping[str, Mapping[str, str]]] = {
+    "benchmark.yml": {
+        "judge": READING | {"pull-requests": "write"},
+        "remember": {"contents": "write"},
+    },
+    "build-images.yml": {"build": PUSHING, "sign": SIGNING},
+    "images.yml": {"build": SIGNING},
+    "nightly.yml": {
+        "benchmark": {"contents": "write", "pull-requests": "write"},
+        "site": READING | {"pages": "write", "id-token": "write"},
+    },
+    "release.yml": {
+        "images": SIGNING,
+        "pypi": READING | {"id-token": "write"},
+        "publish": {"contents": "write"},
+    },
 }
 """The permissions of the jobs that may do more than read."""
 EXPRESSION = re.compile(r"\$\{\{(.*?)\}\}")
@@ -103,7 +118,7 @@ def jobs(name: str) -> Mapping[str, Any]:
 
 
 def steps(name: str) -> list[dict[str, Any]]:
-    return [step for job in jobs(name).values() for step in job["steps"]]
+    return [step for job in jobs(name).values() for step in job.get("steps", ())]
 
 
 def script(title: str) -> str:
@@ -131,8 +146,10 @@ def test_jobs_refer_to_jobs_and_steps_that_exist(name: str) -> None:
 def test_workflows_only_read_pin_actions_and_paste_no_expression(name: str) -> None:
     assert load(name)["permissions"] == {"contents": "read"}
     for title, job in jobs(name).items():
-        assert job.get("permissions") == WRITING.get(title)
-    uses = re.findall(r"uses: (.+)", (FOLDER / name).read_text("utf-8"))
+        assert job.get("permissions") == WRITING.get(name, {}).get(title)
+        if "uses" in job:
+            assert (ROOT / job["uses"].removeprefix("$/")).exists()
+    uses = re.findall(r"uses: ([^$\n].+)", (FOLDER / name).read_text("utf-8"))
     assert len(uses) == len([step for step in steps(name) if "uses" in step])
     for line in uses:
         assert ACTION.fullmatch(line), f"{line}: name the action's commit, and its tag behind it"
@@ -145,18 +162,39 @@ def test_workflows_only_read_pin_actions_and_paste_no_expression(name: str) -> N
             assert re.search(rf"^{target}:", MAKEFILE, re.MULTILINE)
 
 
-def test_only_a_tag_or_a_person_publishes_and_a_base_without_digest_stops_it() -> None:
-    workflow = load("images.yml")
-    assert workflow[True] == {"push": {"tags": ["v*"]}, "workflow_dispatch": None}
-    titles = [step.get("run", "") for step in steps("images.yml")]
-    insisting = [index for index, text in enumerate(titles) if "check --require" in text]
-    publishing = [index for index, text in enumerate(titles) if "images push" in text]
-    assert insisting < publishing
+def test_only_a_tag_releases_and_a_base_without_digest_stops_every_build() -> None:
+    assert load("release.yml")[True] == {"push": {"tags": ["v*"]}}
+    assert set(load("build-images.yml")[True]) == {"workflow_call"}
+    builds = jobs("build-images.yml")
+    assert "check --require" in "".join(step.get("run", "") for step in builds["bases"]["steps"])
+    assert (builds["build"]["needs"], builds["sign"]["needs"]) == ("bases", "build")
+
+
+def test_a_release_is_made_in_an_order_in_which_each_step_can_stop_it() -> None:
+    needs = {name: job.get("needs") for name, job in jobs("release.yml").items()}
+    assert needs == {
+        "check": None,
+        "images": "check",
+        "package": "images",
+        "verify": "package",
+        "pypi": "verify",
+        "publish": "pypi",
+    }
+
+
+def test_every_image_is_built_and_signed_and_those_with_wheels_for_arm64_too() -> None:
+    builds = jobs("build-images.yml")
+    matrix = builds["build"]["strategy"]["matrix"]
+    assert matrix["image"] == builds["sign"]["strategy"]["matrix"]["image"] == [*image_names()]
+    arm = [one["image"] for one in matrix["include"] if one["platform"] == "linux/arm64"]
+    assert arm == ["cpu", "openvino"]
 
 
 @pytest.mark.parametrize("name", NAMES)
 def test_each_job_has_a_time_limit(name: str) -> None:
     for job in jobs(name).values():
+        if "uses" in job:
+            continue
         limit = job["timeout-minutes"]
         assert limit == "${{ matrix.timeout-minutes }}" or 0 < limit <= 360
 
@@ -164,7 +202,7 @@ def test_each_job_has_a_time_limit(name: str) -> None:
 def test_an_action_has_the_same_commit_everywhere() -> None:
     commits: dict[str, set[str]] = {}
     for path in [*FOLDER.iterdir(), *(ROOT / "docs").glob("*.md")]:
-        for line in re.findall(r"uses: ((?!OWNER/)[\w./-]+@.+)", path.read_text("utf-8")):
+        for line in re.findall(r"uses: ((?!OWNER/)[\w-][\w./-]+@.+)", path.read_text("utf-8")):
             assert ACTION.fullmatch(line), f"{path.name}: {line}"
             action, _, commit = line.partition("@")
             commits.setdefault(action, set()).add(commit)
