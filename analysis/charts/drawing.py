@@ -7,6 +7,7 @@ from typing import Any
 from analysis.charts.chart import VEGA_LITE, Chart, Spec
 from analysis.charts.palette import PAPER
 from runner.contract.errors import UsageError
+from runner.contract.installation import how_to_install
 
 _WIDTH = 640
 """Width of a plot in files, pixels at single scale."""
@@ -61,8 +62,7 @@ def drawing_library() -> Any:
     except ImportError as error:
         raise UsageError(
             "charts as PNG and SVG need the extra `analysis`, which is not installed",
-            hint="`pip install 'accelmatrix[analysis]'`, or `make install` in a checkout; charts"
-            " as .html need nothing",
+            hint=f"{how_to_install('analysis')} installs it; charts as .html need nothing",
         ) from error
 
 

@@ -8,6 +8,7 @@ from functools import cached_property
 
 from analysis.statistics.arrays import Values, ValueTable, np
 from runner.contract.errors import UsageError
+from runner.contract.installation import how_to_install
 
 _UNUSED = ("sklearn", "pandas", "matplotlib", "dask", "graphviz")
 """Packages that LightGBM imports where they are installed: that takes longer than any answer, and
@@ -32,7 +33,7 @@ try:
 except ImportError as error:
     raise UsageError(
         "predictions need LightGBM, which is not installed",
-        hint="`pip install 'accelmatrix[analysis]'`, or `make install` in a checkout",
+        hint=f"{how_to_install('analysis')} installs it",
     ) from error
 except OSError as error:
     raise UsageError(

@@ -7,13 +7,14 @@ in `solvers`, since it takes longer to import than a prediction to make.
 from typing import TypeAlias
 
 from runner.contract.errors import UsageError
+from runner.contract.installation import how_to_install
 
 
 def missing_extra() -> UsageError:
     """The error that says how to install what is missing."""
     return UsageError(
         "verdicts and predictions need the extra `analysis`, which is not installed",
-        hint="`pip install 'accelmatrix[analysis]'`, or `make install` in a checkout",
+        hint=f"{how_to_install('analysis')} installs it",
     )
 
 

@@ -11,6 +11,7 @@ from typing import Literal, get_args
 from orchestrator.backends import probes
 from orchestrator.backends.probes import GPU_NODES, HTP_NODES, X86_INSTRUCTION_SETS, Probe
 from runner.contract.axes import Backend, Precision, Runtime
+from runner.contract.installation import how_to_install
 
 SupportClass = Literal[1, 2, 3]
 LauncherName = Literal["docker", "process"]
@@ -132,7 +133,7 @@ def _self_hosted(label: str, system: str = "linux") -> tuple[str, ...]:
 
 
 def _installed_with(extra: str) -> str:
-    return f"`pip install 'accelmatrix[{extra}]'` (in a checkout `make {extra}`) installs it"
+    return f"{how_to_install(extra)} installs it"
 
 
 def _of_make(extra: str, package: str) -> Stack:

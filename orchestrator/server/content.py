@@ -10,6 +10,7 @@ from orchestrator.app.measure.page_graphs import PAGE_BACKENDS, PageGraph, PageI
 from orchestrator.render import pages
 from runner import __version__
 from runner.contract.errors import UsageError
+from runner.contract.installation import how_to_install
 from runner.contract.web_pages import (
     BUNDLES,
     RUNTIME_FOLDER,
@@ -51,7 +52,7 @@ def page_content(
     if not runtime.is_dir():
         raise UsageError(
             f"the page needs ONNX Runtime Web, which is not in {runtime}",
-            hint="`make browser` installs it, in a checkout",
+            hint=f"{how_to_install('browser')} installs it",
         )
     addresses = {path: f"graphs/{number}" for number, path in enumerate(_graph_files(graphs))}
     choices = json.dumps(_choices(graphs, addresses)).encode()

@@ -7,6 +7,7 @@ from typing import cast
 from runner.backends.base import RuntimeModule
 from runner.contract.cell import Runtime
 from runner.contract.errors import Unavailable
+from runner.contract.installation import how_to_install
 
 RUNTIME_MODULES: Mapping[Runtime, str] = {
     "torch": "runner.backends.torch",
@@ -30,5 +31,5 @@ def load_runtime(runtime: Runtime) -> RuntimeModule:
     except ModuleNotFoundError as error:
         raise Unavailable(
             f"the runtime {runtime} needs the package {error.name}, which is not installed here",
-            hint="install the backend's stack, e.g. `make cpu` or `make browser`",
+            hint=f"install the backend's stack, e.g. {how_to_install('cpu')}",
         ) from error

@@ -109,7 +109,7 @@ def doubts_of(
         imprecision("the median", summary.latency_precision, measure),
         _scatter(service or summary),
         _load(rounds, environment.cpu_cores_logical or 1),
-        _governor(environment),
+        filter(None, (governor_doubt(environment),)),
         _quota(rounds),
         _noise(rounds),
         _busy_cores(rounds, environment.cpu_cores_logical or 1),
@@ -164,18 +164,19 @@ def _load(rounds: Sequence[RoundResult], cores: int) -> Iterator[Doubt]:
     yield from scaled(LOAD_AVERAGE, load / cores, text)
 
 
-def _governor(environment: Environment) -> Iterator[Doubt]:
-    """The doubt about a governor that keeps clocks low.
+def governor_doubt(environment: Environment) -> Doubt | None:
+    """The doubt about a governor that keeps clocks low; None without one.
 
     `powersave` of intel_pstate and amd_pstate_epp lets firmware choose the clock, by the preference
     that it is told (Linux, Documentation/admin-guide/pm/intel_pstate.rst and amd-pstate.rst).
     """
     is_steered = environment.cpu_scaling_driver in _STEERING_DRIVERS
     if is_steered and environment.cpu_energy_preference in _FAST_PREFERENCES:
-        return
-    if environment.cpu_governor == "powersave":
-        remedy = "set it to performance (cpupower frequency-set -g performance)"
-        yield Doubt("B", f"governor is powersave: {remedy}")
+        return None
+    if environment.cpu_governor != "powersave":
+        return None
+    remedy = "set it to performance (cpupower frequency-set -g performance)"
+    return Doubt("B", f"governor is powersave: {remedy}")
 
 
 def _quota(rounds: Sequence[RoundResult]) -> Iterator[Doubt]:

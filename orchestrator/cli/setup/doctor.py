@@ -27,6 +27,12 @@ def doctor(
             "--browsers", help="Try wasm, webgpu and webnn in each browser; some seconds each."
         ),
     ] = False,
+    for_runner: Annotated[
+        bool,
+        typer.Option(
+            "--for-runner", help="What this machine lacks as a runner of a CI, and its labels."
+        ),
+    ] = False,
     launcher: options.LauncherOption = LauncherChoice.auto,
     results: options.Results = RESULTS_FOLDER,
     scratch: options.ScratchOfTests = False,
@@ -37,14 +43,10 @@ def doctor(
     First what runs here, then what could and how. With --all, for each backend by each launcher:
     whether it runs, why not, and what to do. With --calibrate, measure a small model in 8 fresh
     processes of each runtime: records of one process use what these differ by. With --browsers,
-    compute in each browser that is found here, and say what works or the browser's own words.
+    compute in each browser that is found here, and say what works or the browser's own words. With
+    --for-runner, whether jobs of a CI could be measured here; exit code 4 if something is missing.
     """
-    if browsers and (all_ or calibrate):
-        from runner.contract.errors import UsageError
-
-        raise UsageError(
-            "--browsers: cannot be combined with --all or --calibrate", hint="leave one of them out"
-        )
+    _require_one(all_=all_, calibrate=calibrate, browsers=browsers, for_runner=for_runner)
     if calibrate:
         return _calibrate(launcher, results, scratch=scratch, as_json=json)
     if launcher is not LauncherChoice.auto or results != RESULTS_FOLDER:
@@ -60,11 +62,28 @@ def doctor(
 
         print_browsers(try_browsers(), as_json=json)
         return 0
+    if for_runner:
+        from orchestrator.app.setup.runner_machine import check_runner
+        from orchestrator.render.setup.runner import print_runner
+        from runner.contract.errors import EngineUnavailable
+
+        report = check_runner()
+        print_runner(report, as_json=json)
+        return 0 if report.is_ready else EngineUnavailable.exit_code
     from orchestrator.app.setup.doctor import diagnose
     from orchestrator.render.setup.doctor import print_diagnoses
 
     print_diagnoses(diagnose(), everything=all_, as_json=json)
     return 0
+
+
+def _require_one(**chosen_looks: bool) -> None:
+    from runner.contract.errors import UsageError
+
+    given = [name for name, chosen_look in chosen_looks.items() if chosen_look]
+    if len(given) > 1:
+        first, second = (f"--{name.strip('_').replace('_', '-')}" for name in given[:2])
+        raise UsageError(f"{first}: cannot be combined with {second}", hint="leave one of them out")
 
 
 def _calibrate(launcher: LauncherChoice, results: Path, *, scratch: bool, as_json: bool) -> int:

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from orchestrator.app.setup.browsers import BrowserFinding
 from orchestrator.render.terminal.lines import print_json, print_line
 from orchestrator.render.terminal.tables import Column, print_table, wrapping
+from runner.contract.installation import how_to_install
 
 _COLUMNS: tuple[str | Column, ...] = (
     "browser",
@@ -21,7 +22,7 @@ def print_browsers(findings: Sequence[BrowserFinding], *, as_json: bool) -> None
         print_json(findings)
         return
     if not findings:
-        print_line("There is no browser here: `make browser` installs one, in a checkout.")
+        print_line(f"There is no browser here: {how_to_install('browser')} installs one.")
         return
     rows = [
         (one.browser, one.version, one.backend, "yes" if one.works else "no", one.message)

@@ -38,6 +38,7 @@ from runner.backends.peaks import PeakKernels
 from runner.contract.cell import Cell
 from runner.contract.errors import Unavailable
 from runner.contract.graph import DYNAMIC, Graph, find_graph, first_cell_with_graph, fixed_shape
+from runner.contract.installation import how_to_install
 from runner.contract.job import Job
 from runner.contract.record import Proof
 from runner.contract.support import mode_error
@@ -271,7 +272,7 @@ def _import_qnn() -> None:
     except ModuleNotFoundError as error:
         raise Unavailable(
             f"onnxruntime on qnn needs the package {error.name}, which is not installed here",
-            hint="install the backend's stack: `make qnn`",
+            hint=f"install the backend's stack: {how_to_install('qnn')}",
         ) from error
 
 

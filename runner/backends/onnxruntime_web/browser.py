@@ -18,6 +18,7 @@ from runner.backends.onnxruntime_web.install import FOLDER, VERSIONS_FILE
 from runner.contract.axes import Backend
 from runner.contract.browser_choice import BROWSER_VARIABLE, HEADED_VARIABLE
 from runner.contract.errors import TimedOut, Unavailable
+from runner.contract.installation import how_to_install
 from runner.measure.clock import monotonic
 
 OWN_BROWSER = FOLDER / "chromium" / "chromium"
@@ -34,7 +35,7 @@ _COMMANDS: Mapping[str, tuple[str, ...]] = {
         "/Applications/Microsoft Edge.app/Contents/MacOS/Microsoft Edge",
     ),
 }
-_REMEDY = "`make browser` installs one, in a checkout; or start a container engine"
+_REMEDY = f"{how_to_install('browser')} installs one; or start a container engine"
 _ALWAYS = (
     "--no-sandbox",
     "--disable-dev-shm-usage",

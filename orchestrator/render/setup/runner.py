@@ -1,0 +1,35 @@
+"""A machine as a self-hosted runner, on a terminal."""
+
+from typing import TYPE_CHECKING
+
+from orchestrator.render.terminal.lines import print_json, print_line
+from orchestrator.render.terminal.tables import print_table, wrapping
+
+if TYPE_CHECKING:
+    from orchestrator.app.setup.runner_machine import RunnerReport
+
+_COLUMNS = ("check", "ok", *wrapping("found", "what to do"))
+
+
+def print_runner(report: "RunnerReport", *, as_json: bool) -> None:
+    """Every check with its remedy, and the labels to register the runner with."""
+    if as_json:
+        checks = [vars(check) for check in report.checks]
+        facts = {"backends": [*report.backends], "labels": [*report.labels]}
+        print_json({"ready": report.is_ready, **facts, "checks": checks})
+        return
+    rows = [
+        (check.name, _word(ok=check.ok, needed=check.importance == "needed"), check.message)
+        + (check.remedy,)
+        for check in report.checks
+    ]
+    print_table(_COLUMNS, rows)
+    print_line()
+    if report.labels:
+        labels = ",".join(report.labels)
+        print_line(f"labels: {labels}")
+        print_line(f"./config.sh --url https://github.com/OWNER/REPOSITORY --labels {labels}")
+
+
+def _word(*, ok: bool, needed: bool) -> str:
+    return "yes" if ok else "no" if needed else "better not"
