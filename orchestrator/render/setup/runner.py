@@ -6,7 +6,7 @@ from orchestrator.render.terminal.lines import print_json, print_line
 from orchestrator.render.terminal.tables import print_table, wrapping
 
 if TYPE_CHECKING:
-    from orchestrator.app.setup.runner_machine import RunnerReport
+    from orchestrator.app.setup.runner_machine import RunnerCheck, RunnerReport
 
 _COLUMNS = ("check", "ok", *wrapping("found", "what to do"))
 
@@ -18,11 +18,7 @@ def print_runner(report: "RunnerReport", *, as_json: bool) -> None:
         facts = {"backends": [*report.backends], "labels": [*report.labels]}
         print_json({"ready": report.is_ready, **facts, "checks": checks})
         return
-    rows = [
-        (check.name, _word(ok=check.ok, needed=check.importance == "needed"), check.message)
-        + (check.remedy,)
-        for check in report.checks
-    ]
+    rows = [(check.name, _word(check), check.message, check.remedy) for check in report.checks]
     print_table(_COLUMNS, rows)
     print_line()
     if report.labels:
@@ -31,5 +27,7 @@ def print_runner(report: "RunnerReport", *, as_json: bool) -> None:
         print_line(f"./config.sh --url https://github.com/OWNER/REPOSITORY --labels {labels}")
 
 
-def _word(*, ok: bool, needed: bool) -> str:
-    return "yes" if ok else "no" if needed else "better not"
+def _word(check: "RunnerCheck") -> str:
+    if check.ok:
+        return "yes"
+    return "no" if check.importance == "needed" else "better not"
