@@ -234,6 +234,12 @@ Output = Annotated[
     Path | None,
     typer.Option("--output", metavar="FILE", help="Write it there, whole or not at all."),
 ]
+JsonFile = Annotated[
+    Path | None,
+    typer.Option(
+        "--output", metavar="FILE", help="Write the results there as JSON, beside the screen's."
+    ),
+]
 ChartFile = Annotated[
     Path | None,
     typer.Option("--chart", metavar="FILE", help="Draw it: a .png, .svg or .html."),

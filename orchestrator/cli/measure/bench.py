@@ -9,7 +9,7 @@ from orchestrator.cli import options
 from orchestrator.cli.against_options import with_against
 from orchestrator.cli.axis_options import axis_values, list_option
 from orchestrator.cli.completion import complete_family
-from orchestrator.cli.measure.run import measure
+from orchestrator.cli.measure.run import MeasuredOutput, measure
 from orchestrator.cli.option_groups import with_options
 from orchestrator.cli.options import (
     LauncherChoice,
@@ -98,6 +98,8 @@ def bench(
     grade: RequireGrade = None,
     scratch: options.ScratchOfTests = False,
     json: options.Json = False,
+    output: options.JsonFile = None,
+    force: options.Force = False,
     **axes: list[str] | None,
 ) -> int:
     """Measure without a file: the options are the matrix. Lists take commas or repeat."""
@@ -129,4 +131,6 @@ def bench(
             budget=budget,
         ),
     )
-    return measure(request, table, against, grade, dry_run=dry_run, as_json=json)
+    shown = MeasuredOutput(table, grade, output, as_json=json)
+    shown.require(request.database, force=force)
+    return measure(request, against, shown, dry_run=dry_run)

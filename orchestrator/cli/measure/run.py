@@ -1,8 +1,8 @@
 """`run`: measures a matrix, or finishes an earlier run."""
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -13,17 +13,16 @@ from orchestrator.cli.completion import complete_run
 from orchestrator.cli.options import LauncherChoice, command_line
 from orchestrator.cli.table_options import with_table_options
 from orchestrator.cli.verdict_options import RequiredGrade, RequireGrade, required_grade
-from orchestrator.system.files import RESULTS_FOLDER
+from orchestrator.system.files import DATABASE_NAME, RESULTS_FOLDER
 
 if TYPE_CHECKING:
     from orchestrator.app.measure.plan import PlanReport
     from orchestrator.app.measure.request import PlanRequest
-    from orchestrator.app.measure.run import RunResult
+    from orchestrator.app.measure.run import ResumeRequest, RunResult
     from orchestrator.app.results.against import Against
     from orchestrator.app.results.regressing import RegressionAnswer
     from orchestrator.render.results.result_table import ResultTable
     from orchestrator.running.observer import Observer
-    from orchestrator.running.options import RunOptions
 
     _End = tuple[RunResult, RegressionAnswer | None]
 
@@ -67,6 +66,8 @@ def run(
     grade: RequireGrade = None,
     scratch: options.ScratchOfTests = False,
     json: options.Json = False,
+    output: options.JsonFile = None,
+    force: options.Force = False,
 ) -> int:
     """Measure the cells of a matrix, or finish an earlier run."""
     from orchestrator.app.measure.request import PlanRequest
@@ -86,14 +87,19 @@ def run(
         fail_fast=fail_fast,
         budget=budget,
     )
+    shown = MeasuredOutput(table, grade, output, as_json=json)
+    shown.require(run_options.database or results / DATABASE_NAME, force=force)
     if resume is not None:
+        from orchestrator.app.measure.run import ResumeRequest
+
         shape = {"select": select, "set": set_, "profile": profile, "limit": limit}
         seeds = {"seed": seed is not None, "weights_seed": weights_seed}
         work = {"verify_only": verify_only, "no_verify": no_verify, "trace": trace}
         variables = {"inherit_environ": inherit_environ, "image": image, "label": label}
         other = {"dry_run": dry_run, "compare_to": against is not None}
         _refuse_beside_resume(**shape, **seeds, **work, **variables, **other)
-        return _resume(resume, results, matrix, run_options, table, grade, as_json=json)
+        resumed = ResumeRequest(resume, results, matrix, run_options)
+        return _resume(resumed, shown)
     request = PlanRequest(
         _require_matrix(matrix),
         overrides=options.overrides_of(set_, profile),
@@ -102,7 +108,31 @@ def run(
         results=results,
         options=run_options,
     )
-    return measure(request, table, against, grade, dry_run=dry_run, as_json=json)
+    return measure(request, against, shown, dry_run=dry_run)
+
+
+@dataclass(frozen=True)
+class MeasuredOutput:
+    """What becomes of a run's results: the screen, a file, an exit code."""
+
+    table: "ResultTable"
+    grade: RequiredGrade | None
+    """The worst grade that passes."""
+    path: Path | None
+    """The file that takes them as JSON; None for none."""
+    as_json: bool
+    """True if the screen shows data alone."""
+
+    def require(self, database: Path, *, force: bool) -> None:
+        """Refuse a file that cannot take them, before anything is measured.
+
+        Raises:
+            UsageError: it exists, or is a folder or the database.
+        """
+        if self.path is not None:
+            from orchestrator.system.files import require_free
+
+            require_free("--output", self.path, force=force, database=database)
 
 
 def _require_matrix(matrix: Path | None) -> Path:
@@ -112,13 +142,7 @@ def _require_matrix(matrix: Path | None) -> Path:
 
 
 def measure(
-    request: "PlanRequest",
-    table: "ResultTable",
-    against: "Against | None" = None,
-    grade: RequiredGrade | None = None,
-    *,
-    dry_run: bool,
-    as_json: bool,
+    request: "PlanRequest", against: "Against | None", shown: MeasuredOutput, *, dry_run: bool
 ) -> int:
     """Run what was requested, or show its plan; returns the exit code."""
     from orchestrator.app.predictions.host.forecast import find_forecast
@@ -134,13 +158,13 @@ def measure(
     if dry_run:
         from orchestrator.render.measure.plan import print_plan
 
-        print_plan(_planned(request, against), as_json=as_json)
+        print_plan(_planned(request, against), as_json=shown.as_json)
         return 0
     from orchestrator.render.measure.progress import show_progress
 
     with show_progress(quiet=chosen.quiet) as observer:
         result, verdicts = _run(request, against, observer)
-    return _show(result, verdicts, table, grade, as_json=as_json)
+    return _show(result, verdicts, shown)
 
 
 def _run(request: "PlanRequest", against: "Against | None", observer: "Observer") -> "_End":
@@ -164,23 +188,13 @@ def _planned(request: "PlanRequest", against: "Against | None") -> "PlanReport":
     return report_plan(request)
 
 
-def _resume(
-    run_id: str,
-    results: Path,
-    matrix: Path | None,
-    run_options: "RunOptions",
-    table: "ResultTable",
-    grade: RequiredGrade | None,
-    *,
-    as_json: bool,
-) -> int:
-    from orchestrator.app.measure.run import ResumeRequest, resume_run
+def _resume(request: "ResumeRequest", shown: MeasuredOutput) -> int:
+    from orchestrator.app.measure.run import resume_run
     from orchestrator.render.measure.progress import show_progress
 
-    request = ResumeRequest(run_id, results, matrix, run_options)
     with show_progress(quiet=chosen.quiet) as observer:
         result, verdicts = _finish(resume_run(request, observer), observer)
-    return _show(result, verdicts, table, grade, as_json=as_json)
+    return _show(result, verdicts, shown)
 
 
 def _finish(result: "RunResult", observer: "Observer") -> "_End":
@@ -192,34 +206,39 @@ def _finish(result: "RunResult", observer: "Observer") -> "_End":
     return compared, compared.verdicts
 
 
-def _show(
-    result: "RunResult",
-    verdicts: "RegressionAnswer | None",
-    table: "ResultTable",
-    grade: RequiredGrade | None,
-    *,
-    as_json: bool,
-) -> int:
+def _show(result: "RunResult", verdicts: "RegressionAnswer | None", shown: MeasuredOutput) -> int:
     from orchestrator.render.terminal.streams import after_work
 
+    how: dict[str, Any] = {"as_json": shown.as_json, "table": shown.table, "quiet": chosen.quiet}
     with after_work():
         if verdicts is None:
             from orchestrator.render.results.run import print_results
 
-            print_results(result.report, as_json=as_json, table=table, quiet=chosen.quiet)
+            print_results(result.report, **how)
         else:
             from orchestrator.render.regressions.run import print_compared
 
-            print_compared(
-                *(result.report, verdicts), as_json=as_json, table=table, quiet=chosen.quiet
-            )
+            print_compared(result.report, verdicts, **how)
+    if shown.path is not None:
+        _save(result, verdicts, shown.path)
     result.outcome.require_complete()
     code = result.exit_code
     if code == 0:
         from orchestrator.app.results.grades import require_run_grade
 
-        require_run_grade(result.report, required_grade(grade))
+        require_run_grade(result.report, required_grade(shown.grade))
     return code
+
+
+def _save(result: "RunResult", verdicts: "RegressionAnswer | None", path: Path) -> None:
+    from orchestrator.render.terminal.lines import save_json
+
+    if verdicts is None:
+        save_json(result.report.data(), path)
+    else:
+        from orchestrator.render.regressions.run import compared_data
+
+        save_json(compared_data(result.report, verdicts), path)
 
 
 def _refuse_beside_resume(**given: object) -> None:

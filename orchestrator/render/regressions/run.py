@@ -9,6 +9,11 @@ from orchestrator.render.results.run import print_results
 from orchestrator.render.terminal.lines import print_json, print_line
 
 
+def compared_data(report: RunReport, verdicts: RegressionAnswer) -> dict[str, object]:
+    """Results and verdicts as one piece of data."""
+    return report.data() | {"verdicts": regression_document(verdicts)}
+
+
 def print_compared(
     report: RunReport,
     verdicts: RegressionAnswer,
@@ -27,7 +32,7 @@ def print_compared(
         quiet: True for the tables and the verdicts alone.
     """
     if as_json:
-        print_json(report.data() | {"verdicts": regression_document(verdicts)})
+        print_json(compared_data(report, verdicts))
         return
     print_results(report, as_json=False, table=table, quiet=quiet, is_last=False)
     print_line()

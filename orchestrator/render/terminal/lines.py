@@ -8,10 +8,12 @@ import shlex
 import sys
 from collections.abc import Iterable, Mapping
 from contextlib import suppress
+from pathlib import Path
 from shutil import which
 from typing import TextIO
 
 from orchestrator.render.terminal.wrapping import terminal_width, wrap, wrap_command
+from orchestrator.system.files import output_file
 from orchestrator.system.text import escape_control
 
 
@@ -44,9 +46,23 @@ def print_content(content: bytes) -> None:
 
 def print_json(value: object, *, indent: int | None = 2) -> None:
     """Print a frozen value as JSON: pydantic models, dataclasses, paths and plain data."""
+    print_data(_as_json(value, indent))
+
+
+def save_json(value: object, path: Path) -> None:
+    """Write a frozen value into a file as `print_json` shows it, whole or not at all.
+
+    Raises:
+        StoreError: the file cannot be written.
+    """
+    with output_file(path) as file:
+        file.write(f"{_as_json(value)}\n".encode())
+
+
+def _as_json(value: object, indent: int | None = 2) -> str:
     from pydantic_core import to_jsonable_python
 
-    print_data(json.dumps(value, indent=indent, default=to_jsonable_python))
+    return json.dumps(value, indent=indent, default=to_jsonable_python)
 
 
 def stream_json(lists: Mapping[str, Iterable[object]]) -> None:
