@@ -7,7 +7,7 @@ from typing import Any
 
 from orchestrator.matrix import Location, Matrix, Source, override, resolve
 from orchestrator.matrix.available import FindBackends, asks_for_available, with_available
-from orchestrator.matrix.heads import require_family
+from orchestrator.matrix.heads import require_family, require_modality
 from orchestrator.system.text import split_list
 from runner.contract.axes import AXES, Axis, AxisName
 from runner.contract.errors import UsageError
@@ -33,6 +33,8 @@ class BenchOptions:
     """Values of the axes that are named."""
     families: Sequence[str] = ()
     """All catalogued models of these families."""
+    modalities: Sequence[str] = ()
+    """All catalogued models whose samples hold this content."""
     every_model: bool = False
     """True for all catalogued models."""
     profile: str = "quick"
@@ -120,7 +122,15 @@ def _describe(paths: _Paths) -> Iterator[str]:
 
 def _models(options: BenchOptions, command: str) -> list[str]:
     names = split_list(options.axes.get("model", ()), of_paths=True)
-    return named_models(command, names, options.families, every_model=options.every_model)
+    if not options.modalities:
+        return named_models(command, names, options.families, every_model=options.every_model)
+    if names or options.families or options.every_model:
+        raise UsageError(
+            f"{command}: --modality names models by itself",
+            hint="leave --model, --family and --all out",
+        )
+    wanted = frozenset(require_modality(name) for name in split_list(options.modalities))
+    return [name for name, spec in catalogue().items() if spec.contents & wanted]
 
 
 def named_models(

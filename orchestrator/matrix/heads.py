@@ -130,6 +130,19 @@ def require_family(name: str) -> Family:
     raise UsageError(f"--family: {not_one_of(name, families)}")
 
 
+def require_modality(name: str) -> Modality:
+    """The content that an option names.
+
+    Raises:
+        UsageError: there is none of that name.
+    """
+    modalities: tuple[Modality, ...] = get_args(Modality)
+    for modality in modalities:
+        if modality == name:
+            return modality
+    raise UsageError(f"--modality: {not_one_of(name, modalities)}")
+
+
 def _original(config: Config) -> str:
     classes = config.get("architectures") or [""]
     original = classes[0] if isinstance(classes, list) else classes

@@ -11,10 +11,11 @@ from orchestrator.matrix.heads import family_word
 from orchestrator.matrix.model_config import implied
 from orchestrator.matrix.model_folder import Weights, read_folder
 from orchestrator.matrix.model_types import unknown_type
+from orchestrator.matrix.origin_models import is_origin_object, origin_models
 from orchestrator.matrix.signatures import Config, forward_of, whole_number
 from orchestrator.matrix.size_presets import LADDERS, Ladder
 from orchestrator.system.problems import Problem, problems_in, raise_problems
-from orchestrator.system.yaml_file import read_source
+from orchestrator.system.yaml_file import Source, read_source
 from runner.contract.cell import Frozen
 from runner.contract.errors import SkipEntry, suggest
 from runner.contract.models import (
@@ -101,6 +102,8 @@ def read_models(path: Path) -> dict[str, ModelSpec]:
         MatrixError: the file cannot be read, or an entry is wrong or says too little; all at once.
     """
     source = read_source(path, plain=True)
+    if is_origin_object(source.data):
+        return _of_origin(source)
     if not isinstance(source.data, list) or not source.data:
         message = "must be a list of models, each with name, family, size and modality"
         if isinstance(source.data, dict) and "model_type" in source.data:
@@ -118,6 +121,19 @@ def read_models(path: Path) -> dict[str, ModelSpec]:
         taken.add(model.name.casefold())
         models[model.name] = model
     raise_problems(source, problems, hint=_HINT)
+    return models
+
+
+def _of_origin(source: Source) -> dict[str, ModelSpec]:
+    """The models of an object of the origin's; a name that means another model here is refused."""
+    problems: list[Problem] = []
+    models = {}
+    for model in origin_models(source.data, source.folder, problems):
+        known = catalogue().get(model.name)
+        if model.name in model_sets() or (known is not None and known is not model):
+            problems.append(Problem((model.name,), f"{model.name!r} is taken already"))
+        models[model.name] = model
+    raise_problems(source, problems, hint="`orchestrator models list` shows what is bundled here")
     return models
 
 

@@ -33,6 +33,12 @@ _Family = Annotated[
         autocompletion=complete_family,
     ),
 ]
+_Modality = Annotated[
+    list[str] | None,
+    typer.Option(
+        metavar="NAMES", help="All models that take text, image, audio, video or several of them."
+    ),
+]
 _All = Annotated[bool, typer.Option("--all", help="All models of the catalogue.")]
 _Profile = Annotated[
     ProfileChoice, typer.Option(metavar=options.one_of(ProfileChoice), help="How long to measure.")
@@ -72,6 +78,7 @@ def bench(
     table: "ResultTable",
     against: "Against | None",
     family: _Family = None,
+    modality: _Modality = None,
     all_: _All = False,
     profile: _Profile = ProfileChoice.quick,
     iterations: _Iterations = None,
@@ -109,7 +116,15 @@ def bench(
 
     request = PlanRequest(
         BenchOptions(
-            values, family or (), all_, profile.value, iterations, cell_timeout, memory, rounds
+            values,
+            family or (),
+            modality or (),
+            every_model=all_,
+            profile=profile.value,
+            iterations=iterations,
+            cell_timeout=cell_timeout,
+            memory=memory,
+            rounds=rounds,
         ),
         overrides=tuple(set_ or ()),
         select=tuple(select or ()),

@@ -24,6 +24,10 @@ def list_models(
             autocompletion=complete_family,
         ),
     ] = None,
+    modality: Annotated[
+        str | None,
+        typer.Option(metavar="NAME", help="Only models that take text, image, audio or video."),
+    ] = None,
     of_set: Annotated[
         str | None,
         typer.Option(
@@ -37,13 +41,14 @@ def list_models(
     json: options.Json = False,
 ) -> None:
     """List the catalogue."""
-    from orchestrator.matrix.heads import require_family
+    from orchestrator.matrix.heads import require_family, require_modality
     from orchestrator.render.setup.models import print_models
     from orchestrator.system.problems import not_one_of
     from runner.contract.errors import UsageError
     from runner.contract.models import catalogue, model_sets
 
     wanted = None if family is None else require_family(family)
+    content = None if modality is None else require_modality(modality)
     if of_set is not None and of_set not in model_sets():
         raise UsageError(f"--set: {not_one_of(of_set, list(model_sets()))}")
     names = catalogue() if of_set is None else model_sets()[of_set]
@@ -52,7 +57,11 @@ def list_models(
         name: ", ".join(key for key, members in model_sets().items() if name in members)
         for name in catalogue()
     }
-    shown = [model for model in models if wanted in (None, model.family)]
+    shown = [
+        model
+        for model in models
+        if wanted in (None, model.family) and (content is None or content in model.contents)
+    ]
     print_models(shown, sets, wide=wide, as_json=json)
 
 

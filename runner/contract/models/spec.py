@@ -1,5 +1,6 @@
 """The description of a model: its architecture, its inputs, its published size."""
 
+from collections.abc import Mapping
 from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, PositiveInt
@@ -66,6 +67,13 @@ class TensorSpec(BaseModel):
 Family = Literal["embedding", "text_generation", "vision", "audio", "multimodal"]
 Modality = Literal["text", "image", "audio", "video", "multimodal"]
 ImagePrompt = Literal["anyres", "grid"]
+_CONTENT: Mapping[str, Modality] = {
+    "input_ids": "text",
+    "pixel_values": "image",
+    "input_features": "audio",
+    "input_values": "audio",
+}
+"""The content of the tensors of Hugging Face's models, by their names."""
 
 
 class AxisRange(BaseModel):
@@ -140,6 +148,14 @@ class ModelSpec(BaseModel):
     def takes_sequence(self) -> bool:
         """True if the sequence length changes what this model computes."""
         return any(tensor.sizes & {"sequence_length", "prompt_length"} for tensor in self.inputs)
+
+    @property
+    def contents(self) -> frozenset[Modality]:
+        """The kinds of content that a sample holds, each of a multimodal one among them."""
+        if self.family != "multimodal":
+            return frozenset({self.modality})
+        parts = (_CONTENT[tensor.name] for tensor in self.inputs if tensor.name in _CONTENT)
+        return frozenset((self.modality, *parts))
 
     @property
     def trains(self) -> bool:
