@@ -1,0 +1,41 @@
+"""The notebook: its cells are executed one after the other, as a reader does."""
+
+import json
+import os
+import sys
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import pytest
+
+from tests.conftest import ROOT
+
+NOTEBOOK = ROOT / "docs/examples/throughput.ipynb"
+
+
+def code_cells() -> list[str]:
+    cells = json.loads(NOTEBOOK.read_text("utf-8"))["cells"]
+    return ["".join(cell["source"]) for cell in cells if cell["cell_type"] == "code"]
+
+
+def test_it_holds_no_output_of_somebodys_machine() -> None:
+    notebook = json.loads(NOTEBOOK.read_text("utf-8"))
+    assert (notebook["nbformat"], notebook["nbformat_minor"]) == (4, 4)
+    assert not any(cell.get("outputs") for cell in notebook["cells"])
+
+
+@pytest.mark.slow
+def test_every_cell_works(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    display = ModuleType("IPython.display")
+    display.SVG = Path  # type: ignore[attr-defined]  # what a kernel shows
+    monkeypatch.setitem(sys.modules, "IPython", ModuleType("IPython"))
+    monkeypatch.setitem(sys.modules, "IPython.display", display)
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("PATH", f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}")
+    names: dict[str, Any] = {}
+    for code in code_cells():
+        exec(code, names)
+    assert [*names["frame"]["batch_size"]] == [1, 2, 4, 8]
+    assert (names["frame"]["throughput"] > 0).all()
+    assert (tmp_path / "batches.svg").read_text("utf-8").startswith("<svg")
