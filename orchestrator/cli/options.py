@@ -176,54 +176,12 @@ Wide = Annotated[
     bool, typer.Option("--wide", help="Leave no column out, however narrow the terminal.")
 ]
 DryRun = Annotated[bool, typer.Option("--dry-run", help="Show the plan and stop.")]
-FailFast = Annotated[
-    bool,
-    typer.Option(
-        "--fail-fast/--keep-going", help="Stop launching after the first failure, or not."
-    ),
-]
-Budget = Annotated[
-    str | None,
-    typer.Option(
-        "--budget", metavar="TIME", help="Launch no further job after this long, e.g. 20m."
-    ),
-]
-VerifyOnly = Annotated[
-    bool,
-    typer.Option("--verify-only", help="Check function and correctness, without timing."),
-]
-NoVerify = Annotated[
-    bool, typer.Option("--no-verify", help="Time only, without checking correctness.")
-]
-InheritEnviron = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--inherit-environ",
-        metavar="NAME",
-        help="Give runners this variable of the shell, which they start without. Repeatable.",
-    ),
-]
-Image = Annotated[
+ChosenImage = Annotated[
     list[str] | None,
     typer.Option(
         "--image",
         metavar="BACKEND=REF",
         help="Execute the backend's jobs in this image, whoever made it. Repeatable.",
-    ),
-]
-Label = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--label",
-        metavar="KEY=VALUE",
-        help="Keep this with the run, beside what a CI job says of itself. Repeatable.",
-    ),
-]
-Trace = Annotated[
-    bool,
-    typer.Option(
-        "--trace",
-        help="Leave a trace and the heaviest operators of each cell, from an untimed pass.",
     ),
 ]
 _SCRATCH_HELP = "A database of its own kind, which alone takes fake and synthetic rows."

@@ -58,7 +58,7 @@ class ImageStatus:
 
 def read_image(reference: str, inspected: Mapping[str, Any]) -> Image:
     """The image that the engine's `inspect` describes."""
-    repository = repository_of(reference)
+    repository = image_repository(reference)
     digests = dict(item.split("@", 1) for item in inspected.get("RepoDigests") or ())
     return Image(
         reference=reference,
@@ -71,7 +71,7 @@ def read_image(reference: str, inspected: Mapping[str, Any]) -> Image:
     )
 
 
-def repository_of(reference: str) -> str:
+def image_repository(reference: str) -> str:
     """The name of an image without its tag and its digest."""
     named = reference.partition("@")[0]
     path, _, last = named.rpartition("/")

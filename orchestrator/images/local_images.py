@@ -22,8 +22,8 @@ from orchestrator.images.image import (
     BACKEND_LABEL,
     Image,
     ImageStatus,
+    image_repository,
     read_image,
-    repository_of,
 )
 from orchestrator.images.settings import PREFIX, ImageSettings, image_name
 from orchestrator.images.source import ImageSource
@@ -93,7 +93,7 @@ class LocalImages:
             ImageError: the engine does not hold it, or nothing vouches for it.
             EngineUnavailable: the engine went away.
         """
-        repository = repository_of(reference)
+        repository = image_repository(reference)
         for name in (digest, f"{repository}@{digest}"):
             if inspected := self._inspect(name):
                 return self._verified(self._judge(read_image(reference, inspected), digest))

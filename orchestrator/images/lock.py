@@ -24,7 +24,7 @@ class PlatformImage(Frozen):
     config: Sha256
     """The hash of its configuration, which is the id that most engines give it."""
     bytes: int = Field(ge=0)
-    """What is fetched of it, compressed."""
+    """The bytes that a pull fetches of it, compressed."""
 
 
 class PublishedImage(Frozen):
@@ -54,7 +54,7 @@ class Release(Frozen):
     """The images of one version."""
 
     registry: str
-    """What stands before their names, e.g. `ghcr.io/somebody`."""
+    """The prefix of their names, e.g. `ghcr.io/somebody`."""
     signer: str | None = None
     """Whose certificate signed them: the address of a workflow at its tag; null if nobody did."""
     images: dict[str, ReleasedImage] = Field(default_factory=dict)

@@ -72,7 +72,7 @@ class _Answer:
     status: int
     media_type: str
     challenge: str
-    """How it wants to be asked, if it refused."""
+    """Its demand for credentials, if it refused."""
     content: bytes
 
 

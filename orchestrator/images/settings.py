@@ -40,7 +40,7 @@ class ImageSettings:
     revision: str | None = None
     """The commit that images are labelled with."""
     folders: SourceFolders = OUR_FOLDERS
-    """What images are built from."""
+    """The folders that images are built from."""
     logs: Path = Path("results") / "images"
     """The folder of the builds' logs."""
     built: Path | None = None

@@ -10,7 +10,7 @@ from typing import Literal
 from runner.contract.errors import Unavailable
 
 _ISSUER = "https://token.actions.githubusercontent.com"
-"""Who vouches that a workflow of GitHub Actions is the one that it says."""
+"""The issuer that vouches for the names of GitHub Actions' workflows."""
 _PROVENANCE = "slsaprovenance1"
 _TIMEOUT_S = 120
 
@@ -19,7 +19,7 @@ Checked = Literal["signature", "provenance"]
 
 @dataclass(frozen=True)
 class Signer:
-    """Who must have signed: a workflow by its certificate, or the owner of a key."""
+    """The expected signer: a workflow by its certificate, or the owner of a key."""
 
     identity: str | None = None
     """The address of a workflow at its tag."""
@@ -37,7 +37,7 @@ class Signer:
 
 @dataclass(frozen=True)
 class SignatureCheck:
-    """What `cosign` says of one image."""
+    """The answer of `cosign` on one image."""
 
     checked: Checked
     valid: bool

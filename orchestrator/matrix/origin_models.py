@@ -17,7 +17,7 @@ from runner.contract.models import ModelSpec, catalogue
 
 _NAME = "name"
 _CLAIMS = ("family", "modality")
-"""What an entry may say beside, and what must be so."""
+"""Claims that an entry may make beside, and that must hold."""
 
 
 def is_origin_object(data: Any) -> bool:

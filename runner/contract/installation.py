@@ -1,4 +1,4 @@
-"""How this AccelMatrix was installed, and the command that adds to it."""
+"""The way in which this AccelMatrix was installed, and the command that adds to it."""
 
 from pathlib import Path
 

@@ -188,8 +188,8 @@ def _finish(
     folder: RunFolder, launcher: LauncherName, observer: Observer, options: RunOptions
 ) -> RunResult:
     images = folder.run.images
-    made = make_launcher(launcher, observer.image_step, chosen=images)
-    outcome = execute_run(folder, made, observer, options)
+    where = make_launcher(launcher, observer.image_step, chosen=images)
+    outcome = execute_run(folder, where, observer, options)
     return RunResult(report_end(folder, observer, options), outcome)
 
 

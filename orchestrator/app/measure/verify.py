@@ -98,8 +98,8 @@ def verify_models(request: VerifyRequest, observer: Observer) -> VerifyResult:
         )
     )
     folder = begin_run(plan, source, request.results, options, observer)
-    made = make_launcher(launcher, observer.image_step, chosen=options.images)
-    outcome = execute_run(folder, made, observer, options)
+    where = make_launcher(launcher, observer.image_step, chosen=options.images)
+    outcome = execute_run(folder, where, observer, options)
     verification = verification_of(folder, request.command)
     return VerifyResult(verification, outcome)
 

@@ -26,7 +26,7 @@ class Share:
 EVERYTHING = Share(1, 1)
 
 
-def parse_share(text: str | None) -> Share:
+def share_of_models(text: str | None) -> Share:
     """The share in the words of `--share`, `NUMBER/SHARES`; all of it for None.
 
     Raises:

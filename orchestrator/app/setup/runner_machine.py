@@ -17,7 +17,7 @@ from runner.measure.environment import Environment, read_environment
 from runner.measure.grade import governor_doubt
 
 _PROGRAMS = ("git", "tar", "python3")
-"""What the steps of a workflow call."""
+"""Programs that the steps of a workflow call."""
 _FREE_BYTES = 20 << 30
 """Images of two backends, their layers while they are built, and graphs."""
 _BUSY = 0.2
@@ -35,7 +35,7 @@ class RunnerCheck:
     name: str
     ok: bool
     message: str
-    """What was found."""
+    """The finding."""
     remedy: str | None = None
     importance: Importance = "needed"
 
@@ -71,7 +71,7 @@ class RunnerMachine:
 
 @dataclass(frozen=True)
 class RunnerReport:
-    """What this machine would be as a runner."""
+    """The worth of this machine as a runner."""
 
     checks: Sequence[RunnerCheck]
     backends: Sequence[Backend]

@@ -17,6 +17,7 @@ from orchestrator.cli.options import (
 )
 from orchestrator.cli.table_options import with_table_options
 from orchestrator.cli.verdict_options import RequireGrade
+from orchestrator.cli.work_options import WorkOptions, with_work_options
 from orchestrator.system.files import RESULTS_FOLDER
 from runner.contract.axes import AXES, Axis, AxisName
 from runner.contract.synonyms import AVAILABLE
@@ -74,9 +75,11 @@ def _option(axis: Axis) -> dict[str, Any]:
 @with_options(2, {name: hint for axis in AXES[1:] for name, hint in _option(axis).items()})
 @with_table_options
 @with_against
+@with_work_options
 def bench(
     table: "ResultTable",
     against: "Against | None",
+    work: WorkOptions,
     family: _Family = None,
     modality: _Modality = None,
     all_: _All = False,
@@ -91,19 +94,8 @@ def bench(
     launcher: options.LauncherOption = LauncherChoice.auto,
     results: options.Results = RESULTS_FOLDER,
     database: options.Database = None,
-    seed: options.Seed = None,
-    weights_seed: options.WeightsSeed = 0,
-    verify_only: options.VerifyOnly = False,
-    no_verify: options.NoVerify = False,
-    trace: options.Trace = False,
-    inherit_environ: options.InheritEnviron = None,
-    image: options.Image = None,
-    label: options.Label = None,
     dry_run: options.DryRun = False,
-    fail_fast: options.FailFast = False,
-    budget: options.Budget = None,
     grade: RequireGrade = None,
-    scratch: options.ScratchOfTests = False,
     json: options.Json = False,
     output: options.JsonFile = None,
     force: options.Force = False,
@@ -130,21 +122,7 @@ def bench(
         select=tuple(select or ()),
         limit=limit,
         results=results,
-        options=options.run_options(
-            launcher=launcher,
-            database=database,
-            seed=seed,
-            weights_seed=weights_seed,
-            scratch=scratch,
-            verify_only=verify_only,
-            no_verify=no_verify,
-            trace=trace,
-            inherit_environ=inherit_environ,
-            image=image,
-            label=label,
-            fail_fast=fail_fast,
-            budget=budget,
-        ),
+        options=work.run_options(launcher, database),
     )
     shown = MeasuredOutput(table, grade, output, as_json=json)
     shown.require(request.database, force=force)

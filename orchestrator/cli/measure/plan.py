@@ -78,7 +78,7 @@ def plan(
     from orchestrator.app.measure.request import PlanRequest
     from orchestrator.app.pipelines.jobs import MAX_JOBS
     from orchestrator.app.pipelines.labels import parse_runner_labels
-    from orchestrator.app.pipelines.rotation import parse_share
+    from orchestrator.app.pipelines.rotation import share_of_models
     from orchestrator.app.predictions.host.forecast import find_forecast
     from orchestrator.render.measure.plan import PlanningNotes, print_jobs, print_plan
 
@@ -104,7 +104,7 @@ def plan(
         resume,
         labels=parse_runner_labels(runs_on or ()),
         most=MAX_JOBS if max_jobs is None else max_jobs,
-        share=parse_share(share),
+        share=share_of_models(share),
     )
     print_jobs(jobs, str(matrix), gitlab=format_ is PlanFormat.gitlab)
 

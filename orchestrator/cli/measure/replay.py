@@ -35,7 +35,7 @@ def replay(
             help="Take the weights, limits and durations that a stranger's record chose.",
         ),
     ] = False,
-    image: options.Image = None,
+    image: options.ChosenImage = None,
     results: options.Results = RESULTS_FOLDER,
     database: options.Database = None,
     json: options.Json = False,

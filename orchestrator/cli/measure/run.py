@@ -13,6 +13,7 @@ from orchestrator.cli.completion import complete_run
 from orchestrator.cli.options import LauncherChoice, command_line
 from orchestrator.cli.table_options import with_table_options
 from orchestrator.cli.verdict_options import RequiredGrade, RequireGrade, required_grade
+from orchestrator.cli.work_options import WorkOptions, with_work_options
 from orchestrator.system.files import DATABASE_NAME, RESULTS_FOLDER
 
 if TYPE_CHECKING:
@@ -40,9 +41,11 @@ _Resume = Annotated[
 
 @with_table_options
 @with_against
+@with_work_options
 def run(
     table: "ResultTable",
     against: "Against | None",
+    work: WorkOptions,
     matrix: options.MatrixIfAny = None,
     select: options.Select = None,
     set_: options.Set = None,
@@ -52,19 +55,8 @@ def run(
     results: options.Results = RESULTS_FOLDER,
     database: options.Database = None,
     resume: _Resume = None,
-    seed: options.Seed = None,
-    weights_seed: options.WeightsSeed = 0,
-    verify_only: options.VerifyOnly = False,
-    no_verify: options.NoVerify = False,
-    trace: options.Trace = False,
-    inherit_environ: options.InheritEnviron = None,
-    image: options.Image = None,
-    label: options.Label = None,
     dry_run: options.DryRun = False,
-    fail_fast: options.FailFast = False,
-    budget: options.Budget = None,
     grade: RequireGrade = None,
-    scratch: options.ScratchOfTests = False,
     json: options.Json = False,
     output: options.JsonFile = None,
     force: options.Force = False,
@@ -72,32 +64,15 @@ def run(
     """Measure the cells of a matrix, or finish an earlier run."""
     from orchestrator.app.measure.request import PlanRequest
 
-    run_options = options.run_options(
-        launcher=launcher,
-        database=database,
-        seed=seed,
-        weights_seed=weights_seed,
-        scratch=scratch,
-        verify_only=verify_only,
-        no_verify=no_verify,
-        trace=trace,
-        inherit_environ=inherit_environ,
-        image=image,
-        label=label,
-        fail_fast=fail_fast,
-        budget=budget,
-    )
+    run_options = work.run_options(launcher, database)
     shown = MeasuredOutput(table, grade, output, as_json=json)
     shown.require(run_options.database or results / DATABASE_NAME, force=force)
     if resume is not None:
         from orchestrator.app.measure.run import ResumeRequest
 
         shape = {"select": select, "set": set_, "profile": profile, "limit": limit}
-        seeds = {"seed": seed is not None, "weights_seed": weights_seed}
-        work = {"verify_only": verify_only, "no_verify": no_verify, "trace": trace}
-        variables = {"inherit_environ": inherit_environ, "image": image, "label": label}
         other = {"dry_run": dry_run, "compare_to": against is not None}
-        _refuse_beside_resume(**shape, **seeds, **work, **variables, **other)
+        _refuse_beside_resume(**shape, **work.beside_resume, **other)
         resumed = ResumeRequest(resume, results, matrix, run_options)
         return _resume(resumed, shown)
     request = PlanRequest(
@@ -113,7 +88,7 @@ def run(
 
 @dataclass(frozen=True)
 class MeasuredOutput:
-    """What becomes of a run's results: the screen, a file, an exit code."""
+    """The outputs of a run's results: the screen, a file, an exit code."""
 
     table: "ResultTable"
     grade: RequiredGrade | None

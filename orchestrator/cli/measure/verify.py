@@ -53,7 +53,7 @@ def verify(
     database: options.Database = None,
     seed: options.Seed = None,
     weights_seed: options.WeightsSeed = 0,
-    image: options.Image = None,
+    image: options.ChosenImage = None,
     save: _Save = None,
     json: options.Json = False,
     **axes: list[str] | None,

@@ -91,16 +91,13 @@ def report(
 
     form = options.answer_format(format_, as_json=json)
     if topic is TopicOfReport.site:
+        options.refuse_beside(context, "site", ("subject", "format_", "charts", "json"))
         _refuse_judging(topic, judging)
-        _refuse_subject(topic, subject)
-        options.refuse_beside(context, "site", ("format_", "charts", "json"))
-        _write_site(selected, output, force=force)
-        return
+        return _write_site(selected, output, force=force)
     destination = ReportOutput(form, output, charts, force=force)
     destination.require(selected.database)
     if topic is TopicOfReport.prediction:
-        destination.show(_of_predictor(subject, selected, judging))
-        return
+        return destination.show(_of_predictor(subject, selected, judging))
     outcome = _made(topic, subject, selected, judging)
     if outcome.verdicts is not None:
         from orchestrator.render.regressions.report import with_verdict_sentences

@@ -40,11 +40,10 @@ def doctor(
 ) -> int:
     """Show which backends can run here, and what is missing.
 
-    First what runs here, then what could and how. With --all, for each backend by each launcher:
-    whether it runs, why not, and what to do. With --calibrate, measure a small model in 8 fresh
-    processes of each runtime: records of one process use what these differ by. With --browsers,
-    compute in each browser that is found here, and say what works or the browser's own words. With
-    --for-runner, whether jobs of a CI could be measured here; exit code 4 if something is missing.
+    First what runs here, then what could and how. With --calibrate, measure a small model in 8
+    fresh processes of each runtime: records of one process use what these differ by. With
+    --browsers, compute in each browser that is found here, and say what works or the browser's own
+    words. With --for-runner, the exit code is 4 if a job of a CI could not be measured here.
     """
     _require_one(all_=all_, calibrate=calibrate, browsers=browsers, for_runner=for_runner)
     if calibrate:

@@ -21,7 +21,7 @@ BackendName = Annotated[
         autocompletion=complete_backend,
     ),
 ]
-Registry = Annotated[
+_Registry = Annotated[
     str | None,
     typer.Option(
         metavar="PREFIX", help="Registry and path of images.  [default: $ACCELMATRIX_REGISTRY]"
@@ -31,7 +31,7 @@ Registry = Annotated[
 
 @group.command(name="list")
 def list_images(
-    registry: Registry = None,
+    registry: _Registry = None,
     remote: Annotated[
         bool, typer.Option("--remote", help="Those that the registry has, with platforms.")
     ] = False,
@@ -56,7 +56,7 @@ def list_images(
 
 
 @group.command()
-def build(backend: BackendName = "cpu", registry: Registry = None) -> None:
+def build(backend: BackendName = "cpu", registry: _Registry = None) -> None:
     """Build an image from this checkout."""
     from orchestrator.app.setup.images import known_backend, open_images
     from orchestrator.render.measure.progress import show_build
@@ -68,7 +68,7 @@ def build(backend: BackendName = "cpu", registry: Registry = None) -> None:
 
 
 @group.command()
-def pull(backend: BackendName = "cpu", registry: Registry = None) -> None:
+def pull(backend: BackendName = "cpu", registry: _Registry = None) -> None:
     """Fetch an image from the registry."""
     from orchestrator.app.setup.images import known_backend, open_images
     from orchestrator.render.setup.images import print_image
@@ -77,7 +77,7 @@ def pull(backend: BackendName = "cpu", registry: Registry = None) -> None:
 
 
 @group.command()
-def push(backend: BackendName = "cpu", registry: Registry = None) -> None:
+def push(backend: BackendName = "cpu", registry: _Registry = None) -> None:
     """Publish an image to the registry."""
     from orchestrator.app.setup.images import known_backend, open_images
     from orchestrator.render.setup.images import print_image
@@ -85,8 +85,8 @@ def push(backend: BackendName = "cpu", registry: Registry = None) -> None:
     print_image("pushed", open_images(registry, note).push(known_backend(backend)))
 
 
-@group.command()
-def verify(
+@group.command(name="verify")
+def verify_images(
     backends: Annotated[
         list[str] | None,
         typer.Argument(
@@ -102,7 +102,7 @@ def verify(
             metavar="FILE", help="The signer's public key.  [default: the release's workflow]"
         ),
     ] = None,
-    registry: Registry = None,
+    registry: _Registry = None,
     json: options.Json = False,
 ) -> int:
     """Check the signatures and the provenance of published images by cosign."""
@@ -125,7 +125,7 @@ def save(
         Path | None,
         typer.Option(metavar="FILE", help="Write it there.  [default: accelmatrix-NAME.tar]"),
     ] = None,
-    registry: Registry = None,
+    registry: _Registry = None,
 ) -> None:
     """Write an image into a file, for machines without a registry."""
     from orchestrator.app.setup.images import known_backend, open_images
@@ -140,7 +140,7 @@ def save(
 @group.command()
 def load(
     file: Annotated[Path, typer.Argument(metavar="FILE", help="A file of `images save`.")],
-    registry: Registry = None,
+    registry: _Registry = None,
 ) -> None:
     """Take an image from a file that `images save` wrote."""
     from orchestrator.app.setup.images import open_images
@@ -153,7 +153,7 @@ def load(
 @group.command()
 def prune(
     all_: Annotated[bool, typer.Option("--all", help="This version's images too.")] = False,
-    registry: Registry = None,
+    registry: _Registry = None,
 ) -> None:
     """Remove old images of AccelMatrix, and no others."""
     from orchestrator.app.setup.images import remove_images

@@ -45,16 +45,16 @@ class Site:
             NothingToDo: there is no report.
             StoreError: the folder cannot be written.
         """
-        written = [with_answers(made) for made in reports]
+        written = [with_answers(one) for one in reports]
         if not written:
             raise NothingToDo(
                 "the database holds nothing that a page could show",
                 hint="`orchestrator run matrix.yaml` measures",
             )
         with output_folder(self.folder) as folder:
-            for made in written:
-                page = report_page(made.report, made_from=made.made_from)
-                (folder / _file(made)).write_bytes(page)
+            for one in written:
+                page = report_page(one.report, made_from=one.made_from)
+                (folder / _file(one)).write_bytes(page)
             (folder / INDEX).write_text(_index(written).html(), encoding="utf-8")
         count = len(written)
         print_line(f"site: {self.folder / INDEX} leads to {count} {plural(count, 'page')}")
@@ -64,16 +64,16 @@ def _index(reports: Sequence[MadeReport]) -> Page:
     return Page(
         title="Benchmarks",
         lead=[element("p", "Every number comes from a device; its page tells which one and how.")],
-        sections=[PageSection(made.report.topic, "", _entry(made)) for made in reports],
+        sections=[PageSection(one.report.topic, "", _entry(one)) for one in reports],
         foot=page_foot(reports[0].made_from, has_details=False),
     )
 
 
-def _entry(made: MadeReport) -> list[Markup]:
-    link = element("a", made.report.title, href=_file(made))
-    sentences = made.report.answers[:_SENTENCES]
+def _entry(one: MadeReport) -> list[Markup]:
+    link = element("a", one.report.title, href=_file(one))
+    sentences = one.report.answers[:_SENTENCES]
     return [element("h2", link), *(element("p", with_code(sentence)) for sentence in sentences)]
 
 
-def _file(made: MadeReport) -> str:
-    return f"{made.report.topic}.html"
+def _file(one: MadeReport) -> str:
+    return f"{one.report.topic}.html"

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from orchestrator.app.pipelines.jobs import pipeline_jobs
-from orchestrator.app.pipelines.rotation import EVERYTHING, Share, parse_share
+from orchestrator.app.pipelines.rotation import EVERYTHING, Share, share_of_models
 from orchestrator.planning.plan import make_plan
 from runner.contract.errors import UsageError
 from tests.support.matrices import matrix_of
@@ -32,10 +32,10 @@ def test_the_shares_of_a_plan_are_the_plan() -> None:
     [(None, EVERYTHING), ("1/1", EVERYTHING), ("3/7", Share(3, 7)), ("7/7", Share(7, 7))],
 )
 def test_a_share_is_named_by_its_number_and_theirs(text: str | None, share: Share) -> None:
-    assert parse_share(text) == share
+    assert share_of_models(text) == share
 
 
 @pytest.mark.parametrize("text", ["", "3", "0/7", "8/7", "a/b", "1/0", "1/2/3", "-1/2", "1 / 2"])
 def test_what_is_no_share_is_refused(text: str) -> None:
     with pytest.raises(UsageError, match="is not NUMBER/SHARES"):
-        parse_share(text)
+        share_of_models(text)
