@@ -93,11 +93,13 @@ def report(
     if topic is TopicOfReport.site:
         options.refuse_beside(context, "site", ("subject", "format_", "charts", "json"))
         _refuse_judging(topic, judging)
-        return _write_site(selected, output, force=force)
+        _write_site(selected, output, force=force)
+        return
     destination = ReportOutput(form, output, charts, force=force)
     destination.require(selected.database)
     if topic is TopicOfReport.prediction:
-        return destination.show(_of_predictor(subject, selected, judging))
+        destination.show(_of_predictor(subject, selected, judging))
+        return
     outcome = _made(topic, subject, selected, judging)
     if outcome.verdicts is not None:
         from orchestrator.render.regressions.report import with_verdict_sentences

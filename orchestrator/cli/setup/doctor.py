@@ -62,18 +62,22 @@ def doctor(
         print_browsers(try_browsers(), as_json=json)
         return 0
     if for_runner:
-        from orchestrator.app.setup.runner_machine import check_runner
-        from orchestrator.render.setup.runner import print_runner
-        from runner.contract.errors import EngineUnavailable
-
-        report = check_runner()
-        print_runner(report, as_json=json)
-        return 0 if report.is_ready else EngineUnavailable.exit_code
+        return _look_at_runner(as_json=json)
     from orchestrator.app.setup.doctor import diagnose
     from orchestrator.render.setup.doctor import print_diagnoses
 
     print_diagnoses(diagnose(), everything=all_, as_json=json)
     return 0
+
+
+def _look_at_runner(*, as_json: bool) -> int:
+    from orchestrator.app.setup.runner_machine import check_runner
+    from orchestrator.render.setup.runner import print_runner
+    from runner.contract.errors import EngineUnavailable
+
+    report = check_runner()
+    print_runner(report, as_json=as_json)
+    return 0 if report.is_ready else EngineUnavailable.exit_code
 
 
 def _require_one(**chosen_looks: bool) -> None:
