@@ -16,10 +16,10 @@ from orchestrator.imports.content import (
 )
 from orchestrator.imports.document import writable
 from orchestrator.imports.outcome import FileOutcome
+from orchestrator.imports.packed import packed_contents, read_runs, take_out
 from orchestrator.imports.record import (
     LAUNCHER,
     read_contents,
-    read_runs,
     records_path,
     records_table,
     save_records,
@@ -173,7 +173,7 @@ def _write(outcome: FileOutcome, held: RowContents, results: Path, run: Run) -> 
     """Write a file's records, unless the results folder has them already."""
     now = run.started_at
     table, path = records_table(outcome, now), records_path(results, outcome.run_id)
-    stored = read_contents(path)
+    stored = read_contents(path) or packed_contents(results, outcome.run_id)
     if not held and stored is None:
         save_records(table, path, run)
         return RecordChanges(new=tuple(table["cell_id"].to_pylist()))
@@ -182,6 +182,7 @@ def _write(outcome: FileOutcome, held: RowContents, results: Path, run: Run) -> 
         return compare_contents(held, known)
     change = compare_contents(held, read)
     if stored is None or not same_contents(stored, read) or not is_newer(stored, held, change):
+        take_out(results, outcome.run_id)  # else rows that are gone would come back from there
         save_records(set_import_times(table, held, change, now), path, run)
     return change
 

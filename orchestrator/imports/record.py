@@ -3,7 +3,7 @@
 import json
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from datetime import datetime
 from functools import lru_cache
 from pathlib import Path
@@ -35,7 +35,8 @@ _HARDWARE = (
     *("memory_total_bytes", "machine"),
 )
 _ENVIRONMENT = ("operating_system", "python_version", "libraries")
-_FOLDER = "imports"
+FOLDER = "imports"
+"""The folder of imports' records, beside those of runs."""
 _HINT = f"{REMEDY}, then import again; nothing was written"
 _RUN = b"accelmatrix.run"
 """Key of the run in a file's metadata."""
@@ -140,7 +141,7 @@ def _id(facts: tuple[tuple[str, Any], ...]) -> str:
 
 def records_path(results: Path, run_id: str) -> Path:
     """Path of an import's records in the results folder."""
-    return results / _FOLDER / f"{run_id}.parquet"
+    return results / FOLDER / f"{run_id}.parquet"
 
 
 def save_records(table: pa.Table, path: Path, run: Run) -> None:
@@ -164,13 +165,8 @@ def read_contents(path: Path) -> RowContents | None:
         return None
 
 
-def read_runs(files: Iterable[Path]) -> list[Run]:
-    """The runs in the metadata of these files, if they are files of imports."""
-    runs = (_read_run(file) for file in files if file.parent.name == _FOLDER)
-    return [run for run in runs if run is not None]
-
-
-def _read_run(path: Path) -> Run | None:
+def read_run(path: Path) -> Run | None:
+    """The run in the metadata of a file of one import; None if it is no such file."""
     try:
         with open_plain(path, STREAM_BYTES) as file:
             run = Run.model_validate_json(open_parquet(file).metadata.metadata[_RUN])

@@ -76,7 +76,12 @@ if TYPE_CHECKING:
     )
     from orchestrator.store.query.screen import ShownAnswer
     from orchestrator.store.query.stale import Installation, Stale
-    from orchestrator.store.records.compact import Compaction, compact, compact_files
+    from orchestrator.store.records.compact import (
+        Compaction,
+        compact,
+        compact_files,
+        same_table,
+    )
     from orchestrator.store.records.find import files_below, find_files, id_fault
     from orchestrator.store.records.planned import (
         ExpectedCell,
@@ -173,6 +178,7 @@ __all__ = [
     "query",
     "resolve_run",
     "restore_snapshot",
+    "same_table",
     "save_answer",
     "showing",
     "size_on_disk",
@@ -247,6 +253,7 @@ __getattr__ = lazy_names(
         "claim_fault": "records.planned",
         "compact": "records.compact",
         "compact_files": "records.compact",
+        "same_table": "records.compact",
         "dated_runs": "health.drop_runs",
         "drop_runs": "health.drop_runs",
         "export_topic": "query.export",

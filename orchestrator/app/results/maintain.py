@@ -15,6 +15,7 @@ from orchestrator.app.results.retention import (
     run_folders,
     runs_to_delete,
 )
+from orchestrator.imports.packed import pack, take_out
 from orchestrator.running.execution import devices_of
 from orchestrator.running.folder import RunFolder
 from orchestrator.running.run_file import RUN_FILE
@@ -38,9 +39,10 @@ _DELETE_HINT = "delete the file yourself; its run is no longer in the database"
 
 @dataclass(frozen=True)
 class CompactRun:
-    """A run whose record files were put into one."""
+    """A run, or all imports, whose record files were put into one."""
 
     run_id: str
+    """The run's id; `imports` for those."""
     compaction: Compaction
 
 
@@ -101,7 +103,8 @@ class Maintenance:
         # No merge may find the records between the two.
         with writer_lock(self.database):
             drop_runs(self.database, [run.run_id for run in runs])
-            hidden = [_hide(run.path) for run in runs if run.path is not None]
+            paths = (run.path or take_out(self.results, run.run_id) for run in runs)
+            hidden = [_hide(path) for path in paths if path is not None]
         for path in hidden:
             _delete(path)
 
@@ -137,6 +140,17 @@ class Maintenance:
         with nullcontext() if dry_run else writer_lock(self.database):
             return compact(folder.records, folder.run.run_id, planned, dry_run=dry_run)
 
+    def pack(self, *, dry_run: bool) -> list[CompactRun]:
+        """Pack the records of imports together.
+
+        Raises:
+            StoreError: the file system refuses.
+        """
+        # No merge may look for files that go.
+        with nullcontext() if dry_run else writer_lock(self.database):
+            compaction = pack(self.results, dry_run=dry_run)
+        return [CompactRun("imports", compaction)] if compaction else []
+
     def sweep(self) -> None:
         """Finish the deletions of a killed maintenance."""
         for path in self.results.glob(f".*{_DROPPED}"):
@@ -162,6 +176,7 @@ def maintain_results(
     runs = runs_to_delete(results, database, policy)
     if dry_run:
         compacted, left = work.compact(runs, dry_run=True) if compacting else ([], [])
+        compacted += work.pack(dry_run=True) if compacting else []
         return MaintenanceReport(False, tuple(runs), tuple(compacted), tuple(left), None)
     with _alone(results):
         work.sweep()
@@ -169,6 +184,7 @@ def maintain_results(
         if dropping:
             runs, left = work.drop(runs)
         compacted, others = work.compact((), dry_run=False) if compacting else ([], [])
+        compacted += work.pack(dry_run=False) if compacting else []
         vacuumed = vacuum(database)
     return MaintenanceReport(dropping, tuple(runs), tuple(compacted), (*left, *others), vacuumed)
 

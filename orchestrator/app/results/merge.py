@@ -13,7 +13,7 @@ from orchestrator.bundles import (
     open_bundle,
     open_database,
 )
-from orchestrator.imports.record import read_runs
+from orchestrator.imports.packed import read_runs
 from orchestrator.running.artifacts.graphs import GRAPHS_FOLDER
 from orchestrator.running.artifacts.references import REFERENCES_FOLDER
 from orchestrator.running.artifacts.work_counts import COUNTS_FOLDER

@@ -33,6 +33,8 @@ from orchestrator.system.files import REMEDY
 
 IMPORTS = "imports"
 """The folder of imported records, among those of the runs."""
+PACKED = "packed.parquet"
+"""The file there with the records of many imports."""
 _RUNS = f"""
     SELECT DISTINCT split_part(subject, '/', 1) AS run_id FROM faults
     WHERE table_name <> {text(RUNS.name)} ORDER BY run_id
@@ -77,6 +79,8 @@ def _record_paths(results: Path, runs: Sequence[str]) -> Iterator[Path]:
         for path in (results / run_id, results / IMPORTS / f"{run_id}.parquet"):
             if path.exists():
                 yield path
+    if (packed := results / IMPORTS / PACKED).exists():
+        yield packed
 
 
 RECORDS = "taken from record files"

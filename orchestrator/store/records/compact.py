@@ -178,7 +178,7 @@ def _write(records: Path, table: pa.Table) -> Path:
     with atomic_path(path) as unfinished:
         with unfinished.open("wb") as file:
             write_records(table, file)
-        if not _same(table, read_table(unfinished)):
+        if not same_table(table, read_table(unfinished)):
             raise StoreError(
                 f"{unfinished}: does not read back as it was written",
                 hint="nothing was lost; see that disk and memory are sound",
@@ -186,7 +186,7 @@ def _write(records: Path, table: pa.Table) -> Path:
     return path
 
 
-def _same(left: pa.Table, right: pa.Table) -> bool:
+def same_table(left: pa.Table, right: pa.Table) -> bool:
     """True if rows, columns and metadata agree; NaN equals NaN here."""
     if not left.schema.equals(right.schema, check_metadata=True):
         return False
