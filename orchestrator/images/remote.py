@@ -9,6 +9,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from ipaddress import ip_address
 from typing import Any
+from urllib.request import parse_http_list, parse_keqv_list
 
 import requests
 from docker.auth import load_config, resolve_repository_name
@@ -93,9 +94,10 @@ class Registry:
         """
         try:
             document = self._fetch(tag)
-            return document and PublishedImage(
-                digest=document.digest, platforms=dict(self._platforms(document))
-            )
+            if document is None:
+                return None
+            platforms = dict(self._platforms(document))
+            return PublishedImage(digest=document.digest, platforms=platforms)
         except (requests.RequestException, ValidationError, DockerException) as error:
             reason = str(error).strip().splitlines()[0]
             raise ImageError(
@@ -163,8 +165,8 @@ class Registry:
         if scheme.lower() == "basic":
             self._session.auth = credentials
             return
-        facts = requests.utils.parse_dict_header(values)
-        realm = str(facts.pop("realm", ""))
+        facts = parse_keqv_list(parse_http_list(values))
+        realm = facts.pop("realm", "")
         if not realm.startswith(("https://", f"http://{self._host}/")):
             raise ImageError(f"{self._host}: sends us for a token to {realm!r}, which is no https")
         scope = {"scope": f"repository:{self._name}:pull", **facts}

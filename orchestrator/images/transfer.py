@@ -1,6 +1,7 @@
 """Images on their way: from and to a registry, into a file and out of it."""
 
 from pathlib import Path
+from typing import Any
 
 from docker import DockerClient
 
@@ -83,7 +84,8 @@ def load_images(client: DockerClient, path: Path) -> None:
         file = path.open("rb")
     hint = "is it a file of `orchestrator images save`?"
     with file, image_errors(f"{path}: cannot be loaded", hint):
-        follow(client.api.load_image(file), ignore)
+        api: Any = client.api
+        follow(api.load_image(file), ignore)
 
 
 def _in_registry(settings: ImageSettings, name: str, action: str) -> str:

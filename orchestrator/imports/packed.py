@@ -5,7 +5,6 @@ together, with the runs that they are in the file's metadata. Whoever changes or
 takes it out first, into a file of its own.
 """
 
-import json
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
@@ -13,7 +12,7 @@ import pyarrow as pa
 from pydantic import TypeAdapter
 
 from orchestrator.imports.content import RowContents, contents_of
-from orchestrator.imports.record import FOLDER, read_run, records_path, save_records
+from orchestrator.imports.record import IMPORTS_FOLDER, read_run, records_path, save_records
 from orchestrator.store import Compaction, Run, same_table
 from orchestrator.system.files import REMEDY, translate_os_errors
 from runner.contract.errors import DamagedFile
@@ -36,7 +35,7 @@ _MANY_RUNS = TypeAdapter(list[Run])
 
 def packed_path(results: Path) -> Path:
     """The file with the records of many imports, whether it is there or not."""
-    return results / FOLDER / _NAME
+    return results / IMPORTS_FOLDER / _NAME
 
 
 def packed_runs(path: Path) -> list[Run]:
@@ -45,13 +44,11 @@ def packed_runs(path: Path) -> list[Run]:
     Raises:
         DamagedFile: it is one, and cannot be read.
     """
-    if path.name != _NAME or path.parent.name != FOLDER:
+    if path.name != _NAME or path.parent.name != IMPORTS_FOLDER or not path.is_file():
         return []
     try:
         with open_plain(path, STREAM_BYTES) as file:
             return _MANY_RUNS.validate_json(open_parquet(file).metadata.metadata[_RUNS])
-    except FileNotFoundError:
-        return []
     except UNREADABLE as error:
         raise DamagedFile(f"{path}: cannot be read: {str(error).splitlines()[0]}") from error
 
@@ -62,7 +59,7 @@ def read_runs(files: Iterable[Path]) -> list[Run]:
     Raises:
         DamagedFile: a packed file cannot be read.
     """
-    ours = [file for file in files if file.parent.name == FOLDER]
+    ours = [file for file in files if file.parent.name == IMPORTS_FOLDER]
     single = (read_run(file) for file in ours if file.name != _NAME)
     packed = (run for file in ours for run in packed_runs(file))
     return [*filter(None, single), *packed]
@@ -149,7 +146,7 @@ def _tables(packed: Path, runs: Sequence[Run]) -> list[pa.Table]:
 
 def _write(packed: Path, tables: Sequence[pa.Table], runs: Sequence[Run]) -> None:
     joined = pa.concat_tables(tables, promote_options="default").sort_by([*_ORDER])
-    described = json.dumps([run.model_dump(mode="json") for run in runs]).encode()
+    described = _MANY_RUNS.dump_json([*runs], exclude_none=True)
     table = drop_empty_columns(joined.combine_chunks()).replace_schema_metadata({_RUNS: described})
     with translate_os_errors(packed, hint=REMEDY), atomic_file(packed) as file:
         write_records(table, file)

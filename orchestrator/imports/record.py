@@ -35,7 +35,7 @@ _HARDWARE = (
     *("memory_total_bytes", "machine"),
 )
 _ENVIRONMENT = ("operating_system", "python_version", "libraries")
-FOLDER = "imports"
+IMPORTS_FOLDER = "imports"
 """The folder of imports' records, beside those of runs."""
 _HINT = f"{REMEDY}, then import again; nothing was written"
 _RUN = b"accelmatrix.run"
@@ -141,7 +141,7 @@ def _id(facts: tuple[tuple[str, Any], ...]) -> str:
 
 def records_path(results: Path, run_id: str) -> Path:
     """Path of an import's records in the results folder."""
-    return results / FOLDER / f"{run_id}.parquet"
+    return results / IMPORTS_FOLDER / f"{run_id}.parquet"
 
 
 def save_records(table: pa.Table, path: Path, run: Run) -> None:

@@ -9,10 +9,10 @@ import os
 from collections.abc import Iterable, Mapping
 
 from orchestrator.system.text import split_list
-from runner.contract.browser_choice import BrowserChoice
 from runner.contract.errors import UsageError, closest
 from runner.contract.job import DEVICE_VARIABLE, Job
 from runner.contract.variables import DEVICE_CHOICES, is_variable_name
+from runner.contract.web.browser_choice import BrowserChoice
 
 _PASSED = frozenset(
     {

@@ -6,9 +6,9 @@ from typing import Annotated, Literal
 from pydantic import Field
 
 from orchestrator.backends.catalogue import LauncherName
-from runner.contract.browser_choice import BrowserChoice
 from runner.contract.cell import Backend, Frozen, Purpose
 from runner.contract.variables import VariableName
+from runner.contract.web.browser_choice import BrowserChoice
 
 ImageReference = Annotated[
     str, Field(pattern=r"^[a-z0-9][\w.:/-]*(@sha256:[0-9a-f]{64})?$", max_length=400)

@@ -15,11 +15,11 @@ from orchestrator.running.options import RunOptions, RunSource
 from orchestrator.store import RUN_ID
 from orchestrator.system.problems import first_fault
 from orchestrator.system.text import format_size
-from runner.contract.browser_choice import BrowserChoice
 from runner.contract.cell import Cell, FileName, Frozen
 from runner.contract.errors import DamagedFile, UsageError
 from runner.contract.job import Job, ProcessSpread, Provenance, Seeds
 from runner.contract.plain_files import read_plain
+from runner.contract.web.browser_choice import BrowserChoice
 
 RUN_FILE = "run.json"
 RUN_BYTES = 64 << 20

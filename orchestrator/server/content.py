@@ -11,7 +11,7 @@ from orchestrator.render import pages
 from runner import __version__
 from runner.contract.errors import UsageError
 from runner.contract.installation import how_to_install
-from runner.contract.web_pages import (
+from runner.contract.web.pages import (
     BUNDLES,
     RUNTIME_FOLDER,
     SCRIPTS_FOLDER,

@@ -16,7 +16,6 @@ from pydantic import (
     model_validator,
 )
 
-from runner.contract.browser_choice import BrowserChoice
 from runner.contract.cell import (
     Backend,
     Cell,
@@ -28,6 +27,7 @@ from runner.contract.cell import (
 )
 from runner.contract.models import ModelSpec
 from runner.contract.variables import VariableName
+from runner.contract.web.browser_choice import BrowserChoice
 
 
 class Measure(Frozen):

@@ -14,9 +14,10 @@ from collections.abc import Collection, Sequence
 from contextlib import suppress
 from pathlib import Path
 
+from runner.contract.frequency import read_word
 from runner.contract.rounds import CpuClock
 from runner.contract.topology import read_cpus
-from runner.measure.processor import SYS, read_word
+from runner.measure.processor import SYS
 
 CLOCK_INTERVAL_S = 0.1
 MOST_CPUS = 8

@@ -5,6 +5,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import chain
 
+from runner.contract.frequency import SLOW_GOVERNOR, FrequencyPolicy
 from runner.contract.job import Measure
 from runner.contract.record import Grade
 from runner.contract.rounds import RoundResult
@@ -75,8 +76,6 @@ DEPENDENCE = 5.0
 """Iterations that count as one independent one. The interval allows for it, but a host whose noise
 repeats for so long has noise longer than the cell. Of independent iterations, one cell in a hundred
 seems to need more than 3."""
-_STEERING_DRIVERS = ("intel_pstate", "amd-pstate-epp", "amd_pstate_epp")
-_FAST_PREFERENCES = ("performance", "balance_performance")
 HELD = 0.01
 """Share of the time for which a clock may be held down: it moves a median by less than that."""
 _CHOSEN_REASONS = ("SyncBoost",)
@@ -109,7 +108,7 @@ def doubts_of(
         imprecision("the median", summary.latency_precision, measure),
         _scatter(service or summary),
         _load(rounds, environment.cpu_cores_logical or 1),
-        filter(None, (governor_doubt(environment),)),
+        _governor(environment),
         _quota(rounds),
         _noise(rounds),
         _busy_cores(rounds, environment.cpu_cores_logical or 1),
@@ -164,19 +163,14 @@ def _load(rounds: Sequence[RoundResult], cores: int) -> Iterator[Doubt]:
     yield from scaled(LOAD_AVERAGE, load / cores, text)
 
 
-def governor_doubt(environment: Environment) -> Doubt | None:
-    """The doubt about a governor that keeps clocks low; None without one.
-
-    `powersave` of intel_pstate and amd_pstate_epp lets firmware choose the clock, by the preference
-    that it is told (Linux, Documentation/admin-guide/pm/intel_pstate.rst and amd-pstate.rst).
-    """
-    is_steered = environment.cpu_scaling_driver in _STEERING_DRIVERS
-    if is_steered and environment.cpu_energy_preference in _FAST_PREFERENCES:
-        return None
-    if environment.cpu_governor != "powersave":
-        return None
-    remedy = "set it to performance (cpupower frequency-set -g performance)"
-    return Doubt("B", f"governor is powersave: {remedy}")
+def _governor(environment: Environment) -> Iterator[Doubt]:
+    policy = FrequencyPolicy(
+        environment.cpu_governor,
+        environment.cpu_scaling_driver,
+        environment.cpu_energy_preference,
+    )
+    if policy.keeps_clocks_low:
+        yield Doubt("B", SLOW_GOVERNOR)
 
 
 def _quota(rounds: Sequence[RoundResult]) -> Iterator[Doubt]:

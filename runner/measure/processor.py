@@ -4,6 +4,7 @@ from collections.abc import Collection
 from dataclasses import dataclass
 from pathlib import Path
 
+from runner.contract.frequency import read_frequency_policy, read_word
 from runner.contract.topology import numa_nodes_of, read_topology, threads_per_core
 
 SYS = Path("/sys")
@@ -30,11 +31,11 @@ def read_processor_settings(
     """The settings of these CPUs, where CPUs differ of the first one; of the first CPU for None."""
     system = sys / "devices" / "system"
     topology = read_topology(system)
-    policy = system / "cpu" / f"cpu{min(cpus or [0])}" / "cpufreq"
+    policy = read_frequency_policy(min(cpus or [0]), sys)
     return ProcessorSettings(
-        cpu_governor=read_word(policy / "scaling_governor"),
-        cpu_scaling_driver=read_word(policy / "scaling_driver"),
-        cpu_energy_preference=read_word(policy / "energy_performance_preference"),
+        cpu_governor=policy.governor,
+        cpu_scaling_driver=policy.driver,
+        cpu_energy_preference=policy.preference,
         cpu_turbo=_turbo(system / "cpu"),
         cpu_smt=_switch(system / "cpu" / "smt" / "active"),
         cpu_threads_per_core=threads_per_core(topology),
@@ -42,14 +43,6 @@ def read_processor_settings(
         cpu_numa_nodes=(numa_nodes_of(topology, cpus) or None) if cpus else None,
         transparent_huge_pages=_chosen(sys / "kernel" / "mm" / "transparent_hugepage" / "enabled"),
     )
-
-
-def read_word(path: Path) -> str | None:
-    """The content of a small file; None where there is none, or none that may be read."""
-    try:
-        return path.read_text().strip() or None
-    except OSError:
-        return None
 
 
 def _turbo(cpu: Path) -> bool | None:

@@ -224,7 +224,7 @@ def test_every_command_is_understood(name: str, workspace: Workspace) -> None:
 def test_scripts_are_sound_shell(path: Path, tmp_path: Path) -> None:
     document = yaml.safe_load(path.read_text("utf-8"))
     parts = document.get("jobs", {"runs": document.get("runs")}).values()
-    for number, step in enumerate(step for part in parts for step in part["steps"]):
+    for number, step in enumerate(step for part in parts for step in part.get("steps", ())):
         (tmp_path / f"{number}.sh").write_text(f"#!/bin/bash\n{step.get('run', '')}\n")
     shellcheck = Path(sys.executable).with_name("shellcheck")
     scripts = sorted(tmp_path.glob("*.sh"))

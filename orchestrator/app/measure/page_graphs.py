@@ -18,7 +18,7 @@ from runner.contract.errors import NothingToDo, Unsupported
 from runner.contract.graph import Graph, fixed_shape, graph_in
 from runner.contract.models import ModelSpec, TensorSpec, shape_of, sizes_of
 from runner.contract.models.spec import TensorKind
-from runner.contract.web_pages import BUNDLES
+from runner.contract.web.pages import BUNDLES
 
 PAGE_BACKENDS: tuple[Backend, ...] = tuple(BUNDLES)
 """The backends that a page has."""

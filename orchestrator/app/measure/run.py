@@ -22,8 +22,8 @@ from orchestrator.running.interleaved.folders import BothFolders
 from orchestrator.running.observer import Observer
 from orchestrator.running.options import RunOptions, RunSource
 from orchestrator.running.traces import failed_traces, saved_traces
-from runner.contract.browser_choice import BROWSER_VARIABLE
 from runner.contract.errors import EngineUnavailable, NothingToDo
+from runner.contract.web.browser_choice import BROWSER_VARIABLE
 
 if TYPE_CHECKING:
     from orchestrator.app.measure.report import RunReport

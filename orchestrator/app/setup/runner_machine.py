@@ -13,8 +13,7 @@ from orchestrator.app.setup.doctor import Diagnosis, diagnose
 from orchestrator.backends.catalogue import CATALOGUE
 from orchestrator.system.text import format_size
 from runner.contract.cell import Backend
-from runner.measure.environment import Environment, read_environment
-from runner.measure.grade import governor_doubt
+from runner.contract.frequency import SLOW_GOVERNOR, FrequencyPolicy, read_frequency_policy
 
 _PROGRAMS = ("git", "tar", "python3")
 """Programs that the steps of a workflow call."""
@@ -44,7 +43,7 @@ class RunnerCheck:
 class RunnerMachine:
     """The facts about a machine that decide how good a runner it is."""
 
-    environment: Environment
+    clock: FrequencyPolicy
     programs: Sequence[str]
     """Those of the needed programs that are found."""
     free_bytes: int
@@ -60,7 +59,7 @@ class RunnerMachine:
         """Those of this machine."""
         names = (process.info["name"] for process in psutil.process_iter(["name"]))
         return cls(
-            environment=read_environment(),
+            clock=read_frequency_policy(),
             programs=[program for program in _PROGRAMS if shutil.which(program)],
             free_bytes=shutil.disk_usage(Path.cwd()).free,
             load=os.getloadavg()[0] / (os.cpu_count() or 1),
@@ -139,13 +138,12 @@ def _needed(machine: RunnerMachine) -> Iterator[RunnerCheck]:
 
 
 def _quiet(machine: RunnerMachine) -> Iterator[RunnerCheck]:
-    doubt = governor_doubt(machine.environment)
-    governor = machine.environment.cpu_governor
+    is_slow = machine.clock.keeps_clocks_low
     yield RunnerCheck(
         "governor",
-        doubt is None,
-        governor or "the kernel shows none",
-        doubt.reason if doubt else None,
+        not is_slow,
+        machine.clock.governor or "the kernel shows none",
+        SLOW_GOVERNOR if is_slow else None,
         "for quiet numbers",
     )
     idle = machine.load <= _BUSY

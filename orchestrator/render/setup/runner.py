@@ -3,12 +3,12 @@
 from typing import TYPE_CHECKING
 
 from orchestrator.render.terminal.lines import print_json, print_line
-from orchestrator.render.terminal.tables import print_table, wrapping
+from orchestrator.render.terminal.tables import Column, print_table, wrapping
 
 if TYPE_CHECKING:
     from orchestrator.app.setup.runner_machine import RunnerCheck, RunnerReport
 
-_COLUMNS = ("check", "ok", *wrapping("found", "what to do"))
+_COLUMNS: tuple[str | Column, ...] = ("check", "ok", *wrapping("found", "what to do"))
 
 
 def print_runner(report: "RunnerReport", *, as_json: bool) -> None:

@@ -35,13 +35,13 @@ from runner.backends.onnxruntime_web.graph import WebGraph
 from runner.backends.onnxruntime_web.page import PageLimits, WebPage
 from runner.backends.onnxruntime_web.query import PageQuery, bind_query, nothing_query
 from runner.backends.peaks import PeakKernels
-from runner.contract.browser_choice import BrowserChoice
 from runner.contract.cell import Cell, Precision
 from runner.contract.errors import Unsupported
 from runner.contract.graph import find_graph, first_cell_with_graph, fixed_shape
 from runner.contract.job import Job
 from runner.contract.record import Proof
 from runner.contract.support import mode_error
+from runner.contract.web.browser_choice import BrowserChoice
 from runner.inputs import Inputs, synthesise, tokens_to_generate
 from runner.measure.clock import Clock
 from runner.measure.energy import EnergyDevice

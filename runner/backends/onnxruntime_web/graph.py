@@ -12,7 +12,7 @@ from runner.backends.onnxruntime_web.page import PageError, WebPage, nanoseconds
 from runner.contract.axes import Backend
 from runner.contract.errors import Unsupported
 from runner.contract.graph import Graph, GraphPart
-from runner.contract.web_pages import web_session_options
+from runner.contract.web.pages import web_session_options
 
 _VERBOSE = {"logSeverityLevel": 0, "logVerbosityLevel": 0}
 """The levels at which the runtime tells where it places nodes."""

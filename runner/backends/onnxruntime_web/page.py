@@ -16,7 +16,7 @@ from runner.backends.onnxruntime_web.server import Array, PageServer
 from runner.contract.axes import Backend
 from runner.contract.errors import BenchError, TimedOut, Unavailable
 from runner.contract.job import Job
-from runner.contract.web_pages import BUNDLES, RUNTIME_FOLDER
+from runner.contract.web.pages import BUNDLES, RUNTIME_FOLDER
 from runner.measure.clock import monotonic
 
 _SHARE = 0.9

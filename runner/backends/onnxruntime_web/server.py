@@ -19,7 +19,7 @@ import numpy as np
 import numpy.typing as npt
 
 from runner.contract.errors import Unavailable
-from runner.contract.web_pages import BYTES_TYPE, ISOLATION, SCRIPTS_FOLDER, content_type
+from runner.contract.web.pages import BYTES_TYPE, ISOLATION, SCRIPTS_FOLDER, content_type
 
 Array = npt.NDArray[Any]
 

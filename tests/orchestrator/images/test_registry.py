@@ -50,6 +50,7 @@ def test_of_other_files_or_on_another_base_none_is_pulled(
     here = workshop.images(registry=registry)
     here.build("cpu")
     lock = workshop.released(registry, here.push("cpu"))
+    workshop.remove_images()
     other_base = workshop.elsewhere(registry, lock=lock, build_args={"BASE_IMAGE": "scratch"})
     assert other_base.ensure("cpu").trust == "built here"
     workshop.remove_images()

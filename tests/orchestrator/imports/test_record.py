@@ -13,11 +13,11 @@ from orchestrator.imports.document import Document
 from orchestrator.imports.formats import FORMATS
 from orchestrator.imports.measurement import ImportedMeasurement
 from orchestrator.imports.outcome import FileOutcome, read_document
+from orchestrator.imports.packed import read_runs
 from orchestrator.imports.reading import Reading
 from orchestrator.imports.record import (
     IMPORT_SCHEMA,
     read_contents,
-    read_runs,
     records_path,
     records_table,
     save_records,

@@ -14,7 +14,7 @@ from orchestrator.imports.formats import FORMATS
 from orchestrator.imports.outcome import read_file
 from orchestrator.server.content import page_content
 from orchestrator.server.web_server import serving
-from runner.contract.web_pages import RUNTIME_FOLDER, WEB_FOLDER
+from runner.contract.web.pages import RUNTIME_FOLDER, WEB_FOLDER
 from tests.support.onnx_graphs import KEY
 
 pytestmark = [

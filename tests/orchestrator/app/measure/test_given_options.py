@@ -20,7 +20,7 @@ def test_an_image_is_named_for_each_backend(reference: str) -> None:
 @pytest.mark.parametrize(
     ("word", "message"),
     [
-        ("ghcr.io/me/cpu", "'ghcr.io/me/cpu' is none of"),
+        ("ghcr.io/me/cpu", "'ghcr.io/me/cpu' is not one of"),
         ("cpp=x", "cpu"),
         ("mps=x", "no container can reach a device of mps"),
         ("cpu=", "is no name of an image"),

@@ -19,9 +19,9 @@ from orchestrator.backends.catalogue import LauncherName
 from orchestrator.launchers.registry import Pinned
 from orchestrator.running.folder import RunFolder
 from orchestrator.running.merge_run import merge_run
-from runner.contract.browser_choice import BROWSER_VARIABLE, BrowserChoice
 from runner.contract.errors import UsageError
 from runner.contract.job import Job, Provenance
+from runner.contract.web.browser_choice import BROWSER_VARIABLE, BrowserChoice
 from tests.support.jobs import a_job, fake_cell
 from tests.support.records import record_for
 from tests.support.results import a_measurement

@@ -8,11 +8,10 @@ import pytest
 from orchestrator.app.setup.doctor import Diagnosis
 from orchestrator.app.setup.runner_machine import RunnerMachine, RunnerReport, check_runner
 from orchestrator.render.setup.runner import print_runner
-from runner.measure.environment import read_environment
+from runner.contract.frequency import FrequencyPolicy
 
-QUIET = replace(read_environment(), cpu_governor="performance", cpu_scaling_driver=None)
 GOOD = RunnerMachine(
-    environment=QUIET,
+    clock=FrequencyPolicy("performance"),
     programs=("git", "tar", "python3"),
     free_bytes=100 << 30,
     load=0.0,
@@ -52,7 +51,7 @@ def test_a_good_runner_is_found_by_the_labels_of_what_runs() -> None:
         ({"load": 0.5}, "load", True, "0.50 a core"),
         ({"listeners": 2}, "runners", True, "2 registered here"),
         (
-            {"environment": replace(QUIET, cpu_governor="powersave")},
+            {"clock": FrequencyPolicy("powersave")},
             "governor",
             True,
             "powersave",

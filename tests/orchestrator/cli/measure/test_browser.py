@@ -13,7 +13,7 @@ from orchestrator.running.artifacts.cache import versions_of
 from orchestrator.running.artifacts.graphs import graph_name
 from runner.contract.artifact_keys import GRAPHS
 from runner.contract.models import catalogue
-from runner.contract.web_pages import RUNTIME_FOLDER
+from runner.contract.web.pages import RUNTIME_FOLDER
 from tests.conftest import ROOT
 from tests.support.command_line import complains
 from tests.support.onnx_graphs import KEY, layer, onnx_cell, save_graph

@@ -22,7 +22,7 @@ from runner.backends.onnxruntime_web.install import (
     locked,
     unpack_runtime,
 )
-from runner.contract.web_pages import WEB_FOLDER
+from runner.contract.web.pages import WEB_FOLDER
 
 PATHS = {
     BROWSER: "@sparticuz/chromium/-/chromium-1.0.0.tgz",

@@ -11,7 +11,7 @@ WEB_FOLDER = Path(sys.prefix, "share", "accelmatrix", "browser")
 """The folder in which `make browser` installs a browser and the runtime."""
 RUNTIME_FOLDER = WEB_FOLDER / "onnxruntime-web"
 """The runtime's files, with which a page executes graphs."""
-SCRIPTS_FOLDER = Path(__file__).parents[1] / "backends" / "onnxruntime_web" / "page"
+SCRIPTS_FOLDER = Path(__file__).parents[2] / "backends" / "onnxruntime_web" / "page"
 """Our own scripts around the runtime."""
 BUNDLES: Mapping[Backend, str] = {
     "wasm": "ort.wasm.min.mjs",

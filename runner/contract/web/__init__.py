@@ -1,0 +1,1 @@
+"""Browsers as jobs name them, and the pages that execute graphs."""
