@@ -17,7 +17,6 @@ from orchestrator.backends.catalogue import CATALOGUE, BackendSpec
 from runner.contract.axes import Backend
 from runner.contract.errors import Unavailable
 from runner.contract.host import host_id, read_processor
-from runner.contract.job import chosen_device
 
 if TYPE_CHECKING:
     from runner.contract.cell import Purpose
@@ -80,6 +79,8 @@ def default_memory_bytes(total_bytes: int) -> int:
 def _unavailable(
     purpose: "Purpose", system: str, instruction_set: str, nodes: Callable[[str], list[str]]
 ) -> Iterator[tuple[Backend, str]]:
+    from runner.contract.job import chosen_device  # some commands do without pydantic
+
     for backend, spec in CATALOGUE.items():
         if reason := why_not_system(backend, system=system):
             yield backend, reason

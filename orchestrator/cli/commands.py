@@ -103,7 +103,9 @@ COMMANDS: Mapping[str, ListedCommand] = {
         "setup.explain:explain", "Explain a word of the screen; without one, list them."
     ),
     "schema": ListedCommand("measure.plan:schema", "Print the JSON schema of the matrix file."),
-    "images": ListedCommand("setup.images:group", "List, build, pull, push and remove images."),
+    "images": ListedCommand(
+        "setup.images:group", "List, build, pull, push, verify, save and remove images."
+    ),
     "models": ListedCommand("setup.models:group", "List and show models."),
 }
 

@@ -5,15 +5,17 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Self
+from typing import TYPE_CHECKING, Self
 
 from orchestrator.backends.catalogue import CATALOGUE, image_names
-from orchestrator.images.lock import Lock, ReleasedImage, read_lock
 from orchestrator.images.source import OUR_FOLDERS, ImageSource, SourceFolders, find_source
 from orchestrator.images.trust import state_file
 from runner import __version__
 from runner.contract.axes import Backend
 from runner.contract.errors import Unavailable, UsageError
+
+if TYPE_CHECKING:
+    from orchestrator.images.lock import Lock, ReleasedImage
 
 BUILD_ARGUMENTS = (
     *("BASE_IMAGE", "PIP_INDEX_URL", "PIP_EXTRA_INDEX_URL", "TORCH_INDEX_URL"),
@@ -45,7 +47,7 @@ class ImageSettings:
     """The folder of the builds' logs."""
     built: Path | None = None
     """The file that remembers the images that were built here; None for none."""
-    lock: Lock = field(default_factory=dict)
+    lock: "Lock" = field(default_factory=dict)
     """The images of releases, by version."""
     chosen: Mapping[Backend, str] = field(default_factory=dict)
     """Images that the user chose by their references; nothing else needs to vouch for them."""
@@ -69,6 +71,8 @@ class ImageSettings:
         Raises:
             UsageError: the registry is not one, or the site's hashes cannot be read.
         """
+        from orchestrator.images.lock import read_lock  # some commands do without pydantic
+
         lock = read_lock()
         published_at = lock[__version__].registry if __version__ in lock else ""
         values = {name: environment.get(PREFIX + name, "") for name in BUILD_ARGUMENTS}
@@ -101,12 +105,12 @@ class ImageSettings:
         """The files that the image is built from; None if there are none."""
         return find_source(name, self.folders, self.site_hashes)
 
-    def published(self, name: str) -> ReleasedImage | None:
+    def published(self, name: str) -> "ReleasedImage | None":
         """This version's image as it was published, if it was."""
         release = self.lock.get(self.version)
         return release.images.get(name) if release else None
 
-    def publication(self, *digests: str) -> ReleasedImage | None:
+    def publication(self, *digests: str) -> "ReleasedImage | None":
         """The image of any version that was published under one of these digests."""
         images = (image for release in self.lock.values() for image in release.images.values())
         return next((image for image in images if image.digests & {*digests}), None)

@@ -26,8 +26,8 @@ def test_the_patch_fits_the_runner_and_takes_the_share_that_is_asked_for(tmp_pat
 
 def test_a_clean_rebuild_is_another_image_that_does_the_same(tmp_path: Path) -> None:
     folders = [copied(tmp_path / str(number), 0.0, number) for number in (0, 1, 2)]
-    names = [Path("runner/__init__.py")]
-    assert len({hash_files(folder, names) for folder in folders}) == 3
+    name = "runner/__init__.py"
+    assert len({hash_files({name: folder / name}) for folder in folders}) == 3
 
 
 @pytest.mark.parametrize(

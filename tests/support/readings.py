@@ -21,7 +21,8 @@ from orchestrator.imports.document import Document
 from orchestrator.imports.formats import FORMATS
 from orchestrator.imports.formats.mapping import MappedFormat
 from orchestrator.imports.outcome import read_document
-from orchestrator.imports.record import read_contents, read_runs, records_table
+from orchestrator.imports.packed import read_runs
+from orchestrator.imports.record import read_contents, records_table
 from orchestrator.launchers.base import Exit
 from orchestrator.matrix import Matrix, Source, load_matrix, resolve
 from orchestrator.matrix.load import override

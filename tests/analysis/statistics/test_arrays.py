@@ -6,6 +6,7 @@ from importlib import import_module
 import pytest
 
 from runner.contract.errors import UsageError
+from runner.contract.installation import how_to_install
 
 
 @pytest.mark.parametrize(("module", "missing"), [("arrays", "numpy"), ("solvers", "scipy.stats")])
@@ -16,4 +17,4 @@ def test_without_a_library_the_refusal_names_the_extra(
     monkeypatch.setitem(sys.modules, missing, None)
     with pytest.raises(UsageError, match="need the extra `analysis`") as refusal:
         import_module(f"analysis.statistics.{module}")
-    assert "pip install 'accelmatrix[analysis]'" in str(refusal.value.hint)
+    assert how_to_install("analysis") in str(refusal.value.hint)

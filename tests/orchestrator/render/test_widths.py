@@ -44,7 +44,9 @@ REASON = (
     " weights, which torch.compile leaves to eager mode; `make openvino` installs another runtime"
 )
 DIGEST = f"sha256:{'9a' * 32}"
-IMAGE = Image("accelmatrix-browser:0.1.0", DIGEST, DIGEST, {}, 3 << 30, "2026-11-22T16:52:47Z")
+IMAGE = Image(
+    "accelmatrix-browser:0.1.0", DIGEST, DIGEST, {}, "amd64", 3 << 30, "2026-11-22T16:52:47Z"
+)
 RESULT = f"20261122-165247-9bd1/{MODEL}-fp32-b1-s128-inference"
 FILES = (
     FileOutcome(FOLDER / "a.json", "1" * 64, "a-format", "somebody", READING),

@@ -1,5 +1,6 @@
 """Atomic writes, and hashes of files."""
 
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
@@ -23,21 +24,26 @@ def root(tmp_path: Path) -> Path:
     return tmp_path
 
 
+def below(root: Path, files: Sequence[Path] = FILES) -> dict[str, Path]:
+    return {path.as_posix(): root / path for path in files}
+
+
 def test_the_same_files_elsewhere_have_the_same_hash(root: Path) -> None:
     other = root / "elsewhere"
     (other / "a").mkdir(parents=True)
     for file in FILES:
         (other / file).write_text((root / file).read_text())
-    assert hash_files(other, FILES) == hash_files(root, FILES)
+    assert hash_files(below(other)) == hash_files(below(root))
 
 
 def test_names_contents_and_the_border_between_them_count(root: Path) -> None:
-    known = {hash_files(root, FILES), hash_files(root, FILES[:1]), hash_files(root, FILES[::-1])}
+    orders = (FILES, FILES[:1], FILES[::-1])
+    known = {hash_files(below(root, files)) for files in orders}
     (root / "a/b.py").write_text("onet")
     (root / "c.py").write_text("wo")
-    known.add(hash_files(root, FILES))
+    known.add(hash_files(below(root)))
     (root / "d.py").write_text("wo")
-    known.add(hash_files(root, (FILES[0], Path("d.py"))))
+    known.add(hash_files(below(root, (FILES[0], Path("d.py")))))
     assert len(known) == 5
 
 

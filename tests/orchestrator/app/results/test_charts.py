@@ -10,6 +10,7 @@ import pytest
 from analysis.charts.chart import Chart, backend_scale
 from orchestrator.app.results.charts import require_chart, save_chart
 from runner.contract.errors import UsageError
+from runner.contract.installation import how_to_install
 
 CHART = Chart(
     "small",
@@ -63,5 +64,5 @@ def test_a_drawing_without_the_extra_names_it(
     monkeypatch.setitem(sys.modules, "vl_convert", None)
     with pytest.raises(UsageError, match="extra `analysis`") as refusal:
         save_chart(CHART, tmp_path / "a.png")
-    assert "pip install 'accelmatrix[analysis]'" in str(refusal.value.hint)
+    assert how_to_install("analysis") in str(refusal.value.hint)
     assert not (tmp_path / "a.png").exists()

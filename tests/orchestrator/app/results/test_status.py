@@ -51,7 +51,7 @@ def test_nothing_is_outdated_that_cannot_be_compared(
     checkout: Path, backend: str, labels: dict[str, str]
 ) -> None:
     assert not current_installation(SourceFolders.of(checkout)).is_outdated(backend, labels)
-    elsewhere = current_installation(checkout / "no-checkout")
+    elsewhere = current_installation(SourceFolders.of(checkout / "no-checkout"))
     assert not elsewhere.is_outdated("cpu", {SOURCE_LABEL: "sha256:0"})
 
 

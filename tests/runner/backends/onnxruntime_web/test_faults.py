@@ -16,13 +16,14 @@ import pytest
 from onnx import TensorProto, helper
 
 from orchestrator.launchers.process import ProcessLauncher
-from runner.backends.onnxruntime_web.browser import RUNTIME_FOLDER, find_browser, started_browser
+from runner.backends.onnxruntime_web.browser import find_browser, started_browser
 from runner.backends.onnxruntime_web.page import PageLimits, WebPage
 from runner.backends.onnxruntime_web.server import PageServer
 from runner.contract.axes import Backend
 from runner.contract.errors import BenchError, TimedOut, Unavailable
 from runner.contract.job import DEVICE_VARIABLE, Job, Limits
 from runner.contract.record import Phase, Record, Status, read_record
+from runner.contract.web.pages import RUNTIME_FOLDER
 from runner.job.harness import Folders, Harness
 from tests.support.fakes import KeptProgress
 from tests.support.jobs import a_task
