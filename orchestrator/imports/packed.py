@@ -6,6 +6,7 @@ takes it out first, into a file of its own.
 """
 
 from collections.abc import Iterable, Sequence
+from contextlib import suppress
 from pathlib import Path
 
 import pyarrow as pa
@@ -50,19 +51,25 @@ def packed_runs(path: Path) -> list[Run]:
         with open_plain(path, STREAM_BYTES) as file:
             return _MANY_RUNS.validate_json(open_parquet(file).metadata.metadata[_RUNS])
     except UNREADABLE as error:
-        raise DamagedFile(f"{path}: cannot be read: {str(error).splitlines()[0]}") from error
+        raise _damaged(path, error) from error
+
+
+def _damaged(packed: Path, error: Exception) -> DamagedFile:
+    return DamagedFile(
+        f"{packed}: cannot be read: {str(error).splitlines()[0]}",
+        hint="the database has its records; remove it, then import its sources again",
+    )
 
 
 def read_runs(files: Iterable[Path]) -> list[Run]:
-    """The runs in the metadata of these files, if they are files of imports.
-
-    Raises:
-        DamagedFile: a packed file cannot be read.
-    """
-    ours = [file for file in files if file.parent.name == IMPORTS_FOLDER]
-    single = (read_run(file) for file in ours if file.name != _NAME)
-    packed = (run for file in ours for run in packed_runs(file))
-    return [*filter(None, single), *packed]
+    """The runs in the metadata of these files, if they are sound files of imports."""
+    runs: list[Run] = []
+    for file in files:
+        if file.parent.name == IMPORTS_FOLDER and file.name != _NAME:
+            runs += filter(None, [read_run(file)])
+        with suppress(DamagedFile):  # as whoever reads its records says
+            runs += packed_runs(file)
+    return runs
 
 
 def packed_contents(results: Path, run_id: str) -> RowContents | None:
@@ -139,7 +146,7 @@ def _tables(packed: Path, runs: Sequence[Run]) -> list[pa.Table]:
     try:
         table = read_table(packed)
     except UNREADABLE as error:
-        raise DamagedFile(f"{packed}: cannot be read: {str(error).splitlines()[0]}") from error
+        raise _damaged(packed, error) from error
     names = pa.array([run.run_id for run in runs])
     return [table.filter(pa.compute.is_in(table["run_id"], value_set=names))]
 

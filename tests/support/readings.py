@@ -21,7 +21,7 @@ from orchestrator.imports.document import Document
 from orchestrator.imports.formats import FORMATS
 from orchestrator.imports.formats.mapping import MappedFormat
 from orchestrator.imports.outcome import read_document
-from orchestrator.imports.packed import read_runs
+from orchestrator.imports.packed import read_runs, take_out
 from orchestrator.imports.record import read_contents, records_table
 from orchestrator.launchers.base import Exit
 from orchestrator.matrix import Matrix, Source, load_matrix, resolve
@@ -218,6 +218,12 @@ def read_imported(folder: Path, content: bytes) -> None:
     path = written(folder, "imports/import-x.parquet", content)
     read_contents(path)
     read_runs([path])
+
+
+def read_packed(folder: Path, content: bytes) -> None:
+    packed = written(folder, "imports/packed.parquet", content)
+    read_runs([packed])
+    take_out(folder, "import-x")
 
 
 def read_snapshot(folder: Path, content: bytes) -> None:
