@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 def maintain(
     compact: Annotated[
-        bool, typer.Option("--compact", help="Put the records of each finished run into one file.")
+        bool, typer.Option("--compact", help="Put the records of each finished run into one file, and of all imports.")
     ] = False,
     drop_older_than: Annotated[
         str | None,
