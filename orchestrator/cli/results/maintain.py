@@ -15,7 +15,11 @@ if TYPE_CHECKING:
 
 def maintain(
     compact: Annotated[
-        bool, typer.Option("--compact", help="Put the records of each finished run into one file, and of all imports.")
+        bool,
+        typer.Option(
+            "--compact",
+            help="Put the records of each finished run, and of imports, into one file.",
+        ),
     ] = False,
     drop_older_than: Annotated[
         str | None,
