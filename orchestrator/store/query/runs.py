@@ -263,7 +263,7 @@ def _imported_rows(
 
 FIRST_WITH_IMPORTS = 5
 """The schema that first knew where a record came from."""
-FIRST_WITH_THESE_RECORDS = 8
+FIRST_WITH_THESE_RECORDS = 9
 """The schema whose tables of records are those of today."""
 
 

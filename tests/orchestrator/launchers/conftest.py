@@ -24,7 +24,7 @@ MIB = 1 << 20
 
 def trial_image(id_: str) -> OneImage:
     """The image of that id, for every backend."""
-    return OneImage(Image("accelmatrix-trial:1", id_, id_, {"label": "value"}, 0, ""))
+    return OneImage(Image("accelmatrix-trial:1", id_, id_, {"label": "value"}, "amd64", 0, ""))
 
 
 @dataclass(frozen=True)
