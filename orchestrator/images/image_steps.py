@@ -21,8 +21,8 @@ _PULL_INTERVAL_S = 5
 _FETCHED = ("Download complete", "Pull complete")
 
 
-class BuildSteps:
-    """Takes the lines of a build, and reports those of its steps with the time gone by."""
+class _Steps:
+    """The steps of getting one image."""
 
     def __init__(
         self,
@@ -33,7 +33,11 @@ class BuildSteps:
         self._image = image
         self._report = report
         self._clock = clock
-        self._began = clock()
+        self._began = self._reported = clock()
+
+
+class BuildSteps(_Steps):
+    """Takes the lines of a build, and reports those of its steps with the time gone by."""
 
     def __call__(self, line: str) -> None:
         """Report a step; other lines are in the build's log alone."""
@@ -46,7 +50,7 @@ class BuildSteps:
             )
 
 
-class PullSteps:
+class PullSteps(_Steps):
     """Takes the events of a pull, and reports now and then how much has come."""
 
     def __init__(
@@ -55,10 +59,7 @@ class PullSteps:
         report: Callable[[str], None],
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
-        self._image = image
-        self._report = report
-        self._clock = clock
-        self._began = self._reported = clock()
+        super().__init__(image, report, clock)
         self._fetched: dict[str, int] = {}
         self._sizes: dict[str, int] = {}
 

@@ -151,11 +151,13 @@ def import_files(
         return ImportReport({}, MergeReport())
     with Store.open(database) as store:
         held = contents_by_run(store.imported([outcome.run_id for outcome in with_records]))
+        packed = packed_contents(results)
         changes = {
-            outcome.run_id: _write(
-                outcome, held.get(outcome.run_id, {}), results, _run(outcome, now, command)
+            run.run_id: _write(
+                outcome, held.get(run.run_id, {}), packed.get(run.run_id), results, run
             )
             for outcome in with_records
+            for run in [_run(outcome, now, command)]
         }
         changing = [outcome for outcome in with_records if not changes[outcome.run_id].is_none]
         store.forget(
@@ -169,11 +171,13 @@ def _with_records(outcomes: Iterable[FileOutcome]) -> Sequence[FileOutcome]:
     return [outcome for outcome in outcomes if outcome.kind == "records"]
 
 
-def _write(outcome: FileOutcome, held: RowContents, results: Path, run: Run) -> RecordChanges:
-    """Write a file's records, unless the results folder has them already."""
+def _write(
+    outcome: FileOutcome, held: RowContents, packed: RowContents | None, results: Path, run: Run
+) -> RecordChanges:
+    """Write a file's records, unless the results folder has them already, packed or not."""
     now = run.started_at
     table, path = records_table(outcome, now), records_path(results, outcome.run_id)
-    stored = read_contents(path) or packed_contents(results, outcome.run_id)
+    stored = read_contents(path) or packed
     if not held and stored is None:
         save_records(table, path, run)
         return RecordChanges(new=tuple(table["cell_id"].to_pylist()))

@@ -5,17 +5,22 @@ together, with the runs that they are in the file's metadata. Whoever changes or
 takes it out first, into a file of its own.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 
 import pyarrow as pa
 from pydantic import TypeAdapter
 
-from orchestrator.imports.content import RowContents, contents_of
-from orchestrator.imports.record import IMPORTS_FOLDER, read_run, records_path, save_records
+from orchestrator.imports.content import RowContents, contents_by_run
+from orchestrator.imports.record import read_run, records_path, save_records
 from orchestrator.store import Compaction, Run, same_table
-from orchestrator.system.files import REMEDY, translate_os_errors
+from orchestrator.system.files import (
+    IMPORTS_FOLDER,
+    PACKED_IMPORTS,
+    REMEDY,
+    translate_os_errors,
+)
 from runner.contract.errors import DamagedFile
 from runner.contract.files import atomic_file
 from runner.contract.plain_files import STREAM_BYTES, open_plain
@@ -27,7 +32,6 @@ from runner.contract.record import (
     write_records,
 )
 
-_NAME = "packed.parquet"
 _RUNS = b"accelmatrix.runs"
 """Key of the runs in the file's metadata."""
 _ORDER = (("run_id", "ascending"), ("cell_id", "ascending"))
@@ -36,7 +40,7 @@ _MANY_RUNS = TypeAdapter(list[Run])
 
 def packed_path(results: Path) -> Path:
     """The file with the records of many imports, whether it is there or not."""
-    return results / IMPORTS_FOLDER / _NAME
+    return results / IMPORTS_FOLDER / PACKED_IMPORTS
 
 
 def packed_runs(path: Path) -> list[Run]:
@@ -45,7 +49,7 @@ def packed_runs(path: Path) -> list[Run]:
     Raises:
         DamagedFile: it is one, and cannot be read.
     """
-    if path.name != _NAME or path.parent.name != IMPORTS_FOLDER or not path.is_file():
+    if path.name != PACKED_IMPORTS or path.parent.name != IMPORTS_FOLDER or not path.is_file():
         return []
     try:
         with open_plain(path, STREAM_BYTES) as file:
@@ -65,22 +69,21 @@ def read_runs(files: Iterable[Path]) -> list[Run]:
     """The runs in the metadata of these files, if they are sound files of imports."""
     runs: list[Run] = []
     for file in files:
-        if file.parent.name == IMPORTS_FOLDER and file.name != _NAME:
+        if file.parent.name == IMPORTS_FOLDER and file.name != PACKED_IMPORTS:
             runs += filter(None, [read_run(file)])
         with suppress(DamagedFile):  # as whoever reads its records says
             runs += packed_runs(file)
     return runs
 
 
-def packed_contents(results: Path, run_id: str) -> RowContents | None:
-    """The contents of an import's rows; None if it is not packed.
+def packed_contents(results: Path) -> Mapping[str, RowContents]:
+    """The contents of the rows of all packed imports, by run id.
 
     Raises:
         DamagedFile: the packed file cannot be read.
     """
     packed = packed_path(results)
-    run = next((run for run in packed_runs(packed) if run.run_id == run_id), None)
-    return contents_of(_tables(packed, [run])[0]) if run else None
+    return contents_by_run(_read(packed)) if packed.is_file() else {}
 
 
 def pack(results: Path, *, dry_run: bool = False) -> Compaction | None:
@@ -136,19 +139,23 @@ def take_out(results: Path, run_id: str) -> Path | None:
 
 def _single_files(results: Path) -> Sequence[Path]:
     paths = packed_path(results).parent.glob("[!.]*.parquet")
-    return sorted(path for path in paths if path.name != _NAME and path.is_file())
+    return sorted(path for path in paths if path.name != PACKED_IMPORTS and path.is_file())
 
 
 def _tables(packed: Path, runs: Sequence[Run]) -> list[pa.Table]:
     """The rows of these runs in the packed file."""
     if not runs:
         return []
-    try:
-        table = read_table(packed)
-    except UNREADABLE as error:
-        raise _damaged(packed, error) from error
+    table = _read(packed)
     names = pa.array([run.run_id for run in runs])
     return [table.filter(pa.compute.is_in(table["run_id"], value_set=names))]
+
+
+def _read(packed: Path) -> pa.Table:
+    try:
+        return read_table(packed)
+    except UNREADABLE as error:
+        raise _damaged(packed, error) from error
 
 
 def _write(packed: Path, tables: Sequence[pa.Table], runs: Sequence[Run]) -> None:

@@ -16,7 +16,7 @@ from orchestrator.imports.document import writable
 from orchestrator.imports.measurement import ImportedMeasurement
 from orchestrator.imports.outcome import FileOutcome
 from orchestrator.store import DEFAULTS, Origin, Run
-from orchestrator.system.files import REMEDY, translate_os_errors
+from orchestrator.system.files import IMPORTS_FOLDER, REMEDY, translate_os_errors
 from runner import __version__
 from runner.contract.files import atomic_file
 from runner.contract.plain_files import STREAM_BYTES, open_plain
@@ -35,8 +35,6 @@ _HARDWARE = (
     *("memory_total_bytes", "machine"),
 )
 _ENVIRONMENT = ("operating_system", "python_version", "libraries")
-IMPORTS_FOLDER = "imports"
-"""The folder of imports' records, beside those of runs."""
 _HINT = f"{REMEDY}, then import again; nothing was written"
 _RUN = b"accelmatrix.run"
 """Key of the run in a file's metadata."""

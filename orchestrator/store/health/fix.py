@@ -29,12 +29,8 @@ from orchestrator.store.merge.staging import stage
 from orchestrator.store.records.find import find_files
 from orchestrator.store.schema.definition import redefine_views, schema_differences
 from orchestrator.store.schema.tables import JOBS, RAW, RESULTS, RUNS
-from orchestrator.system.files import REMEDY
+from orchestrator.system.files import IMPORTS_FOLDER, PACKED_IMPORTS, REMEDY
 
-IMPORTS = "imports"
-"""The folder of imported records, among those of the runs."""
-PACKED = "packed.parquet"
-"""The file there with the records of many imports."""
 _RUNS = f"""
     SELECT DISTINCT split_part(subject, '/', 1) AS run_id FROM faults
     WHERE table_name <> {text(RUNS.name)} ORDER BY run_id
@@ -76,10 +72,10 @@ def _reload(connection: DuckDBPyConnection, *, scratch: bool) -> int:
 
 def _record_paths(results: Path, runs: Sequence[str]) -> Iterator[Path]:
     for run_id in runs:
-        for path in (results / run_id, results / IMPORTS / f"{run_id}.parquet"):
+        for path in (results / run_id, results / IMPORTS_FOLDER / f"{run_id}.parquet"):
             if path.exists():
                 yield path
-    if (packed := results / IMPORTS / PACKED).exists():
+    if (packed := results / IMPORTS_FOLDER / PACKED_IMPORTS).exists():
         yield packed
 
 

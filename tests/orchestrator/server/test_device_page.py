@@ -15,6 +15,7 @@ from orchestrator.imports.outcome import read_file
 from orchestrator.server.content import page_content
 from orchestrator.server.web_server import serving
 from runner.contract.web.pages import RUNTIME_FOLDER, WEB_FOLDER
+from tests.support.needs import lacking
 from tests.support.onnx_graphs import KEY
 
 pytestmark = [
@@ -63,7 +64,7 @@ def browser() -> Iterator:
     own = WEB_FOLDER / "chromium" / "chromium"
     chromium = str(own) if own.is_file() else shutil.which("chromium")
     if chromium is None:
-        pytest.skip("a browser is missing: `make browser`")
+        lacking("a browser is missing: `make browser`")
     sandbox = [] if os.geteuid() else ["--no-sandbox"]
     with playwright.sync_playwright() as driver:
         browser = driver.chromium.launch(executable_path=chromium, args=[*SWITCHES, *sandbox])
