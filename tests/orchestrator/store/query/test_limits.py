@@ -22,7 +22,7 @@ def test_time_runs_out(filled: Path, sql: str) -> None:
     with pytest.raises(UsageError, match=r"no answer within 0\.1s") as caught:
         query(filled, sql, timeout_s=0.1, memory_bytes=200 * 2**20)
     assert "--timeout" in str(caught.value.hint)
-    Store.open(filled, wait_s=0).close()
+    Store.open(filled).close()
 
 
 def test_time_runs_out_between_batches(filled: Path) -> None:
@@ -39,7 +39,7 @@ def test_ctrl_c_ends_a_question(filled: Path, sql: str, ctrl_c: Callable[[], Non
     ctrl_c()
     with pytest.raises(KeyboardInterrupt):
         query(filled, sql, timeout_s=None)
-    Store.open(filled, wait_s=0).close()
+    Store.open(filled).close()
 
 
 def test_ctrl_c_while_rows_are_read(filled: Path, ctrl_c: Callable[[], None]) -> None:
@@ -79,7 +79,7 @@ def test_an_answer_for_the_screen_has_the_same_limits(
         ctrl_c()
         with pytest.raises(KeyboardInterrupt):
             deque(answer.rows, maxlen=0)
-    Store.open(filled, wait_s=0).close()
+    Store.open(filled).close()
 
 
 def test_each_question_sets_its_limit_of_memory(filled: Path) -> None:
