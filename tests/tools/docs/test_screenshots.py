@@ -53,6 +53,8 @@ def test_a_folder_with_results_is_drawn_as_it_is(tmp_path: Path) -> None:
     assert place.run().returncode == 0
     docs = tmp_path / "docs"
     docs.mkdir()
-    assert draw_all(tmp_path, docs) == []
-    assert {path.stem for path in docs.iterdir()} == {*NAMES}
-    assert lines_of(docs / "run.svg")[0] == "$ orchestrator status last"
+    failed = draw_all(tmp_path, docs)
+    screens = {path.stem: lines_of(path) for path in docs.iterdir()}
+    assert not failed, screens
+    assert {*screens} == {*NAMES}
+    assert screens["run"][0] == "$ orchestrator status last"

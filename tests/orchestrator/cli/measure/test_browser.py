@@ -17,7 +17,7 @@ from runner.contract.web.pages import RUNTIME_FOLDER
 from tests.conftest import ROOT
 from tests.support.command_line import complains
 from tests.support.onnx_graphs import KEY, layer, onnx_cell, save_graph
-from tests.support.workplace import Workplace
+from tests.support.workplace import Workplace, heed_signals
 
 
 @pytest.mark.parametrize(
@@ -56,7 +56,12 @@ def test_the_address_is_printed_and_ctrl_c_ends_it(
     command = [sys.executable, "-m", "orchestrator", "browser", "serve", *words]
     environment = {**os.environ, "PYTHONPATH": str(ROOT)}
     with subprocess.Popen(
-        command, cwd=graph_at_hand, env=environment, stdout=subprocess.PIPE, text=True
+        command,
+        cwd=graph_at_hand,
+        env=environment,
+        stdout=subprocess.PIPE,
+        text=True,
+        preexec_fn=heed_signals,  # noqa: PLW1509
     ) as server:
         assert server.stdout is not None
         lines = [server.stdout.readline().strip() for _ in range(3)]
