@@ -1,0 +1,240 @@
+"""The dispatcher: which host measures what next. It has no clock and no thread.
+
+Work comes in units: cells that are compared with each other, so that one host measures them all.
+Every unit ends exactly once: it is done, or it is given up with the reason.
+"""
+
+import random
+from collections import deque
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+
+LONGEST_SHARE = 0.1
+"""The share of the units that begin first, longest first. The others come in random order, which
+keeps drift from looking like an axis."""
+MOST_RETRIES = 2
+"""Times that a unit is tried again on another host."""
+MOST_LOST = 2
+"""Orders that a host may lose one after the other before it gets no more."""
+
+
+@dataclass(frozen=True)
+class Unit:
+    """Work that one host does as a whole."""
+
+    id: str
+    estimate_s: float
+    """Seconds that it may take."""
+    classes: frozenset[str]
+    """The classes of hosts that can do it."""
+    excluded: frozenset[str] = frozenset()
+    """Hosts that lost it."""
+
+
+@dataclass(frozen=True)
+class Assignment:
+    """A unit for a host."""
+
+    host: str
+    unit: Unit
+
+
+@dataclass(frozen=True)
+class GivenUp:
+    """A unit that no host will do any more."""
+
+    unit: Unit
+    reason: str
+
+
+@dataclass
+class _HostState:
+    class_id: str
+    lost: int = 0
+    """Orders that it lost since the last one that ended well."""
+    barred: str | None = None
+    """The reason why it gets no more."""
+    unit: Unit | None = None
+    """Its work at present."""
+
+
+@dataclass
+class Dispatcher:
+    """Gives units to free hosts, again after a loss, until each has ended."""
+
+    seed: int
+    _hosts: dict[str, _HostState] = field(default_factory=dict)
+    _queues: dict[frozenset[str], deque[Unit]] = field(default_factory=dict)
+    _left_s: dict[frozenset[str], float] = field(default_factory=dict)
+    _retries: list[Unit] = field(default_factory=list)
+    _given_up: list[GivenUp] = field(default_factory=list)
+    _stopped: str | None = None
+
+    @classmethod
+    def of(cls, units: Iterable[Unit], hosts: Mapping[str, str], seed: int) -> "Dispatcher":
+        """A dispatcher of these units.
+
+        Args:
+            units: everything that is to be done.
+            hosts: the class of each host, by the host's name.
+            seed: decides the order of units.
+        """
+        dispatcher = cls(seed)
+        for name, class_id in sorted(hosts.items()):
+            dispatcher.join(name, class_id)
+        by_classes: dict[frozenset[str], list[Unit]] = {}
+        for unit in units:
+            by_classes.setdefault(unit.classes, []).append(unit)
+        for classes, group in by_classes.items():
+            dispatcher._queues[classes] = deque(_ordered(group, seed))
+            dispatcher._left_s[classes] = sum(unit.estimate_s for unit in group)
+        return dispatcher
+
+    @property
+    def busy(self) -> Mapping[str, Unit]:
+        """The work of each host at present."""
+        return {name: host.unit for name, host in self._hosts.items() if host.unit is not None}
+
+    @property
+    def is_over(self) -> bool:
+        """True if every unit has ended."""
+        return not self.busy and not self._retries and not any(self._queues.values())
+
+    def join(self, host: str, class_id: str) -> None:
+        """A host is there, for the first time or again; what it lost before still counts."""
+        known = self._hosts.get(host)
+        if known is None or known.class_id != class_id:
+            self._hosts[host] = _HostState(class_id)
+
+    def bar(self, host: str, reason: str) -> None:
+        """Give the host no more."""
+        self._hosts[host].barred = reason
+
+    def stop(self, reason: str) -> None:
+        """Give nobody any more, since the budget is spent or a cell failed."""
+        self._stopped = reason
+
+    def next(self, free: Collection[str]) -> list[Assignment]:
+        """Units for the free hosts, one for each at most.
+
+        Args:
+            free: the hosts that are alive and idle.
+        """
+        assignments = []
+        for name in sorted(free):
+            host = self._hosts[name]
+            if self._stopped or host.barred or host.unit is not None:
+                continue
+            unit = self._take(name, host.class_id)
+            if unit is not None:
+                host.unit = unit
+                assignments.append(Assignment(name, unit))
+        return assignments
+
+    def give_up(self, alive: Collection[str]) -> list[GivenUp]:
+        """The units that no host will do any more, each once.
+
+        Args:
+            alive: the hosts that can still be reached, idle or not.
+        """
+        able = {
+            name: host.class_id
+            for name, host in self._hosts.items()
+            if name in alive and not host.barred
+        }
+        given_up, self._given_up = self._given_up, []
+        classes = set(able.values())
+        for key, queue in self._queues.items():
+            if queue and (self._stopped or classes.isdisjoint(key)):
+                given_up += [GivenUp(unit, self._reason(unit)) for unit in queue]
+                queue.clear()
+                self._left_s[key] = 0.0
+        stuck = [unit for unit in self._retries if not self._has_another(unit, able)]
+        self._retries = [unit for unit in self._retries if unit not in stuck]
+        return given_up + [GivenUp(unit, self._reason(unit)) for unit in stuck]
+
+    def done(self, host: str) -> Unit:
+        """The host's order ended by itself."""
+        state = self._hosts[host]
+        state.lost = 0
+        return self._release(state)
+
+    def refused(self, host: str, reason: str) -> Unit:
+        """The host did not begin its order: it gets no more, and another host gets the unit."""
+        unit = self._release(self._hosts[host])
+        self.bar(host, reason)
+        self._retries.append(replace(unit, excluded=unit.excluded))
+        return unit
+
+    def lost(self, host: str, reason: str) -> Unit:
+        """The host's order ended in no way that is known; another host of its class gets the unit.
+
+        Args:
+            host: the host's name.
+            reason: what is known about it.
+        """
+        state = self._hosts[host]
+        unit = self._release(state)
+        state.lost += 1
+        if state.lost >= MOST_LOST:
+            self.bar(host, f"lost {state.lost} orders in a row")
+        excluded = unit.excluded | {host}
+        again = replace(unit, classes=frozenset({state.class_id}), excluded=excluded)
+        if len(excluded) > MOST_RETRIES:
+            self._given_up.append(GivenUp(again, f"{len(excluded)} hosts lost it: {reason}"))
+        else:
+            self._retries.append(again)
+        return unit
+
+    def _release(self, host: _HostState) -> Unit:
+        unit, host.unit = host.unit, None
+        assert unit is not None, "an order ended that never began"
+        return unit
+
+    def _take(self, name: str, class_id: str) -> Unit | None:
+        """The next unit for this host: one that was lost before, else of the longest queue."""
+        for unit in self._retries:
+            if class_id in unit.classes and name not in unit.excluded:
+                self._retries.remove(unit)
+                return unit
+        keys = [key for key, queue in self._queues.items() if queue and class_id in key]
+        if not keys:
+            return None
+        key = max(keys, key=self._pressure)
+        unit = self._queues[key].popleft()
+        self._left_s[key] -= unit.estimate_s
+        return unit
+
+    def _pressure(self, key: frozenset[str]) -> float:
+        """Seconds of work that each host which can do it has before it."""
+        return self._left_s[key] / max(1, self._able_count(key))
+
+    def _able_count(self, key: frozenset[str]) -> int:
+        return sum(host.class_id in key and not host.barred for host in self._hosts.values())
+
+    def _has_another(self, unit: Unit, able: Mapping[str, str]) -> bool:
+        if self._stopped:
+            return False
+        return any(
+            class_id in unit.classes and name not in unit.excluded
+            for name, class_id in able.items()
+        )
+
+    def _reason(self, unit: Unit) -> str:
+        if self._stopped:
+            return self._stopped
+        if unit.excluded:
+            hosts = ", ".join(sorted(unit.excluded))
+            return f"lost by {hosts}, and no other host of the class is there"
+        return "no host that can measure it is there any more"
+
+
+def _ordered(units: Sequence[Unit], seed: int) -> Iterator[Unit]:
+    """The longest tenth first, longest first; the rest in an order that the seed decides."""
+    chance = random.Random(seed)  # noqa: S311 - an order, not a secret
+    longest = sorted(units, key=lambda unit: (-unit.estimate_s, unit.id))
+    first = round(len(units) * LONGEST_SHARE)
+    rest = sorted(longest[first:], key=lambda unit: unit.id)
+    chance.shuffle(rest)
+    yield from longest[:first]
+    yield from rest

@@ -1,0 +1,194 @@
+"""Messages between the driver and a host: an order in one direction, its progress in the other.
+
+A message is the head of a frame. Where a file belongs to it, the frame's body is the file.
+"""
+
+from typing import Annotated, Literal, TypeVar
+
+from pydantic import Field, TypeAdapter, ValidationError
+
+from orchestrator.fleet.frames import Frame
+from orchestrator.fleet.host import HostFacts
+from orchestrator.system.problems import first_fault
+from runner.contract.cell import Backend, FileName, Frozen
+from runner.contract.errors import DamagedFile
+from runner.contract.job import Job
+from runner.contract.record import Phase
+
+SharedFolder = Literal["references", "graphs", "counts"]
+"""The folders of what jobs make once and others read."""
+
+
+class FactsWanted(Frozen):
+    """The driver asks what the host is; nothing is executed."""
+
+    kind: Literal["facts_wanted"] = "facts_wanted"
+
+
+class Order(Frozen):
+    """The driver's order: the body is a run file with the cells that this host shall measure."""
+
+    kind: Literal["order"] = "order"
+    id: FileName
+    """Its id, unique among all orders of all drivers."""
+    host: str
+    """The host's name in the fleet, for messages."""
+    transport: str
+    """The transport that carries it."""
+    version: str
+    """Version of the orchestrator that wrote it; a host of another one refuses."""
+    digests: dict[Backend, str] = Field(default_factory=dict)
+    """The image that each backend must execute in; a host with another one refuses."""
+
+
+class Beat(Frozen):
+    """Whoever sends it is alive; both sides end an order whose other side is silent."""
+
+    kind: Literal["beat"] = "beat"
+
+
+class Cancel(Frozen):
+    """The driver wants no more of this order: its job ends, what it left is removed."""
+
+    kind: Literal["cancel"] = "cancel"
+
+
+class Shared(Frozen):
+    """A reference, a graph's part or a count that was made already; the body is the file."""
+
+    kind: Literal["shared"] = "shared"
+    folder: SharedFolder
+    """The folder beside the runs."""
+    path: tuple[FileName, ...] = Field(min_length=1, max_length=4)
+    """Its path below that."""
+
+
+class Known(Frozen):
+    """The host's facts, in answer to `FactsWanted`."""
+
+    kind: Literal["known"] = "known"
+    facts: HostFacts
+
+
+class Refused(Frozen):
+    """The host does not execute the order; nothing of it was measured."""
+
+    kind: Literal["refused"] = "refused"
+    reason: str
+    hint: str | None = None
+
+
+class Noted(Frozen):
+    """A line that the user should see."""
+
+    kind: Literal["noted"] = "noted"
+    text: str
+
+
+class Building(Frozen):
+    """An image is being built or pulled and has come to this step."""
+
+    kind: Literal["building"] = "building"
+    line: str
+
+
+class Launched(Frozen):
+    """A job is about to be launched."""
+
+    kind: Literal["launched"] = "launched"
+    job: Job
+
+
+class Entered(Frozen):
+    """The runner entered a phase; loading belongs to no cell."""
+
+    kind: Literal["entered"] = "entered"
+    phase: Phase
+    cell_id: str | None = None
+
+
+class Visited(Frozen):
+    """A round of a cell is over that is not its last."""
+
+    kind: Literal["visited"] = "visited"
+    job_id: str
+    cell_id: str
+
+
+class Recorded(Frozen):
+    """A cell has its verdict; the body is its record, a Parquet file."""
+
+    kind: Literal["recorded"] = "recorded"
+    job_id: str
+    cell_id: str
+
+
+class Left(Frozen):
+    """A launch left a file beside its records, such as a log or a trace; the body is the file."""
+
+    kind: Literal["left"] = "left"
+    path: tuple[FileName, ...] = Field(min_length=1, max_length=3)
+    """Its path in the run's folder."""
+
+
+class Ended(Frozen):
+    """The order has ended by itself: every cell that could be launched has its verdict.
+
+    It is the last frame of an order. An order whose frames end without it is lost.
+    """
+
+    kind: Literal["ended"] = "ended"
+    troubles: tuple[str, ...] = ()
+    """Errors that kept cells from being launched, each once."""
+
+
+ToHost = FactsWanted | Order | Shared | Beat | Cancel
+ToDriver = (
+    Known
+    | Refused
+    | Noted
+    | Building
+    | Launched
+    | Entered
+    | Visited
+    | Recorded
+    | Left
+    | Shared
+    | Beat
+    | Ended
+)
+_OF_DRIVER: TypeAdapter[ToHost] = TypeAdapter(Annotated[ToHost, Field(discriminator="kind")])
+_OF_HOST: TypeAdapter[ToDriver] = TypeAdapter(Annotated[ToDriver, Field(discriminator="kind")])
+
+
+_Message = TypeVar("_Message")
+
+
+def frame_of(message: ToHost | ToDriver, body: bytes = b"") -> Frame:
+    """The message as a frame."""
+    return Frame(message.model_dump_json().encode(), body)
+
+
+def message_to_host(frame: Frame) -> ToHost:
+    """The message in a frame from a driver.
+
+    Raises:
+        DamagedFile: it is no message to a host.
+    """
+    return _parsed(_OF_DRIVER, frame)
+
+
+def message_to_driver(frame: Frame) -> ToDriver:
+    """The message in a frame from a host.
+
+    Raises:
+        DamagedFile: it is no message to a driver.
+    """
+    return _parsed(_OF_HOST, frame)
+
+
+def _parsed(adapter: TypeAdapter[_Message], frame: Frame) -> _Message:
+    try:
+        return adapter.validate_json(frame.head)
+    except ValidationError as error:
+        raise DamagedFile(f"no message of this version: {first_fault(error)}") from error

@@ -1,0 +1,72 @@
+"""The transport protocol: what carries an order to a host, and frames back."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Literal, Protocol
+
+from orchestrator.fleet.frames import Frame
+
+TransportName = Literal["ray", "ssh", "slurm"]
+
+
+@dataclass(frozen=True)
+class FleetHost:
+    """A host as a transport knows it, before anybody asked the host itself."""
+
+    name: str
+    """Its name in the fleet, unique."""
+    transport: TransportName
+    labels: dict[str, str] = field(default_factory=dict)
+    """Words of its owner's, by which a user chooses hosts."""
+
+
+class Conversation(Protocol):
+    """A host program under way: frames in, frames out. Each method may be called by any thread."""
+
+    def send(self, frame: Frame) -> None:
+        """Send a frame; one that cannot be sent is dropped, for `receive` tells of the end."""
+        ...
+
+    def receive(self) -> Frame | None:
+        """The next frame; blocks until there is one. None when the conversation is over.
+
+        Whether the order ended well is for the last frame to say: no exit status is believed.
+
+        Raises:
+            DamagedFile: what came is no frame.
+        """
+        ...
+
+    def end(self) -> None:
+        """End it at once: the host program dies, or at least hears nothing any more."""
+        ...
+
+
+class Transport(Protocol):
+    """A way to hosts."""
+
+    name: TransportName
+
+    def hosts(self) -> Sequence[FleetHost]:
+        """The hosts that it reaches.
+
+        Raises:
+            Unavailable: what carries it is not there.
+        """
+        ...
+
+    def begin(self, host: str) -> Conversation:
+        """Start the host program, `orchestrator fleet execute`, on this host.
+
+        Raises:
+            Unavailable: the host cannot be reached; names it.
+        """
+        ...
+
+    def is_dead(self, host: str) -> bool:
+        """True if the transport knows that the host is gone; False if it does not know."""
+        ...
+
+    def close(self) -> None:
+        """Release what it holds; hosts go on."""
+        ...
