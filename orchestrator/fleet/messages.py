@@ -39,6 +39,10 @@ class Order(Frozen):
     """Version of the orchestrator that wrote it; a host of another one refuses."""
     digests: dict[Backend, str] = Field(default_factory=dict)
     """The image that each backend must execute in; a host with another one refuses."""
+    budget_s: float | None = None
+    """Launch nothing more after this many seconds; null without such a limit."""
+    fail_fast: bool = False
+    """Launch nothing more after the first failure."""
 
 
 class Beat(Frozen):
@@ -111,7 +115,6 @@ class Visited(Frozen):
     """A round of a cell is over that is not its last."""
 
     kind: Literal["visited"] = "visited"
-    job_id: str
     cell_id: str
 
 
@@ -119,8 +122,9 @@ class Recorded(Frozen):
     """A cell has its verdict; the body is its record, a Parquet file."""
 
     kind: Literal["recorded"] = "recorded"
-    job_id: str
     cell_id: str
+    job: Job | None = None
+    """The job of a verdict that the host gave without a launch; null if a launch made it."""
 
 
 class Left(Frozen):

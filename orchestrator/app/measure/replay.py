@@ -17,7 +17,7 @@ from orchestrator.launchers.registry import LAUNCHERS, Pinned, known_launcher, m
 from orchestrator.planning.estimate import cell_estimate
 from orchestrator.planning.plan import Plan, PlannedCell
 from orchestrator.running.create import create_run
-from orchestrator.running.execution import RunOutcome
+from orchestrator.running.outcome import RunOutcome
 from orchestrator.running.folder import RunFolder
 from orchestrator.running.observer import Observer
 from orchestrator.running.options import RunOptions, RunSource

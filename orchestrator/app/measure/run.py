@@ -16,7 +16,8 @@ from orchestrator.launchers.registry import choose_launcher, make_launcher
 from orchestrator.matrix import load_matrix
 from orchestrator.planning.plan import Plan
 from orchestrator.running.create import create_run, reopen_run
-from orchestrator.running.execution import RunExecution, RunOutcome, devices_of
+from orchestrator.running.execution import RunExecution, devices_of
+from orchestrator.running.outcome import RunOutcome
 from orchestrator.running.folder import RunFolder
 from orchestrator.running.interleaved.folders import BothFolders
 from orchestrator.running.observer import Observer

@@ -15,7 +15,7 @@ from orchestrator.app.measure.verification import Verification, verification_of
 from orchestrator.app.setup.doctor import runnable
 from orchestrator.launchers.registry import choose_launcher, make_launcher
 from orchestrator.matrix import Location, Matrix, Source, resolve
-from orchestrator.running.execution import RunOutcome
+from orchestrator.running.outcome import RunOutcome
 from orchestrator.running.observer import Observer
 from orchestrator.running.options import RunOptions
 from orchestrator.system.files import RESULTS_FOLDER, require_no_stream

@@ -9,7 +9,8 @@ from analysis.regressions.pairing import is_baseline_first, looks_from, pairs_to
 from orchestrator.launchers.base import Launcher
 from orchestrator.planning.schedule import planned_jobs
 from orchestrator.running.due import DueLaunch, drop_foreign_rounds, due_launches
-from orchestrator.running.execution import RunExecution, RunOutcome
+from orchestrator.running.execution import RunExecution
+from orchestrator.running.outcome import RunOutcome
 from orchestrator.running.folder import RunFolder
 from orchestrator.running.interleaved.folders import BothFolders
 from orchestrator.running.observer import BaselineObserver, Observer

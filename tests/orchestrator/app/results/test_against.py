@@ -18,7 +18,7 @@ from orchestrator.app.results.regressing import (
     judge_regressions,
 )
 from orchestrator.app.results.selecting import SelectionRequest
-from orchestrator.running.execution import RunOutcome
+from orchestrator.running.outcome import RunOutcome
 from orchestrator.store import MergeReport, Store
 from runner.contract.errors import EngineUnavailable
 from runner.contract.record import save_record
