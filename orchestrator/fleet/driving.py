@@ -95,7 +95,7 @@ class FleetExecution:
         self._digests = dict(digests or {})
         self._silence_s = silence_s
         seed = self._folders[0].run.seed or 0
-        classes = {name: host.facts.class_id for name, host in hosts.items()}
+        classes = {name: host.facts.ability for name, host in hosts.items()}
         self._dispatcher = Dispatcher.of([one.unit for one in work], classes, seed)
         self._standing: dict[str, _Standing] = {}
         self._gone: set[str] = set()

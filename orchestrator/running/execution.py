@@ -85,16 +85,25 @@ class RunExecution:
         """Measure what the run still misses; merge all there is, also when interrupted."""
         with self.occupied():
             try:
-                self.begin()
-                for due in due_launches(self.folder, self.environment, self._observer.note):
-                    if reason := self.stop_reason():
-                        self.stop(due, reason)
-                    else:
-                        self.launch(due)
+                self.measure()
             except BaseException:
                 self.keep()
                 raise
             return self.end()
+
+    def measure(self) -> None:
+        """Measure what the run still misses, with its devices held; nothing is merged."""
+        self.begin()
+        for due in due_launches(self.folder, self.environment, self._observer.note):
+            if reason := self.stop_reason():
+                self.stop(due, reason)
+            else:
+                self.launch(due)
+
+    @property
+    def troubles(self) -> tuple[BenchError, ...]:
+        """Errors that kept cells from being launched, each once."""
+        return tuple(self._troubles.values())
 
     @contextmanager
     def occupied(self) -> Iterator[None]:
@@ -155,7 +164,7 @@ class RunExecution:
             StoreError: the database cannot be written; the records stay where they are.
         """
         merged = merge_run(self.folder, self._database)
-        outcome = outcome_of(self.folder, merged, tuple(self._troubles.values()))
+        outcome = outcome_of(self.folder, merged, self.troubles)
         if outcome.exit_code != StoreError.exit_code and not merged.is_complete:
             self._observer.note(merged.faults)
         return outcome
