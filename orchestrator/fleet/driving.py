@@ -24,7 +24,7 @@ from orchestrator.running.outcome import FAILED, RunOutcome, outcome_of
 from orchestrator.running.own_verdicts import save_skips, save_verdicts
 from orchestrator.running.run_file import run_file_text
 from orchestrator.system.text import format_duration, plural
-from runner.contract.cell import Backend, Cell
+from runner.contract.cell import Cell
 from runner.contract.errors import BenchError, DamagedFile, StoreError, Unavailable
 from runner.contract.record import Status
 
@@ -69,31 +69,26 @@ class FleetExecution:
 
     def __init__(
         self,
+        folders: Sequence[RunFolder],
         work: Sequence[Work],
         hosts: Mapping[str, Reach],
         observer: FleetObserver,
         options: RunOptions,
-        *,
-        digests: Mapping[Backend, str] | None = None,
-        silence_s: float = SILENCE_S,
     ) -> None:
         """The execution of this work.
 
         Args:
-            work: everything that is to be measured, of one run or several.
+            folders: those of the runs.
+            work: everything that is to be measured.
             hosts: the hosts, by name.
             observer: is told of the progress.
             options: database, budget and when to stop.
-            digests: the image that each backend must execute in, where that is known.
-            silence_s: seconds without a frame after which an order is lost.
         """
         self._work = {one.unit.id: one for one in work}
-        self._folders = list({one.folder.path: one.folder for one in work}.values())
+        self._folders = folders
         self._hosts = hosts
         self._observer = observer
         self._options = options
-        self._digests = dict(digests or {})
-        self._silence_s = silence_s
         seed = self._folders[0].run.seed or 0
         classes = {name: host.facts.ability for name, host in hosts.items()}
         self._dispatcher = Dispatcher.of([one.unit for one in work], classes, seed)
@@ -141,7 +136,6 @@ class FleetExecution:
             host=host,
             transport=reach.transport.name,
             version=work.folder.run.orchestrator_version,
-            digests=self._digests,
             budget_s=self._budget_left_s,
             fail_fast=self._options.fail_fast,
         )
@@ -227,9 +221,9 @@ class FleetExecution:
                 if standing := self._standing.get(host):
                     self._lose(standing, "the host is gone")
         for standing in [*self._standing.values()]:
-            if standing.talk.silence_s > self._silence_s:
+            if standing.talk.silence_s > SILENCE_S:
                 self._gone.add(standing.host)
-                self._lose(standing, f"silent for {format_duration(round(self._silence_s))}")
+                self._lose(standing, f"silent for {format_duration(SILENCE_S)}")
         if self._budget_left_s == 0 and self._options.budget_s is not None:
             budget = format_duration(self._options.budget_s)
             self._stop(f"the budget of {budget} was spent")

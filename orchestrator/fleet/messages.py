@@ -7,10 +7,11 @@ from typing import Annotated, Literal, TypeVar
 
 from pydantic import Field, TypeAdapter, ValidationError
 
+from orchestrator.backends.catalogue import LauncherName
 from orchestrator.fleet.frames import Frame
 from orchestrator.fleet.host import HostFacts
 from orchestrator.system.problems import first_fault
-from runner.contract.cell import Backend, FileName, Frozen
+from runner.contract.cell import Backend, FileName, Frozen, Purpose
 from runner.contract.errors import DamagedFile
 from runner.contract.job import Job
 from runner.contract.record import Phase
@@ -23,6 +24,10 @@ class FactsWanted(Frozen):
     """The driver asks what the host is; nothing is executed."""
 
     kind: Literal["facts_wanted"] = "facts_wanted"
+    launcher: LauncherName | Literal["auto"] = "auto"
+    """The launcher that would execute its jobs; `auto`: containers if an engine answers there."""
+    purpose: Purpose = "measure"
+    """Verifications may use simulators, which measurements may not."""
 
 
 class Order(Frozen):

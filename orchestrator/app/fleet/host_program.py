@@ -76,7 +76,7 @@ def serve_driver(
     Thread(target=wire.beat, args=(waits.beat_s, stop), daemon=True).start()
     try:
         if isinstance(message, FactsWanted):
-            wire.send(Known(facts=read_own_facts()))
+            wire.send(Known(facts=read_own_facts(message.launcher, message.purpose)))
         elif isinstance(message, Order):
             watch = DriverWatch(stream, waits.silence_s, end)
             _execute(message, body, wire, lambda: watch.start(stop))

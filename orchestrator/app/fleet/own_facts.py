@@ -12,12 +12,12 @@ from orchestrator.images import ImageSettings, LocalImages
 from orchestrator.launchers.registry import LAUNCHERS, choose_launcher
 from orchestrator.system.engine import connect_engine
 from orchestrator.system.git import own_commit
-from runner.contract.cell import Backend
+from runner.contract.cell import Backend, Purpose
 
 _NVIDIA_NAMES = ("nvidia-smi", "--query-gpu=name", "--format=csv,noheader")
 
 
-def read_own_facts(requested: str = "auto") -> HostFacts:
+def read_own_facts(requested: str = "auto", purpose: Purpose = "measure") -> HostFacts:
     """Look at this host: hardware, backends, images, versions.
 
     Raises:
@@ -33,7 +33,7 @@ def read_own_facts(requested: str = "auto") -> HostFacts:
         **{backend: beyond for backend in real_backends() if backend not in reached},
         **{row.backend: row.reason for row in missing},
     }
-    machine = this_machine()
+    machine = this_machine(purpose)
     return HostFacts(
         hostname=socket.gethostname(),
         hardware=dict(host_facts()),
