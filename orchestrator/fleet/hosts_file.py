@@ -120,14 +120,14 @@ def _keys_at(path: tuple[str | int, ...]) -> list[str]:
 def hosts_json_schema() -> dict[str, Any]:
     """The schema that `docs/hosts.schema.json` holds."""
     schema = HostsDocument.model_json_schema()
-    tables = {"HostEntry": HostEntry, "HostLimits": HostLimits}
-    for described, table in (
-        (schema, HostsDocument),
-        *((schema["$defs"][n], t) for n, t in tables.items()),
-    ):
-        docs = attribute_docs(table)
-        described["properties"] = {
-            name: {**key, "description": docs[name]}
-            for name, key in described["properties"].items()
-        }
+    _describe(schema, HostsDocument)
+    for table in (HostEntry, HostLimits):
+        _describe(schema["$defs"][table.__name__], table)
     return {"$schema": "https://json-schema.org/draft/2020-12/schema", **schema}
+
+
+def _describe(schema: dict[str, Any], table: type) -> None:
+    docs = attribute_docs(table)
+    schema["properties"] = {
+        name: {**key, "description": docs[name]} for name, key in schema["properties"].items()
+    }

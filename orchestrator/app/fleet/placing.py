@@ -1,8 +1,10 @@
 """A plan on a fleet: the runs that it makes, and the time that they may take."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
+from orchestrator.app.fleet.choice import FleetChoice
+from orchestrator.app.fleet.reaching import open_fleet, reach
 from orchestrator.app.measure.plan import plan_run
 from orchestrator.app.measure.request import PlanRequest
 from orchestrator.backends.machine import Machine
@@ -53,6 +55,22 @@ def place_matrix(
         for host_class, names in _classes(facts, placement).items()
     )
     return FleetPlan(runs, source, max(_expected_s(run) for run in runs))
+
+
+def plan_for_fleet(
+    request: PlanRequest, choice: FleetChoice, note: Callable[[str], None]
+) -> FleetPlan:
+    """The plan of a matrix on the hosts that answer; nothing is started.
+
+    Raises:
+        UsageError: the matrix, the hosts file or an option is wrong.
+        Unavailable: no host answers.
+    """
+    choice = choice.within(request.read().fleet)
+    with open_fleet(choice) as fleet:
+        hosts = reach(fleet, request.options, note)
+    facts = {name: host.facts for name, host in hosts.items()}
+    return place_matrix(request, facts, choice.placement or "any")
 
 
 def place_run(plan: Plan, hosts: Mapping[str, HostFacts], host_class: str | None) -> PlacedRun:
