@@ -22,6 +22,8 @@ _WORDS: Mapping[str, str] = {
 }
 _LETTERS = 12
 """Letters of a hash that are shown."""
+_OF_MODELS = frozenset({"model_id", "weights_revision"})
+"""Columns by which two versions of a model differ."""
 _HASHES = frozenset({"model_id", "hardware_id", "weights_revision"})
 
 
@@ -98,9 +100,23 @@ def matches_of(
 def _of_series(
     after: LaunchedResult, candidates: Sequence[LaunchedResult], *, per_host: bool
 ) -> LaunchedResult | None:
-    """The newest result of the same series; None without one."""
+    """The newest result of the same series; None without one.
+
+    Of two whose launches took turns the models may differ: they were measured to be compared.
+    """
     key = after.key(per_host=per_host)
-    return next((one for one in reversed(candidates) if one.key(per_host=per_host) == key), None)
+    newest = [*reversed(candidates)]
+    same = next((one for one in newest if one.key(per_host=per_host) == key), None)
+    return same or next((one for one in newest if _took_turns(one, after, per_host)), None)
+
+
+def _took_turns(before: LaunchedResult, after: LaunchedResult, per_host: bool) -> bool:
+    """True if the launches of both took turns, and nothing but the model differs."""
+    beside = after.facts["interleaved_with"]
+    if beside is None or beside != before.facts["run_id"]:
+        return False
+    names = {*SERIES, *(["hostname"] if per_host else [])} - _OF_MODELS
+    return all(before.facts[name] == after.facts[name] for name in names)
 
 
 def _another_series(before: LaunchedResult, after: LaunchedResult, *, per_host: bool) -> str:

@@ -16,8 +16,9 @@ _OPTIONS: dict[str, tuple[Any, object]] = {
             str | None,
             typer.Option(
                 "--compare-to",
-                metavar="last|RUN|SNAPSHOT",
-                help="Judge the run against a baseline, as `regress --baseline` does.",
+                metavar="last|RUN|SNAPSHOT|MATRIX",
+                help="Judge the run against a baseline, as `regress --baseline` does; with"
+                " --interleave also another matrix, whose models differ.",
                 autocompletion=complete_side,
             ),
         ],

@@ -7,7 +7,7 @@ a login's banner, a library's print or the end of a broken connection is never t
 import struct
 import zlib
 from dataclasses import dataclass
-from typing import BinaryIO
+from typing import IO
 
 from runner.contract.errors import DamagedFile
 
@@ -36,7 +36,7 @@ def encode(frame: Frame) -> bytes:
     return _PREFIX.pack(MARK, len(frame.head), len(frame.body), checksum) + frame.head + frame.body
 
 
-def read_frame(stream: BinaryIO) -> Frame | None:
+def read_frame(stream: IO[bytes]) -> Frame | None:
     """The next frame of a blocking stream; None at its end, if that is between two frames.
 
     Raises:
@@ -63,7 +63,7 @@ def read_frame(stream: BinaryIO) -> Frame | None:
     return Frame(head, body)
 
 
-def _read(stream: BinaryIO, size: int) -> bytes:
+def _read(stream: IO[bytes], size: int) -> bytes:
     """So many bytes, or those before the stream's end."""
     parts, left = [], size
     while left and (part := stream.read(left)):

@@ -45,6 +45,12 @@ class HostFacts(Frozen):
         return hardware_class(self.hardware, self.accelerators)
 
     @property
+    def ability(self) -> str:
+        """The id of all hosts of this class that can measure the same backends."""
+        missing = digest("\n".join(sorted(self.unavailable)))[:_LETTERS] if self.unavailable else ""
+        return "-".join(filter(None, (self.class_id, missing)))
+
+    @property
     def description(self) -> str:
         """The hardware in a few words: `AMD EPYC 7763, 8 cores, 32 GiB, 2 × NVIDIA A100`."""
         cores, memory = self.hardware.get("cpu_cores_logical"), self.hardware["memory_total_bytes"]

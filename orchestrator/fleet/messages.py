@@ -7,10 +7,11 @@ from typing import Annotated, Literal, TypeVar
 
 from pydantic import Field, TypeAdapter, ValidationError
 
+from orchestrator.backends.catalogue import LauncherName
 from orchestrator.fleet.frames import Frame
 from orchestrator.fleet.host import HostFacts
 from orchestrator.system.problems import first_fault
-from runner.contract.cell import Backend, FileName, Frozen
+from runner.contract.cell import Backend, FileName, Frozen, Purpose
 from runner.contract.errors import DamagedFile
 from runner.contract.job import Job
 from runner.contract.record import Phase
@@ -23,6 +24,10 @@ class FactsWanted(Frozen):
     """The driver asks what the host is; nothing is executed."""
 
     kind: Literal["facts_wanted"] = "facts_wanted"
+    launcher: LauncherName | Literal["auto"] = "auto"
+    """The launcher that would execute its jobs; `auto`: containers if an engine answers there."""
+    purpose: Purpose = "measure"
+    """Verifications may use simulators, which measurements may not."""
 
 
 class Order(Frozen):
@@ -39,6 +44,10 @@ class Order(Frozen):
     """Version of the orchestrator that wrote it; a host of another one refuses."""
     digests: dict[Backend, str] = Field(default_factory=dict)
     """The image that each backend must execute in; a host with another one refuses."""
+    budget_s: float | None = None
+    """Launch nothing more after this many seconds; null without such a limit."""
+    fail_fast: bool = False
+    """Launch nothing more after the first failure."""
 
 
 class Beat(Frozen):
@@ -111,7 +120,6 @@ class Visited(Frozen):
     """A round of a cell is over that is not its last."""
 
     kind: Literal["visited"] = "visited"
-    job_id: str
     cell_id: str
 
 
@@ -119,8 +127,9 @@ class Recorded(Frozen):
     """A cell has its verdict; the body is its record, a Parquet file."""
 
     kind: Literal["recorded"] = "recorded"
-    job_id: str
     cell_id: str
+    job: Job | None = None
+    """The job of a verdict that the host gave without a launch; null if a launch made it."""
 
 
 class Left(Frozen):

@@ -1,9 +1,10 @@
 """The matrix file: read strictly, checked, resolved into a frozen `Matrix`."""
 
 from orchestrator.matrix.combine import Combiner
-from orchestrator.matrix.file import matrix_json_schema
+from orchestrator.matrix.file import Placement, matrix_json_schema
 from orchestrator.matrix.load import (
     Combination,
+    FleetUse,
     Matrix,
     load_matrix,
     matrix_source,
@@ -17,9 +18,11 @@ from orchestrator.system.yaml_file import Source
 __all__ = [
     "Combination",
     "Combiner",
+    "FleetUse",
     "Location",
     "Matrix",
     "MatrixData",
+    "Placement",
     "Source",
     "cells_document",
     "cells_text",

@@ -28,6 +28,8 @@ from runner.contract.axes import AXES, AxisName
 from runner.contract.cell import Frozen
 from runner.contract.models import catalogue, model_sets
 
+Placement = Literal["any", "every"]
+"""Each cell once on some class of hosts, or on every class that can measure it."""
 _STRICT = ConfigDict(strict=True, extra="forbid")
 
 
@@ -123,6 +125,17 @@ class LimitsTable(TypedDict, total=False):
 
 
 @with_config(_STRICT)
+class FleetTable(TypedDict, total=False):
+    """The use of a fleet, for `run --fleet`."""
+
+    placement: Placement
+    """`any`: each cell once, on a host that can measure it. `every`: each cell on every class of
+    hosts that can. `any` if not named."""
+    hosts: Listed[str]
+    """Globs of names; only these hosts measure. All of them if not named."""
+
+
+@with_config(_STRICT)
 class BackendTable(TypedDict, total=False):
     """Overrides for one backend."""
 
@@ -161,6 +174,8 @@ class MatrixDocument(Frozen):
     """Duration and repetition of the measurement of each cell."""
     limits: LimitsTable = Field(default_factory=LimitsTable)
     """Limits of one job."""
+    fleet: FleetTable = Field(default_factory=FleetTable)
+    """The use of a fleet, for `run --fleet`."""
 
 
 def keys_at(path: Sequence[str | int]) -> list[str]:
@@ -170,6 +185,7 @@ def keys_at(path: Sequence[str | int]) -> list[str]:
         "exclude": Entry,
         "measure": MeasureTable,
         "limits": LimitsTable,
+        "fleet": FleetTable,
         "axes": Axes,
         "backends": BackendTable,
     }
@@ -182,7 +198,7 @@ def matrix_json_schema() -> dict[str, Any]:
     """The schema that `docs/matrix.schema.json` holds."""
     schema = MatrixDocument.model_json_schema()
     _describe(schema, MatrixDocument)
-    for table in (MeasureTable, LimitsTable, BackendTable):
+    for table in (MeasureTable, LimitsTable, FleetTable, BackendTable):
         _describe(schema["$defs"][table.__name__], table)
     known = {"type": "string", "enum": [*catalogue(), *model_sets()]}
     endings = "|".join(re.escape(ending) for ending in MODEL_FILES)

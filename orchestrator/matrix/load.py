@@ -9,7 +9,7 @@ from typing import Any, cast
 from pydantic import ValidationError
 
 from orchestrator.matrix.combine import AxisValue
-from orchestrator.matrix.file import MatrixDocument, keys_at
+from orchestrator.matrix.file import MatrixDocument, Placement, keys_at
 from orchestrator.matrix.model_names import Names, known_names
 from orchestrator.matrix.profiles import contradictions, limits_of, measure_of
 from orchestrator.matrix.values import BACKENDS
@@ -84,6 +84,14 @@ Combination = dict[AxisName, AxisValue]
 Lists = dict[AxisName, tuple[AxisValue, ...]]
 
 
+class FleetUse(Frozen):
+    """The use of a fleet that a matrix asks for."""
+
+    placement: Placement = "any"
+    hosts: tuple[str, ...] = ()
+    """Globs of names; only these hosts measure. Empty for all."""
+
+
 class Matrix(Frozen):
     """A matrix with its models, measurement and limits resolved."""
 
@@ -103,6 +111,8 @@ class Matrix(Frozen):
     """Length and number of iterations, backend by backend."""
     limits: dict[Backend, Limits]
     """Limits of a job, backend by backend."""
+    fleet: FleetUse = FleetUse()
+    """The use of a fleet, if the matrix runs on one."""
     notes: tuple[str, ...] = ()
     """A sentence for each hub id and folder: what it was taken for."""
 
@@ -181,6 +191,7 @@ def _matrix(name: str, file: MatrixDocument, names: Names) -> Matrix:
         models={str(model): names.models[str(model)] for model in named},
         measure={backend: measure_of(file, backend) for backend in BACKENDS},
         limits={backend: limits_of(file, backend) for backend in BACKENDS},
+        fleet=FleetUse(**file.fleet),
         notes=names.notes,
     )
 

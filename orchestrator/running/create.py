@@ -3,9 +3,10 @@
 import secrets
 import shutil
 import socket
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
+from types import MappingProxyType
 
 import runner
 from orchestrator.backends.machine import this_host
@@ -24,10 +25,24 @@ from runner.contract.errors import NothingToDo, StoreError, UsageError
 _REASONS_SHOWN = 3
 _FREE_BYTES = 64 << 20
 _LARGEST_DRAWN_SEED = 2**31
+NO_FLEET: Mapping[str, str | None] = MappingProxyType({})
 
 
-def create_run(plan: Plan, source: RunSource, results: Path, options: RunOptions) -> RunFolder:
+def create_run(
+    plan: Plan,
+    source: RunSource,
+    results: Path,
+    options: RunOptions,
+    of_fleet: Mapping[str, str | None] = NO_FLEET,
+) -> RunFolder:
     """Make the folder of a new run.
+
+    Args:
+        plan: its cells.
+        source: where the plan came from.
+        results: the folder of all runs.
+        options: its options.
+        of_fleet: `group_id` and `host_class` of a run on a fleet.
 
     Raises:
         NothingToDo: no cell of the plan would run.
@@ -35,7 +50,8 @@ def create_run(plan: Plan, source: RunSource, results: Path, options: RunOptions
             would fill a real database.
     """
     require_runnable(plan, results, options)
-    return RunFolder.create(results, new_run_file(plan, source, results, options))
+    run = new_run_file(plan, source, results, options).model_copy(update=dict(of_fleet))
+    return RunFolder.create(results, run)
 
 
 def require_runnable(plan: Plan, results: Path, options: RunOptions) -> None:

@@ -1,9 +1,8 @@
 """One run from its folder to the database: locks, launches, verdicts, merge."""
 
 import time
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
 
 from orchestrator.backends.catalogue import CATALOGUE
 from orchestrator.launchers.base import Launcher
@@ -18,71 +17,25 @@ from orchestrator.running.folder import RunFolder
 from orchestrator.running.merge_run import import_ahead, merge_run
 from orchestrator.running.observer import Observer
 from orchestrator.running.options import RunOptions
+from orchestrator.running.outcome import FAILED, RunOutcome, outcome_of
+from orchestrator.running.own_verdicts import save_skips, save_verdicts
 from orchestrator.running.rounds_so_far import record_so_far
 from orchestrator.running.sweep import sweep_jobs
-from orchestrator.store import MergeReport
 from orchestrator.system.text import format_duration
 from runner.contract.cell import Backend, Cell
 from runner.contract.errors import (
     BenchError,
     EngineUnavailable,
     ImageError,
-    NothingToDo,
     StoreError,
     Unavailable,
 )
 from runner.contract.job import Job, Provenance
-from runner.contract.record import Outcome, Record, Status
+from runner.contract.record import Status
 
-_FAILED: Collection[Status] = ("failed", "lost", "timeout", "out_of_memory")
 _FAILED_FAST = "--fail-fast ended the run at its first failure"
 _ENGINE_GRACE_S = 10.0
 _OUTAGES_ENDURED = 3
-
-
-@dataclass(frozen=True)
-class RunOutcome:
-    """The end of a run: what is in the database, and what went wrong."""
-
-    merged: MergeReport
-    """The merge into the database."""
-    troubles: tuple[BenchError, ...]
-    """Errors that kept cells from being launched, each once."""
-    failures: int
-    """Cells whose verdict counts as a failure."""
-    measured: int
-    """Cells that ended well."""
-    incorrect: int = 0
-    """Cells not found right on the claimed device, if verifying was all that was asked."""
-
-    @property
-    def exit_code(self) -> int:
-        """0 when each planned cell has a verdict, one at least ended well and none failed.
-
-        What has to be mended first is told: engine or image, then records, then what was measured.
-        """
-        if self._obstacle is not None:
-            return self._obstacle.exit_code
-        if not self.merged.is_complete:
-            return StoreError.exit_code
-        if self.failures or self.incorrect:
-            return 1
-        return 0 if self.measured else NothingToDo.exit_code
-
-    def require_complete(self) -> None:
-        """Insist that the database has a sound verdict of each planned cell.
-
-        Raises:
-            StoreError: it lacks some, and neither engine nor image is the reason that goes before.
-        """
-        if self._obstacle is None:
-            self.merged.require_complete()
-
-    @property
-    def _obstacle(self) -> BenchError | None:
-        """The first error of engine or images, if there was one."""
-        kinds = (EngineUnavailable, ImageError)
-        return next((error for error in self.troubles if isinstance(error, kinds)), None)
 
 
 class RunExecution:
@@ -132,16 +85,25 @@ class RunExecution:
         """Measure what the run still misses; merge all there is, also when interrupted."""
         with self.occupied():
             try:
-                self.begin()
-                for due in due_launches(self.folder, self.environment, self._observer.note):
-                    if reason := self.stop_reason():
-                        self.stop(due, reason)
-                    else:
-                        self.launch(due)
+                self.measure()
             except BaseException:
                 self.keep()
                 raise
             return self.end()
+
+    def measure(self) -> None:
+        """Measure what the run still misses, with its devices held; nothing is merged."""
+        self.begin()
+        for due in due_launches(self.folder, self.environment, self._observer.note):
+            if reason := self.stop_reason():
+                self.stop(due, reason)
+            else:
+                self.launch(due)
+
+    @property
+    def troubles(self) -> tuple[BenchError, ...]:
+        """Errors that kept cells from being launched, each once."""
+        return tuple(self._troubles.values())
 
     @contextmanager
     def occupied(self) -> Iterator[None]:
@@ -161,7 +123,7 @@ class RunExecution:
         self.folder.remove_unfinished()
         sweep_jobs(self.folder, self.folder.jobs, self._observer.note)
         self.folder.forget_retried()
-        self._save_skips()
+        save_skips(self.folder, self._observer)
 
     def launch(self, due: DueLaunch, rounds: int | None = None) -> None:
         """Launch what is due; what keeps it from being launched becomes the verdict of its cells.
@@ -202,7 +164,7 @@ class RunExecution:
             StoreError: the database cannot be written; the records stay where they are.
         """
         merged = merge_run(self.folder, self._database)
-        outcome = RunOutcome(merged, tuple(self._troubles.values()), *self._verdict_counts())
+        outcome = outcome_of(self.folder, merged, self.troubles)
         if outcome.exit_code != StoreError.exit_code and not merged.is_complete:
             self._observer.note(merged.faults)
         return outcome
@@ -241,11 +203,6 @@ class RunExecution:
         with suppress(EngineUnavailable):
             if removed := self._launcher.clean(self._devices):
                 self._observer.note(f"removed {removed} containers that a crashed run had left")
-
-    def _save_skips(self) -> None:
-        for entry in self.folder.run.plan.with_decision("skip"):
-            if entry.status and self.folder.record_of(entry.cell) is None:
-                self._save_verdicts([entry.cell], entry.status, entry.reason)
 
     def _save_so_far(self, due: DueLaunch, reason: str) -> Sequence[Cell]:
         """Make records of the rounds that were done; returns the cells that have none."""
@@ -303,34 +260,11 @@ class RunExecution:
         self._save_verdicts(cells, "unavailable", f"{before}: {reason}")
 
     def _save_verdicts(self, cells: Sequence[Cell], status: Status, reason: str | None) -> None:
-        """Record cells that were never launched; what ran out of memory was predicted to."""
-        for cell in cells:
-            job = self.folder.job([cell], self.folder.nowhere)
-            outcome = Outcome(status=status, reason=reason, phase="plan")
-            record = Record.of(job, cell, outcome, {"predicted": status == "out_of_memory"})
-            self.folder.save(record)
-            self._observer.cell_ended(cell, record)
-
-    def _verdict_counts(self) -> tuple[int, int, int]:
-        """Failures, cells that ended well and, if that was the question, those not found right."""
-        sound = self.folder.sound_records()
-        records = [(cell, sound[cell.id]) for cell in self.folder.cells if cell.id in sound]
-        failures = sum(record.status in _FAILED and not record.predicted for _, record in records)
-        measured = sum(record.status == "ok" for _, record in records)
-        incorrect = sum(_is_incorrect(cell, record) for cell, record in records)
-        return failures, measured, incorrect if self.folder.run.purpose == "verify" else 0
+        save_verdicts(self.folder, self._observer, cells, status, reason)
 
     def _has_failed(self, cell: Cell) -> bool:
         record = self.folder.record_of(cell)
-        return record is not None and record.status in _FAILED
-
-
-def _is_incorrect(cell: Cell, record: Record) -> bool:
-    """True if a verification must not pass the cell: it is wrong, or nothing shows it is right."""
-    if record.correct is False or record.proof == "contradicted":
-        return True
-    unshown = record.correct is None or record.proof == "none"
-    return record.status == "ok" and unshown and is_verified(cell)
+        return record is not None and record.status in FAILED
 
 
 def devices_of(folder: RunFolder) -> frozenset[str]:

@@ -69,19 +69,24 @@ class RunFolder:
         self._jobs = JobFiles(path / "jobs")
 
     @classmethod
-    def create(cls, results: Path, run: RunFile) -> "RunFolder":
+    def create(cls, results: Path, run: RunFile, name: str | None = None) -> "RunFolder":
         """Make the folder of a new run.
+
+        Args:
+            results: the folder of all runs.
+            run: its plan and options.
+            name: the folder's name; None for the run's id.
 
         Raises:
             UsageError: its plan is too large.
             StoreError: the results folder cannot be written.
         """
-        path, text = results / run.run_id, run_file_text(run)
+        path, text = results / (name or run.run_id), run_file_text(run)
         try:
             remove_half_made(results)
             with new_folder(path) as unfinished:
-                for name in _SUBFOLDERS:
-                    (unfinished / name).mkdir()
+                for subfolder in _SUBFOLDERS:
+                    (unfinished / subfolder).mkdir()
                 write_atomic(unfinished / RUN_FILE, text)
         except OSError as error:
             raise StoreError(

@@ -159,4 +159,5 @@ def _run_row(folder: RunFolder) -> Run:
         orchestrator_version=run.orchestrator_version,
         hostname=run.hostname,
         labels=run.labels or None,
+        group_id=run.group_id,
     )

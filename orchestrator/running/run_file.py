@@ -59,6 +59,10 @@ class RunFile(Seeds, RunOptions, RunSource):
     """Version of the orchestrator that planned it."""
     plan: Plan
     """Every cell with its decision."""
+    group_id: FileName | None = None
+    """The id that the runs of one matrix on several classes of hosts share; null without them."""
+    host_class: FileName | None = None
+    """The class of a fleet's hosts that alone measures it; null for a run that has no class."""
     process_spreads: dict[str, ProcessSpread] = Field(default_factory=dict)
     """The calibrated spread of fresh processes on this host, by `<backend>/<runtime>`."""
     version: RecordedVersion | None = None

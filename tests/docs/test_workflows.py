@@ -25,7 +25,11 @@ from tests.support.comparable import FIRST, SECOND, write_comparable
 FOLDER = ROOT / ".github/workflows"
 NAMES = sorted(path.name for path in FOLDER.iterdir())
 MAKEFILE = (ROOT / "Makefile").read_text("utf-8")
-ACTIONS = [*FOLDER.iterdir(), ROOT / "action.yml"]
+ACTIONS = [
+    *FOLDER.iterdir(),
+    *(ROOT / "docs/examples/github").glob("*.yml"),
+    ROOT / "action.yml",
+]
 ACTION = re.compile(r"[\w-]+/[\w./-]+@[0-9a-f]{40} # v\d+(\.\d+)*")
 PROGRAMS = [".venv/bin/orchestrator", ".accelmatrix/bin/orchestrator"]
 READING = {"contents": "read"}
@@ -201,7 +205,7 @@ def test_each_job_has_a_time_limit(name: str) -> None:
 
 def test_an_action_has_the_same_commit_everywhere() -> None:
     commits: dict[str, set[str]] = {}
-    for path in [*FOLDER.iterdir(), *(ROOT / "docs").glob("*.md")]:
+    for path in [*ACTIONS, *(ROOT / "docs").glob("*.md")]:
         for line in re.findall(r"uses: ((?!OWNER/)[\w-][\w./-]+@.+)", path.read_text("utf-8")):
             assert ACTION.fullmatch(line), f"{path.name}: {line}"
             action, _, commit = line.partition("@")
@@ -242,6 +246,42 @@ def test_the_example_calls_the_workflow_with_inputs_that_it_has() -> None:
         assert all(
             job["permissions"].get(name) in (right, "write") for name, right in granted.items()
         )
+
+
+def exit_status(workspace: Workspace, script: str) -> int:
+    try:
+        workspace.execute(script)
+    except subprocess.CalledProcessError as failed:
+        return failed.returncode
+    return 0
+
+
+PULL_REQUEST = ROOT / "docs/examples/github/pull-request.yml"
+
+
+@pytest.mark.parametrize(
+    ("code", "comment", "ended"),
+    [(0, "judged", 0), (3, "No model has changed.", 0), (7, "judged", 7), (8, "judged", 0)],
+)
+def test_a_pull_request_is_measured_beside_its_base(
+    tmp_path: Path, code: int, comment: str, ended: int
+) -> None:
+    workspace = Workspace(tmp_path)
+    keep = 'printf "%q " "$@" >> calls; echo >> calls'
+    workspace.prepare(
+        f'{keep}; if [ "$1" = regress ]; then echo judged > comment.md; exit 8; fi; exit {code}'
+    )
+    steps_of = yaml.safe_load(PULL_REQUEST.read_text("utf-8"))["jobs"]["measure"]["steps"]
+    (measuring,) = [step["run"] for step in steps_of if "in turns" in step.get("name", "")]
+    assert exit_status(workspace, measuring) == ended
+    assert (tmp_path / "comment.md").read_text().strip() == comment
+    calls = [shlex.split(line) for line in (tmp_path / "calls").read_text().splitlines()]
+    asked = parse(calls[0])
+    assert (str(asked["matrix"]), asked["compare_to"], asked["interleave"]) == (
+        "head/matrix.yaml",
+        "base/matrix.yaml",
+        True,
+    )
 
 
 def test_the_action_measures_and_judges(workspace: Workspace) -> None:

@@ -10,7 +10,8 @@ from pathlib import Path
 from typing import Any
 
 from orchestrator.launchers.base import Exit, Launcher
-from orchestrator.running.execution import RunExecution, RunOutcome
+from orchestrator.running.execution import RunExecution
+from orchestrator.running.outcome import RunOutcome
 from orchestrator.running.folder import RunFolder
 from orchestrator.running.options import RunOptions
 from orchestrator.running.sweep import REFUSED_FOLDER

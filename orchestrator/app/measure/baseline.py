@@ -85,7 +85,7 @@ def version_of(baseline: RecordedBaseline, plan: Plan, weights_seed: int) -> Bas
         if (wanted[record.cell_id], weights_seed) == (record.model_id, record.weights_seed)
         and (graph := _graph_of(record))
     }
-    return BaselineVersion(tuple(images.values()), graphs)
+    return BaselineVersion(tuple(images.values()), frozenset(baseline.records), graphs)
 
 
 @contextmanager

@@ -17,9 +17,9 @@ from orchestrator.matrix import Matrix
 from orchestrator.planning.plan import Plan
 from orchestrator.planning.schedule import planned_jobs
 from orchestrator.running.calibration import Spreads, save_spreads, spread_key
-from orchestrator.running.execution import RunOutcome
 from orchestrator.running.observer import Observer
 from orchestrator.running.options import RunOptions
+from orchestrator.running.outcome import RunOutcome
 from orchestrator.system.files import RESULTS_FOLDER
 from orchestrator.system.text import plural
 from runner.contract.cell import Cell

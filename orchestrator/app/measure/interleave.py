@@ -1,12 +1,15 @@
 """Interleaved comparisons: a matrix measured in two versions side by side, launch by launch."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import TYPE_CHECKING
 
-from orchestrator.app.measure.baseline import RecordedBaseline, find_baseline, left_out, version_of
+from orchestrator.app.measure.baseline import find_baseline, left_out, version_of
+from orchestrator.app.measure.baseline_matrix import is_matrix, matrix_version, same_models
 from orchestrator.app.measure.plan import PlanReport, plan_run, with_exports
 from orchestrator.app.measure.request import PlanRequest
+from orchestrator.backends.catalogue import LauncherName
 from orchestrator.backends.machine import this_machine
 from orchestrator.launchers.base import Launcher
 from orchestrator.launchers.registry import Pinned, choose_launcher, make_launcher
@@ -41,7 +44,7 @@ def run_interleaved(
 
     Args:
         request: the matrix and the options of the run.
-        baseline: `last`, a run's id, or the name of a snapshot.
+        baseline: `last`, a run's id, the name of a snapshot, or another matrix file.
         threshold: the least relative change that matters.
         observer: is told of the progress.
 
@@ -53,13 +56,12 @@ def run_interleaved(
         ImageError: an image of the baseline is gone, or its records name none.
         StoreError: the results folder or the database cannot be used.
     """
-    _require_containers(request.options)
-    choose_launcher("docker", observer.note)
+    name = _launcher_name(request.options, baseline, observer)
     paired = _plan_pairs(request, baseline)
-    launchers = _launchers(paired.version.images, request.options.images, observer)
+    launchers = _launchers(name, paired.version.images, request.options.images, observer)
     for note in paired.plan.notes:
         observer.note(note)
-    options = request.options.model_copy(update={"launcher": "docker"})
+    options = request.options.model_copy(update={"launcher": name})
     made_of = (paired.plan, paired.source, request.results, options)
     folders = create_both(*made_of, paired.version, threshold)
     observer.note(str(with_exports(paired.plan, request).sums()))
@@ -76,7 +78,9 @@ def report_pairs(request: PlanRequest, baseline: str) -> PlanReport:
         ImageError: its records name no image.
         StoreError: the database cannot be read.
     """
-    _require_containers(request.options)
+    _require_timed(request.options)
+    if not is_matrix(baseline):
+        _require_containers(request.options)
     return with_exports(_plan_pairs(request, baseline).plan, request)
 
 
@@ -95,11 +99,12 @@ def resume_interleaved(
     """
     from orchestrator.running.interleaved import execution  # noqa: F401 - needs the extra `analysis`
 
-    _require_containers(options)
-    choose_launcher("docker", observer.note)
     version = folders.baseline.run.version
     images = version.images if version else ()
-    launchers = _launchers(images, folders.run.run.images, observer)
+    if images:
+        _require_containers(options)
+    name = choose_launcher(folders.run.run.launcher, observer.note)
+    launchers = _launchers(name, images, folders.run.run.images, observer)
     return _execute(folders, launchers, observer, options)
 
 
@@ -128,17 +133,29 @@ def _execute(
         raise
 
 
-def _require_containers(options: RunOptions) -> None:
-    """Refuse what cannot be interleaved.
+def _launcher_name(options: RunOptions, baseline: str, observer: Observer) -> LauncherName:
+    """The launcher of both versions: recorded ones need images, a matrix takes any.
 
     Raises:
         UsageError: nothing would be timed, or two versions cannot both be launched.
+        EngineUnavailable: containers are needed, and no engine answers.
     """
+    _require_timed(options)
+    if is_matrix(baseline):
+        return choose_launcher(options.launcher, observer.note)
+    _require_containers(options)
+    return choose_launcher("docker", observer.note)
+
+
+def _require_timed(options: RunOptions) -> None:
     if options.purpose == "verify":
         raise UsageError(
             "--interleave compares times, and --verify-only takes none",
             hint="leave one of them out",
         )
+
+
+def _require_containers(options: RunOptions) -> None:
     if options.launcher == "process":
         raise UsageError(
             "--interleave needs images: local processes have one version, the one installed",
@@ -147,7 +164,10 @@ def _require_containers(options: RunOptions) -> None:
 
 
 def _launchers(
-    images: Iterable[Pinned], chosen: Mapping[Backend, str], observer: Observer
+    name: LauncherName,
+    images: Iterable[Pinned],
+    chosen: Mapping[Backend, str],
+    observer: Observer,
 ) -> tuple[Launcher, Launcher]:
     """The launcher of today's images, or chosen ones, and that of the baseline's, held here.
 
@@ -155,8 +175,8 @@ def _launchers(
         ImageError: an image of the baseline is gone, or nothing vouches for it.
     """
     pinned = list(images)
-    today = make_launcher("docker", observer.image_step, chosen=chosen)
-    earlier = make_launcher("docker", observer.image_step, pinned, chosen)
+    today = make_launcher(name, observer.image_step, chosen=chosen)
+    earlier = make_launcher(name, observer.image_step, pinned, chosen)
     for image in pinned:
         earlier.prepare(image.backend)
     for image in pinned:
@@ -173,17 +193,28 @@ def _plan_pairs(request: PlanRequest, baseline: str) -> _PairedPlan:
     from analysis.regressions.pairing import looks_from  # needs the extra `analysis`
 
     plan, source = plan_run(request)
-    earlier = find_baseline(baseline, request.database, request.results, plan)
-    version = version_of(earlier, plan, request.options.weights_seed)
-    cells = [entry.cell.id for entry in plan.with_decision("run")]
+    version, label, remarks = _baseline(request, baseline, plan)
     looks = {name: looks_from(one.rounds) for name, one in plan.measure.items()}
-    paired = _paired(plan, earlier, looks)
-    notes = (*plan.notes, left_out(earlier, cells), _describe(earlier, version, paired))
-    paired = paired.model_copy(update={"notes": tuple(filter(None, notes))})
-    return _PairedPlan(paired, source, version)
+    paired = _paired(plan, version, looks)
+    notes = (*plan.notes, *remarks, _describe(label, version, paired))
+    return _PairedPlan(paired.model_copy(update={"notes": notes}), source, version)
 
 
-def _paired(plan: Plan, baseline: RecordedBaseline, looks: dict[Backend, tuple[int, ...]]) -> Plan:
+def _baseline(
+    request: PlanRequest, word: str, plan: Plan
+) -> tuple[BaselineVersion, str, Sequence[str]]:
+    """The version that a word means, its name, and lines about cells that are left out."""
+    if is_matrix(word):
+        version = matrix_version(Path(word), request, plan)
+        return version, word, [*same_models(Path(word), version, plan)]
+    earlier = find_baseline(word, request.database, request.results, plan)
+    cells = [entry.cell.id for entry in plan.with_decision("run")]
+    remark = left_out(earlier, cells)
+    version = version_of(earlier, plan, request.options.weights_seed)
+    return version, earlier.label, [remark] if remark else []
+
+
+def _paired(plan: Plan, version: BaselineVersion, looks: dict[Backend, tuple[int, ...]]) -> Plan:
     """The plan with as many rounds as a comparison by pairs takes, without cells that have none.
 
     A launch keeps its share of iterations and time, and there are two of each.
@@ -197,7 +228,7 @@ def _paired(plan: Plan, baseline: RecordedBaseline, looks: dict[Backend, tuple[i
     entries = tuple(
         _doubled(entry, plan.measure[entry.cell.backend], measure[entry.cell.backend])
         for entry in plan.entries
-        if entry.decision != "run" or entry.cell.id in baseline.records
+        if entry.decision != "run" or entry.cell.id in version.cells
     )
     return plan.model_copy(update={"entries": entries, "measure": measure})
 
@@ -208,10 +239,11 @@ def _doubled(entry: PlannedCell, before: Measure, now: Measure) -> PlannedCell:
     return replace(entry, estimate_s=2 * rounds * entry.estimate_s, launch_s=2 * entry.launch_s)
 
 
-def _describe(baseline: RecordedBaseline, version: BaselineVersion, plan: Plan) -> str:
+def _describe(label: str, version: BaselineVersion, plan: Plan) -> str:
     """The pairs in one line: of what, and how many."""
     images = ", ".join(f"{one.backend} in {one.digest[:_LETTERS]}" for one in version.images)
+    content = images or f"its {', '.join(sorted(version.models))}"
     counts = {(one.rounds, one.most_rounds) for one in plan.measure.values()}
     least, most = min(one for one, _ in counts), max(one for _, one in counts)
     bound = f"{least}" if least == most else f"{least} to {most}"
-    return f"{bound} pairs of launches a cell, with {baseline.label}: {images}"
+    return f"{bound} pairs of launches a cell, with {label}: {content}"

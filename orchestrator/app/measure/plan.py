@@ -143,13 +143,13 @@ def plan_jobs(
     )
 
 
-def plan_run(request: PlanRequest) -> tuple[Plan, RunSource]:
-    """Plan for this machine, with what `run.json` keeps of the plan's source.
+def plan_run(request: PlanRequest, machine: Machine | None = None) -> tuple[Plan, RunSource]:
+    """Plan for a machine, by default this one, with what `run.json` keeps of the plan's source.
 
     Raises:
         UsageError: the matrix or an option is wrong, or the plan is too large for one run.
     """
-    plan = _plan(request, this_machine(request.options.purpose))
+    plan = _plan(request, machine or this_machine(request.options.purpose))
     cells = len(plan.entries)
     if cells > MOST_RUN_CELLS:
         raise UsageError(

@@ -17,10 +17,10 @@ from orchestrator.launchers.registry import LAUNCHERS, Pinned, known_launcher, m
 from orchestrator.planning.estimate import cell_estimate
 from orchestrator.planning.plan import Plan, PlannedCell
 from orchestrator.running.create import create_run
-from orchestrator.running.execution import RunOutcome
 from orchestrator.running.folder import RunFolder
 from orchestrator.running.observer import Observer
 from orchestrator.running.options import RunOptions, RunSource
+from orchestrator.running.outcome import RunOutcome
 from orchestrator.store import Measurement, Store, newest_run
 from orchestrator.system.files import DATABASE_NAME
 from orchestrator.system.problems import first_fault

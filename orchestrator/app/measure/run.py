@@ -16,11 +16,12 @@ from orchestrator.launchers.registry import choose_launcher, make_launcher
 from orchestrator.matrix import load_matrix
 from orchestrator.planning.plan import Plan
 from orchestrator.running.create import create_run, reopen_run
-from orchestrator.running.execution import RunExecution, RunOutcome, devices_of
+from orchestrator.running.execution import RunExecution, devices_of
 from orchestrator.running.folder import RunFolder
 from orchestrator.running.interleaved.folders import BothFolders
 from orchestrator.running.observer import Observer
 from orchestrator.running.options import RunOptions, RunSource
+from orchestrator.running.outcome import RunOutcome
 from orchestrator.running.traces import failed_traces, saved_traces
 from runner.contract.errors import EngineUnavailable, NothingToDo
 from runner.contract.web.browser_choice import BROWSER_VARIABLE

@@ -15,9 +15,9 @@ from orchestrator.app.measure.verification import Verification, verification_of
 from orchestrator.app.setup.doctor import runnable
 from orchestrator.launchers.registry import choose_launcher, make_launcher
 from orchestrator.matrix import Location, Matrix, Source, resolve
-from orchestrator.running.execution import RunOutcome
 from orchestrator.running.observer import Observer
 from orchestrator.running.options import RunOptions
+from orchestrator.running.outcome import RunOutcome
 from orchestrator.system.files import RESULTS_FOLDER, require_no_stream
 from orchestrator.system.problems import not_one_of
 from runner.contract.axes import AXES

@@ -25,8 +25,8 @@ class Against:
     """The baseline that a run is compared with, as options name it."""
 
     baseline: str
-    """`last`, a run's id or a snapshot's name; where launches do not take turns, whatever `regress`
-    takes."""
+    """`last`, a run's id, a snapshot's name or another matrix file; where launches do not take
+    turns, whatever `regress` takes."""
     interleave: bool = False
     """True if the launches of both versions take turns."""
     threshold: float | None = None

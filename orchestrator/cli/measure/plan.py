@@ -1,14 +1,19 @@
 """`plan` and `schema`: the decision on every cell, and the schema of the matrix file."""
 
 from enum import StrEnum
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from orchestrator.cli import options
 from orchestrator.cli.completion import complete_run
+from orchestrator.cli.fleet.plan import show_fleet_plan
+from orchestrator.cli.fleet_options import with_fleet
 from orchestrator.cli.options import LauncherChoice
 from orchestrator.system.files import RESULTS_FOLDER
+
+if TYPE_CHECKING:
+    from orchestrator.app.fleet.choice import FleetChoice
 
 
 class PlanFormat(StrEnum):
@@ -56,7 +61,9 @@ _Share = Annotated[
 ]
 
 
+@with_fleet
 def plan(
+    fleet: "FleetChoice | None",
     context: typer.Context,
     matrix: options.MatrixArgument,
     format_: _Format = PlanFormat.table,
@@ -97,6 +104,10 @@ def plan(
     if format_ in (PlanFormat.table, PlanFormat.json):
         of_pipelines = ("runs_on", "max_jobs", "share")
         options.refuse_beside(context, f"--format {format_.value}", of_pipelines)
+        if fleet is not None:
+            options.refuse_beside(context, "--fleet", ("resume",))
+            show_fleet_plan(request, fleet, as_json=format_ is PlanFormat.json)
+            return
         print_plan(report_plan(request, resume), as_json=format_ is PlanFormat.json)
         return
     jobs = plan_jobs(

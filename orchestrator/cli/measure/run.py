@@ -10,6 +10,7 @@ from orchestrator.cli import options
 from orchestrator.cli.against_options import with_against
 from orchestrator.cli.app import chosen
 from orchestrator.cli.completion import complete_run
+from orchestrator.cli.fleet_options import with_fleet
 from orchestrator.cli.options import LauncherChoice, command_line
 from orchestrator.cli.table_options import with_table_options
 from orchestrator.cli.verdict_options import RequiredGrade, RequireGrade, required_grade
@@ -17,6 +18,8 @@ from orchestrator.cli.work_options import WorkOptions, with_work_options
 from orchestrator.system.files import DATABASE_NAME, RESULTS_FOLDER
 
 if TYPE_CHECKING:
+    from orchestrator.app.fleet.choice import FleetChoice
+    from orchestrator.app.fleet.measuring import FleetResult
     from orchestrator.app.measure.plan import PlanReport
     from orchestrator.app.measure.request import PlanRequest
     from orchestrator.app.measure.run import ResumeRequest, RunResult
@@ -41,10 +44,12 @@ _Resume = Annotated[
 
 @with_table_options
 @with_against
+@with_fleet
 @with_work_options
 def run(
     table: "ResultTable",
     against: "Against | None",
+    fleet: "FleetChoice | None",
     work: WorkOptions,
     matrix: options.MatrixIfAny = None,
     select: options.Select = None,
@@ -74,7 +79,7 @@ def run(
         other = {"dry_run": dry_run, "compare_to": against is not None}
         _refuse_beside_resume(**shape, **work.beside_resume, **other)
         resumed = ResumeRequest(resume, results, matrix, run_options)
-        return _resume(resumed, shown)
+        return _resume(resumed, shown) if fleet is None else finish_on_fleet(resumed, fleet, shown)
     request = PlanRequest(
         _require_matrix(matrix),
         overrides=options.overrides_of(set_, profile),
@@ -83,6 +88,9 @@ def run(
         results=results,
         options=run_options,
     )
+    if fleet is not None:
+        _refuse_baseline(against)
+        return measure_on_fleet(request, fleet, shown, dry_run=dry_run)
     return measure(request, against, shown, dry_run=dry_run)
 
 
@@ -114,6 +122,13 @@ def _require_matrix(matrix: Path | None) -> Path:
     if matrix is None:
         raise typer.BadParameter("name a matrix file, or an earlier run with --resume")
     return matrix
+
+
+def _refuse_baseline(against: "Against | None") -> None:
+    if against is not None:
+        raise typer.BadParameter(
+            "--compare-to: a fleet's runs are judged by `orchestrator regress` afterwards"
+        )
 
 
 def measure(
@@ -170,6 +185,46 @@ def _resume(request: "ResumeRequest", shown: MeasuredOutput) -> int:
     with show_progress(quiet=chosen.quiet) as observer:
         result, verdicts = _finish(resume_run(request, observer), observer)
     return _show(result, verdicts, shown)
+
+
+def measure_on_fleet(
+    request: "PlanRequest", fleet: "FleetChoice", shown: MeasuredOutput, *, dry_run: bool
+) -> int:
+    """Run what was requested on a fleet, or show its plan there; returns the exit code."""
+    from orchestrator.render.measure.plan import PlanningNotes
+
+    request = replace(request, command=command_line(), progress=PlanningNotes())
+    request.read()
+    if dry_run:
+        from orchestrator.cli.fleet.plan import show_fleet_plan
+
+        show_fleet_plan(request, fleet, as_json=shown.as_json)
+        return 0
+    from orchestrator.app.fleet.measuring import run_on_fleet
+    from orchestrator.render.measure.host_progress import show_fleet_progress
+
+    with show_fleet_progress(quiet=chosen.quiet) as observer:
+        result = run_on_fleet(request, fleet, observer)
+    return _show_all(result, shown)
+
+
+def finish_on_fleet(request: "ResumeRequest", fleet: "FleetChoice", shown: MeasuredOutput) -> int:
+    """Finish a run, or the runs of a group, on a fleet; returns the exit code."""
+    from orchestrator.app.fleet.measuring import resume_on_fleet
+    from orchestrator.render.measure.host_progress import show_fleet_progress
+
+    with show_fleet_progress(quiet=chosen.quiet) as observer:
+        result = resume_on_fleet(request, fleet, observer)
+    return _show_all(result, shown)
+
+
+def _show_all(result: "FleetResult", shown: MeasuredOutput) -> int:
+    codes = [_show(run, None, shown) for run in result.runs]
+    if result.group_id is not None:
+        from orchestrator.render.terminal.lines import print_note
+
+        print_note(f"all of them: `orchestrator status {result.group_id}`")
+    return next(filter(None, codes), 0)
 
 
 def _finish(result: "RunResult", observer: "Observer") -> "_End":

@@ -35,7 +35,7 @@ _Clock = Callable[[], float]
 @contextmanager
 def show_progress(*, quiet: bool) -> Iterator[Observer]:
     """An observer that draws until the context ends."""
-    console = None if quiet else _live_console()
+    console = None if quiet else live_console()
     if quiet:
         yield QuietObserver()
     elif console is not None:
@@ -48,7 +48,7 @@ def show_progress(*, quiet: bool) -> Iterator[Observer]:
 @contextmanager
 def show_build(*, quiet: bool) -> Iterator[Callable[[str], None]]:
     """Takes the steps of a build: on a terminal one line, rewritten in place."""
-    console = None if quiet else _live_console()
+    console = None if quiet else live_console()
     if quiet:
         yield QuietObserver().note
     elif console is not None:
@@ -58,7 +58,7 @@ def show_build(*, quiet: bool) -> Iterator[Callable[[str], None]]:
         yield print_note
 
 
-def _live_console() -> "Console | None":
+def live_console() -> "Console | None":
     """The terminal behind stderr; None elsewhere, where nothing is imported to draw with."""
     if not sys.stderr.isatty():
         return None

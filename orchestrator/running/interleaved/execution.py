@@ -9,11 +9,12 @@ from analysis.regressions.pairing import is_baseline_first, looks_from, pairs_to
 from orchestrator.launchers.base import Launcher
 from orchestrator.planning.schedule import planned_jobs
 from orchestrator.running.due import DueLaunch, drop_foreign_rounds, due_launches
-from orchestrator.running.execution import RunExecution, RunOutcome
+from orchestrator.running.execution import RunExecution
 from orchestrator.running.folder import RunFolder
 from orchestrator.running.interleaved.folders import BothFolders
 from orchestrator.running.observer import BaselineObserver, Observer
 from orchestrator.running.options import RunOptions
+from orchestrator.running.outcome import RunOutcome
 from runner.contract.cell import Cell
 from runner.contract.record import Record
 from runner.contract.rounds import read_rounds

@@ -1,6 +1,6 @@
 """The folders of a run and of the baseline that it takes turns with: made and opened together."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Self
@@ -14,16 +14,21 @@ from orchestrator.running.options import RunOptions, RunSource
 from orchestrator.running.run_file import Interleaving, RecordedVersion, RunFile, new_run_id
 from runner.contract.cell import Cell
 from runner.contract.errors import NothingToDo, UsageError
+from runner.contract.models import ModelSpec
 
 
 @dataclass(frozen=True)
 class BaselineVersion:
-    """The version of a baseline, as its records name it."""
+    """The version of a baseline, as its records or another matrix name it."""
 
     images: Sequence[Pinned]
-    """The image of each backend."""
+    """The image of each backend; none for today's."""
+    cells: Collection[str]
+    """The ids of the plan's cells that it has."""
     graphs: Mapping[str, str] = field(default_factory=dict)
     """The prepared graph of each cell that executed one, by cell id."""
+    models: Mapping[str, ModelSpec] = field(default_factory=dict)
+    """The models that it has otherwise, by name."""
 
 
 @dataclass(frozen=True)
@@ -97,6 +102,8 @@ def create_both(
 ) -> BothFolders:
     """Make the folders of a run and of its baseline: same cells, lengths, limits and seeds.
 
+    Models are those of the plan, where the version has no others.
+
     Raises:
         NothingToDo: no cell of the plan would run.
         StoreError: the results folder cannot be written or is nearly full.
@@ -107,7 +114,12 @@ def create_both(
     recorded = RecordedVersion(
         compared=run_id, images=tuple(version.images), graphs=dict(version.graphs)
     )
-    to_run = plan.model_copy(update={"entries": tuple(plan.with_decision("run"))})
+    to_run = plan.model_copy(
+        update={
+            "entries": tuple(plan.with_decision("run")),
+            "models": {**plan.models, **version.models},
+        }
+    )
     baseline = first.model_copy(update={"plan": to_run, "trace": False, "version": recorded})
     turns = Interleaving(baseline=baseline, threshold=threshold)
     return BothFolders.create(

@@ -114,6 +114,8 @@ class RunSummary:
     """The project that measured: `accelmatrix`, or that of an imported file."""
     hostname: str | None = None
     """The host on which the orchestrator ran."""
+    group_id: str | None = None
+    """The group of runs that it belongs to; null for a run that stands alone."""
 
     @property
     def is_ours(self) -> bool:
@@ -161,7 +163,7 @@ def runs(connection: DuckDBPyConnection) -> list[RunSummary]:
         sources[row["run_id"]] = row["source"]
     rows = fetch(
         connection,
-        "SELECT run_id, started_at, finished_at, planned, hostname FROM benchmark_runs"
+        "SELECT run_id, started_at, finished_at, planned, hostname, group_id FROM benchmark_runs"
         " ORDER BY started_at DESC, run_id DESC",
     )
     return [

@@ -223,6 +223,16 @@ def resolve_run(name: str, runs: Sequence[RunSummary], database: Path) -> str:
     )
 
 
+def resolve_group(name: str, runs: Sequence[RunSummary], database: Path) -> list[str]:
+    """The ids of the runs of a group, the oldest first; of any other name, the run that it names.
+
+    Raises:
+        UsageError: the database holds neither.
+    """
+    members = sorted(run.run_id for run in runs if run.group_id == name)
+    return members or [resolve_run(name, runs, database)]
+
+
 _TABLES = {"w": RAW, "h": HARDWARE, "e": ENVIRONMENTS, "r": RESULTS}
 _HOMES = {
     column.name: (alias, column) for alias, table in _TABLES.items() for column in table.columns

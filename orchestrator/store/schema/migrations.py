@@ -286,7 +286,21 @@ _OF_BROWSERS = (
     "memory_gpu_buffer_peak_bytes BIGINT",
     "software_device BOOLEAN",
 )
-MIGRATIONS: Mapping[int, Migration] = {4: _to_5, 5: _to_6, 6: _to_7, 7: _to_8, 8: _to_9}
+
+
+def _to_10(connection: DuckDBPyConnection) -> None:
+    """Runs have a group."""
+    connection.execute("ALTER TABLE benchmark_runs ADD COLUMN IF NOT EXISTS group_id VARCHAR")
+
+
+MIGRATIONS: Mapping[int, Migration] = {
+    4: _to_5,
+    5: _to_6,
+    6: _to_7,
+    7: _to_8,
+    8: _to_9,
+    9: _to_10,
+}
 """The step from each version to the next."""
 
 

@@ -59,3 +59,6 @@ class Run(Frozen):
     labels: dict[str, str] | None = None
     """Labels that the user gave it by `--label`, and commit, ref and address of the CI job that it
     was part of; null without one."""
+    group_id: str | None = None
+    """The id that the runs of one matrix share if each class of a fleet's hosts measured it;
+    null for a run that stands alone."""

@@ -10,7 +10,7 @@ OURS = "accelmatrix"
 SYNTHETIC = "synthetic"
 
 
-STORE_VERSION = 9
+STORE_VERSION = 10
 """Raised with every change of tables or columns; `migrations` brings older databases here.
 
 - 1 (2026-11-21): the first tables.
@@ -24,6 +24,7 @@ STORE_VERSION = 9
 - 8 (2026-11-23): accepted_changes; results name the run they took turns with.
 - 9 (2026-11-24): the memory of a page; results say whether software stood in for the device;
   runs have labels.
+- 10 (2026-11-24): runs of one matrix on hosts of several classes share a group.
 """
 OLDEST = 4
 """The oldest version that `migrations` brings forward."""

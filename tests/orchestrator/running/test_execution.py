@@ -14,7 +14,8 @@ from orchestrator.launchers.base import Exit
 from orchestrator.planning.plan import Plan
 from orchestrator.planning.schedule import schedule
 from orchestrator.running.execute_job import LaunchContext, execute_job
-from orchestrator.running.execution import RunExecution, RunOutcome
+from orchestrator.running.execution import RunExecution
+from orchestrator.running.outcome import RunOutcome
 from orchestrator.running.folder import RunFolder
 from orchestrator.running.options import RunOptions
 from orchestrator.store import MergeReport, MissingVerdicts, Store

@@ -58,7 +58,7 @@ class Turns:
             RunSource(command="orchestrator run"),
             results,
             RunOptions(launcher="process", scratch=True, seed=SEED, database=self.database),
-            BaselineVersion(IMAGES),
+            BaselineVersion(IMAGES, cells=()),
             threshold,
         )
 

@@ -18,13 +18,15 @@ from orchestrator.app.results.regressing import (
     judge_regressions,
 )
 from orchestrator.app.results.selecting import SelectionRequest
-from orchestrator.running.execution import RunOutcome
+from orchestrator.running.outcome import RunOutcome
 from orchestrator.store import MergeReport, Store
 from runner.contract.errors import EngineUnavailable
 from runner.contract.record import save_record
 from tests.support.records import RECORDED_AT, a_record
 
 PAIRS = 12
+MODEL = str(a_record().model_spec)
+CHANGED = '{"name": "bert-tiny", "version": 2}'
 
 
 def medians(slower: float) -> list[float]:
@@ -38,8 +40,14 @@ def medians(slower: float) -> list[float]:
 def database(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A baseline, and a run 4 % slower whose launches took turns with it; a day later another."""
     folder = tmp_path_factory.mktemp("pairs")
-    for day, (run_id, slower, beside) in enumerate(
-        (("base", 0.0, None), ("slow", 0.04, "base"), ("alone", 0.04, None))
+    for day, (run_id, slower, beside, model) in enumerate(
+        (
+            ("base", 0.0, None, MODEL),
+            ("slow", 0.04, "base", MODEL),
+            ("alone", 0.04, None, MODEL),
+            ("changed", 0.04, "base", CHANGED),
+            ("foreign", 0.04, None, CHANGED),
+        )
     ):
         each = [round(value * 1e9) for value in medians(slower)]
         middle = fmean(medians(slower))
@@ -54,15 +62,16 @@ def database(tmp_path_factory: pytest.TempPathFactory) -> Path:
             run_id=run_id,
             rounds=PAIRS,
             round_iterations=[1] * PAIRS,
-            recorded_at=RECORDED_AT + timedelta(days=day),
+            recorded_at=RECORDED_AT + timedelta(hours=day),
             interleaved_with=beside,
+            model_spec=model,
             **columns,
         )
         (folder / run_id).mkdir()
         save_record(record, folder / run_id)
     with Store.open(folder / "benchmarks.duckdb") as store:
         merged = store.merge([folder])
-        assert merged.inserted == 3, merged.faults
+        assert merged.inserted == 5, merged.faults
     return folder / "benchmarks.duckdb"
 
 
@@ -85,12 +94,21 @@ def test_pairs_cancel_what_both_sides_share(database: Path) -> None:
     assert width < wide / 10
 
 
+def test_versions_of_a_model_are_compared_if_they_took_turns(database: Path) -> None:
+    (turns,) = judged(database, "changed").judgements.judgements
+    assert turns.verdict == "regression"
+    (alone,) = judged(database, "foreign").judgements.judgements
+    assert alone.verdict == "not comparable"
+    assert str(alone.reason).startswith("another model configuration: ")
+
+
 def test_what_was_measured_again_for_a_comparison_is_no_point_of_a_history(
     database: Path,
 ) -> None:
     with Store.open_readonly(database) as store:
-        (series,) = trends_of(store, Selection(every=True), METRICS["latency"]).series
-    assert [one.facts["run_id"] for one in series.values] == ["slow", "alone"]
+        histories = trends_of(store, Selection(every=True), METRICS["latency"]).series
+    points = sorted([one.facts["run_id"] for one in series.values] for series in histories)
+    assert points == [["changed", "foreign"], ["slow", "alone"]]
 
 
 def outcome(*, troubles: tuple[Any, ...] = (), failures: int = 0, measured: int = 1) -> RunOutcome:

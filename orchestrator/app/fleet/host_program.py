@@ -1,0 +1,178 @@
+"""The program that a transport starts on a host: it answers a question, or executes one order."""
+
+import os
+import signal
+import socket
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from threading import Event, Thread
+from typing import BinaryIO
+
+from pydantic import ValidationError
+
+import runner
+from orchestrator.app.fleet.order_folders import order_folder, orders_folder
+from orchestrator.app.fleet.own_facts import read_own_facts
+from orchestrator.backends.machine import this_host, this_machine
+from orchestrator.fleet.messages import (
+    Ended,
+    FactsWanted,
+    Known,
+    Order,
+    Refused,
+    Shared,
+)
+from orchestrator.fleet.sending import SendingObserver, send_files
+from orchestrator.fleet.talk import BEAT_S, SILENCE_S
+from orchestrator.fleet.wire import DriverWatch, Wire, first_message
+from orchestrator.launchers.base import Launcher
+from orchestrator.launchers.registry import make_launcher
+from orchestrator.running.artifacts.references import REFERENCES_FOLDER
+from orchestrator.running.calibration import read_spreads
+from orchestrator.running.create import require_space
+from orchestrator.running.execution import RunExecution
+from orchestrator.running.folder import RunFolder
+from orchestrator.running.options import RunOptions
+from orchestrator.running.run_file import RunFile
+from orchestrator.system.git import own_commit
+from runner.contract.errors import BenchError, DamagedFile, Unavailable
+
+_MOST_SHARED_BYTES = 64 << 20
+"""Most bytes of a reference that hosts send each other; a larger one is made on each of them."""
+
+
+@dataclass(frozen=True)
+class Waits:
+    """Seconds that the program waits for its driver."""
+
+    silence_s: float = SILENCE_S
+    beat_s: float = BEAT_S
+
+
+def serve_driver(
+    stream: BinaryIO,
+    out: BinaryIO,
+    *,
+    waits: Waits = Waits(),
+    end: Callable[[], None] = lambda: os.kill(os.getpid(), signal.SIGTERM),
+) -> int:
+    """Answer what the driver asks, or execute what it orders; returns an exit status.
+
+    Args:
+        stream: the driver's frames.
+        out: takes the frames for the driver; nothing else may write there.
+        waits: how long either side may be silent.
+        end: ends this program in an orderly way, called by another thread.
+
+    Raises:
+        DamagedFile: what came first is no message of a driver.
+    """
+    wire, stop = Wire(out), Event()
+    first = first_message(stream)
+    if first is None:
+        return 0
+    message, body = first
+    Thread(target=wire.beat, args=(waits.beat_s, stop), daemon=True).start()
+    try:
+        if isinstance(message, FactsWanted):
+            wire.send(Known(facts=read_own_facts(message.launcher, message.purpose)))
+        elif isinstance(message, Order):
+            watch = DriverWatch(stream, waits.silence_s, end)
+            _execute(message, body, wire, lambda: watch.start(stop))
+        else:
+            raise DamagedFile(f"a conversation that begins with {message.kind!r}")
+    except BenchError as error:
+        wire.send(Refused(reason=str(error), hint=error.hint))
+        return error.exit_code
+    finally:
+        stop.set()
+    return 0
+
+
+def _execute(order: Order, body: bytes, wire: Wire, watch: Callable[[], None]) -> None:
+    """Execute an order, and send all that comes of it.
+
+    Raises:
+        BenchError: nothing of it was begun.
+    """
+    watch()
+    run = _run_file(order, body)
+    folder = orders_folder()
+    require_space(folder)
+    observer = SendingObserver(wire)
+    launcher = make_launcher(run.launcher, observer.image_step, chosen=run.images)
+    _require_digests(order, launcher)
+    with order_folder(folder, order.id):
+        known = {path.name for path in (folder / REFERENCES_FOLDER).glob("*.npz")}
+        execution = RunExecution(
+            RunFolder.create(folder, _as_own(run, folder), order.id),
+            launcher,
+            observer,
+            RunOptions(budget_s=order.budget_s, fail_fast=order.fail_fast),
+            memory_bytes=this_machine().memory_bytes,
+        )
+        observer.folder = execution.folder
+        try:
+            with execution.occupied():
+                execution.measure()
+        finally:
+            send_files(execution.folder, wire)
+        _send_references(folder / REFERENCES_FOLDER, known, wire)
+        troubles = [
+            f"{error}; {error.hint}" if error.hint else str(error) for error in execution.troubles
+        ]
+        wire.send(Ended(troubles=tuple(troubles)))
+
+
+def _run_file(order: Order, body: bytes) -> RunFile:
+    """The ordered run.
+
+    Raises:
+        Unavailable: it is of another version.
+        DamagedFile: it is none.
+    """
+    if order.version != runner.__version__:
+        raise Unavailable(
+            f"{order.host} has accelmatrix {runner.__version__}, the driver {order.version}",
+            hint="install the same version on both",
+        )
+    try:
+        return RunFile.model_validate_json(body)
+    except ValidationError as error:
+        raise DamagedFile(f"the ordered run cannot be read: {error}") from error
+
+
+def _as_own(run: RunFile, folder: Path) -> RunFile:
+    """The run with what is this host's and not the driver's."""
+    return run.model_copy(
+        update={
+            "hostname": socket.gethostname(),
+            "git_commit": own_commit(),
+            "database": None,
+            "process_spreads": dict(read_spreads(folder, this_host())),
+        }
+    )
+
+
+def _require_digests(order: Order, launcher: Launcher) -> None:
+    """Insist that jobs execute in the very images that the driver names.
+
+    Raises:
+        Unavailable: one is another.
+    """
+    for backend, digest in order.digests.items():
+        image = launcher.prepare(backend).image_digest
+        if image != digest:
+            raise Unavailable(
+                f"{order.host} has another image of backend {backend}: {image}, not {digest}",
+                hint=f"on the host: `orchestrator images pull {backend}`",
+            )
+
+
+def _send_references(folder: Path, known: set[str], wire: Wire) -> None:
+    """Send the references that this order has made, so that other hosts need not make them."""
+    for path in sorted(folder.glob("*.npz")):
+        if path.name not in known and path.stat().st_size <= _MOST_SHARED_BYTES:
+            shared = Shared(folder="references", path=(path.name,))
+            wire.send(shared, path.read_bytes())

@@ -1,0 +1,82 @@
+"""The hosts of a fleet: found, asked what they are, and those refused that cannot measure."""
+
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
+
+from orchestrator.app.fleet.choice import FleetChoice
+from orchestrator.fleet.asking import ask_all
+from orchestrator.fleet.driving import Reach
+from orchestrator.fleet.hosts_file import read_hosts_file
+from orchestrator.fleet.messages import FactsWanted
+from orchestrator.fleet.transport import FleetHost, Transport
+from orchestrator.fleet.transports.commands import CommandTransport
+from orchestrator.running.options import RunOptions
+from runner.contract.errors import BenchError, Unavailable, UsageError
+
+
+@dataclass(frozen=True)
+class Fleet:
+    """The chosen hosts of a fleet."""
+
+    hosts: Mapping[str, FleetHost]
+    """By name, in the order in which transports list them."""
+    transports: Mapping[str, Transport]
+    """The way to each host, by the host's name."""
+
+
+@contextmanager
+def open_fleet(choice: FleetChoice) -> Iterator[Fleet]:
+    """The hosts that a command chooses.
+
+    Raises:
+        UsageError: the hosts file is wrong, or a glob fits no host.
+        Unavailable: there is no host.
+    """
+    with ExitStack() as stack:
+        transports = list(_transports(choice))
+        for transport in transports:
+            stack.callback(transport.close)
+        found = [(host, transport) for transport in transports for host in transport.hosts()]
+        ways: dict[str, Transport] = {}
+        for host, transport in found:
+            if host.name in ways:
+                raise UsageError(
+                    f"two hosts have the name {host.name!r}: by {ways[host.name].name} and by"
+                    f" {transport.name}",
+                    hint="give one of them another name",
+                )
+            ways[host.name] = transport
+        if not ways:
+            raise Unavailable("the fleet has no host", hint="`orchestrator fleet join` adds one")
+        names = choice.chosen(list(ways))
+        yield Fleet(
+            {host.name: host for host, _ in found if host.name in names},
+            {name: ways[name] for name in names},
+        )
+
+
+def _transports(choice: FleetChoice) -> Iterator[Transport]:
+    entries = read_hosts_file(choice.hosts_file) if choice.hosts_file else ()
+    for kind in ("ssh", "slurm"):
+        if of_kind := [entry for entry in entries if entry.transport == kind]:
+            yield CommandTransport(kind, of_kind)
+
+
+def reach(fleet: Fleet, options: RunOptions, note: Callable[[str], None]) -> dict[str, Reach]:
+    """Ask each host what it is; one that does not answer is noted and left out.
+
+    Raises:
+        Unavailable: none answers.
+    """
+    question = FactsWanted(launcher=options.launcher, purpose=options.purpose)
+    reached, errors = dict[str, Reach](), list[BenchError]()
+    for name, answer in ask_all(fleet.transports, question).items():
+        if isinstance(answer, BenchError):
+            errors.append(answer)
+            note(f"{answer}; it is left out")
+        else:
+            reached[name] = Reach(fleet.transports[name], answer)
+    if not reached:
+        raise Unavailable(f"no host of the fleet answers: {errors[0]}", hint=errors[0].hint)
+    return reached

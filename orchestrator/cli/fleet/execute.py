@@ -1,0 +1,13 @@
+"""`fleet execute`: the program that transports start on a host."""
+
+import os
+import sys
+
+
+def execute() -> int:
+    """Execute one order of a driver, from stdin; ssh, Slurm and Ray start this on a host."""
+    from orchestrator.app.fleet.host_program import serve_driver
+
+    with os.fdopen(os.dup(sys.stdout.fileno()), "wb") as out:
+        os.dup2(sys.stderr.fileno(), sys.stdout.fileno())  # whatever prints, prints there
+        return serve_driver(sys.stdin.buffer, out)

@@ -1,0 +1,16 @@
+"""The plan of a matrix on a fleet, as `plan --fleet` and `run --fleet --dry-run` show it."""
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from orchestrator.app.fleet.choice import FleetChoice
+    from orchestrator.app.measure.request import PlanRequest
+
+
+def show_fleet_plan(request: "PlanRequest", fleet: "FleetChoice", *, as_json: bool) -> None:
+    """Ask the hosts what they are, and print what each class of them would measure."""
+    from orchestrator.app.fleet.placing import plan_for_fleet
+    from orchestrator.render.fleet.plan import print_fleet_plan
+    from orchestrator.render.terminal.lines import print_note
+
+    print_fleet_plan(plan_for_fleet(request, fleet, print_note), as_json=as_json)

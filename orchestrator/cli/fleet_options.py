@@ -1,0 +1,76 @@
+"""Options of commands that measure on a fleet."""
+
+from collections.abc import Mapping
+from enum import StrEnum
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from orchestrator.cli import options
+from orchestrator.cli.option_groups import Command, with_option_group
+
+if TYPE_CHECKING:
+    from orchestrator.app.fleet.choice import FleetChoice
+
+
+class PlacementChoice(StrEnum):
+    """Placements of cells on the classes of a fleet's hosts."""
+
+    any = "any"
+    every = "every"
+
+
+_OPTIONS: Mapping[str, tuple[Any, object]] = {
+    "fleet": (
+        Annotated[bool, typer.Option("--fleet", help="Measure on the hosts of a fleet, not here.")],
+        False,
+    ),
+    "hosts_file": (
+        Annotated[
+            Path | None,
+            typer.Option(
+                "--hosts-file", metavar="FILE", help="Hosts that ssh or Slurm reach, as YAML."
+            ),
+        ],
+        None,
+    ),
+    "hosts": (
+        Annotated[
+            list[str] | None,
+            typer.Option("--hosts", metavar="GLOB", help="Only hosts of such names. Repeatable."),
+        ],
+        None,
+    ),
+    "placement": (
+        Annotated[
+            PlacementChoice | None,
+            typer.Option(
+                "--placement",
+                metavar=options.one_of(PlacementChoice),
+                help="Each cell once, or on every class of hosts.  [default: any]",
+                show_default=False,
+            ),
+        ],
+        None,
+    ),
+}
+
+
+def with_fleet(command: Command) -> Command:
+    """Give a command the options of a fleet, which it takes as its parameter `fleet`."""
+    return with_option_group(command, "fleet", _OPTIONS, _fleet)
+
+
+def _fleet(chosen: dict[str, Any]) -> "FleetChoice | None":
+    given = [name for name in ("hosts_file", "hosts", "placement") if chosen[name]]
+    if not chosen["fleet"] and not given:
+        return None
+    from orchestrator.app.fleet.choice import FleetChoice
+
+    placement = chosen["placement"]
+    return FleetChoice(
+        chosen["hosts_file"],
+        tuple(chosen["hosts"] or ()),
+        placement and placement.value,
+    )

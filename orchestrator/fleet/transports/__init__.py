@@ -1,0 +1,1 @@
+"""Transports: the ways to hosts."""

@@ -1,0 +1,89 @@
+"""A conversation with a program through its stdin and stdout: of ssh, of srun, or on this host."""
+
+import os
+import signal
+import subprocess
+from collections import deque
+from collections.abc import Sequence
+from contextlib import suppress
+from threading import Lock, Thread
+
+from orchestrator.fleet.frames import Frame, encode, read_frame
+from runner.contract.errors import DamagedFile
+
+_TAIL_LINES = 20
+_TAIL_PATIENCE_S = 1.0
+_PATIENCE_S = 5.0
+"""Seconds that a program may take to clean up once its stdin is closed."""
+
+
+class PipeConversation:
+    """A program under way, in a process group of its own."""
+
+    def __init__(self, command: Sequence[str]) -> None:
+        """Start the program.
+
+        Raises:
+            OSError: it cannot be started.
+        """
+        self._process = subprocess.Popen(
+            command,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            start_new_session=True,
+        )
+        self._lock = Lock()
+        self._tail: deque[str] = deque(maxlen=_TAIL_LINES)
+        self._reader = Thread(target=self._read_stderr, daemon=True)
+        self._reader.start()
+
+    def send(self, frame: Frame) -> None:
+        """Send a frame, if the program still reads."""
+        stdin = self._process.stdin
+        assert stdin is not None
+        with self._lock, suppress(OSError, ValueError):
+            stdin.write(encode(frame))
+            stdin.flush()
+
+    def receive(self) -> Frame | None:
+        """The next frame; None at the end of stdout.
+
+        Raises:
+            DamagedFile: what came is no frame, or the program ended without any; says what its
+                stderr says.
+        """
+        stdout = self._process.stdout
+        assert stdout is not None
+        try:
+            frame = read_frame(stdout)
+        except DamagedFile as error:
+            raise DamagedFile(f"{error}{self._last_words()}") from error
+        if frame is None and (words := self._last_words()):
+            raise DamagedFile(f"the connection ended{words}")
+        return frame
+
+    def end(self) -> None:
+        """Close stdin, which ends a host program in an orderly way; kill what does not end."""
+        stdin = self._process.stdin
+        assert stdin is not None
+        with suppress(OSError, ValueError):
+            stdin.close()
+        try:
+            self._process.wait(_PATIENCE_S)
+        except subprocess.TimeoutExpired:
+            with suppress(ProcessLookupError):
+                os.killpg(self._process.pid, signal.SIGKILL)
+            self._process.wait()
+
+    def _last_words(self) -> str:
+        """The end of its stderr, as the end of a sentence."""
+        self._reader.join(_TAIL_PATIENCE_S)
+        lines = [line for line in self._tail if line.strip()]
+        return f": {lines[-1].strip()}" if lines else ""
+
+    def _read_stderr(self) -> None:
+        stderr = self._process.stderr
+        assert stderr is not None
+        for line in stderr:
+            self._tail.append(line.decode("utf-8", "replace"))

@@ -1,0 +1,110 @@
+"""The cells of a plan on the hosts of a fleet: which can measure what, and what stays together."""
+
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from orchestrator.fleet.dispatch import Unit
+from orchestrator.fleet.host import HostFacts
+from orchestrator.planning.memory import shortage
+from orchestrator.planning.plan import Plan, PlannedCell
+from orchestrator.planning.schedule import planned_jobs
+from runner.contract.cell import Cell
+from runner.contract.record import Status
+
+
+@dataclass(frozen=True)
+class PlacedUnit:
+    """A unit with its cells: those of one model and mode that the same hosts can measure."""
+
+    unit: Unit
+    cells: tuple[Cell, ...]
+
+
+@dataclass(frozen=True)
+class Placement:
+    """A plan on the hosts of a fleet."""
+
+    plan: Plan
+    """The plan; cells that no host can measure are skipped, with the reason."""
+    units: tuple[PlacedUnit, ...]
+
+
+def place(plan: Plan, hosts: Mapping[str, HostFacts]) -> Placement:
+    """Find the hosts of each cell that is to run, and put together what one host measures.
+
+    Args:
+        plan: a plan that knows nothing of any machine.
+        hosts: the facts of each host, by name.
+    """
+    able = {facts.ability: facts for _, facts in sorted(hosts.items())}
+    entries, groups = [], dict[tuple[str, str, frozenset[str]], list[Cell]]()
+    for entry in plan.entries:
+        if entry.decision != "run":
+            entries.append(entry)
+            continue
+        cell = entry.cell
+        obstacles = {name: _obstacle(cell, plan, facts) for name, facts in able.items()}
+        classes = frozenset(name for name, obstacle in obstacles.items() if obstacle is None)
+        if classes:
+            entries.append(entry)
+            groups.setdefault((cell.model, cell.mode, classes), []).append(cell)
+        else:
+            entries.append(_skipped(entry, [*filter(None, obstacles.values())]))
+    placed = plan.model_copy(update={"entries": tuple(entries)})
+    return Placement(placed, tuple(_units(placed, groups)))
+
+
+def sub_plan(plan: Plan, cells: Collection[Cell]) -> Plan:
+    """The part of a plan that measures these cells, with what belongs to them."""
+    wanted = {cell.id for cell in cells}
+    models, backends = {cell.model for cell in cells}, {cell.backend for cell in cells}
+    return plan.model_copy(
+        update={
+            "entries": tuple(entry for entry in plan.entries if entry.cell.id in wanted),
+            "notes": (),
+            "whole": False,
+            "models": {name: spec for name, spec in plan.models.items() if name in models},
+            "measure": {key: value for key, value in plan.measure.items() if key in backends},
+            "limits": {key: value for key, value in plan.limits.items() if key in backends},
+        }
+    )
+
+
+_Obstacle = tuple[Status, str]
+
+
+def _obstacle(cell: Cell, plan: Plan, facts: HostFacts) -> _Obstacle | None:
+    """The reason why such a host cannot measure the cell; None if it can."""
+    if reason := facts.unavailable.get(cell.backend):
+        return "unavailable", reason
+    limits = plan.limits[cell.backend]
+    if lack := shortage(cell, plan.models[cell.model], limits, facts.memory_bytes):
+        return "out_of_memory", f"predicted: {lack}"
+    return None
+
+
+def _skipped(entry: PlannedCell, obstacles: Sequence[_Obstacle]) -> PlannedCell:
+    statuses = {status for status, _ in obstacles}
+    status: Status = "out_of_memory" if statuses == {"out_of_memory"} else "unavailable"
+    reasons = "; ".join(dict.fromkeys(reason for _, reason in obstacles)) or "the fleet is empty"
+    return replace(
+        entry,
+        decision="skip",
+        status=status,
+        reason=f"no host of the fleet can measure it: {reasons}",
+        estimate_s=0,
+        launch_s=0,
+        estimated_by=None,
+    )
+
+
+def _units(
+    plan: Plan, groups: Mapping[tuple[str, str, frozenset[str]], Sequence[Cell]]
+) -> Iterator[PlacedUnit]:
+    names: dict[str, int] = {}
+    for (model, mode, classes), cells in groups.items():
+        name = f"{model}-{mode}"
+        names[name] = number = names.get(name, 0) + 1
+        seconds = sum(job.estimate_s for job in planned_jobs(sub_plan(plan, cells)))
+        unit = Unit(name if number == 1 else f"{name}-{number}", seconds, classes)
+        yield PlacedUnit(unit, tuple(cells))

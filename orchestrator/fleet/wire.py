@@ -1,0 +1,100 @@
+"""The host's side of a conversation: messages out, signs of life in both directions."""
+
+import time
+from collections.abc import Callable
+from threading import Event, Lock, Thread
+from typing import BinaryIO
+
+from orchestrator.fleet.frames import encode, read_frame
+from orchestrator.fleet.messages import Beat, Cancel, ToDriver, ToHost, frame_of, message_to_host
+from runner.contract.errors import DamagedFile
+
+
+class Wire:
+    """The stream to the driver. Each method may be called by any thread."""
+
+    def __init__(self, out: BinaryIO, clock: Callable[[], float] = time.monotonic) -> None:
+        self._out, self._clock = out, clock
+        self._lock = Lock()
+        self._sent_at = clock()
+        self.broken = False
+        """True once the driver takes no more."""
+
+    def send(self, message: ToDriver, body: bytes = b"") -> None:
+        """Send a message; when the driver is gone it is dropped, as `listen` finds that out."""
+        content = encode(frame_of(message, body))
+        with self._lock:
+            try:
+                self._out.write(content)
+                self._out.flush()
+            except (OSError, ValueError):
+                self.broken = True
+            self._sent_at = self._clock()
+
+    def beat(self, every_s: float, stop: Event) -> None:
+        """Send a sign of life whenever nothing was sent for so long, until told to stop."""
+        while not stop.wait(every_s):
+            if self._clock() - self._sent_at >= every_s:
+                self.send(Beat())
+
+
+class DriverWatch:
+    """Listens to the driver while an order is executed, and tells when to end it."""
+
+    def __init__(
+        self,
+        stream: BinaryIO,
+        silence_s: float,
+        end: Callable[[], None],
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        """A watch that begins with `start`.
+
+        Args:
+            stream: the driver's frames.
+            silence_s: seconds without any after which the driver is gone.
+            end: is called once, by another thread, when the order shall end.
+            clock: seconds that never go backwards.
+        """
+        self._stream, self._silence_s, self._end, self._clock = stream, silence_s, end, clock
+        self._heard_at = clock()
+        self._lock = Lock()
+        self.reason: str | None = None
+        """The reason to end; None while there is none."""
+
+    def start(self, stop: Event) -> None:
+        """Listen until told to stop."""
+        Thread(target=self._listen, daemon=True).start()
+        Thread(target=self._watch, args=(stop,), daemon=True).start()
+
+    def _listen(self) -> None:
+        try:
+            while frame := read_frame(self._stream):
+                self._heard_at = self._clock()
+                if isinstance(message_to_host(frame), Cancel):
+                    self._tell("the driver has ended the order")
+        except (DamagedFile, OSError, ValueError) as error:
+            self._tell(f"the driver cannot be understood: {error}")
+        self._tell("the driver is gone")
+
+    def _watch(self, stop: Event) -> None:
+        while not stop.wait(self._silence_s / 10):
+            if self._clock() - self._heard_at > self._silence_s:
+                self._tell("the driver is silent")
+
+    def _tell(self, reason: str) -> None:
+        with self._lock:
+            if self.reason is not None:
+                return
+            self.reason = reason
+        self._end()
+
+
+def first_message(stream: BinaryIO) -> tuple[ToHost, bytes] | None:
+    """The message that begins a conversation, with its body; None if nobody says anything.
+
+    Raises:
+        DamagedFile: it is no message to a host.
+    """
+    frame = read_frame(stream)
+    return None if frame is None else (message_to_host(frame), frame.body)

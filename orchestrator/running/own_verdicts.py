@@ -1,0 +1,35 @@
+"""Verdicts that the host gives cells which it does not launch."""
+
+from collections.abc import Iterable
+
+from orchestrator.running.folder import RunFolder
+from orchestrator.running.observer import Observer
+from runner.contract.cell import Cell
+from runner.contract.record import Outcome, Record, Status
+
+
+def save_verdicts(
+    folder: RunFolder, observer: Observer, cells: Iterable[Cell], status: Status, reason: str | None
+) -> None:
+    """Record cells that were never launched; what ran out of memory was predicted to.
+
+    Raises:
+        StoreError: the results folder takes no more records.
+    """
+    for cell in cells:
+        job = folder.job([cell], folder.nowhere)
+        outcome = Outcome(status=status, reason=reason, phase="plan")
+        record = Record.of(job, cell, outcome, {"predicted": status == "out_of_memory"})
+        folder.save(record)
+        observer.cell_ended(cell, record)
+
+
+def save_skips(folder: RunFolder, observer: Observer) -> None:
+    """Record the cells that the plan skips.
+
+    Raises:
+        StoreError: the results folder takes no more records.
+    """
+    for entry in folder.run.plan.with_decision("skip"):
+        if entry.status and folder.record_of(entry.cell) is None:
+            save_verdicts(folder, observer, [entry.cell], entry.status, entry.reason)
