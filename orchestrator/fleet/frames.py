@@ -18,6 +18,7 @@ BODY_BYTES = 1 << 30
 """Most bytes of a body: an order's run file, a record, a reference."""
 _PREFIX = struct.Struct("!4sIQI")
 _SHOWN = 60
+_READ_BYTES = 1 << 20
 
 
 @dataclass(frozen=True)
@@ -66,7 +67,7 @@ def read_frame(stream: IO[bytes]) -> Frame | None:
 def _read(stream: IO[bytes], size: int) -> bytes:
     """So many bytes, or those before the stream's end."""
     parts, left = [], size
-    while left and (part := stream.read(left)):
+    while left and (part := stream.read(min(left, _READ_BYTES))):
         parts.append(part)
         left -= len(part)
     return b"".join(parts)

@@ -90,8 +90,8 @@ class DriverWatch:
         self._end()
 
 
-def first_message(stream: BinaryIO) -> tuple[ToHost, bytes] | None:
-    """The message that begins a conversation, with its body; None if nobody says anything.
+def next_message(stream: BinaryIO) -> tuple[ToHost, bytes] | None:
+    """The driver's next message, with its body; None if it says no more.
 
     Raises:
         DamagedFile: it is no message to a host.

@@ -6,13 +6,13 @@ import socket
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from threading import Event, Thread
+from threading import Event, Thread, Timer
 from typing import BinaryIO
 
 from pydantic import ValidationError
 
 import runner
-from orchestrator.app.fleet.order_folders import order_folder, orders_folder
+from orchestrator.app.fleet.order_folders import keep_shared, order_folder, orders_folder
 from orchestrator.app.fleet.own_facts import read_own_facts
 from orchestrator.backends.machine import this_host, this_machine
 from orchestrator.fleet.messages import (
@@ -25,7 +25,7 @@ from orchestrator.fleet.messages import (
 )
 from orchestrator.fleet.sending import SendingObserver, send_files
 from orchestrator.fleet.talk import BEAT_S, SILENCE_S
-from orchestrator.fleet.wire import DriverWatch, Wire, first_message
+from orchestrator.fleet.wire import DriverWatch, Wire, next_message
 from orchestrator.launchers.base import Launcher
 from orchestrator.launchers.registry import make_launcher
 from orchestrator.running.artifacts.references import REFERENCES_FOLDER
@@ -36,7 +36,7 @@ from orchestrator.running.folder import RunFolder
 from orchestrator.running.options import RunOptions
 from orchestrator.running.run_file import RunFile
 from orchestrator.system.git import own_commit
-from runner.contract.errors import BenchError, DamagedFile, Unavailable
+from runner.contract.errors import BenchError, DamagedFile, Unavailable, UsageError
 
 _MOST_SHARED_BYTES = 64 << 20
 """Most bytes of a reference that hosts send each other; a larger one is made on each of them."""
@@ -66,28 +66,58 @@ def serve_driver(
         end: ends this program in an orderly way, called by another thread.
 
     Raises:
-        DamagedFile: what came first is no message of a driver.
+        UsageError: what came is no message of a driver.
     """
     wire, stop = Wire(out), Event()
-    first = first_message(stream)
-    if first is None:
+    try:
+        asked = _request(stream, waits.silence_s, end)
+    except DamagedFile as error:
+        hint = "`orchestrator run --fleet` starts this program on hosts and writes to it"
+        wire.send(Refused(reason=f"stdin: {error}", hint=hint))
+        raise UsageError(f"stdin: {error}", hint=hint) from error
+    if asked is None:
         return 0
-    message, body = first
+    message, body = asked
     Thread(target=wire.beat, args=(waits.beat_s, stop), daemon=True).start()
     try:
         if isinstance(message, FactsWanted):
             wire.send(Known(facts=read_own_facts(message.launcher, message.purpose)))
-        elif isinstance(message, Order):
+        else:
             watch = DriverWatch(stream, waits.silence_s, end)
             _execute(message, body, wire, lambda: watch.start(stop))
-        else:
-            raise DamagedFile(f"a conversation that begins with {message.kind!r}")
     except BenchError as error:
         wire.send(Refused(reason=str(error), hint=error.hint))
         return error.exit_code
     finally:
         stop.set()
     return 0
+
+
+def _request(
+    stream: BinaryIO, silence_s: float, end: Callable[[], None]
+) -> tuple[FactsWanted | Order, bytes] | None:
+    """The driver's question or order; files that come before it are kept for all orders.
+
+    Raises:
+        DamagedFile: what came is no message, or none that begins a conversation.
+        StoreError: a file cannot be kept.
+    """
+    while True:
+        silence = Timer(silence_s, end)
+        silence.daemon = True
+        silence.start()
+        try:
+            received = next_message(stream)
+        finally:
+            silence.cancel()
+        if received is None:
+            return None
+        message, body = received
+        if isinstance(message, FactsWanted | Order):
+            return message, body
+        if not isinstance(message, Shared):
+            raise DamagedFile(f"a conversation that begins with {message.kind!r}")
+        keep_shared(orders_folder(), message, body)
 
 
 def _execute(order: Order, body: bytes, wire: Wire, watch: Callable[[], None]) -> None:
@@ -111,18 +141,30 @@ def _execute(order: Order, body: bytes, wire: Wire, watch: Callable[[], None]) -
             observer,
             RunOptions(budget_s=order.budget_s, fail_fast=order.fail_fast),
             memory_bytes=this_machine().memory_bytes,
+            merges=False,
         )
         observer.folder = execution.folder
-        try:
-            with execution.occupied():
-                execution.measure()
-        finally:
-            send_files(execution.folder, wire)
+        troubles = _measure(execution, wire)
         _send_references(folder / REFERENCES_FOLDER, known, wire)
-        troubles = [
-            f"{error}; {error.hint}" if error.hint else str(error) for error in execution.troubles
-        ]
-        wire.send(Ended(troubles=tuple(troubles)))
+        wire.send(
+            Ended(
+                troubles=tuple(
+                    f"{error}; {error.hint}" if error.hint else str(error) for error in troubles
+                )
+            )
+        )
+
+
+def _measure(execution: RunExecution, wire: Wire) -> tuple[BenchError, ...]:
+    """Measure, and send what was left beside records; returns the errors that were in the way."""
+    try:
+        with execution.occupied():
+            execution.measure()
+    except BenchError as error:  # what was measured is the driver's already: no refusal
+        return *execution.troubles, error
+    finally:
+        send_files(execution.folder, wire)
+    return execution.troubles
 
 
 def _run_file(order: Order, body: bytes) -> RunFile:

@@ -41,8 +41,8 @@ def order_folder(folder: Path, order: str) -> Iterator[None]:
             yield
         finally:
             remove_tree(folder / order)
-    with suppress(OSError):
-        Path(lock.lock_file).unlink()
+            with suppress(OSError):
+                Path(lock.lock_file).unlink()
 
 
 def _remove_dead(folder: Path) -> None:

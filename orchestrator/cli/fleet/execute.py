@@ -6,8 +6,12 @@ import sys
 
 def execute() -> int:
     """Execute one order of a driver, from stdin; ssh, Slurm and Ray start this on a host."""
+    # Unbuffered: Python aborts at its end while a thread waits with the lock of a buffer.
     from orchestrator.app.fleet.host_program import serve_driver
 
-    with os.fdopen(os.dup(sys.stdout.fileno()), "wb") as out:
+    with (
+        os.fdopen(os.dup(sys.stdin.fileno()), "rb", buffering=0) as stream,
+        os.fdopen(os.dup(sys.stdout.fileno()), "wb") as out,
+    ):
         os.dup2(sys.stderr.fileno(), sys.stdout.fileno())  # whatever prints, prints there
-        return serve_driver(sys.stdin.buffer, out)
+        return serve_driver(stream, out)

@@ -1,0 +1,227 @@
+"""The contract of transports: orders go in, frames come out, and nothing stays on the host.
+
+A new transport is one more parameter of `host`, with a fixture that gives a `ReachedHost`.
+"""
+
+import hashlib
+import os
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pyarrow.parquet as pq
+import pytest
+
+import runner
+from orchestrator.fleet.messages import (
+    Ended,
+    Entered,
+    FactsWanted,
+    Known,
+    Launched,
+    Left,
+    Noted,
+    Recorded,
+    Refused,
+    Visited,
+    frame_of,
+)
+from orchestrator.fleet.transport import Transport
+from tests.support.fleet import (
+    DriverProcess,
+    Exchange,
+    PipeTransport,
+    ReachedHost,
+    an_order,
+    soon,
+)
+from tests.support.slurm import Slurm, running_slurm
+from tests.support.sshd import Sshd, running_sshd
+
+HUNG_S = 120.0
+"""Seconds of a query that no test waits for."""
+LARGE = """
+import random, sys
+from orchestrator.fleet.frames import encode
+from orchestrator.fleet.messages import Ended, Left, frame_of
+content = random.Random(7).randbytes(50_000_000)
+sys.stdout.buffer.write(encode(frame_of(Left(path=("logs", "large.log")), content)))
+sys.stdout.buffer.write(encode(frame_of(Ended())))
+"""
+LARGE_SHA256 = "636dae58eea805d80f72b6011d4d1e5c4f17423b43f9dcc87035d4e7bd3066d7"
+SSH = pytest.param("ssh", marks=pytest.mark.slow)
+SLURM = pytest.param("slurm", marks=(pytest.mark.slow, pytest.mark.engine))
+
+
+@pytest.fixture(params=["pipe", SSH, SLURM])
+def host(request: pytest.FixtureRequest, tmp_path: Path) -> ReachedHost:
+    """A host, reached by each transport."""
+    return ReachedHost(request.getfixturevalue(f"by_{request.param}"), tmp_path)
+
+
+@pytest.fixture
+def by_pipe() -> Callable[[Path], Transport]:
+    """Nothing but a pipe."""
+    return PipeTransport
+
+
+@pytest.fixture
+def by_ssh(sshd: Sshd) -> Callable[[Path], Transport]:
+    """An sshd of this machine."""
+    return sshd.transport
+
+
+@pytest.fixture
+def by_slurm(slurm: Slurm) -> Callable[[Path], Transport]:
+    """A cluster of Slurm in containers."""
+    return slurm.transport
+
+
+@pytest.fixture(scope="module")
+def slurm(engine: None, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Slurm]:
+    """A cluster with one host; this machine's `srun` is the cluster's."""
+    folder = tmp_path_factory.mktemp("slurm")
+    files = tmp_path_factory.getbasetemp()
+    with running_slurm(folder, files) as running, pytest.MonkeyPatch.context() as patch:
+        patch.setenv("PATH", str(folder), prepend=os.pathsep)
+        yield running
+
+
+@pytest.fixture(scope="module")
+def sshd(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Sshd]:
+    """An sshd on loopback, with keys of its own."""
+    with running_sshd(tmp_path_factory.mktemp("sshd")) as running:
+        yield running
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("wrong", ["unknown host key", "no identity"])
+def test_ssh_takes_no_key_that_nobody_named(sshd: Sshd, tmp_path: Path, wrong: str) -> None:
+    (tmp_path / "empty").touch(mode=0o600)
+    changes = {
+        "unknown host key": ({"known_hosts": str(tmp_path / "empty")}, "verification failed"),
+        "no identity": ({"identity": str(tmp_path / "empty")}, "Permission denied"),
+    }
+    change, fault = changes[wrong]
+    (end,) = Exchange(sshd.transport(Path("/bin/true"), **change), frame_of(FactsWanted())).rest()
+    assert fault in str(end.fault)
+
+
+@pytest.mark.slow
+def test_an_order_goes_in_and_its_records_come_out(host: ReachedHost, tmp_path: Path) -> None:
+    run, order = an_order(tmp_path / "driver")
+    *said, end = Exchange(host.transport(), order).rest()
+    assert end.fault is None
+    kinds = [type(heard.message) for heard in said if not isinstance(heard.message, Noted)]
+    assert kinds[0] is Launched
+    assert kinds[-1] is Ended
+    records = [heard.body for heard in said if isinstance(heard.message, Recorded)]
+    rows = [row for body in records for row in pq.read_table(_file(tmp_path, body)).to_pylist()]
+    assert sorted(row["cell_id"] for row in rows) == sorted(e.cell.id for e in run.plan.entries)
+    assert {row["status"] for row in rows} == {"ok"}
+    assert kinds.index(Left) > max(n for n, kind in enumerate(kinds) if kind is Recorded)
+    assert host.is_quiet()
+    assert [path.name for path in host.orders.iterdir()] == []
+
+
+def _file(folder: Path, content: bytes) -> Path:
+    path = folder / "record.parquet"
+    path.write_bytes(content)
+    return path
+
+
+@pytest.mark.slow
+def test_a_host_tells_what_it_is(host: ReachedHost) -> None:
+    known = Exchange(host.transport(), frame_of(FactsWanted())).until(Known).message
+    assert isinstance(known, Known)
+    assert known.facts.version == runner.__version__
+    assert known.facts.description
+    assert host.is_quiet()
+
+
+@pytest.mark.slow
+def test_another_version_is_refused(host: ReachedHost, tmp_path: Path) -> None:
+    _, order = an_order(tmp_path / "driver", version="0.0.1")
+    refused = Exchange(host.transport(), order).until(Refused).message
+    assert isinstance(refused, Refused)
+    assert refused.reason == f"a has accelmatrix {runner.__version__}, the driver 0.0.1"
+    assert refused.hint == "install the same version on both"
+
+
+@pytest.mark.slow
+def test_a_cancelled_order_ends_with_its_job(host: ReachedHost, tmp_path: Path) -> None:
+    exchange = begun(host, tmp_path)
+    exchange.talk.cancel()
+    assert not [one for one in exchange.rest() if isinstance(one.message, Ended | Visited)]
+    assert_nothing_left(host)
+
+
+@pytest.mark.slow
+def test_a_conversation_that_is_ended_ends_the_order(host: ReachedHost, tmp_path: Path) -> None:
+    begun(host, tmp_path).talk.end()
+    assert_nothing_left(host)
+
+
+@pytest.mark.slow
+def test_nothing_runs_on_once_the_driver_was_killed(host: ReachedHost, tmp_path: Path) -> None:
+    _, order = an_order(tmp_path / "driver", HUNG_S)
+    driver = DriverProcess(host.transport(), order)
+    assert soon(lambda: bool(list(host.orders.glob("order-*/jobs/*.json"))))
+    driver.kill()
+    assert_nothing_left(host)
+
+
+@pytest.mark.slow
+def test_an_order_without_beats_is_ended(host: ReachedHost, tmp_path: Path) -> None:
+    _, order = an_order(tmp_path / "driver", HUNG_S)
+    said = Exchange(host.transport(), order, beat_s=HUNG_S).rest()
+    assert not [one for one in said if isinstance(one.message, Ended)]
+    assert_nothing_left(host)
+
+
+@pytest.mark.slow
+def test_a_dead_host_ends_the_conversation_and_serves_the_next_one(
+    host: ReachedHost, tmp_path: Path
+) -> None:
+    exchange = begun(host, tmp_path)
+    (program,) = (one for one in host.processes() if one.cmdline()[-2:] == ["fleet", "execute"])
+    program.kill()
+    assert not [one for one in exchange.rest() if isinstance(one.message, Ended)]
+    _, order = an_order(tmp_path / "again", id="order-2")
+    assert isinstance(Exchange(host.transport(), order).rest()[-2].message, Ended)
+    assert_nothing_left(host)
+
+
+@pytest.mark.parametrize(
+    ("script", "fault"),
+    [
+        ("print('Welcome to a login node')", "no frame: 'Welcome to a login node"),
+        ("import sys; sys.exit('no module named orchestrator')", "no module named orchestrator"),
+        ("import sys; sys.stdout.buffer.write(b'AMX1')", "the stream ended within a frame"),
+    ],
+    ids=["a banner", "stderr alone", "cut off"],
+)
+def test_what_is_no_frame_is_a_fault(host: ReachedHost, script: str, fault: str) -> None:
+    (end,) = Exchange(host.transport(script)).rest()
+    assert end.fault is not None
+    assert fault in end.fault
+
+
+def test_large_files_come_back_byte_for_byte(host: ReachedHost) -> None:
+    large = Exchange(host.transport(LARGE)).until(Left)
+    assert len(large.body) == 50_000_000
+    assert hashlib.sha256(large.body).hexdigest() == LARGE_SHA256
+
+
+def begun(host: ReachedHost, folder: Path) -> Exchange:
+    """An order whose first cell has begun and will not end by itself."""
+    _, order = an_order(folder / "driver", HUNG_S)
+    exchange = Exchange(host.transport(), order)
+    while True:
+        entered = exchange.until(Entered).message
+        if isinstance(entered, Entered) and entered.cell_id:
+            return exchange
+
+
+def assert_nothing_left(host: ReachedHost) -> None:
+    assert host.is_quiet()
+    assert [path.name for path in host.orders.glob("order-*")] == []
