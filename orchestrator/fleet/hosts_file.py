@@ -21,7 +21,7 @@ def _no_option(value: str) -> str:
     return value
 
 
-Word = Annotated[
+CommandWord = Annotated[
     str, Field(min_length=1, max_length=200, pattern=r"^\S+$"), AfterValidator(_no_option)
 ]
 """Text that is given to ssh or Slurm as one word."""
@@ -46,19 +46,19 @@ class HostEntry(Frozen):
 
     name: HostName
     """Its name in the fleet."""
-    address: Word | None = None
-    """Where ssh reaches it: HOST or USER@HOST, as in ssh's own configuration."""
+    address: CommandWord | None = None
+    """The address for ssh: HOST or USER@HOST, as in ssh's own configuration."""
     port: Annotated[int, Field(ge=1, le=65535)] | None = None
     """The port of its sshd; that of ssh's configuration if not named."""
-    identity: Word | None = None
+    identity: CommandWord | None = None
     """The file with the private key; those of ssh's configuration if not named."""
-    known_hosts: Word | None = None
+    known_hosts: CommandWord | None = None
     """The file with the host's public key; that of ssh's configuration if not named."""
-    partition: Word | None = None
+    partition: CommandWord | None = None
     """Slurm's partition that it belongs to."""
-    node: Word | None = None
+    node: CommandWord | None = None
     """Slurm's name of it; any node of the partition if not named."""
-    python: Word = "python3"
+    python: CommandWord = "python3"
     """Python on the host, of the environment in which accelmatrix is installed."""
     labels: dict[str, str] = Field(default_factory=dict)
     """Words about it that `fleet status` shows."""

@@ -50,7 +50,6 @@ class RunExecution:
         *,
         memory_bytes: int | None = None,
         engine_grace_s: float = _ENGINE_GRACE_S,
-        merges: bool = True,
     ) -> None:
         """The execution of what the folder has left.
 
@@ -61,7 +60,6 @@ class RunExecution:
             options: database, budget and when to stop; the rest is the folder's own.
             memory_bytes: host memory that a job may use without limits; None if nobody knows.
             engine_grace_s: seconds that an engine which went away may take to come back.
-            merges: False if the records are merged elsewhere, so that no database is opened.
         """
         self.folder = folder
         """The run's folder."""
@@ -70,7 +68,6 @@ class RunExecution:
         self._options = options
         self._database = options.database or folder.database
         self._engine_grace_s = engine_grace_s
-        self._merges = merges
         self._started = 0.0
         self._failed = False
         self._devices = devices_of(folder)
@@ -226,8 +223,7 @@ class RunExecution:
             job = self._job(due, rounds)
             try:
                 job, artifacts = self._with_artifacts(job)
-                if self._merges:
-                    import_ahead()
+                import_ahead()
                 execute_job(job, self._context, artifacts)
             except EngineUnavailable as error:
                 self._outages += 1

@@ -21,6 +21,7 @@ PARSERS = re.compile(
     r"read_source|ZipFile|open_parquet|read_table|read_metadata|csv\.reader)\("
 )
 OTHERS = {
+    "orchestrator.app.fleet.host_program": "a run's file, tried as `run.json` here",
     "orchestrator.app.setup.completion": "comes with the package",
     "orchestrator.bundles.foreign": "what its child writes, tried in tests/orchestrator/bundles",
     "orchestrator.app.measure.baseline": "columns of records, which are tried here",

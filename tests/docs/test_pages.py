@@ -17,8 +17,8 @@ from tests.support.weights import a_weights_folder
 SOURCE_PATH = re.compile(r"(\.github|docs|images|orchestrator|performance|runner|tests)/[\w./-]+")
 TRIED = {"plan", "schema", "models"}
 MEASURING = {"run", "bench"}
-EARLIER = {"--resume", "--interleave"}
-"""Options that need an earlier run."""
+EARLIER = {"--resume", "--interleave", "--fleet"}
+"""Options that need an earlier run, or other machines."""
 MATRICES = ("matrix.yaml", "best.yaml", "next.yaml")
 """The reader's matrix, and those that `recommend` and `next` write."""
 FOLDER = "all-MiniLM-L6-v2"

@@ -11,9 +11,9 @@ from typing import Any
 
 from orchestrator.launchers.base import Exit, Launcher
 from orchestrator.running.execution import RunExecution
-from orchestrator.running.outcome import RunOutcome
 from orchestrator.running.folder import RunFolder
 from orchestrator.running.options import RunOptions
+from orchestrator.running.outcome import RunOutcome
 from orchestrator.running.sweep import REFUSED_FOLDER
 from orchestrator.running.traces import failed_traces
 from orchestrator.store import query

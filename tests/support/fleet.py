@@ -70,7 +70,6 @@ class ReachedHost:
 
     def transport(self, script: str | None = None) -> Transport:
         """The transport to the host, or to one whose program is a script of Python."""
-        program = self.folder / "python"
         if script is None:
             command = f'{sys.executable} "$@"'
         else:
@@ -82,9 +81,14 @@ class ReachedHost:
             "ACCELMATRIX_LOCKS": self.folder / "locks",
         }
         exports = " ".join(f"{name}={value}" for name, value in variables.items())
-        program.write_text(f"#!/bin/sh\nexport {exports}\nexec {command}\n")
-        program.chmod(0o755)
-        return self.way(program)
+        self.program.write_text(f"#!/bin/sh\nexport {exports}\nexec {command}\n")
+        self.program.chmod(0o755)
+        return self.way(self.program)
+
+    @property
+    def program(self) -> Path:
+        """The program in the place of the host's Python."""
+        return self.folder / "python"
 
     @property
     def cache(self) -> Path:

@@ -27,6 +27,8 @@ from analysis.prediction.forecaster import Forecaster
 from analysis.prediction.training import train_target
 from orchestrator.bundles import write_bundle
 from orchestrator.bundles.archive import write_archive
+from orchestrator.fleet.frames import Frame, encode
+from orchestrator.fleet.messages import Beat, Ended, Noted, Visited, frame_of
 from orchestrator.store import STORE_VERSION, Store
 from runner.contract.record import arrow_schema, save_record
 from tests.analysis.prediction.examples import a_placement, an_evaluation, an_example
@@ -46,6 +48,8 @@ from tests.support.readings import (
     read_compacted,
     read_counted_work,
     read_evaluation,
+    read_frames,
+    read_hosts,
     read_import,
     read_imported,
     read_kept_verification,
@@ -91,6 +95,13 @@ MAPPING = {
         "latency_mean_s": {"from": "ms", "unit": "ms"},
     },
 }
+HOSTS = {
+    "version": 1,
+    "hosts": [
+        {"name": "a", "address": "me@a", "port": 22, "labels": {"rack": "3"}},
+        {"name": "b", "partition": "lab", "limits": {"cpus": 2, "memory": "1GiB"}},
+    ],
+}
 EVENT = {"event": "phase", "phase": "steady", "cell_id": fake_cell().id}
 
 
@@ -113,6 +124,13 @@ class Reader:
 
 def json_of(data: Any) -> SearchStrategy[bytes]:
     return documents(data) | damaged(json.dumps(data).encode())
+
+
+def frames() -> SearchStrategy[bytes]:
+    """A frame of either side, whole or damaged."""
+    whole = [encode(frame_of(message, b"body")) for message in (Beat(), Ended(), Noted(text="x"))]
+    said = json_of(json.loads(Visited(cell_id="a").model_dump_json()))
+    return st.one_of(*map(damaged, whole)) | said.map(lambda head: encode(Frame(head)))
 
 
 @cache
@@ -271,6 +289,8 @@ READERS = (
            lambda: json_of(MATRIX), read_matrix,
            found=(b"version: 1\naxes: {model: gpt2, batch_size: [1:30, 010]}",
                   b'{"version": 1, "axes": {"model": "\\ud800"}}')),
+    Reader("hosts", ("orchestrator.fleet.hosts_file",), lambda: json_of(HOSTS), read_hosts),
+    Reader("frames", ("orchestrator.fleet.messages",), frames, read_frames),
     Reader("--set", (), lambda: damaged(b"[1, 2, 4]") | documents(7), read_override),
     Reader("models", ("orchestrator.matrix.model_files",),
            lambda: json_of([MODEL, PRETRAINED]), read_model_file),

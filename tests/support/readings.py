@@ -5,6 +5,7 @@ import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import cache
+from io import BytesIO
 from math import prod
 from pathlib import Path
 from queue import Queue
@@ -17,6 +18,10 @@ from orchestrator.app.predictions.artefact_folder import open_predictor, predict
 from orchestrator.app.predictions.kept_evaluation import kept_evaluation
 from orchestrator.app.recommendations.prices import read_prices
 from orchestrator.bundles import open_bundle
+from orchestrator.fleet.frames import read_frame
+from orchestrator.fleet.hosts_file import read_hosts_file
+from orchestrator.fleet.messages import message_to_driver, message_to_host
+from orchestrator.fleet.transports.commands import srun_command, ssh_command
 from orchestrator.imports.document import Document
 from orchestrator.imports.formats import FORMATS
 from orchestrator.imports.formats.mapping import MappedFormat
@@ -103,6 +108,21 @@ def read_matrix(folder: Path, content: bytes) -> None:
     with refusals():
         planned(load_matrix(written(folder, "matrix.yaml", content)))
     planned(load_matrix(written(folder, "matrix.json", content)))
+
+
+def read_hosts(folder: Path, content: bytes) -> None:
+    for host in read_hosts_file(written(folder, "hosts.yaml", content)):
+        assert ssh_command(host) if host.transport == "ssh" else srun_command(host)
+
+
+def read_frames(folder: Path, content: bytes) -> None:
+    del folder
+    stream = BytesIO(content)
+    with refusals():
+        while frame := read_frame(stream):
+            with refusals():
+                message_to_driver(frame)
+            message_to_host(frame)
 
 
 def read_override(folder: Path, content: bytes) -> None:

@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 from functools import partial
 from pathlib import Path
 
+from orchestrator.fleet.hosts_file import hosts_json_schema
 from orchestrator.matrix import matrix_json_schema
 from orchestrator.system.git import ROOT
 from tools.docs.schema import schema_markdown
@@ -26,8 +27,13 @@ def _matrix_schema() -> str:
     return json.dumps(matrix_json_schema(), indent=2) + "\n"
 
 
+def _hosts_schema() -> str:
+    return json.dumps(hosts_json_schema(), indent=2) + "\n"
+
+
 FILES: Mapping[str, Callable[[], str]] = {
     **{name: partial(with_sections, ROOT / name) for name in PAGES},
+    "docs/hosts.schema.json": _hosts_schema,
     "docs/matrix.schema.json": _matrix_schema,
     "docs/schema.md": schema_markdown,
     "docs/words.md": words_markdown,

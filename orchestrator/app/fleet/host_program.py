@@ -36,6 +36,7 @@ from orchestrator.running.folder import RunFolder
 from orchestrator.running.options import RunOptions
 from orchestrator.running.run_file import RunFile
 from orchestrator.system.git import own_commit
+from orchestrator.system.problems import first_fault
 from runner.contract.errors import BenchError, DamagedFile, Unavailable, UsageError
 
 _MOST_SHARED_BYTES = 64 << 20
@@ -141,7 +142,6 @@ def _execute(order: Order, body: bytes, wire: Wire, watch: Callable[[], None]) -
             observer,
             RunOptions(budget_s=order.budget_s, fail_fast=order.fail_fast),
             memory_bytes=this_machine().memory_bytes,
-            merges=False,
         )
         observer.folder = execution.folder
         troubles = _measure(execution, wire)
@@ -182,7 +182,7 @@ def _run_file(order: Order, body: bytes) -> RunFile:
     try:
         return RunFile.model_validate_json(body)
     except ValidationError as error:
-        raise DamagedFile(f"the ordered run cannot be read: {error}") from error
+        raise DamagedFile(f"the ordered run cannot be read: {first_fault(error)}") from error
 
 
 def _as_own(run: RunFile, folder: Path) -> RunFile:

@@ -120,9 +120,19 @@ def plan(
     print_jobs(jobs, str(matrix), gitlab=format_ is PlanFormat.gitlab)
 
 
-def schema() -> None:
+def schema(
+    hosts: Annotated[
+        bool, typer.Option("--hosts", help="That of the file with the hosts of a fleet.")
+    ] = False,
+) -> None:
     """Print the JSON schema of the matrix file."""
-    from orchestrator.matrix import matrix_json_schema
     from orchestrator.render.terminal.lines import print_json
+
+    if hosts:
+        from orchestrator.fleet.hosts_file import hosts_json_schema
+
+        print_json(hosts_json_schema())
+        return
+    from orchestrator.matrix import matrix_json_schema
 
     print_json(matrix_json_schema())

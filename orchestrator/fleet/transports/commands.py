@@ -41,7 +41,7 @@ def srun_command(host: HostEntry) -> list[str]:
     if host.limits.cpus:
         given.append(f"--cpus-per-task={host.limits.cpus}")
     if host.limits.memory:
-        given.append(f"--mem={host.limits.memory // _MEBIBYTE}M")
+        given.append(f"--mem={max(1, host.limits.memory // _MEBIBYTE)}M")  # 0: all of it
     return ["srun", *_SRUN_OPTIONS, *given, "--", host.python, *HOST_PROGRAM]
 
 

@@ -12,6 +12,8 @@ from orchestrator.fleet.frames import Frame, encode, read_frame
 from runner.contract.errors import DamagedFile
 
 _TAIL_LINES = 20
+_QUOTED_LINES = 3
+"""An error, its hint, and a line of the command that carried them."""
 _TAIL_PATIENCE_S = 1.0
 _PATIENCE_S = 5.0
 """Seconds that a program may take to clean up once its stdin is closed."""
@@ -79,8 +81,8 @@ class PipeConversation:
     def _last_words(self) -> str:
         """The end of its stderr, as the end of a sentence."""
         self._reader.join(_TAIL_PATIENCE_S)
-        lines = [line for line in self._tail if line.strip()]
-        return f": {lines[-1].strip()}" if lines else ""
+        lines = [line.strip() for line in self._tail if line.strip()]
+        return f": {'; '.join(lines[-_QUOTED_LINES:])}" if lines else ""
 
     def _read_stderr(self) -> None:
         stderr = self._process.stderr

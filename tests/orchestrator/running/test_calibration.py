@@ -19,8 +19,8 @@ from orchestrator.planning.plan import Plan
 from orchestrator.render.measure.calibration import print_calibration
 from orchestrator.running.calibration import CALIBRATION_NAME, read_spreads, save_spreads
 from orchestrator.running.create import create_run
-from orchestrator.running.outcome import RunOutcome
 from orchestrator.running.options import RunOptions, RunSource
+from orchestrator.running.outcome import RunOutcome
 from orchestrator.store import MergeReport
 from runner.contract.errors import StoreError
 from runner.contract.job import ProcessSpread

@@ -15,9 +15,9 @@ from orchestrator.planning.plan import Plan
 from orchestrator.planning.schedule import schedule
 from orchestrator.running.execute_job import LaunchContext, execute_job
 from orchestrator.running.execution import RunExecution
-from orchestrator.running.outcome import RunOutcome
 from orchestrator.running.folder import RunFolder
 from orchestrator.running.options import RunOptions
+from orchestrator.running.outcome import RunOutcome
 from orchestrator.store import MergeReport, MissingVerdicts, Store
 from orchestrator.system.git import own_commit
 from orchestrator.system.locks import hold_devices

@@ -1,0 +1,116 @@
+"""The host's program before an order begins: what it keeps, what it refuses, when it gives up."""
+
+import os
+from io import BytesIO
+from pathlib import Path
+from threading import Event
+
+import pytest
+
+import runner
+from orchestrator.app.fleet.host_program import Waits, serve_driver
+from orchestrator.app.fleet.order_folders import order_folder, orders_folder
+from orchestrator.fleet.frames import Frame, encode, read_frame
+from orchestrator.fleet.messages import (
+    Beat,
+    Cancel,
+    Order,
+    Refused,
+    Shared,
+    frame_of,
+    message_to_driver,
+)
+from runner.contract.errors import UsageError
+
+ORDER = Order(id="order-1", host="a", transport="ssh", version=runner.__version__)
+
+
+@pytest.fixture(autouse=True)
+def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A cache of this test's own."""
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    return tmp_path / "accelmatrix" / "fleet"
+
+
+def refusal(out: BytesIO) -> Refused:
+    frame = read_frame(BytesIO(out.getvalue()))
+    assert frame is not None
+    message = message_to_driver(frame)
+    assert isinstance(message, Refused)
+    return message
+
+
+@pytest.mark.parametrize(
+    ("said", "reason"),
+    [
+        (b"hello\n", "stdin: no frame: 'hello\\n'"),
+        (encode(frame_of(Beat()))[:-1], "stdin: the stream ended within a frame"),
+        (encode(Frame(b"{}")), "stdin: no message of this version: "),
+        (encode(frame_of(Cancel())), "stdin: a conversation that begins with 'cancel'"),
+    ],
+)
+def test_what_begins_no_conversation_is_refused(said: bytes, reason: str) -> None:
+    out = BytesIO()
+    with pytest.raises(UsageError) as refused:
+        serve_driver(BytesIO(said), out)
+    assert refused.value.exit_code == 2
+    assert str(refused.value).startswith(reason)
+    assert refusal(out) == Refused(reason=str(refused.value), hint=refused.value.hint)
+
+
+@pytest.mark.parametrize(
+    ("order", "body", "reason"),
+    [
+        (ORDER, b"{}", "the ordered run cannot be read: "),
+        (ORDER.model_copy(update={"version": "0.0.1"}), b"", "the driver 0.0.1"),
+    ],
+)
+def test_an_order_that_cannot_be_executed_is_refused(
+    order: Order, body: bytes, reason: str
+) -> None:
+    out = BytesIO()
+    assert serve_driver(BytesIO(encode(frame_of(order, body))), out, end=lambda: None) != 0
+    assert reason in refusal(out).reason
+
+
+def test_files_before_an_order_are_kept_once(cache: Path) -> None:
+    path = ("key.npz",)
+    frames = [frame_of(Shared(folder="references", path=path), body) for body in (b"a", b"b")]
+    assert serve_driver(BytesIO(b"".join(map(encode, frames))), BytesIO()) == 0
+    assert (cache / "references" / "key.npz").read_bytes() == b"a"
+
+
+def test_a_driver_that_says_nothing_is_not_waited_for() -> None:
+    listening, saying = os.pipe()
+    ended = Event()
+
+    def end() -> None:
+        ended.set()
+        os.close(saying)
+
+    with os.fdopen(listening, "rb", buffering=0) as stream:
+        assert serve_driver(stream, BytesIO(), waits=Waits(silence_s=0.02), end=end) == 0
+    assert ended.is_set()
+
+
+def test_folders_of_dead_orders_go_and_those_of_living_ones_stay() -> None:
+    folder = orders_folder()
+    for name in ("dead", "alive", "references"):
+        (folder / name).mkdir()
+    (folder / "dead.lock").touch()
+    with order_folder(folder, "alive"), order_folder(folder, "order-2"):
+        assert {path.name for path in folder.glob("[!o]*")} == {"alive", "alive.lock", "references"}
+    assert [path.name for path in folder.iterdir()] == ["references"]
+
+
+def test_an_interrupted_order_leaves_nothing() -> None:
+    folder = orders_folder()
+
+    def interrupted() -> None:
+        with order_folder(folder, "order-1"):
+            (folder / "order-1").mkdir()
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        interrupted()
+    assert list(folder.iterdir()) == []
