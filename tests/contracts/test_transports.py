@@ -230,6 +230,16 @@ def test_large_files_come_back_byte_for_byte(host: ReachedHost) -> None:
     assert hashlib.sha256(large.body).hexdigest() == LARGE_SHA256
 
 
+@pytest.mark.slow
+@pytest.mark.engine
+def test_a_host_that_is_cut_off_ends_its_order(slurm: Slurm, tmp_path: Path) -> None:
+    host = ReachedHost(slurm.transport, tmp_path)
+    exchange = begun(host, tmp_path)
+    with slurm.cut_off():
+        assert_nothing_left(host)
+    assert not [one for one in exchange.rest() if isinstance(one.message, Ended)]
+
+
 def begun(host: ReachedHost, folder: Path) -> Exchange:
     """An order whose first cell has begun and will not end by itself."""
     _, order = an_order(folder / "driver", HUNG_S)

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from docker.models.containers import Container
+from docker.models.networks import Network
 
 from orchestrator.fleet.hosts_file import HostEntry
 from orchestrator.fleet.transports.commands import CommandTransport
@@ -54,6 +55,8 @@ class Slurm:
     """A cluster whose host is idle."""
 
     controller: Container
+    host: Container
+    network: Network
 
     def entry(self, program: Path, **changes: Any) -> HostEntry:
         """The host, with that program in the place of its Python."""
@@ -62,6 +65,16 @@ class Slurm:
 
     def transport(self, program: Path, **changes: Any) -> CommandTransport:
         return CommandTransport("slurm", [self.entry(program, **changes)])
+
+    @contextmanager
+    def cut_off(self) -> Iterator[None]:
+        """Cut the host off the network; in the end it is idle again."""
+        self.network.disconnect(self.host)
+        try:
+            yield
+        finally:
+            self.network.connect(self.host)
+            assert soon(self.answers)
 
     def answers(self) -> bool:
         """True if the host is idle."""
@@ -106,7 +119,7 @@ def running_slurm(folder: Path, files: Path) -> Iterator[Slurm]:
 
         controller = start(names["controller"], "slurmctld -D")
         host = start(names["host"], f"slurmd -D -N {NODE}")
-        slurm = Slurm(controller)
+        slurm = Slurm(controller, host, network)
         assert soon(slurm.answers), controller.logs() + host.logs()
         srun = folder / "srun"
         srun.write_text(f'#!/bin/sh\nexec docker exec -i {controller.id} srun "$@"\n')
