@@ -1,0 +1,1 @@
+"""Transports: ways to hosts, each behind the same protocol."""
