@@ -23,8 +23,7 @@ END_LIMIT_S = 15.0
 _NICENESS = 10
 _CLOCK_S = 1.0
 """Seconds by which two readings of a process's start may differ."""
-_LAUNCHES_JOBS = ("raylet",)
-"""Its main thread keeps its priority, for jobs inherit it."""
+_RAYLET = "raylet"
 _REASONS: Sequence[tuple[str, str, str]] = (
     (
         "InvalidAuthToken",
@@ -115,14 +114,20 @@ def end_daemons(
 ) -> int:
     """End what was started and nothing else; returns the number of processes.
 
-    They are asked first, and killed when the time is over.
+    Raylets and host programs are asked and get some time, in which a raylet needs its head; what
+    is left is killed.
     """
     ours = living(owner, processes)
-    for process in ours:
+    first = {started.pid for started in processes}
+    asked_first = [
+        process for process in ours if process.pid not in first or _launches_jobs(process)
+    ]
+    for process in asked_first:
         with suppress(psutil.NoSuchProcess):
             process.terminate()
-    _, left = psutil.wait_procs(ours, timeout=limit_s)
-    for process in {*left, *living(owner, processes)}:
+    psutil.wait_procs(asked_first, timeout=limit_s)
+    left = {*ours, *living(owner, processes)}
+    for process in left:
         with suppress(psutil.NoSuchProcess):
             process.kill()
     psutil.wait_procs(left, timeout=END_LIMIT_S)
@@ -163,11 +168,18 @@ def _same(started: StartedProcess) -> psutil.Process | None:
         return None
 
 
+def _launches_jobs(process: psutil.Process) -> bool:
+    """True for a raylet, whose main thread starts what jobs inherit their priority from."""
+    with suppress(psutil.Error):
+        return process.name() == _RAYLET
+    return False
+
+
 def _renice(processes: Sequence[psutil.Process]) -> None:
     """Lower the daemons' priority, but not that of the thread from which jobs inherit theirs."""
     for process in processes:
         with suppress(psutil.Error, OSError):
-            launches = process.name() in _LAUNCHES_JOBS
+            launches = _launches_jobs(process)
             for thread in _threads(process.pid):
                 if not (launches and thread == process.pid):
                     os.setpriority(os.PRIO_PROCESS, thread, _NICENESS)
