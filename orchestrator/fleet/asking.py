@@ -14,7 +14,7 @@ from runner.contract.errors import BenchError, DamagedFile, Unavailable
 ASK_LIMIT_S = 60.0
 """Seconds for a host to start its program and to look at itself."""
 
-Answer = HostFacts | Unavailable
+FactsAnswer = HostFacts | Unavailable
 """The facts about a host, or the reason why there are none."""
 
 
@@ -32,7 +32,7 @@ def ask_facts(transport: Transport, host: str, limit_s: float = ASK_LIMIT_S) -> 
 
 def ask_all(
     transport: Transport, hosts: Iterable[str], limit_s: float = ASK_LIMIT_S
-) -> Mapping[str, Answer]:
+) -> Mapping[str, FactsAnswer]:
     """The answer of each host; all are asked at once."""
     questions = {host: _Question(transport, host) for host in hosts}
     deadline = time.monotonic() + limit_s
@@ -50,7 +50,7 @@ class _Question:
         self._future: Future[HostFacts] = thread.submit(self._ask)
         thread.abandon()
 
-    def answer(self, deadline: float, limit_s: float) -> Answer:
+    def answer(self, deadline: float, limit_s: float) -> FactsAnswer:
         """The host's answer, or the reason why there is none before the deadline."""
         try:
             return self._future.result(max(0.0, deadline - time.monotonic()))

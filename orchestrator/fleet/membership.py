@@ -84,7 +84,7 @@ class StateFolder:
         return self.token_file
 
     def memberships(self) -> list[Membership]:
-        """What was started here and not ended by us, by name."""
+        """Heads and hosts that were started here and not ended by us."""
         files = sorted(self.path.glob("*.json"))
         return [member for file in files if (member := _read(file)) is not None]
 

@@ -26,7 +26,7 @@ from orchestrator.fleet.transports.ray_settings import (
 )
 from runner.contract.errors import Unavailable
 
-LOOPBACK = "127.0.0.1"
+_LOOPBACK = "127.0.0.1"
 _HEAD = "head"
 
 
@@ -81,7 +81,7 @@ def start_head(
     at = f"{address}:{port}"
     membership = Membership("head", name or _HEAD, at, str(token_file), request.owner)
     membership = _start(state, membership, request, command)
-    return Started(membership, host_line(at, token_file), address == LOOPBACK)
+    return Started(membership, host_line(at, token_file), address == _LOOPBACK)
 
 
 def join_head(
@@ -149,9 +149,9 @@ def _start(
 ) -> Membership:
     """Start it; it is known before it runs, so that nothing is left if we are killed meanwhile."""
     state.save(membership)
-    what = f"{membership.kind} {membership.name}, at {membership.address}"
+    subject = f"{membership.kind} {membership.name}, at {membership.address}"
     try:
-        processes = start_daemons(command, node_environment(request), what, START_LIMIT_S)
+        processes = start_daemons(command, node_environment(request), subject, START_LIMIT_S)
     except BaseException:
         _end(state, membership)
         raise

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
-from orchestrator.fleet.asking import ASK_LIMIT_S, Answer, ask_all
+from orchestrator.fleet.asking import ASK_LIMIT_S, FactsAnswer, ask_all
 from orchestrator.fleet.host import HostFacts
 from orchestrator.fleet.membership import StateFolder, require_token
 from orchestrator.fleet.transport import FleetHost, Transport
@@ -92,7 +92,7 @@ def host_states(
     ]
 
 
-def _answered(host: FleetHost, answer: Answer) -> HostStatus:
+def _answered(host: FleetHost, answer: FactsAnswer) -> HostStatus:
     if isinstance(answer, HostFacts):
         return HostStatus(host, "free", beat_s=time.time(), facts=answer)
     return HostStatus(host, "silent", problem=str(answer), hint=answer.hint)

@@ -26,7 +26,7 @@ from orchestrator.fleet.transports.ray_settings import (
 from runner.contract.errors import Unavailable
 
 HOST_PROGRAM = ("python", "-m", "orchestrator", "fleet", "execute")
-INSTALL_HINT = "`pip install 'accelmatrix[fleet]'` in the environment of orchestrator"
+_INSTALL_HINT = "`pip install 'accelmatrix[fleet]'` in the environment of orchestrator"
 BEGIN_LIMIT_S = 30.0
 """Seconds for a host program to start, or for another driver's to end."""
 _WATCH_S = 1.0
@@ -59,7 +59,7 @@ def require_ray() -> None:
 
     if find_spec("ray") is None:
         raise Unavailable(
-            "a fleet on Ray needs Ray, which is not installed here", hint=INSTALL_HINT
+            "a fleet on Ray needs Ray, which is not installed here", hint=_INSTALL_HINT
         )
 
 
@@ -246,6 +246,8 @@ def _connect(address: str, token_file: Path | None) -> None:
     require_answer(address)
     import ray
 
+    # Ray prints deaths of nodes on stdout, where our results go; `is_dead` tells of them.
+    ray._private.worker.listen_error_messages = _hear_nothing
     try:
         with _own_signals():
             ray.init(
@@ -262,6 +264,10 @@ def _connect(address: str, token_file: Path | None) -> None:
             hint="a wrong token is the usual reason: name the file that `orchestrator fleet up` "
             "made with `--token-file`; the machine must be the head's or one that joined",
         ) from error
+
+
+def _hear_nothing(*ignored: object) -> None:
+    """Stand in for the thread in which Ray listens to errors of all nodes."""
 
 
 def require_answer(address: str, limit_s: float = 5.0) -> None:

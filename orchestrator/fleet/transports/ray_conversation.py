@@ -83,7 +83,7 @@ class RayConversation:
             self._die(error)
 
     def _chunks(self, generator: Any) -> Iterator[bytes]:
-        """What the program writes, until it, its actor or its host ends."""
+        """Yield the program's output, until it, its actor or its host ends."""
         import ray
 
         try:

@@ -6,6 +6,7 @@ what they start inherits.
 
 import os
 import subprocess
+import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
@@ -46,44 +47,45 @@ _REASONS: Sequence[tuple[str, str, str]] = (
 
 
 def start_daemons(
-    command: Sequence[str], environment: Mapping[str, str], what: str, limit_s: float
+    command: Sequence[str], environment: Mapping[str, str], subject: str, limit_s: float
 ) -> tuple[StartedProcess, ...]:
     """Start the daemons of a head or a host, and wait until Ray says that they run.
 
     Args:
         command: Ray's command line.
         environment: the variables to add, with the mark.
-        what: the head or the host, for messages.
+        subject: the head or the host, for messages.
         limit_s: seconds after which what was begun is ended.
 
     Raises:
         Unavailable: it did not start; nothing of it is left.
     """
     owner = environment[OWNER_VARIABLE]
-    variables = {name: text for name, text in os.environ.items() if not name.startswith("RAY_")}
-    try:
-        done = subprocess.run(
-            command,
-            env={**variables, **environment},
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            text=True,
-            errors="replace",
-            timeout=limit_s,
-            check=False,
-            start_new_session=True,
-        )
-    except subprocess.TimeoutExpired as error:
+    variables = {name: text for name, text in os.environ.items() if _is_inherited(name)}
+    with tempfile.TemporaryFile("w+", errors="replace") as output:
+        try:
+            code = subprocess.run(
+                command,
+                env={**variables, **environment},
+                stdin=subprocess.DEVNULL,
+                stdout=output,
+                stderr=subprocess.STDOUT,
+                timeout=limit_s,
+                check=False,
+                start_new_session=True,
+            ).returncode
+        except subprocess.TimeoutExpired as error:
+            end_daemons(owner, (), limit_s=0)
+            raise Unavailable(
+                f"{subject}: did not start within {limit_s:.0f} s",
+                hint="a wrong token or a firewall between the machines may be the reason: "
+                "docs/fleet-security.md lists the ports",
+            ) from error
+        output.seek(0)
+        text = output.read()
+    if code:
         end_daemons(owner, (), limit_s=0)
-        raise Unavailable(
-            f"{what}: did not start within {limit_s:.0f} s",
-            hint="a wrong token or a firewall between the machines may be the reason: "
-            "docs/fleet-security.md lists the ports",
-        ) from error
-    if done.returncode:
-        end_daemons(owner, (), limit_s=0)
-        raise _refusal(what, done.stdout)
+        raise start_refusal(subject, text)
     processes = tuple(map(_started, owned_processes(owner)))
     _renice(living(owner, processes))
     return processes
@@ -134,12 +136,18 @@ def end_daemons(
     return len(ours)
 
 
-def _refusal(what: str, output: str) -> Unavailable:
+def _is_inherited(variable: str) -> bool:
+    """True for variables that the daemons take from us: of Ray's, those of TLS alone."""
+    return not variable.startswith("RAY_") or variable.startswith(("RAY_TLS_", "RAY_USE_TLS"))
+
+
+def start_refusal(subject: str, output: str) -> Unavailable:
+    """The error that Ray's output stands for."""
     for word, reason, hint in _REASONS:
         if word in output:
-            return Unavailable(f"{what}: {reason}", hint=hint)
+            return Unavailable(f"{subject}: {reason}", hint=hint)
     lines = [line.strip() for line in output.splitlines() if line.strip()]
-    return Unavailable(f"{what}: Ray did not start: {lines[-1] if lines else 'it said nothing'}")
+    return Unavailable(f"{subject}: Ray did not start: {lines[-1] if lines else 'it said nothing'}")
 
 
 def _carries(process: psutil.Process, owner: str) -> bool:

@@ -77,14 +77,19 @@ def head_command(request: NodeRequest, address: str, port: int, folder: Path) ->
         folder: the folder for Ray's sockets and logs, so that a Ray of the same user doesn't take
             this cluster for its own.
     """
-    place = ("--head", f"--node-ip-address={address}", f"--port={port}", f"--temp-dir={folder}")
-    return [*_start(), *place, "--include-dashboard=false", *_node_options(request, is_head=True)]
+    location = ("--head", f"--node-ip-address={address}", f"--port={port}", f"--temp-dir={folder}")
+    return [
+        *_start(),
+        *location,
+        "--include-dashboard=false",
+        *_node_options(request, is_head=True),
+    ]
 
 
 def join_command(request: NodeRequest, head: str, folder: Path) -> list[str]:
     """The command line that makes this machine a host of the cluster at `head`."""
-    place = (f"--address={head}", f"--temp-dir={folder}")
-    return [*_start(), *place, *_node_options(request, is_head=False)]
+    location = (f"--address={head}", f"--temp-dir={folder}")
+    return [*_start(), *location, *_node_options(request, is_head=False)]
 
 
 def host_line(head: str, token_file: Path) -> str:

@@ -17,6 +17,7 @@ from orchestrator.fleet.frames import Frame
 from orchestrator.fleet.membership import StateFolder
 from orchestrator.fleet.transports.ray import RayTransport
 from orchestrator.fleet.transports.ray_daemons import living
+from orchestrator.fleet.transports.ray_settings import ray_environment
 from runner.contract.errors import Unavailable
 from tests.conftest import ROOT
 from tests.support.needs import lacking
@@ -98,22 +99,19 @@ def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
 @pytest.fixture(scope="module")
 def transport(cluster: Cluster) -> Iterator[RayTransport]:
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(os, "environ", os.environ)
-        before = os.environ.copy()
+        for name in ray_environment(cluster.state.token_file):
+            patch.setenv(name, "")  # so that what connecting sets is taken back
         transport = cluster.transport()
         yield transport
         transport.close()
-        os.environ.clear()
-        os.environ.update(before)
 
 
-def until(condition: Callable[[], bool], limit_s: float = 60.0) -> float:
-    """The seconds until it holds."""
+def until(condition: Callable[[], bool], limit_s: float = 60.0) -> None:
+    """Wait until it holds."""
     begin = time.monotonic()
     while not condition():
         assert time.monotonic() - begin < limit_s
         time.sleep(0.05)
-    return time.monotonic() - begin
 
 
 def test_hosts_have_the_names_and_labels_with_which_they_joined(transport: RayTransport) -> None:
@@ -168,7 +166,7 @@ def test_a_host_is_one_drivers_at_a_time_and_the_other_learns_whose(
 
 
 def test_an_unknown_host_is_refused_at_once(transport: RayTransport) -> None:
-    with pytest.raises(Unavailable, match="delta: is not in the cluster.*alpha, beta, gamma"):
+    with pytest.raises(Unavailable, match=r"delta: is not in the cluster.*alpha, beta, gamma"):
         transport.begin("delta")
 
 
@@ -194,11 +192,14 @@ def test_a_driver_or_host_without_the_token_is_refused_with_a_hint(
 def test_a_host_that_dies_is_known_to_be_dead_and_may_come_again(
     transport: RayTransport, cluster: Cluster
 ) -> None:
+    said = cluster.folder / "said"
+    said.unlink(missing_ok=True)
     conversation = transport.begin("gamma")
     (host,) = [member for member in cluster.state.hosts() if member.name == "gamma"]
     psutil.Process(host.processes[0].pid).kill()
-    print(f"dead after {until(lambda: transport.is_dead('gamma')):.1f} s")
+    until(lambda: transport.is_dead("gamma"))
     assert conversation.receive() is None
+    until(said.exists)
     assert not transport.is_dead("alpha")
     assert [lost.name for lost in transport.lost_hosts()] == ["gamma"]
     with pytest.raises(Unavailable, match="gamma: is dead"):
