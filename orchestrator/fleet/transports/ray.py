@@ -30,10 +30,13 @@ _INSTALL_HINT = "`pip install 'accelmatrix[fleet]'` in the environment of orches
 BEGIN_LIMIT_S = 30.0
 """Seconds for a host program to start, or for another driver's to end."""
 _WATCH_S = 1.0
+_SILENCE_S = 45.0
+"""Seconds after which a silent head is gone, and its hosts with it: they end after a minute."""
+_RECONNECT = {"RAY_gcs_rpc_server_reconnect_timeout_s": "86400"}
+"""With Ray's default a driver whose head is gone is ended by Ray, in the middle of its work."""
 _NAMESPACE = "accelmatrix"
 _LEFT_IN_ORDER = 1
 """Ray's number for a node that was asked to end."""
-_RAYS_LABELS = "ray.io/"
 
 
 @dataclass(frozen=True)
@@ -93,7 +96,7 @@ class RayTransport:
         self._lock = threading.Lock()
         self._dead_nodes: set[str] = set()
         _connect(address, token_file)
-        self._nodes = _nodes()
+        self._nodes, self._looked_s = _nodes(), time.monotonic()
         self._closed = threading.Event()
         threading.Thread(target=self._watch, name="ray-watch", daemon=True).start()
 
@@ -136,7 +139,10 @@ class RayTransport:
         """
         import ray
 
-        self._look()
+        if not self._is_silent and not any(
+            node.host.name == host and self._is_alive(node) for node in self._known()
+        ):
+            self._look()
         node = self._alive_node(host)
         actor = self._actor(node)
         try:
@@ -200,8 +206,8 @@ class RayTransport:
                 f"host {host}: is dead",
                 hint="join it again: `orchestrator fleet join` on that machine",
             )
-        names = ", ".join(sorted({node.host.name for node in self._known()})) or "none"
-        raise Unavailable(f"host {host}: is not in the cluster, whose hosts are: {names}")
+        names = ", ".join(sorted({node.host.name for node in self._known()}))
+        raise Unavailable(f"host {host}: is not in the cluster, whose hosts are: {names or 'none'}")
 
     def _known(self) -> Sequence[RayNode]:
         with self._lock:
@@ -209,7 +215,12 @@ class RayTransport:
 
     def _is_alive(self, node: RayNode) -> bool:
         with self._lock:
-            return node.is_alive and node.id not in self._dead_nodes
+            return node.is_alive and not self._is_silent and node.id not in self._dead_nodes
+
+    @property
+    def _is_silent(self) -> bool:
+        """True if the head has not answered the watch for long."""
+        return time.monotonic() - self._looked_s > _SILENCE_S
 
     def _is_gone(self, node_id: str) -> bool:
         node = next((node for node in self._known() if node.id == node_id), None)
@@ -218,7 +229,7 @@ class RayTransport:
     def _look(self) -> None:
         nodes = _nodes()
         with self._lock:
-            self._nodes = nodes
+            self._nodes, self._looked_s = nodes, time.monotonic()
 
     def _watch(self) -> None:
         """Look at the cluster's nodes until the transport is closed."""
@@ -242,7 +253,7 @@ def _connect(address: str, token_file: Path | None) -> None:
     Raises:
         Unavailable: nothing listens there, or it refuses.
     """
-    os.environ.update(ray_environment(token_file))
+    os.environ.update(ray_environment(token_file) | _RECONNECT)
     require_answer(address)
     import ray
 
@@ -324,7 +335,7 @@ def _node(node: Mapping[str, Any], name: str) -> RayNode:
     labels = {
         key: text
         for key, text in node["Labels"].items()
-        if not key.startswith(_RAYS_LABELS) and key not in {NAME_LABEL, HEAD_LABEL}
+        if not key.startswith("ray.io/") and key not in {NAME_LABEL, HEAD_LABEL}
     }
     return RayNode(
         node["NodeID"],
