@@ -44,6 +44,9 @@ COMMANDS: Mapping[str, ListedCommand] = {
     "browser": ListedCommand(
         "measure.browser:group", "Serve a page that measures on one's own device."
     ),
+    "fleet": ListedCommand(
+        "fleet.group:group", "Measure on many machines: make a fleet, join it, see it."
+    ),
     "status": ListedCommand(
         "results.status:status", "Show what the database holds, or the verdicts of one run."
     ),

@@ -1,73 +1,97 @@
-"""Questions to many hosts at once: what each of them is."""
+"""Questions to hosts: what each one is, asked of many at once and with a time limit."""
 
-from collections.abc import Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
-from threading import Timer
+import time
+from collections.abc import Iterable, Mapping
+from concurrent.futures import Future
+from concurrent.futures import TimeoutError as FutureTimeout
 
 from orchestrator.fleet.host import HostFacts
-from orchestrator.fleet.messages import (
-    Beat,
-    FactsWanted,
-    Known,
-    Refused,
-    frame_of,
-    message_to_driver,
-)
-from orchestrator.fleet.transport import Transport
+from orchestrator.fleet.messages import FactsWanted, Known, Refused, frame_of, message_to_driver
+from orchestrator.fleet.transport import Conversation, Transport
+from orchestrator.system.threads import WorkThread
 from runner.contract.errors import BenchError, DamagedFile, Unavailable
 
-PATIENCE_S = 60.0
-"""Seconds in which a host tells what it is: imports, and a look at devices and images."""
-_AT_ONCE = 32
+ASK_LIMIT_S = 60.0
+"""Seconds for a host to start its program and to look at itself."""
+
+FactsAnswer = HostFacts | Unavailable
+"""The facts about a host, or the reason why there are none."""
+
+
+_MEASURES = FactsWanted()
+
+
+def ask_facts(transport: Transport, host: str, limit_s: float = ASK_LIMIT_S) -> HostFacts:
+    """The facts about a host, as it tells them.
+
+    Raises:
+        Unavailable: it cannot be reached, does not answer in time, or refuses; names it.
+    """
+    answer = ask_all(transport, [host], limit_s)[host]
+    if isinstance(answer, Unavailable):
+        raise answer
+    return answer
 
 
 def ask_all(
-    hosts: Mapping[str, Transport], question: FactsWanted, patience_s: float = PATIENCE_S
-) -> dict[str, HostFacts | BenchError]:
-    """The facts of each host, or the reason why it does not tell them."""
-    names: Sequence[str] = list(hosts)
-    with ThreadPoolExecutor(max(1, min(_AT_ONCE, len(names)))) as pool:
-        answers = pool.map(lambda name: _ask(hosts[name], name, question, patience_s), names)
-        return dict(zip(names, answers, strict=True))
+    transport: Transport,
+    hosts: Iterable[str],
+    limit_s: float = ASK_LIMIT_S,
+    question: FactsWanted = _MEASURES,
+) -> Mapping[str, FactsAnswer]:
+    """The answer of each host; all are asked at once."""
+    questions = {host: _Question(transport, host, question) for host in hosts}
+    deadline = time.monotonic() + limit_s
+    return {host: question.answer(deadline, limit_s) for host, question in questions.items()}
 
 
-def _ask(
-    transport: Transport, host: str, question: FactsWanted, patience_s: float
-) -> HostFacts | BenchError:
-    try:
-        return ask_facts(transport, host, question, patience_s)
-    except BenchError as error:
-        return error
+class _Question:
+    """One host's conversation about its facts, in a thread of its own."""
 
+    def __init__(self, transport: Transport, host: str, question: FactsWanted) -> None:
+        self._transport, self._host, self._wanted = transport, host, question
+        self._conversation: Conversation | None = None
+        self._given_up = False
+        thread = WorkThread()
+        self._future: Future[HostFacts] = thread.submit(self._ask)
+        thread.abandon()
 
-def ask_facts(
-    transport: Transport, host: str, question: FactsWanted, patience_s: float = PATIENCE_S
-) -> HostFacts:
-    """The facts of one host.
+    def answer(self, deadline: float, limit_s: float) -> FactsAnswer:
+        """The host's answer, or the reason why there is none before the deadline."""
+        try:
+            return self._future.result(max(0.0, deadline - time.monotonic()))
+        except FutureTimeout:
+            self._give_up()
+            return Unavailable(f"host {self._host}: did not answer within {limit_s:.0f} s")
+        except Unavailable as error:
+            return error
+        except BenchError as error:
+            return Unavailable(f"host {self._host}: {error}", hint=error.hint)
 
-    Raises:
-        Unavailable: it cannot be reached, does not answer in time, or refuses to.
-    """
-    conversation = transport.begin(host)
-    limit = Timer(patience_s, conversation.end)
-    limit.daemon = True
-    limit.start()
-    try:
-        conversation.send(frame_of(question))
-        while frame := conversation.receive():
+    def _give_up(self) -> None:
+        """End the conversation, also one that is still to begin."""
+        self._given_up = True
+        if self._conversation is not None:
+            self._conversation.end()
+
+    def _ask(self) -> HostFacts:
+        conversation = self._transport.begin(self._host)
+        self._conversation = conversation
+        try:
+            if not self._given_up:
+                conversation.send(frame_of(self._wanted))
+            return self._facts(conversation)
+        finally:
+            conversation.end()
+
+    def _facts(self, conversation: Conversation) -> HostFacts:
+        while not self._given_up and (frame := conversation.receive()) is not None:
             message = message_to_driver(frame)
             if isinstance(message, Known):
                 return message.facts
             if isinstance(message, Refused):
-                raise Unavailable(f"{host}: {message.reason}", hint=message.hint)
-            if not isinstance(message, Beat):
-                raise Unavailable(f"{host}: an answer to another question: {message.kind}")
-    except DamagedFile as error:
-        raise Unavailable(f"{host}: {error}", hint=_HINT) from error
-    finally:
-        limit.cancel()
-        conversation.end()
-    raise Unavailable(f"{host}: no answer", hint=_HINT)
+                raise Unavailable(f"host {self._host}: {message.reason}", hint=message.hint)
+        raise DamagedFile("its program ended without an answer", hint=_PROGRAM_HINT)
 
 
-_HINT = "`orchestrator fleet doctor` looks at each host"
+_PROGRAM_HINT = "`orchestrator fleet execute` must start there: is orchestrator installed?"

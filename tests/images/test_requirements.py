@@ -48,7 +48,7 @@ def test_every_image_but_rocms_has_an_extra_and_a_target_of_make() -> None:
     extras = project["tool"]["setuptools"]["dynamic"]["optional-dependencies"]
     makefile = (ROOT / "Makefile").read_text()
     images = {path.parent.name for path in FILES} - {"rocm"}
-    assert set(extras) == {*images, "analysis", "dev"}
+    assert set(extras) == {*images, "analysis", "dev", "fleet"}
     for image in images:
         assert extras[image] == {"file": f"images/{image}/requirements.txt"}
         assert re.search(rf"^{image}: \$\(BIN\)/\.{image} ## ", makefile, re.MULTILINE)

@@ -179,3 +179,11 @@ def test_locks_need_every_dependency_of_the_project(tmp_path: Path) -> None:
     assert faults(file, tmp_path) == [
         "locks/orchestrator.txt: duckdb is missing, which pyproject.toml asks for"
     ]
+
+
+def test_tests_have_the_ray_that_the_extra_names() -> None:
+    lines = [
+        set((ROOT / name).read_text("utf-8").split())
+        for name in ("requirements-fleet.txt", "requirements-dev.txt")
+    ]
+    assert lines[0] <= lines[1]

@@ -5,7 +5,7 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 
 from orchestrator.app.fleet.choice import FleetChoice
-from orchestrator.fleet.asking import ask_all
+from orchestrator.fleet.asking import FactsAnswer, ask_all
 from orchestrator.fleet.driving import Reach
 from orchestrator.fleet.hosts_file import read_hosts_file
 from orchestrator.fleet.messages import FactsWanted
@@ -71,7 +71,11 @@ def reach(fleet: Fleet, options: RunOptions, note: Callable[[str], None]) -> dic
     """
     question = FactsWanted(launcher=options.launcher, purpose=options.purpose)
     reached, errors = dict[str, Reach](), list[BenchError]()
-    for name, answer in ask_all(fleet.transports, question).items():
+    answers: dict[str, FactsAnswer] = {}
+    for transport in dict.fromkeys(fleet.transports.values()):
+        names = [name for name, way in fleet.transports.items() if way is transport]
+        answers |= ask_all(transport, names, question=question)
+    for name, answer in answers.items():
         if isinstance(answer, BenchError):
             errors.append(answer)
             note(f"{answer}; it is left out")

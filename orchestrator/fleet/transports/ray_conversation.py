@@ -1,0 +1,121 @@
+"""A conversation with a host program through a relay that Ray runs on the host."""
+
+import io
+import threading
+from collections import deque
+from collections.abc import Callable, Iterator
+from typing import Any, BinaryIO, cast
+
+from orchestrator.fleet.frames import Frame, encode, read_frame
+
+PIECE_BYTES = 4 << 20
+"""Most bytes of a frame that are sent at once."""
+_PENDING = 4
+"""Pieces that may be on their way."""
+_LOOK_S = 1.0
+"""Seconds between two looks at whether the host is still there."""
+_FETCH_S = 30.0
+"""Seconds for a chunk that is there to come over the network."""
+_GRACE_S = 20.0
+"""Seconds for a host program to clean up after its stdin ended."""
+
+
+class RayConversation:
+    """A host program under way behind an actor."""
+
+    def __init__(
+        self, actor: Any, is_gone: Callable[[], bool], on_death: Callable[[Exception], None]
+    ) -> None:
+        """Listen to an actor whose program runs.
+
+        Args:
+            actor: the handle of a `Relay`.
+            is_gone: True if the host is known to be dead.
+            on_death: takes the error by which Ray says that the actor is dead.
+        """
+        self._actor = actor
+        self._is_gone = is_gone
+        self._on_death = on_death
+        self._sending = threading.Lock()
+        self._receiving = threading.Lock()
+        self._sent: deque[Any] = deque()
+        self._over = threading.Event()
+        generator = actor.receive.options(
+            num_returns="streaming", concurrency_group="out", _generator_backpressure_num_objects=16
+        ).remote()
+        chunks = _ChunkStream(self._chunks(generator))
+        self._stream = cast("BinaryIO", io.BufferedReader(chunks, buffer_size=PIECE_BYTES))
+
+    def send(self, frame: Frame) -> None:
+        """Send a frame; one that cannot be sent is dropped, for `receive` tells of the end."""
+        data = encode(frame)
+        with self._sending:
+            for begin in range(0, len(data), PIECE_BYTES):
+                if self._over.is_set():
+                    return
+                self._send_piece(data[begin : begin + PIECE_BYTES])
+
+    def receive(self) -> Frame | None:
+        """The next frame; blocks until there is one. None when the conversation is over.
+
+        Raises:
+            DamagedFile: what came is no frame.
+        """
+        with self._receiving:
+            return read_frame(self._stream)
+
+    def end(self) -> None:
+        """End it at once: the host program's stdin ends; one that does not heed it is killed."""
+        if not self._over.is_set():
+            self._over.set()
+            self._actor.end.options(concurrency_group="end").remote(_GRACE_S)
+            self._actor.__ray_terminate__.options(concurrency_group="end").remote()
+
+    def _send_piece(self, piece: bytes) -> None:
+        import ray
+
+        try:
+            self._sent.append(self._actor.send.options(concurrency_group="in").remote(piece))
+            while len(self._sent) > _PENDING and not (self._over.is_set() or self._is_gone()):
+                if ray.wait([self._sent[0]], timeout=_LOOK_S)[0]:
+                    ray.get(self._sent.popleft())
+        except ray.exceptions.RayError as error:
+            self._die(error)
+
+    def _chunks(self, generator: Any) -> Iterator[bytes]:
+        """Yield the program's output, until it, its actor or its host ends."""
+        import ray
+
+        try:
+            while not self._over.is_set() and not self._is_gone():
+                if ray.wait([generator], timeout=_LOOK_S)[0]:
+                    yield ray.get(next(generator), timeout=_FETCH_S)
+        except StopIteration:
+            return
+        except ray.exceptions.RayError as error:
+            self._die(error)
+
+    def _die(self, error: Exception) -> None:
+        self._over.set()
+        self._on_death(error)
+
+
+class _ChunkStream(io.RawIOBase):
+    """Chunks as a file that can be read."""
+
+    def __init__(self, chunks: Iterator[bytes]) -> None:
+        self._chunks = chunks
+        self._rest = memoryview(b"")
+
+    def readable(self) -> bool:
+        """True."""
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        """Copy the rest of a chunk, or the next one; 0 at the end."""
+        if not self._rest:
+            self._rest = memoryview(next(self._chunks, b""))
+        size = min(len(buffer), len(self._rest))
+        buffer[:size] = self._rest[:size]
+        self._rest = self._rest[size:]
+        return size
