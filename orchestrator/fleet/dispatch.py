@@ -68,6 +68,7 @@ class Dispatcher:
     _hosts: dict[str, _HostState] = field(default_factory=dict)
     _dead: set[str] = field(default_factory=set)
     """Hosts that could not be reached when that was last said."""
+    _alive: set[str] = field(default_factory=set)
     _able: Counter[str] | None = None
     """Hosts of each class that get more; None if they have to be counted again."""
     _busy: dict[str, Unit] = field(default_factory=dict)
@@ -150,9 +151,9 @@ class Dispatcher:
         Args:
             alive: the hosts that can still be reached, idle or not.
         """
-        dead = self._hosts.keys() - alive
-        if dead != self._dead:
-            self._dead, self._able = dead, None
+        if alive != self._alive or self._able is None:
+            self._alive, self._able = set(alive), None
+            self._dead = self._hosts.keys() - self._alive
         given_up, self._given_up = self._given_up, []
         for key, queue in self._queues.items():
             if queue and (self._stopped or not self._able_count(key)):

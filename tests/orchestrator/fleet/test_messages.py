@@ -15,10 +15,8 @@ from orchestrator.fleet.messages import (
     FactsWanted,
     Left,
     Noted,
-    Recorded,
     Refused,
     Shared,
-    Visited,
     frame_of,
     message_to_driver,
     message_to_host,
@@ -39,9 +37,7 @@ def frame(**fields: Any) -> Frame:
         Ended(troubles=("no image",)),
         Left(path=("job", "log.txt")),
         Noted(text="a line"),
-        Recorded(job_id="job", cell_id="cell"),
         Refused(reason="another version", hint="pip install"),
-        Visited(job_id="job", cell_id="cell"),
     ],
 )
 def test_a_driver_reads_what_a_host_wrote(message: Any) -> None:
