@@ -47,6 +47,7 @@ MEASUREMENTS = (
     "contention",
     "prediction",
     "next_cells",
+    "fleet",
     "memory_choice",
     "sabotage",
     "training_faults",

@@ -5,7 +5,7 @@ Every unit ends exactly once: it is done, or it is given up with the reason.
 """
 
 import random
-from collections import deque
+from collections import Counter, deque
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
@@ -56,6 +56,8 @@ class _HostState:
     """The reason why it gets no more."""
     unit: Unit | None = None
     """Its work at present."""
+    began_as: str = ""
+    """Its class when it got that work."""
 
 
 @dataclass
@@ -64,9 +66,17 @@ class Dispatcher:
 
     seed: int
     _hosts: dict[str, _HostState] = field(default_factory=dict)
+    _dead: set[str] = field(default_factory=set)
+    """Hosts that could not be reached when that was last said."""
+    _alive: set[str] = field(default_factory=set)
+    _able: Counter[str] | None = None
+    """Hosts of each class that get more; None if they have to be counted again."""
+    _busy: dict[str, Unit] = field(default_factory=dict)
     _queues: dict[frozenset[str], deque[Unit]] = field(default_factory=dict)
     _left_s: dict[frozenset[str], float] = field(default_factory=dict)
-    _retries: list[Unit] = field(default_factory=list)
+    _retries: dict[frozenset[str], list[Unit]] = field(default_factory=dict)
+    _faults: dict[str, str] = field(default_factory=dict)
+    """The last loss or refusal of a unit, by the unit's id."""
     _given_up: list[GivenUp] = field(default_factory=list)
     _stopped: str | None = None
 
@@ -93,22 +103,23 @@ class Dispatcher:
     @property
     def busy(self) -> Mapping[str, Unit]:
         """The work of each host at present."""
-        return {name: host.unit for name, host in self._hosts.items() if host.unit is not None}
+        return dict(self._busy)
 
     @property
     def is_over(self) -> bool:
-        """True if every unit has ended."""
-        return not self.busy and not self._retries and not any(self._queues.values())
+        """True if every unit has ended, and those that were given up have been told."""
+        return not (self._busy or self._retries or self._given_up or any(self._queues.values()))
 
     def join(self, host: str, class_id: str) -> None:
         """A host is there, for the first time or again; what it lost before still counts."""
-        known = self._hosts.get(host)
-        if known is None or known.class_id != class_id:
-            self._hosts[host] = _HostState(class_id)
+        self._hosts.setdefault(host, _HostState(class_id)).class_id = class_id
+        self._dead.discard(host)
+        self._able = None
 
     def bar(self, host: str, reason: str) -> None:
         """Give the host no more."""
         self._hosts[host].barred = reason
+        self._able = None
 
     def stop(self, reason: str) -> None:
         """Give nobody any more, since the budget is spent or a cell failed."""
@@ -118,16 +129,19 @@ class Dispatcher:
         """Units for the free hosts, one for each at most.
 
         Args:
-            free: the hosts that are alive and idle.
+            free: the hosts that are alive and idle; those that never joined are passed over.
         """
-        assignments = []
+        assignments: list[Assignment] = []
+        if self._stopped or not (self._retries or any(self._queues.values())):
+            return assignments
         for name in sorted(free):
-            host = self._hosts[name]
-            if self._stopped or host.barred or host.unit is not None:
+            host = self._hosts.get(name)
+            if host is None or host.barred or host.unit is not None:
                 continue
             unit = self._take(name, host.class_id)
             if unit is not None:
-                host.unit = unit
+                host.unit, host.began_as = unit, host.class_id
+                self._busy[name] = unit
                 assignments.append(Assignment(name, unit))
         return assignments
 
@@ -137,33 +151,35 @@ class Dispatcher:
         Args:
             alive: the hosts that can still be reached, idle or not.
         """
-        able = {
-            name: host.class_id
-            for name, host in self._hosts.items()
-            if name in alive and not host.barred
-        }
+        if alive != self._alive or self._able is None:
+            self._alive, self._able = set(alive), None
+            self._dead = self._hosts.keys() - self._alive
         given_up, self._given_up = self._given_up, []
-        classes = set(able.values())
         for key, queue in self._queues.items():
-            if queue and (self._stopped or classes.isdisjoint(key)):
+            if queue and (self._stopped or not self._able_count(key)):
                 given_up += [GivenUp(unit, self._reason(unit)) for unit in queue]
                 queue.clear()
                 self._left_s[key] = 0.0
-        stuck = [unit for unit in self._retries if not self._has_another(unit, able)]
-        self._retries = [unit for unit in self._retries if unit not in stuck]
-        return given_up + [GivenUp(unit, self._reason(unit)) for unit in stuck]
+        waiting: dict[frozenset[str], list[Unit]] = {}
+        for key, units in self._retries.items():
+            for unit in units:
+                if self._has_another(unit):
+                    waiting.setdefault(key, []).append(unit)
+                else:
+                    given_up.append(GivenUp(unit, self._reason(unit)))
+        self._retries = waiting
+        return given_up
 
     def done(self, host: str) -> Unit:
         """The host's order ended by itself."""
-        state = self._hosts[host]
-        state.lost = 0
-        return self._release(state)
+        self._hosts[host].lost = 0
+        return self._release(host)
 
     def refused(self, host: str, reason: str) -> Unit:
         """The host did not begin its order: it gets no more, and another host gets the unit."""
-        unit = self._release(self._hosts[host])
+        unit = self._release(host)
         self.bar(host, reason)
-        self._retries.append(replace(unit, excluded=unit.excluded))
+        self._again(unit, f"{host} refused it: {reason}")
         return unit
 
     def lost(self, host: str, reason: str) -> Unit:
@@ -174,29 +190,38 @@ class Dispatcher:
             reason: what is known about it.
         """
         state = self._hosts[host]
-        unit = self._release(state)
+        unit = self._release(host)
         state.lost += 1
         if state.lost >= MOST_LOST:
             self.bar(host, f"lost {state.lost} orders in a row")
         excluded = unit.excluded | {host}
-        again = replace(unit, classes=frozenset({state.class_id}), excluded=excluded)
+        again = replace(unit, classes=frozenset({state.began_as}), excluded=excluded)
         if len(excluded) > MOST_RETRIES:
             self._given_up.append(GivenUp(again, f"{len(excluded)} hosts lost it: {reason}"))
         else:
-            self._retries.append(again)
+            self._again(again, f"{host} lost it: {reason}")
         return unit
 
-    def _release(self, host: _HostState) -> Unit:
-        unit, host.unit = host.unit, None
-        assert unit is not None, "an order ended that never began"
+    def _again(self, unit: Unit, fault: str) -> None:
+        self._faults[unit.id] = fault
+        self._retries.setdefault(unit.classes, []).append(unit)
+
+    def _release(self, host: str) -> Unit:
+        unit = self._busy.pop(host)
+        self._hosts[host].unit = None
         return unit
 
     def _take(self, name: str, class_id: str) -> Unit | None:
-        """The next unit for this host: one that was lost before, else of the longest queue."""
-        for unit in self._retries:
-            if class_id in unit.classes and name not in unit.excluded:
-                self._retries.remove(unit)
-                return unit
+        """The next unit for this host: one to be tried again, else of the longest queue."""
+        for key, units in self._retries.items():
+            if class_id not in key:
+                continue
+            for at, unit in enumerate(units):
+                if name not in unit.excluded:
+                    del units[at]
+                    if not units:
+                        del self._retries[key]
+                    return unit
         keys = [key for key, queue in self._queues.items() if queue and class_id in key]
         if not keys:
             return None
@@ -210,23 +235,34 @@ class Dispatcher:
         return self._left_s[key] / max(1, self._able_count(key))
 
     def _able_count(self, key: frozenset[str]) -> int:
-        return sum(host.class_id in key and not host.barred for host in self._hosts.values())
+        """Hosts of these classes that are there and not barred, busy or idle."""
+        if self._able is None:
+            self._able = Counter(
+                host.class_id for name, host in self._hosts.items() if self._is_able(name)
+            )
+        return sum(self._able[class_id] for class_id in key)
 
-    def _has_another(self, unit: Unit, able: Mapping[str, str]) -> bool:
+    def _is_able(self, name: str) -> bool:
+        return name not in self._dead and not self._hosts[name].barred
+
+    def _has_another(self, unit: Unit) -> bool:
         if self._stopped:
             return False
-        return any(
-            class_id in unit.classes and name not in unit.excluded
-            for name, class_id in able.items()
+        without = sum(
+            self._is_able(name) and self._hosts[name].class_id in unit.classes
+            for name in unit.excluded
         )
+        return self._able_count(unit.classes) > without
 
     def _reason(self, unit: Unit) -> str:
         if self._stopped:
             return self._stopped
+        fault = self._faults.get(unit.id)
         if unit.excluded:
             hosts = ", ".join(sorted(unit.excluded))
-            return f"lost by {hosts}, and no other host of the class is there"
-        return "no host that can measure it is there any more"
+            return f"lost by {hosts}, and no other host of the class is there; {fault}"
+        none = "no host that can measure it is there any more"
+        return f"{none}; {fault}" if fault else none
 
 
 def _ordered(units: Sequence[Unit], seed: int) -> Iterator[Unit]:
