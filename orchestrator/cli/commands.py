@@ -40,7 +40,6 @@ COMMANDS: Mapping[str, ListedCommand] = {
     "prepare": ListedCommand(
         "measure.prepare:prepare", "Export every graph that a matrix needs, as `run` does."
     ),
-    "fleet": ListedCommand("fleet.group:group", "Use many machines for one matrix."),
     "browser": ListedCommand(
         "measure.browser:group", "Serve a page that measures on one's own device."
     ),

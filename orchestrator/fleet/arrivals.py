@@ -1,4 +1,4 @@
-"""What a host sends of an order, on its way into the run's folder: only what was asked for."""
+"""Files and progress from a host, on their way into the run's folder: only what was ordered."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -25,7 +25,7 @@ from runner.contract.plain_files import TEXT_BYTES
 from runner.contract.record import Status
 
 
-class Arrivals:
+class OrderArrivals:
     """Takes what one order leaves. A host's word is checked like that of an image."""
 
     def __init__(self, folder: RunFolder, cells: Sequence[Cell], observer: Observer) -> None:

@@ -9,7 +9,7 @@ from queue import Empty, Queue
 from threading import Thread
 from typing import Any
 
-from orchestrator.fleet.arrivals import Arrivals
+from orchestrator.fleet.arrivals import OrderArrivals
 from orchestrator.fleet.dispatch import Assignment, Dispatcher, GivenUp, Unit
 from orchestrator.fleet.host import HostFacts
 from orchestrator.fleet.messages import Ended, Order, Refused, frame_of
@@ -20,7 +20,7 @@ from orchestrator.fleet.units import sub_plan
 from orchestrator.running.folder import RunFolder
 from orchestrator.running.merge_run import merge_run
 from orchestrator.running.options import RunOptions
-from orchestrator.running.outcome import FAILED, RunOutcome, outcome_of
+from orchestrator.running.outcome import FAILURES, RunOutcome, outcome_of
 from orchestrator.running.own_verdicts import save_skips, save_verdicts
 from orchestrator.running.run_file import run_file_text
 from orchestrator.system.text import format_duration, plural
@@ -36,7 +36,7 @@ _FAILED_FAST = "--fail-fast ended the run at its first failure"
 
 
 @dataclass(frozen=True)
-class Work:
+class UnitWork:
     """Cells of one run that one host measures."""
 
     unit: Unit
@@ -59,9 +59,9 @@ class _Standing:
 
     id: str
     host: str
-    work: Work
+    work: UnitWork
     talk: Talk
-    arrivals: Arrivals
+    arrivals: OrderArrivals
 
 
 class FleetExecution:
@@ -70,7 +70,7 @@ class FleetExecution:
     def __init__(
         self,
         folders: Sequence[RunFolder],
-        work: Sequence[Work],
+        work: Sequence[UnitWork],
         hosts: Mapping[str, Reach],
         observer: FleetObserver,
         options: RunOptions,
@@ -148,7 +148,7 @@ class FleetExecution:
             return
         plan = sub_plan(work.folder.run.plan, work.cells)
         run = work.folder.run.model_copy(update={"plan": plan, "matrix": None, "database": None})
-        arrivals = Arrivals(work.folder, work.cells, self._observer.on_host(host))
+        arrivals = OrderArrivals(work.folder, work.cells, self._observer.on_host(host))
         talk = Talk(conversation, host, order.id, self._heard)
         self._standing[host] = _Standing(order.id, host, work, talk, arrivals)
         talk.start([frame_of(order, run_file_text(run).encode())])
@@ -229,7 +229,7 @@ class FleetExecution:
             self._stop(f"the budget of {budget} was spent")
 
     def _stop_at_failure(self, standing: _Standing) -> None:
-        if self._options.fail_fast and not set(FAILED).isdisjoint(
+        if self._options.fail_fast and not set(FAILURES).isdisjoint(
             standing.arrivals.verdicts.values()
         ):
             self._stop(_FAILED_FAST)

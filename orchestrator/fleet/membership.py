@@ -163,3 +163,22 @@ def _read(file: Path) -> Membership | None:
         return Membership(**content, processes=processes)
     except (OSError, ValueError, TypeError, KeyError, AttributeError):
         return None
+
+
+def known_member(state: StateFolder) -> Membership | None:
+    """The head that was made here, else a host that joined here; None if there is neither."""
+    return state.head() or next(iter(state.hosts()), None)
+
+
+def require_member(state: StateFolder) -> Membership:
+    """The same, where there must be one.
+
+    Raises:
+        Unavailable: there is none.
+    """
+    if (member := known_member(state)) is not None:
+        return member
+    raise Unavailable(
+        "no fleet is known here",
+        hint="`orchestrator fleet up` makes one; `fleet status --address` shows another",
+    )

@@ -21,7 +21,7 @@ class PlacedUnit:
 
 
 @dataclass(frozen=True)
-class Placement:
+class PlacedPlan:
     """A plan on the hosts of a fleet."""
 
     plan: Plan
@@ -29,7 +29,7 @@ class Placement:
     units: tuple[PlacedUnit, ...]
 
 
-def place(plan: Plan, hosts: Mapping[str, HostFacts]) -> Placement:
+def place(plan: Plan, hosts: Mapping[str, HostFacts]) -> PlacedPlan:
     """Find the hosts of each cell that is to run, and put together what one host measures.
 
     Args:
@@ -51,7 +51,7 @@ def place(plan: Plan, hosts: Mapping[str, HostFacts]) -> Placement:
         else:
             entries.append(_skipped(entry, [*filter(None, obstacles.values())]))
     placed = plan.model_copy(update={"entries": tuple(entries)})
-    return Placement(placed, tuple(_units(placed, groups)))
+    return PlacedPlan(placed, tuple(_units(placed, groups)))
 
 
 def sub_plan(plan: Plan, cells: Collection[Cell]) -> Plan:

@@ -1,7 +1,7 @@
 """The matrix file: read strictly, checked, resolved into a frozen `Matrix`."""
 
 from orchestrator.matrix.combine import Combiner
-from orchestrator.matrix.file import Placement, matrix_json_schema
+from orchestrator.matrix.file import FleetPlacement, matrix_json_schema
 from orchestrator.matrix.load import (
     Combination,
     FleetUse,
@@ -18,11 +18,11 @@ from orchestrator.system.yaml_file import Source
 __all__ = [
     "Combination",
     "Combiner",
+    "FleetPlacement",
     "FleetUse",
     "Location",
     "Matrix",
     "MatrixData",
-    "Placement",
     "Source",
     "cells_document",
     "cells_text",

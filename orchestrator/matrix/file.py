@@ -28,7 +28,7 @@ from runner.contract.axes import AXES, AxisName
 from runner.contract.cell import Frozen
 from runner.contract.models import catalogue, model_sets
 
-Placement = Literal["any", "every"]
+FleetPlacement = Literal["any", "every"]
 """Each cell once on some class of hosts, or on every class that can measure it."""
 _STRICT = ConfigDict(strict=True, extra="forbid")
 
@@ -128,7 +128,7 @@ class LimitsTable(TypedDict, total=False):
 class FleetTable(TypedDict, total=False):
     """The use of a fleet, for `run --fleet`."""
 
-    placement: Placement
+    placement: FleetPlacement
     """`any`: each cell once, on a host that can measure it. `every`: each cell on every class of
     hosts that can. `any` if not named."""
     hosts: Listed[str]

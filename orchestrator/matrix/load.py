@@ -9,7 +9,7 @@ from typing import Any, cast
 from pydantic import ValidationError
 
 from orchestrator.matrix.combine import AxisValue
-from orchestrator.matrix.file import MatrixDocument, Placement, keys_at
+from orchestrator.matrix.file import FleetPlacement, MatrixDocument, keys_at
 from orchestrator.matrix.model_names import Names, known_names
 from orchestrator.matrix.profiles import contradictions, limits_of, measure_of
 from orchestrator.matrix.values import BACKENDS
@@ -87,7 +87,7 @@ Lists = dict[AxisName, tuple[AxisValue, ...]]
 class FleetUse(Frozen):
     """The use of a fleet that a matrix asks for."""
 
-    placement: Placement = "any"
+    placement: FleetPlacement = "any"
     hosts: tuple[str, ...] = ()
     """Globs of names; only these hosts measure. Empty for all."""
 

@@ -17,7 +17,7 @@ from orchestrator.running.folder import RunFolder
 from orchestrator.running.merge_run import import_ahead, merge_run
 from orchestrator.running.observer import Observer
 from orchestrator.running.options import RunOptions
-from orchestrator.running.outcome import FAILED, RunOutcome, outcome_of
+from orchestrator.running.outcome import FAILURES, RunOutcome, outcome_of
 from orchestrator.running.own_verdicts import save_skips, save_verdicts
 from orchestrator.running.rounds_so_far import record_so_far
 from orchestrator.running.sweep import sweep_jobs
@@ -264,7 +264,7 @@ class RunExecution:
 
     def _has_failed(self, cell: Cell) -> bool:
         record = self.folder.record_of(cell)
-        return record is not None and record.status in FAILED
+        return record is not None and record.status in FAILURES
 
 
 def devices_of(folder: RunFolder) -> frozenset[str]:

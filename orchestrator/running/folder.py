@@ -70,12 +70,7 @@ class RunFolder:
 
     @classmethod
     def create(cls, results: Path, run: RunFile, name: str | None = None) -> "RunFolder":
-        """Make the folder of a new run.
-
-        Args:
-            results: the folder of all runs.
-            run: its plan and options.
-            name: the folder's name; None for the run's id.
+        """Make the folder of a new run, with the run's id for a name unless another is given.
 
         Raises:
             UsageError: its plan is too large.

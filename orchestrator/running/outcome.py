@@ -16,7 +16,7 @@ from runner.contract.errors import (
 )
 from runner.contract.record import Record, Status
 
-FAILED: Collection[Status] = ("failed", "lost", "timeout", "out_of_memory")
+FAILURES: Collection[Status] = ("failed", "lost", "timeout", "out_of_memory")
 """The verdicts of cells that began and did not end well."""
 
 
@@ -71,11 +71,11 @@ def outcome_of(
     """The outcome of a run whose records were merged."""
     sound = folder.sound_records()
     records = [(cell, sound[cell.id]) for cell in folder.cells if cell.id in sound]
-    failures = sum(record.status in FAILED and not record.predicted for _, record in records)
+    failures = sum(record.status in FAILURES and not record.predicted for _, record in records)
     measured = sum(record.status == "ok" for _, record in records)
     incorrect = sum(_is_incorrect(cell, record) for cell, record in records)
-    asked = folder.run.purpose == "verify"
-    return RunOutcome(merged, tuple(troubles), failures, measured, incorrect if asked else 0)
+    verifies = folder.run.purpose == "verify"
+    return RunOutcome(merged, tuple(troubles), failures, measured, incorrect if verifies else 0)
 
 
 def _is_incorrect(cell: Cell, record: Record) -> bool:

@@ -16,7 +16,7 @@ from orchestrator.fleet.frames import Frame
 from orchestrator.fleet.messages import Order, ToDriver, frame_of
 from orchestrator.fleet.talk import BEAT_S, Heard, Talk
 from orchestrator.fleet.transport import FleetHost, Transport, TransportName
-from orchestrator.fleet.transports.commands import HOST_PROGRAM
+from orchestrator.fleet.transports.commands import HOST_MODULE
 from orchestrator.fleet.transports.pipe import PipeConversation
 from orchestrator.running.run_file import RunFile, run_file_text
 from tests.conftest import ROOT
@@ -49,7 +49,7 @@ class PipeTransport:
 
     def begin(self, host: str) -> PipeConversation:
         assert host == "a"
-        return PipeConversation([str(self.program), *HOST_PROGRAM])
+        return PipeConversation([str(self.program), *HOST_MODULE])
 
     def is_dead(self, host: str) -> bool:
         del host

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from pathlib import Path
 
-from orchestrator.matrix import FleetUse, Placement
+from orchestrator.matrix import FleetPlacement, FleetUse
 from runner.contract.errors import UsageError
 
 
@@ -17,7 +17,7 @@ class FleetChoice:
     """The file with hosts that ssh or Slurm reach; None for those of Ray alone."""
     globs: tuple[str, ...] = ()
     """Globs of names; empty for those of the matrix, or else all."""
-    placement: Placement | None = None
+    placement: FleetPlacement | None = None
     """The placement; None for that of the matrix."""
 
     def within(self, use: FleetUse) -> "FleetChoice":

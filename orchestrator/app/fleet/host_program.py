@@ -71,14 +71,14 @@ def serve_driver(
     """
     wire, stop = Wire(out), Event()
     try:
-        asked = _request(stream, waits.silence_s, end)
+        question = _request(stream, waits.silence_s, end)
     except DamagedFile as error:
         hint = "`orchestrator run --fleet` starts this program on hosts and writes to it"
         wire.send(Refused(reason=f"stdin: {error}", hint=hint))
         raise UsageError(f"stdin: {error}", hint=hint) from error
-    if asked is None:
+    if question is None:
         return 0
-    message, body = asked
+    message, body = question
     Thread(target=wire.beat, args=(waits.beat_s, stop), daemon=True).start()
     try:
         if isinstance(message, FactsWanted):

@@ -12,7 +12,7 @@ from orchestrator.app.measure.plan import run_source
 from orchestrator.app.measure.request import PlanRequest
 from orchestrator.app.measure.run import ResumeRequest, RunResult, report_end
 from orchestrator.backends.catalogue import LauncherName
-from orchestrator.fleet.driving import FleetExecution, Reach, Work
+from orchestrator.fleet.driving import FleetExecution, Reach, UnitWork
 from orchestrator.fleet.host import HostFacts
 from orchestrator.fleet.observing import FleetObserver
 from orchestrator.fleet.units import sub_plan
@@ -171,10 +171,10 @@ def _measure(
     return FleetResult(tuple(results), folders[0].run.group_id)
 
 
-def _work(folder: RunFolder, run: PlacedRun) -> Iterator[Work]:
+def _work(folder: RunFolder, run: PlacedRun) -> Iterator[UnitWork]:
     for placed in run.units:
         unit = replace(placed.unit, id=f"{folder.run.run_id}/{placed.unit.id}")
-        yield Work(unit, folder, placed.cells)
+        yield UnitWork(unit, folder, placed.cells)
 
 
 @contextmanager

@@ -12,7 +12,7 @@ from orchestrator.fleet.dispatch import Unit
 from orchestrator.fleet.host import HostFacts
 from orchestrator.fleet.simulate import expected_s
 from orchestrator.fleet.units import PlacedUnit, place
-from orchestrator.matrix import Placement
+from orchestrator.matrix import FleetPlacement
 from orchestrator.planning.plan import Plan
 from orchestrator.running.options import RunSource
 
@@ -42,7 +42,7 @@ class FleetPlan:
 
 
 def place_matrix(
-    request: PlanRequest, facts: Mapping[str, HostFacts], placement: Placement
+    request: PlanRequest, facts: Mapping[str, HostFacts], placement: FleetPlacement
 ) -> FleetPlan:
     """Plan a matrix for these hosts.
 
@@ -80,7 +80,7 @@ def place_run(plan: Plan, hosts: Mapping[str, HostFacts], host_class: str | None
 
 
 def _classes(
-    facts: Mapping[str, HostFacts], placement: Placement
+    facts: Mapping[str, HostFacts], placement: FleetPlacement
 ) -> Mapping[str | None, list[str]]:
     """The hosts of each run."""
     if placement == "any":

@@ -1,16 +1,21 @@
 """The hosts of a fleet: found, asked what they are, and those refused that cannot measure."""
 
+import os
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
 
 from orchestrator.app.fleet.choice import FleetChoice
 from orchestrator.fleet.asking import FactsAnswer, ask_all
 from orchestrator.fleet.driving import Reach
 from orchestrator.fleet.hosts_file import read_hosts_file
+from orchestrator.fleet.membership import StateFolder, known_member, require_member, require_token
 from orchestrator.fleet.messages import FactsWanted
 from orchestrator.fleet.transport import FleetHost, Transport
 from orchestrator.fleet.transports.commands import CommandTransport
+from orchestrator.fleet.transports.ray import RayTransport
 from orchestrator.running.options import RunOptions
 from runner.contract.errors import BenchError, Unavailable, UsageError
 
@@ -34,12 +39,12 @@ def open_fleet(choice: FleetChoice) -> Iterator[Fleet]:
         Unavailable: there is no host.
     """
     with ExitStack() as stack:
-        transports = list(_transports(choice))
+        transports = [*_of_file(choice.hosts_file), *_of_ray(required=choice.hosts_file is None)]
         for transport in transports:
             stack.callback(transport.close)
-        found = [(host, transport) for transport in transports for host in transport.hosts()]
+        reachable = [(host, transport) for transport in transports for host in transport.hosts()]
         ways: dict[str, Transport] = {}
-        for host, transport in found:
+        for host, transport in reachable:
             if host.name in ways:
                 raise UsageError(
                     f"two hosts have the name {host.name!r}: by {ways[host.name].name} and by"
@@ -51,16 +56,30 @@ def open_fleet(choice: FleetChoice) -> Iterator[Fleet]:
             raise Unavailable("the fleet has no host", hint="`orchestrator fleet join` adds one")
         names = choice.chosen(list(ways))
         yield Fleet(
-            {host.name: host for host, _ in found if host.name in names},
+            {host.name: host for host, _ in reachable if host.name in names},
             {name: ways[name] for name in names},
         )
 
 
-def _transports(choice: FleetChoice) -> Iterator[Transport]:
-    entries = read_hosts_file(choice.hosts_file) if choice.hosts_file else ()
-    for kind in ("ssh", "slurm"):
+def _of_file(path: Path | None) -> Iterator[Transport]:
+    """The transports of a hosts file."""
+    entries = read_hosts_file(path) if path else ()
+    kinds: tuple[Literal["ssh", "slurm"], ...] = ("ssh", "slurm")
+    for kind in kinds:
         if of_kind := [entry for entry in entries if entry.transport == kind]:
             yield CommandTransport(kind, of_kind)
+
+
+def _of_ray(*, required: bool) -> Iterator[Transport]:
+    """The cluster that was made or joined here, if there is one.
+
+    Raises:
+        Unavailable: it is required and there is none, or it does not answer.
+    """
+    state = StateFolder.of_user(os.environ)
+    member = require_member(state) if required else known_member(state)
+    if member is not None:
+        yield RayTransport(member.address, require_token(Path(member.token_file)))
 
 
 def reach(fleet: Fleet, options: RunOptions, note: Callable[[str], None]) -> dict[str, Reach]:

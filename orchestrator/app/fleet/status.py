@@ -9,10 +9,9 @@ from typing import Literal
 
 from orchestrator.fleet.asking import ASK_LIMIT_S, FactsAnswer, ask_all
 from orchestrator.fleet.host import HostFacts
-from orchestrator.fleet.membership import StateFolder, require_token
+from orchestrator.fleet.membership import StateFolder, require_member, require_token
 from orchestrator.fleet.transport import FleetHost, Transport
 from orchestrator.fleet.transports.ray import RayTransport
-from runner.contract.errors import Unavailable
 
 HostState = Literal["free", "busy", "dead", "silent"]
 
@@ -45,13 +44,8 @@ def ray_fleet(
         Unavailable: none is known, or it does not answer.
     """
     if address is None:
-        members = [*([head] if (head := state.head()) else []), *state.hosts()]
-        if not members:
-            raise Unavailable(
-                "no fleet is known here",
-                hint="`orchestrator fleet up` makes one; `--address` names one that exists",
-            )
-        address, token_file = members[0].address, token_file or Path(members[0].token_file)
+        member = require_member(state)
+        address, token_file = member.address, token_file or Path(member.token_file)
     token = None if token_file is None else require_token(token_file)
     transport = RayTransport(address, token, exclusive=False)
     try:

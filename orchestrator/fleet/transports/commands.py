@@ -9,7 +9,7 @@ from orchestrator.fleet.transport import FleetHost, TransportName
 from orchestrator.fleet.transports.pipe import PipeConversation
 from runner.contract.errors import Unavailable
 
-HOST_PROGRAM = ("-m", "orchestrator", "fleet", "execute")
+HOST_MODULE = ("-m", "orchestrator", "fleet", "execute")
 _SSH_OPTIONS = (
     "-T",
     *("-o", "BatchMode=yes"),
@@ -30,7 +30,7 @@ def ssh_command(host: HostEntry) -> list[str]:
     given = [word for name, value in options.items() if value for word in (name, str(value))]
     if host.known_hosts:
         given += ["-o", f"UserKnownHostsFile={host.known_hosts}"]
-    return ["ssh", *_SSH_OPTIONS, *given, "--", str(host.address), host.python, *HOST_PROGRAM]
+    return ["ssh", *_SSH_OPTIONS, *given, "--", str(host.address), host.python, *HOST_MODULE]
 
 
 def srun_command(host: HostEntry) -> list[str]:
@@ -42,7 +42,7 @@ def srun_command(host: HostEntry) -> list[str]:
         given.append(f"--cpus-per-task={host.limits.cpus}")
     if host.limits.memory:
         given.append(f"--mem={max(1, host.limits.memory // _MEBIBYTE)}M")  # 0: all of it
-    return ["srun", *_SRUN_OPTIONS, *given, "--", host.python, *HOST_PROGRAM]
+    return ["srun", *_SRUN_OPTIONS, *given, "--", host.python, *HOST_MODULE]
 
 
 _PROGRAMS: dict[TransportName, Callable[[HostEntry], list[str]]] = {
