@@ -12,8 +12,9 @@ from typing import Any
 from orchestrator.fleet.arrivals import OrderArrivals
 from orchestrator.fleet.dispatch import Assignment, Dispatcher, GivenUp, Unit
 from orchestrator.fleet.host import HostFacts
-from orchestrator.fleet.messages import Ended, Order, Refused, frame_of
+from orchestrator.fleet.messages import Ended, Order, Refused, Shared, frame_of
 from orchestrator.fleet.observing import FleetObserver
+from orchestrator.fleet.shared_references import keep_reference, known_references
 from orchestrator.fleet.talk import SILENCE_S, Heard, Talk
 from orchestrator.fleet.transport import Transport
 from orchestrator.fleet.units import sub_plan
@@ -24,7 +25,7 @@ from orchestrator.running.outcome import FAILURES, RunOutcome, outcome_of
 from orchestrator.running.own_verdicts import save_skips, save_verdicts
 from orchestrator.running.run_file import run_file_text
 from orchestrator.system.text import format_duration, plural
-from runner.contract.cell import Cell
+from runner.contract.cell import Backend, Cell
 from runner.contract.errors import BenchError, DamagedFile, StoreError, Unavailable
 from runner.contract.record import Status
 
@@ -62,6 +63,12 @@ class _Standing:
     work: UnitWork
     talk: Talk
     arrivals: OrderArrivals
+
+
+def chosen_digests(images: Mapping[Backend, str]) -> dict[Backend, str]:
+    """The digests of images that the user chose by digest: no host may have another one."""
+    named = {backend: reference.partition("@")[2] for backend, reference in images.items()}
+    return {backend: digest for backend, digest in named.items() if digest}
 
 
 class FleetExecution:
@@ -114,6 +121,7 @@ class FleetExecution:
 
     def _measure(self) -> None:
         while True:
+            self._watch_budget()
             for given_up in self._dispatcher.give_up(self._alive):
                 self._give_up(given_up)
             for assignment in self._dispatcher.next(self._alive - self._standing.keys()):
@@ -136,6 +144,7 @@ class FleetExecution:
             host=host,
             transport=reach.transport.name,
             version=work.folder.run.orchestrator_version,
+            digests=chosen_digests(work.folder.run.images),
             budget_s=self._budget_left_s,
             fail_fast=self._options.fail_fast,
         )
@@ -151,7 +160,9 @@ class FleetExecution:
         arrivals = OrderArrivals(work.folder, work.cells, self._observer.on_host(host))
         talk = Talk(conversation, host, order.id, self._heard)
         self._standing[host] = _Standing(order.id, host, work, talk, arrivals)
-        talk.start([frame_of(order, run_file_text(run).encode())])
+        known = known_references(work.folder.path.parent, run, work.cells)
+        files = (frame_of(shared, content) for shared, content in known)
+        talk.start([*files, frame_of(order, run_file_text(run).encode())])
 
     def _take_news(self) -> None:
         try:
@@ -171,6 +182,8 @@ class FleetExecution:
             self._refuse(standing, heard.message)
         elif isinstance(heard.message, Ended):
             self._close(standing, heard.message)
+        elif isinstance(heard.message, Shared):
+            keep_reference(standing.work.folder.path.parent, heard.message, heard.body)
         else:
             try:
                 standing.arrivals.take(heard.message, heard.body)
@@ -214,7 +227,7 @@ class FleetExecution:
         Thread(target=standing.talk.end, daemon=True).start()
 
     def _look_after(self) -> None:
-        """Find hosts that are dead or silent, and whether the budget is spent."""
+        """Find hosts that are dead or silent."""
         for host in self._alive:
             if self._hosts[host].transport.is_dead(host):
                 self._gone.add(host)
@@ -224,6 +237,8 @@ class FleetExecution:
             if standing.talk.silence_s > SILENCE_S:
                 self._gone.add(standing.host)
                 self._lose(standing, f"silent for {format_duration(SILENCE_S)}")
+
+    def _watch_budget(self) -> None:
         if self._budget_left_s == 0 and self._options.budget_s is not None:
             budget = format_duration(self._options.budget_s)
             self._stop(f"the budget of {budget} was spent")

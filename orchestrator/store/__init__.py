@@ -71,6 +71,7 @@ if TYPE_CHECKING:
         StoredRun,
         bundle_rows,
         imported_rows_at,
+        resolve_group,
         resolve_run,
         undescribed_runs,
     )
@@ -176,6 +177,7 @@ __all__ = [
     "newest_run",
     "partition_values",
     "query",
+    "resolve_group",
     "resolve_run",
     "restore_snapshot",
     "same_table",
@@ -273,6 +275,7 @@ __getattr__ = lazy_names(
         "named_question": "query.relations",
         "newest_run": "query.results",
         "partition_values": "query.export",
+        "resolve_group": "query.runs",
         "resolve_run": "query.runs",
         "restore_snapshot": "health.snapshots",
         "save_answer": "query.formats",

@@ -24,6 +24,7 @@ from orchestrator.fleet.messages import (
     Shared,
 )
 from orchestrator.fleet.sending import SendingObserver, send_files
+from orchestrator.fleet.shared_references import SENT_BYTES, SUFFIX
 from orchestrator.fleet.talk import BEAT_S, SILENCE_S
 from orchestrator.fleet.wire import DriverWatch, Wire, next_message
 from orchestrator.launchers.base import Launcher
@@ -38,9 +39,6 @@ from orchestrator.running.run_file import RunFile
 from orchestrator.system.git import own_commit
 from orchestrator.system.problems import first_fault
 from runner.contract.errors import BenchError, DamagedFile, Unavailable, UsageError
-
-_MOST_SHARED_BYTES = 64 << 20
-"""Most bytes of a reference that hosts send each other; a larger one is made on each of them."""
 
 
 @dataclass(frozen=True)
@@ -135,7 +133,7 @@ def _execute(order: Order, body: bytes, wire: Wire, watch: Callable[[], None]) -
     launcher = make_launcher(run.launcher, observer.image_step, chosen=run.images)
     _require_digests(order, launcher)
     with order_folder(folder, order.id):
-        known = {path.name for path in (folder / REFERENCES_FOLDER).glob("*.npz")}
+        known = {path.name for path in (folder / REFERENCES_FOLDER).glob(f"*{SUFFIX}")}
         execution = RunExecution(
             RunFolder.create(folder, _as_own(run, folder), order.id),
             launcher,
@@ -214,7 +212,7 @@ def _require_digests(order: Order, launcher: Launcher) -> None:
 
 def _send_references(folder: Path, known: set[str], wire: Wire) -> None:
     """Send the references that this order has made, so that other hosts need not make them."""
-    for path in sorted(folder.glob("*.npz")):
-        if path.name not in known and path.stat().st_size <= _MOST_SHARED_BYTES:
+    for path in sorted(folder.glob(f"*{SUFFIX}")):
+        if path.name not in known and path.stat().st_size <= SENT_BYTES:
             shared = Shared(folder="references", path=(path.name,))
             wire.send(shared, path.read_bytes())

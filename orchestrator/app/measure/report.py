@@ -10,7 +10,7 @@ from analysis.answers.changes import Change, changes, doubt_contradictions
 from analysis.answers.trust import GradeSummary, summarise_grades
 from analysis.compatibility.remedies import remedy_for
 from analysis.results.row import ResultRow
-from orchestrator.store import Store, resolve_run
+from orchestrator.store import Store, resolve_group, resolve_run
 
 
 @dataclass(frozen=True)
@@ -70,6 +70,18 @@ def report_run(run: str, database: Path) -> RunReport:
     differing = changes(rows, earlier)
     results = doubt_contradictions(rows, [*differing, *changes(rows, later)])
     return RunReport(run_id, database, results, changes=differing, command=command)
+
+
+def report_runs(name: str, database: Path) -> list[RunReport]:
+    """The reports of a group's runs, or that of the run of this name; `last` means the newest.
+
+    Raises:
+        UsageError: there is neither.
+        StoreError: the database cannot be read.
+    """
+    with Store.open_readonly(database) as store:
+        run_ids = resolve_group(name, store.runs(), database)
+    return [report_run(run_id, database) for run_id in run_ids]
 
 
 def _row_data(row: ResultRow) -> dict[str, Any]:

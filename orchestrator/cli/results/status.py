@@ -21,8 +21,8 @@ def status(
     run: Annotated[
         str | None,
         typer.Argument(
-            metavar="RUN_ID|last",
-            help="One run.  [default: the database]",
+            metavar="RUN_ID|GROUP_ID|last",
+            help="One run, or the runs of a group.  [default: the database]",
             show_default=False,
             autocompletion=complete_run,
         ),
@@ -42,11 +42,11 @@ def status(
     if run is None and not findings:
         print_status(report_status(results, path, current_installation()), as_json=json)
         return
-    from orchestrator.app.measure.report import report_run
+    from orchestrator.app.measure.report import report_runs
     from orchestrator.render.results.run import print_findings, print_results
 
-    report = report_run(run or "last", path)
-    if findings:
-        print_findings(report, as_json=json)
-    else:
-        print_results(report, as_json=json, table=table, quiet=chosen.quiet)
+    for report in report_runs(run or "last", path):
+        if findings:
+            print_findings(report, as_json=json)
+        else:
+            print_results(report, as_json=json, table=table, quiet=chosen.quiet)

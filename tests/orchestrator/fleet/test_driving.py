@@ -1,0 +1,359 @@
+"""The driver: what hosts do and fail to do, and one verdict for each cell."""
+
+import io
+import os
+import threading
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from queue import Queue
+
+import pytest
+
+from orchestrator.fleet.driving import FleetExecution, Reach, UnitWork
+from orchestrator.fleet.frames import Frame
+from orchestrator.fleet.host import HostFacts
+from orchestrator.fleet.messages import (
+    Ended,
+    Launched,
+    Left,
+    Noted,
+    Order,
+    Recorded,
+    Refused,
+    ToDriver,
+    Visited,
+    frame_of,
+    message_to_host,
+)
+from orchestrator.fleet.observing import NamingObserver
+from orchestrator.fleet.transport import FleetHost, TransportName
+from orchestrator.fleet.units import place
+from orchestrator.running.folder import RunFolder
+from orchestrator.running.observer import Observer
+from orchestrator.running.options import RunOptions
+from orchestrator.running.run_file import RunFile
+from runner.contract.cell import Cell
+from runner.contract.errors import DamagedFile, Unavailable
+from runner.contract.job import Job
+from runner.contract.record import to_table, write_one_row
+from tests.support.fakes import KeptObserver
+from tests.support.jobs import fake_cell
+from tests.support.records import record_for
+from tests.support.runs import SOMEWHERE, a_plan, a_run_folder
+
+Host = Callable[[Order, RunFile], Iterator[Frame]]
+"""What a host says to an order."""
+FACTS = HostFacts(
+    hostname="vm",
+    hardware={"cpu_model": "a CPU", "cpu_cores_logical": 2, "memory_total_bytes": 8 << 30},
+    launcher="process",
+    version="0",
+    python="3.11",
+)
+
+
+class FleetKeptObserver(KeptObserver):
+    def on_host(self, host: str) -> Observer:
+        return NamingObserver(self, host)
+
+
+def say(message: ToDriver, body: bytes = b"") -> Frame:
+    return frame_of(message, body)
+
+
+def content_of(job: Job, cell: Cell, **columns: object) -> bytes:
+    file = io.BytesIO()
+    write_one_row(to_table([record_for(job, cell, **columns)]), file)
+    return file.getvalue()
+
+
+def the_job(run: RunFile) -> Job:
+    return run.job([entry.cell for entry in run.plan.entries], SOMEWHERE)
+
+
+def measures(order: Order, run: RunFile, cells: int = 100) -> Iterator[Frame]:
+    """The beginning of what a good host says: its launch, and the first cells' records."""
+    job = the_job(run)
+    yield say(Launched(job=job))
+    yield say(Visited(cell_id=job.cells[0].id))
+    for cell in job.cells[:cells]:
+        yield say(Recorded(cell_id=cell.id), content_of(job, cell))
+
+
+def good(order: Order, run: RunFile) -> Iterator[Frame]:
+    yield from measures(order, run)
+    yield say(Left(path=("logs", "a.1.log")), b"a warning")
+    yield say(Ended())
+
+
+def dies(order: Order, run: RunFile) -> Iterator[Frame]:
+    """One record, and then nothing any more."""
+    yield from measures(order, run, cells=1)
+
+
+def hears_nothing(order: Order, run: RunFile) -> Iterator[Frame]:
+    yield say(Noted(text="a library says hello"))
+    raise DamagedFile("no frame: 'Last login: …'")
+
+
+def refuses(order: Order, run: RunFile) -> Iterator[Frame]:
+    yield say(Refused(reason="the disk is full", hint="free some space"))
+
+
+def another_run(order: Order, run: RunFile) -> Iterator[Frame]:
+    yield say(Launched(job=the_job(run).model_copy(update={"run_id": "stranger"})))
+
+
+def another_cell(order: Order, run: RunFile) -> Iterator[Frame]:
+    job = the_job(run)
+    yield say(Launched(job=job))
+    yield say(Recorded(cell_id="cpu-stranger"), content_of(job, job.cells[0]))
+
+
+def a_false_record(order: Order, run: RunFile) -> Iterator[Frame]:
+    job = the_job(run)
+    yield say(Launched(job=job))
+    yield say(Recorded(cell_id=job.cells[0].id), content_of(job, job.cells[1]))
+
+
+def a_file_elsewhere(order: Order, run: RunFile) -> Iterator[Frame]:
+    yield say(Left(path=("jobs", "x.json")), b"{}")
+
+
+def ends_early(order: Order, run: RunFile) -> Iterator[Frame]:
+    yield from measures(order, run, cells=2)
+    yield say(Ended(troubles=("the engine went away",)))
+
+
+def sends_twice(order: Order, run: RunFile) -> Iterator[Frame]:
+    yield from measures(order, run)
+    yield from measures(order, run)
+    yield say(Ended())
+
+
+def cannot_run(order: Order, run: RunFile) -> Iterator[Frame]:
+    """Verdicts of the host's own, without a launch."""
+    for cell in the_job(run).cells:
+        own = run.job([cell], SOMEWHERE)
+        text = content_of(own, cell, status="unavailable", reason="no engine", phase="plan")
+        yield say(Recorded(cell_id=cell.id, job=own), text)
+    yield say(Ended())
+
+
+@dataclass
+class Scripted:
+    """Hosts that play a script for each order they get, the last one for all later ones."""
+
+    scripts: dict[str, list[Host]]
+    name: TransportName = "ssh"
+    orders: list[tuple[str, list[str]]] = field(default_factory=list)
+    dead: set[str] = field(default_factory=set)
+    unreachable: set[str] = field(default_factory=set)
+
+    def hosts(self) -> list[FleetHost]:
+        return [FleetHost(name, self.name) for name in self.scripts]
+
+    def begin(self, host: str) -> "ScriptedConversation":
+        if host in self.unreachable:
+            raise Unavailable(f"{host}: no route")
+        scripts = self.scripts[host]
+        return ScriptedConversation(self, host, scripts.pop(0) if scripts[1:] else scripts[0])
+
+    def is_dead(self, host: str) -> bool:
+        return host in self.dead
+
+    def close(self) -> None: ...
+
+
+class ScriptedConversation:
+    def __init__(self, fleet: Scripted, host: str, script: Host) -> None:
+        self._fleet, self._host, self._script = fleet, host, script
+        self._order: Queue[Frame] = Queue()
+        self._ended = threading.Event()
+        self._frames: Iterator[Frame] | None = None
+
+    def send(self, frame: Frame) -> None:
+        self._order.put(frame)
+
+    def receive(self) -> Frame | None:
+        if self._frames is None:
+            frame = self._order.get()
+            order, run = message_to_host(frame), RunFile.model_validate_json(frame.body)
+            assert isinstance(order, Order)
+            cells = [entry.cell.id for entry in run.plan.entries]
+            self._fleet.orders.append((self._host, cells))
+            self._frames = self._script(order, run)
+        return next(self._frames, None)
+
+    def end(self) -> None:
+        self._ended.set()
+
+
+@dataclass
+class Driven:
+    folder: RunFolder
+    fleet: Scripted
+    observer: FleetKeptObserver
+    code: int
+
+    @property
+    def verdicts(self) -> set[str]:
+        return set(self.folder.verdicts().values())
+
+    @property
+    def notes(self) -> str:
+        return "\n".join(self.observer.notes)
+
+
+def drive(results: Path, *, options: RunOptions | None = None, **scripts: list[Host]) -> Driven:
+    fleet = Scripted(scripts)
+    return drive_fleet(results, fleet, options)
+
+
+def drive_fleet(results: Path, fleet: Scripted, options: RunOptions | None = None) -> Driven:
+    folder = a_run_folder(results, a_plan())
+    return drive_folder(folder, fleet, options)
+
+
+def drive_folder(folder: RunFolder, fleet: Scripted, options: RunOptions | None = None) -> Driven:
+    observer = FleetKeptObserver()
+    hosts = {name: Reach(fleet, FACTS) for name in fleet.scripts}
+    placed = place(folder.run.plan, dict.fromkeys(hosts, FACTS))
+    left = {cell.id for cell in folder.unfinished()}
+    work = [
+        UnitWork(one.unit, folder, tuple(cell for cell in one.cells if cell.id in left))
+        for one in placed.units
+    ]
+    execution = FleetExecution([folder], work, hosts, observer, options or RunOptions(scratch=True))
+    (outcome,) = execution.run()
+    return Driven(folder, fleet, observer, outcome.exit_code)
+
+
+def test_records_arrive_in_the_run_and_in_the_database(tmp_path: Path) -> None:
+    done = drive(tmp_path, a=[good])
+    assert (done.code, done.verdicts) == (0, {"ok"})
+    assert len(done.folder.verdicts()) == 3
+    assert (done.folder.path / "logs" / "a.1.log").read_bytes() == b"a warning"
+    assert done.fleet.orders == [("a", [cell.id for cell in done.folder.cells])]
+
+
+def test_what_a_dead_host_has_left_is_measured_on_another(tmp_path: Path) -> None:
+    done = drive(tmp_path, a=[dies], b=[good])
+    assert (done.code, done.verdicts) == (0, {"ok"})
+    cells = [cell.id for cell in done.folder.cells]
+    assert done.fleet.orders == [("a", cells), ("b", cells[1:])]
+    assert "a: lost with 2 cells to do: the connection ended" in done.notes
+
+
+@pytest.mark.parametrize(
+    ("host", "reason"),
+    [
+        (hears_nothing, "no frame: 'Last login"),
+        (another_run, "a launch that nobody ordered"),
+        (another_cell, "a cell that nobody ordered: 'cpu-stranger'"),
+        (a_false_record, "is not the record that was asked for"),
+        (a_file_elsewhere, "a file that nobody asked for: jobs/x.json"),
+        (ends_early, "it ended without a verdict of each cell"),
+    ],
+)
+def test_a_host_that_errs_is_not_believed(tmp_path: Path, host: Host, reason: str) -> None:
+    done = drive(tmp_path, a=[host], b=[good])
+    assert (done.code, done.verdicts) == (0, {"ok"})
+    assert "a: lost with" in done.notes
+    assert reason in done.notes
+    assert [name for name, _ in done.fleet.orders] == ["a", "b"]
+
+
+def test_cells_that_three_hosts_lost_are_lost(tmp_path: Path) -> None:
+    done = drive(tmp_path, a=[dies], b=[hears_nothing], c=[hears_nothing], d=[good])
+    assert [name for name, _ in done.fleet.orders] == ["a", "b", "c"]
+    verdicts = list(done.folder.verdicts().values())
+    assert (sorted(verdicts), done.code) == (["lost", "lost", "ok"], 1)
+
+
+def test_a_host_that_refuses_gets_no_more_and_another_measures(tmp_path: Path) -> None:
+    done = drive(tmp_path, a=[refuses], b=[good])
+    assert (done.code, done.verdicts) == (0, {"ok"})
+    assert "a: the disk is full; free some space" in done.notes
+
+
+def test_without_any_host_left_every_cell_is_unavailable(tmp_path: Path) -> None:
+    done = drive(tmp_path, a=[refuses], b=[refuses])
+    assert (done.code, done.verdicts) == (3, {"unavailable"})
+
+
+def test_a_host_that_cannot_be_reached_is_left_out(tmp_path: Path) -> None:
+    fleet = Scripted({"a": [good], "b": [good]}, unreachable={"a"})
+    done = drive_fleet(tmp_path, fleet)
+    assert (done.code, [name for name, _ in fleet.orders]) == (0, ["b"])
+
+
+def test_a_host_that_its_transport_calls_dead_loses_its_order(tmp_path: Path) -> None:
+    def blocks(order: Order, run: RunFile) -> Iterator[Frame]:
+        fleet.dead.add("a")
+        threading.Event().wait(60)
+        yield say(Ended())
+
+    fleet = Scripted({"a": [blocks], "b": [good]})
+    done = drive_fleet(tmp_path, fleet)
+    assert (done.code, done.verdicts) == (0, {"ok"})
+    assert "the host is gone" in done.notes
+
+
+def test_no_record_counts_twice(tmp_path: Path) -> None:
+    done = drive(tmp_path, a=[sends_twice])
+    assert (done.code, len(done.folder.verdicts())) == (0, 3)
+
+
+def test_verdicts_of_a_hosts_own_count(tmp_path: Path) -> None:
+    done = drive(tmp_path, a=[cannot_run])
+    assert done.verdicts == {"unavailable"}
+    reasons = {record.reason for record in done.folder.sound_records().values()}
+    assert reasons == {"no engine"}
+
+
+def test_a_run_that_was_left_is_finished_with_what_is_missing(tmp_path: Path) -> None:
+    done = drive(tmp_path, a=[dies])
+    assert sorted(done.folder.verdicts().values()) == ["lost", "lost", "ok"]
+    again = RunFolder.open(tmp_path, done.folder.run.run_id)
+    finished = drive_folder(again, Scripted({"b": [good]}))
+    assert (finished.code, finished.verdicts) == (0, {"ok"})
+    assert [len(cells) for _, cells in finished.fleet.orders] == [2]
+
+
+def test_a_spent_budget_begins_nothing(tmp_path: Path) -> None:
+    options = RunOptions(scratch=True, budget_s=0)
+    done = drive(tmp_path, options=options, a=[good])
+    reasons = {record.reason for record in done.folder.sound_records().values()}
+    assert reasons == {"the budget of 0s was spent"}
+    assert done.fleet.orders == []
+
+
+def test_ctrl_c_ends_the_hosts_and_keeps_what_arrived(tmp_path: Path) -> None:
+    cancelled = threading.Event()
+
+    def interrupted(order: Order, run: RunFile) -> Iterator[Frame]:
+        yield from measures(order, run, cells=1)
+        os.kill(os.getpid(), 2)
+        cancelled.wait(1)
+
+    with pytest.raises(KeyboardInterrupt):
+        drive(tmp_path, a=[interrupted])
+    folder = RunFolder.open(tmp_path, "run-1")
+    assert list(folder.verdicts().values()) == ["ok"]
+
+
+def test_hosts_of_other_hardware_do_not_take_what_was_lost(tmp_path: Path) -> None:
+    folder = a_run_folder(tmp_path, a_plan([fake_cell(1)]))
+    other = FACTS.model_copy(update={"hardware": {**FACTS.hardware, "cpu_model": "another"}})
+    fleet = Scripted({"a": [hears_nothing], "b": [good]})
+    facts = {"a": FACTS, "b": other}
+    placed = place(folder.run.plan, facts)
+    work = [UnitWork(replace(one.unit, id="u"), folder, one.cells) for one in placed.units]
+    hosts = {name: Reach(fleet, facts[name]) for name in facts}
+    observer = FleetKeptObserver()
+    FleetExecution([folder], work, hosts, observer, RunOptions(scratch=True)).run()
+    (record,) = folder.sound_records().values()
+    assert record.status == "lost"
+    assert "no other host of the class is there" in str(record.reason)

@@ -1,0 +1,94 @@
+"""Cells on the hosts of a fleet: who can measure what, what stays together, the time it takes."""
+
+from collections.abc import Sequence
+
+import pytest
+
+from orchestrator.fleet.host import HostFacts
+from orchestrator.fleet.simulate import expected_s
+from orchestrator.fleet.units import PlacedPlan, place, sub_plan
+from orchestrator.planning.plan import Plan
+from runner.contract.cell import Cell
+from tests.support.jobs import fake_cell
+from tests.support.runs import a_plan
+
+HARDWARE = {"cpu_model": "a CPU", "cpu_cores_logical": 8, "memory_total_bytes": 8 << 30}
+
+
+def a_host(**changes: object) -> HostFacts:
+    known = {
+        "hostname": "vm",
+        "hardware": HARDWARE,
+        "launcher": "process",
+        "version": "0",
+        "python": "3.11",
+    }
+    return HostFacts.model_validate(known | changes)
+
+
+def cells_of(placed: PlacedPlan) -> list[list[int]]:
+    return [[cell.batch_size for cell in unit.cells] for unit in placed.units]
+
+
+def test_cells_of_one_model_and_mode_stay_together() -> None:
+    generated = fake_cell(1).model_copy(update={"mode": "generation", "new_tokens": 4})
+    plan = a_plan([fake_cell(1), fake_cell(2), generated])
+    placed = place(plan, {"a": a_host(), "b": a_host()})
+    assert cells_of(placed) == [[1, 2], [1]]
+    assert [unit.unit.estimate_s for unit in placed.units] == [2, 1]
+    assert all(unit.unit.classes == {a_host().ability} for unit in placed.units)
+
+
+def test_a_cell_that_no_host_can_measure_is_skipped_with_the_reason() -> None:
+    lacking = a_host(unavailable={"fake": "there is no such device"})
+    placed = place(a_plan([fake_cell(1)], skips={fake_cell(2): "impossible"}), {"a": lacking})
+    assert placed.units == ()
+    entries = {entry.cell.batch_size: entry for entry in placed.plan.entries}
+    assert (entries[1].decision, entries[1].status) == ("skip", "unavailable")
+    assert entries[1].reason == "no host of the fleet can measure it: there is no such device"
+    assert entries[2].reason == "impossible"
+
+
+@pytest.mark.parametrize(
+    ("changes", "same_class", "same_ability"),
+    [
+        ({}, True, True),
+        ({"hostname": "another"}, True, True),
+        ({"hardware": {**HARDWARE, "memory_total_bytes": (8 << 30) + 4096}}, True, True),
+        ({"unavailable": {"cuda": "no driver"}}, True, False),
+        ({"hardware": {**HARDWARE, "cpu_model": "another"}}, False, False),
+        ({"accelerators": ("NVIDIA A100",)}, False, False),
+    ],
+)
+def test_hardware_makes_a_class_and_not_a_name(
+    changes: dict[str, object], same_class: bool, same_ability: bool
+) -> None:
+    one, other = a_host(), a_host(**changes)
+    assert (one.class_id == other.class_id) is same_class
+    assert (one.ability == other.ability) is same_ability
+
+
+def test_hosts_are_described_in_a_line() -> None:
+    host = a_host(accelerators=("NVIDIA A100", "NVIDIA A100", "NVIDIA T4"))
+    assert host.description == "a CPU, 8 cores, 8 GiB, 2 × NVIDIA A100, NVIDIA T4"
+
+
+def test_a_part_of_a_plan_has_what_belongs_to_it() -> None:
+    plan = a_plan([fake_cell(1), fake_cell(2), fake_cell(4)])
+    part = sub_plan(plan, [fake_cell(2)])
+    assert [entry.cell.batch_size for entry in part.entries] == [2]
+    assert (part.models, part.measure) == (plan.models, plan.measure)
+    assert not part.whole
+
+
+def of_models(names: Sequence[str]) -> Plan:
+    cells: list[Cell] = [fake_cell(1).model_copy(update={"model": name}) for name in names]
+    return a_plan(cells)
+
+
+@pytest.mark.parametrize(("hosts", "seconds"), [(1, 4), (2, 2), (3, 2), (4, 1), (9, 1)])
+def test_the_expected_time_is_that_of_the_dispatcher(hosts: int, seconds: float) -> None:
+    facts = {f"h{number}": a_host() for number in range(hosts)}
+    placed = place(of_models(["m1", "m2", "m3", "m4"]), facts)
+    classes = {name: host.ability for name, host in facts.items()}
+    assert expected_s([one.unit for one in placed.units], classes, seed=1) == seconds
