@@ -6,6 +6,7 @@ A new transport is one more parameter of `host`, with a fixture that gives a `Re
 import hashlib
 import os
 from collections.abc import Callable, Iterator
+from contextlib import ExitStack
 from pathlib import Path
 
 import pyarrow.parquet as pq
@@ -27,6 +28,9 @@ from orchestrator.fleet.messages import (
     frame_of,
 )
 from orchestrator.fleet.transport import Transport
+from orchestrator.fleet.transports.commands import HOST_MODULE
+from orchestrator.fleet.transports.ray import RayTransport
+from orchestrator.fleet.transports.ray_settings import ray_environment
 from tests.support.fleet import (
     DriverProcess,
     Exchange,
@@ -35,6 +39,7 @@ from tests.support.fleet import (
     an_order,
     soon,
 )
+from tests.support.ray_cluster import Cluster, OneHost, running_cluster
 from tests.support.slurm import Slurm, running_slurm
 from tests.support.sshd import Sshd, running_sshd
 from tests.support.workplace import Workplace
@@ -51,10 +56,11 @@ sys.stdout.buffer.write(encode(frame_of(Ended())))
 """
 LARGE_SHA256 = "636dae58eea805d80f72b6011d4d1e5c4f17423b43f9dcc87035d4e7bd3066d7"
 SSH = pytest.param("ssh", marks=pytest.mark.slow)
+RAY = pytest.param("ray", marks=pytest.mark.slow)
 SLURM = pytest.param("slurm", marks=(pytest.mark.slow, pytest.mark.engine))
 
 
-@pytest.fixture(params=["pipe", SSH, SLURM])
+@pytest.fixture(params=["pipe", SSH, RAY, SLURM])
 def host(request: pytest.FixtureRequest, tmp_path: Path) -> ReachedHost:
     """A host, reached by each transport."""
     return ReachedHost(request.getfixturevalue(f"by_{request.param}"), tmp_path)
@@ -73,6 +79,23 @@ def by_ssh(sshd: Sshd) -> Callable[[Path], Transport]:
 
 
 @pytest.fixture
+def by_ray(ray_cluster: Cluster) -> Iterator[Callable[[Path], Transport]]:
+    """A cluster of Ray on this machine, whose host alpha is called."""
+    with pytest.MonkeyPatch.context() as patch, ExitStack() as stack:
+        for name in ray_environment(ray_cluster.state.token_file):
+            patch.setenv(name, "")  # so that what connecting sets is taken back
+
+        def reach(program: Path) -> Transport:
+            command = (str(program), *HOST_MODULE)
+            token = ray_cluster.state.token_file
+            transport = RayTransport(ray_cluster.address, token, program=command)
+            stack.callback(transport.close)
+            return OneHost(transport, "alpha")
+
+        yield reach
+
+
+@pytest.fixture
 def by_slurm(slurm: Slurm) -> Callable[[Path], Transport]:
     """A cluster of Slurm in containers."""
     return slurm.transport
@@ -85,6 +108,13 @@ def slurm(engine: None, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Sl
     files = tmp_path_factory.getbasetemp()
     with running_slurm(folder, files) as running, pytest.MonkeyPatch.context() as patch:
         patch.setenv("PATH", str(folder), prepend=os.pathsep)
+        yield running
+
+
+@pytest.fixture(scope="module")
+def ray_cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
+    """A head and three hosts."""
+    with running_cluster(tmp_path_factory.mktemp("ray")) as running:
         yield running
 
 

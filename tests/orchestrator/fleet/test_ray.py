@@ -6,7 +6,6 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -14,14 +13,13 @@ import psutil
 import pytest
 
 from orchestrator.fleet.frames import Frame
-from orchestrator.fleet.membership import StateFolder
 from orchestrator.fleet.transports.ray import RayTransport
 from orchestrator.fleet.transports.ray_daemons import living
 from orchestrator.fleet.transports.ray_settings import ray_environment
 from runner.contract.errors import Unavailable
-from tests.conftest import ROOT
 from tests.support.needs import lacking
 from tests.support.ports import free_port
+from tests.support.ray_cluster import HOSTS, Cluster, running_cluster
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(240)]
 
@@ -38,62 +36,14 @@ while (frame := read_frame(sys.stdin.buffer)) is not None:
     sys.stdout.flush()
 open(sys.argv[1], "a").write("cleaned up\\n")
 """
-HOSTS = {"alpha": "lab1", "beta": "lab1", "gamma": "lab2"}
-
-
-@dataclass(frozen=True)
-class Cluster:
-    """A head and its hosts, started by the commands."""
-
-    folder: Path
-    address: str
-
-    @property
-    def state(self) -> StateFolder:
-        return StateFolder(self.folder / "state/fleet")
-
-    def call(self, *arguments: str) -> "subprocess.CompletedProcess[str]":
-        environment = {name: text for name, text in os.environ.items() if name[:4] != "RAY_"}
-        environment |= {"ACCELMATRIX_STATE": str(self.folder / "state"), "PYTHONPATH": str(ROOT)}
-        return subprocess.run(
-            [sys.executable, "-m", "orchestrator", "fleet", *arguments],
-            cwd=self.folder,
-            env=environment,
-            capture_output=True,
-            text=True,
-            check=False,
-        )
-
-    def join(self, name: str, *options: str) -> "subprocess.CompletedProcess[str]":
-        token = str(self.state.token_file)
-        return self.call("join", self.address, "--token-file", token, "--name", name, *options)
-
-    def transport(self, exclusive: bool = True) -> RayTransport:
-        program = ("python", str(self.folder / "program.py"), str(self.folder / "said"))
-        token = self.state.token_file
-        return RayTransport(self.address, token, program=program, exclusive=exclusive)
 
 
 @pytest.fixture(scope="module")
 def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
-    if find_spec("ray") is None:
-        lacking("Ray, as requirements-fleet.txt has it")
-    folder, port = tmp_path_factory.mktemp("ray"), free_port()
+    folder = tmp_path_factory.mktemp("ray")
     (folder / "program.py").write_text(STAND_IN)
-    cluster = Cluster(folder, f"127.0.0.1:{port}")
-    try:
-        up = cluster.call("up", "--port", str(port))
-        assert up.returncode == 0, up.stderr
-        line = f"orchestrator fleet join {cluster.address} --token-file {cluster.state.token_file}"
-        assert line in up.stdout.replace(" \\\n", "")
-        for name, room in HOSTS.items():
-            joined = cluster.join(name, "--label", f"room={room}")
-            assert joined.returncode == 0, joined.stderr
+    with running_cluster(folder) as cluster:
         yield cluster
-    finally:
-        for name in HOSTS:
-            cluster.call("leave", "--name", name)
-        cluster.call("down")
 
 
 @pytest.fixture(scope="module")

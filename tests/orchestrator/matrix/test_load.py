@@ -77,7 +77,7 @@ def test_values_stand_in_the_users_file_and_all_problems_come_at_once(write: Wri
         "(single_stream, offline, server) (line 8)",
         f"matrix.yaml: include[0].model: no model 'gtp2'; did you mean gpt2? {LISTED} (line 10)",
         "matrix.yaml: weights: unknown key; allowed are version, axes, include, exclude, backends, "
-        "measure, limits (line 11)",
+        "measure, limits, fleet (line 11)",
     ]
 
 

@@ -1,0 +1,95 @@
+"""A matrix on three hosts of Ray, one of which dies in the middle: each cell is measured."""
+
+import os
+import signal
+import subprocess
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import psutil
+import pytest
+
+from orchestrator.running.folder import RunFolder
+from tests.support.fleet import soon
+from tests.support.ray_cluster import Cluster, running_cluster
+from tests.support.workplace import Workplace
+
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(400)]
+
+SLOW_S = 0.3
+"""Seconds of a query: an order takes long enough to be hit."""
+
+
+@pytest.fixture(scope="module")
+def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
+    with running_cluster(tmp_path_factory.mktemp("ray")) as cluster:
+        yield cluster
+
+
+@pytest.fixture
+def user(cluster: Cluster, tmp_path: Path) -> Workplace:
+    user = Workplace(tmp_path, "process", cluster.environment)
+    user.write_matrix(models=6, batch_sizes=[1, 2], latency_s=SLOW_S)
+    return user
+
+
+def until_a_job_runs_on(run: "subprocess.Popen[str]", host: str) -> str:
+    """Read the progress until this host has begun; returns what was read."""
+    assert run.stderr is not None
+    lines = ""
+    for line in run.stderr:
+        lines += line
+        if line.startswith(f"{host}: fake-"):
+            return lines
+    raise AssertionError(lines)
+
+
+def kill_host(cluster: Cluster, name: str) -> None:
+    (member,) = (one for one in cluster.state.hosts() if one.name == name)
+    for process in member.processes:
+        if psutil.pid_exists(process.pid) and "raylet" in psutil.Process(process.pid).name():
+            os.kill(process.pid, signal.SIGKILL)
+
+
+def verdicts(place: Path) -> list[str]:
+    return sorted(RunFolder.open(place / "results", "last").verdicts().values())
+
+
+def processes_of(cluster: Cluster) -> list[str]:
+    """Host programs and runners that are still there."""
+    running = []
+    for process in psutil.process_iter(["cmdline"]):
+        words = " ".join(process.info["cmdline"] or [])
+        if "fleet execute" in words or (f"{cluster.folder}" in words and "runner" in words):
+            running.append(words)
+    return running
+
+
+def test_a_run_is_whole_although_a_host_was_killed(cluster: Cluster, user: Workplace) -> None:
+    run = user.start(*user.run_arguments("--fleet"))
+    lines = until_a_job_runs_on(run, "gamma")
+    kill_host(cluster, "gamma")
+    _, rest = run.communicate(timeout=300)
+    assert run.returncode == 0, lines + rest
+    assert verdicts(user.folder) == ["ok"] * 12
+    assert "gamma: lost with " in lines + rest
+
+
+def test_a_killed_driver_leaves_nothing_and_resume_repeats_nothing(
+    cluster: Cluster, user: Workplace
+) -> None:
+    run = user.start(*user.run_arguments("--fleet"))
+    until_a_job_runs_on(run, "alpha")
+    results = user.folder / "results"
+    while not list(results.glob("*/records/*/*.parquet")):
+        time.sleep(0.1)
+    run.kill()
+    run.communicate()
+    done = {path: path.stat().st_mtime_ns for path in results.glob("*/records/*/*.parquet")}
+    assert soon(lambda: not processes_of(cluster))
+    again = user.start("run", "--resume", "last", "--scratch", "--fleet")
+    _, said = again.communicate(timeout=300)
+    assert again.returncode == 0, said
+    assert verdicts(user.folder) == ["ok"] * 12
+    assert {path: path.stat().st_mtime_ns for path in done} == done

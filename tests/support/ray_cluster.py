@@ -1,0 +1,105 @@
+"""A Ray cluster of this machine for tests: a head and three hosts, started by the commands."""
+
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from importlib.util import find_spec
+from pathlib import Path
+
+from orchestrator.fleet.membership import StateFolder
+from orchestrator.fleet.transport import Conversation, FleetHost, TransportName
+from orchestrator.fleet.transports.ray import RayTransport
+from tests.conftest import ROOT
+from tests.support.needs import lacking
+from tests.support.ports import free_port
+
+HOSTS = {"alpha": "lab1", "beta": "lab1", "gamma": "lab2"}
+"""The room of each host, a label."""
+
+
+@dataclass(frozen=True)
+class Cluster:
+    """A head and its hosts, started by the commands."""
+
+    folder: Path
+    address: str
+
+    @property
+    def state(self) -> StateFolder:
+        return StateFolder(self.folder / "state/fleet")
+
+    @property
+    def environment(self) -> dict[str, str]:
+        """The variables of its hosts and of a driver."""
+        kept = {name: text for name, text in os.environ.items() if name[:4] != "RAY_"}
+        return kept | {
+            "ACCELMATRIX_STATE": str(self.folder / "state"),
+            "ACCELMATRIX_LOCKS": str(self.folder / "locks"),
+            "XDG_CACHE_HOME": str(self.folder / "cache"),
+            "PYTHONPATH": str(ROOT),
+        }
+
+    def call(self, *arguments: str) -> "subprocess.CompletedProcess[str]":
+        return subprocess.run(
+            [sys.executable, "-m", "orchestrator", "fleet", *arguments],
+            cwd=self.folder,
+            env=self.environment,
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+
+    def join(self, name: str, *options: str) -> "subprocess.CompletedProcess[str]":
+        token = str(self.state.token_file)
+        return self.call("join", self.address, "--token-file", token, "--name", name, *options)
+
+    def transport(self, exclusive: bool = True) -> RayTransport:
+        program = ("python", str(self.folder / "program.py"), str(self.folder / "said"))
+        token = self.state.token_file
+        return RayTransport(self.address, token, program=program, exclusive=exclusive)
+
+
+@dataclass(frozen=True)
+class OneHost:
+    """A transport of which one host alone is used."""
+
+    transport: RayTransport
+    host: str
+    name: TransportName = "ray"
+
+    def hosts(self) -> list[FleetHost]:
+        return [host for host in self.transport.hosts() if host.name == self.host]
+
+    def begin(self, host: str) -> Conversation:
+        return self.transport.begin(host)
+
+    def is_dead(self, host: str) -> bool:
+        return self.transport.is_dead(host)
+
+    def close(self) -> None:
+        self.transport.close()
+
+
+@contextmanager
+def running_cluster(folder: Path) -> Iterator[Cluster]:
+    """A head and its hosts; nothing of them is left in the end."""
+    if find_spec("ray") is None:
+        lacking("Ray, as requirements-fleet.txt has it")
+    port = free_port()
+    cluster = Cluster(folder, f"127.0.0.1:{port}")
+    try:
+        up = cluster.call("up", "--port", str(port))
+        assert up.returncode == 0, up.stderr
+        line = f"orchestrator fleet join {cluster.address} --token-file {cluster.state.token_file}"
+        assert line in up.stdout.replace(" \\\n", "")
+        for name, room in HOSTS.items():
+            joined = cluster.join(name, "--label", f"room={room}")
+            assert joined.returncode == 0, joined.stderr
+        yield cluster
+    finally:
+        for name in HOSTS:
+            cluster.call("leave", "--name", name)
+        cluster.call("down")
