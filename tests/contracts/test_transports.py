@@ -29,7 +29,6 @@ from orchestrator.fleet.messages import (
 )
 from orchestrator.fleet.transport import Transport
 from orchestrator.fleet.transports.commands import HOST_MODULE
-from orchestrator.fleet.transports.ray import RayTransport
 from orchestrator.fleet.transports.ray_settings import ray_environment
 from tests.support.fleet import (
     DriverProcess,
@@ -86,11 +85,10 @@ def by_ray(ray_cluster: Cluster) -> Iterator[Callable[[Path], Transport]]:
             patch.setenv(name, "")  # so that what connecting sets is taken back
 
         def reach(program: Path) -> Transport:
-            command = (str(program), *HOST_MODULE)
-            token = ray_cluster.state.token_file
-            transport = RayTransport(ray_cluster.address, token, program=command)
+            stack.close()  # a process is a driver of one cluster at a time
+            transport = OneHost(ray_cluster, (str(program), *HOST_MODULE), "alpha")
             stack.callback(transport.close)
-            return OneHost(transport, "alpha")
+            return transport
 
         yield reach
 

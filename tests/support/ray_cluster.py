@@ -6,6 +6,7 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import cached_property
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -64,11 +65,20 @@ class Cluster:
 
 @dataclass(frozen=True)
 class OneHost:
-    """A transport of which one host alone is used."""
+    """A transport of which one host alone is used; a copy in another process connects anew."""
 
-    transport: RayTransport
+    cluster: Cluster
+    program: tuple[str, ...]
     host: str
     name: TransportName = "ray"
+
+    @cached_property
+    def transport(self) -> RayTransport:
+        token = self.cluster.state.token_file
+        return RayTransport(self.cluster.address, token, program=self.program)
+
+    def __getstate__(self) -> dict[str, object]:
+        return {name: value for name, value in vars(self).items() if name != "transport"}
 
     def hosts(self) -> list[FleetHost]:
         return [host for host in self.transport.hosts() if host.name == self.host]
@@ -80,7 +90,8 @@ class OneHost:
         return self.transport.is_dead(host)
 
     def close(self) -> None:
-        self.transport.close()
+        if "transport" in vars(self):
+            self.transport.close()
 
 
 @contextmanager

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator
 from typing import Any, BinaryIO, cast
 
 from orchestrator.fleet.frames import Frame, encode, read_frame
+from runner.contract.errors import DamagedFile
 
 PIECE_BYTES = 4 << 20
 """Most bytes of a frame that are sent at once."""
@@ -16,6 +17,7 @@ _LOOK_S = 1.0
 """Seconds between two looks at whether the host is still there."""
 _FETCH_S = 30.0
 """Seconds for a chunk that is there to come over the network."""
+_WORDS_S = 5.0
 _GRACE_S = 20.0
 """Seconds for a host program to clean up after its stdin ended."""
 
@@ -59,10 +61,16 @@ class RayConversation:
         """The next frame; blocks until there is one. None when the conversation is over.
 
         Raises:
-            DamagedFile: what came is no frame.
+            DamagedFile: what came is no frame, or the program ended and its stderr says why.
         """
         with self._receiving:
-            return read_frame(self._stream)
+            try:
+                frame = read_frame(self._stream)
+            except DamagedFile as error:
+                raise DamagedFile(f"{error}{self._last_words()}") from error
+            if frame is None and (words := self._last_words()):
+                raise DamagedFile(f"the connection ended{words}")
+            return frame
 
     def end(self) -> None:
         """End it at once: the host program's stdin ends; one that does not heed it is killed."""
@@ -70,6 +78,19 @@ class RayConversation:
             self._over.set()
             self._actor.end.options(concurrency_group="end").remote(_GRACE_S)
             self._actor.__ray_terminate__.options(concurrency_group="end").remote()
+
+    def _last_words(self) -> str:
+        """The end of the program's stderr, as the end of a sentence; empty if nobody can tell."""
+        import ray
+
+        if self._over.is_set() or self._is_gone():
+            return ""
+        try:
+            answer = self._actor.last_words.options(concurrency_group="end").remote()
+            words = ray.get(answer, timeout=_WORDS_S)
+        except ray.exceptions.RayError:
+            return ""
+        return f": {words}" if words else ""
 
     def _send_piece(self, piece: bytes) -> None:
         import ray

@@ -6,11 +6,15 @@ It is sent to the host by value and needs Python's own modules alone.
 import os
 import subprocess
 import sys
+from collections import deque
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
+from threading import Thread
 
 PIPE_BYTES = 1 << 20
 """Most bytes of a pipe and of one chunk."""
+_LINES = 3
+_PATIENCE_S = 1.0
 
 
 class Relay:
@@ -33,10 +37,14 @@ class Relay:
             words,
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
             pipesize=PIPE_BYTES if sys.platform == "linux" else -1,
             env=environment,
             start_new_session=True,
         )
+        self._last_lines: deque[str] = deque(maxlen=_LINES)
+        self._stderr = Thread(target=self._read_stderr, daemon=True)
+        self._stderr.start()
 
     def ready(self) -> int:
         """The program's pid, for whoever waits for its start."""
@@ -55,6 +63,16 @@ class Relay:
         descriptor = self._process.stdout.fileno()
         while chunk := os.read(descriptor, PIPE_BYTES):
             yield chunk
+
+    def last_words(self) -> str:
+        """The end of what the program wrote to stderr, in a line."""
+        self._stderr.join(_PATIENCE_S)
+        return "; ".join(filter(None, map(str.strip, self._last_lines)))
+
+    def _read_stderr(self) -> None:
+        assert self._process.stderr is not None
+        for line in self._process.stderr:
+            self._last_lines.append(line.decode("utf-8", "replace"))
 
     def end(self, grace_s: float) -> None:
         """End the program: its stdin ends, so that it cleans up; later it is killed."""
