@@ -9,7 +9,8 @@ from orchestrator.cli import options
 from orchestrator.cli.against_options import with_against
 from orchestrator.cli.axis_options import axis_values, list_option
 from orchestrator.cli.completion import complete_family
-from orchestrator.cli.measure.run import MeasuredOutput, measure
+from orchestrator.cli.fleet_options import with_fleet
+from orchestrator.cli.measure.run import MeasuredOutput, measure, measure_on_fleet, refuse_baseline
 from orchestrator.cli.option_groups import with_options
 from orchestrator.cli.options import (
     LauncherChoice,
@@ -23,6 +24,7 @@ from runner.contract.axes import AXES, Axis, AxisName
 from runner.contract.synonyms import AVAILABLE
 
 if TYPE_CHECKING:
+    from orchestrator.app.fleet.choice import FleetChoice
     from orchestrator.app.results.against import Against
     from orchestrator.render.results.result_table import ResultTable
 
@@ -75,10 +77,12 @@ def _option(axis: Axis) -> dict[str, Any]:
 @with_options(2, {name: hint for axis in AXES[1:] for name, hint in _option(axis).items()})
 @with_table_options
 @with_against
+@with_fleet
 @with_work_options
 def bench(
     table: "ResultTable",
     against: "Against | None",
+    fleet: "FleetChoice | None",
     work: WorkOptions,
     family: _Family = None,
     modality: _Modality = None,
@@ -126,4 +130,7 @@ def bench(
     )
     shown = MeasuredOutput(table, grade, output, as_json=json)
     shown.require(request.database, force=force)
+    if fleet is not None:
+        refuse_baseline(against)
+        return measure_on_fleet(request, fleet, shown, dry_run=dry_run)
     return measure(request, against, shown, dry_run=dry_run)

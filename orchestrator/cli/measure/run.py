@@ -89,7 +89,7 @@ def run(
         options=run_options,
     )
     if fleet is not None:
-        _refuse_baseline(against)
+        refuse_baseline(against)
         return measure_on_fleet(request, fleet, shown, dry_run=dry_run)
     return measure(request, against, shown, dry_run=dry_run)
 
@@ -124,7 +124,8 @@ def _require_matrix(matrix: Path | None) -> Path:
     return matrix
 
 
-def _refuse_baseline(against: "Against | None") -> None:
+def refuse_baseline(against: "Against | None") -> None:
+    """Refuse a comparison beside `--fleet`."""
     if against is not None:
         raise typer.BadParameter(
             "--compare-to: a fleet's runs are judged by `orchestrator regress` afterwards"

@@ -1,0 +1,37 @@
+"""`fleet doctor`: what each host lacks."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from orchestrator.cli import options
+
+
+def doctor_of_fleet(
+    backend: Annotated[
+        list[str] | None,
+        typer.Option("--backend", metavar="NAME", help="Only these backends. Repeatable."),
+    ] = None,
+    hosts_file: Annotated[
+        Path | None,
+        typer.Option("--hosts-file", metavar="FILE", help="Hosts that ssh or Slurm reach."),
+    ] = None,
+    hosts: Annotated[
+        list[str] | None,
+        typer.Option("--hosts", metavar="GLOB", help="Only hosts of such names. Repeatable."),
+    ] = None,
+    json: options.Json = False,
+) -> int:
+    """Show what each host can measure, what it lacks, and the command that mends it."""
+    from orchestrator.app.fleet.choice import FleetChoice
+    from orchestrator.app.fleet.diagnosing import diagnose_fleet
+    from orchestrator.app.setup.images import known_backend
+    from orchestrator.backends.catalogue import real_backends
+    from orchestrator.render.fleet.diagnosis import print_diagnosis
+    from runner.contract.errors import Unavailable
+
+    backends = tuple(map(known_backend, backend or ())) or tuple(real_backends())
+    diagnosis = diagnose_fleet(FleetChoice(hosts_file, tuple(hosts or ())), backends)
+    print_diagnosis(diagnosis, as_json=json)
+    return Unavailable.exit_code if diagnosis.silent else 0
