@@ -88,7 +88,7 @@ class RayConversation:
         try:
             answer = self._actor.last_words.options(concurrency_group="end").remote()
             words = ray.get(answer, timeout=_WORDS_S)
-        except ray.exceptions.RayError:
+        except (ray.exceptions.RayError, SystemExit):
             return ""
         return f": {words}" if words else ""
 
@@ -100,7 +100,7 @@ class RayConversation:
             while len(self._sent) > _PENDING and not (self._over.is_set() or self._is_gone()):
                 if ray.wait([self._sent[0]], timeout=_LOOK_S)[0]:
                     ray.get(self._sent.popleft())
-        except ray.exceptions.RayError as error:
+        except (ray.exceptions.RayError, SystemExit) as error:
             self._die(error)
 
     def _chunks(self, generator: Any) -> Iterator[bytes]:
@@ -113,10 +113,10 @@ class RayConversation:
                     yield ray.get(next(generator), timeout=_FETCH_S)
         except StopIteration:
             return
-        except ray.exceptions.RayError as error:
+        except (ray.exceptions.RayError, SystemExit) as error:
             self._die(error)
 
-    def _die(self, error: Exception) -> None:
+    def _die(self, error: BaseException) -> None:
         self._over.set()
         self._on_death(error)
 

@@ -31,6 +31,7 @@ _OURS: Mapping[str, str] = {
     "RAY_memory_monitor_refresh_ms": "0",
     "RAY_DEFAULT_PYTHON_VERSION_MATCH_LEVEL": "minor",
     "RAY_USAGE_STATS_ENABLED": "0",
+    "RAY_ENABLE_AUTO_CONNECT": "0",
     "RAY_kill_child_processes_on_worker_exit": "false",
     "RAY_worker_niceness": "0",
     "RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER": "1",

@@ -18,7 +18,7 @@ from duckdb import DuckDBPyConnection
 from analysis.results.source import text
 from orchestrator.store.database.connect import duckdb_message
 from orchestrator.store.database.lock import wal_path
-from orchestrator.store.query.runs import FIRST_WITH_THESE_RECORDS, BundleRows, stored_runs
+from orchestrator.store.query.runs import BundleRows, stored_runs
 from orchestrator.store.schema.migrations import migrate
 from orchestrator.store.schema.parquet_columns import identifier
 from orchestrator.store.schema.tables import (
@@ -61,7 +61,7 @@ def foreign_rows(path: Path, memory_bytes: int, spill: Path) -> Iterator[BundleR
         _attach(connection, path, memory_bytes, spill)
         source, columns = _THEIRS, _columns(connection, _THEIRS)
         version = _known_version(connection, columns, path)
-        if version < FIRST_WITH_THESE_RECORDS:
+        if version < STORE_VERSION:
             _bring_forward(connection, columns, version, path)
             source, columns = _OURS, _columns(connection, _OURS)
         for table in TABLES:

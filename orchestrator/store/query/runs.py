@@ -273,8 +273,6 @@ def _imported_rows(
 
 FIRST_WITH_IMPORTS = 5
 """The schema that first knew where a record came from."""
-FIRST_WITH_THESE_RECORDS = 9
-"""The schema whose tables of records are those of today."""
 
 
 def imported_rows_at(
@@ -291,11 +289,8 @@ def imported_rows_at(
         connect(path, read_only=True, wait_s=wait_s) as connection,
         store_errors(f"{path}: cannot be read", "restore it, or import into a new one"),
     ):
-        number = require_known_version(connection, path).number
-        if number < FIRST_WITH_IMPORTS:
+        if require_known_version(connection, path).number < FIRST_WITH_IMPORTS:
             return None
-        if number >= FIRST_WITH_THESE_RECORDS:
-            return imported_rows(connection, run_ids)
         there = {name for (name,) in connection.execute(_COLUMNS_THERE).fetchall()}
         return _imported_rows(connection, run_ids, there)
 
