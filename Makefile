@@ -69,6 +69,9 @@ check: $(BIN)/.dev $(STACKS) ## Lint, types, layers, sizes and names, generated 
 	$(BIN)/check-jsonschema --builtin-schema vendor.github-workflows .github/workflows/*.yml \
 		docs/examples/github/*.yml
 	$(BIN)/check-jsonschema --builtin-schema vendor.github-actions action.yml
+	$(BIN)/actionlint -shellcheck $(BIN)/shellcheck -pyflakes= .github/workflows/*.yml \
+		docs/examples/github/*.yml
+	$(BIN)/hadolint images/*/Dockerfile
 
 # `make performance start_up faults` measures these two: their names are no targets of their own.
 NAMED := $(filter $(patsubst performance/%.py,%,$(wildcard performance/*.py)),$(MAKECMDGOALS))

@@ -90,8 +90,12 @@ def described_build(name: str, registry: str) -> str:
 def provenance(ours: Mapping[str, str]) -> dict[str, Any]:
     """What a job of GitHub Actions was built from: a predicate of SLSA's provenance, version 1.
 
-    The certificate of the signature tells the same; who trusts neither builds the image himself.
+    The certificate of the signature tells the workflow as well; who trusts neither builds the image
+    himself. `SOURCE_REF` names what was checked out if it was not the workflow's own commit.
     """
+    source, commit = ours["GITHUB_REF"], ours["GITHUB_SHA"]
+    if ours.get("SOURCE_REF"):
+        source, commit = ours["SOURCE_REF"], (git_commit() or "").removesuffix("-dirty")
     server, repository = ours["GITHUB_SERVER_URL"], ours["GITHUB_REPOSITORY"]
     workflow = ours["GITHUB_WORKFLOW_REF"]
     run = f"{server}/{repository}/actions/runs/{ours['GITHUB_RUN_ID']}"
@@ -108,8 +112,8 @@ def provenance(ours: Mapping[str, str]) -> dict[str, Any]:
             },
             "resolvedDependencies": [
                 {
-                    "uri": f"git+{server}/{repository}@{ours['GITHUB_REF']}",
-                    "digest": {"gitCommit": ours["GITHUB_SHA"]},
+                    "uri": f"git+{server}/{repository}@{source}",
+                    "digest": {"gitCommit": commit},
                 }
             ],
         },

@@ -42,6 +42,7 @@ from orchestrator.store import (
 from orchestrator.system.files import REMEDY, translate_os_errors
 from runner.contract.errors import DamagedFile, StoreError
 from runner.contract.plain_files import STREAM_BYTES, open_plain
+from runner.contract.record import hardware_id
 
 INSTALL_HINT = "install the newer AccelMatrix that wrote it"
 _DAMAGED_HINT = "ask for the bundle once more; `orchestrator verify` names every fault"
@@ -283,12 +284,12 @@ def _inconsistencies(
         f"{Member.RUNS}: {run_id} stands in it twice" for run_id, n in run_ids.items() if n > 1
     ]
     faults += _missing(Member.RUNS, examined.runs, [*run_ids])
-    for name, key, used in (
-        (Member.HARDWARE, "hardware_id", examined.hardware),
-        (Member.ENVIRONMENTS, "environment_id", examined.environments),
-    ):
-        faults += _missing(name, used, [row.get(key) for row in lists[name]])
-    return faults
+    machines, environments = lists[Member.HARDWARE], lists[Member.ENVIRONMENTS]
+    # Machines of an older bundle have an id that a merge gives no record.
+    ids = [id_ for row in machines for id_ in (row.get("hardware_id"), hardware_id(row))]
+    faults += _missing(Member.HARDWARE, examined.hardware, ids)
+    known = [row.get("environment_id") for row in environments]
+    return faults + _missing(Member.ENVIRONMENTS, examined.environments, known)
 
 
 def _missing(name: str, used: frozenset[str], known: Sequence[object]) -> list[str]:

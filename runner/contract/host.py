@@ -9,9 +9,8 @@ from collections.abc import Collection, Mapping
 from pathlib import Path
 from typing import Any
 
-from runner.contract.record.ids import digest
+from runner.contract.record.ids import digest, memory_in_gib
 
-MEMORY_UNIT_BYTES = 1 << 30
 HOST_FACTS = (
     "cpu_model",
     "cpu_cores_physical",
@@ -28,8 +27,7 @@ def host_id(facts: Mapping[str, Any]) -> str | None:
     """The id of a machine, from the columns that describe it; None if these say too little."""
     if any(facts.get(name) is None for name in REQUIRED_FACTS):
         return None
-    memory_gib = (facts["memory_total_bytes"] + MEMORY_UNIT_BYTES // 2) // MEMORY_UNIT_BYTES
-    known = {**facts, "memory_total_bytes": memory_gib}
+    known = memory_in_gib(facts)
     return digest("\n".join(str(known.get(name)) for name in HOST_FACTS))
 
 

@@ -3,9 +3,7 @@
 import json
 import os
 import shutil
-import subprocess
 import sys
-from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 
@@ -15,27 +13,9 @@ from orchestrator.images import Image, ImageSettings, LocalImages
 from orchestrator.images.trust import TRUST_LABEL
 from orchestrator.system.engine import connect_engine
 from tests.conftest import ROOT
+from tests.support.checkout import copied_checkout, do
 
 pytestmark = [pytest.mark.slow, pytest.mark.engine]
-
-
-def do(folder: Path, *command: object, environment: Mapping[str, str] | None = None) -> str:
-    words = [str(word) for word in command]
-    done = subprocess.run(
-        words, cwd=folder, env=environment, capture_output=True, text=True, check=False
-    )
-    assert done.returncode == 0, done.stderr
-    return done.stdout
-
-
-def copied_checkout(folder: Path) -> Path:
-    """The files that git knows, as a release's workflow has them."""
-    names = do(ROOT, "git", "ls-files", "--cached", "--others", "--exclude-standard").splitlines()
-    for name in names:
-        if (ROOT / name).exists():
-            (folder / name).parent.mkdir(parents=True, exist_ok=True)
-            shutil.copy(ROOT / name, folder / name, follow_symlinks=False)
-    return folder
 
 
 @pytest.fixture

@@ -5,6 +5,7 @@ from collections.abc import Iterable
 from duckdb import DuckDBPyConnection
 
 from analysis.results.source import text
+from orchestrator.store.schema.older_records import MEMORY_GIB
 from orchestrator.store.schema.tables import (
     ARTEFACTS,
     ENVIRONMENTS,
@@ -16,7 +17,7 @@ from orchestrator.store.schema.tables import (
     RUNS,
     Table,
 )
-from runner.contract.record import ENVIRONMENT_FACTS, MACHINE_FACTS
+from runner.contract.record import ENVIRONMENT_FACTS, MACHINE_FACTS, MEMORY_FACT
 
 _HASHED = (
     (HARDWARE, MACHINE_FACTS),
@@ -43,7 +44,8 @@ def describe_shared(connection: DuckDBPyConnection, records: str) -> None:
     Records that newer ones replace count as well, or it would matter in which order they came.
     What is known keeps its description, or any later record could describe anew what other results
     share. Only what an id is the hash of is taken from every record of ours: it is always the same,
-    and takes the place of what others say under this id.
+    and takes the place of what others say under this id. Of a machine's memory, which is hashed to
+    the GiB, the newest record tells the bytes.
     """
     are_ours = f"source = '{OURS}'"
     whose = connection.execute(f"SELECT DISTINCT {are_ours} FROM {records} ORDER BY ALL DESC")
@@ -71,13 +73,26 @@ def _newest(table: Table, records: str, condition: str) -> str:
 def _upsert(table: Table, query: str, facts: Iterable[str] = ()) -> str:
     """The statement that adds what is new; of what is known it changes these facts alone."""
     key, seen_at = table.columns[0].name, f"greatest({table.name}.seen_at, excluded.seen_at)"
-    changes = [f"seen_at = {seen_at}", *(f"{fact} = excluded.{fact}" for fact in facts)]
-    differ = (f"OR {table.name}.{fact} IS DISTINCT FROM excluded.{fact}" for fact in facts)
+    is_newer = f"excluded.seen_at > {table.name}.seen_at"
+    differ = {fact: _differs(table.name, fact) for fact in facts}
+    changes = [f"seen_at = {seen_at}"] + [
+        f"{fact} = CASE WHEN {is_newer} OR {other} THEN excluded.{fact}"
+        f" ELSE {table.name}.{fact} END"
+        for fact, other in differ.items()
+    ]
     return f"""
         INSERT INTO {table.name} BY NAME {query}
         ON CONFLICT ({key}) DO UPDATE SET {", ".join(changes)}
-        WHERE excluded.seen_at > {table.name}.seen_at {" ".join(differ)}
+        WHERE {" OR ".join([is_newer, *differ.values()])}
     """
+
+
+def _differs(table: str, fact: str) -> str:
+    """The condition under which a row hashes another fact than the one that the table has."""
+    column = f"{{}}.{fact}"
+    if fact == MEMORY_FACT:
+        column = MEMORY_GIB.replace(fact, column)
+    return f"{column.format(table)} IS DISTINCT FROM {column.format('excluded')}"
 
 
 def _artefacts(records: str) -> str:

@@ -15,6 +15,7 @@ from orchestrator.store.schema.older_records import (
     OLDER_VALUES,
     STAGES,
     STOOD_FOR,
+    exact_hardware_id_sql,
     hardware_id_sql,
 )
 from orchestrator.store.schema.parquet_columns import MODEL, environment_id_sql
@@ -230,7 +231,7 @@ _CHANGE_VALUES = f"""
 _SLICES: Sequence[str] = (
     f"""
     CREATE OR REPLACE TEMP TABLE older_slices AS
-    SELECT result_id, hardware_id AS old_id, {hardware_id_sql(OLDER_PARTITION)} AS new_id,
+    SELECT result_id, hardware_id AS old_id, {exact_hardware_id_sql(OLDER_PARTITION)} AS new_id,
         {OLDER_PARTITION} AS partition
     FROM benchmark_results JOIN hardware_info USING (hardware_id)
     WHERE {IS_OLDER_SLICE}
@@ -289,8 +290,34 @@ _OF_BROWSERS = (
 
 
 def _to_10(connection: DuckDBPyConnection) -> None:
-    """Runs have a group."""
+    """Runs have a group; a machine stays the same under a kernel that leaves it other memory."""
     connection.execute("ALTER TABLE benchmark_runs ADD COLUMN IF NOT EXISTS group_id VARCHAR")
+    for statement in _MACHINES:
+        connection.execute(statement)
+
+
+_MACHINES: Sequence[str] = (
+    f"""
+    CREATE OR REPLACE TEMP TABLE exact_machines AS
+    SELECT hardware_id AS old_id, {hardware_id_sql()} AS new_id
+    FROM hardware_info
+    WHERE hardware_id = {exact_hardware_id_sql()} AND memory_total_bytes IS NOT NULL
+    """,
+    """
+    INSERT INTO hardware_info BY NAME
+    SELECT h.* REPLACE (e.new_id AS hardware_id)
+    FROM exact_machines e JOIN hardware_info h ON h.hardware_id = e.old_id
+    WHERE e.new_id NOT IN (SELECT hardware_id FROM hardware_info)
+    QUALIFY row_number() OVER (PARTITION BY e.new_id ORDER BY h.seen_at DESC, e.old_id) = 1
+    """,
+    """
+    UPDATE benchmark_results r SET hardware_id = e.new_id
+    FROM exact_machines e WHERE r.hardware_id = e.old_id
+    """,
+    "DELETE FROM hardware_info WHERE hardware_id IN (SELECT old_id FROM exact_machines)",
+    "DROP TABLE exact_machines",
+)
+"""Ids of machines count memory in GiB."""
 
 
 MIGRATIONS: Mapping[int, Migration] = {

@@ -3,13 +3,14 @@
 Before schema 6 `time_per_output_token_*` held all gaps between tokens, pooled, which are
 `inter_token_latency_*` since; only MLPerf's summaries told one value of each query. Percentiles of
 a queue stood without the bounds that they need, so they are dropped: the raw durations are kept.
-Grades of one process left out what processes differ by.
+Grades of one process left out what processes differ by. Until 2026-11-25 the id of a machine told
+its memory to the byte, of which each kernel keeps another part for itself.
 """
 
 from collections.abc import Mapping
 
 from analysis.results.source import text
-from runner.contract.record import MACHINE_FACTS
+from runner.contract.record import MACHINE_FACTS, MEMORY_FACT, MEMORY_UNIT_BYTES
 
 _CHANGED = "schema_version < 6"
 _PER_QUERY = "source_format IS NOT DISTINCT FROM 'mlperf-loadgen'"
@@ -97,20 +98,33 @@ OLDER_VALUES: Mapping[str, str] = {
 }
 
 
-def hardware_id_sql(partition: str = f"nullif({_PARTITION}, '')") -> str:
+MEMORY_GIB = f"(({MEMORY_FACT} // {MEMORY_UNIT_BYTES // 2} + 1) // 2)"
+"""The expression of a machine's memory as ids count it, in GiB; no sum of it overflows."""
+_THIS_PART = f"nullif({_PARTITION}, '')"
+
+
+def hardware_id_sql(partition: str = _THIS_PART, memory: str = MEMORY_GIB) -> str:
     """The expression of the id of a machine with its device, or with this part of it."""
-    facts = (f"coalesce({name}::VARCHAR, 'None')" for name in MACHINE_FACTS if name != _PARTITION)
+    values = {name: name for name in MACHINE_FACTS if name != _PARTITION} | {MEMORY_FACT: memory}
+    facts = (f"coalesce({value}::VARCHAR, 'None')" for value in values.values())
     return f"sha256(concat_ws(chr(10), {', '.join(facts)}, {partition}))[:16]"
+
+
+def exact_hardware_id_sql(partition: str = _THIS_PART) -> str:
+    """The expression of the id that told the memory to the byte."""
+    return hardware_id_sql(partition, MEMORY_FACT)
 
 
 IS_OLDER_SLICE = f"{_CHANGED} AND source = 'accelmatrix' AND device_uuid LIKE 'MIG-%'"
 """The condition of results of a part of an NVIDIA GPU, which had the id of the whole one."""
 OLDER_PARTITION = "coalesce(nullif(regexp_extract(device_name, ' MIG (.+)$', 1), ''), 'MIG')"
 """The name of that part, as far as the device's name tells it."""
-SLICE_VALUES: Mapping[str, str] = {
+MACHINE_VALUES: Mapping[str, str] = {
     _PARTITION: f"CASE WHEN {IS_OLDER_SLICE} THEN {OLDER_PARTITION} ELSE {_PARTITION} END",
     "hardware_id": f"""
-        CASE WHEN {IS_OLDER_SLICE} THEN {hardware_id_sql(OLDER_PARTITION)} ELSE hardware_id END
+        CASE WHEN {IS_OLDER_SLICE} THEN {hardware_id_sql(OLDER_PARTITION)}
+        WHEN hardware_id = {exact_hardware_id_sql()} THEN {hardware_id_sql()}
+        ELSE hardware_id END
     """,
 }
 """Expressions of a machine's id and its device's part."""

@@ -8,8 +8,8 @@ from analysis.results.source import text
 from orchestrator.store.schema.columns import ORIGIN, RECORD, SqlColumn
 from orchestrator.store.schema.older_records import (
     FORMER_STAGES,
+    MACHINE_VALUES,
     OLDER_VALUES,
-    SLICE_VALUES,
     STOOD_FOR,
     hardware_id_sql,
 )
@@ -93,8 +93,8 @@ NO_ROWS = (
 """The same as a question that no row answers."""
 
 
-_CHANGED = frozenset(OLDER_VALUES) | FORMER_STAGES | {"device_uuid"}
-_VALUES = {**OLDER_VALUES, **SLICE_VALUES}
+_CHANGED = frozenset(OLDER_VALUES) | FORMER_STAGES | {"device_uuid", "hardware_id"}
+_VALUES = {**OLDER_VALUES, **MACHINE_VALUES}
 _REPLACED = ", ".join(f"{value} AS {name}" for name, value in _VALUES.items())
 
 

@@ -24,7 +24,8 @@ STORE_VERSION = 10
 - 8 (2026-11-23): accepted_changes; results name the run they took turns with.
 - 9 (2026-11-24): the memory of a page; results say whether software stood in for the device;
   runs have labels.
-- 10 (2026-11-24): runs of one matrix on hosts of several classes share a group.
+- 10 (2026-11-24): runs of one matrix on hosts of several classes share a group; ids of machines
+  count memory in GiB.
 """
 OLDEST = 4
 """The oldest version that `migrations` brings forward."""
@@ -39,7 +40,8 @@ HARDWARE_FACTS = (
     "memory_total_bytes",
     "machine",
 )
-"""Facts that stay the same under one `hardware_id`; kernel, system and host name may change."""
+"""Facts that stay the same under one `hardware_id`, memory to the GiB; kernel, system and host name
+may change."""
 
 DURATIONS = ("warmup_durations_ns", "durations_ns", "part_durations_ns")
 JOB = "job"

@@ -7,6 +7,7 @@ from typing import get_args
 
 from analysis.results.series import SERIES
 from orchestrator.store.schema.columns import SqlColumn
+from orchestrator.store.schema.older_records import MEMORY_GIB
 from orchestrator.store.schema.tables import (
     ENVIRONMENTS,
     HARDWARE,
@@ -17,7 +18,8 @@ from orchestrator.store.schema.tables import (
     comments,
 )
 from runner.contract.axes import Mode
-from runner.contract.host import HOST_FACTS, MEMORY_UNIT_BYTES, REQUIRED_FACTS
+from runner.contract.host import HOST_FACTS, REQUIRED_FACTS
+from runner.contract.record import MEMORY_FACT
 
 MEGABYTE = 1_000_000
 
@@ -55,9 +57,7 @@ _ALIAS = {column.name: alias for alias, table in _SOURCES.items() for column in 
 
 
 def _host_fact(name: str) -> str:
-    if name == "memory_total_bytes":
-        name = f"(({name} + {MEMORY_UNIT_BYTES // 2}) // {MEMORY_UNIT_BYTES})"
-    return f"coalesce({name}::VARCHAR, 'None')"
+    return f"coalesce({MEMORY_GIB if name == MEMORY_FACT else name}::VARCHAR, 'None')"
 
 
 _HOST_ID = (

@@ -155,7 +155,7 @@ class Host(Frozen):
     """The machine, and the software between it and the model."""
 
     hardware_id: str | None = None
-    """Hash of the facts that identify the machine and its device."""
+    """Hash of the facts that identify the machine and its device; memory counts in GiB."""
     device_name: str | None = None
     """The physical device the backend found."""
     device_partition: str | None = None

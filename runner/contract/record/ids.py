@@ -29,9 +29,11 @@ MACHINE_FACTS = (
     "machine",
     "device_partition",
 )
-"""The facts behind `hardware_id`; the partition where there is one, so that ids of whole devices
-stay what they are."""
+"""The facts behind `hardware_id`: memory in GiB, since kernels keep some of it for themselves; the
+partition where there is one, so that ids of whole devices stay what they are."""
 _PARTITION = "device_partition"
+MEMORY_FACT = "memory_total_bytes"
+MEMORY_UNIT_BYTES = 1 << 30
 
 SHARED_FACTS = (
     *("hardware_id", "environment_id", "model_id", "model_spec"),
@@ -50,8 +52,21 @@ def model_id(spec: str) -> str:
     return digest(spec)
 
 
+def memory_in_gib(facts: Mapping[str, Any]) -> dict[str, Any]:
+    """The facts with the machine's memory as a whole number of GiB, where it is known."""
+    bytes_ = facts.get(MEMORY_FACT)
+    if not isinstance(bytes_, int):
+        return dict(facts)
+    return {**facts, MEMORY_FACT: (bytes_ + MEMORY_UNIT_BYTES // 2) // MEMORY_UNIT_BYTES}
+
+
 def hardware_id(facts: Mapping[str, Any]) -> str:
     """The id of a machine with its device, from the columns that describe it."""
+    return exact_hardware_id(memory_in_gib(facts))
+
+
+def exact_hardware_id(facts: Mapping[str, Any]) -> str:
+    """The id that runners gave until 2026-11-25: another kernel made another machine of one."""
     names = (name for name in MACHINE_FACTS if name != _PARTITION or facts.get(name))
     return digest("\n".join(str(facts.get(name)) for name in names))
 
@@ -67,9 +82,12 @@ def environment_id(facts: Mapping[str, Any]) -> str:
 def false_id(facts: Mapping[str, Any]) -> str | None:
     """The first id of a record that is not the hash of what it stands for; None if there is none.
 
-    Such a record would describe the machine, the software or the model of other results anew.
+    Such a record would describe the machine, the software or the model of other results anew. A
+    merge gives a machine's exact id the place of today's.
     """
     spec = facts.get("model_spec")
+    if facts.get("hardware_id") == exact_hardware_id(facts):
+        facts = {**facts, "hardware_id": hardware_id(facts)}
     hashes = {
         "hardware_id": hardware_id(facts),
         "environment_id": environment_id(facts),

@@ -13,6 +13,7 @@ from io import BytesIO
 from pathlib import Path
 from typing import Any
 
+import duckdb
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
@@ -22,9 +23,10 @@ from orchestrator.app.results.merge import merge_paths
 from orchestrator.bundles import is_bundle, merge_bundle, open_bundle, write_bundle
 from orchestrator.bundles.archive import write_archive
 from orchestrator.store import MergeReport, Store, query
+from orchestrator.store.database.connect import fetch
 from performance.hostile_parquet_files import HOSTILE_FILES
 from runner.contract.errors import StoreError
-from runner.contract.record import save_record, to_table
+from runner.contract.record import exact_hardware_id, save_record, to_table
 from tests.conftest import ROOT
 from tests.orchestrator.bundles.conftest import RECORDS, TOLD
 from tests.support.databases import content as content_of_database
@@ -554,6 +556,21 @@ def test_a_newer_bundle_tells_of_a_runs_end_what_its_records_say(
     assert query(database, sql).to_pylist() == [{"finished_at": None, "planned": 5}]
     take(write_bundle(newer, [TOLD.run_id], tmp_path / "n.zip", force=False).path, database)
     assert query(database, sql).to_pylist() == [{"finished_at": RECORDED_AT, "planned": 5}]
+
+
+def test_a_bundle_with_exact_ids_of_machines_is_merged(database: Path, tmp_path: Path) -> None:
+    """As bundles had them until ids counted memory in GiB."""
+    before = content_of_database(database)["hardware_info"]
+    with duckdb.connect(database) as connection:
+        for machine in fetch(connection, "FROM hardware_info"):
+            ids = [exact_hardware_id(machine), machine["hardware_id"]]
+            for table in ("hardware_info", "benchmark_results"):
+                update = f"UPDATE {table} SET hardware_id = ? WHERE hardware_id = ?"
+                connection.execute(update, ids)
+    older = tmp_path / "older.zip"
+    write_bundle(database, (), older, force=False)
+    take(older, tmp_path / "arrived.duckdb").require_complete()
+    assert content_of_database(tmp_path / "arrived.duckdb")["hardware_info"] == before
 
 
 def test_a_bundle_with_a_fault_keeps_all_others_out(bundle: Path, tmp_path: Path) -> None:

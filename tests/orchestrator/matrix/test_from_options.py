@@ -56,6 +56,17 @@ def test_images_and_sounds_have_sizes_from_options() -> None:
     assert (axes["image_size"], axes["audio_seconds"]) == ((224, 448), (5, 10))
 
 
+def test_a_modality_names_every_model_whose_samples_hold_it() -> None:
+    """CLAP compares texts with sounds, so that its family is none of sounds alone."""
+    models = bench_matrix(BenchOptions(modalities=["audio"])).axes["model"]
+    assert {"clap-htsat-unfused", "wav2vec2-micro"} <= {*models}
+    assert "bert-tiny" not in models
+    with pytest.raises(UsageError, match="--modality: 'sound' is not one of"):
+        bench_matrix(BenchOptions(modalities=["sound"]))
+    with pytest.raises(UsageError, match="--modality names models by itself"):
+        bench_matrix(BenchOptions(axes={"model": ["gpt2"]}, modalities=["audio"]))
+
+
 def test_what_is_left_out_has_the_files_defaults() -> None:
     (entry,) = make_plan(bench_matrix(options(model="bert-tiny"))).entries
     assert entry.cell.id == "cpu-bert-tiny-fp32-b1-s128-inference"

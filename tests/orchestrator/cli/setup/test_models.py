@@ -23,6 +23,9 @@ def test_the_whole_catalogue_a_family_or_a_set_is_listed(place: Workplace) -> No
     assert names(place, "--set", "key") == list(model_sets()["key"])
     both = names(place, "--set", "micro", "--family", "audio")
     assert both == [name for name in model_sets()["micro"] if name in audio]
+    heard = names(place, "--modality", "audio")
+    assert heard == [name for name, model in catalogue().items() if "audio" in model.contents]
+    assert {"clap-htsat-unfused", "clap-micro"} <= {*heard} - {*audio}
 
 
 def test_the_table_has_a_line_for_each_model(place: Workplace) -> None:
@@ -50,6 +53,7 @@ def test_one_model_is_shown_at_the_sizes_asked_for(place: Workplace) -> None:
         (["show", "gpt3"], "no model 'gpt3'; did you mean gpt2?"),
         (["show", "bert-tinny"], "did you mean bert-tiny"),
         (["list", "--family", "speech"], "'speech' is not one of"),
+        (["list", "--modality", "sound"], "--modality: 'sound' is not one of"),
         (["list", "--set", "large"], "--set: 'large' is not one of key"),
         (
             ["show", "detr-micro", "--image-size", "65"],

@@ -16,7 +16,7 @@ import pytest
 from orchestrator.store import Damaged, MergeReport, Run, Store
 from orchestrator.store.merge.merge import known_files
 from runner.contract.errors import StoreError
-from runner.contract.record import digest, save_record, to_table
+from runner.contract.record import digest, exact_hardware_id, save_record, to_table
 from tests.orchestrator.store.conftest import Save, scalar
 from tests.support.databases import content
 from tests.support.records import RECORDED_AT, a_failure, a_record
@@ -158,6 +158,24 @@ def test_records_merged_one_by_one_are_stored(database: Path, save: Save) -> Non
             False,
         ),
         "list(cpu_flags) FROM hardware_info": [["amx"]],
+    }
+    assert {value: scalar(database, f"SELECT {value}") for value in answers} == answers
+
+
+def test_runners_of_one_kind_have_one_series(database: Path, save: Save) -> None:
+    """Their names differ, and the memory that their kernels leave; one runner was an older one."""
+    memory = 33_656_000_000
+    before = a_record(run_id="before", hostname="runner-1", memory_total_bytes=memory)
+    exact = exact_hardware_id(before.model_dump())
+    merge(database, save(before.model_copy(update={"hardware_id": exact})))
+    after = {"memory_total_bytes": memory - 3_000_000, "recorded_at": LATER}
+    merge(database, save(a_record(run_id="after", hostname="runner-2", **after)))
+    merge(database, save(a_record(run_id="between", memory_total_bytes=memory - 1_000_000)))
+    answers = {
+        "list(hardware_id) FROM hardware_info": [before.hardware_id],
+        "list(memory_total_bytes) FROM hardware_info": [memory - 3_000_000],
+        "list(run_id) FROM latest_results": ["after"],
+        "count(DISTINCT host) FROM benchmark_performance": 1,
     }
     assert {value: scalar(database, f"SELECT {value}") for value in answers} == answers
 

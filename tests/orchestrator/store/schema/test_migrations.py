@@ -14,15 +14,15 @@ from orchestrator.store.schema.older_records import FORMER_STAGES
 from orchestrator.store.schema.tables import OLDEST, STORE_VERSION
 from orchestrator.store.schema.views import VIEWS
 from runner.contract.job import Job
-from runner.contract.record import ENVIRONMENT_FACTS, Row, hardware_id
+from runner.contract.record import ENVIRONMENT_FACTS, Row, exact_hardware_id, hardware_id
 from tests.orchestrator.store.conftest import scalar
 from tests.support.databases import everything, schema_of, unpacked, version_of
 from tests.support.records import record_for
 
 CREATED = {"schema_version"}
 DESCRIBED = {"benchmark_runs"}
-CHANGED = ("time_per_output_token_", "grade", *FORMER_STAGES)
-"""Columns that held gaps between tokens, means of starts, and grades by earlier rules."""
+CHANGED = ("time_per_output_token_", "grade", "hardware_id", *FORMER_STAGES)
+"""Columns that held gaps between tokens, means of starts, grades by earlier rules, exact memory."""
 
 
 @pytest.fixture
@@ -103,11 +103,38 @@ def test_each_job_is_still_there_with_its_model(older: Path, forward: Path) -> N
 
 
 @pytest.mark.slow
-def test_machines_stay_as_they_were_and_none_is_a_part(older: Path) -> None:
-    machines = "FROM hardware_info ORDER BY hardware_id"
+def test_machines_stay_as_they_were_but_for_their_ids_and_none_is_a_part(older: Path) -> None:
+    machines = "SELECT * FROM hardware_info ORDER BY ALL"
     before = ask(older, machines)
     Store.open(older).close()
-    assert ask(older, machines) == [{**row, "device_partition": None} for row in before] != []
+    after = {row["hardware_id"]: row for row in ask(older, machines)}
+    expected = [
+        {**row, "hardware_id": hardware_id(row), "device_partition": None} for row in before
+    ]
+    assert after == {row["hardware_id"]: row for row in expected} != {}
+
+
+@pytest.mark.slow
+def test_a_machine_with_two_kernels_becomes_one_and_keeps_the_newest_memory(older: Path) -> None:
+    with duckdb.connect(older) as connection:
+        (machine,) = fetch(connection, "FROM hardware_info WHERE memory_total_bytes IS NOT NULL")
+        twin = {**machine, "memory_total_bytes": machine["memory_total_bytes"] - 3_000_000}
+        twin["hardware_id"] = exact_hardware_id(twin)
+        connection.execute(
+            "INSERT INTO hardware_info BY NAME FROM hardware_info"
+            " SELECT * REPLACE (? AS hardware_id, ?::BIGINT AS memory_total_bytes,"
+            " seen_at + INTERVAL 1 DAY AS seen_at) WHERE hardware_id = ?",
+            [twin["hardware_id"], twin["memory_total_bytes"], machine["hardware_id"]],
+        )
+        own = "UPDATE benchmark_results SET hardware_id = ? WHERE result_id = ("
+        last = "SELECT max(result_id) FROM benchmark_results WHERE hardware_id = ?)"
+        connection.execute(own + last, [twin["hardware_id"], machine["hardware_id"]])
+    Store.open(older).close()
+    joined = "FROM benchmark_results JOIN hardware_info USING (hardware_id)"
+    ids = "SELECT DISTINCT hardware_id, memory_total_bytes"
+    rows = ask(older, f"{ids} {joined} WHERE cpu_model = '{machine['cpu_model']}'")
+    newest = twin["memory_total_bytes"]
+    assert rows == [{"hardware_id": hardware_id(machine), "memory_total_bytes": newest}]
 
 
 @pytest.mark.slow

@@ -8,6 +8,8 @@ from runner.contract.record import (
     ENVIRONMENT_FACTS,
     MACHINE_FACTS,
     environment_id,
+    exact_hardware_id,
+    false_id,
     hardware_id,
     model_id,
     read_record,
@@ -29,6 +31,25 @@ def test_each_fact_decides_the_id(name: str) -> None:
     facts: dict[str, Any] = dict.fromkeys((*ENVIRONMENT_FACTS, *MACHINE_FACTS), "a")
     make = environment_id if name in ENVIRONMENT_FACTS else hardware_id
     assert make(facts) != make({**facts, name: "b"})
+
+
+@pytest.mark.parametrize(("bytes_less", "is_same"), [(3_000_000, True), (1 << 30, False)])
+def test_a_machine_is_the_same_under_a_kernel_that_keeps_other_memory(
+    bytes_less: int, is_same: bool
+) -> None:
+    facts: dict[str, Any] = dict.fromkeys(MACHINE_FACTS, "a") | {
+        "memory_total_bytes": 33_656_000_000
+    }
+    other = {**facts, "memory_total_bytes": facts["memory_total_bytes"] - bytes_less}
+    assert (hardware_id(facts) == hardware_id(other)) == is_same
+    assert exact_hardware_id(facts) != exact_hardware_id(other)
+
+
+def test_the_exact_id_of_older_runners_is_true_and_another_is_false() -> None:
+    facts: dict[str, Any] = dict.fromkeys((*ENVIRONMENT_FACTS, *MACHINE_FACTS), "a")
+    facts |= {"memory_total_bytes": 33_656_000_000}
+    assert false_id({**facts, "hardware_id": exact_hardware_id(facts)}) is None
+    assert "hardware_id" in str(false_id({**facts, "hardware_id": "0" * 16}))
 
 
 def test_variables_decide_the_id_where_there_are_any() -> None:
