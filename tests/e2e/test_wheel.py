@@ -16,7 +16,7 @@ from orchestrator.images.trust import TRUST_LABEL
 from orchestrator.system.engine import connect_engine
 from tests.conftest import ROOT
 
-pytestmark = [pytest.mark.slow, pytest.mark.engine]
+pytestmark = [pytest.mark.nightly, pytest.mark.slow, pytest.mark.engine]
 
 
 def do(folder: Path, *command: object, environment: Mapping[str, str] | None = None) -> str:
