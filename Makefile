@@ -14,7 +14,7 @@ WEB := runner/backends/onnxruntime_web
 ENGINE_ANSWERS := import sys; from orchestrator.system.engine import engine_answers; sys.exit(not engine_answers())
 
 .DEFAULT_GOAL := help
-.PHONY: help run install cpu cuda openvino qnn browser test test-slow test-all check performance schemas pins audit wheel clean
+.PHONY: help run install cpu cuda openvino qnn browser test test-slow test-nightly test-all check performance schemas pins audit wheel clean
 
 help: ## List the commands
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 20
@@ -42,15 +42,18 @@ PYTEST = $(BIN)/pytest --numprocesses $(WORKERS) --dist loadfile --no-loadscope-
 
 # Each worker collects the tests for itself, and a set has the same order in two of them only if
 # they hash alike.
-test test-slow: export PYTHONHASHSEED = $(shell date +%s)
+test test-slow test-nightly: export PYTHONHASHSEED = $(shell date +%s)
 # Tests start the program many times; it need not be compiled each time.
-test test-slow: export PYTHONDONTWRITEBYTECODE =
+test test-slow test-nightly: export PYTHONDONTWRITEBYTECODE =
 
 test: $(BIN)/.dev $(STACKS) ## Run the fast test suite; TESTS=path runs a part
 	$(PYTEST) -m "$(FAST)" $(TESTS)
 
 test-slow: $(BIN)/.dev $(STACKS) ## Run the rest: containers, real models, exports, compilers
 	$(PYTEST) -m "$(SLOW)" $(TESTS)
+
+test-nightly: $(BIN)/.dev $(STACKS) ## Run those of which the suites hold one of a kind
+	$(PYTEST) -m nightly $(TESTS)
 
 test-all: test test-slow ## Run the fast suite, then the rest
 

@@ -9,7 +9,7 @@ import pytest
 from runner.contract.weights import revision_of
 from tests.conftest import ROOT
 from tests.docs.pages import Page
-from tests.support.workplace import Workplace
+from tests.support.workplace import BY_PROCESSES, Workplace
 
 pytestmark = [pytest.mark.slow, pytest.mark.serial]
 MATRIX = """
@@ -30,6 +30,7 @@ def write(folder: Path) -> Path:
     return weights
 
 
+@BY_PROCESSES
 def test_pretrained_weights_are_measured_and_known_by_their_hash(workplace: Workplace) -> None:
     weights = write(workplace.folder)
     done = workplace.do("run", "matrix.yaml", "--launcher", workplace.launcher)

@@ -7,7 +7,7 @@ import duckdb
 import pytest
 
 from orchestrator.images import Image
-from tests.support.workplace import Workplace
+from tests.support.workplace import BY_PROCESSES, Workplace
 
 pytestmark = [pytest.mark.slow, pytest.mark.serial]
 
@@ -15,6 +15,7 @@ CELL = "fake-scripted-0-fp32-b2-s8-inference"
 VARIABLE = "ONEDNN_MAX_CPU_ISA"
 
 
+@BY_PROCESSES
 def test_a_result_is_measured_again_and_shown_beside_the_first(workplace: Workplace) -> None:
     workplace.write_matrix()
     workplace.environment[VARIABLE] = "AVX2"

@@ -4,13 +4,14 @@ import signal
 
 import pytest
 
-from tests.support.workplace import BY_CONTAINERS, Workplace, wait_until
+from tests.support.workplace import BY_CONTAINERS, BY_PROCESSES, Workplace, wait_until
 
 pytestmark = [pytest.mark.slow, pytest.mark.serial]
 
 ROUNDS = 3
 
 
+@BY_PROCESSES
 def test_rounds_interleave_the_jobs_and_leave_one_record_each(workplace: Workplace) -> None:
     workplace.write_matrix(models=2, batch_sizes=[1, 2], rounds=ROUNDS)
     done = workplace.run()
@@ -53,7 +54,7 @@ def test_kill_9_in_the_second_round_loses_no_round(workplace: Workplace) -> None
     workplace.check("ok")
 
 
-@BY_CONTAINERS
+@BY_PROCESSES
 def test_a_damaged_result_of_a_round_costs_its_cell_a_new_start_and_nothing_else(
     workplace: Workplace,
 ) -> None:

@@ -15,7 +15,7 @@ from orchestrator.system.engine import connect_engine
 from tests.conftest import ROOT
 from tests.support.checkout import copied_checkout, do
 
-pytestmark = [pytest.mark.slow, pytest.mark.engine]
+pytestmark = [pytest.mark.nightly, pytest.mark.slow, pytest.mark.engine]
 
 
 @pytest.fixture

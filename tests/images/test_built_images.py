@@ -54,7 +54,9 @@ print(json.dumps({
 BuiltImage = Callable[[Backend], Image]
 
 
-@pytest.fixture(scope="module", params=MODULES)
+@pytest.fixture(
+    scope="module", params=["cpu", "openvino", pytest.param("qnn", marks=pytest.mark.nightly)]
+)
 def name(request: pytest.FixtureRequest) -> str:
     return str(request.param)
 

@@ -13,7 +13,14 @@ from runner.contract.cell import Precision
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("model", ["bert-micro", "gpt2-micro", "clip-micro"])
+@pytest.mark.parametrize(
+    "model",
+    [
+        "bert-micro",
+        pytest.param("gpt2-micro", marks=pytest.mark.nightly),
+        pytest.param("clip-micro", marks=pytest.mark.nightly),
+    ],
+)
 @pytest.mark.parametrize(("precision", "training_precision"), FORMATS)
 def test_each_fault_of_a_step_is_found(
     model: str, precision: Precision, training_precision: TrainingPrecision | None

@@ -32,6 +32,12 @@ BY_CONTAINERS = pytest.mark.parametrize(
     indirect=True,
 )
 """Containers alone; `python -m performance faults launchers` tries processes as well."""
+BY_PROCESSES = pytest.mark.parametrize(
+    "workplace",
+    ["process", pytest.param("docker", marks=(pytest.mark.engine, pytest.mark.nightly))],
+    indirect=True,
+)
+"""Processes alone; `make test-nightly` tries containers as well."""
 
 
 def heed_signals() -> None:

@@ -87,6 +87,7 @@ def test_of_vision_language_models_the_first_part_alone_is_static(prepared: Prep
     assert difference(folder, sample_of(model), model) < ROUNDING
 
 
+@pytest.mark.nightly
 def test_halves_generate_too(prepared: PreparedGraphs) -> None:
     job = generating_job(tiny_decoder(), backend="cuda", precision="fp16")
     graph, folder = exported(job, prepared)

@@ -29,7 +29,13 @@ PROMPT_SEED = 12
 TOLERANCE = 1e-5
 
 
-@pytest.fixture(params=MODELS)
+@pytest.fixture(
+    params=[
+        "decoder",
+        "encoder-decoder",
+        pytest.param("vision-language", marks=pytest.mark.nightly),
+    ]
+)
 def model(request: pytest.FixtureRequest) -> ModelSpec:
     return MODELS[request.param]
 

@@ -101,6 +101,7 @@ def test_every_new_cell_finds_cold_caches(session: CompiledSession) -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.nightly
 def test_training_compiles_forward_and_backward() -> None:
     cell = torch_cell(MODEL, runtime="torch_compile", mode="training")
     batch = {**inputs_of(cell), **synthesise_labels(MODEL, cell, 0)}
