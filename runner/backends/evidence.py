@@ -90,7 +90,7 @@ class UnseenKernels:
     """Kernels of which no profiler tells."""
 
     reason: str
-    """Why not."""
+    """The reason."""
     suffice = True
     """They decide nothing."""
 

@@ -158,10 +158,9 @@ def nvidia_parts(library: Any, board: Any) -> list[Any]:
     mode = known(lambda: library.nvmlDeviceGetMigMode(board)[0])
     if not mode:
         return [board]
-    places = range(library.nvmlDeviceGetMaxMigDeviceCount(board))
     slices = (
-        known(partial(library.nvmlDeviceGetMigDeviceHandleByIndex, board, place))
-        for place in places
+        known(partial(library.nvmlDeviceGetMigDeviceHandleByIndex, board, index))
+        for index in range(library.nvmlDeviceGetMaxMigDeviceCount(board))
     )
     return [slice_ for slice_ in slices if slice_ is not None]
 
