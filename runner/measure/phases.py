@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass
 from functools import partial
-from typing import Protocol, runtime_checkable
+from typing import Protocol, cast, runtime_checkable
 
 from runner.contract.job import Measure
 from runner.measure.clock import NANOSECONDS, Clock, seconds
@@ -84,8 +84,9 @@ def time_once(query: Execute | SelfTimed, clock: Clock) -> int:
     series: TimeSeries | None = getattr(query, "series", None)
     if series is not None:
         return series(1, 0, _FOREVER_NS)[0]
+    execute = cast("Execute", query)
     start = clock()
-    query()
+    execute()
     return clock() - start
 
 
