@@ -43,7 +43,6 @@ MEASUREMENTS = (
     "ratio_intervals",
     "regressions",
     "drift",
-    "aa_study",
     "contention",
     "prediction",
     "next_cells",
@@ -55,7 +54,7 @@ MEASUREMENTS = (
     "finite_outputs",
 )
 
-LONG = ("real_slowdown",)
+LONG = ("real_slowdown", "aa_study")
 """Measurements that take hours, and run only if they are named."""
 
 

@@ -3,134 +3,161 @@
 A record is made as `standard` makes one: fresh processes with a load, a warm-up and an equal share
 of iterations, until the interval over their medians is narrow or spent. Of pairs of the same cell
 (A/A) at most 5 % should have intervals that do not overlap, and at most 1 % be said to differ;
-intervals should hold the machine's median, that of all processes, in 90 %. Pairs whose second
-record spins for 5 % longer (A/B) should be said to differ. Records come in the order A A' B, so
-that a triple sees one machine.
+intervals should hold the machine's median, that of all processes of the session, in 90 %. Pairs
+whose second record spins for 5 % longer (A/B) should be said to differ. Records come in the order
+A A' B, so that a triple sees one machine.
+
+Forty triples take hours, so each record is kept as it ends, in `performance/data/aa_study.jsonl` or
+the file that `--data` names. The study goes on until that file has `--pairs`, or for `--minutes`
+and to the end of the triple; a later session adds to it. `--report` only looks at the file.
 """
 
 import argparse
 import json
+import secrets
 import statistics
 import subprocess
 import sys
-from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
 
-from analysis.statistics.ratios import Estimate, shows_difference
-from performance.rounds import MOST_APART, MOST_DIFFERENT
-from performance.sessions import open_job_session, slowed, torch_job
-from performance.simulated import SECOND, a_result, chance
-from runner.contract.job import PROFILES, Measure
+from orchestrator.backends.machine import this_host
+from performance.aa_process import STUDIED_MODEL, studied_measure
+from performance.aa_records import (
+    LEAST_RECORDS,
+    AaRates,
+    StudyRecord,
+    append_record,
+    pairs_of,
+    rates_of,
+    read_study,
+)
+from performance.sessions import torch_job
+from performance.simulated import SECOND, a_result
+from runner.contract.job import PROFILES
 from runner.contract.rounds import RoundResult
-from runner.inputs import synthesise
 from runner.job.replication import is_done
-from runner.measure.clock import monotonic
-from runner.measure.phases import quota_of, run_steady_phase, time_once, warm_up
+from runner.measure.clock import monotonic, seconds
 from runner.measure.statistics.replication import growing_confidence, round_interval
 
 PAIRS = 40
-MODEL = "bert-tiny"
 SLOWDOWN = 0.05
-LEAST_COVERAGE = 0.90
-
-
-@dataclass(frozen=True)
-class SimpleRecord:
-    """A median with its interval, and the medians of its processes, seconds."""
-
-    estimate: Estimate
-    medians: tuple[float, ...]
-
-    def overlaps(self, other: "SimpleRecord") -> bool:
-        """True if the intervals share a point."""
-        ours, theirs = self.estimate, other.estimate
-        return ours.low <= theirs.high and theirs.low <= ours.high
-
-    def differs(self, other: "SimpleRecord") -> bool:
-        """True if a comparison of results would say that they differ."""
-        return shows_difference(other.estimate.over(self.estimate), "A")
+AA_DATA = Path(__file__).parent / "data" / "aa_study.jsonl"
+_MINUTE_S = 60
 
 
 def main() -> int:
-    """Run the study, or one process of it; 1 if a bar is missed by more than chance does."""
-    parser = argparse.ArgumentParser()
-    parser.add_argument("--pairs", type=int, default=PAIRS)
+    """Measure what the file lacks, and print the rates; 1 if a bar is missed."""
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    parser.add_argument("--pairs", type=int, default=PAIRS, help="pairs that the file shall have")
+    parser.add_argument("--minutes", type=float, help="stop at a triple's end after so many")
     parser.add_argument("--seconds", type=float, default=PROFILES["standard"].min_s)
-    parser.add_argument("--process", type=float, metavar="SLOWDOWN")
+    parser.add_argument("--data", type=Path, default=AA_DATA, help="the file of all records")
+    parser.add_argument("--no-slowdown", action="store_true", help="leave out the slowed records")
+    parser.add_argument("--report", action="store_true", help="measure nothing")
     options = parser.parse_args()
-    standard = PROFILES["standard"].model_copy(update={"min_s": options.seconds})
-    if options.process is None:
-        return study(options.pairs, standard)
-    print(json.dumps(durations(options.process, standard)))
-    return 0
+    if not options.report:
+        slowdowns = (0.0, 0.0) if options.no_slowdown else (0.0, 0.0, SLOWDOWN)
+        measure_pairs(options.data, options.pairs, options.minutes, options.seconds, slowdowns)
+    rates = rates_of(read_study(options.data, options.seconds))
+    if rates is None:
+        print(f"{options.data}: no pair of {options.seconds:g} s yet")
+        return 1
+    print_rates(rates)
+    return int(not rates.held)
 
 
-def study(pairs: int, measure: Measure) -> int:
-    """Measure all triples and print the rates; 1 if one misses its bar."""
-    triples = [
-        (make_record(0.0, measure), make_record(0.0, measure), make_record(SLOWDOWN, measure))
-        for _ in range(pairs)
-    ]
-    same = [record for first, second, _ in triples for record in (first, second)]
-    level = statistics.fmean(median for record in same for median in record.medians)
-    data = {
-        "apart": sum(not a.overlaps(b) for a, b, _ in triples) / pairs,
-        "said_to_differ": sum(a.differs(b) for a, b, _ in triples) / pairs,
-        "coverage": sum(r.estimate.low <= level <= r.estimate.high for r in same) / len(same),
-        "slowdown_found": sum(b.differs(c) for _, b, c in triples) / pairs,
-        "processes": statistics.fmean(len(record.medians) for record in same),
-        "between_process_cv": statistics.fmean(
-            statistics.stdev(record.medians) / record.estimate.value for record in same
-        ),
-    }
-    print(f"{pairs} pairs of the same cell, {MODEL}; {data['processes']:.1f} processes a record")
-    print(f"intervals that don't overlap, A/A                {data['apart']:.1%} (at most 5 %)")
-    print(f"said to differ, A/A                              {data['said_to_differ']:.1%} (1 %)")
-    print(f"intervals that hold the median of all processes  {data['coverage']:.1%} (90 % or more)")
-    print(f"processes of a record differ by                  {data['between_process_cv']:.1%}")
-    print(f"a slowdown of {SLOWDOWN:.0%} that is found, A/B          {data['slowdown_found']:.1%}")
-    rounded = {name: round(value, 4) for name, value in data.items()}
-    print(json.dumps({"measurement": "aa_study", "pairs": pairs, **rounded}), flush=True)
-    return int(
-        data["apart"] > MOST_APART + chance(MOST_APART, pairs)
-        or data["said_to_differ"] > MOST_DIFFERENT + chance(MOST_DIFFERENT, pairs)
-        or data["coverage"] < LEAST_COVERAGE - chance(LEAST_COVERAGE, len(same))
+def measure_pairs(
+    data: Path, pairs: int, minutes: float | None, seconds_: float, slowdowns: tuple[float, ...]
+) -> None:
+    """Add triples to the file until it has so many pairs, or the minutes are over."""
+    begin, there = monotonic(), len(pairs_of(read_study(data, seconds_)))
+    session = f"{datetime.now(UTC):%Y%m%d-%H%M%S}-{secrets.token_hex(2)}"
+    host = this_host() or "unknown"
+    for triple in range(max(0, pairs - there)):
+        start = monotonic()
+        records = []
+        for slowdown in slowdowns:
+            records.append(make_record(slowdown, seconds_, session, host, triple))
+            append_record(data, records[-1])
+        print(triple_line(there + triple + 1, pairs, records, monotonic() - start), flush=True)
+        if minutes is not None and seconds(monotonic() - begin) >= minutes * _MINUTE_S:
+            break
+
+
+def triple_line(number: int, pairs: int, records: list[StudyRecord], ns: int) -> str:
+    """The line that tells of a triple as it ends."""
+    first, second, *others = records
+    agree = "overlap" if first.overlaps(second) else "do not overlap"
+    words = [f"pair {number} of {pairs}: {_shown(first)} and {_shown(second)} {agree}"]
+    for slow in others:
+        found = "found" if second.differs(slow) else "not found"
+        words.append(f"slowed by {slow.slowdown:.0%} {_shown(slow)}, {found}")
+    processes = sum(len(record.medians) for record in records)
+    return f"{'; '.join(words)}; {processes} processes, {seconds(ns):.0f} s"
+
+
+def _shown(record: StudyRecord) -> str:
+    half = (record.high - record.low) / 2
+    return f"{record.value * 1e3:.3f} ± {half * 1e3:.3f} ms"
+
+
+def print_rates(rates: AaRates) -> None:
+    """Print the rates beside what is promised."""
+    coverage, found = (
+        "–" if x is None else f"{x:.1%}" for x in (rates.coverage, rates.slowdown_found)
     )
+    print(
+        f"{rates.pairs} pairs of the same cell, {STUDIED_MODEL}, in {rates.sessions} sessions on"
+        f" {rates.hosts} machines; {rates.processes:.1f} processes a record"
+    )
+    print(f"intervals that don't overlap, A/A                {rates.apart:.1%} (at most 5 %)")
+    print(f"said to differ, A/A                              {rates.said_to_differ:.1%} (1 %)")
+    print(
+        f"intervals that hold their session's median       {coverage} (90 % or more), of"
+        f" {rates.judged} records in sessions of {LEAST_RECORDS} or more"
+    )
+    print(f"processes of a record differ by                  {rates.between_process_cv:.1%}")
+    print(f"a slowdown of {SLOWDOWN:.0%} that is found, A/B          {found} of {rates.slowed}")
+    rounded = {
+        name: round(value, 4) if isinstance(value, float) else value
+        for name, value in rates.model_dump().items()
+    }
+    print(json.dumps({"measurement": "aa_study", **rounded, "held": rates.held}), flush=True)
 
 
-def make_record(slowdown: float, measure: Measure) -> SimpleRecord:
+def make_record(
+    slowdown: float, seconds_: float, session: str, host: str, triple: int
+) -> StudyRecord:
     """Launch processes until their medians are known well enough."""
-    cell = torch_job(MODEL).cells[0]
+    measure = studied_measure(seconds_)
+    cell = torch_job(STUDIED_MODEL).cells[0]
     rounds: list[RoundResult] = []
     while not rounds or not is_done(measure, cell, rounds):
-        rounds.append(a_result(launch(slowdown, measure)))
+        rounds.append(a_result(launch(slowdown, seconds_)))
     medians = tuple(statistics.median(result.durations_ns) / SECOND for result in rounds)
     interval = round_interval(medians, growing_confidence(measure))
     assert interval is not None
-    low = max(interval.low, sys.float_info.min)
-    return SimpleRecord(Estimate(interval.median, low, interval.high), medians)
+    return StudyRecord(
+        session=session,
+        host=host,
+        measured_at=datetime.now(UTC),
+        seconds=seconds_,
+        triple=triple,
+        slowdown=slowdown,
+        medians=medians,
+        low=max(interval.low, sys.float_info.min),
+        value=interval.median,
+        high=interval.high,
+    )
 
 
-def launch(slowdown: float, measure: Measure) -> list[int]:
+def launch(slowdown: float, seconds_: float) -> list[int]:
     """Durations of one round, in a process of its own."""
-    command = [sys.executable, "-m", "performance.aa_study"]
-    command += ["--process", str(slowdown), "--seconds", str(measure.min_s)]
+    command = [sys.executable, "-m", "performance.aa_process", str(slowdown), str(seconds_)]
     output = subprocess.run(command, check=True, capture_output=True, text=True).stdout
     values: list[int] = json.loads(output.splitlines()[-1])
     return values
-
-
-def durations(slowdown: float, measure: Measure) -> list[int]:
-    """Nanoseconds of one round's iterations, behind a load and a warm-up."""
-    job = torch_job(MODEL, measure)
-    session, cell = open_job_session(job), job.cells[0]
-    query = session.bind(cell, synthesise(job.model, cell, job.weights_seed))
-    query = slowed(query, slowdown) if slowdown else query
-
-    def timed() -> int:
-        return time_once(query, monotonic)
-
-    warm_up(timed, monotonic, measure)
-    return run_steady_phase(timed, quota_of(measure))
 
 
 if __name__ == "__main__":

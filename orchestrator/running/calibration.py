@@ -1,9 +1,10 @@
-"""Calibrations: the spread of fresh processes, by machine, backend and runtime.
+"""Calibrations: the spread of fresh processes, by machine, backend, runtime and device.
 
 They lie in a file of the results folder, which no job and no merge of others' files writes. So no
 stranger's record can make the intervals of this machine's own records narrower.
 """
 
+import re
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -20,19 +21,34 @@ from runner.contract.plain_files import read_plain_text
 CALIBRATION_NAME = "calibration.json"
 
 Spreads = Mapping[str, ProcessSpread]
-"""The spread of fresh processes by `<backend>/<runtime>`."""
+"""The spread of fresh processes by `<backend>/<runtime>/<hardware_id>`."""
+_DEVICE = re.compile(r"\w+/\w+/\w+")
+"""A key that tells the device. Files from before devices were told apart have others: nobody knows
+whose those spreads are, so they count for none, and records say that nobody calibrated the host."""
 
 
 class Calibration(Frozen):
     """The content of `calibration.json`."""
 
     hosts: dict[str, dict[str, ProcessSpread]] = Field(default_factory=dict)
-    """The spreads of each machine, by the id of the machine and by `<backend>/<runtime>`."""
+    """The spreads of each machine, by the id of the machine and by path and device."""
 
 
-def spread_key(cell: Cell) -> str:
-    """The path of a cell whose spread is known: `cpu/torch`."""
-    return f"{cell.backend}/{cell.runtime}"
+def spread_key(cell: Cell, hardware_id: str) -> str:
+    """The path of a cell and the device that it executed on: `cuda/torch/88b3…`."""
+    return f"{_path(cell)}{hardware_id}"
+
+
+def spreads_of_path(spreads: Spreads, cell: Cell) -> dict[str, ProcessSpread]:
+    """The spreads of the cell's path, by the `hardware_id` of the machine with each device."""
+    path = _path(cell)
+    return {
+        key.removeprefix(path): spread for key, spread in spreads.items() if key.startswith(path)
+    }
+
+
+def _path(cell: Cell) -> str:
+    return f"{cell.backend}/{cell.runtime}/"
 
 
 def read_spreads(results: Path, host: str | None) -> Spreads:
@@ -41,21 +57,25 @@ def read_spreads(results: Path, host: str | None) -> Spreads:
     Raises:
         StoreError: there is a file, and it cannot be read or is no calibration.
     """
-    return _read(results).hosts.get(host or "", {})
+    return _of_devices(_read(results).hosts.get(host or "", {}))
 
 
 def save_spreads(results: Path, host: str, spreads: Spreads) -> Path:
-    """Keep these spreads beside those of other paths and machines; returns the file.
+    """Keep these spreads beside those of other paths, devices and machines; returns the file.
 
     Raises:
         StoreError: the file system refused, or what lies there is no calibration.
     """
     hosts = _read(results).hosts
-    hosts[host] = {**hosts.get(host, {}), **spreads}
+    hosts[host] = {**_of_devices(hosts.get(host, {})), **spreads}
     path = results / CALIBRATION_NAME
     with translate_os_errors(path):
         write_atomic(path, Calibration(hosts=hosts).model_dump_json(indent=2) + "\n")
     return path
+
+
+def _of_devices(spreads: Spreads) -> dict[str, ProcessSpread]:
+    return {key: spread for key, spread in spreads.items() if _DEVICE.fullmatch(key)}
 
 
 def _read(results: Path) -> Calibration:

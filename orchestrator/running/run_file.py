@@ -10,7 +10,7 @@ from pydantic import AwareDatetime, Field, ValidationError
 from orchestrator.backends.catalogue import LauncherName
 from orchestrator.launchers.registry import Pinned
 from orchestrator.planning.plan import Plan
-from orchestrator.running.calibration import spread_key
+from orchestrator.running.calibration import spreads_of_path
 from orchestrator.running.options import RunOptions, RunSource
 from orchestrator.store import RUN_ID
 from orchestrator.system.problems import first_fault
@@ -64,7 +64,8 @@ class RunFile(Seeds, RunOptions, RunSource):
     host_class: FileName | None = None
     """The class of a fleet's hosts that alone measures it; null for a run that has no class."""
     process_spreads: dict[str, ProcessSpread] = Field(default_factory=dict)
-    """The calibrated spread of fresh processes on this host, by `<backend>/<runtime>`."""
+    """The calibrated spread of fresh processes on this host, by path and device. Runs before
+    devices were told apart have none of them."""
     version: RecordedVersion | None = None
     """The version that it measures; null for today's."""
     interleaving: "Interleaving | None" = None
@@ -102,7 +103,7 @@ class RunFile(Seeds, RunOptions, RunSource):
             round=round_,
             inherit_environ=self.inherit_environ,
             browser=self.browser_of(first),
-            process_spread=self.process_spreads.get(spread_key(first)),
+            process_spreads=spreads_of_path(self.process_spreads, first) or None,
             interleaved_with=self.interleaving and self.interleaving.baseline.run_id,
         )
 

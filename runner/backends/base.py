@@ -272,9 +272,9 @@ class Session(Protocol):
     ) -> tuple[Proof, dict[str, str]]:
         """Prove that the claimed device holds model, inputs and outputs; return the evidence too.
 
-        Runs the query once, untimed. Where a profiler sees the device's kernels without another
-        load, it also runs the iteration (the query, if None) and adds `kernel_share`: the time in
-        which kernels ran by the iteration's.
+        Runs the query once, untimed. On an accelerator it also runs the iteration (the query, if
+        None) with and without a profiler, and adds `kernel_share`, the time in which kernels ran
+        by the iteration's; or `kernel_share_missing`, the reason why nothing tells of them.
         """
         ...
 

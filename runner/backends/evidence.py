@@ -7,9 +7,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Generic, TypeVar
 
+import psutil
+
 from runner.contract.files import save_text
+from runner.contract.job import Job
 from runner.contract.outputs import OPERATORS_SUFFIX, TRACE_SUFFIX
 from runner.measure.clock import monotonic, seconds
+from runner.measure.environment import memory_budget_bytes, read_environment
 
 _Outputs = TypeVar("_Outputs")
 
@@ -48,6 +52,83 @@ def observe(call: Callable[[], _Outputs]) -> Observation[_Outputs]:
     return Observation(outputs, error, seconds(wall), seconds(cpu))
 
 
+LEAST_KERNEL_SHARE = 0.2
+"""Share of an iteration in which the device must execute kernels, or the host did most of it."""
+
+
+@dataclass(frozen=True)
+class Kernels:
+    """Kernels of one iteration."""
+
+    time_s: float
+    """Time in which the device executed at least one, under the profiler."""
+    wall_s: float
+    """Time of an iteration without the profiler, which slows the host and hardly a kernel."""
+    error: str | None = None
+    """The error that the iteration raised."""
+
+    @property
+    def share(self) -> float:
+        """Share of the iteration in which the device worked."""
+        return min(1.0, self.time_s / self.wall_s) if self.wall_s else 0.0
+
+    @property
+    def suffice(self) -> bool:
+        """True if the device did a good part of the work."""
+        return self.error is None and self.share >= LEAST_KERNEL_SHARE
+
+    @property
+    def evidence(self) -> dict[str, str]:
+        """Time and share, as evidence; the error, if there was one."""
+        failure = {} if self.error is None else {"iteration_error": self.error}
+        share = f"{self.share:.3f}"
+        return {"kernel_time_s": f"{self.time_s:.6f}", "kernel_share": share, **failure}
+
+
+@dataclass(frozen=True)
+class UnseenKernels:
+    """Kernels of which no profiler tells."""
+
+    reason: str
+    """The reason."""
+    suffice = True
+    """They decide nothing."""
+
+    @property
+    def evidence(self) -> dict[str, str]:
+        """The reason, as evidence."""
+        return {"kernel_share_missing": self.reason}
+
+
+SeenKernels = Kernels | UnseenKernels
+_LOAD = 2
+"""Times the weights that loading them takes: the file's, and those laid out for the kernels."""
+
+
+def look_again(job: Job, weights_bytes: int, look: Callable[[], SeenKernels]) -> SeenKernels:
+    """Look at kernels by a profiler that loads the model once more, where there is room for that.
+
+    Nothing is known where it cannot be loaded: the numbers are measured already, and stand.
+    """
+    used_bytes = psutil.Process().memory_info().rss
+    budget_bytes = memory_budget_bytes(job.limits, read_environment(), used_bytes)
+    if used_bytes + _LOAD * weights_bytes > budget_bytes:
+        return UnseenKernels("no profile: the memory has no room for the model once more")
+    try:
+        return look()
+    except Exception as refusal:
+        return UnseenKernels(f"no profile: {type(refusal).__name__}: {refusal}")
+
+
+def busy_time(spans: Iterable[tuple[float, float]]) -> float:
+    """The time in which at least one of these spans, of beginning and end, was under way."""
+    busy, reached = 0.0, float("-inf")
+    for start, end in sorted(spans):
+        busy += max(0.0, end - max(start, reached))
+        reached = max(reached, end)
+    return busy
+
+
 def join_distinct(words: Iterable[str]) -> str:
     """Join the distinct words in order: `cpu+cuda:0`, or `none`."""
     return "+".join(sorted(set(words))) or "none"
@@ -55,6 +136,8 @@ def join_distinct(words: Iterable[str]) -> str:
 
 OPERATOR_CATEGORY = "Node"
 """The category of events that stand for operators."""
+COPIES = ("Memcpy", "Memset")
+"""Beginnings of the names of what a GPU does beside kernels."""
 _HEAVIEST = 30
 
 TraceEvent = dict[str, Any]

@@ -192,7 +192,7 @@ class Provenance(Frozen):
     """Version of the orchestrator that planned the job."""
 
 
-_LATER = ("interleaved_with", "counted", "browser")
+_LATER = ("interleaved_with", "counted", "browser", "process_spreads")
 """Fields that jobs have gained, null where they are not used."""
 
 
@@ -233,8 +233,11 @@ class Job(Seeds):
     """Environment variables of the user's that the runner is given, by name."""
     browser: BrowserChoice | None = None
     """The browser that the user chose; null for our own, and for what executes in none."""
+    process_spreads: dict[str, ProcessSpread] | None = None
+    """The spreads of fresh processes of its runtime on this host, by the `hardware_id` of the
+    machine with each device; null if nobody measured any."""
     process_spread: ProcessSpread | None = None
-    """The spread of fresh processes of its runtime on this host; null if nobody measured it."""
+    """The one of the device that was found there; null before it is, and if nobody measured it."""
     interleaved_with: FileName | None = None
     """The run whose launches take turns with those of this one; null else."""
     counted: dict[str, dict[str, float]] | None = None
@@ -257,7 +260,15 @@ class Job(Seeds):
         """The job with one cell alone, as its record has it: what follows from the model is no part
         of it.
         """
-        return self.model_copy(update={"cells": (cell,), "round": 1, "counted": None})
+        own = {"cells": (cell,), "round": 1, "counted": None, "process_spreads": None}
+        return self.model_copy(update=own)
+
+    def on_hardware(self, hardware_id: str) -> "Job":
+        """The job with the spread of the device that was found, and none of another one's."""
+        if self.process_spreads is None:
+            return self
+        spread = self.process_spreads.get(hardware_id)
+        return self.model_copy(update={"process_spread": spread, "process_spreads": None})
 
 
 DEVICE_VARIABLE = "ACCELMATRIX_DEVICE"

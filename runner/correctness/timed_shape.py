@@ -11,12 +11,12 @@ import numpy as np
 
 from runner.backends.base import Session
 from runner.backends.graphs.feeds import MASK
-from runner.contract.cell import Cell
+from runner.contract.cell import Cell, Mode
 from runner.contract.graph import DYNAMIC, fixed_shape
 from runner.contract.job import Job
 from runner.contract.models import ModelSpec, sizes_of
 from runner.contract.record import Columns
-from runner.contract.support import generates
+from runner.contract.support import SUPPORTED, generates
 from runner.correctness.compare_outputs import judge_outputs
 from runner.correctness.differences import AnyArray, Arrays, Difference, output_name
 from runner.correctness.reference import BATCH_SIZE, fixed_cell
@@ -26,20 +26,32 @@ _MOST_VALUES = 1 << 26
 """Values of all outputs at most, 256 MiB in fp32: they are copied to the host."""
 _COMPILING = ("torch_compile", "openvino")
 """Runtimes that compile for the shape of each query."""
+_COMPARED: tuple[Mode, ...] = ("inference", "generation")
+"""Modes whose outputs are compared at the timed shape; a training step is compared as a whole."""
 _GROWING = ("batch_size", "sequence_length", "prompt_length")
 """Sizes in which a timed shape may differ from the fixed one."""
 
 
 def is_compiled_for(cell: Cell, columns: Columns) -> bool:
-    """True if what the cell times is a forward pass through a program of that one shape.
+    """True if what the cell times goes through a program of that one shape.
+
+    No generation does, since its cache grows with each token: paths that compile a program for
+    each shape have no generation, but for OpenVINO's, whose generating graphs stay dynamic and say
+    so; and a graph of fixed sizes fails its export's check at the second step.
 
     Args:
         cell: the cell.
         columns: the session's, with that shape bound last.
     """
+    if cell.mode not in _COMPARED:
+        return False
     graph = str(columns.get("graph") or DYNAMIC)
-    compiled = cell.runtime in _COMPILING or cell.backend == "qnn" or not graph.endswith(DYNAMIC)
-    return compiled and cell.mode == "inference"
+    if not graph.endswith(DYNAMIC):
+        return True
+    compiles = cell.runtime in _COMPILING or cell.backend == "qnn"
+    possible = (cell.backend, cell.runtime, cell.mode) in SUPPORTED
+    options = columns.get("execution_options") or {}
+    return compiles and possible and not str(options.get("shapes")).startswith(DYNAMIC)
 
 
 def timed_query(job: Job, cell: Cell) -> Inputs | None:

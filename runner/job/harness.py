@@ -129,6 +129,7 @@ class Harness:
             session = self._loader.load().session  # which knows the device to watch
             result = measure_warm(session, self._job, cell, self._instruments(cell, earlier))
         rounds, loaded = [*earlier, result], self._loader.load()
+        self._job = self._job.on_hardware(self._loader.facts["hardware_id"])
         summary = summarise_rounds(self._job, cell, rounds, self._conditions(loaded))
         self._sized[cell] = cell.model_copy(
             update={"batch_size": summary.get("batch_size", cell.batch_size)}

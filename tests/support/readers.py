@@ -263,7 +263,7 @@ PRICES = {"currency": "EUR", "backends": {"cpu": {"per_hour": 0.1}}, "hardware":
 CALIBRATION = {
     "hosts": {
         CALIBRATED_HOST: {
-            "cpu/torch": {"cv": 0.01, "processes": 8, "measured_at": "2026-11-23T00:00:00Z"}
+            "cpu/torch/88b3": {"cv": 0.01, "processes": 8, "measured_at": "2026-11-23T00:00:00Z"}
         }
     }
 }

@@ -162,8 +162,8 @@ def read_weights(folder: Path, content: bytes) -> None:
 
 def read_calibration(folder: Path, content: bytes) -> None:
     written(folder, CALIBRATION_NAME, content)
-    for spread in read_spreads(folder, CALIBRATED_HOST).values():
-        job = a_job([fake_cell()]).model_copy(update={"process_spread": spread})
+    for key, spread in read_spreads(folder, CALIBRATED_HOST).items():
+        job = a_job([fake_cell()]).model_copy(update={"process_spreads": {key: spread}})
         assert Job.model_validate_json(job.model_dump_json()) == job
 
 

@@ -125,15 +125,16 @@ def _announcement(plan: Plan) -> str:
 
 
 def spreads_of(cells: Iterable[Cell], records: Mapping[str, Record]) -> Spreads:
-    """The spread of fresh processes, by backend and runtime, from the cells' records."""
+    """The spread of fresh processes, by path and device, from the cells' records."""
     return {
-        spread_key(cell): ProcessSpread(
+        spread_key(cell, record.hardware_id): ProcessSpread(
             cv=record.latency_between_process_cv,
             processes=record.rounds,
             measured_at=record.recorded_at,
         )
         for cell in cells
         if (record := records.get(cell.id)) is not None
+        and record.hardware_id is not None
         and record.latency_between_process_cv is not None
         and record.rounds is not None
     }

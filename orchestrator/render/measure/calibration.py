@@ -6,7 +6,7 @@ from orchestrator.render.terminal.tables import Column, print_table
 
 
 def print_calibration(result: CalibrateResult, *, as_json: bool) -> None:
-    """Print each runtime's spread, and where it is kept."""
+    """Print the spread of each runtime on each device, and where it is kept."""
     if as_json:
         print_json(
             {path: spread.model_dump(mode="json") for path, spread in result.spreads.items()}
@@ -19,7 +19,8 @@ def print_calibration(result: CalibrateResult, *, as_json: bool) -> None:
     if not rows:
         print_line("No runtime was measured, so nothing is kept.")
         return
-    print_table(("backend", "runtime", "processes", Column("differ by %", right=True)), rows)
+    differ = Column("differ by %", right=True)
+    print_table(("backend", "runtime", "hardware_id", "processes", differ), rows)
     print_line()
     print_line(
         f"Records of one process use this for their intervals from now on; {result.path} keeps it."

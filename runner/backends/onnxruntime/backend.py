@@ -1,6 +1,7 @@
 """A session of ONNX Runtime over the prepared graphs of a job."""
 
 from collections.abc import Mapping
+from contextlib import nullcontext
 from importlib import import_module
 from pathlib import Path
 from typing import cast
@@ -15,6 +16,7 @@ from runner.backends.base import (
     Stage,
     Trainer,
 )
+from runner.backends.evidence import SeenKernels, look_again
 from runner.backends.graphs.outputs import all_finite, float_outputs, graph_columns
 from runner.backends.onnxruntime.device import (
     DriverMemory,
@@ -23,7 +25,7 @@ from runner.backends.onnxruntime.device import (
     cpu_device,
     find_cuda_device,
 )
-from runner.backends.onnxruntime.evidence import prove, trace
+from runner.backends.onnxruntime.evidence import onnx_kernels, prove, trace
 from runner.backends.onnxruntime.graph import OnnxGraph
 from runner.backends.onnxruntime.peaks import onnx_peaks
 from runner.backends.onnxruntime.query import (
@@ -226,9 +228,14 @@ class OnnxSession:
     def prove(
         self, query: Query, iteration: Iteration | None = None
     ) -> tuple[Proof, dict[str, str]]:
-        """Look up on which providers the graph's nodes lie; only new sessions could profile."""
-        del iteration
-        return prove(query, self._device)
+        """Look up on which providers the graph's nodes lie; new sessions profile accelerators."""
+        opened, repeated = self._graphs.latest, iteration or (lambda: nullcontext(query))
+        weights_bytes = sum(part.size_bytes for part in opened.graph.parts.values())
+
+        def look() -> SeenKernels:
+            return onnx_kernels(opened, self._device, repeated)
+
+        return prove(query, self._device, lambda: look_again(self._job, weights_bytes, look))
 
     def trace(self, action: Query, stem: Path) -> None:
         """Profile one call with ONNX Runtime's profiler."""

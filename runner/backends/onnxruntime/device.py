@@ -14,7 +14,7 @@ from runner.contract.errors import Unavailable
 from runner.contract.job import DEVICE_VARIABLE, chosen_device
 from runner.contract.support import precision_error
 from runner.measure.environment import read_environment
-from runner.measure.vendors.nvidia import load_nvml, used_bytes
+from runner.measure.vendors.nvidia import SLICE, load_nvml, nvidia_parts, used_bytes
 
 CPU = "CPUExecutionProvider"
 
@@ -108,6 +108,8 @@ def find_cuda_device(
     gpus = _visible(nvml, environment.get(_VISIBLE))
     index = _choose([uuid for uuid, _ in gpus], chosen_device("cuda", environment))
     uuid, name = gpus[index]
+    if any(name.startswith(SLICE) for name, _ in gpus):  # of slices CUDA shows one: this one
+        environment[_VISIBLE], index = uuid, 0
     options = {"device_id": str(index), "use_tf32": "0"}
     return OnnxDevice(
         "cuda",
@@ -122,7 +124,7 @@ def find_cuda_device(
 
 
 def _visible(nvml: Any, listed: str | None) -> list[tuple[str, str]]:
-    """UUID and name of each GPU that CUDA may see, in its order.
+    """UUID and name of each GPU that CUDA may see, in its order; of a divided one its slices.
 
     Raises:
         Unavailable: NVML does not answer, or there is none.
@@ -132,14 +134,32 @@ def _visible(nvml: Any, listed: str | None) -> list[tuple[str, str]]:
         handles = [nvml.nvmlDeviceGetHandleByIndex(i) for i in range(nvml.nvmlDeviceGetCount())]
     except Exception as error:  # NVML's own errors, whose module may be a stand-in
         raise Unavailable(f"NVML does not answer: {error}", hint="check the driver") from error
-    gpus = [(nvml.nvmlDeviceGetUUID(gpu), nvml.nvmlDeviceGetName(gpu)) for gpu in handles]
+    boards = [
+        (
+            nvml.nvmlDeviceGetUUID(board),
+            [
+                (nvml.nvmlDeviceGetUUID(part), nvml.nvmlDeviceGetName(part))
+                for part in nvidia_parts(nvml, board)
+            ],
+        )
+        for board in handles
+    ]
+    gpus = [gpu for _, parts in boards for gpu in parts]
     if listed is not None:
-        uuids = [uuid for uuid, _ in gpus]
         entries = [entry.strip() for entry in listed.split(",") if entry.strip()]
-        gpus = [gpus[_choose(uuids, entry)] for entry in entries]
+        gpus = [gpu for entry in entries for gpu in _listed(boards, entry)]
     if not gpus:
         raise Unavailable("NVML finds no GPU that CUDA may see", hint=f"check {_VISIBLE}")
     return gpus
+
+
+def _listed(boards: list[tuple[str, list[tuple[str, str]]]], entry: str) -> list[tuple[str, str]]:
+    """The GPU or slice that the entry names; where it names a divided GPU, its first slice."""
+    if entry.startswith(SLICE):
+        slices = [gpu for _, parts in boards for gpu in parts]
+        return [slices[_choose([uuid for uuid, _ in slices], entry)]]
+    _, parts = boards[_choose([uuid for uuid, _ in boards], entry)]
+    return parts[:1]
 
 
 def _choose(uuids: list[str], chosen: str | None) -> int:

@@ -3,15 +3,26 @@
 import json
 import tempfile
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from runner.backends.base import Query
-from runner.backends.evidence import TraceEvent, join_distinct, observe, save_trace
-from runner.backends.onnxruntime.device import CPU, OnnxDevice
-from runner.backends.onnxruntime.graph import OnnxGraph
+from runner.backends.base import Iteration, Query
+from runner.backends.evidence import (
+    COPIES,
+    OPERATOR_CATEGORY,
+    Kernels,
+    SeenKernels,
+    TraceEvent,
+    UnseenKernels,
+    busy_time,
+    join_distinct,
+    observe,
+    save_trace,
+)
+from runner.backends.onnxruntime.device import CPU, CUDA, OnnxDevice
+from runner.backends.onnxruntime.graph import OnnxGraph, Sessions
 from runner.backends.onnxruntime.query import OnnxQuery
 from runner.backends.onnxruntime.sessions import Nodes, nodes_of, refuses_fallback
 from runner.contract.record import Proof
@@ -29,13 +40,23 @@ class SessionFacts:
     """True if every session was barred from the CPU provider."""
     failed: bool
     """True if the query raised."""
+    kernels: SeenKernels | None = None
+    """The device's kernels in an iteration; None where nobody looked for them."""
 
 
-def prove(query: Query, device: OnnxDevice) -> tuple[Proof, dict[str, str]]:
+def prove(
+    query: Query, device: OnnxDevice, look: Callable[[], SeenKernels] | None = None
+) -> tuple[Proof, dict[str, str]]:
     """Run the query once; report the providers of its nodes and the memory of its values.
 
     The nodes are those of every part, of one that the query leaves out as well: where generation
     is measured, most of it is the part that extends the cache.
+
+    Args:
+        query: the query.
+        device: the claimed device.
+        look: looks at the kernels of an accelerator. On the CPU there is nothing else that could
+            have done the work, and a simulator's times say nothing.
     """
     if not isinstance(query, OnnxQuery):
         return "none", {"claimed": device.claimed}
@@ -44,11 +65,14 @@ def prove(query: Query, device: OnnxDevice) -> tuple[Proof, dict[str, str]]:
     sessions = query.opened.sessions.values()
     nodes = nodes_of(sessions)
     inputs_at, outputs_at = _memories(query.inputs), _memories(outputs)
+    watched = device.is_accelerator and not device.is_simulated
+    kernels = look() if look and watched else None
     facts = SessionFacts(
         providers_there=all(device.provider in session.get_providers() for session in sessions),
         values_there=inputs_at | outputs_at <= {device.memory},
         strict=all(refuses_fallback(session) for session in sessions),
         failed=outcome.error is not None,
+        kernels=kernels,
     )
     evidence = {
         "claimed": device.claimed,
@@ -63,6 +87,7 @@ def prove(query: Query, device: OnnxDevice) -> tuple[Proof, dict[str, str]]:
         "outputs": join_distinct(outputs_at),
         **({} if device.is_simulated else outcome.times),
         **outcome.failure,
+        **({} if kernels is None else kernels.evidence),
     }
     if device.is_accelerator and CPU in nodes:
         evidence["nodes_on_cpu"] = _format_counts(nodes[CPU])
@@ -75,7 +100,8 @@ def judge_nodes(claimed: str, nodes: Nodes, facts: SessionFacts) -> Proof:
     absent = not facts.providers_there or (nodes and claimed not in nodes)
     if absent or not facts.values_there or strangers - {CPU} or (strangers and facts.strict):
         return "contradicted"
-    return "partial" if strangers or facts.failed or not nodes else "proven"
+    idle = facts.kernels is not None and not facts.kernels.suffice
+    return "partial" if strangers or facts.failed or idle or not nodes else "proven"
 
 
 def _memories(values: Mapping[str, Any]) -> set[str]:
@@ -88,6 +114,42 @@ def _format_counts(counts: Counter[str]) -> str:
 
 _RUN = "model_run"
 _MICROSECONDS_PER_NS = 1e-3
+_MICROSECONDS = 1_000_000
+_KERNEL = "Kernel"
+"""The category of what a GPU executes (ONNX Runtime, `profiler_common.h`)."""
+
+
+def onnx_kernels(opened: OnnxGraph, device: OnnxDevice, iteration: Iteration) -> SeenKernels:
+    """Time an iteration, then look at the kernels of another one on profiling sessions."""
+    with iteration() as action:
+        observe(action)
+        usual = observe(action)
+        with tempfile.TemporaryDirectory() as folder, opened.profiled(Path(folder)) as sessions:
+            observe(action)
+            profiled = observe(action)
+            events = second_half(_profiles(sessions))
+    error = usual.error or profiled.error
+    time_s = profiled_time_s(events, device)
+    if time_s is None and error is None:
+        return UnseenKernels("this build of ONNX Runtime tells of no kernels of the GPU")
+    return Kernels(time_s or 0.0, usual.wall_s, error)
+
+
+def profiled_time_s(events: Iterable[TraceEvent], device: OnnxDevice) -> float | None:
+    """Seconds in which the device executed at least one kernel; None if the profile has none.
+
+    A node of CUDA ends for the host as it is launched, so its kernels count, which only builds with
+    CUPTI report. Nodes of other providers end when they have been computed.
+    """
+    if device.provider == CUDA:
+        kernels = [event for event in events if event["cat"] == _KERNEL]
+        computing = [event for event in kernels if not event["name"].startswith(COPIES)]
+    else:
+        kernels = [event for event in events if event["cat"] == OPERATOR_CATEGORY]
+        computing = [e for e in kernels if e["args"].get("provider") == device.provider]
+    if not kernels:
+        return None
+    return busy_time((e["ts"], e["ts"] + e["dur"]) for e in computing) / _MICROSECONDS
 
 
 def trace(action: Query, opened: OnnxGraph, stem: Path) -> None:
@@ -102,12 +164,16 @@ def trace(action: Query, opened: OnnxGraph, stem: Path) -> None:
     with tempfile.TemporaryDirectory() as folder, opened.profiled(Path(folder)) as sessions:
         action()
         action()
-        profiles = [
-            (session.get_profiling_start_time_ns(), Path(session.end_profiling()))
-            for session in sessions.values()
-        ]
-        events = second_half(profiles)
+        events = second_half(_profiles(sessions))
     save_trace(events, stem, by="provider")
+
+
+def _profiles(sessions: Sessions) -> list[tuple[int, Path]]:
+    """The moment at which each session's profile begins, and its file; profiling ends."""
+    return [
+        (session.get_profiling_start_time_ns(), Path(session.end_profiling()))
+        for session in sessions.values()
+    ]
 
 
 def second_half(profiles: Iterable[tuple[int, Path]]) -> list[TraceEvent]:

@@ -1,6 +1,7 @@
 """A session of OpenVINO over the prepared graphs of a job."""
 
 from collections.abc import Mapping
+from contextlib import nullcontext
 from pathlib import Path
 
 import openvino as ov
@@ -15,12 +16,13 @@ from runner.backends.base import (
     Stage,
     Trainer,
 )
+from runner.backends.evidence import SeenKernels, look_again
 from runner.backends.graphs.generation import GraphGenerator
 from runner.backends.graphs.outputs import all_finite, float_outputs, graph_columns
 from runner.backends.openvino.columns import compiled_columns, require_int8, threads_of
 from runner.backends.openvino.compile import Compiler
 from runner.backends.openvino.device import base_name, find_openvino_device, identity_model
-from runner.backends.openvino.evidence import prove, trace
+from runner.backends.openvino.evidence import openvino_kernels, prove, trace
 from runner.backends.openvino.graph import OpenVINOGraph, OpenVINOGraphs
 from runner.backends.openvino.peaks import openvino_peaks
 from runner.backends.openvino.query import GraphQuery, PartRequest, identity_query, to_arrays
@@ -168,9 +170,17 @@ class OpenVINOSession:
     def prove(
         self, query: Query, iteration: Iteration | None = None
     ) -> tuple[Proof, dict[str, str]]:
-        """Ask the compiled parts for the devices; only parts compiled anew could profile."""
-        del iteration
-        return prove(query, self._device)
+        """Ask the compiled parts for the devices; parts compiled anew profile accelerators."""
+        repeated = iteration or (lambda: nullcontext(query))
+        opened = self._graphs.latest
+        parts = opened.graph.parts.values() if opened else ()
+
+        def look() -> SeenKernels:
+            # A generation binds requests of its own.
+            return openvino_kernels(repeated, lambda: self._requests, self._compiler)
+
+        weights_bytes = sum(part.size_bytes for part in parts)
+        return prove(query, self._device, lambda: look_again(self._job, weights_bytes, look))
 
     def trace(self, action: Query, stem: Path) -> None:
         """Profile one call with OpenVINO's performance counters."""

@@ -1,16 +1,19 @@
 """Evidence that the claimed device did the work."""
 
 from collections import Counter
-from collections.abc import Iterable, Iterator
-from contextlib import ExitStack
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import ExitStack, contextmanager
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
-from runner.backends.base import Query
+from runner.backends.base import Iteration, Query
 from runner.backends.evidence import (
     OPERATOR_CATEGORY,
+    Kernels,
+    SeenKernels,
     TraceEvent,
+    UnseenKernels,
     join_distinct,
     observe,
     save_trace,
@@ -21,8 +24,17 @@ from runner.backends.openvino.query import GraphQuery, PartRequest, to_arrays
 from runner.contract.record import Proof
 
 
-def prove(query: Query, device: OpenVINODevice) -> tuple[Proof, dict[str, str]]:
-    """Run the query once; report the devices and the arithmetic of its graph's parts."""
+def prove(
+    query: Query, device: OpenVINODevice, look: Callable[[], SeenKernels] | None = None
+) -> tuple[Proof, dict[str, str]]:
+    """Run the query once; report the devices and the arithmetic of its graph's parts.
+
+    Args:
+        query: the query.
+        device: the claimed device.
+        look: looks at the kernels of an accelerator. On the CPU there is nothing else that could
+            have done the work.
+    """
     if not isinstance(query, GraphQuery):
         return "none", {"claimed": device.name}
     outcome = observe(lambda: to_arrays(query()))
@@ -42,7 +54,12 @@ def prove(query: Query, device: OpenVINODevice) -> tuple[Proof, dict[str, str]]:
     }
     if device.requested is not None:
         evidence["asked"] = device.requested
-    return judge_devices(device.name, executed, outputs, outcome.error is not None), evidence
+    proof = judge_devices(device.name, executed, outputs, outcome.error is not None)
+    if look is None or base_name(device.name) == _HOST:
+        return proof, evidence
+    kernels = look()
+    proof = "partial" if proof == "proven" and not kernels.suffice else proof
+    return proof, {**evidence, **kernels.evidence}
 
 
 def judge_devices(claimed: str, executed: Iterable[str], outputs: int, failed: bool) -> Proof:
@@ -73,7 +90,79 @@ def _operators(parts: Iterable[Any]) -> str:
     return ", ".join(f"{type_} {count}" for type_, count in sorted(types.items()))
 
 
+_HOST = "CPU"
 _MICROSECOND = timedelta(microseconds=1)
+_SECOND = timedelta(seconds=1)
+_ON_THE_HOST = "_cpu_impl"
+"""In the kernel's name of an operator that OpenVINO's plug-in for GPUs leaves to the host."""
+
+
+class CountingRequest:
+    """A request that adds up how long its operators take on the device."""
+
+    def __init__(self, request: Any) -> None:
+        self._request = request
+        self.forget()
+
+    def forget(self) -> None:
+        """Begin anew."""
+        self.operators = 0
+        """Operators that were reported."""
+        self.time_s = 0.0
+        """Seconds in which the device executed them."""
+
+    def infer(self, **options: object) -> object:
+        """Execute, and add what the device did."""
+        outputs = self._request.infer(**options)
+        for node in executed_nodes(self._request):
+            self.operators += 1
+            if _ON_THE_HOST not in node.exec_type:
+                self.time_s += node.real_time / _SECOND
+        return outputs
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._request, name)
+
+
+def openvino_kernels(
+    iteration: Iteration, parts: Callable[[], Iterable[PartRequest]], compiler: Compiler
+) -> SeenKernels:
+    """Time an iteration, then add up the operators of another one, compiled with counters.
+
+    Args:
+        iteration: what the mode repeats.
+        parts: the requests that it executes, once it is bound.
+        compiler: compiles them anew.
+    """
+    with iteration() as action:
+        observe(action)
+        usual = observe(action)
+        with profiling(parts(), compiler) as requests:
+            observe(action)
+            for request in requests:
+                request.forget()
+            profiled = observe(action)
+    error = usual.error or profiled.error
+    if error is None and not any(request.operators for request in requests):
+        return UnseenKernels("OpenVINO reports no operator of the device")
+    return Kernels(sum(request.time_s for request in requests), usual.wall_s, error)
+
+
+@contextmanager
+def profiling(parts: Iterable[PartRequest], compiler: Compiler) -> Iterator[list[CountingRequest]]:
+    """Let the parts execute, with counters, by the requests that the context gives.
+
+    Each model is compiled once more for this, however many requests it has.
+    """
+    with ExitStack() as stack:
+        compiled: dict[int, Any] = {}
+        requests = []
+        for part in parts:
+            if id(part.model) not in compiled:
+                compiled[id(part.model)] = compiler.compile(part.model, PERF_COUNT=True)
+            requests.append(CountingRequest(compiled[id(part.model)].create_infer_request()))
+            stack.enter_context(part.executing(requests[-1]))
+        yield requests
 
 
 def trace(action: Query, parts: Iterable[PartRequest], compiler: Compiler, stem: Path) -> None:
@@ -85,15 +174,16 @@ def trace(action: Query, parts: Iterable[PartRequest], compiler: Compiler, stem:
     Raises:
         RecordNotSaved: the folder takes no more files.
     """
-    with ExitStack() as stack:
-        requests = [
-            stack.enter_context(part.executing(compiler.compile(part.model, PERF_COUNT=True)))
-            for part in parts
-        ]
+    with profiling(parts, compiler) as requests:
         action()
         action()
         events = list(events_of(requests))
     save_trace(events, stem, by="kernel")
+
+
+def executed_nodes(request: Any) -> Iterator[Any]:
+    """OpenVINO's profile of each operator that the request executed last."""
+    return (node for node in request.get_profiling_info() if node.status.name == "EXECUTED")
 
 
 def events_of(requests: Iterable[Any]) -> Iterator[TraceEvent]:
@@ -104,10 +194,8 @@ def events_of(requests: Iterable[Any]) -> Iterator[TraceEvent]:
     """
     now = 0.0
     for number, request in enumerate(requests):
-        for node in request.get_profiling_info():
+        for node in executed_nodes(request):
             duration = node.real_time / _MICROSECOND
-            if node.status.name != "EXECUTED":
-                continue
             yield {
                 "name": node.node_name,
                 "cat": OPERATOR_CATEGORY,

@@ -34,7 +34,7 @@ class PartRequest:
         self.model = model
         """The model before it was compiled."""
         self.compiled = compiled
-        self.request = compiled.create_infer_request()
+        self.request: Any = compiled.create_infer_request()
         self._inputs: Mapping[str, Slot] = {}
         self._moving: Mapping[str, Slot] = {}
         self._fresh: Mapping[int, tuple[ov.Type, ov.Shape]] = {}
@@ -78,13 +78,13 @@ class PartRequest:
         }
 
     @contextmanager
-    def executing(self, compiled: ov.CompiledModel) -> Iterator[ov.InferRequest]:
-        """Execute the same part, compiled with other options, within the context."""
+    def executing(self, request: Any) -> Iterator[None]:
+        """Execute by a request of the same part, compiled with other options, in the context."""
         usual = self.request
-        self.request = compiled.create_infer_request()
+        self.request = request
         try:
             self.read(self._inputs)
-            yield self.request
+            yield
         finally:
             self.request = usual
 

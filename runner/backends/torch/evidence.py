@@ -2,7 +2,6 @@
 
 from collections.abc import Iterable, Mapping
 from contextlib import nullcontext
-from dataclasses import dataclass
 from pathlib import Path
 
 import torch
@@ -10,7 +9,14 @@ from torch.autograd.profiler_util import FunctionEvent
 from torch.profiler import profile
 
 from runner.backends.base import Iteration, Query
-from runner.backends.evidence import Observation, join_distinct, observe
+from runner.backends.evidence import (
+    COPIES,
+    Kernels,
+    Observation,
+    busy_time,
+    join_distinct,
+    observe,
+)
 from runner.backends.torch.device import activities
 from runner.backends.torch.forward import TorchQuery, all_tensors, device_names
 from runner.backends.torch.int8 import quantised_types
@@ -20,42 +26,8 @@ from runner.contract.record import Proof
 _SEEN_BY_TENSORS = ("cpu", "mps")
 """Devices whose kernels torch's profiler does not see. The device that holds the outputs has
 computed them: operators that MPS lacks are errors, as `device` lets none fall back to the CPU."""
-_COPIES = ("Memcpy", "Memset")
 _HOST_TYPES = ("CPU", "MKLDNN", "IDEEP")
 _MICROSECONDS = 1_000_000
-
-
-LEAST_KERNEL_SHARE = 0.2
-"""Share of an iteration in which the device must execute kernels, or the host did most of it."""
-
-
-@dataclass(frozen=True)
-class Kernels:
-    """Kernels of one iteration."""
-
-    time_s: float
-    """Time in which the device executed at least one, under the profiler."""
-    wall_s: float
-    """Time of an iteration without the profiler, which slows the host and hardly a kernel."""
-    error: str | None = None
-    """The error that the iteration raised."""
-
-    @property
-    def share(self) -> float:
-        """Share of the iteration in which the device worked."""
-        return min(1.0, self.time_s / self.wall_s) if self.wall_s else 0.0
-
-    @property
-    def suffice(self) -> bool:
-        """True if the device did a good part of the work."""
-        return self.error is None and self.share >= LEAST_KERNEL_SHARE
-
-    @property
-    def evidence(self) -> dict[str, str]:
-        """Time and share, as evidence; the error, if there was one."""
-        failure = {} if self.error is None else {"iteration_error": self.error}
-        share = f"{self.share:.3f}"
-        return {"kernel_time_s": f"{self.time_s:.6f}", "kernel_share": share, **failure}
 
 
 def prove(
@@ -90,19 +62,15 @@ def prove(
 
 def kernel_time_s(events: Iterable[FunctionEvent]) -> float:
     """Seconds in which a device executed at least one kernel; copies do not count."""
-    kernels = sorted(
+    spans = (
         (event.time_range.start, event.time_range.end) for event in events if _is_kernel(event)
     )
-    busy, reached = 0.0, float("-inf")
-    for start, end in kernels:
-        busy += max(0.0, end - max(start, reached))
-        reached = max(reached, end)
-    return busy / _MICROSECONDS
+    return busy_time(spans) / _MICROSECONDS
 
 
 def _is_kernel(event: FunctionEvent) -> bool:
     on_device = event.device_type.name not in _HOST_TYPES
-    return on_device and not event.is_user_annotation and not event.name.startswith(_COPIES)
+    return on_device and not event.is_user_annotation and not event.name.startswith(COPIES)
 
 
 def judge_tensors(

@@ -36,7 +36,7 @@ _CUDA = "libcuda.so.1"
 _MULTIPROCESSORS = 16
 """`CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT` of the CUDA driver's interface."""
 _MIG = " MIG "
-_GPU, _SLICE = "GPU-", "MIG-"
+_GPU, SLICE = "GPU-", "MIG-"
 
 
 def load_nvml() -> Any:
@@ -75,7 +75,7 @@ def _by_uuid(library: Any, uuid: str) -> Any:
     except Exception:
         if not uuid.startswith(_GPU):
             raise
-        return library.nvmlDeviceGetHandleByUUID(f"{_SLICE}{uuid.removeprefix(_GPU)}")
+        return library.nvmlDeviceGetHandleByUUID(f"{SLICE}{uuid.removeprefix(_GPU)}")
 
 
 def nvidia_driver(nvml: Any = None) -> dict[str, str]:
@@ -151,6 +151,18 @@ def nvidia_build(
         device_memory_bytes=known(lambda: int(library.nvmlDeviceGetMemoryInfo(device).total)),
         device_compute_units=known(partial(_multiprocessors, driver)),
     )
+
+
+def nvidia_parts(library: Any, board: Any) -> list[Any]:
+    """The handles of what CUDA can compute on: the slices of a divided GPU, else the whole one."""
+    mode = known(lambda: library.nvmlDeviceGetMigMode(board)[0])
+    if not mode:
+        return [board]
+    slices = (
+        known(partial(library.nvmlDeviceGetMigDeviceHandleByIndex, board, index))
+        for index in range(library.nvmlDeviceGetMaxMigDeviceCount(board))
+    )
+    return [slice_ for slice_ in slices if slice_ is not None]
 
 
 def _board(library: Any, device: Any) -> Any:

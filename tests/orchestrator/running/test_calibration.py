@@ -17,13 +17,21 @@ from orchestrator.app.setup.doctor import Diagnosis
 from orchestrator.backends.machine import this_host
 from orchestrator.planning.plan import Plan
 from orchestrator.render.measure.calibration import print_calibration
-from orchestrator.running.calibration import CALIBRATION_NAME, read_spreads, save_spreads
+from orchestrator.running.calibration import (
+    CALIBRATION_NAME,
+    Calibration,
+    read_spreads,
+    save_spreads,
+    spreads_of_path,
+)
 from orchestrator.running.create import create_run
 from orchestrator.running.options import RunOptions, RunSource
 from orchestrator.running.outcome import RunOutcome
 from orchestrator.store import MergeReport
 from runner.contract.errors import StoreError
 from runner.contract.job import ProcessSpread
+from runner.contract.record import hardware_id
+from tests.support.jobs import a_job, fake_cell
 from tests.support.records import record_for
 from tests.support.runs import a_plan, a_run_folder
 
@@ -34,11 +42,32 @@ OTHER = ProcessSpread(cv=0.03, processes=8, measured_at=MOMENT)
 
 def test_spreads_are_kept_by_machine_and_path(tmp_path: Path) -> None:
     assert read_spreads(tmp_path, "here") == {}
-    save_spreads(tmp_path, "here", {"cpu/torch": SPREAD})
-    save_spreads(tmp_path, "there", {"cpu/torch": OTHER})
-    save_spreads(tmp_path, "here", {"cpu/onnxruntime": OTHER})
-    assert read_spreads(tmp_path, "here") == {"cpu/torch": SPREAD, "cpu/onnxruntime": OTHER}
+    save_spreads(tmp_path, "here", {"cpu/torch/d1": SPREAD})
+    save_spreads(tmp_path, "there", {"cpu/torch/d1": OTHER})
+    save_spreads(tmp_path, "here", {"cpu/onnxruntime/d1": OTHER})
+    assert read_spreads(tmp_path, "here") == {"cpu/torch/d1": SPREAD, "cpu/onnxruntime/d1": OTHER}
     assert read_spreads(tmp_path, None) == {}
+
+
+def test_one_devices_spread_is_not_anothers(tmp_path: Path) -> None:
+    save_spreads(tmp_path, "here", {"cuda/torch/d1": SPREAD, "cuda/torch_compile/d1": OTHER})
+    save_spreads(tmp_path, "here", {"cuda/torch/d2": OTHER})
+    cell = fake_cell(backend="cuda", runtime="torch")
+    spreads = spreads_of_path(read_spreads(tmp_path, "here"), cell)
+    assert spreads == {"d1": SPREAD, "d2": OTHER}
+    job = a_job([cell]).model_copy(update={"process_spreads": spreads})
+    first, second, third = (job.on_hardware(name) for name in ("d1", "d2", "d3"))
+    assert (first.process_spread, second.process_spread) == (SPREAD, OTHER)
+    assert (third.process_spread, third.process_spreads) == (None, None)
+    assert first.on_hardware("d2") == first
+
+
+def test_spreads_from_before_devices_were_told_apart_count_for_none(tmp_path: Path) -> None:
+    older = Calibration(hosts={"here": {"cuda/torch": SPREAD}, "there": {"cuda/torch": SPREAD}})
+    (tmp_path / CALIBRATION_NAME).write_text(older.model_dump_json())
+    assert read_spreads(tmp_path, "here") == {}
+    save_spreads(tmp_path, "here", {"cuda/torch/d1": OTHER})
+    assert read_spreads(tmp_path, "here") == {"cuda/torch/d1": OTHER}
 
 
 @pytest.mark.parametrize(
@@ -60,7 +89,7 @@ def test_a_damaged_file_is_refused_and_left_alone(
         read_spreads(tmp_path, "here")
     assert "`orchestrator doctor --calibrate`" in (refusal.value.hint or "")
     with pytest.raises(StoreError, match=message):
-        save_spreads(tmp_path, "here", {"cpu/torch": SPREAD})
+        save_spreads(tmp_path, "here", {"cpu/torch/d1": SPREAD})
     assert path.read_bytes() == content
 
 
@@ -74,13 +103,13 @@ def test_a_folder_in_its_place_is_refused(tmp_path: Path) -> None:
 def test_jobs_of_a_new_run_bring_the_spread_of_their_path(tmp_path: Path) -> None:
     host = this_host()
     assert host is not None
-    save_spreads(tmp_path, host, {"fake/fake": SPREAD})
+    save_spreads(tmp_path, host, {"fake/fake/d1": SPREAD})
     plan: Plan = a_plan()
     options = RunOptions(launcher="process", scratch=True)
     folder = create_run(plan, RunSource(), tmp_path, options)
-    assert folder.job(folder.cells[:1], folder.nowhere).process_spread == SPREAD
-    save_spreads(tmp_path, host, {"fake/fake": OTHER})
-    assert folder.job(folder.cells[:1], folder.nowhere).process_spread == SPREAD
+    assert folder.job(folder.cells[:1], folder.nowhere).process_spreads == {"d1": SPREAD}
+    save_spreads(tmp_path, host, {"fake/fake/d1": OTHER})
+    assert folder.job(folder.cells[:1], folder.nowhere).process_spreads == {"d1": SPREAD}
 
 
 def test_every_runtime_of_the_devices_is_calibrated_and_no_simulator(
@@ -100,12 +129,14 @@ def test_every_runtime_of_the_devices_is_calibrated_and_no_simulator(
 def test_a_calibration_is_what_its_records_say(tmp_path: Path) -> None:
     folder = a_run_folder(tmp_path)
     first, second, _ = folder.cells
-    for cell, columns in ((first, {"rounds": 8, "latency_between_process_cv": 0.02}), (second, {})):
+    device = hardware_id({})
+    differs = {"rounds": 8, "latency_between_process_cv": 0.02, "hardware_id": device}
+    for cell, columns in ((first, differs), (second, {})):
         folder.save(
             record_for(folder.job([cell], folder.nowhere), cell, status="failed", **columns)
         )
-    (spread,) = spreads_of(folder.cells, folder.sound_records()).values()
-    assert (spread.cv, spread.processes) == (0.02, 8)
+    ((key, spread),) = spreads_of(folder.cells, folder.sound_records()).items()
+    assert (key, spread.cv, spread.processes) == (f"fake/fake/{device}", 0.02, 8)
 
 
 @pytest.mark.parametrize(("load", "told"), [(0.3, True), (0.02, False), (None, False)])
@@ -116,7 +147,7 @@ def test_a_calibration_beside_others_says_so(
     (cell, *_) = folder.cells
     job = folder.job([cell], folder.nowhere)
     folder.save(record_for(job, cell, status="failed", noise_other_load=load))
-    spreads, outcome = {"fake/fake": SPREAD}, RunOutcome(MergeReport(), (), 0, 0)
+    spreads, outcome = {"fake/fake/d1": SPREAD}, RunOutcome(MergeReport(), (), 0, 0)
     result = CalibrateResult(spreads, tmp_path, outcome, other_load_of(folder.sound_records()))
     print_calibration(result, as_json=False)
     assert ("Others used up to 30 % of the CPUs" in capsys.readouterr().out) == told

@@ -10,11 +10,15 @@ from runner.backends.torch.backend import open_session
 from runner.contract.cell import Cell
 from runner.contract.job import Job
 from runner.contract.models import find, model_sets
+from runner.contract.support import SUPPORTED
 from runner.correctness.compare_outputs import allowed_differences
 from runner.correctness.reference import compute_outputs
 from runner.correctness.timed_shape import compare_timed, is_compiled_for, timed_query
 from tests.support.jobs import fake_cell
 from tests.support.tiny_models import tiny_decoder, torch_job
+
+STATIC = {"shapes": "static, compiled for each shape"}
+GROWING = "dynamic, as the cache grows with each token"
 
 
 def other_shape(job: Job, batch: int, length: int | None) -> Cell:
@@ -70,6 +74,7 @@ def test_every_architecture_answers_alike_at_another_shape(name: str) -> None:
         ({"runtime": "onnxruntime"}, {"graph": "key/b3-s40"}, True),
         ({"runtime": "openvino", "backend": "openvino"}, {"graph": "key/dynamic"}, True),
         ({"runtime": "onnxruntime", "backend": "qnn"}, {"graph": "key/dynamic"}, True),
+        ({"runtime": "openvino", "backend": "openvino"}, {"execution_options": STATIC}, True),
     ],
 )
 def test_shapes_are_compared_where_each_is_a_program_of_its_own(
@@ -77,3 +82,12 @@ def test_shapes_are_compared_where_each_is_a_program_of_its_own(
 ) -> None:
     cell = fake_cell(**{"backend": "cpu", **changes})
     assert is_compiled_for(cell, columns) is compiled
+
+
+@pytest.mark.parametrize("path", sorted({key[:2] for key in SUPPORTED}), ids="-".join)
+def test_no_generation_is_compiled_for_one_shape(path: tuple[str, str]) -> None:
+    backend, runtime = path
+    shapes = GROWING if runtime == "openvino" else None
+    columns = {"graph": "key/dynamic", "execution_options": {"shapes": shapes}}
+    cell = fake_cell(backend=backend, runtime=runtime, mode="generation", new_tokens=2)
+    assert not is_compiled_for(cell, columns)

@@ -1,6 +1,7 @@
 """Jobs on the fake backend: a record for every cell, whatever happens to it."""
 
 import json
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -8,12 +9,13 @@ import pytest
 
 from runner.contract.cell import Cell
 from runner.contract.errors import RecordNotSaved
-from runner.contract.job import Job
+from runner.contract.job import Job, ProcessSpread
 from runner.contract.models import ModelSpec, TensorSpec
 from runner.contract.record import Record, read_record
 from runner.contract.rounds import round_path
 from runner.inputs import LABELS
 from runner.job.harness import Harness
+from runner.measure.statistics.replication import DEFAULT_SPREAD
 from tests.support.fakes import KeptProgress
 from tests.support.jobs import FAST, a_job, fake_cell, fake_model
 
@@ -244,6 +246,20 @@ def test_timing_alone_says_that_nothing_was_verified(tmp_path: Path) -> None:
     record = run_one(a_job().model_copy(update={"purpose": "time"}), tmp_path)
     assert (record.correct, record.correct_reason) == (None, "not verified: --no-verify")
     assert record.latency_median_s is not None
+
+
+def test_a_calibration_of_another_device_says_nothing_of_this_one(
+    finished: Finished, tmp_path: Path
+) -> None:
+    (own,) = {record.hardware_id or "" for record in finished.records.values()}
+    known = ProcessSpread(cv=0.01, processes=8, measured_at=datetime(2026, 11, 25, tzinfo=UTC))
+    spreads = {own: known, "another": known.model_copy(update={"cv": 0.3})}
+    for name, used in (("own", spreads), ("other", {"another": spreads["another"]})):
+        out = tmp_path / name
+        out.mkdir()
+        record = run_one(a_job().model_copy(update={"process_spreads": used}), out)
+        assert record.process_spread == (0.01 if name == "own" else DEFAULT_SPREAD.deviation)
+        assert json.loads(record.job or "").get("process_spreads") is None
 
 
 def test_a_trace_that_fails_leaves_the_record_and_a_reason(tmp_path: Path) -> None:

@@ -1,18 +1,24 @@
 """Every runtime that executes prepared graphs generates what torch does."""
 
-from contextlib import closing
+from contextlib import closing, nullcontext
 from typing import Any
 
 import numpy as np
 import pytest
 
 from runner.backends import load_runtime
-from runner.backends.base import FloatArray
+from runner.backends.base import FloatArray, Iteration
+from runner.backends.evidence import Kernels, SeenKernels
+from runner.backends.onnxruntime.backend import OnnxSession
+from runner.backends.onnxruntime.device import cpu_device
+from runner.backends.onnxruntime.evidence import onnx_kernels
+from runner.backends.openvino.evidence import openvino_kernels
 from runner.contract.cell import Runtime
 from runner.contract.job import Job
 from runner.contract.models import ModelSpec, find
 from runner.correctness.reference import compute_outputs
 from runner.inputs import Inputs, synthesise
+from runner.measure.clock import monotonic
 from tests.support.fakes import FakeClock
 from tests.support.prepared import PreparedGraphs
 from tests.support.tiny_models import generating_job, tiny_decoder, tiny_encoder_decoder
@@ -93,3 +99,25 @@ def test_one_graph_serves_other_batches_lengths_and_counts(
     ours = generated(prepared.named(generating_job(MODELS[name], runtime, **changes)), prepared)
     assert ours.shape == (3, 9)
     assert (ours == generated(generating_job(MODELS[name], "torch", **changes), prepared)).all()
+
+
+def test_a_generations_kernels_are_those_of_all_its_steps(
+    runtime: Runtime, prepared: PreparedGraphs
+) -> None:
+    """The CPU stands for an accelerator, whose proof looks at the mode's own iteration."""
+    job = prepared.named(generating_job(MODELS["decoder"], runtime))
+    with closing(load_runtime(runtime).open_session(job, 1, prepared.folder)) as session:
+        generator = session.bind_generation(job.cells[0], prompt(job), monotonic)
+        expected = generator().tokens
+        seen = kernels_there(session, lambda: nullcontext(generator))
+        assert isinstance(seen, Kernels)
+        assert seen.error is None
+        assert 0 < seen.share <= 1
+        assert (generator().tokens == expected).all()
+
+
+def kernels_there(session: Any, iteration: Iteration) -> SeenKernels:
+    """The session's kernels, by its runtime's profiler."""
+    if isinstance(session, OnnxSession):
+        return onnx_kernels(session._graphs.latest, cpu_device(), iteration)
+    return openvino_kernels(iteration, lambda: session._requests, session._compiler)

@@ -4,6 +4,7 @@ import gc
 import sys
 from collections.abc import Sequence
 from contextlib import closing
+from dataclasses import asdict
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -31,8 +32,9 @@ from runner.backends.onnxruntime.device import (
 from runner.contract.cell import Backend, Cell, Precision
 from runner.contract.errors import Unavailable, Unsupported
 from runner.contract.job import DEVICE_VARIABLE
-from runner.contract.record import Record, read_record
+from runner.contract.record import Record, hardware_id, read_record
 from runner.job.harness import Folders, Harness
+from runner.measure.vendors.nvidia import nvidia_build
 from tests.support.fakes import KeptProgress
 from tests.support.onnx_graphs import (
     FLOAT,
@@ -107,6 +109,76 @@ def test_an_index_counts_among_the_gpus_that_cuda_may_see(listed: str) -> None:
     assert (first.index, first.uuid) == (0, UUIDS[2])
     second = found({_VISIBLE: listed, DEVICE_VARIABLE: "1"})
     assert (second.index, second.uuid) == (1, UUIDS[0])
+
+
+SLICES = {"GPU-aaaa-1": ("MIG-1111", "MIG-2222"), "GPU-cccc-4": ()}
+
+
+def divided_nvml(*boards: str) -> Any:
+    """NVML with boards of which those in `SLICES` are divided; places without a slice fail."""
+
+    def name_of(handle: str) -> str:
+        return "H100 MIG 1g.10gb" if handle.startswith("MIG") else "H100"
+
+    def slice_of(board: str, place: int) -> str:
+        return SLICES[board][place - 1]  # the first place of a board may well be empty
+
+    return SimpleNamespace(
+        nvmlInit=Mock(),
+        nvmlDeviceGetCount=lambda: len(boards),
+        nvmlDeviceGetHandleByIndex=lambda index: boards[index],
+        nvmlDeviceGetUUID=lambda handle: handle,
+        nvmlDeviceGetName=name_of,
+        nvmlDeviceGetMigMode=lambda board: [int(board in SLICES), 0],
+        nvmlDeviceGetMaxMigDeviceCount=lambda board: 1 + len(SLICES[board]),
+        nvmlDeviceGetMigDeviceHandleByIndex=lambda board, place: (
+            slice_of(board, place) if place else SLICES["none"]
+        ),
+        nvmlDeviceGetHandleByUUID=lambda uuid: uuid,
+        nvmlDeviceIsMigDeviceHandle=lambda handle: handle.startswith("MIG"),
+        nvmlDeviceGetDeviceHandleFromMigDeviceHandle=lambda handle: "GPU-aaaa-1",
+    )
+
+
+@pytest.mark.parametrize(
+    ("environment", "uuid"),
+    [
+        ({}, "MIG-1111"),
+        ({_VISIBLE: "MIG-2222"}, "MIG-2222"),
+        ({_VISIBLE: "MIG-2222,MIG-1111"}, "MIG-2222"),
+        ({_VISIBLE: "MIG-2222,MIG-1111", DEVICE_VARIABLE: "1"}, "MIG-1111"),
+        ({_VISIBLE: "0"}, "MIG-1111"),
+        ({_VISIBLE: "GPU-aaaa"}, "MIG-1111"),
+        ({DEVICE_VARIABLE: "cuda=MIG-2"}, "MIG-2222"),
+    ],
+)
+def test_a_slice_stands_for_itself_and_is_what_cuda_sees(
+    environment: dict[str, str], uuid: str
+) -> None:
+    device = found(environment, divided_nvml("GPU-aaaa-1"))
+    assert (device.uuid, device.name) == (uuid, "H100 MIG 1g.10gb")
+    assert (device.index, device.options["device_id"]) == (0, "0")
+    assert environment[_VISIBLE] == uuid
+
+
+def test_slices_are_other_machines_than_the_board() -> None:
+    ids = set()
+    for board, environment in (("GPU-aaaa-1", {}), ("GPU-bbbb-2", {})):
+        nvml = divided_nvml(board)
+        device = found(environment, nvml)
+        build = asdict(nvidia_build(nvml, device.uuid, Mock()))
+        ids.add((hardware_id({**build, "device_name": device.name}), build["device_partition"]))
+        assert (_VISIBLE in environment) == bool(build["device_partition"])
+    assert {partition for _, partition in ids} == {"1g.10gb", None}
+    assert len({id_ for id_, _ in ids}) == 2
+
+
+def test_whole_boards_beside_a_divided_one_keep_their_places() -> None:
+    nvml = divided_nvml("GPU-aaaa-1", "GPU-bbbb-2")
+    device = found({_VISIBLE: "1"}, nvml)
+    assert (device.uuid, device.index) == ("GPU-bbbb-2", 0)
+    with pytest.raises(Unavailable, match="no GPU that CUDA may see"):
+        found({}, divided_nvml("GPU-cccc-4"))
 
 
 @pytest.mark.parametrize(

@@ -2,6 +2,8 @@
 
 import json
 from collections import Counter
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, nullcontext
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -12,10 +14,13 @@ import onnxruntime
 import pytest
 from onnx import ModelProto
 
+from runner.backends.evidence import Kernels, UnseenKernels
 from runner.backends.onnxruntime.device import CPU, CUDA, OnnxDevice, cpu_device
 from runner.backends.onnxruntime.evidence import (
     SessionFacts,
     judge_nodes,
+    onnx_kernels,
+    profiled_time_s,
     prove,
     second_half,
     trace,
@@ -119,11 +124,16 @@ def test_the_part_that_extends_a_cache_counts_though_no_query_runs_it(tmp_path: 
         ({CUDA: 9}, {"providers_there": False}, "contradicted"),
         ({CUDA: 9}, {"values_there": False}, "contradicted"),
         ({CUDA: 9}, {"failed": True}, "partial"),
+        ({CUDA: 9}, {"kernels": Kernels(0.1, 1.0)}, "partial"),
+        ({CUDA: 9}, {"kernels": Kernels(0.3, 1.0)}, "proven"),
+        ({CUDA: 9}, {"kernels": Kernels(0.3, 1.0, "RuntimeError: lost")}, "partial"),
+        ({CUDA: 9}, {"kernels": UnseenKernels("no CUPTI")}, "proven"),
+        ({CPU: 9}, {"kernels": Kernels(0.9, 1.0)}, "contradicted"),
         ({}, {}, "partial"),
     ],
 )
 def test_all_nodes_must_lie_as_claimed(
-    nodes: dict[str, int], changes: dict[str, bool], proof: str
+    nodes: dict[str, int], changes: dict[str, Any], proof: str
 ) -> None:
     result = {name: Counter(MatMul=count) for name, count in nodes.items()}
     assert judge_nodes(CUDA, result, replace(ALL_THERE, **changes)) == proof
@@ -136,6 +146,67 @@ def run(at: int, took: int = 5) -> dict[str, Any]:
 def kernel(at: int, took: int, name: str = "MatMul") -> dict[str, Any]:
     about = {"op_name": name, "provider": CPU}
     return {"cat": "Node", "name": f"{name}_kernel", "ts": at, "dur": took, "args": about}
+
+
+def test_kernels_are_looked_at_on_accelerators_that_are_real(query: OnnxQuery) -> None:
+    looks: list[Kernels] = []
+
+    def look() -> Kernels:
+        looks.append(Kernels(0.0, 1.0))
+        return looks[-1]
+
+    _, evidence = prove(query, replace(GPU, memory="cpu"), look)
+    assert evidence["kernel_share"] == "0.000"
+    for device in (cpu_device(), replace(GPU, is_simulated=True)):
+        assert "kernel_share" not in prove(query, device, look)[1]
+    assert len(looks) == 1
+
+
+def test_a_share_of_the_iteration_of_a_real_graph(parts_query: OnnxQuery) -> None:
+    """The CPU stands for an accelerator whose nodes end when they have been computed."""
+    opened, calls = parts_query.opened, []
+
+    @contextmanager
+    def iteration() -> Iterator[Callable[[], None]]:
+        def twice() -> None:
+            calls.append(opened.sessions)
+            parts_query()
+            parts_query()
+
+        yield twice
+        calls.append({})
+
+    usual = opened.sessions
+    kernels = onnx_kernels(opened, cpu_device(), iteration)
+    assert isinstance(kernels, Kernels)
+    assert kernels.error is None
+    assert kernels.wall_s > 0
+    assert [sessions is usual for sessions in calls] == [True, True, False, False, False]
+    assert opened.sessions is usual
+    unseen = onnx_kernels(opened, GPU, iteration)
+    assert isinstance(unseen, UnseenKernels)
+    assert "tells of no kernels" in unseen.evidence["kernel_share_missing"]
+
+
+def test_an_iteration_that_fails_under_the_profiler_leaves_its_error(query: OnnxQuery) -> None:
+    broken = OnnxQuery(query.opened, perceptron(), {"x": X[:, :3]})
+    kernels = onnx_kernels(query.opened, cpu_device(), lambda: nullcontext(broken))
+    assert not kernels.suffice
+    assert "invalid dimensions" in kernels.evidence["iteration_error"]
+
+
+def cuda(at: int, took: int, name: str) -> dict[str, Any]:
+    return {"cat": "Kernel", "name": name, "ts": at, "dur": took, "args": {"stream": "7"}}
+
+
+def test_cudas_nodes_are_launches_so_its_kernels_count_and_others_nodes_do() -> None:
+    copy = cuda(0, 90, "MemcpyHostToDevice")
+    events = [run(0, 100), kernel(0, 50), cuda(10, 20, "gemm"), cuda(20, 20, "relu"), copy]
+    assert profiled_time_s(events, GPU) == pytest.approx(30e-6)
+    assert profiled_time_s([copy], GPU) == 0
+    assert profiled_time_s([run(0), kernel(0, 50)], GPU) is None
+    assert profiled_time_s(events, cpu_device()) == pytest.approx(50e-6)
+    assert profiled_time_s(events, replace(GPU, provider="QNNExecutionProvider")) == 0
 
 
 def test_a_trace_holds_one_call_of_every_part(parts_query: OnnxQuery, tmp_path: Path) -> None:

@@ -2,24 +2,29 @@
 
 import json
 from collections.abc import Iterator
-from contextlib import closing
+from contextlib import closing, nullcontext
 from dataclasses import replace
 from datetime import timedelta
+from functools import partial
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
+from unittest.mock import Mock
 
 import numpy as np
 import openvino as ov
 import pytest
 
+from runner.backends.evidence import Kernels, UnseenKernels
 from runner.backends.openvino.backend import OpenVINOSession, open_session
 from runner.backends.openvino.compile import Compiler
 from runner.backends.openvino.device import OpenVINODevice, find_openvino_device, identity_model
 from runner.backends.openvino.evidence import (
+    CountingRequest,
     events_of,
     execution_devices,
     judge_devices,
+    openvino_kernels,
     prove,
     trace,
 )
@@ -141,6 +146,61 @@ def node(name: str, microseconds: int, status: str = "EXECUTED") -> Any:
 def request_of(*nodes: Any) -> Any:
     """A request that executed these nodes."""
     return SimpleNamespace(get_profiling_info=lambda: nodes)
+
+
+def test_an_accelerators_kernels_decide_and_the_cpus_are_not_looked_for(
+    query: GraphQuery,
+) -> None:
+    query.requests[0].compiled = CompiledElsewhere("GPU.0")
+    gpu = replace(CPU, name="GPU")
+    shares = {}
+    for share in (0.1, 0.5):
+        proof, evidence = prove(query, gpu, partial(Kernels, share, 1.0))
+        shares[evidence["kernel_share"]] = proof
+    assert shares == {"0.100": "partial", "0.500": "proven"}
+    proof, evidence = prove(query, gpu, partial(UnseenKernels, "no profile"))
+    assert (proof, evidence["kernel_share_missing"]) == ("proven", "no profile")
+    assert prove(query, CPU, partial(Kernels, 1.0, 1.0))[0] == "contradicted"
+    query.requests[0].compiled = CompiledElsewhere("CPU")
+    assert "kernel_share" not in prove(query, CPU, Mock(side_effect=AssertionError))[1]
+
+
+def test_all_calls_of_an_iteration_add_up_and_the_hosts_operators_do_not() -> None:
+    nodes = [node("a", 3), node("b", 4), node("c", 9, "NOT_RUN")]
+    nodes += [SimpleNamespace(**vars(node("d", 50)) | {"exec_type": "broadcast_cpu_impl"})]
+    request = CountingRequest(
+        SimpleNamespace(infer=lambda **_: "outputs", get_profiling_info=lambda: nodes, other=1)
+    )
+    assert request.infer(share_outputs=True) == "outputs"
+    request.forget()
+    assert [request.infer(), request.infer()] == ["outputs"] * 2
+    assert request.time_s == pytest.approx(14e-6)
+    assert (request.operators, request.other) == (6, 1)
+
+
+def test_a_share_of_the_iteration_of_a_real_graph() -> None:
+    """The CPU stands for an accelerator; two requests of one model are compiled once."""
+    core = ov.Core()
+    compiler = Compiler(core, find_openvino_device(core, "CPU"), "fp32", threads=1)
+    model, compiled = doubling(), []
+    parts = [PartRequest(model, compiler.compile(model)) for _ in range(2)]
+    for part in parts:
+        part.read({"x": to_slot(np.ones((500_000, 2), dtype=np.float32))})
+    usual, observed = [part.request for part in parts], []
+    remake = Mock(compile=lambda *a, **k: compiled.append(k) or compiler.compile(*a, **k))
+
+    def action() -> None:
+        observed.append(parts[1].request)
+        for part in parts:
+            part()
+
+    kernels = openvino_kernels(lambda: nullcontext(action), lambda: parts, remake)
+    assert isinstance(kernels, Kernels)
+    assert kernels.error is None
+    assert 0 < kernels.share <= 1
+    assert compiled == [{"PERF_COUNT": True}]
+    assert [request is usual[1] for request in observed] == [True, True, False, False]
+    assert [part.request for part in parts] == usual
 
 
 def test_operators_are_laid_end_to_end_part_after_part() -> None:
