@@ -68,7 +68,7 @@ check: $(BIN)/.dev $(STACKS) ## Lint, types, layers, sizes and names, generated 
 	$(BIN)/zizmor --offline --quiet --no-progress .github action.yml
 	$(BIN)/check-jsonschema --builtin-schema vendor.github-workflows .github/workflows/*.yml \
 		docs/examples/github/*.yml
-	$(BIN)/check-jsonschema --builtin-schema vendor.github-actions action.yml
+	$(BIN)/check-jsonschema --builtin-schema vendor.github-actions action.yml .github/actions/*/action.yml
 
 # `make performance start_up faults` measures these two: their names are no targets of their own.
 NAMED := $(filter $(patsubst performance/%.py,%,$(wildcard performance/*.py)),$(MAKECMDGOALS))
