@@ -71,7 +71,7 @@ check: $(BIN)/.dev $(STACKS) ## Lint, types, layers, sizes and names, generated 
 	$(BIN)/zizmor --offline --quiet --no-progress .github action.yml
 	$(BIN)/check-jsonschema --builtin-schema vendor.github-workflows .github/workflows/*.yml \
 		docs/examples/github/*.yml
-	$(BIN)/check-jsonschema --builtin-schema vendor.github-actions action.yml
+	$(BIN)/check-jsonschema --builtin-schema vendor.github-actions action.yml .github/actions/*/action.yml
 	$(BIN)/actionlint -shellcheck $(BIN)/shellcheck -pyflakes= .github/workflows/*.yml \
 		docs/examples/github/*.yml
 	$(BIN)/hadolint images/*/Dockerfile

@@ -195,7 +195,10 @@ Output = Annotated[
 JsonFile = Annotated[
     Path | None,
     typer.Option(
-        "--output", metavar="FILE", help="Write the results there as JSON, beside the screen's."
+        "--output",
+        metavar="FILE",
+        help="Write the results there as JSON, beside the screen's; with --compare-to the verdicts"
+        " as Markdown (.md) or JUnit (.xml).",
     ),
 ]
 ChartFile = Annotated[

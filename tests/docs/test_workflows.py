@@ -6,7 +6,6 @@ import shlex
 import subprocess
 import sys
 from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -16,28 +15,29 @@ import yaml
 from orchestrator.backends.catalogue import image_names
 from orchestrator.matrix import load_matrix
 from orchestrator.planning.plan import make_plan
-from orchestrator.store import Store
 from runner.contract.cell import Selector
 from tests.conftest import ROOT
 from tests.docs.command_line import parse
-from tests.support.comparable import FIRST, SECOND, write_comparable
+from tests.docs.workspace import NOTE_CALLS, PROGRAMS, REAL, Workspace, benchmark_script
 
 FOLDER = ROOT / ".github/workflows"
 NAMES = sorted(path.name for path in FOLDER.iterdir())
 MAKEFILE = (ROOT / "Makefile").read_text("utf-8")
+OWN_ACTIONS = [*(ROOT / ".github/actions").glob("*/action.yml")]
 ACTIONS = [
     *FOLDER.iterdir(),
     *(ROOT / "docs/examples/github").glob("*.yml"),
+    *OWN_ACTIONS,
     ROOT / "action.yml",
 ]
 ACTION = re.compile(r"[\w-]+/[\w./-]+@[0-9a-f]{40} # v\d+(\.\d+)*")
-PROGRAMS = [".venv/bin/orchestrator", ".accelmatrix/bin/orchestrator"]
 READING = {"contents": "read"}
 PUSHING = READING | {"packages": "write"}
 SIGNING = PUSHING | {"id-token": "write"}
 WRITING: Mapping[str, Mapping[str, Mapping[str, str]]] = {
     "benchmark.yml": {
         "judge": READING | {"pull-requests": "write"},
+        "submit": {"contents": "write"},
         "remember": {"contents": "write"},
     },
     "build-images.yml": {"build": PUSHING, "sign": SIGNING},
@@ -53,63 +53,16 @@ WRITING: Mapping[str, Mapping[str, Mapping[str, str]]] = {
     },
 }
 """The permissions of the jobs that may do more than read."""
+OWN = "$/"
+"""GitHub's name for the repository of the workflow that runs."""
 EXPRESSION = re.compile(r"\$\{\{(.*?)\}\}")
 CELLS = [entry.cell for entry in make_plan(load_matrix(ROOT / "matrix.yaml")).entries]
-
-
-@dataclass(frozen=True)
-class Workspace:
-    """A runner's folder with a stand-in for the orchestrator, which notes its arguments."""
-
-    folder: Path
-
-    def prepare(self, command: str) -> None:
-        for program in PROGRAMS:
-            self.provide(program, command)
-        self.provide(".venv/bin/python", "true")
-        self.provide("bin/gh", 'printf "gh %q " "$@" >> other-calls; echo >> other-calls')
-        (self.folder / "matrix.yaml").write_text((ROOT / "matrix.yaml").read_text("utf-8"))
-
-    def provide(self, program: str, command: str) -> None:
-        """Put a program there that does this."""
-        path = self.folder / program
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(f"#!/bin/bash\n{command}\n")
-        path.chmod(0o755)
-
-    def execute(self, script: str, **variables: str) -> list[list[str]]:
-        """Run a step as GitHub does; returns the arguments of each call of the orchestrator."""
-        calls = self.folder / "calls"
-        calls.unlink(missing_ok=True)
-        known = {
-            "PATH": f"{self.folder}/bin:/usr/bin:/bin",
-            "MATRIX": "matrix.yaml",
-            "RUNS_ON": "",
-            "MAX_JOBS": "256",
-            "NIGHTS": "1",
-            "THRESHOLD": "5%",
-            "HISTORY": "benchmark-history",
-            "NUMBER": "12",
-            "SELECT": "cpu-*",
-            "JOB": "cpu-bert-tiny",
-            "LAUNCHER": "docker",
-            "GITHUB_STEP_SUMMARY": str(self.folder / "summary"),
-            "NAME": "cpu",
-            "GITHUB_REPOSITORY_OWNER": "Somebody",
-            "GITHUB_OUTPUT": str(self.folder / "output"),
-            "PYTHONPATH": str(ROOT),
-        }
-        subprocess.run(
-            ["bash", "-e", "-c", script], cwd=self.folder, env=known | variables, check=True
-        )
-        lines = calls.read_text().splitlines() if calls.exists() else []
-        return [shlex.split(line) for line in lines]
 
 
 @pytest.fixture
 def workspace(tmp_path: Path) -> Workspace:
     made = Workspace(tmp_path)
-    made.prepare('printf "%q " "$@" >> calls; echo >> calls')
+    made.prepare(NOTE_CALLS)
     return made
 
 
@@ -123,12 +76,6 @@ def jobs(name: str) -> Mapping[str, Any]:
 
 def steps(name: str) -> list[dict[str, Any]]:
     return [step for job in jobs(name).values() for step in job.get("steps", ())]
-
-
-def script(title: str) -> str:
-    """The script of the benchmark workflow's step of that name."""
-    (found,) = [step["run"] for step in steps("benchmark.yml") if step.get("name") == title]
-    return str(found)
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -154,7 +101,11 @@ def test_workflows_only_read_pin_actions_and_paste_no_expression(name: str) -> N
         if "uses" in job:
             assert (ROOT / job["uses"].removeprefix("$/")).exists()
     uses = re.findall(r"uses: ([^$\n].+)", (FOLDER / name).read_text("utf-8"))
-    assert len(uses) == len([step for step in steps(name) if "uses" in step])
+    used = [step["uses"] for step in steps(name) if "uses" in step]
+    assert len(uses) == len([action for action in used if not action.startswith(OWN)])
+    for action in used:
+        if action.startswith(OWN):
+            assert (ROOT / action.removeprefix(OWN) / "action.yml") in OWN_ACTIONS
     for line in uses:
         assert ACTION.fullmatch(line), f"{line}: name the action's commit, and its tag behind it"
     for step in steps(name):
@@ -216,8 +167,12 @@ def test_an_action_has_the_same_commit_everywhere() -> None:
 
 @pytest.mark.parametrize("name", NAMES)
 def test_every_command_is_understood(name: str, workspace: Workspace) -> None:
+    (workspace.folder / "github/releases/benchmark-history").mkdir(parents=True)
     for step in steps(name):
         if any(program in step.get("run", "") for program in PROGRAMS):
+            for file in ("assets.txt", "benchmarks.duckdb", "run-1-1.zip"):
+                (workspace.folder / "history").mkdir(exist_ok=True)
+                (workspace.folder / "history" / file).touch()
             calls = workspace.execute(step["run"])
             assert calls
             for call in calls:
@@ -246,42 +201,6 @@ def test_the_example_calls_the_workflow_with_inputs_that_it_has() -> None:
         assert all(
             job["permissions"].get(name) in (right, "write") for name, right in granted.items()
         )
-
-
-def exit_status(workspace: Workspace, script: str) -> int:
-    try:
-        workspace.execute(script)
-    except subprocess.CalledProcessError as failed:
-        return failed.returncode
-    return 0
-
-
-PULL_REQUEST = ROOT / "docs/examples/github/pull-request.yml"
-
-
-@pytest.mark.parametrize(
-    ("code", "comment", "ended"),
-    [(0, "judged", 0), (3, "No model has changed.", 0), (7, "judged", 7), (8, "judged", 0)],
-)
-def test_a_pull_request_is_measured_beside_its_base(
-    tmp_path: Path, code: int, comment: str, ended: int
-) -> None:
-    workspace = Workspace(tmp_path)
-    keep = 'printf "%q " "$@" >> calls; echo >> calls'
-    workspace.prepare(
-        f'{keep}; if [ "$1" = regress ]; then echo judged > comment.md; exit 8; fi; exit {code}'
-    )
-    steps_of = yaml.safe_load(PULL_REQUEST.read_text("utf-8"))["jobs"]["measure"]["steps"]
-    (measuring,) = [step["run"] for step in steps_of if "in turns" in step.get("name", "")]
-    assert exit_status(workspace, measuring) == ended
-    assert (tmp_path / "comment.md").read_text().strip() == comment
-    calls = [shlex.split(line) for line in (tmp_path / "calls").read_text().splitlines()]
-    asked = parse(calls[0])
-    assert (str(asked["matrix"]), asked["compare_to"], asked["interleave"]) == (
-        "head/matrix.yaml",
-        "base/matrix.yaml",
-        True,
-    )
 
 
 def test_the_action_measures_and_judges(workspace: Workspace) -> None:
@@ -313,8 +232,8 @@ def test_every_micro_model_is_verified_where_ci_can_regularly_and_by_each_launch
 
 def test_the_plan_becomes_a_matrix_that_measures_every_cell_once(tmp_path: Path) -> None:
     planning = Workspace(tmp_path / "plan")
-    planning.prepare(f'exec {shlex.quote(sys.executable)} -m orchestrator "$@"')
-    planning.execute(script("Plan"))
+    planning.prepare(REAL)
+    planning.execute(benchmark_script("Plan"))
     name, _, value = (planning.folder / "output").read_text("utf-8").partition("=")
     entries = json.loads(value)["include"]
     assert name == "matrix"
@@ -322,10 +241,10 @@ def test_the_plan_becomes_a_matrix_that_measures_every_cell_once(tmp_path: Path)
     assert all("self-hosted" in entry["runs-on"] for entry in entries)
 
     measuring = Workspace(tmp_path / "measure")
-    measuring.prepare('printf "%q " "$@" >> calls; echo >> calls')
+    measuring.prepare(NOTE_CALLS)
     measured = []
     for entry in entries:
-        (call,) = measuring.execute(script("Measure"), SELECT=" ".join(entry["select"]))
+        (call,) = measuring.execute(benchmark_script("Measure"), SELECT=" ".join(entry["select"]))
         selector = Selector(parse(call)["select"])
         kept = [cell.id for cell in CELLS if selector.keeps(cell)]
         assert len(kept) == entry["cells"]
@@ -343,14 +262,14 @@ def test_the_plan_becomes_a_matrix_that_measures_every_cell_once(tmp_path: Path)
 def test_callers_name_their_runners(
     workspace: Workspace, runs_on: str, most: str, options: Mapping[str, Any]
 ) -> None:
-    (call,) = workspace.execute(script("Plan"), RUNS_ON=runs_on, MAX_JOBS=most)
+    (call,) = workspace.execute(benchmark_script("Plan"), RUNS_ON=runs_on, MAX_JOBS=most)
     assert options.items() <= parse(call).items()
 
 
 def test_a_plan_without_cells_is_an_empty_matrix(tmp_path: Path) -> None:
     workspace = Workspace(tmp_path)
     workspace.prepare("exit 3")
-    workspace.execute(script("Plan"))
+    workspace.execute(benchmark_script("Plan"))
     assert (tmp_path / "output").read_text() == 'matrix={"include":[]}\n'
 
 
@@ -358,69 +277,11 @@ def test_a_plan_that_fails_stops_the_workflow(tmp_path: Path) -> None:
     workspace = Workspace(tmp_path)
     workspace.prepare("exit 2")
     with pytest.raises(subprocess.CalledProcessError):
-        workspace.execute(script("Plan"))
+        workspace.execute(benchmark_script("Plan"))
     assert not (tmp_path / "output").exists()
 
 
 def test_globs_are_not_expanded_by_the_shell(workspace: Workspace) -> None:
     (workspace.folder / "cpu-file").touch()
-    (call,) = workspace.execute(script("Measure"), SELECT="cpu-* other-*")
+    (call,) = workspace.execute(benchmark_script("Measure"), SELECT="cpu-* other-*")
     assert parse(call)["select"] == ["cpu-*", "other-*"]
-
-
-def judging(folder: Path, *, history: str | None, measured: str) -> Workspace:
-    """The folder of the job that judges: a run's bundle, and a release with the history if any."""
-    write_comparable(folder)
-    program = f"{shlex.quote(sys.executable)} -m orchestrator"
-    own = "--database benchmarks.duckdb"
-    workspace = Workspace(folder)
-    workspace.prepare(f'exec {program} "$@"')
-    (folder / "bundles").mkdir()
-    workspace.execute(f"{program} export --bundle bundles/a.zip --run {measured} {own}")
-    release = "exit 1"
-    if history is not None:
-        workspace.execute(f"{program} export --bundle earlier.zip --run {history} {own}")
-        workspace.execute(f"{program} merge earlier.zip --database earlier.duckdb")
-        copied = "mkdir -p history; cp earlier.duckdb history/benchmarks.duckdb"
-        release = f'if [ "$2" = download ]; then {copied}; fi'
-    workspace.provide("bin/gh", release)
-    workspace.execute(script("Collect"))
-    return workspace
-
-
-@pytest.mark.slow
-def test_a_pull_request_that_is_slower_fails_and_says_which_cell(tmp_path: Path) -> None:
-    workspace = judging(tmp_path, history=FIRST, measured=SECOND)
-    with pytest.raises(subprocess.CalledProcessError) as failed:
-        workspace.execute(script("Judge"))
-    assert failed.value.returncode == 7
-    comment = (tmp_path / "comment.md").read_text("utf-8")
-    assert "became slower" in comment.splitlines()[0]
-    for words in ("bert-tiny, cpu, torch, fp32, batch 1", "+47 %", "torch 2.13.0, now 2.14.0"):
-        assert words in comment
-    assert (tmp_path / "summary").read_text("utf-8") == comment
-    assert "<failure" in (tmp_path / "regressions.xml").read_text("utf-8")
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize(
-    ("history", "measured", "words"),
-    [
-        (None, SECOND, "There is no history yet"),
-        (SECOND, FIRST, "became faster"),
-    ],
-    ids=["no-history", "inconclusive"],
-)
-def test_what_cannot_be_judged_does_not_fail(
-    tmp_path: Path, history: str | None, measured: str, words: str
-) -> None:
-    judging(tmp_path, history=history, measured=measured).execute(script("Judge"))
-    assert words in (tmp_path / "comment.md").read_text("utf-8")
-
-
-@pytest.mark.slow
-def test_results_join_the_history(tmp_path: Path) -> None:
-    workspace = judging(tmp_path, history=FIRST, measured=SECOND)
-    workspace.execute(script("Add to the history"))
-    with Store.open_readonly(tmp_path / "history/benchmarks.duckdb") as store:
-        assert {run.run_id for run in store.runs()} == {FIRST, SECOND}

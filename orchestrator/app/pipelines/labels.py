@@ -10,6 +10,7 @@ RUNNER_LABELS: Mapping[Backend, Sequence[str]] = {
     backend: spec.runner_labels for backend, spec in CATALOGUE.items()
 }
 """Labels of the self-hosted runners where nobody says others."""
+_JUDGE = "judge="
 
 
 def parse_runner_labels(texts: Sequence[str]) -> Mapping[Backend, Sequence[str]]:
@@ -32,3 +33,10 @@ def parse_runner_labels(texts: Sequence[str]) -> Mapping[Backend, Sequence[str]]
             raise UsageError(f"--runs-on: backend {name!r} is unknown{suggest(name, known)}")
         labels[known[name]] = words
     return labels
+
+
+def split_judge(texts: Sequence[str]) -> tuple[list[str], list[str]]:
+    """The texts about backends, and the labels of `judge=LABEL,LABEL`, where results are judged."""
+    judging = [text for text in texts if text.startswith(_JUDGE)]
+    labels = [word.strip() for text in judging for word in text.removeprefix(_JUDGE).split(",")]
+    return [text for text in texts if text not in judging], [label for label in labels if label]

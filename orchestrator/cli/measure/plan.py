@@ -45,7 +45,8 @@ _RunsOn = Annotated[
     list[str] | None,
     typer.Option(
         metavar="BACKEND=LABEL,…",
-        help="github, gitlab: labels of the runners that have a backend's device. Repeatable.",
+        help="github, gitlab: labels of the runners that have a backend's device; gitlab: of the"
+        " one that judges, judge=LABEL. Repeatable.",
     ),
 ]
 _MaxJobs = Annotated[
@@ -84,7 +85,7 @@ def plan(
     from orchestrator.app.measure.plan import plan_jobs, report_plan
     from orchestrator.app.measure.request import PlanRequest
     from orchestrator.app.pipelines.jobs import MAX_JOBS
-    from orchestrator.app.pipelines.labels import parse_runner_labels
+    from orchestrator.app.pipelines.labels import parse_runner_labels, split_judge
     from orchestrator.app.pipelines.rotation import share_of_models
     from orchestrator.app.predictions.host.forecast import find_forecast
     from orchestrator.render.measure.plan import PlanningNotes, print_jobs, print_plan
@@ -110,14 +111,16 @@ def plan(
             return
         print_plan(report_plan(request, resume), as_json=format_ is PlanFormat.json)
         return
+    gitlab = format_ is PlanFormat.gitlab
+    labelled, judge = split_judge(runs_on or ()) if gitlab else (runs_on or (), ())
     jobs = plan_jobs(
         request,
         resume,
-        labels=parse_runner_labels(runs_on or ()),
+        labels=parse_runner_labels(labelled),
         most=MAX_JOBS if max_jobs is None else max_jobs,
         share=share_of_models(share),
     )
-    print_jobs(jobs, str(matrix), gitlab=format_ is PlanFormat.gitlab)
+    print_jobs(jobs, str(matrix), gitlab=gitlab, judge=judge)
 
 
 def schema(

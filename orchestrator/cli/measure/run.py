@@ -41,6 +41,9 @@ _Resume = Annotated[
     ),
 ]
 
+_OF_VERDICTS = (".md", ".markdown", ".xml")
+"""Ends of the names of files that take verdicts alone, as Markdown or JUnit."""
+
 
 @with_table_options
 @with_against
@@ -102,7 +105,7 @@ class MeasuredOutput:
     grade: RequiredGrade | None
     """The worst grade that passes."""
     path: Path | None
-    """The file that takes them as JSON; None for none."""
+    """The file that takes them as JSON, or their verdicts as Markdown or JUnit; None for none."""
     as_json: bool
     """True if the screen shows data alone."""
 
@@ -262,9 +265,16 @@ def _show(result: "RunResult", verdicts: "RegressionAnswer | None", shown: Measu
 
 
 def _save(result: "RunResult", verdicts: "RegressionAnswer | None", path: Path) -> None:
-    from orchestrator.render.terminal.lines import save_json
+    from orchestrator.render.terminal.lines import print_note, save_json
 
-    if verdicts is None:
+    if path.suffix.lower() in _OF_VERDICTS:
+        if verdicts is None:
+            print_note(f"{path}: nothing was judged, so it was not written")
+            return
+        from orchestrator.render.regressions.output import RegressionOutput
+
+        RegressionOutput(path=path).show(verdicts)
+    elif verdicts is None:
         save_json(result.report.data(), path)
     else:
         from orchestrator.render.regressions.run import compared_data

@@ -99,12 +99,21 @@ def print_plan(report: PlanReport, *, as_json: bool) -> None:
     print_line(str(sums))
 
 
-def print_jobs(jobs: Sequence[PipelineJob], matrix: str, *, gitlab: bool) -> None:
-    """Print GitHub's `strategy.matrix` on one line, or the YAML of GitLab's child pipeline."""
+def print_jobs(
+    jobs: Sequence[PipelineJob], matrix: str, *, gitlab: bool, judge: Sequence[str] = ()
+) -> None:
+    """Print GitHub's `strategy.matrix` on one line, or the YAML of GitLab's child pipeline.
+
+    Args:
+        jobs: the jobs that measure.
+        matrix: the matrix file.
+        gitlab: True for GitLab.
+        judge: the tags of GitLab's runner that judges.
+    """
     from orchestrator.app.pipelines.github import github_matrix
     from orchestrator.app.pipelines.gitlab import gitlab_pipeline
 
     if gitlab:
-        print_content(gitlab_pipeline(jobs, matrix).encode())
+        print_content(gitlab_pipeline(jobs, matrix, judge).encode())
     else:
         print_json(github_matrix(jobs), indent=None)
