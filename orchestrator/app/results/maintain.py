@@ -57,7 +57,7 @@ class UntouchedRun:
 
 @dataclass(frozen=True)
 class KeptBisections:
-    """What `regress --bisect` measured and maintenance left."""
+    """Runs of `regress --bisect` that maintenance left."""
 
     runs: int
     size_bytes: int
