@@ -47,10 +47,9 @@ def test_the_version_that_made_the_runner_slower_is_found(tmp_path: Path) -> Non
     before = run_ids(workplace)
     first, guilty, _ = before
     done = workplace.show(100, "regress", "--baseline", first, "--bisect", "--go")
-    print(done.stderr, done.stdout, sep="\n")  # noqa: T201
     assert done.returncode == REGRESSION, done.stderr
     words = " ".join(done.stdout.split())
-    assert f"The change came with run {guilty}, image" in words
-    assert "What changed there: image" in words
+    assert f"The change came with run {guilty}, image" in words, done.stdout
+    assert "What changed there: image" in words, done.stdout
     assert (tmp_path / "results" / "bisections" / "benchmarks.duckdb").is_file()
     assert run_ids(workplace) == before
