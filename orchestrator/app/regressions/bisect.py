@@ -1,7 +1,7 @@
 """Bisection: versions between a good and a bad result are measured again in their images."""
 
 import shlex
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TypeAlias
@@ -28,8 +28,9 @@ from orchestrator.app.regressions.bisections import (
     find_bisections,
 )
 from orchestrator.app.results.regressing import RegressionRequest
+from orchestrator.backends.catalogue import LauncherName
 from orchestrator.launchers.base import Launcher
-from orchestrator.launchers.registry import LAUNCHERS, make_launcher
+from orchestrator.launchers.registry import LAUNCHERS, Note, Pinned, make_launcher
 from orchestrator.planning.estimate import cell_estimate, launch_estimate
 from orchestrator.running.observer import Observer
 from orchestrator.running.options import RunOptions
@@ -42,7 +43,7 @@ from runner.contract.job import Measure
 
 REPLAY_LAUNCHES = 5
 """Launches of each measurement: with fewer, they alone tell nothing."""
-LauncherMaker: TypeAlias = Callable[..., Launcher]
+LauncherMaker: TypeAlias = Callable[[LauncherName, Note, Collection[Pinned]], Launcher]
 
 
 @dataclass(frozen=True)
@@ -274,7 +275,8 @@ class _Replays:
             for line in describe_choices(own.job, own.launcher):
                 self._observer.note(line)
             self._require_consent(own)
-        launcher = self._make(own.launcher, self._observer.image_step, own.pinned)
+        pinned = [own.pinned] if own.pinned else []
+        launcher = self._make(own.launcher, self._observer.image_step, pinned)
         launcher.prepare(own.cell.backend)
         return replace(self._original, measured=own.measured), launcher
 

@@ -12,6 +12,7 @@ from filelock import FileLock, Timeout
 from orchestrator.app.results.retention import (
     RetentionPolicy,
     RunToDelete,
+    bisections_folder,
     run_folders,
     runs_to_delete,
 )
@@ -27,9 +28,9 @@ from orchestrator.store import (
     vacuum,
     writer_lock,
 )
-from orchestrator.system.files import file_hint, translate_os_errors
+from orchestrator.system.files import DATABASE_NAME, file_hint, translate_os_errors
 from orchestrator.system.locks import hold_devices
-from orchestrator.system.trees import remove_tree
+from orchestrator.system.trees import remove_tree, tree_size
 from runner.contract.errors import DamagedFile, StoreError
 
 _DROPPED = ".dropped"
@@ -55,6 +56,15 @@ class UntouchedRun:
 
 
 @dataclass(frozen=True)
+class KeptBisections:
+    """Runs of `regress --bisect` that maintenance left."""
+
+    runs: int
+    size_bytes: int
+    """Bytes of all files in their folder, the database included."""
+
+
+@dataclass(frozen=True)
 class MaintenanceReport:
     """The results of maintenance, or a preview of them where nothing was to be changed."""
 
@@ -66,6 +76,8 @@ class MaintenanceReport:
     left: tuple[UntouchedRun, ...]
     tidied: Vacuumed | None
     """The database's size; None if nothing was to be changed."""
+    bisections: KeptBisections | None = None
+    """The folder of bisections afterwards; None if there is none."""
 
 
 class _DeviceBusy(Exception):
@@ -172,21 +184,56 @@ def maintain_results(
         UsageError: a run that is named is unknown.
         StoreError: database or folder cannot be read or written.
     """
-    work = Maintenance(results, database)
+    works = _works(results, database)
     runs = runs_to_delete(results, database, policy)
     if dry_run:
-        compacted, left = work.compact(runs, dry_run=True) if compacting else ([], [])
-        compacted += work.pack(dry_run=True) if compacting else []
-        return MaintenanceReport(False, tuple(runs), tuple(compacted), tuple(left), None)
+        compacted, left = _compacted(works, runs, dry_run=True) if compacting else ([], [])
+        return MaintenanceReport(
+            False, tuple(runs), tuple(compacted), tuple(left), None, _bisections(results)
+        )
     with _alone(results):
-        work.sweep()
         left = []
-        if dropping:
-            runs, left = work.drop(runs)
-        compacted, others = work.compact((), dry_run=False) if compacting else ([], [])
-        compacted += work.pack(dry_run=False) if compacting else []
-        vacuumed = vacuum(database)
-    return MaintenanceReport(dropping, tuple(runs), tuple(compacted), (*left, *others), vacuumed)
+        deleted: list[RunToDelete] = []
+        for bisection, work in enumerate(works):
+            work.sweep()
+            if dropping:
+                done, others = work.drop([run for run in runs if run.bisection == bool(bisection)])
+                deleted += done
+                left += others
+        compacted, others = _compacted(works, (), dry_run=False) if compacting else ([], [])
+        vacuumed, *_ = [vacuum(work.database) for work in works]
+    return MaintenanceReport(
+        dropping,
+        tuple(deleted if dropping else runs),
+        tuple(compacted),
+        (*left, *others),
+        vacuumed,
+        _bisections(results),
+    )
+
+
+def _works(results: Path, database: Path) -> list[Maintenance]:
+    """The maintenance of the results, and that of bisections where there were any."""
+    bisections = bisections_folder(results)
+    others = [Maintenance(bisections, bisections / DATABASE_NAME)] if bisections else []
+    return [Maintenance(results, database), *others]
+
+
+def _compacted(
+    works: Sequence[Maintenance], leave: Sequence[RunToDelete], *, dry_run: bool
+) -> tuple[list[CompactRun], list[UntouchedRun]]:
+    compacted: list[CompactRun] = []
+    left: list[UntouchedRun] = []
+    for work in works:
+        done, others = work.compact(leave, dry_run=dry_run)
+        compacted += [*done, *work.pack(dry_run=dry_run)]
+        left += others
+    return compacted, left
+
+
+def _bisections(results: Path) -> KeptBisections | None:
+    folder = bisections_folder(results)
+    return KeptBisections(len(run_folders(folder)), tree_size(folder)) if folder else None
 
 
 @contextmanager

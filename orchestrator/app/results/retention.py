@@ -1,8 +1,11 @@
-"""Selection of what to delete: runs by id, age or number, and artifacts that nothing uses."""
+"""Selection of what to delete: runs by id, age or number, and artifacts that nothing uses.
+
+Runs of bisections lie in a folder and a database of their own, beside those of the others.
+"""
 
 import re
 import shutil
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -13,9 +16,9 @@ from orchestrator.launchers.registry import LAUNCHERS
 from orchestrator.running.artifacts import graphs, references, work_counts
 from orchestrator.running.artifacts.cache import hold_artifacts, versions_of
 from orchestrator.running.folder import RunFolder
-from orchestrator.running.run_file import PREPARATIONS_FOLDER, RUN_FILE
+from orchestrator.running.run_file import BISECTIONS_FOLDER, PREPARATIONS_FOLDER, RUN_FILE
 from orchestrator.store import DatedRun, dated_runs
-from orchestrator.system.files import translate_os_errors
+from orchestrator.system.files import DATABASE_NAME, translate_os_errors
 from orchestrator.system.trees import remove_tree, tree_size
 from runner.contract.artifact_keys import COUNTS, GRAPHS, REFERENCES, Producer, is_made_by
 from runner.contract.errors import StoreError, UsageError
@@ -28,7 +31,7 @@ class RetentionPolicy:
     older_than_s: float | None = None
     """Delete runs that began longer ago, seconds."""
     keep: int | None = None
-    """Delete all but so many, the newest."""
+    """Delete all but so many, the newest; runs of bisections are counted apart."""
     named: Sequence[str] = ()
     """Delete the runs with these ids."""
 
@@ -50,33 +53,60 @@ class RunToDelete:
     """Its folder, or the file of an import; None if there is none here."""
     size_bytes: int
     """Bytes of its files."""
+    bisection: bool = False
+    """True if `regress --bisect` measured it."""
 
 
 def runs_to_delete(
     results: Path, database: Path, policy: RetentionPolicy, now: datetime | None = None
 ) -> list[RunToDelete]:
-    """The runs of database and folder that fulfil a condition, the newest first.
+    """The runs of database and folder that fulfil a condition, the newest first; bisections' last.
 
     Raises:
         UsageError: a run that is named is in neither.
         StoreError: the database cannot be read.
     """
-    known = {run.run_id: run for run in _runs_on_disk(results)}
-    known |= {run.run_id: run for run in dated_runs(database)}
-    if unknown := set(policy.named) - known.keys():
+    own = _known_runs(results, database)
+    bisected, bisections = {}, bisections_folder(results)
+    if bisections is not None:
+        bisected = _known_runs(bisections, bisections / DATABASE_NAME)
+    if unknown := set(policy.named) - own.keys() - bisected.keys():
         raise UsageError(
             f"--drop: {min(unknown)!r} is not a run in {database} or {results}",
             hint="`orchestrator status` lists them",
         )
-    runs = sorted(known.values(), key=lambda run: (run.started_at, run.run_id), reverse=True)
+    now = now or datetime.now(UTC)
+    chosen = [_run_to_delete(run, results) for run in _chosen(own.values(), policy, now)]
+    if bisections is not None:
+        chosen += [
+            replace(_run_to_delete(run, bisections), bisection=True)
+            for run in _chosen(bisected.values(), policy, now)
+        ]
+    return chosen
+
+
+def bisections_folder(results: Path) -> Path | None:
+    """The folder of what `regress --bisect` measured; None if it measured nothing."""
+    folder = results / BISECTIONS_FOLDER
+    return folder if (folder / DATABASE_NAME).is_file() else None
+
+
+def _known_runs(results: Path, database: Path) -> dict[str, DatedRun]:
+    known = {run.run_id: run for run in _runs_on_disk(results)}
+    return known | {run.run_id: run for run in dated_runs(database)}
+
+
+def _chosen(runs: Iterable[DatedRun], policy: RetentionPolicy, now: datetime) -> list[DatedRun]:
+    """The runs of one folder that fulfil a condition, the newest first."""
+    runs = sorted(runs, key=lambda run: (run.started_at, run.run_id), reverse=True)
     ours = [run for run in runs if not run.imported]
     chosen = {*policy.named}
     if policy.keep is not None:
         chosen |= {run.run_id for run in ours[policy.keep :]}
     if policy.older_than_s is not None:
-        limit = (now or datetime.now(UTC)) - timedelta(seconds=policy.older_than_s)
+        limit = now - timedelta(seconds=policy.older_than_s)
         chosen |= {run.run_id for run in ours if run.started_at < limit}
-    return [_run_to_delete(run, results) for run in runs if run.run_id in chosen]
+    return [run for run in runs if run.run_id in chosen]
 
 
 def run_folders(results: Path) -> list[Path]:

@@ -5,7 +5,7 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import asdict, replace
 
-from orchestrator.app.results.maintain import MaintenanceReport
+from orchestrator.app.results.maintain import KeptBisections, MaintenanceReport
 from orchestrator.app.results.retention import StaleFile
 from orchestrator.app.results.snapshots import RestoreReport, SnapshotReport
 from orchestrator.app.results.validate import ValidationReport
@@ -68,6 +68,8 @@ def print_maintained(report: MaintenanceReport, *, as_json: bool) -> None:
         print_line(f"{run.run_id}: {_format_compaction(run.compaction)}")
     for left in report.left:
         print_line(f"{left.run_id}: left alone: {left.reason}")
+    if report.bisections:
+        print_line(_format_bisections(report.bisections))
     if report.tidied is None:
         print_line("nothing was changed: a dry run")
     else:
@@ -86,8 +88,17 @@ def _print_runs(report: MaintenanceReport) -> None:
     ]
     print_table(_RUN_COLUMNS, rows)
     print_line()
-    runs = f"{len(rows)} {plural(len(rows), 'run')}"
+    bisected = sum(run.bisection for run in report.runs)
+    of_them = f" ({bisected} of bisections)" if bisected else ""
+    runs = f"{len(rows)} {plural(len(rows), 'run')}{of_them}"
     print_line(f"{runs} dropped" if report.dropped else f"{runs} to drop; `--yes` does it")
+
+
+def _format_bisections(kept: KeptBisections) -> str:
+    return (
+        f"bisections: {kept.runs} {plural(kept.runs, 'run')} of `regress --bisect`,"
+        f" {format_size(kept.size_bytes)}"
+    )
 
 
 def _format_compaction(compaction: Compaction) -> str:

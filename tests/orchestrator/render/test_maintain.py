@@ -1,12 +1,18 @@
 """Reports of `prepare --prune`, `maintain`, `snapshot`, `restore` and `validate`."""
 
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from orchestrator.app.results.maintain import CompactRun, MaintenanceReport, UntouchedRun
+from orchestrator.app.results.maintain import (
+    CompactRun,
+    KeptBisections,
+    MaintenanceReport,
+    UntouchedRun,
+)
 from orchestrator.app.results.retention import RunToDelete, StaleFile
 from orchestrator.app.results.snapshots import RestoreReport, SnapshotReport
 from orchestrator.app.results.validate import ValidationReport
@@ -88,6 +94,15 @@ def test_maintenance_tells_what_would_be_done(screen: Screen) -> None:
         "run-2: 3 record files of 4KiB would become one",
         "nothing was changed: a dry run",
     ]
+
+
+def test_maintenance_counts_what_bisections_left(screen: Screen) -> None:
+    runs = (*DONE.runs, RunToDelete("run-9", WHEN, 1, Path("bisections/run-9"), 1024, True))
+    lines = screen.lines(
+        print_maintained, replace(DONE, runs=runs, bisections=KeptBisections(4, 3 << 20))
+    )
+    assert "3 runs (1 of bisections) dropped" in lines
+    assert "bisections: 4 runs of `regress --bisect`, 3MiB" in lines
 
 
 def a_snapshot(name: str, commit: str | None = "c0ffee" * 7) -> SnapshotReport:

@@ -3,7 +3,7 @@
 import math
 import random
 import shutil
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from datetime import timedelta
 from pathlib import Path
@@ -24,7 +24,7 @@ from orchestrator.app.results.regressing import RegressionRequest
 from orchestrator.app.results.selecting import SelectionRequest
 from orchestrator.backends.catalogue import LauncherName
 from orchestrator.launchers.base import Exit
-from orchestrator.launchers.registry import Pinned
+from orchestrator.launchers.registry import Note, Pinned
 from orchestrator.render.regressions.bisection import bisection_commands, bisection_sheet
 from orchestrator.running.folder import RunFolder
 from orchestrator.store import query
@@ -92,9 +92,9 @@ class Site:
         images: list[str] = []
         observer = KeptObserver()
 
-        def make(name: LauncherName, note: object, pinned: Pinned | None) -> "InImage":
-            assert pinned is not None
-            return InImage(self.levels, pinned, images)
+        def make(name: LauncherName, note: Note, pinned: Collection[Pinned]) -> "InImage":
+            (image,) = pinned
+            return InImage(self.levels, image, images)
 
         return bisect_regressions(request or self.request(), observer, make), images, observer.notes
 

@@ -1,5 +1,6 @@
 """Old runs go from database and folder together, finished ones become compact, others stay."""
 
+import shutil
 from collections.abc import Callable
 from datetime import timedelta
 from pathlib import Path
@@ -122,6 +123,57 @@ def test_a_dry_run_writes_nothing(results: Path) -> None:
     assert done.tidied is None
     assert [run.run_id for run in done.compact] == ["c"]
     assert done.compact[0].compaction.files == 3
+
+
+@pytest.fixture(scope="module")
+def finished_bisections(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Two runs that a bisection measured; nobody changes them."""
+    folder = tmp_path_factory.mktemp("finished") / "bisections"
+    for age, run_id in ((1, "b-again"), (2, "a-again")):
+        finished(folder, run_id, age, cells=1)
+    merge_paths([folder], folder / "benchmarks.duckdb", scratch=True)
+    return folder
+
+
+@pytest.fixture
+def bisected(results: Path, finished_bisections: Path) -> Path:
+    """Three runs beside those of a bisection."""
+    shutil.copytree(finished_bisections, results / "bisections", symlinks=True)
+    return results
+
+
+def test_runs_of_bisections_are_counted(bisected: Path) -> None:
+    kept = maintained(bisected, dry_run=True).bisections
+    assert kept is not None
+    assert (kept.runs, kept.size_bytes > 0) == (2, True)
+
+
+@pytest.mark.parametrize(
+    ("conditions", "runs"),
+    [
+        ({"keep": 1}, ["b", "a", "a-again"]),
+        ({"older_than_s": 86_400 * 1.5}, ["a", "a-again"]),
+        ({"named": ["b-again"]}, ["b-again"]),
+    ],
+)
+def test_runs_of_bisections_are_chosen_likewise_and_counted_apart(
+    bisected: Path, conditions: dict[str, Any], runs: list[str]
+) -> None:
+    to_go = to_delete(bisected, **conditions)
+    assert [run.run_id for run in to_go] == runs
+    assert all(run.bisection == run.run_id.endswith("-again") for run in to_go)
+
+
+def test_runs_of_bisections_go_from_their_own_database_and_folder(bisected: Path) -> None:
+    done = maintained(bisected, RetentionPolicy(named=["b-again"]), dropping=True)
+    assert [(run.run_id, run.bisection) for run in done.runs] == [("b-again", True)]
+    assert done.bisections is not None
+    assert done.bisections.runs == 1
+    folder = bisected / "bisections"
+    assert not (folder / "b-again").exists()
+    with Store.open_readonly(folder / "benchmarks.duckdb") as store:
+        assert [run.run_id for run in store.runs()] == ["a-again"]
+    assert chosen(bisected, keep=0) == ["c", "b", "a", "a-again"]
 
 
 @pytest.mark.slow

@@ -1,0 +1,1 @@
+"""Runners that a patch made slower, measured beside the checkout's own."""
