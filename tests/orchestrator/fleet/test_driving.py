@@ -2,6 +2,7 @@
 
 import io
 import os
+import signal
 import threading
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
@@ -330,13 +331,20 @@ def test_a_spent_budget_begins_nothing(tmp_path: Path) -> None:
     assert done.fleet.orders == []
 
 
-def test_ctrl_c_ends_the_hosts_and_keeps_what_arrived(tmp_path: Path) -> None:
-    cancelled = threading.Event()
+@pytest.fixture
+def heard_ctrl_c() -> Iterator[None]:
+    """Ctrl-C is heard even by a job in a shell's background, whose shell ignores it for it."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
 
+
+@pytest.mark.usefixtures("heard_ctrl_c")
+def test_ctrl_c_ends_the_hosts_and_keeps_what_arrived(tmp_path: Path) -> None:
     def interrupted(order: Order, run: RunFile) -> Iterator[Frame]:
         yield from measures(order, run, cells=1)
-        os.kill(os.getpid(), 2)
-        cancelled.wait(1)
+        os.kill(os.getpid(), signal.SIGINT)
+        threading.Event().wait(1)
 
     with pytest.raises(KeyboardInterrupt):
         drive(tmp_path, a=[interrupted])
