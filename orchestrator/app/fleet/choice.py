@@ -1,5 +1,6 @@
 """The hosts that a command chooses of a fleet."""
 
+import shlex
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
@@ -19,6 +20,15 @@ class FleetChoice:
     """Globs of names; empty for those of the matrix, or else all."""
     placement: FleetPlacement | None = None
     """The placement; None for that of the matrix."""
+
+    @property
+    def options(self) -> str:
+        """The options that make the same choice, behind others of a command line."""
+        words = ["--fleet"]
+        if self.hosts_file is not None:
+            words += ["--hosts-file", str(self.hosts_file)]
+        words += [word for glob in self.globs for word in ("--hosts", glob)]
+        return shlex.join(words)
 
     def within(self, use: FleetUse) -> "FleetChoice":
         """The choice, completed by what the matrix says."""

@@ -4,11 +4,12 @@ import os
 import signal
 import subprocess
 from collections import deque
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
+from pathlib import Path
 from threading import Lock, Thread
 
-from orchestrator.fleet.frames import Frame, encode, read_frame
+from orchestrator.fleet.frames import Frame, encode, hear_nothing, read_frame
 from runner.contract.errors import DamagedFile
 
 _TAIL_LINES = 20
@@ -53,8 +54,11 @@ class PipeConversation:
             stdin.write(encode(frame))
             stdin.flush()
 
-    def receive(self) -> Frame | None:
+    def receive(self, alive: Callable[[], None] = hear_nothing) -> Frame | None:
         """The next frame; None at the end of stdout.
+
+        Args:
+            alive: is called whenever bytes came.
 
         Raises:
             DamagedFile: what came is no frame, or the program ended without any; says what its
@@ -63,7 +67,7 @@ class PipeConversation:
         stdout = self._process.stdout
         assert stdout is not None
         try:
-            frame = read_frame(stdout)
+            frame = read_frame(stdout, alive)
         except DamagedFile as error:
             raise DamagedFile(f"{error}{self._last_words()}") from error
         if frame is None and (words := self._last_words()):
@@ -75,7 +79,7 @@ class PipeConversation:
         stdin = self._process.stdin
         assert stdin is not None
         # A `send` that is blocked holds the file's lock: the descriptor is what ends the stream.
-        with suppress(OSError, ValueError), open(os.devnull, "rb") as nothing:
+        with suppress(OSError, ValueError), Path(os.devnull).open("rb") as nothing:
             os.dup2(nothing.fileno(), stdin.fileno())
         try:
             self._process.wait(self._patience_s)

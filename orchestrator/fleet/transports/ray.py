@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from orchestrator.fleet.transport import FleetHost, TransportName
+from orchestrator.fleet.transport import HOST_MODULE, FleetHost, HostBusy, TransportName
 from orchestrator.fleet.transports.ray_conversation import RayConversation
 from orchestrator.fleet.transports.ray_relay import Relay
 from orchestrator.fleet.transports.ray_settings import (
@@ -25,7 +25,7 @@ from orchestrator.fleet.transports.ray_settings import (
 )
 from runner.contract.errors import Unavailable
 
-HOST_PROGRAM = ("python", "-m", "orchestrator", "fleet", "execute")
+_HOST_PROGRAM = ("python", *HOST_MODULE)
 _INSTALL_HINT = "`pip install 'accelmatrix[fleet]'` in the environment of orchestrator"
 BEGIN_LIMIT_S = 30.0
 """Seconds for a host program to start, or for another driver's to end."""
@@ -76,7 +76,7 @@ class RayTransport:
         address: str,
         token_file: Path | None,
         *,
-        program: Sequence[str] = HOST_PROGRAM,
+        program: Sequence[str] = _HOST_PROGRAM,
         exclusive: bool = True,
     ) -> None:
         """Connect to a cluster.
@@ -134,8 +134,8 @@ class RayTransport:
         """Start the host program on this host.
 
         Raises:
-            Unavailable: the host is unknown, dead, busy with another driver's order, or cannot
-                start it.
+            HostBusy: another driver's order is executed there.
+            Unavailable: the host is unknown or dead, or cannot start it.
         """
         import ray
 
@@ -151,7 +151,8 @@ class RayTransport:
             ray.kill(actor)
             holder = self.holders().get(host)
             reason = f"is busy: {holder} executes an order there" if holder else "did not answer"
-            raise Unavailable(
+            kind = HostBusy if holder else Unavailable
+            raise kind(
                 f"host {host}: {reason} (waited {BEGIN_LIMIT_S:.0f} s)",
                 hint="a host executes one order at a time; `orchestrator fleet status` shows it",
             ) from error
