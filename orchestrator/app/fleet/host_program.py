@@ -15,6 +15,7 @@ import runner
 from orchestrator.app.fleet.order_folders import keep_shared, order_folder, orders_folder
 from orchestrator.app.fleet.own_facts import read_own_facts
 from orchestrator.backends.machine import this_host, this_machine
+from orchestrator.fleet.daemons import MeteringObserver, meter_of_this_host
 from orchestrator.fleet.messages import (
     Ended,
     FactsWanted,
@@ -23,7 +24,7 @@ from orchestrator.fleet.messages import (
     Refused,
     Shared,
 )
-from orchestrator.fleet.sending import SendingObserver, send_files
+from orchestrator.fleet.sending import send_files
 from orchestrator.fleet.shared_references import SENT_BYTES, SUFFIX
 from orchestrator.fleet.talk import BEAT_S, SILENCE_S
 from orchestrator.fleet.wire import DriverWatch, Wire, next_message
@@ -129,7 +130,7 @@ def _execute(order: Order, body: bytes, wire: Wire, watch: Callable[[], None]) -
     run = _run_file(order, body)
     folder = orders_folder()
     require_space(folder)
-    observer = SendingObserver(wire)
+    observer = MeteringObserver(wire, order.transport, meter_of_this_host(wire))
     launcher = make_launcher(run.launcher, observer.image_step, chosen=run.images)
     _require_digests(order, launcher)
     with order_folder(folder, order.id):
