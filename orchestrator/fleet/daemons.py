@@ -1,4 +1,4 @@
-"""A fleet's daemons on a host: what they take while a cell is timed, and the cell's record of it."""
+"""A fleet's daemons on a host: what they take while a cell is timed, for the cell's record."""
 
 import os
 import time

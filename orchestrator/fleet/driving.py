@@ -12,6 +12,7 @@ from typing import Any
 from orchestrator.fleet.arrivals import OrderArrivals
 from orchestrator.fleet.dispatch import Assignment, Dispatcher, GivenUp, Unit
 from orchestrator.fleet.host import HostFacts
+from orchestrator.fleet.journal import HostJournal
 from orchestrator.fleet.messages import Ended, Order, Refused, Shared, frame_of
 from orchestrator.fleet.observing import FleetObserver
 from orchestrator.fleet.shared_references import keep_reference, known_references
@@ -29,6 +30,7 @@ from runner.contract.cell import Backend, Cell
 from runner.contract.errors import BenchError, DamagedFile, StoreError, Unavailable
 from runner.contract.record import Status
 
+NO_JOURNAL = HostJournal()
 _TICK_S = 1.0
 """Longest wait for news before silence, deaths and the budget are looked at."""
 _FAREWELL_S = 10.0
@@ -81,6 +83,7 @@ class FleetExecution:
         hosts: Mapping[str, Reach],
         observer: FleetObserver,
         options: RunOptions,
+        journal: HostJournal = NO_JOURNAL,
     ) -> None:
         """The execution of this work.
 
@@ -90,12 +93,14 @@ class FleetExecution:
             hosts: the hosts, by name.
             observer: is told of the progress.
             options: database, budget and when to stop.
+            journal: keeps what hosts do.
         """
         self._work = {one.unit.id: one for one in work}
         self._folders = folders
         self._hosts = hosts
         self._observer = observer
         self._options = options
+        self._journal = journal
         seed = self._folders[0].run.seed or 0
         classes = {name: host.facts.ability for name, host in hosts.items()}
         self._dispatcher = Dispatcher.of([one.unit for one in work], classes, seed)
@@ -160,6 +165,7 @@ class FleetExecution:
         arrivals = OrderArrivals(work.folder, work.cells, self._observer.on_host(host))
         talk = Talk(conversation, host, order.id, self._heard)
         self._standing[host] = _Standing(order.id, host, work, talk, arrivals)
+        self._journal.begin(host, work.unit.id)
         known = known_references(work.folder.path.parent, run, work.cells)
         files = (frame_of(shared, content) for shared, content in known)
         talk.start([*files, frame_of(order, run_file_text(run).encode())])
@@ -200,18 +206,21 @@ class FleetExecution:
             self._lose(standing, "it ended without a verdict of each cell")
             return
         self._dismiss(standing)
+        self._tell_end(standing.host)
         self._dispatcher.done(standing.host)
 
     def _refuse(self, standing: _Standing, refused: Refused) -> None:
         hint = f"; {refused.hint}" if refused.hint else ""
         self._note_trouble(Unavailable(f"{standing.host}: {refused.reason}{hint}"))
         self._dismiss(standing)
+        self._tell_end(standing.host)
         self._dispatcher.refused(standing.host, refused.reason)
 
     def _lose(self, standing: _Standing, reason: str) -> None:
         """Count an order as lost: what it has not measured is tried again on another host."""
         self._dismiss(standing)
         left = standing.arrivals.left
+        self._tell_end(standing.host, reason if left else None)
         if not left:
             self._dispatcher.done(standing.host)
             return
@@ -221,6 +230,10 @@ class FleetExecution:
             self._observer.note(f"{host}: lost with {cells} to do: {reason}")
         self._work[work.unit.id] = replace(work, cells=left)
         self._dispatcher.lost(host, reason)
+
+    def _tell_end(self, host: str, fault: str | None = None) -> None:
+        self._journal.end(host, fault)
+        self._observer.order_ended(host, fault)
 
     def _dismiss(self, standing: _Standing) -> None:
         del self._standing[standing.host]
@@ -288,6 +301,7 @@ class FleetExecution:
         finally:
             for standing in [*self._standing.values()]:
                 standing.talk.end()
+                self._journal.end(standing.host, None)
             for folder in self._folders:
                 with suppress(StoreError):
                     self._merge(folder)
@@ -299,6 +313,7 @@ class FleetExecution:
             return
         if heard.message is None or isinstance(heard.message, Ended | Refused):
             self._dismiss(standing)
+            self._journal.end(standing.host, None)
             return
         with suppress(DamagedFile):
             standing.arrivals.take(heard.message, heard.body)

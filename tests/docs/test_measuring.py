@@ -10,6 +10,7 @@ import pytest
 
 from performance.__main__ import MEASUREMENTS
 from runner.contract.cell import Mode, Precision
+from runner.contract.doubts import Scale
 from runner.contract.record import Phase, Proof
 from runner.contract.record.efficiency import Efficiency
 from runner.contract.record.measured import (
@@ -22,7 +23,6 @@ from runner.contract.record.quality import Trust
 from runner.contract.record.starts import Startup
 from runner.contract.record.tokens import Generation
 from runner.correctness.tolerance import FLOORS, HONEST
-from runner.contract.doubts import Scale
 from runner.measure import grade
 from runner.measure.statistics import percentiles
 from runner.measure.vendors import amd, apple, intel, nvidia, rapl

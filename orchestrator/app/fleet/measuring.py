@@ -7,7 +7,7 @@ from pathlib import Path
 
 from orchestrator.app.fleet.choice import FleetChoice
 from orchestrator.app.fleet.placing import PlacedRun, place_matrix, place_run
-from orchestrator.app.fleet.reaching import open_fleet, reach
+from orchestrator.app.fleet.reaching import open_fleet, own_journal, reach
 from orchestrator.app.measure.plan import run_source
 from orchestrator.app.measure.request import PlanRequest
 from orchestrator.app.measure.run import ResumeRequest, RunResult, report_end
@@ -163,7 +163,7 @@ def _measure(
         }
     )
     with _told_how_to_finish(folders, observer):
-        outcomes = FleetExecution(folders, work, hosts, observer, options).run()
+        outcomes = FleetExecution(folders, work, hosts, observer, options, own_journal()).run()
     results = [
         RunResult(report_end(folder, observer, options), outcome)
         for folder, outcome in zip(folders, outcomes, strict=True)

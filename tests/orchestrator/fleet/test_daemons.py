@@ -16,7 +16,11 @@ class Host:
         self.meter = DaemonMeter(lambda: self.spent, lambda: self.beats, lambda: self.now)
 
     def pass_by(self, seconds: float, spent: float, beats: int = 0) -> None:
-        self.now, self.spent, self.beats = self.now + seconds, self.spent + spent, self.beats + beats
+        self.now, self.spent, self.beats = (
+            self.now + seconds,
+            self.spent + spent,
+            self.beats + beats,
+        )
 
 
 def test_only_timed_phases_count_and_the_worst_round_is_kept() -> None:

@@ -57,6 +57,9 @@ class FleetKeptObserver(KeptObserver):
     def on_host(self, host: str) -> Observer:
         return NamingObserver(self, host)
 
+    def order_ended(self, host: str, fault: str | None) -> None:
+        """Nothing is shown."""
+
 
 def say(message: ToDriver, body: bytes = b"") -> Frame:
     return frame_of(message, body)
