@@ -3,12 +3,13 @@
 import time
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from queue import Empty, Queue
 from typing import Any
 
 from orchestrator.fleet.dispatch import Assignment, Dispatcher, GivenUp
 from orchestrator.fleet.farewell import FAREWELL_S, end_all, end_later, prompt_interrupts
+from orchestrator.fleet.journal import HostJournal
 from orchestrator.fleet.messages import Declined, Ended, Refused, Shared
 from orchestrator.fleet.observing import FleetObserver
 from orchestrator.fleet.orders import OrderBook, OrderTerms, StandingOrder, UnitWork
@@ -33,6 +34,7 @@ from runner.contract.errors import (
 )
 from runner.contract.record import Status
 
+NO_JOURNAL = HostJournal()
 _TICK_S = 1.0
 """Longest wait for news before silence, deaths and the budget are looked at."""
 _MOST_NEWS = 64
@@ -44,38 +46,46 @@ _KINDS: Mapping[int, type[BenchError]] = {
 """Errors of hosts that have an exit code of their own."""
 
 
+@dataclass(frozen=True)
+class FleetWork:
+    """All that runs on a fleet are to measure."""
+
+    folders: Sequence[RunFolder]
+    """Those of the runs."""
+    units: Sequence[UnitWork]
+    skips: Mapping[str, Plan] = field(default_factory=dict)
+    """Plans whose skipped cells get their verdict, by run; those of the folders else."""
+
+
 class FleetExecution:
     """Runs under way on the hosts of a fleet."""
 
     def __init__(
         self,
-        folders: Sequence[RunFolder],
-        work: Sequence[UnitWork],
+        work: FleetWork,
         presence: Presence,
         observer: FleetObserver,
         options: RunOptions,
-        *,
-        skips: Mapping[str, Plan] | None = None,
+        journal: HostJournal = NO_JOURNAL,
     ) -> None:
         """The execution of this work.
 
         Args:
-            folders: those of the runs.
             work: everything that is to be measured.
             presence: the hosts.
             observer: is told of the progress.
             options: database, budget and when to stop.
-            skips: plans whose skipped cells get their verdict, by run; those of the folders else.
+            journal: keeps what hosts do.
         """
-        self._work = {one.unit.id: one for one in work}
-        self._folders = folders
+        self._work = {one.unit.id: one for one in work.units}
+        self._folders, self._skips = work.folders, work.skips
         self._presence = presence
         self._observer = observer
         self._options = options
-        self._skips = skips or {}
+        self._journal = journal
         seed = self._folders[0].run.seed or 0
         classes = {name: presence.reach(name).facts.ability for name in presence.alive}
-        self._dispatcher = Dispatcher.of([one.unit for one in work], classes, seed)
+        self._dispatcher = Dispatcher.of([one.unit for one in work.units], classes, seed)
         self._standing: dict[str, StandingOrder] = {}
         self._heard: Queue[Heard] = Queue(_MOST_NEWS)
         self._orders = OrderBook(self._heard)
@@ -121,6 +131,7 @@ class FleetExecution:
         observer = self._observer.on_host(host)
         reach = self._presence.reach(host)
         self._standing[host] = self._orders.give(host, reach, work, observer, terms)
+        self._journal.begin(host, work.unit.id)
 
     def _take_news(self) -> None:
         with suppress(Empty):
@@ -192,8 +203,8 @@ class FleetExecution:
 
     def _lose(self, standing: StandingOrder, reason: str) -> None:
         """Count an order as lost: what it has not measured is tried again on another host."""
-        self._dismiss(standing)
         left = standing.arrivals.left
+        self._dismiss(standing, reason if left else None)
         if not left:
             self._dispatcher.done(standing.host)
             return
@@ -208,9 +219,12 @@ class FleetExecution:
         work = standing.work
         self._work[work.unit.id] = replace(work, cells=standing.arrivals.left)
 
-    def _dismiss(self, standing: StandingOrder) -> None:
+    def _dismiss(self, standing: StandingOrder, fault: str | None = None) -> None:
+        """Have no more to do with an order; a fault says why it was lost."""
         del self._standing[standing.host]
         end_later(standing.talk)
+        self._journal.end(standing.host, fault)
+        self._observer.order_ended(standing.host, fault)
 
     def _look_after(self) -> None:
         """Find hosts that are dead or silent."""
@@ -283,6 +297,8 @@ class FleetExecution:
                         self._hear_out(self._heard.get(timeout=_TICK_S))
                 end_all(standing.talk for standing in self._standing.values())
         finally:
+            for host in self._standing:
+                self._journal.end(host, None)
             for folder in self._folders:
                 with suppress(StoreError):
                     self._merge(folder)

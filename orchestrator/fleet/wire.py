@@ -17,6 +17,8 @@ class Wire:
         self._out, self._clock = out, clock
         self._lock = Lock()
         self._sent_at = clock()
+        self.beats = 0
+        """Signs of life that were sent."""
         self.broken = False
         """True once the driver takes no more."""
 
@@ -36,6 +38,7 @@ class Wire:
         while not stop.wait(every_s):
             if self._clock() - self._sent_at >= every_s:
                 self.send(Beat())
+                self.beats += 1
 
 
 class DriverWatch:

@@ -2,7 +2,7 @@
 
 import shlex
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
 from pathlib import Path
 
@@ -20,6 +20,15 @@ class FleetChoice:
     """Globs of names; empty for those of the matrix, or else all."""
     placement: FleetPlacement | None = None
     """The placement; None for that of the matrix."""
+    address: str | None = None
+    """The head of a Ray cluster; None for the fleet that was made or joined here."""
+    token_file: Path | None = None
+    """The cluster's token; None for the fleet's own."""
+
+    @property
+    def needs_ray(self) -> bool:
+        """True if there must be a Ray cluster: one is named, or nothing else is."""
+        return self.hosts_file is None or self.address is not None or self.token_file is not None
 
     @property
     def options(self) -> str:
@@ -32,8 +41,8 @@ class FleetChoice:
 
     def within(self, use: FleetUse) -> "FleetChoice":
         """The choice, completed by what the matrix says."""
-        globs = self.globs or use.hosts
-        return FleetChoice(self.hosts_file, globs, self.placement or use.placement)
+        placement = self.placement or use.placement
+        return replace(self, globs=self.globs or use.hosts, placement=placement)
 
     def chosen(self, names: Sequence[str]) -> list[str]:
         """Those of the fleet's hosts that the globs name.

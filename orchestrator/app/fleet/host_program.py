@@ -15,6 +15,7 @@ import runner
 from orchestrator.app.fleet.order_folders import keep_shared, order_folder, orders_folder
 from orchestrator.app.fleet.own_facts import own_class, read_own_facts
 from orchestrator.backends.machine import this_host, this_machine
+from orchestrator.fleet.daemons import MeteringObserver, meter_of_this_host
 from orchestrator.fleet.messages import (
     Beat,
     Ended,
@@ -123,7 +124,7 @@ def _answer(message: FactsWanted | Order, body: bytes, wire: Wire, watch: Driver
     folder = orders_folder()
     require_space(folder)
     set_variables(run.inherit_environ)
-    observer = SendingObserver(wire)
+    observer = MeteringObserver(wire, message.transport, meter_of_this_host(wire))
     launcher = make_launcher(run.launcher, observer.image_step, chosen=run.images)
     _require_hardware(message)
     _require_digests(message, launcher)

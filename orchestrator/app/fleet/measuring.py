@@ -9,11 +9,11 @@ from filelock import FileLock, Timeout
 
 from orchestrator.app.fleet.choice import FleetChoice
 from orchestrator.app.fleet.placing import FleetPlan, PlacedRun, place_matrix, place_run
-from orchestrator.app.fleet.reaching import ReachedFleet, open_fleet, reach
+from orchestrator.app.fleet.reaching import ReachedFleet, open_fleet, own_journal, reach
 from orchestrator.app.measure.plan import run_source
 from orchestrator.app.measure.request import PlanRequest
 from orchestrator.app.measure.run import ResumeRequest, RunResult, report_end
-from orchestrator.fleet.driving import FleetExecution
+from orchestrator.fleet.driving import FleetExecution, FleetWork
 from orchestrator.fleet.observing import FleetObserver
 from orchestrator.fleet.orders import UnitWork
 from orchestrator.fleet.units import sub_plan
@@ -196,8 +196,9 @@ def _measure(
     observer.run_started(_estimates_s(work))
     with held(folders), _told_how_to_finish(folders, choice, observer):
         skips = {folder.run.run_id: run.plan for folder, run in placed}
-        execution = FleetExecution(folders, work, reached.presence, observer, options, skips=skips)
-        outcomes = execution.run()
+        wanted = FleetWork(folders, work, skips)
+        presence, journal = reached.presence, own_journal()
+        outcomes = FleetExecution(wanted, presence, observer, options, journal).run()
         results = [
             RunResult(report_end(folder, observer, options), outcome)
             for folder, outcome in zip(folders, outcomes, strict=True)

@@ -2,7 +2,7 @@
 
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
@@ -13,6 +13,7 @@ from orchestrator.backends.catalogue import LauncherName
 from orchestrator.fleet.asking import FactsAnswer, ask_all, ask_facts
 from orchestrator.fleet.host import HostFacts
 from orchestrator.fleet.hosts_file import read_hosts_file
+from orchestrator.fleet.journal import HostJournal
 from orchestrator.fleet.membership import StateFolder, known_member, require_member, require_token
 from orchestrator.fleet.messages import FactsWanted
 from orchestrator.fleet.presence import Ask, Presence, Reach
@@ -35,17 +36,29 @@ class Fleet:
 
 
 @contextmanager
-def open_fleet(choice: FleetChoice) -> Iterator[Fleet]:
-    """The hosts that a command chooses.
+def open_transports(choice: FleetChoice, *, exclusive: bool) -> Iterator[Sequence[Transport]]:
+    """The ways to all hosts of a file and of a Ray cluster.
+
+    Raises:
+        UsageError: the hosts file is wrong.
+        Unavailable: a Ray cluster is required and there is none, or it does not answer.
+    """
+    with ExitStack() as stack:
+        transports = [*_of_file(choice.hosts_file), *_of_ray(choice, exclusive=exclusive)]
+        for transport in transports:
+            stack.callback(transport.close)
+        yield transports
+
+
+@contextmanager
+def open_fleet(choice: FleetChoice, *, exclusive: bool = True) -> Iterator[Fleet]:
+    """The hosts that a command chooses; `exclusive`: no other driver may use one meanwhile.
 
     Raises:
         UsageError: the hosts file is wrong, or a glob fits no host.
         Unavailable: there is no host.
     """
-    with ExitStack() as stack:
-        transports = [*_of_file(choice.hosts_file), *_of_ray(required=choice.hosts_file is None)]
-        for transport in transports:
-            stack.callback(transport.close)
+    with open_transports(choice, exclusive=exclusive) as transports:
         reachable = [(host, transport) for transport in transports for host in transport.hosts()]
         ways: dict[str, Transport] = {}
         for host, transport in reachable:
@@ -74,16 +87,21 @@ def _of_file(path: Path | None) -> Iterator[Transport]:
             yield CommandTransport(kind, of_kind)
 
 
-def _of_ray(*, required: bool) -> Iterator[Transport]:
-    """The cluster that was made or joined here, if there is one.
+def _of_ray(choice: FleetChoice, *, exclusive: bool) -> Iterator[Transport]:
+    """The cluster that is named, else the one that was made or joined here, if there is one.
 
     Raises:
         Unavailable: it is required and there is none, or it does not answer.
     """
-    state = StateFolder.of_user(os.environ)
-    member = require_member(state) if required else known_member(state)
-    if member is not None:
-        yield RayTransport(member.address, require_token(Path(member.token_file)))
+    address, token_file = choice.address, choice.token_file
+    if address is None:
+        state = StateFolder.of_user(os.environ)
+        member = require_member(state) if choice.needs_ray else known_member(state)
+        if member is None:
+            return
+        address, token_file = member.address, token_file or Path(member.token_file)
+    token = None if token_file is None else require_token(token_file)
+    yield RayTransport(address, token, exclusive=exclusive)
 
 
 @dataclass(frozen=True)
@@ -148,6 +166,7 @@ def reach(
             note(f"{fault}; it is left out")
         elif isinstance(answer, HostFacts):
             hosts[name] = Reach(fleet.transports[name], answer)
+    own_journal().keep_facts({name: host.facts for name, host in hosts.items()})
     if not hosts:
         raise Unavailable(f"no host of the fleet answers: {errors[0]}", hint=errors[0].hint)
     for line in _differing_images(hosts):
@@ -217,3 +236,10 @@ def _differing_images(hosts: Mapping[str, Reach]) -> Iterator[str]:
                 f"hosts have different images of {backend}, each made there of these sources:"
                 f" {groups}; `--image {backend}=NAME@sha256:…` gives all of them one"
             )
+
+
+def own_journal() -> HostJournal:
+    """The journal of this user's drivers."""
+    with suppress(Unavailable):
+        return HostJournal(StateFolder.of_user(os.environ).journal)
+    return HostJournal()

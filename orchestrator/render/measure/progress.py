@@ -77,6 +77,8 @@ class Forecast:
         """The share of each cell that is still to do."""
         self._clock = clock
         self._started: float | None = None
+        self.hosts = 1
+        """Hosts that share the work."""
 
     def begin(self) -> None:
         """A job is launched; the time before the first one says nothing about the pace."""
@@ -106,7 +108,8 @@ class Forecast:
     @property
     def time_left(self) -> str:
         """About how long the rest takes."""
-        left = sum(self._estimates_s[cell_id] * share for cell_id, share in self._left.items())
+        left_s = sum(self._estimates_s[cell_id] * share for cell_id, share in self._left.items())
+        left = left_s / self.hosts
         if not left:
             return "done"
         return f"about {format_duration(round(left * self._pace(left)))} left"
@@ -115,7 +118,7 @@ class Forecast:
         """Time that cells take by their estimates, as far as is known."""
         if self._started is None:
             return 1.0
-        planned = sum(self._estimates_s.values())
+        planned = sum(self._estimates_s.values()) / self.hosts
         trust = _ESTIMATES_WEIGHT * planned
         return (self._clock() - self._started + trust) / (planned - left_s + trust)
 

@@ -289,8 +289,13 @@ _OF_BROWSERS = (
 
 
 def _to_10(connection: DuckDBPyConnection) -> None:
-    """Runs have a group."""
+    """Runs have a group, results the transport of a fleet and what its daemons took."""
     connection.execute("ALTER TABLE benchmark_runs ADD COLUMN IF NOT EXISTS group_id VARCHAR")
+    for column in _OF_FLEETS:
+        connection.execute(f"ALTER TABLE benchmark_results ADD COLUMN IF NOT EXISTS {column}")
+
+
+_OF_FLEETS = ("transport VARCHAR", "noise_daemon_share DOUBLE", "noise_daemon_beats BIGINT")
 
 
 MIGRATIONS: Mapping[int, Migration] = {
