@@ -45,6 +45,8 @@ from orchestrator.system.problems import first_fault
 from runner.contract.cell import Backend, Cell
 from runner.contract.errors import BenchError, DamagedFile, Unavailable, UsageError
 
+_STARTED_BY = "`orchestrator run --fleet` starts this program on hosts and writes to it"
+
 
 @dataclass(frozen=True)
 class Waits:
@@ -80,12 +82,10 @@ def serve_driver(
         question = _request(watch)
         if question is not None:
             _answer(*question, wire, watch)
-    except DamagedFile as error:
-        hint = "`orchestrator run --fleet` starts this program on hosts and writes to it"
-        wire.send(Refused(reason=f"stdin: {error}", hint=hint))
-        raise UsageError(f"stdin: {error}", hint=hint) from error
     except BenchError as error:
         wire.send(_refusal(error))
+        if isinstance(error, UsageError):
+            raise
         return error.exit_code
     finally:
         stop.set()
@@ -96,17 +96,20 @@ def _request(watch: DriverWatch) -> tuple[FactsWanted | Order, bytes] | None:
     """The driver's question or order; files that come before it are kept for all orders.
 
     Raises:
-        DamagedFile: what came is no message, or none that begins a conversation.
+        UsageError: what came is no message, or none that begins a conversation.
         StoreError: a file cannot be kept.
     """
-    while (received := watch.next_message()) is not None:
-        message, body = received
-        if isinstance(message, FactsWanted | Order):
-            return message, body
-        if isinstance(message, Shared):
-            keep_shared(orders_folder(), message, body)
-        elif not isinstance(message, Beat):
-            raise DamagedFile(f"a conversation that begins with {message.kind!r}")
+    try:
+        while (received := watch.next_message()) is not None:
+            message, body = received
+            if isinstance(message, FactsWanted | Order):
+                return message, body
+            if isinstance(message, Shared):
+                keep_shared(orders_folder(), message, body)
+            elif not isinstance(message, Beat):
+                raise DamagedFile(f"a conversation that begins with {message.kind!r}")
+    except DamagedFile as error:
+        raise UsageError(f"stdin: {error}", hint=_STARTED_BY) from error
     return None
 
 

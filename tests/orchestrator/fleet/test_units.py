@@ -81,6 +81,17 @@ def test_a_part_of_a_plan_has_what_belongs_to_it() -> None:
     assert not part.whole
 
 
+def test_cells_that_are_compared_go_to_the_host_that_can_measure_all_of_them() -> None:
+    other = fake_cell(1).model_copy(update={"backend": "cpu", "runtime": "torch"})
+    only_fake, only_cpu = a_host(unavailable={"cpu": "-"}), a_host(unavailable={"fake": "-"})
+    plan = a_plan([fake_cell(1), other])
+    (unit,) = place(plan, {"a": only_fake, "b": a_host(), "c": only_cpu}).units
+    assert (unit.unit.classes, unit.unit.needs) == ({a_host().ability}, {"fake", "cpu"})
+    parted = place(plan, {"a": only_fake, "c": only_cpu})
+    assert [len(unit.cells) for unit in parted.units] == [1, 1]
+    assert "those that are compared come from several hosts" in parted.plan.notes[-1]
+
+
 def of_models(names: Sequence[str]) -> Plan:
     cells: list[Cell] = [fake_cell(1).model_copy(update={"model": name}) for name in names]
     return a_plan(cells)

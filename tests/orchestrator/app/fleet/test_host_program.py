@@ -1,6 +1,7 @@
 """The host's program before an order begins: what it keeps, what it refuses, when it gives up."""
 
 import os
+from contextlib import suppress
 from io import BytesIO
 from pathlib import Path
 from threading import Event
@@ -10,6 +11,7 @@ import pytest
 import runner
 from orchestrator.app.fleet.host_program import Waits, serve_driver
 from orchestrator.app.fleet.order_folders import order_folder, orders_folder
+from orchestrator.app.fleet.own_facts import bus_accelerators
 from orchestrator.fleet.frames import Frame, encode, read_frame
 from orchestrator.fleet.messages import (
     Beat,
@@ -20,7 +22,9 @@ from orchestrator.fleet.messages import (
     frame_of,
     message_to_driver,
 )
-from runner.contract.errors import UsageError
+from orchestrator.running.run_file import run_file_text
+from runner.contract.errors import StoreError, UsageError
+from tests.support.runs import a_run_folder
 
 ORDER = Order(id="order-1", host="a", transport="ssh", version=runner.__version__)
 
@@ -63,6 +67,7 @@ def test_what_begins_no_conversation_is_refused(said: bytes, reason: str) -> Non
     [
         (ORDER, b"{}", "the ordered run cannot be read: "),
         (ORDER.model_copy(update={"version": "0.0.1"}), b"", "the driver 0.0.1"),
+        (ORDER.model_copy(update={"sources": "another"}), b"", "has other sources of the runner"),
     ],
 )
 def test_an_order_that_cannot_be_executed_is_refused(
@@ -78,6 +83,45 @@ def test_files_before_an_order_are_kept_once(cache: Path) -> None:
     frames = [frame_of(Shared(folder="references", path=path), body) for body in (b"a", b"b")]
     assert serve_driver(BytesIO(b"".join(map(encode, frames))), BytesIO()) == 0
     assert (cache / "references" / "key.npz").read_bytes() == b"a"
+
+
+def test_a_full_disk_is_refused_by_its_name(cache: Path) -> None:
+    cache.mkdir(parents=True)
+    (cache / "references").touch()  # no folder can be made in its place
+    frame = frame_of(Shared(folder="references", path=("key.npz",)), b"a")
+    out = BytesIO()
+    assert serve_driver(BytesIO(encode(frame)), out) == StoreError.exit_code
+    assert str(cache / "references") in refusal(out).reason
+    assert refusal(out).exit_code == StoreError.exit_code
+
+
+@pytest.mark.parametrize(
+    ("changes", "reason"),
+    [
+        ({"hardware": "another"}, "a has other hardware than the host of its name"),
+        ({}, "--inherit-environ: 'NO_SUCH_VARIABLE' is not set"),
+    ],
+)
+def test_a_host_that_is_not_what_was_asked_for_refuses(
+    tmp_path: Path, changes: dict[str, str], reason: str
+) -> None:
+    run = a_run_folder(tmp_path / "driver").run
+    if not changes:
+        run = run.model_copy(update={"inherit_environ": ("NO_SUCH_VARIABLE",)})
+    order, out = ORDER.model_copy(update=changes), BytesIO()
+    with suppress(UsageError):
+        serve_driver(BytesIO(encode(frame_of(order, run_file_text(run).encode()))), out)
+    assert reason in refusal(out).reason
+
+
+def test_accelerators_of_the_bus_are_told_by_vendor_and_number(tmp_path: Path) -> None:
+    for card, vendor, device in (("0", "0x1002", "0x740f"), ("1", "0x1af4", "0x1050")):
+        folder = tmp_path / "drm" / f"card{card}" / "device"
+        folder.mkdir(parents=True)
+        (folder / "vendor").write_text(f"{vendor}\n")
+        (folder / "device").write_text(f"{device}\n")
+    (tmp_path / "accel" / "accel0" / "device").mkdir(parents=True)
+    assert [*bus_accelerators(tmp_path)] == ["AMD GPU 0x740f"]
 
 
 def test_a_driver_that_says_nothing_is_not_waited_for() -> None:
