@@ -35,7 +35,7 @@ from runner.contract.errors import (
 from runner.contract.record import Status
 
 NO_JOURNAL = HostJournal()
-_TICK_S = 1.0
+_TICK_S = 0.25
 """Longest wait for news before silence, deaths and the budget are looked at."""
 _MOST_NEWS = 64
 """News that wait to be taken, and those that are taken before that look."""
@@ -93,6 +93,8 @@ class FleetExecution:
         self._faults: dict[str, BenchError] = {}
         """The last refusal of a unit, by its id; that of any under an empty one."""
         self._troubles: dict[str, BenchError] = {}
+        self._news: Heard | None = None
+        """What is being taken, which an interruption may leave half done."""
         self._stopped = False
 
     def run(self) -> list[RunOutcome]:
@@ -135,9 +137,16 @@ class FleetExecution:
 
     def _take_news(self) -> None:
         with suppress(Empty):
-            self._take(self._heard.get(timeout=_TICK_S))
+            self._news = self._heard.get(timeout=_TICK_S)
+            self._take_one()
             for _ in range(_MOST_NEWS):
-                self._take(self._heard.get_nowait())
+                self._news = self._heard.get_nowait()
+                self._take_one()
+
+    def _take_one(self) -> None:
+        if self._news is not None:
+            self._take(self._news)
+        self._news = None
 
     def _take(self, heard: Heard) -> None:
         standing = self._standing.get(heard.host)
@@ -292,6 +301,8 @@ class FleetExecution:
             with prompt_interrupts():
                 for standing in self._standing.values():
                     standing.talk.cancel()
+                if self._news is not None:
+                    self._hear_out(self._news)
                 while self._standing and time.monotonic() < deadline:
                     with suppress(Empty):
                         self._hear_out(self._heard.get(timeout=_TICK_S))

@@ -88,6 +88,7 @@ def serve_driver(
             raise
         return error.exit_code
     finally:
+        watch.disarm()
         stop.set()
     return 0
 

@@ -56,7 +56,7 @@ class ScriptedConversation:
         self.ended.set()
 
 
-@dataclass
+@dataclass(eq=False)
 class ScriptedTransport:
     """Hosts by name, each with its conversation or the error with which it refuses one."""
 

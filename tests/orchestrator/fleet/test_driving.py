@@ -49,6 +49,7 @@ from runner.contract.errors import (
 from runner.contract.job import Job
 from runner.contract.record import to_table, write_one_row
 from tests.support.fakes import KeptObserver
+from tests.support.fleet import soon
 from tests.support.jobs import fake_cell
 from tests.support.records import record_for
 from tests.support.runs import SOMEWHERE, a_plan, a_run_folder
@@ -357,7 +358,7 @@ def test_what_every_host_lacks_decides_the_exit_code(tmp_path: Path, host: Host,
 
 
 def test_a_busy_host_is_waited_for(tmp_path: Path) -> None:
-    fleet = Scripted({"a": [good]}, busy={"a": 2})
+    fleet = Scripted({"a": [good]}, busy={"a": 1})
     done = drive_fleet(tmp_path, fleet)
     assert (done.code, done.verdicts) == (0, {"ok"})
     assert done.notes.count("another driver has it") == 1
@@ -437,6 +438,17 @@ def test_a_run_that_was_left_is_finished_with_what_is_missing(tmp_path: Path) ->
     assert [len(cells) for _, cells in finished.fleet.orders] == [2]
 
 
+def test_cells_that_no_host_there_can_measure_have_a_verdict(tmp_path: Path) -> None:
+    folder = a_run_folder(tmp_path, a_plan())
+    lacking = FACTS.model_copy(update={"unavailable": {"fake": "no such device"}})
+    placed = place(folder.run.plan, {"a": lacking})
+    work = FleetWork([folder], [], {folder.run.run_id: placed.plan})
+    presence = Presence({"a": Reach(Scripted({"a": [good]}), lacking)}, {}, knows)
+    FleetExecution(work, presence, FleetKeptObserver(), RunOptions(scratch=True)).run()
+    reasons = {record.reason for record in folder.sound_records().values()}
+    assert reasons == {"no host of the fleet can measure it: no such device"}
+
+
 def test_a_spent_budget_begins_nothing(tmp_path: Path) -> None:
     options = RunOptions(scratch=True, budget_s=0)
     done = drive(tmp_path, options=options, a=[good])
@@ -457,6 +469,7 @@ def heard_ctrl_c() -> Iterator[None]:
 def test_ctrl_c_ends_the_hosts_and_keeps_what_arrived(tmp_path: Path) -> None:
     def interrupted(order: Order, run: RunFile) -> Iterator[Frame]:
         yield from measures(order, run, cells=1)
+        assert soon(lambda: any(tmp_path.glob("run-1/records/*/*.parquet")))
         os.kill(os.getpid(), signal.SIGINT)
         threading.Event().wait(1)
 

@@ -109,8 +109,9 @@ def test_a_host_that_is_not_what_was_asked_for_refuses(
     if not changes:
         run = run.model_copy(update={"inherit_environ": ("NO_SUCH_VARIABLE",)})
     order, out = ORDER.model_copy(update=changes), BytesIO()
+    stream = BytesIO(encode(frame_of(order, run_file_text(run).encode())))
     with suppress(UsageError):
-        serve_driver(BytesIO(encode(frame_of(order, run_file_text(run).encode()))), out)
+        serve_driver(stream, out, end=lambda: None)
     assert reason in refusal(out).reason
 
 
