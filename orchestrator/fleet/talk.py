@@ -104,6 +104,10 @@ class Talk:
         except Unavailable as error:
             self._heard.put(Heard(self._host, self._order, obstacle=error))
             return
+        except (Exception, SystemExit) as error:  # whatever a transport's library raises
+            obstacle = Unavailable(f"host {self._host}: cannot be reached: {error}")
+            self._heard.put(Heard(self._host, self._order, obstacle=obstacle))
+            return
         with self._lock:
             self._conversation, self._begun_at = conversation, self._clock()
         if self._ended:

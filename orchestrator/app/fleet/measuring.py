@@ -193,7 +193,8 @@ def _measure(
 ) -> FleetResult:
     work = [one for folder, run in placed for one in _work(folder, run)]
     folders = [folder for folder, _ in placed]
-    observer.run_started(_estimates_s(work))
+    for folder in folders:
+        observer.run_started(_estimates_s([one for one in work if one.folder is folder]))
     with held(folders), _told_how_to_finish(folders, choice, observer):
         skips = {folder.run.run_id: run.plan for folder, run in placed}
         wanted = FleetWork(folders, work, skips)
@@ -207,12 +208,11 @@ def _measure(
 
 
 def _estimates_s(work: Iterable[UnitWork]) -> dict[str, float]:
-    """Seconds of each cell, on all classes of hosts that measure it."""
+    """Seconds of each cell of a run."""
     estimates: dict[str, float] = {}
     for one in work:
         planned = {entry.cell: entry.estimate_s for entry in one.folder.run.plan.entries}
-        for cell in one.cells:
-            estimates[cell.id] = estimates.get(cell.id, 0.0) + planned[cell]
+        estimates |= {cell.id: planned[cell] for cell in one.cells}
     return estimates
 
 

@@ -229,7 +229,7 @@ class RayTransport:
             with contextlib.suppress(Unavailable):  # nothing is known then
                 self._look()
 
-    def _note_death(self, node: RayNode, error: Exception) -> None:
+    def _note_death(self, node: RayNode, error: BaseException) -> None:
         """Ray may know of a death by an actor's error before its list of nodes says so."""
         import ray
 

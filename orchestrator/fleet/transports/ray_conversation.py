@@ -26,7 +26,7 @@ class RayConversation:
     """A host program under way behind an actor."""
 
     def __init__(
-        self, actor: Any, is_gone: Callable[[], bool], on_death: Callable[[Exception], None]
+        self, actor: Any, is_gone: Callable[[], bool], on_death: Callable[[BaseException], None]
     ) -> None:
         """Listen to an actor whose program runs.
 

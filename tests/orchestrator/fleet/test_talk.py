@@ -5,6 +5,8 @@ from collections.abc import Callable
 from queue import Queue
 from threading import Event
 
+import pytest
+
 from orchestrator.fleet.farewell import end_all
 from orchestrator.fleet.frames import Frame, encode, hear_nothing, read_frame
 from orchestrator.fleet.messages import Beat, Ended, frame_of
@@ -72,14 +74,21 @@ def test_what_ends_before_its_begin_is_ended_as_it_begins() -> None:
     assert held.ended.wait(10)
 
 
-def test_an_obstacle_is_heard() -> None:
+@pytest.mark.parametrize(
+    ("error", "obstacle"),
+    [
+        (Unavailable("a: no route"), "a: no route"),
+        (SystemExit("the head is gone"), "host a: cannot be reached: the head is gone"),
+    ],
+)
+def test_an_obstacle_is_heard(error: BaseException, obstacle: str) -> None:
     heard = Queue[Heard]()
 
     def begin() -> Conversation:
-        raise Unavailable("a: no route")
+        raise error
 
     Talk(begin, "a", "order", heard).start([])
-    assert str(heard.get(timeout=10).obstacle) == "a: no route"
+    assert str(heard.get(timeout=10).obstacle) == obstacle
 
 
 def test_conversations_are_ended_side_by_side() -> None:
