@@ -96,13 +96,13 @@ def print_runs(
 
 def print_findings(report: RunsReport, *, as_json: bool) -> None:
     """Print every reason against the runs' numbers, each with its remedy."""
-    findings = {run.run_id: _findings(run) for run in report.runs}
+    findings = [(run.run_id, _findings(run)) for run in report.runs]
     if as_json:
-        runs = [{"run_id": run_id, "findings": lines} for run_id, lines in findings.items()]
+        runs = [{"run_id": run_id, "findings": lines} for run_id, lines in findings]
         single = report.group_id is None
         print_json(runs[0] if single else {"group_id": report.group_id, "runs": runs})
         return
-    for run_id, lines in findings.items():
+    for run_id, lines in findings:
         print_line(f"run {run_id}")
         for line in lines or ["nothing speaks against its numbers"]:
             print_line(line)
