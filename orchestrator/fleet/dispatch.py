@@ -36,7 +36,7 @@ class Unit:
 
     @property
     def demand(self) -> "_Demand":
-        """What a host must be and have to do it."""
+        """The class that a host must be of, and the backends that it must have."""
         return self.classes, self.needs
 
 

@@ -94,7 +94,7 @@ class FleetExecution:
         """The last refusal of a unit, by its id; that of any under an empty one."""
         self._troubles: dict[str, BenchError] = {}
         self._news: Heard | None = None
-        """What is being taken, which an interruption may leave half done."""
+        """The news that is being taken, which an interruption may leave half done."""
         self._stopped = False
 
     def run(self) -> list[RunOutcome]:

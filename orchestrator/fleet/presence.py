@@ -12,7 +12,7 @@ from runner.contract.errors import BenchError
 
 ASK_AGAIN_S = 60.0
 """Seconds after which a host that was lost is asked whether it is there."""
-REST_S = 10.0
+BUSY_REST_S = 10.0
 """Seconds after which a host that another driver had is tried again."""
 
 
@@ -80,7 +80,7 @@ class Presence:
     def rest(self, host: str) -> bool:
         """Another driver has the host for now; True if that is new."""
         is_new = host not in self._resting
-        self._resting[host] = self._clock() + REST_S
+        self._resting[host] = self._clock() + BUSY_REST_S
         return is_new
 
     def work(self, host: str) -> None:

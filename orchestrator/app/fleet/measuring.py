@@ -37,11 +37,6 @@ class FleetResult:
     group_id: str | None = None
     """The id that they share; None for one run."""
 
-    @property
-    def exit_code(self) -> int:
-        """That of the first run that did not end well; 0 if all did."""
-        return next((run.exit_code for run in self.runs if run.exit_code), 0)
-
 
 def run_on_fleet(request: PlanRequest, choice: FleetChoice, observer: FleetObserver) -> FleetResult:
     """Plan a matrix for a fleet, and measure every cell that a host can.

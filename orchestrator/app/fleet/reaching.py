@@ -22,6 +22,7 @@ from orchestrator.fleet.transports.commands import CommandTransport
 from orchestrator.fleet.transports.ray import RayTransport
 from orchestrator.images.source import runner_digest
 from orchestrator.running.options import RunOptions
+from runner.contract.cell import Backend
 from runner.contract.errors import BenchError, Unavailable, UsageError
 
 
@@ -225,7 +226,7 @@ def _fault(name: str, answer: FactsAnswer) -> BenchError | None:
 
 def _differing_images(hosts: Mapping[str, Reach]) -> Iterator[str]:
     """Yield a line for each backend of which hosts have images of several digests."""
-    images: dict[str, dict[str, list[str]]] = {}
+    images: dict[Backend, dict[str, list[str]]] = {}
     for name, host in hosts.items():
         for backend, digest in host.facts.images.items():
             images.setdefault(backend, {}).setdefault(digest, []).append(name)

@@ -3,7 +3,7 @@
 from threading import Event
 
 from orchestrator.fleet.host import HostFacts
-from orchestrator.fleet.presence import ASK_AGAIN_S, REST_S, Presence, Reach
+from orchestrator.fleet.presence import ASK_AGAIN_S, BUSY_REST_S, Presence, Reach
 from orchestrator.fleet.transport import Transport
 from runner.contract.errors import Unavailable
 from tests.orchestrator.fleet.test_driving import FACTS, Scripted, good
@@ -53,7 +53,7 @@ def test_a_busy_host_rests_and_is_there() -> None:
     assert presence.rest("a")
     assert not presence.rest("a")
     assert (presence.alive, presence.free) == ({"a"}, set())
-    clock.now += REST_S
+    clock.now += BUSY_REST_S
     assert presence.free == {"a"}
     presence.work("a")
     assert presence.rest("a")
