@@ -9,22 +9,29 @@ from threading import Event
 import pytest
 
 import runner
-from orchestrator.app.fleet.host_program import Waits, serve_driver
+from orchestrator.app.fleet.host_program import OrderExecution, Waits, serve_driver
 from orchestrator.app.fleet.order_folders import order_folder, orders_folder
 from orchestrator.app.fleet.own_facts import bus_accelerators
 from orchestrator.fleet.frames import Frame, encode, read_frame
 from orchestrator.fleet.messages import (
     Beat,
     Cancel,
+    Declined,
+    Noted,
     Order,
     Refused,
     Shared,
+    ToDriver,
     frame_of,
     message_to_driver,
 )
+from orchestrator.fleet.sending import SendingObserver
+from orchestrator.fleet.wire import Wire
+from orchestrator.running.options import RunOptions
 from orchestrator.running.run_file import run_file_text
-from runner.contract.errors import StoreError, UsageError
-from tests.support.runs import a_run_folder
+from runner.contract.errors import ImageError, StoreError, UsageError
+from tests.support.fakes import ScriptedLauncher
+from tests.support.runs import a_plan, a_run_folder
 
 ORDER = Order(id="order-1", host="a", transport="ssh", version=runner.__version__)
 
@@ -113,6 +120,36 @@ def test_a_host_that_is_not_what_was_asked_for_refuses(
     with suppress(UsageError):
         serve_driver(stream, out, end=lambda: None)
     assert reason in refusal(out).reason
+
+
+def test_what_cannot_be_launched_is_declined_once_and_has_no_verdict(tmp_path: Path) -> None:
+    launcher, out = ScriptedLauncher(), BytesIO()
+    launcher.refusals["fake"] = ImageError("the build failed", hint="mend it")
+    folder = a_run_folder(tmp_path, a_plan(rounds=2))
+    options = RunOptions(scratch=True)
+    observer = SendingObserver(Wire(out))
+    execution = OrderExecution(folder, launcher, observer, options, memory_bytes=None)
+    observer.folder = folder
+    execution.measure()
+    stream, said = BytesIO(out.getvalue()), list[ToDriver]()
+    while (frame := read_frame(stream)) is not None:
+        said.append(message_to_driver(frame))
+    declined = [message for message in said if not isinstance(message, Noted)]
+    assert declined == [
+        Declined(backend="fake", reason="the build failed", hint="mend it", exit_code=5)
+    ]
+    assert folder.verdicts() == {}
+
+
+def test_a_spent_budget_is_named_whole(tmp_path: Path) -> None:
+    folder = a_run_folder(tmp_path)
+    options = RunOptions(scratch=True, budget_s=0, whole_budget_s=3600)
+    observer = SendingObserver(Wire(BytesIO()))
+    execution = OrderExecution(folder, ScriptedLauncher(), observer, options, memory_bytes=None)
+    observer.folder = folder
+    execution.measure()
+    reasons = {record.reason for record in folder.sound_records().values()}
+    assert reasons == {"not started: the budget of 1h was spent"}
 
 
 def test_accelerators_of_the_bus_are_told_by_vendor_and_number(tmp_path: Path) -> None:
