@@ -1,9 +1,10 @@
-"""The cells of a plan on the hosts of a fleet: which can measure what, and what stays together."""
+"""The cells of a plan on a fleet: who can measure what, what stays together, how long it takes."""
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+import heapq
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from orchestrator.fleet.dispatch import Unit
+from orchestrator.fleet.dispatch import Dispatcher, Unit
 from orchestrator.fleet.host import HostFacts
 from orchestrator.planning.memory import shortage
 from orchestrator.planning.plan import Plan, PlannedCell
@@ -71,6 +72,34 @@ def sub_plan(plan: Plan, cells: Collection[Cell]) -> Plan:
             "limits": {key: value for key, value in plan.limits.items() if key in backends},
         }
     )
+
+
+def expected_s(
+    units: Iterable[Unit],
+    hosts: Mapping[str, str],
+    seed: int,
+    duration_s: Callable[[Unit, str], float] = lambda unit, _: unit.estimate_s,
+) -> float:
+    """Seconds from the first order to the last verdict, by the dispatcher that ships.
+
+    Args:
+        units: everything that is to be done.
+        hosts: the class of each host, by name.
+        seed: decides the order of units.
+        duration_s: seconds that a unit takes on a host; by default its estimate.
+    """
+    dispatcher = Dispatcher.of(units, hosts, seed)
+    ends: list[tuple[float, str]] = []
+    free, now = set(hosts), 0.0
+    while True:
+        for assignment in dispatcher.next(free):
+            end = now + duration_s(assignment.unit, assignment.host)
+            heapq.heappush(ends, (end, assignment.host))
+        if not ends:
+            return now
+        now, host = heapq.heappop(ends)
+        dispatcher.done(host)
+        free = {host}
 
 
 _Obstacle = tuple[Status, str]

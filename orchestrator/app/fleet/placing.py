@@ -10,8 +10,7 @@ from orchestrator.app.measure.request import PlanRequest
 from orchestrator.backends.machine import Machine
 from orchestrator.fleet.dispatch import Unit
 from orchestrator.fleet.host import HostFacts
-from orchestrator.fleet.simulate import expected_s
-from orchestrator.fleet.units import PlacedUnit, place
+from orchestrator.fleet.units import PlacedUnit, expected_s, place
 from orchestrator.matrix import FleetPlacement
 from orchestrator.planning.plan import Plan
 from orchestrator.running.options import RunSource

@@ -5,8 +5,7 @@ from collections.abc import Sequence
 import pytest
 
 from orchestrator.fleet.host import HostFacts
-from orchestrator.fleet.simulate import expected_s
-from orchestrator.fleet.units import PlacedPlan, place, sub_plan
+from orchestrator.fleet.units import PlacedPlan, expected_s, place, sub_plan
 from orchestrator.planning.plan import Plan
 from runner.contract.cell import Cell
 from tests.support.jobs import fake_cell
