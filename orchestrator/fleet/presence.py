@@ -8,7 +8,6 @@ from threading import Thread
 
 from orchestrator.fleet.host import HostFacts
 from orchestrator.fleet.transport import Transport
-from runner.contract.errors import BenchError
 
 ASK_AGAIN_S = 60.0
 """Seconds after which a host that was lost is asked whether it is there."""
@@ -114,7 +113,7 @@ class Presence:
     def _answer(self, host: str) -> None:
         try:
             facts = self._ask(self._ways[host], host)
-        except BenchError:
+        except Exception:  # a library of the transport may raise what it likes: it is not there
             self._answers.put((host, None))
         else:
             self._answers.put((host, facts))
