@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from orchestrator.fleet.journal import HostMemory, HostJournal
+from orchestrator.fleet.journal import HostJournal, HostMemory
 from tests.orchestrator.fleet.test_units import a_host
 
 HOST = "lab/1 ü"
