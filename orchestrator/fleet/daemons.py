@@ -1,4 +1,4 @@
-"""A fleet's daemons on a host: what they take while a cell is timed, for the cell's record."""
+"""A fleet's daemons on a host: what they take while a cell is timed, for its record."""
 
 import os
 import time
@@ -28,7 +28,7 @@ _REMEDY = "reach the host by ssh or Slurm, or measure on it"
 
 @dataclass(frozen=True)
 class DaemonUse:
-    """What daemons took while a cell was timed."""
+    """The daemons' part of a core while a cell was timed."""
 
     share: float | None
     """Share of a core; None where nobody counts."""
@@ -74,7 +74,7 @@ class DaemonMeter:
         self._cell = None
 
     def use_of(self, cell_id: str) -> DaemonUse | None:
-        """What was counted for a cell; None if it never was timed."""
+        """The count for a cell; None if it never was timed."""
         return self._used.get(cell_id)
 
     def _read(self) -> tuple[float, float | None, int]:

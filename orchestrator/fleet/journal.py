@@ -1,4 +1,4 @@
-"""What this user's drivers know of hosts: their last facts, the job of each, the orders it lost.
+"""The journal of hosts, kept by drivers: last facts, work under way, orders that were lost.
 
 A busy host is not asked, for that would disturb what it measures; its driver's journal tells.
 """
@@ -33,8 +33,8 @@ class LostOrder(Frozen):
     reason: str
 
 
-class HostEntry(Frozen):
-    """What is known of one host."""
+class HostMemory(Frozen):
+    """Facts and work of one host, as far as they are known."""
 
     facts: HostFacts | None = None
     """Its last answer."""
@@ -66,13 +66,13 @@ class HostJournal:
         """The journal in this folder, made when something is kept; without one nothing is."""
         self._folder = folder
 
-    def of(self, host: str) -> HostEntry:
-        """What is known of a host; nothing if its file is missing or damaged."""
+    def of(self, host: str) -> HostMemory:
+        """The memory of a host; an empty one if its file is missing or damaged."""
         with suppress(OSError, ValueError, DamagedFile):
             if self._folder is not None:
                 content = read_plain(self._folder / _file_name(host), TEXT_BYTES)
-                return HostEntry.model_validate_json(content)
-        return HostEntry()
+                return HostMemory.model_validate_json(content)
+        return HostMemory()
 
     def keep_facts(self, facts: Mapping[str, HostFacts]) -> None:
         """Keep what hosts have just answered."""

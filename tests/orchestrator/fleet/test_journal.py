@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from orchestrator.fleet.journal import HostEntry, HostJournal
+from orchestrator.fleet.journal import HostJournal, HostMemory
 from tests.orchestrator.fleet.test_units import a_host
 
 HOST = "lab/1 ü"
@@ -11,7 +11,7 @@ HOST = "lab/1 ü"
 
 def test_facts_work_and_lost_orders_are_kept_by_host(tmp_path: Path) -> None:
     journal = HostJournal(tmp_path / "journal")
-    assert journal.of(HOST) == HostEntry()
+    assert journal.of(HOST) == HostMemory()
     journal.keep_facts({HOST: a_host()})
     journal.begin(HOST, "run-1/a")
     entry = journal.of(HOST)
@@ -23,7 +23,7 @@ def test_facts_work_and_lost_orders_are_kept_by_host(tmp_path: Path) -> None:
     entry = journal.of(HOST)
     assert entry.holder is None
     assert [order.reason for order in entry.lost] == ["silent for 30s"]
-    assert journal.of("another") == HostEntry()
+    assert journal.of("another") == HostMemory()
 
 
 def test_a_driver_that_has_ended_holds_no_host(tmp_path: Path) -> None:
@@ -44,5 +44,5 @@ def test_the_last_lost_orders_are_kept_and_a_damaged_file_is_none(tmp_path: Path
     assert len(journal.of(HOST).lost) == 20
     (file,) = tmp_path.iterdir()
     file.write_text("{")
-    assert journal.of(HOST) == HostEntry()
+    assert journal.of(HOST) == HostMemory()
     HostJournal().end(HOST, "nothing is kept")
