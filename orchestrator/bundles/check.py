@@ -286,7 +286,8 @@ def _inconsistencies(
     faults += _missing(Member.RUNS, examined.runs, [*run_ids])
     machines, environments = lists[Member.HARDWARE], lists[Member.ENVIRONMENTS]
     # Machines of an older bundle have an id that a merge gives no record.
-    ids = [id_ for row in machines for id_ in (row.get("hardware_id"), hardware_id(row))]
+    named = [row for row in machines if isinstance(row.get("hardware_id"), str)]
+    ids = [id_ for row in named for id_ in (row["hardware_id"], hardware_id(row))]
     faults += _missing(Member.HARDWARE, examined.hardware, ids)
     known = [row.get("environment_id") for row in environments]
     return faults + _missing(Member.ENVIRONMENTS, examined.environments, known)

@@ -21,7 +21,7 @@ class PlacementChoice(StrEnum):
     every = "every"
 
 
-_OPTIONS: Mapping[str, tuple[Any, object]] = {
+_HOSTS: Mapping[str, tuple[Any, object]] = {
     "fleet": (
         Annotated[bool, typer.Option("--fleet", help="Measure on the hosts of a fleet, not here.")],
         False,
@@ -42,6 +42,28 @@ _OPTIONS: Mapping[str, tuple[Any, object]] = {
         ],
         None,
     ),
+    "address": (
+        Annotated[
+            str | None,
+            typer.Option(
+                "--address",
+                metavar="ADDRESS",
+                help="The head of a Ray cluster.  [default: the fleet made or joined here]",
+                show_default=False,
+            ),
+        ],
+        None,
+    ),
+    "token_file": (
+        Annotated[
+            Path | None,
+            typer.Option("--token-file", metavar="FILE", help="That cluster's token."),
+        ],
+        None,
+    ),
+}
+_OPTIONS: Mapping[str, tuple[Any, object]] = {
+    **_HOSTS,
     "placement": (
         Annotated[
             PlacementChoice | None,
@@ -62,15 +84,21 @@ def with_fleet(command: Command) -> Command:
     return with_option_group(command, "fleet", _OPTIONS, _fleet)
 
 
+def with_hosts(command: Command) -> Command:
+    """The same for a command that measures each cell once, whatever the hosts."""
+    return with_option_group(command, "fleet", _HOSTS, _fleet)
+
+
 def _fleet(chosen: dict[str, Any]) -> "FleetChoice | None":
-    given = [name for name in ("hosts_file", "hosts", "placement") if chosen[name]]
-    if not chosen["fleet"] and not given:
+    if not any(chosen.values()):
         return None
     from orchestrator.app.fleet.choice import FleetChoice
 
-    placement = chosen["placement"]
+    placement = chosen.get("placement")
     return FleetChoice(
         chosen["hosts_file"],
         tuple(chosen["hosts"] or ()),
         placement and placement.value,
+        chosen["address"],
+        chosen["token_file"],
     )

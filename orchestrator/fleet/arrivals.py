@@ -1,6 +1,7 @@
 """Files and progress from a host, on their way into the run's folder: only what was ordered."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
+from itertools import count
 from pathlib import Path
 
 from orchestrator.fleet.messages import (
@@ -23,6 +24,9 @@ from runner.contract.job import Job
 from runner.contract.outputs import RECORD_SUFFIX, output_names
 from runner.contract.plain_files import TEXT_BYTES
 from runner.contract.record import Status
+
+_HOSTS_OWN = ("graph", "reference", "honest", "process_spread", "counted")
+"""Fields of a job that its host fills."""
 
 
 class OrderArrivals:
@@ -77,10 +81,12 @@ class OrderArrivals:
         self._observer.job_started(job)
 
     def _keep_job(self, job: Job) -> None:
-        """Write the job file, by which records are checked."""
-        strangers = {cell.id for cell in job.cells} - self._cells.keys()
-        if strangers or job.run_id != self._folder.run.run_id:
+        """Write the job file, by which records are checked: the ordered job, as the host has it."""
+        if any(self._cells.get(cell.id) != cell for cell in job.cells):
             raise DamagedFile(f"a launch that nobody ordered: {job.id} of run {job.run_id}")
+        ordered = self._folder.job(job.cells, job.provenance, job.round)
+        if job != ordered.model_copy(update={name: getattr(job, name) for name in _HOSTS_OWN}):
+            raise DamagedFile(f"another launch than was ordered: {job.id} of run {job.run_id}")
         self._folder.write_job(job)
 
     def _visit(self, cell: Cell) -> None:
@@ -105,9 +111,8 @@ class OrderArrivals:
         folder, *names = path
         known = output_names(self._cells.values(), rounds=0)
         jobs = {cell.job_id for cell in self._cells.values()}
-        if folder == "logs" and len(names) == 1 and names[0].endswith(".log"):
-            if len(body) <= TEXT_BYTES:
-                _write(self._folder.path / folder / names[0], body)
+        if folder == "logs" and len(names) == 1:
+            self._keep_log(names[0], jobs, body)
             return
         job_id, *rest = names or [""]
         is_output = folder == "records" and job_id in jobs and len(rest) == 1
@@ -115,6 +120,19 @@ class OrderArrivals:
             raise DamagedFile(f"a file that nobody asked for: {'/'.join(path)}")
         if len(body) <= known[rest[0]]:
             _write(self._folder.out(job_id) / rest[0], body)
+
+    def _keep_log(self, name: str, jobs: Collection[str], body: bytes) -> None:
+        """Write the log of an attempt; that of an earlier attempt on another host stays."""
+        job_id, _, attempt = name.removesuffix(".log").rpartition(".")
+        if job_id not in jobs or not attempt.isdecimal() or not name.endswith(".log"):
+            raise DamagedFile(f"a log that nobody asked for: {name}")
+        logs = self._folder.path / "logs"
+        numbers = count(int(attempt))
+        path = next(
+            path for number in numbers if not (path := logs / f"{job_id}.{number}.log").exists()
+        )
+        if len(body) <= TEXT_BYTES:
+            _write(path, body)
 
     def _cell(self, cell_id: str) -> Cell:
         if cell_id not in self._cells:

@@ -5,6 +5,7 @@ from collections.abc import Iterable, Mapping
 from concurrent.futures import Future
 from concurrent.futures import TimeoutError as FutureTimeout
 
+from orchestrator.fleet.farewell import end_later
 from orchestrator.fleet.host import HostFacts
 from orchestrator.fleet.messages import FactsWanted, Known, Refused, frame_of, message_to_driver
 from orchestrator.fleet.transport import Conversation, Transport
@@ -21,13 +22,18 @@ FactsAnswer = HostFacts | Unavailable
 _MEASURES = FactsWanted()
 
 
-def ask_facts(transport: Transport, host: str, limit_s: float = ASK_LIMIT_S) -> HostFacts:
+def ask_facts(
+    transport: Transport,
+    host: str,
+    limit_s: float = ASK_LIMIT_S,
+    question: FactsWanted = _MEASURES,
+) -> HostFacts:
     """The facts about a host, as it tells them.
 
     Raises:
         Unavailable: it cannot be reached, does not answer in time, or refuses; names it.
     """
-    answer = ask_all(transport, [host], limit_s)[host]
+    answer = ask_all(transport, [host], limit_s, question)[host]
     if isinstance(answer, Unavailable):
         raise answer
     return answer
@@ -72,7 +78,7 @@ class _Question:
         """End the conversation, also one that is still to begin."""
         self._given_up = True
         if self._conversation is not None:
-            self._conversation.end()
+            end_later(self._conversation)
 
     def _ask(self) -> HostFacts:
         conversation = self._transport.begin(self._host)

@@ -27,8 +27,21 @@ class Unit:
     """Seconds that it may take."""
     classes: frozenset[str]
     """The classes of hosts that can do it."""
+    needs: frozenset[str] = frozenset()
+    """The backends of its cells."""
     excluded: frozenset[str] = frozenset()
-    """Hosts that lost it."""
+    """Hosts that lost it or declined some of it."""
+    losses: int = 0
+    """Times that it was lost."""
+
+    @property
+    def demand(self) -> "_Demand":
+        """The class that a host must be of, and the backends that it must have."""
+        return self.classes, self.needs
+
+
+_Demand = tuple[frozenset[str], frozenset[str]]
+"""Classes of which a host is, and backends of which it lacks none."""
 
 
 @dataclass(frozen=True)
@@ -58,6 +71,13 @@ class _HostState:
     """Its work at present."""
     began_as: str = ""
     """Its class when it got that work."""
+    lacks: frozenset[str] = frozenset()
+    """The backends that it turned out not to have."""
+
+    def meets(self, demand: _Demand) -> bool:
+        """True if it can do units of this demand."""
+        classes, needs = demand
+        return self.class_id in classes and not needs & self.lacks
 
 
 @dataclass
@@ -69,12 +89,12 @@ class Dispatcher:
     _dead: set[str] = field(default_factory=set)
     """Hosts that could not be reached when that was last said."""
     _alive: set[str] = field(default_factory=set)
-    _able: Counter[str] | None = None
-    """Hosts of each class that get more; None if they have to be counted again."""
+    _able: Counter[tuple[str, frozenset[str]]] | None = None
+    """Hosts that get more, by class and what they lack; None if they have to be counted again."""
     _busy: dict[str, Unit] = field(default_factory=dict)
-    _queues: dict[frozenset[str], deque[Unit]] = field(default_factory=dict)
-    _left_s: dict[frozenset[str], float] = field(default_factory=dict)
-    _retries: dict[frozenset[str], list[Unit]] = field(default_factory=dict)
+    _queues: dict[_Demand, deque[Unit]] = field(default_factory=dict)
+    _left_s: dict[_Demand, float] = field(default_factory=dict)
+    _retries: dict[_Demand, list[Unit]] = field(default_factory=dict)
     _faults: dict[str, str] = field(default_factory=dict)
     """The last loss or refusal of a unit, by the unit's id."""
     _given_up: list[GivenUp] = field(default_factory=list)
@@ -92,12 +112,12 @@ class Dispatcher:
         dispatcher = cls(seed)
         for name, class_id in sorted(hosts.items()):
             dispatcher.join(name, class_id)
-        by_classes: dict[frozenset[str], list[Unit]] = {}
+        by_demand: dict[_Demand, list[Unit]] = {}
         for unit in units:
-            by_classes.setdefault(unit.classes, []).append(unit)
-        for classes, group in by_classes.items():
-            dispatcher._queues[classes] = deque(_ordered(group, seed))
-            dispatcher._left_s[classes] = sum(unit.estimate_s for unit in group)
+            by_demand.setdefault(unit.demand, []).append(unit)
+        for demand, group in by_demand.items():
+            dispatcher._queues[demand] = deque(_ordered(group, seed))
+            dispatcher._left_s[demand] = sum(unit.estimate_s for unit in group)
         return dispatcher
 
     @property
@@ -138,7 +158,7 @@ class Dispatcher:
             host = self._hosts.get(name)
             if host is None or host.barred or host.unit is not None:
                 continue
-            unit = self._take(name, host.class_id)
+            unit = self._take(name, host)
             if unit is not None:
                 host.unit, host.began_as = unit, host.class_id
                 self._busy[name] = unit
@@ -160,7 +180,7 @@ class Dispatcher:
                 given_up += [GivenUp(unit, self._reason(unit)) for unit in queue]
                 queue.clear()
                 self._left_s[key] = 0.0
-        waiting: dict[frozenset[str], list[Unit]] = {}
+        waiting: dict[_Demand, list[Unit]] = {}
         for key, units in self._retries.items():
             for unit in units:
                 if self._has_another(unit):
@@ -182,6 +202,46 @@ class Dispatcher:
         self._again(unit, f"{host} refused it: {reason}")
         return unit
 
+    def withdraw(self, host: str, fault: str) -> Unit:
+        """The host has not begun its order, which it may get later, or another host now.
+
+        Args:
+            host: the host's name.
+            fault: the reason, in which it is named.
+        """
+        unit = self._release(host)
+        self._again(unit, fault)
+        return unit
+
+    def declined(
+        self,
+        host: str,
+        reason: str,
+        backends: Collection[str],
+        needs: Collection[str],
+        *,
+        has_begun: bool,
+    ) -> Unit:
+        """The host lacks backends after all: it gets no more of them, another host gets the unit.
+
+        Args:
+            host: the host's name.
+            reason: what it lacks.
+            backends: those that it lacks.
+            needs: the backends of what is left of the unit.
+            has_begun: True if some of the unit was measured there, which hosts of its class alone
+                may finish.
+        """
+        state = self._hosts[host]
+        state.lost, state.lacks = 0, state.lacks | set(backends)
+        self._able = None
+        unit = self._release(host)
+        classes = frozenset({state.began_as}) if has_begun else unit.classes
+        excluded = unit.excluded | {host}
+        again = replace(unit, classes=classes, needs=frozenset(needs), excluded=excluded)
+        self._again(again, f"{host} cannot do it: {reason}")
+        return unit
+
     def lost(self, host: str, reason: str) -> Unit:
         """The host's order ended in no way that is known; another host of its class gets the unit.
 
@@ -194,53 +254,64 @@ class Dispatcher:
         state.lost += 1
         if state.lost >= MOST_LOST:
             self.bar(host, f"lost {state.lost} orders in a row")
-        excluded = unit.excluded | {host}
-        again = replace(unit, classes=frozenset({state.began_as}), excluded=excluded)
-        if len(excluded) > MOST_RETRIES:
-            self._given_up.append(GivenUp(again, f"{len(excluded)} hosts lost it: {reason}"))
+        again = replace(
+            unit,
+            classes=frozenset({state.began_as}),
+            excluded=unit.excluded | {host},
+            losses=unit.losses + 1,
+        )
+        if again.losses > MOST_RETRIES:
+            self._given_up.append(GivenUp(again, f"{again.losses} hosts lost it: {reason}"))
         else:
             self._again(again, f"{host} lost it: {reason}")
         return unit
 
     def _again(self, unit: Unit, fault: str) -> None:
         self._faults[unit.id] = fault
-        self._retries.setdefault(unit.classes, []).append(unit)
+        self._retries.setdefault(unit.demand, []).append(unit)
 
     def _release(self, host: str) -> Unit:
         unit = self._busy.pop(host)
         self._hosts[host].unit = None
         return unit
 
-    def _take(self, name: str, class_id: str) -> Unit | None:
+    def _take(self, name: str, host: _HostState) -> Unit | None:
         """The next unit for this host: one to be tried again, else of the longest queue."""
-        for key, units in self._retries.items():
-            if class_id not in key:
+        for demand, units in self._retries.items():
+            if not host.meets(demand):
                 continue
             for at, unit in enumerate(units):
                 if name not in unit.excluded:
                     del units[at]
                     if not units:
-                        del self._retries[key]
+                        del self._retries[demand]
                     return unit
-        keys = [key for key, queue in self._queues.items() if queue and class_id in key]
-        if not keys:
+        demands = [demand for demand, queue in self._queues.items() if queue and host.meets(demand)]
+        if not demands:
             return None
-        key = max(keys, key=self._pressure)
-        unit = self._queues[key].popleft()
-        self._left_s[key] -= unit.estimate_s
+        demand = max(demands, key=self._pressure)
+        unit = self._queues[demand].popleft()
+        self._left_s[demand] -= unit.estimate_s
         return unit
 
-    def _pressure(self, key: frozenset[str]) -> float:
+    def _pressure(self, demand: _Demand) -> float:
         """Seconds of work that each host which can do it has before it."""
-        return self._left_s[key] / max(1, self._able_count(key))
+        return self._left_s[demand] / max(1, self._able_count(demand))
 
-    def _able_count(self, key: frozenset[str]) -> int:
-        """Hosts of these classes that are there and not barred, busy or idle."""
+    def _able_count(self, demand: _Demand) -> int:
+        """Hosts that can do such units, are there and not barred, busy or idle."""
         if self._able is None:
             self._able = Counter(
-                host.class_id for name, host in self._hosts.items() if self._is_able(name)
+                (host.class_id, host.lacks)
+                for name, host in self._hosts.items()
+                if self._is_able(name)
             )
-        return sum(self._able[class_id] for class_id in key)
+        classes, needs = demand
+        return sum(
+            count
+            for (class_id, lacks), count in self._able.items()
+            if class_id in classes and not needs & lacks
+        )
 
     def _is_able(self, name: str) -> bool:
         return name not in self._dead and not self._hosts[name].barred
@@ -249,16 +320,15 @@ class Dispatcher:
         if self._stopped:
             return False
         without = sum(
-            self._is_able(name) and self._hosts[name].class_id in unit.classes
-            for name in unit.excluded
+            self._is_able(name) and self._hosts[name].meets(unit.demand) for name in unit.excluded
         )
-        return self._able_count(unit.classes) > without
+        return self._able_count(unit.demand) > without
 
     def _reason(self, unit: Unit) -> str:
         if self._stopped:
             return self._stopped
         fault = self._faults.get(unit.id)
-        if unit.excluded:
+        if unit.losses:
             hosts = ", ".join(sorted(unit.excluded))
             return f"lost by {hosts}, and no other host of the class is there; {fault}"
         none = "no host that can measure it is there any more"

@@ -1,74 +1,60 @@
 """Runs under way on many hosts: orders go out, records come in, what is lost is tried again."""
 
-import secrets
 import time
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from queue import Empty, Queue
-from threading import Thread
 from typing import Any
 
-from orchestrator.fleet.arrivals import OrderArrivals
-from orchestrator.fleet.dispatch import Assignment, Dispatcher, GivenUp, Unit
-from orchestrator.fleet.host import HostFacts
-from orchestrator.fleet.messages import Ended, Order, Refused, Shared, frame_of
+from orchestrator.fleet.dispatch import Assignment, Dispatcher, GivenUp
+from orchestrator.fleet.farewell import FAREWELL_S, end_all, end_later, prompt_interrupts
+from orchestrator.fleet.journal import HostJournal
+from orchestrator.fleet.messages import Declined, Ended, Refused, Shared
 from orchestrator.fleet.observing import FleetObserver
-from orchestrator.fleet.shared_references import keep_reference, known_references
-from orchestrator.fleet.talk import SILENCE_S, Heard, Talk
-from orchestrator.fleet.transport import Transport
-from orchestrator.fleet.units import sub_plan
+from orchestrator.fleet.orders import OrderBook, OrderTerms, StandingOrder, UnitWork
+from orchestrator.fleet.presence import Presence
+from orchestrator.fleet.shared_references import keep_reference
+from orchestrator.fleet.talk import SILENCE_S, Heard
+from orchestrator.fleet.transport import FIRST_WORD_S, HostBusy
+from orchestrator.planning.plan import Plan
 from orchestrator.running.folder import RunFolder
 from orchestrator.running.merge_run import merge_run
 from orchestrator.running.options import RunOptions
 from orchestrator.running.outcome import FAILURES, RunOutcome, outcome_of
 from orchestrator.running.own_verdicts import save_skips, save_verdicts
-from orchestrator.running.run_file import run_file_text
 from orchestrator.system.text import format_duration, plural
-from runner.contract.cell import Backend, Cell
-from runner.contract.errors import BenchError, DamagedFile, StoreError, Unavailable
+from runner.contract.errors import (
+    BenchError,
+    DamagedFile,
+    EngineUnavailable,
+    ImageError,
+    StoreError,
+    Unavailable,
+)
 from runner.contract.record import Status
 
-_TICK_S = 1.0
+NO_JOURNAL = HostJournal()
+_TICK_S = 0.25
 """Longest wait for news before silence, deaths and the budget are looked at."""
-_FAREWELL_S = 10.0
-"""Seconds that hosts have to clean up once they were told to end."""
+_MOST_NEWS = 64
+"""News that wait to be taken, and those that are taken before that look."""
 _FAILED_FAST = "--fail-fast ended the run at its first failure"
+_KINDS: Mapping[int, type[BenchError]] = {
+    kind.exit_code: kind for kind in (EngineUnavailable, ImageError)
+}
+"""Errors of hosts that have an exit code of their own."""
 
 
 @dataclass(frozen=True)
-class UnitWork:
-    """Cells of one run that one host measures."""
+class FleetWork:
+    """All that runs on a fleet are to measure."""
 
-    unit: Unit
-    folder: RunFolder
-    """The run's folder."""
-    cells: tuple[Cell, ...]
-
-
-@dataclass(frozen=True)
-class Reach:
-    """A host that answered: the way to it, and what it is."""
-
-    transport: Transport
-    facts: HostFacts
-
-
-@dataclass(frozen=True)
-class _Standing:
-    """An order that a host has."""
-
-    id: str
-    host: str
-    work: UnitWork
-    talk: Talk
-    arrivals: OrderArrivals
-
-
-def chosen_digests(images: Mapping[Backend, str]) -> dict[Backend, str]:
-    """The digests of images that the user chose by digest: no host may have another one."""
-    named = {backend: reference.partition("@")[2] for backend, reference in images.items()}
-    return {backend: digest for backend, digest in named.items() if digest}
+    folders: Sequence[RunFolder]
+    """Those of the runs."""
+    units: Sequence[UnitWork]
+    skips: Mapping[str, Plan] = field(default_factory=dict)
+    """Plans whose skipped cells get their verdict, by run; those of the folders else."""
 
 
 class FleetExecution:
@@ -76,34 +62,39 @@ class FleetExecution:
 
     def __init__(
         self,
-        folders: Sequence[RunFolder],
-        work: Sequence[UnitWork],
-        hosts: Mapping[str, Reach],
+        work: FleetWork,
+        presence: Presence,
         observer: FleetObserver,
         options: RunOptions,
+        journal: HostJournal = NO_JOURNAL,
     ) -> None:
         """The execution of this work.
 
         Args:
-            folders: those of the runs.
             work: everything that is to be measured.
-            hosts: the hosts, by name.
+            presence: the hosts.
             observer: is told of the progress.
             options: database, budget and when to stop.
+            journal: keeps what hosts do.
         """
-        self._work = {one.unit.id: one for one in work}
-        self._folders = folders
-        self._hosts = hosts
+        self._work = {one.unit.id: one for one in work.units}
+        self._folders, self._skips = work.folders, work.skips
+        self._presence = presence
         self._observer = observer
         self._options = options
+        self._journal = journal
         seed = self._folders[0].run.seed or 0
-        classes = {name: host.facts.ability for name, host in hosts.items()}
-        self._dispatcher = Dispatcher.of([one.unit for one in work], classes, seed)
-        self._standing: dict[str, _Standing] = {}
-        self._gone: set[str] = set()
-        self._heard: Queue[Heard] = Queue()
+        classes = {name: presence.reach(name).facts.ability for name in presence.alive}
+        self._dispatcher = Dispatcher.of([one.unit for one in work.units], classes, seed)
+        self._standing: dict[str, StandingOrder] = {}
+        self._heard: Queue[Heard] = Queue(_MOST_NEWS)
+        self._orders = OrderBook(self._heard)
         self._started = time.monotonic()
+        self._faults: dict[str, BenchError] = {}
+        """The last refusal of a unit, by its id; that of any under an empty one."""
         self._troubles: dict[str, BenchError] = {}
+        self._news: Heard | None = None
+        """The news that is being taken, which an interruption may leave half done."""
         self._stopped = False
 
     def run(self) -> list[RunOutcome]:
@@ -112,7 +103,7 @@ class FleetExecution:
             for folder in self._folders:
                 folder.remove_unfinished()
                 folder.forget_retried()
-                save_skips(folder, self._observer)
+                save_skips(folder, self._observer, self._skips.get(folder.run.run_id))
             self._measure()
         except BaseException:
             self._break_off()
@@ -122,120 +113,139 @@ class FleetExecution:
     def _measure(self) -> None:
         while True:
             self._watch_budget()
-            for given_up in self._dispatcher.give_up(self._alive):
+            for host, reach in self._presence.returned().items():
+                self._observer.note(f"{host}: is there")
+                self._dispatcher.join(host, reach.facts.ability)
+            for given_up in self._dispatcher.give_up(self._presence.alive):
                 self._give_up(given_up)
-            for assignment in self._dispatcher.next(self._alive - self._standing.keys()):
+            free = self._presence.free - self._standing.keys()
+            for assignment in self._dispatcher.next(free):
                 self._order(assignment)
             if self._dispatcher.is_over:
                 return
             self._take_news()
             self._look_after()
 
-    @property
-    def _alive(self) -> set[str]:
-        return self._hosts.keys() - self._gone
-
     def _order(self, assignment: Assignment) -> None:
-        """Send a unit to a host; one that cannot be reached gets no more."""
+        """Send a unit to a host."""
         host, work = assignment.host, self._work[assignment.unit.id]
-        reach = self._hosts[host]
-        order = Order(
-            id=f"{work.folder.run.run_id}-{secrets.token_hex(4)}",
-            host=host,
-            transport=reach.transport.name,
-            version=work.folder.run.orchestrator_version,
-            digests=chosen_digests(work.folder.run.images),
-            budget_s=self._budget_left_s,
-            fail_fast=self._options.fail_fast,
-        )
-        try:
-            conversation = reach.transport.begin(host)
-        except Unavailable as error:
-            self._note_trouble(error)
-            self._gone.add(host)
-            self._dispatcher.refused(host, str(error))
-            return
-        plan = sub_plan(work.folder.run.plan, work.cells)
-        run = work.folder.run.model_copy(update={"plan": plan, "matrix": None, "database": None})
-        arrivals = OrderArrivals(work.folder, work.cells, self._observer.on_host(host))
-        talk = Talk(conversation, host, order.id, self._heard)
-        self._standing[host] = _Standing(order.id, host, work, talk, arrivals)
-        known = known_references(work.folder.path.parent, run, work.cells)
-        files = (frame_of(shared, content) for shared, content in known)
-        talk.start([*files, frame_of(order, run_file_text(run).encode())])
+        terms = OrderTerms(self._budget_left_s, self._options.budget_s, self._options.fail_fast)
+        observer = self._observer.on_host(host)
+        reach = self._presence.reach(host)
+        self._standing[host] = self._orders.give(host, reach, work, observer, terms)
+        self._journal.begin(host, work.unit.id)
 
     def _take_news(self) -> None:
-        try:
-            self._take(self._heard.get(timeout=_TICK_S))
-            while True:
-                self._take(self._heard.get_nowait())
-        except Empty:
-            return
+        with suppress(Empty):
+            self._news = self._heard.get(timeout=_TICK_S)
+            self._take_one()
+            for _ in range(_MOST_NEWS):
+                self._news = self._heard.get_nowait()
+                self._take_one()
+
+    def _take_one(self) -> None:
+        if self._news is not None:
+            self._take(self._news)
+        self._news = None
 
     def _take(self, heard: Heard) -> None:
         standing = self._standing.get(heard.host)
         if standing is None or standing.id != heard.order:
             return  # an order that is over already
-        if heard.message is None:
+        message = heard.message
+        if heard.obstacle is not None:
+            self._withdraw(standing, heard.obstacle)
+        elif message is None:
             self._lose(standing, heard.fault or "the connection ended")
-        elif isinstance(heard.message, Refused):
-            self._refuse(standing, heard.message)
-        elif isinstance(heard.message, Ended):
-            self._close(standing, heard.message)
-        elif isinstance(heard.message, Shared):
-            keep_reference(standing.work.folder.path.parent, heard.message, heard.body)
+        elif isinstance(message, Refused):
+            self._refuse(standing, message)
+        elif isinstance(message, Declined):
+            standing.declined[message.backend] = message
+            self._note_fault(standing, message)
+        elif isinstance(message, Ended):
+            self._close(standing)
+        elif isinstance(message, Shared):
+            keep_reference(standing.work.folder.path.parent, message, heard.body)
+            self._orders.note_reference(standing.host, message.path[0])
         else:
+            self._presence.work(standing.host)
             try:
-                standing.arrivals.take(heard.message, heard.body)
+                standing.arrivals.take(message, heard.body)
             except DamagedFile as error:
                 self._lose(standing, str(error))
             else:
                 self._stop_at_failure(standing)
 
-    def _close(self, standing: _Standing, ended: Ended) -> None:
-        """End an order that its host has ended."""
-        for trouble in ended.troubles:
-            self._observer.note(f"{standing.host}: {trouble}")
-        if standing.arrivals.left:
+    def _withdraw(self, standing: StandingOrder, obstacle: Unavailable) -> None:
+        """Take an order back from a host that has not begun it, since it is busy or gone."""
+        host, reason = standing.host, str(obstacle)
+        if not isinstance(obstacle, HostBusy):
+            self._presence.leave(host)
+            self._faults[standing.work.unit.id] = self._faults[""] = obstacle
+            self._observer.note(f"{reason}; {obstacle.hint}" if obstacle.hint else reason)
+        elif self._presence.rest(host):
+            self._observer.note(f"{reason}; it is tried again")
+        self._dismiss(standing)
+        self._dispatcher.withdraw(host, reason)
+
+    def _close(self, standing: StandingOrder) -> None:
+        """End an order that its host has ended; what it declined is for another host."""
+        left, host = standing.arrivals.left, standing.host
+        needs = {cell.backend for cell in left}
+        if not needs <= standing.declined.keys():
             self._lose(standing, "it ended without a verdict of each cell")
             return
         self._dismiss(standing)
-        self._dispatcher.done(standing.host)
+        if not left:
+            self._dispatcher.done(host)
+            return
+        reason = "; ".join(dict.fromkeys(one.reason for one in standing.declined.values()))
+        has_begun = len(left) < len(standing.work.cells)
+        self._keep_left(standing)
+        self._dispatcher.declined(host, reason, standing.declined, needs, has_begun=has_begun)
 
-    def _refuse(self, standing: _Standing, refused: Refused) -> None:
-        hint = f"; {refused.hint}" if refused.hint else ""
-        self._note_trouble(Unavailable(f"{standing.host}: {refused.reason}{hint}"))
+    def _refuse(self, standing: StandingOrder, refused: Refused) -> None:
+        self._note_fault(standing, refused)
         self._dismiss(standing)
+        self._keep_left(standing)
         self._dispatcher.refused(standing.host, refused.reason)
 
-    def _lose(self, standing: _Standing, reason: str) -> None:
+    def _lose(self, standing: StandingOrder, reason: str) -> None:
         """Count an order as lost: what it has not measured is tried again on another host."""
-        self._dismiss(standing)
         left = standing.arrivals.left
+        self._dismiss(standing, reason if left else None)
         if not left:
             self._dispatcher.done(standing.host)
             return
-        host, work = standing.host, standing.work
         if not self._stopped:
             cells = f"{len(left)} {plural(len(left), 'cell')}"
-            self._observer.note(f"{host}: lost with {cells} to do: {reason}")
-        self._work[work.unit.id] = replace(work, cells=left)
-        self._dispatcher.lost(host, reason)
+            self._observer.note(f"{standing.host}: lost with {cells} to do: {reason}")
+        self._keep_left(standing)
+        self._dispatcher.lost(standing.host, reason)
 
-    def _dismiss(self, standing: _Standing) -> None:
+    def _keep_left(self, standing: StandingOrder) -> None:
+        """Remember what is left of an order's unit."""
+        work = standing.work
+        self._work[work.unit.id] = replace(work, cells=standing.arrivals.left)
+
+    def _dismiss(self, standing: StandingOrder, fault: str | None = None) -> None:
+        """Have no more to do with an order; a fault says why it was lost."""
         del self._standing[standing.host]
-        Thread(target=standing.talk.end, daemon=True).start()
+        end_later(standing.talk)
+        self._journal.end(standing.host, fault)
+        self._observer.order_ended(standing.host, fault)
 
     def _look_after(self) -> None:
         """Find hosts that are dead or silent."""
-        for host in self._alive:
-            if self._hosts[host].transport.is_dead(host):
-                self._gone.add(host)
-                if standing := self._standing.get(host):
+        for host in self._presence.alive:
+            transport = self._presence.reach(host).transport
+            standing = self._standing.get(host)
+            if transport.is_dead(host):
+                self._presence.leave(host)
+                if standing is not None:
                     self._lose(standing, "the host is gone")
-        for standing in [*self._standing.values()]:
-            if standing.talk.silence_s > SILENCE_S:
-                self._gone.add(standing.host)
+            elif standing and standing.talk.is_silent(SILENCE_S, FIRST_WORD_S[transport.name]):
+                self._presence.leave(host)
                 self._lose(standing, f"silent for {format_duration(SILENCE_S)}")
 
     def _watch_budget(self) -> None:
@@ -243,13 +253,14 @@ class FleetExecution:
             budget = format_duration(self._options.budget_s)
             self._stop(f"the budget of {budget} was spent")
 
-    def _stop_at_failure(self, standing: _Standing) -> None:
-        if self._options.fail_fast and not set(FAILURES).isdisjoint(
-            standing.arrivals.verdicts.values()
-        ):
+    def _stop_at_failure(self, standing: StandingOrder) -> None:
+        if self._stopped or not self._options.fail_fast:
+            return
+        if not set(FAILURES).isdisjoint(standing.arrivals.verdicts.values()):
             self._stop(_FAILED_FAST)
             for other in self._standing.values():
-                other.talk.cancel()
+                if other is not standing:
+                    other.talk.cancel()
 
     def _stop(self, reason: str) -> None:
         self._stopped = True
@@ -263,12 +274,20 @@ class FleetExecution:
     def _give_up(self, given_up: GivenUp) -> None:
         """Give the cells of a unit that no host will do a verdict, with the reason."""
         work = self._work[given_up.unit.id]
-        was_lost = given_up.unit.excluded and not self._stopped
+        was_lost = given_up.unit.losses > 0 and not self._stopped
         if not was_lost and not self._stopped:
-            self._note_trouble(Unavailable(given_up.reason))
+            fault = self._faults.get(work.unit.id) or self._faults.get("")
+            self._note_trouble(type(fault or Unavailable(""))(given_up.reason))
         left = [cell for cell in work.cells if work.folder.record_of(cell) is None]
         status: Status = "lost" if was_lost else "unavailable"
         save_verdicts(work.folder, self._observer, left, status, given_up.reason)
+
+    def _note_fault(self, standing: StandingOrder, message: Refused | Declined) -> None:
+        """Remember an error of a host, whose kind decides the exit code if no other host helps."""
+        kind = _KINDS.get(message.exit_code, Unavailable)
+        text = f"{standing.host}: {message.reason}"
+        self._faults[standing.work.unit.id] = self._faults[""] = kind(text)
+        self._observer.note(f"{text}; {message.hint}" if message.hint else text)
 
     def _note_trouble(self, error: BenchError) -> None:
         if str(error) not in self._troubles:
@@ -276,18 +295,21 @@ class FleetExecution:
             self._observer.note(str(error))
 
     def _break_off(self) -> None:
-        """End every order within seconds; what arrived is merged."""
-        for standing in self._standing.values():
-            standing.talk.cancel()
-        deadline = time.monotonic() + _FAREWELL_S
+        """End every order within seconds, at once if asked again; what arrived is merged."""
+        deadline = time.monotonic() + FAREWELL_S
         try:
-            while self._standing and time.monotonic() < deadline:
-                with suppress(Empty):
-                    heard = self._heard.get(timeout=_TICK_S)
-                    self._hear_out(heard)
+            with prompt_interrupts():
+                for standing in self._standing.values():
+                    standing.talk.cancel()
+                if self._news is not None:
+                    self._hear_out(self._news)
+                while self._standing and time.monotonic() < deadline:
+                    with suppress(Empty):
+                        self._hear_out(self._heard.get(timeout=_TICK_S))
+                end_all(standing.talk for standing in self._standing.values())
         finally:
-            for standing in [*self._standing.values()]:
-                standing.talk.end()
+            for host in self._standing:
+                self._journal.end(host, None)
             for folder in self._folders:
                 with suppress(StoreError):
                     self._merge(folder)

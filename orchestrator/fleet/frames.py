@@ -6,6 +6,7 @@ a login's banner, a library's print or the end of a broken connection is never t
 
 import struct
 import zlib
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import IO
 
@@ -14,11 +15,12 @@ from runner.contract.errors import DamagedFile
 MARK = b"AMX1"
 HEAD_BYTES = 16 << 20
 """Most bytes of a head."""
-BODY_BYTES = 1 << 30
-"""Most bytes of a body: an order's run file, a record, a reference."""
+BODY_BYTES = 128 << 20
+"""Most bytes of a body: an order's run file, a record, a reference, a trace."""
 _PREFIX = struct.Struct("!4sIQI")
 _SHOWN = 60
-_READ_BYTES = 1 << 20
+_READ_BYTES = 64 << 10
+"""Bytes after which their arrival is a sign of life."""
 
 
 @dataclass(frozen=True)
@@ -37,13 +39,21 @@ def encode(frame: Frame) -> bytes:
     return _PREFIX.pack(MARK, len(frame.head), len(frame.body), checksum) + frame.head + frame.body
 
 
-def read_frame(stream: IO[bytes]) -> Frame | None:
+def hear_nothing() -> None:
+    """Take a sign of life that nobody waits for."""
+
+
+def read_frame(stream: IO[bytes], alive: Callable[[], None] = hear_nothing) -> Frame | None:
     """The next frame of a blocking stream; None at its end, if that is between two frames.
+
+    Args:
+        stream: the stream.
+        alive: is called whenever bytes came, long before a large frame is whole.
 
     Raises:
         DamagedFile: what is there is no frame, or the stream ends within one.
     """
-    prefix = _read(stream, _PREFIX.size)
+    prefix = _read(stream, _PREFIX.size, alive)
     if not prefix:
         return None
     if not prefix.startswith(MARK):
@@ -56,7 +66,7 @@ def read_frame(stream: IO[bytes]) -> Frame | None:
         raise DamagedFile(
             f"a frame of {head_bytes + body_bytes:,} bytes is larger than any of ours"
         )
-    head, body = _read(stream, head_bytes), _read(stream, body_bytes)
+    head, body = _read(stream, head_bytes, alive), _read(stream, body_bytes, alive)
     if len(head) < head_bytes or len(body) < body_bytes:
         raise DamagedFile("the stream ended within a frame")
     if zlib.crc32(body, zlib.crc32(head)) != checksum:
@@ -64,10 +74,11 @@ def read_frame(stream: IO[bytes]) -> Frame | None:
     return Frame(head, body)
 
 
-def _read(stream: IO[bytes], size: int) -> bytes:
+def _read(stream: IO[bytes], size: int, alive: Callable[[], None]) -> bytes:
     """So many bytes, or those before the stream's end."""
     parts, left = [], size
     while left and (part := stream.read(min(left, _READ_BYTES))):
+        alive()
         parts.append(part)
         left -= len(part)
     return b"".join(parts)

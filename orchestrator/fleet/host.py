@@ -13,13 +13,24 @@ from runner.contract.record.ids import digest
 _LETTERS = 8
 
 
+class Hardware(Frozen):
+    """A machine's hardware, under the names of a record's columns."""
+
+    cpu_model: str
+    cpu_cores_physical: int | None = None
+    cpu_cores_logical: int | None = None
+    memory_total_bytes: int
+    machine: str | None = None
+    """The machine type, e.g. `x86_64`."""
+
+
 class HostFacts(Frozen):
     """The facts about a host that placing cells depends on, as the host itself tells them."""
 
     hostname: str
     """The name that it gives itself."""
-    hardware: dict[str, Any]
-    """CPU model, cores, memory in bytes and machine type, under the names of a record's columns."""
+    hardware: Hardware
+    """Its hardware."""
     accelerators: tuple[str, ...] = ()
     """The names of its accelerators, sorted; one name for each."""
     memory_bytes: int | None = None
@@ -36,13 +47,20 @@ class HostFacts(Frozen):
     """Version of the orchestrator."""
     python: str
     """Version of Python."""
+    sources: str | None = None
+    """Digest of the runner's sources there; null if nobody asked."""
     git_commit: str | None = None
     """Commit of the AccelMatrix checkout, with `-dirty` behind it if it had changes."""
 
     @property
+    def host_id(self) -> str | None:
+        """The id of its machine, as results have it; None if it is not known."""
+        return host_id(self.hardware.model_dump())
+
+    @property
     def class_id(self) -> str:
         """The id of all hosts with this hardware, whatever their names and labels."""
-        return hardware_class(self.hardware, self.accelerators)
+        return hardware_class(self.hardware.model_dump(), self.accelerators)
 
     @property
     def ability(self) -> str:
@@ -53,10 +71,11 @@ class HostFacts(Frozen):
     @property
     def description(self) -> str:
         """The hardware in a few words: `AMD EPYC 7763, 8 cores, 32 GiB, 2 × NVIDIA A100`."""
-        cores, memory = self.hardware.get("cpu_cores_logical"), self.hardware["memory_total_bytes"]
+        hardware = self.hardware
         kinds = {name: self.accelerators.count(name) for name in self.accelerators}
         devices = (f"{count} × {name}" if count > 1 else name for name, count in kinds.items())
-        words = (self.hardware["cpu_model"], f"{cores} cores", f"{memory / (1 << 30):.0f} GiB")
+        cores, memory = hardware.cpu_cores_logical, hardware.memory_total_bytes
+        words = (hardware.cpu_model, f"{cores} cores", f"{memory / (1 << 30):.0f} GiB")
         return ", ".join((*words, *devices))
 
 

@@ -25,6 +25,8 @@ CommandWord = Annotated[
     str, Field(min_length=1, max_length=200, pattern=r"^\S+$"), AfterValidator(_no_option)
 ]
 """Text that is given to ssh or Slurm as one word."""
+_OF_SSH = ("port", "identity", "known_hosts")
+_OF_SLURM = ("node", "limits")
 HostName = Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]{0,62}$")]
 
 
@@ -69,6 +71,9 @@ class HostEntry(Frozen):
     def _one_way(self) -> "HostEntry":
         if (self.address is None) == (self.partition is None):
             raise ValueError("has either an address (for ssh) or a partition (of Slurm)")
+        own, foreign = ("an address", _OF_SLURM) if self.address else ("a partition", _OF_SSH)
+        if given := [name for name in foreign if name in self.model_fields_set]:
+            raise ValueError(f"{given[0]} means nothing for a host with {own}")
         return self
 
     @property

@@ -71,6 +71,11 @@ class StateFolder:
         """The file with the token of the head that is made here."""
         return self.path / _TOKEN_NAME
 
+    @property
+    def journal(self) -> Path:
+        """The folder with what this user's drivers know of hosts."""
+        return self.path / "journal"
+
     def make_token(self) -> Path:
         """The token's file, made at the first call and kept.
 

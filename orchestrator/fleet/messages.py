@@ -12,12 +12,12 @@ from orchestrator.fleet.frames import Frame
 from orchestrator.fleet.host import HostFacts
 from orchestrator.system.problems import first_fault
 from runner.contract.cell import Backend, FileName, Frozen, Purpose
-from runner.contract.errors import DamagedFile
+from runner.contract.errors import DamagedFile, Unavailable
 from runner.contract.job import Job
 from runner.contract.record import Phase
 
-SharedFolder = Literal["references", "graphs", "counts"]
-"""The folders of what jobs make once and others read."""
+SharedFolder = Literal["references"]
+"""The folder of what jobs make once and others read."""
 
 
 class FactsWanted(Frozen):
@@ -42,10 +42,17 @@ class Order(Frozen):
     """The transport that carries it."""
     version: str
     """Version of the orchestrator that wrote it; a host of another one refuses."""
+    sources: str | None = None
+    """Digest of the runner's sources; a host with others refuses."""
+    hardware: str | None = None
+    """The class of hosts that was planned for; a host of another one refuses, as a partition of
+    Slurm's may hold several."""
     digests: dict[Backend, str] = Field(default_factory=dict)
     """The image that each backend must execute in; a host with another one refuses."""
     budget_s: float | None = None
     """Launch nothing more after this many seconds; null without such a limit."""
+    whole_budget_s: float | None = None
+    """The run's budget, of which that is the rest, for messages."""
     fail_fast: bool = False
     """Launch nothing more after the first failure."""
 
@@ -63,7 +70,7 @@ class Cancel(Frozen):
 
 
 class Shared(Frozen):
-    """A reference, a graph's part or a count that was made already; the body is the file."""
+    """A reference that was made already; the body is the file."""
 
     kind: Literal["shared"] = "shared"
     folder: SharedFolder
@@ -85,6 +92,20 @@ class Refused(Frozen):
     kind: Literal["refused"] = "refused"
     reason: str
     hint: str | None = None
+    exit_code: int = Unavailable.exit_code
+    """The exit code of the error, which tells an engine's from an image's."""
+
+
+class Declined(Frozen):
+    """The host cannot launch cells that it was thought to be able to, and goes on with others."""
+
+    kind: Literal["declined"] = "declined"
+    backend: Backend
+    """The backend that it lacks."""
+    reason: str
+    hint: str | None = None
+    exit_code: int = Unavailable.exit_code
+    """The exit code of the error, which tells an engine's from an image's."""
 
 
 class Noted(Frozen):
@@ -141,20 +162,19 @@ class Left(Frozen):
 
 
 class Ended(Frozen):
-    """The order has ended by itself: every cell that could be launched has its verdict.
+    """The order has ended by itself: every cell that was not declined has its verdict.
 
     It is the last frame of an order. An order whose frames end without it is lost.
     """
 
     kind: Literal["ended"] = "ended"
-    troubles: tuple[str, ...] = ()
-    """Errors that kept cells from being launched, each once."""
 
 
 ToHost = FactsWanted | Order | Shared | Beat | Cancel
 ToDriver = (
     Known
     | Refused
+    | Declined
     | Noted
     | Building
     | Launched

@@ -16,6 +16,10 @@ class FleetObserver(Observer, Protocol):
         """The observer of what happens on this host."""
         ...
 
+    def order_ended(self, host: str, fault: str | None) -> None:
+        """The order that this host had is over; a fault says why it was lost."""
+        ...
+
 
 class NamingObserver:
     """Passes on the progress on one host to an observer of all of them, with the host's name."""

@@ -3,8 +3,10 @@
 from collections.abc import Mapping
 from pathlib import Path
 
+from orchestrator.fleet.frames import BODY_BYTES
 from orchestrator.fleet.messages import (
     Building,
+    Declined,
     Entered,
     Launched,
     Left,
@@ -14,7 +16,8 @@ from orchestrator.fleet.messages import (
 )
 from orchestrator.fleet.wire import Wire
 from orchestrator.running.folder import RunFolder
-from runner.contract.cell import Cell
+from runner.contract.cell import Backend, Cell
+from runner.contract.errors import BenchError
 from runner.contract.job import Job
 from runner.contract.outputs import RECORD_SUFFIX, output_names
 from runner.contract.plain_files import is_plain, read_plain
@@ -38,6 +41,12 @@ class SendingObserver:
     def image_step(self, line: str) -> None:
         """Send the step."""
         self._wire.send(Building(line=line))
+
+    def declined(self, backend: Backend, error: BenchError) -> None:
+        """Send that this host lacks a backend."""
+        self._wire.send(
+            Declined(backend=backend, reason=str(error), hint=error.hint, exit_code=error.exit_code)
+        )
 
     def run_started(self, estimates_s: Mapping[str, float]) -> None:
         """Drop the event: the driver made the plan."""
@@ -74,5 +83,6 @@ def send_files(folder: RunFolder, wire: Wire) -> None:
 
 
 def _send(file: Path, path: tuple[str, ...], most_bytes: int, wire: Wire) -> None:
+    most_bytes = min(most_bytes, BODY_BYTES)
     if file.is_file() and is_plain(file, most_bytes):
         wire.send(Left(path=path), read_plain(file, most_bytes))

@@ -1,6 +1,6 @@
 """References on their way between hosts: made once, by whichever host first needed them."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -20,9 +20,16 @@ SENT_BYTES = 64 << 20
 
 
 def known_references(
-    results: Path, run: RunFile, cells: Sequence[Cell]
+    results: Path, run: RunFile, cells: Sequence[Cell], without: Collection[str] = ()
 ) -> Iterator[tuple[Shared, bytes]]:
-    """The references of these cells that are at hand, as messages with their files."""
+    """The references of these cells that are at hand, as messages with their files.
+
+    Args:
+        results: the folder of all runs.
+        run: the run.
+        cells: those that will be verified.
+        without: the names of files that need not be sent.
+    """
     versions = versions_of(REFERENCES, in_images=run.launcher == "docker")
     names = {
         reference_key(run.plan.models[cell.model], reference_kind(cell), run.weights_seed, versions)
@@ -31,7 +38,9 @@ def known_references(
     }
     for name in sorted(names):
         path = results / REFERENCES_FOLDER / f"{name}{SUFFIX}"
-        if is_reference(path) and path.stat().st_size <= SENT_BYTES:
+        if path.name in without or not path.is_file() or path.stat().st_size > SENT_BYTES:
+            continue
+        if is_reference(path):
             yield Shared(folder="references", path=(path.name,)), path.read_bytes()
 
 
@@ -45,7 +54,7 @@ def keep_reference(results: Path, shared: Shared, content: bytes) -> None:
     """
     (name, *deeper) = shared.path
     path = results / REFERENCES_FOLDER / name
-    if shared.folder != "references" or deeper or path.suffix != SUFFIX or path.exists():
+    if deeper or path.suffix != SUFFIX or len(content) > SENT_BYTES or path.exists():
         return
     with translate_os_errors(path):
         path.parent.mkdir(exist_ok=True)

@@ -1,12 +1,22 @@
 """The transport protocol: what carries an order to a host, and frames back."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Literal, Protocol
 
-from orchestrator.fleet.frames import Frame
+from orchestrator.fleet.frames import Frame, hear_nothing
+from runner.contract.errors import Unavailable
 
 TransportName = Literal["ray", "ssh", "slurm"]
+HOST_MODULE = ("-m", "orchestrator", "fleet", "execute")
+"""The words behind Python's name that start the host program."""
+FIRST_WORD_S: Mapping[TransportName, float | None] = {"ray": 120.0, "ssh": 120.0, "slurm": None}
+"""Seconds that a host program may take to say its first word; Slurm queues it as long as it likes.
+"""
+
+
+class HostBusy(Unavailable):
+    """The host executes another driver's order, and is free later."""
 
 
 @dataclass(frozen=True)
@@ -27,10 +37,13 @@ class Conversation(Protocol):
         """Send a frame; one that cannot be sent is dropped, for `receive` tells of the end."""
         ...
 
-    def receive(self) -> Frame | None:
+    def receive(self, alive: Callable[[], None] = hear_nothing) -> Frame | None:
         """The next frame; blocks until there is one. None when the conversation is over.
 
         Whether the order ended well is for the last frame to say: no exit status is believed.
+
+        Args:
+            alive: is called whenever bytes came.
 
         Raises:
             DamagedFile: what came is no frame.
@@ -56,9 +69,10 @@ class Transport(Protocol):
         ...
 
     def begin(self, host: str) -> Conversation:
-        """Start the host program, `orchestrator fleet execute`, on this host.
+        """Start the host program, `orchestrator fleet execute`, on this host; may take a while.
 
         Raises:
+            HostBusy: another driver has the host.
             Unavailable: the host cannot be reached; names it.
         """
         ...

@@ -1,9 +1,10 @@
-"""The cells of a plan on the hosts of a fleet: which can measure what, and what stays together."""
+"""The cells of a plan on a fleet: who can measure what, what stays together, how long it takes."""
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+import heapq
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from orchestrator.fleet.dispatch import Unit
+from orchestrator.fleet.dispatch import Dispatcher, Unit
 from orchestrator.fleet.host import HostFacts
 from orchestrator.planning.memory import shortage
 from orchestrator.planning.plan import Plan, PlannedCell
@@ -14,7 +15,7 @@ from runner.contract.record import Status
 
 @dataclass(frozen=True)
 class PlacedUnit:
-    """A unit with its cells: those of one model and mode that the same hosts can measure."""
+    """A unit with its cells: those of one model and mode, which are compared."""
 
     unit: Unit
     cells: tuple[Cell, ...]
@@ -37,7 +38,7 @@ def place(plan: Plan, hosts: Mapping[str, HostFacts]) -> PlacedPlan:
         hosts: the facts of each host, by name.
     """
     able = {facts.ability: facts for _, facts in sorted(hosts.items())}
-    entries, groups = [], dict[tuple[str, str, frozenset[str]], list[Cell]]()
+    entries, groups = [], dict[tuple[str, str], list[_AbleCell]]()
     for entry in plan.entries:
         if entry.decision != "run":
             entries.append(entry)
@@ -47,11 +48,14 @@ def place(plan: Plan, hosts: Mapping[str, HostFacts]) -> PlacedPlan:
         classes = frozenset(name for name, obstacle in obstacles.items() if obstacle is None)
         if classes:
             entries.append(entry)
-            groups.setdefault((cell.model, cell.mode, classes), []).append(cell)
+            groups.setdefault((cell.model, cell.mode), []).append((cell, classes))
         else:
             entries.append(_skipped(entry, [*filter(None, obstacles.values())]))
-    placed = plan.model_copy(update={"entries": tuple(entries)})
-    return PlacedPlan(placed, tuple(_units(placed, groups)))
+    together = {key: _together(cells) for key, cells in groups.items()}
+    parted = [f"{model} {mode}" for (model, mode), parts in together.items() if parts[1:]]
+    notes = (*plan.notes, *([_PARTED.format(", ".join(parted))] if parted else ()))
+    placed = plan.model_copy(update={"entries": tuple(entries), "notes": notes})
+    return PlacedPlan(placed, tuple(_units(placed, together)))
 
 
 def sub_plan(plan: Plan, cells: Collection[Cell]) -> Plan:
@@ -70,7 +74,52 @@ def sub_plan(plan: Plan, cells: Collection[Cell]) -> Plan:
     )
 
 
+def expected_s(
+    units: Iterable[Unit],
+    hosts: Mapping[str, str],
+    seed: int,
+    duration_s: Callable[[Unit, str], float] = lambda unit, _: unit.estimate_s,
+) -> float:
+    """Seconds from the first order to the last verdict, by the dispatcher that ships.
+
+    Args:
+        units: everything that is to be done.
+        hosts: the class of each host, by name.
+        seed: decides the order of units.
+        duration_s: seconds that a unit takes on a host; by default its estimate.
+    """
+    dispatcher = Dispatcher.of(units, hosts, seed)
+    ends: list[tuple[float, str]] = []
+    free, now = set(hosts), 0.0
+    while True:
+        for assignment in dispatcher.next(free):
+            end = now + duration_s(assignment.unit, assignment.host)
+            heapq.heappush(ends, (end, assignment.host))
+        if not ends:
+            return now
+        now, host = heapq.heappop(ends)
+        dispatcher.done(host)
+        free = {host}
+
+
 _Obstacle = tuple[Status, str]
+_AbleCell = tuple[Cell, frozenset[str]]
+"""A cell and the classes of hosts that can measure it."""
+_PARTED = "no host can measure all cells of {}: those that are compared come from several hosts"
+
+
+def _together(able: Sequence[_AbleCell]) -> list[tuple[frozenset[str], list[Cell]]]:
+    """Cells that are compared, in as few parts as there must be, with the classes of each part."""
+    parts: list[tuple[frozenset[str], list[Cell]]] = []
+    for cell, classes in sorted(able, key=lambda pair: len(pair[1])):
+        for at, (common, cells) in enumerate(parts):
+            if common & classes:
+                cells.append(cell)
+                parts[at] = (common & classes, cells)
+                break
+        else:
+            parts.append((classes, [cell]))
+    return parts
 
 
 def _obstacle(cell: Cell, plan: Plan, facts: HostFacts) -> _Obstacle | None:
@@ -99,12 +148,16 @@ def _skipped(entry: PlannedCell, obstacles: Sequence[_Obstacle]) -> PlannedCell:
 
 
 def _units(
-    plan: Plan, groups: Mapping[tuple[str, str, frozenset[str]], Sequence[Cell]]
+    plan: Plan,
+    groups: Mapping[tuple[str, str], Sequence[tuple[frozenset[str], Sequence[Cell]]]],
 ) -> Iterator[PlacedUnit]:
-    names: dict[str, int] = {}
-    for (model, mode, classes), cells in groups.items():
-        name = f"{model}-{mode}"
-        names[name] = number = names.get(name, 0) + 1
+    parts = (
+        (f"{model}-{mode}", number, *part)
+        for (model, mode), group in groups.items()
+        for number, part in enumerate(group, 1)
+    )
+    for name, number, classes, cells in parts:
         seconds = sum(job.estimate_s for job in planned_jobs(sub_plan(plan, cells)))
-        unit = Unit(name if number == 1 else f"{name}-{number}", seconds, classes)
+        needs = frozenset[str](cell.backend for cell in cells)
+        unit = Unit(name if number == 1 else f"{name}-{number}", seconds, classes, needs)
         yield PlacedUnit(unit, tuple(cells))

@@ -6,6 +6,7 @@ import json
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 
 import runner
@@ -101,6 +102,14 @@ class SourceFolders:
 
 
 OUR_FOLDERS = SourceFolders(Path(__file__).with_name("sources"), Path(runner.__file__).parent)
+
+
+@cache
+def runner_digest() -> str:
+    """SHA-256 over the runner's sources: what measures, on whichever host."""
+    return hash_files(
+        dict(sorted(_named("runner", OUR_FOLDERS.runner, _files(OUR_FOLDERS.runner)).items()))
+    )
 
 
 def find_source(

@@ -25,7 +25,7 @@ from runner.contract.errors import NothingToDo, StoreError, UsageError
 _REASONS_SHOWN = 3
 _FREE_BYTES = 64 << 20
 _LARGEST_DRAWN_SEED = 2**31
-NO_FLEET: Mapping[str, str | None] = MappingProxyType({})
+NO_FLEET: Mapping[str, object] = MappingProxyType({})
 
 
 def create_run(
@@ -33,7 +33,7 @@ def create_run(
     source: RunSource,
     results: Path,
     options: RunOptions,
-    of_fleet: Mapping[str, str | None] = NO_FLEET,
+    of_fleet: Mapping[str, object] = NO_FLEET,
 ) -> RunFolder:
     """Make the folder of a new run.
 
@@ -42,7 +42,7 @@ def create_run(
         source: where the plan came from.
         results: the folder of all runs.
         options: its options.
-        of_fleet: `group_id` and `host_class` of a run on a fleet.
+        of_fleet: `group_id`, `host_class` and `hosts` of a run on a fleet.
 
     Raises:
         NothingToDo: no cell of the plan would run.

@@ -136,9 +136,12 @@ class RunExecution:
             self._execute(due, rounds)
         except (Unavailable, ImageError, EngineUnavailable) as error:
             self._note_trouble(error)
-            unvisited = self.folder.due(due.cells, due.round)
-            self._save_verdicts(unvisited, "unavailable", str(error))
+            self.decline(self.folder.due(due.cells, due.round), error)
         self._failed = self._failed or any(map(self._has_failed, due.cells))
+
+    def decline(self, cells: Sequence[Cell], error: BenchError) -> None:
+        """Give cells that cannot be launched here their verdict."""
+        self._save_verdicts(cells, "unavailable", str(error))
 
     def stop(self, due: DueLaunch, reason: str) -> None:
         """Launch cells no more, since the time is spent or another one failed."""
@@ -180,7 +183,9 @@ class RunExecution:
             return _FAILED_FAST
         budget = self._options.budget_s
         if budget is not None and time.monotonic() - self._started >= budget:
-            return f"the budget of {format_duration(budget)} was spent"
+            return (
+                f"the budget of {format_duration(self._options.whole_budget_s or budget)} was spent"
+            )
         return None
 
     def environment(self, backend: Backend) -> Provenance | None:

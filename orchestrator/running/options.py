@@ -48,6 +48,9 @@ class RunOptions(Frozen):
     """Launch nothing more after the first failure. Not kept in `run.json`."""
     budget_s: float | None = Field(default=None, exclude=True)
     """Launch nothing more after this many seconds. Not kept in `run.json`."""
+    whole_budget_s: float | None = Field(default=None, exclude=True)
+    """The budget that messages name, if `budget_s` is what is left of it. Not kept in `run.json`.
+    """
     earlier_images: bool = Field(default=False, exclude=True)
     """True if jobs may execute in images of an earlier version, whose runners refuse fields that
     jobs have gained since. Not kept in `run.json`."""

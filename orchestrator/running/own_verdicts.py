@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable
 
+from orchestrator.planning.plan import Plan
 from orchestrator.running.folder import RunFolder
 from orchestrator.running.observer import Observer
 from runner.contract.cell import Cell
@@ -24,12 +25,17 @@ def save_verdicts(
         observer.cell_ended(cell, record)
 
 
-def save_skips(folder: RunFolder, observer: Observer) -> None:
+def save_skips(folder: RunFolder, observer: Observer, plan: Plan | None = None) -> None:
     """Record the cells that the plan skips.
+
+    Args:
+        folder: the run's folder.
+        observer: is told of the verdicts.
+        plan: a later plan of some of its cells; None for the run's own.
 
     Raises:
         StoreError: the results folder takes no more records.
     """
-    for entry in folder.run.plan.with_decision("skip"):
+    for entry in (plan or folder.run.plan).with_decision("skip"):
         if entry.status and folder.record_of(entry.cell) is None:
             save_verdicts(folder, observer, [entry.cell], entry.status, entry.reason)

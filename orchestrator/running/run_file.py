@@ -63,6 +63,8 @@ class RunFile(Seeds, RunOptions, RunSource):
     """The id that the runs of one matrix on several classes of hosts share; null without them."""
     host_class: FileName | None = None
     """The class of a fleet's hosts that alone measures it; null for a run that has no class."""
+    hosts: tuple[str, ...] = ()
+    """Globs of the names of a fleet's hosts that may measure it; empty for all of them."""
     process_spreads: dict[str, ProcessSpread] = Field(default_factory=dict)
     """The calibrated spread of fresh processes on this host, by path and device. Runs before
     devices were told apart have none of them."""

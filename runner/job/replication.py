@@ -6,11 +6,12 @@ from statistics import median
 from typing import Any
 
 from runner.contract.cell import Cell
+from runner.contract.doubts import Doubt, percent, scaled
 from runner.contract.job import Job, Measure
 from runner.contract.record import Columns
 from runner.contract.rounds import RoundResult
 from runner.measure.clock import NANOSECONDS
-from runner.measure.grade import DRIFT, IMPRECISION, Doubt, percent, scaled, signed
+from runner.measure.grade import DRIFT, IMPRECISION, signed
 from runner.measure.statistics.drift import Drift, LevelChange, change_inside, drift
 from runner.measure.statistics.percentiles import Interval, median_interval
 from runner.measure.statistics.replication import (

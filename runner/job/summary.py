@@ -8,6 +8,7 @@ from statistics import median
 from typing import Any, TypeVar
 
 from runner.contract.cell import Cell
+from runner.contract.doubts import Doubt
 from runner.contract.job import Job
 from runner.contract.record import Columns
 from runner.contract.rounds import (
@@ -22,7 +23,7 @@ from runner.contract.rounds import (
 from runner.job.replication import change_doubts, changes_of, process_doubts, replicate
 from runner.job.tokens import TokenSummary, summarise_tokens
 from runner.measure.clock import NANOSECONDS, seconds
-from runner.measure.grade import Conditions, Doubt, doubts_of, grade_of
+from runner.measure.grade import Conditions, doubts_of, grade_of
 from runner.measure.phases import GARBAGE_COLLECTION
 from runner.measure.statistics.summary import LatencySummary, summarise
 from runner.modes.server.serving import SERVICE

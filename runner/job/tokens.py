@@ -7,11 +7,12 @@ from itertools import chain
 import numpy as np
 
 from runner.contract.cell import Cell
+from runner.contract.doubts import Doubt
 from runner.contract.job import Job
 from runner.contract.record import Columns
 from runner.contract.rounds import RoundResult
 from runner.measure.clock import NANOSECONDS
-from runner.measure.grade import Doubt, imprecision
+from runner.measure.grade import imprecision
 from runner.measure.statistics.percentiles import Interval, median_interval
 from runner.measure.statistics.replication import (
     Spread,

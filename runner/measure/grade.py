@@ -5,6 +5,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import chain
 
+from runner.contract.doubts import BIAS, Doubt, Scale, percent, scaled
 from runner.contract.frequency import SLOW_GOVERNOR, FrequencyPolicy
 from runner.contract.job import Measure
 from runner.contract.record import Grade
@@ -16,16 +17,6 @@ from runner.measure.statistics.summary import LatencySummary
 
 
 @dataclass(frozen=True)
-class Doubt:
-    """A reason not to trust the numbers, with its remedy."""
-
-    grade: Grade
-    """The best grade that numbers with this doubt can have."""
-    text: str
-    """The finding with its value, a colon, the remedy."""
-
-
-@dataclass(frozen=True)
 class Conditions:
     """Facts about the instruments that hold for all cells of a job."""
 
@@ -34,27 +25,8 @@ class Conditions:
     harness_overhead_s: float
 
 
-@dataclass(frozen=True)
-class Scale:
-    """Values beyond which a finding costs the grade A, B and C."""
-
-    b: float
-    c: float
-    d: float = math.inf
-
-    def grade(self, value: float) -> Grade | None:
-        """The grade that a value leaves; None if it raises no doubt."""
-        if value <= self.b:
-            return None
-        return "D" if value > self.d else "C" if value > self.c else "B"
-
-
-# What the grades promise: numbers of grade A can be compared down to the precision they state,
-# those of grade B down to differences of 5 %, those of grade C down to 20 %; D: do not quote them.
-BIAS = Scale(b=0.01, c=0.05, d=0.20)
-"""Shares by which a median may be wrong; below 1 % lies what our own loop may add to one."""
 DRIFT = Scale(b=0.02, c=0.05, d=0.20)
-"""Likewise, but clock frequencies wander by a percent or two from minute to minute."""
+"""As `BIAS`, but clock frequencies wander by a percent or two from minute to minute."""
 IMPRECISION = Scale(b=0.0, c=0.05, d=0.20)
 """Likewise, once the precision that was asked for is missed."""
 VARIATION = Scale(b=0.10, c=0.30, d=1.00)
@@ -249,13 +221,6 @@ def _instrument(summary: LatencySummary, conditions: Conditions) -> Iterator[Dou
         yield from scaled(BIAS, share, f"{name} is {percent(share)} of the median: {remedy}")
 
 
-def scaled(scale: Scale, value: float, text: str) -> Iterator[Doubt]:
-    """The doubt that a value on this scale raises, if it raises one."""
-    grade = scale.grade(value)
-    if grade is not None:
-        yield Doubt(grade, text)
-
-
 def _iterations(count: int) -> str:
     return f"{count} iteration{'s' if count != 1 else ''}"
 
@@ -263,8 +228,3 @@ def _iterations(count: int) -> str:
 def signed(share: float) -> str:
     """A change in words: `18 % more`."""
     return f"{percent(abs(share))} {'more' if share > 0 else 'less'}"
-
-
-def percent(share: float) -> str:
-    """A share as a rounded percentage: `0.4 %`, `18 %`."""
-    return f"{share * 100:.{0 if share >= 0.1 else 1}f} %"

@@ -5,13 +5,13 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from runner.backends.base import Session
 from runner.contract.cell import Cell
+from runner.contract.doubts import Doubt, Scale, percent, scaled
 from runner.contract.errors import BenchError, Unsupported
 from runner.contract.job import Job
 from runner.contract.record import Columns
 from runner.contract.rounds import RoundResult
 from runner.inputs import synthesise, synthesise_labels
 from runner.measure.clock import Clock
-from runner.measure.grade import Doubt, Scale, percent, scaled
 from runner.measure.statistics.summary import mean_and_median
 
 _PARTS = ("forward", "loss", "backward", "optimizer")

@@ -28,6 +28,7 @@ OTHERS = {
     "orchestrator.app.measure.replay": "tried in tests/orchestrator/app/measure",
     "orchestrator.app.results.sides.tables": "tried in tests/orchestrator/app/results",
     "orchestrator.app.setup.browsers": "what its own trial prints",
+    "orchestrator.fleet.journal": "what this machine itself has written",
     "orchestrator.fleet.membership": "what this machine itself has written",
     "orchestrator.images.lock": "comes with the package",
     "orchestrator.images.remote": "tried in tests/orchestrator/images",

@@ -27,8 +27,7 @@ from orchestrator.fleet.messages import (
     Visited,
     frame_of,
 )
-from orchestrator.fleet.transport import Transport
-from orchestrator.fleet.transports.commands import HOST_MODULE
+from orchestrator.fleet.transport import HOST_MODULE, Transport
 from orchestrator.fleet.transports.ray_settings import ray_environment
 from tests.support.fleet import (
     DriverProcess,

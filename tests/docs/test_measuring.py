@@ -10,6 +10,7 @@ import pytest
 
 from performance.__main__ import LONG, MEASUREMENTS
 from runner.contract.cell import Mode, Precision
+from runner.contract.doubts import Scale
 from runner.contract.record import Phase, Proof
 from runner.contract.record.efficiency import Efficiency
 from runner.contract.record.measured import (
@@ -44,6 +45,7 @@ SCALES: Mapping[str, str] = {
     "`load_average_1m`": "LOAD_AVERAGE",
     "`noise_steal`": "BIAS",
     "`noise_other_load`": "OTHER_LOAD",
+    "`noise_daemon_share`": "BIAS",
     "the same in cores": "OTHER_CORES",
     "spread of fixed arithmetic": "SPREAD",
     "size of `noise_kernel_shift`": "SHIFT",
@@ -105,7 +107,7 @@ def test_the_grades_thresholds_are_those_of_the_code(start: str) -> None:
 
 
 def test_no_scale_of_the_grade_is_left_out() -> None:
-    scales = {name for name, value in vars(grade).items() if isinstance(value, grade.Scale)}
+    scales = {name for name, value in vars(grade).items() if isinstance(value, Scale)}
     assert scales == set(SCALES.values())
 
 

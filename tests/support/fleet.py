@@ -15,8 +15,7 @@ import runner
 from orchestrator.fleet.frames import Frame
 from orchestrator.fleet.messages import Order, ToDriver, frame_of
 from orchestrator.fleet.talk import BEAT_S, Heard, Talk
-from orchestrator.fleet.transport import FleetHost, Transport, TransportName
-from orchestrator.fleet.transports.commands import HOST_MODULE
+from orchestrator.fleet.transport import HOST_MODULE, FleetHost, Transport, TransportName
 from orchestrator.fleet.transports.pipe import PipeConversation
 from orchestrator.running.run_file import RunFile, run_file_text
 from tests.conftest import ROOT
@@ -130,7 +129,7 @@ class Exchange:
     def __init__(self, transport: Transport, *frames: Frame, beat_s: float = BEAT_S) -> None:
         self._heard: Queue[Heard] = Queue()
         (host,) = (host.name for host in transport.hosts())
-        self.talk = Talk(transport.begin(host), host, ORDER, self._heard, beat_s=beat_s)
+        self.talk = Talk(lambda: transport.begin(host), host, ORDER, self._heard, beat_s=beat_s)
         self.talk.start(frames)
 
     def until(self, kind: type[ToDriver]) -> Heard:

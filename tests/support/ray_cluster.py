@@ -27,6 +27,8 @@ class Cluster:
 
     folder: Path
     address: str
+    separate: bool = False
+    """True if each host has caches and device locks of its own, as on machines of their own."""
 
     @property
     def state(self) -> StateFolder:
@@ -43,11 +45,19 @@ class Cluster:
             "PYTHONPATH": str(ROOT),
         }
 
-    def call(self, *arguments: str) -> "subprocess.CompletedProcess[str]":
+    def environment_of(self, host: str) -> dict[str, str]:
+        """The variables of one host."""
+        if not self.separate:
+            return self.environment
+        own = self.folder / host
+        folders = {"ACCELMATRIX_LOCKS": str(own / "locks"), "XDG_CACHE_HOME": str(own / "cache")}
+        return self.environment | folders
+
+    def call(self, *arguments: str, host: str | None = None) -> "subprocess.CompletedProcess[str]":
         return subprocess.run(
             [sys.executable, "-m", "orchestrator", "fleet", *arguments],
             cwd=self.folder,
-            env=self.environment,
+            env=self.environment if host is None else self.environment_of(host),
             capture_output=True,
             text=True,
             check=False,
@@ -55,7 +65,8 @@ class Cluster:
 
     def join(self, name: str, *options: str) -> "subprocess.CompletedProcess[str]":
         token = str(self.state.token_file)
-        return self.call("join", self.address, "--token-file", token, "--name", name, *options)
+        words = ("join", self.address, "--token-file", token, "--name", name, *options)
+        return self.call(*words, host=name)
 
     def transport(self, exclusive: bool = True) -> RayTransport:
         program = ("python", str(self.folder / "program.py"), str(self.folder / "said"))
@@ -95,12 +106,12 @@ class OneHost:
 
 
 @contextmanager
-def running_cluster(folder: Path) -> Iterator[Cluster]:
+def running_cluster(folder: Path, *, separate: bool = False) -> Iterator[Cluster]:
     """A head and its hosts; nothing of them is left in the end."""
     if find_spec("ray") is None:
         lacking("Ray, as requirements-fleet.txt has it")
     port = free_port()
-    cluster = Cluster(folder, f"127.0.0.1:{port}")
+    cluster = Cluster(folder, f"127.0.0.1:{port}", separate)
     try:
         up = cluster.call("up", "--port", str(port))
         assert up.returncode == 0, up.stderr

@@ -1,10 +1,10 @@
-"""A cluster of Slurm in containers: one for its controller, one for its host."""
+"""A cluster of Slurm in containers: one for its controller, one for each host."""
 
 import os
 import secrets
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -36,9 +36,9 @@ ReturnToService=2
 SlurmdTimeout=15
 StateSaveLocation=/var/spool/slurmctld
 SlurmdSpoolDir=/var/spool/slurmd
-NodeName=a NodeHostname={host} NodeAddr={host} CPUs=2 RealMemory=1000
-PartitionName=lab Nodes=a Default=YES State=UP
+PartitionName=lab Nodes=ALL Default=YES State=UP
 """
+_NODE = "NodeName={node} NodeHostname={host} NodeAddr={host} CPUs=2 RealMemory=1000\n"
 _START = """
 set -e
 cp {keys}/munge.key /etc/munge/munge.key
@@ -52,10 +52,11 @@ exec {daemon}
 
 @dataclass(frozen=True)
 class Slurm:
-    """A cluster whose host is idle."""
+    """A cluster whose hosts are idle."""
 
     controller: Container
     host: Container
+    """The first of its hosts."""
     network: Network
 
     def entry(self, program: Path, **changes: Any) -> HostEntry:
@@ -77,23 +78,27 @@ class Slurm:
             assert soon(self.answers)
 
     def answers(self) -> bool:
-        """True if the host is idle."""
+        """True if all hosts are idle."""
         code, output = self.controller.exec_run(["sinfo", "--noheader", "--format=%T"])
         return code == 0 and output.decode().strip() == "idle"
 
 
 @contextmanager
-def running_slurm(folder: Path, files: Path) -> Iterator[Slurm]:
+def running_slurm(folder: Path, files: Path, nodes: Sequence[str] = (NODE,)) -> Iterator[Slurm]:
     """A cluster that sees this repository and these files; `srun` is a program of `folder`.
 
     Args:
         folder: takes the cluster's key and configuration, and `srun`.
         files: the folder of tests' files.
+        nodes: the names of its hosts.
     """
     token = secrets.token_hex(4)
-    names = {"controller": f"controller-{token}", "host": f"host-{token}"}
+    controller_name = f"controller-{token}"
+    hosts = {node: f"host-{node}-{token}" for node in nodes}
     (folder / "munge.key").write_bytes(secrets.token_bytes(64))
-    (folder / "slurm.conf").write_text(_CONFIGURATION.format_map(names))
+    parts = (_NODE.format(node=node, host=host) for node, host in hosts.items())
+    head, _, partition = _CONFIGURATION.format(controller=controller_name).rpartition("Partition")
+    (folder / "slurm.conf").write_text(f"{head}{''.join(parts)}Partition{partition}")
     image = _image()
     seen = {ROOT, files, folder, Path(sys.prefix).resolve(), Path(sys.base_prefix).resolve()}
     mounts = {str(path): {"bind": str(path), "mode": "rw"} for path in seen}
@@ -117,10 +122,10 @@ def running_slurm(folder: Path, files: Path) -> Iterator[Slurm]:
             stack.callback(container.remove, force=True, v=True)
             return container
 
-        controller = start(names["controller"], "slurmctld -D")
-        host = start(names["host"], f"slurmd -D -N {NODE}")
-        slurm = Slurm(controller, host, network)
-        assert soon(slurm.answers), controller.logs() + host.logs()
+        controller = start(controller_name, "slurmctld -D")
+        daemons = [start(host, f"slurmd -D -N {node}") for node, host in hosts.items()]
+        slurm = Slurm(controller, daemons[0], network)
+        assert soon(slurm.answers), controller.logs() + daemons[0].logs()
         srun = folder / "srun"
         srun.write_text(f'#!/bin/sh\nexec docker exec -i {controller.id} srun "$@"\n')
         srun.chmod(0o755)

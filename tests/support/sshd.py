@@ -15,6 +15,7 @@ from orchestrator.fleet.hosts_file import HostEntry
 from orchestrator.fleet.transports.commands import CommandTransport
 from tests.support.fleet import soon
 from tests.support.needs import lacking
+from tests.support.ports import free_port
 
 ADDRESS = "127.0.0.1"
 _PRIVILEGES = Path("/run/sshd")
@@ -55,7 +56,7 @@ def running_sshd(folder: Path) -> Iterator[Sshd]:
     for name in ("host_key", "user_key"):
         command = ["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", str(folder / name)]
         subprocess.run(command, check=True)
-    port = _free_port()
+    port = free_port()
     host_key = (folder / "host_key.pub").read_text()
     (folder / "known_hosts").write_text(f"[{ADDRESS}]:{port} {host_key}")
     settings = {
@@ -79,12 +80,6 @@ def running_sshd(folder: Path) -> Iterator[Sshd]:
         finally:
             process.terminate()
             process.wait()
-
-
-def _free_port() -> int:
-    with socket.socket() as listener:
-        listener.bind((ADDRESS, 0))
-        return int(listener.getsockname()[1])
 
 
 def _answers(port: int) -> bool:

@@ -24,6 +24,7 @@ from orchestrator.fleet.transports.ray_settings import (
     join_command,
     node_environment,
 )
+from orchestrator.system.files import translate_os_errors
 from runner.contract.errors import Unavailable
 
 _LOOPBACK = "127.0.0.1"
@@ -149,8 +150,11 @@ def _start(
 ) -> Membership:
     """Start it; it is known before it runs, so that nothing is left if we are killed meanwhile."""
     state.save(membership)
+    folder = _ray_folder(request.owner).parent
     subject = f"{membership.kind} {membership.name}, at {membership.address}"
     try:
+        with translate_os_errors(folder):
+            folder.mkdir(mode=0o700)
         processes = start_daemons(command, node_environment(request), subject, START_LIMIT_S)
     except BaseException:
         _end(state, membership)
@@ -162,14 +166,17 @@ def _start(
 
 def _end(state: StateFolder, membership: Membership) -> EndedMember:
     count = end_daemons(membership.owner, membership.processes)
-    shutil.rmtree(_ray_folder(membership.owner), ignore_errors=True)
+    shutil.rmtree(_ray_folder(membership.owner).parent, ignore_errors=True)
     state.forget(membership)
     return EndedMember(membership, count)
 
 
 def _ray_folder(owner: str) -> Path:
-    """The folder for Ray's sockets, whose paths must be short, and its logs."""
-    return Path(tempfile.gettempdir()) / f"accelmatrix-ray-{owner[:8]}"
+    """The folder for Ray's sockets, whose paths must be short, and its logs.
+
+    Ray opens it to all users: the folder around it is this user's alone.
+    """
+    return Path(tempfile.gettempdir()) / f"accelmatrix-{owner[:8]}" / "ray"
 
 
 def _require_free(address: str, port: int) -> None:

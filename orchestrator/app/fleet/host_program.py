@@ -3,19 +3,21 @@
 import os
 import signal
 import socket
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from threading import Event, Thread, Timer
+from threading import Event, Thread
 from typing import BinaryIO
 
 from pydantic import ValidationError
 
 import runner
 from orchestrator.app.fleet.order_folders import keep_shared, order_folder, orders_folder
-from orchestrator.app.fleet.own_facts import read_own_facts
+from orchestrator.app.fleet.own_facts import own_class, read_own_facts
 from orchestrator.backends.machine import this_host, this_machine
+from orchestrator.fleet.daemons import MeteringObserver, meter_of_this_host
 from orchestrator.fleet.messages import (
+    Beat,
     Ended,
     FactsWanted,
     Known,
@@ -26,8 +28,10 @@ from orchestrator.fleet.messages import (
 from orchestrator.fleet.sending import SendingObserver, send_files
 from orchestrator.fleet.shared_references import SENT_BYTES, SUFFIX
 from orchestrator.fleet.talk import BEAT_S, SILENCE_S
-from orchestrator.fleet.wire import DriverWatch, Wire, next_message
+from orchestrator.fleet.wire import DriverWatch, Wire
+from orchestrator.images.source import runner_digest
 from orchestrator.launchers.base import Launcher
+from orchestrator.launchers.environment import set_variables
 from orchestrator.launchers.registry import make_launcher
 from orchestrator.running.artifacts.references import REFERENCES_FOLDER
 from orchestrator.running.calibration import read_spreads
@@ -38,7 +42,10 @@ from orchestrator.running.options import RunOptions
 from orchestrator.running.run_file import RunFile
 from orchestrator.system.git import own_commit
 from orchestrator.system.problems import first_fault
+from runner.contract.cell import Backend, Cell
 from runner.contract.errors import BenchError, DamagedFile, Unavailable, UsageError
+
+_STARTED_BY = "`orchestrator run --fleet` starts this program on hosts and writes to it"
 
 
 @dataclass(frozen=True)
@@ -68,114 +75,137 @@ def serve_driver(
         UsageError: what came is no message of a driver.
     """
     wire, stop = Wire(out), Event()
-    try:
-        question = _request(stream, waits.silence_s, end)
-    except DamagedFile as error:
-        hint = "`orchestrator run --fleet` starts this program on hosts and writes to it"
-        wire.send(Refused(reason=f"stdin: {error}", hint=hint))
-        raise UsageError(f"stdin: {error}", hint=hint) from error
-    if question is None:
-        return 0
-    message, body = question
+    watch = DriverWatch(stream, waits.silence_s, end)
+    watch.start(stop)
     Thread(target=wire.beat, args=(waits.beat_s, stop), daemon=True).start()
     try:
-        if isinstance(message, FactsWanted):
-            wire.send(Known(facts=read_own_facts(message.launcher, message.purpose)))
-        else:
-            watch = DriverWatch(stream, waits.silence_s, end)
-            _execute(message, body, wire, lambda: watch.start(stop))
+        question = _request(watch)
+        if question is not None:
+            _answer(*question, wire, watch)
     except BenchError as error:
-        wire.send(Refused(reason=str(error), hint=error.hint))
+        wire.send(_refusal(error))
+        if isinstance(error, UsageError):
+            raise
         return error.exit_code
     finally:
+        watch.disarm()
         stop.set()
     return 0
 
 
-def _request(
-    stream: BinaryIO, silence_s: float, end: Callable[[], None]
-) -> tuple[FactsWanted | Order, bytes] | None:
+def _request(watch: DriverWatch) -> tuple[FactsWanted | Order, bytes] | None:
     """The driver's question or order; files that come before it are kept for all orders.
 
     Raises:
-        DamagedFile: what came is no message, or none that begins a conversation.
+        UsageError: what came is no message, or none that begins a conversation.
         StoreError: a file cannot be kept.
     """
-    while True:
-        silence = Timer(silence_s, end)
-        silence.daemon = True
-        silence.start()
-        try:
-            received = next_message(stream)
-        finally:
-            silence.cancel()
-        if received is None:
-            return None
-        message, body = received
-        if isinstance(message, FactsWanted | Order):
-            return message, body
-        if not isinstance(message, Shared):
-            raise DamagedFile(f"a conversation that begins with {message.kind!r}")
-        keep_shared(orders_folder(), message, body)
+    try:
+        while (received := watch.next_message()) is not None:
+            message, body = received
+            if isinstance(message, FactsWanted | Order):
+                return message, body
+            if isinstance(message, Shared):
+                keep_shared(orders_folder(), message, body)
+            elif not isinstance(message, Beat):
+                raise DamagedFile(f"a conversation that begins with {message.kind!r}")
+    except DamagedFile as error:
+        raise UsageError(f"stdin: {error}", hint=_STARTED_BY) from error
+    return None
 
 
-def _execute(order: Order, body: bytes, wire: Wire, watch: Callable[[], None]) -> None:
-    """Execute an order, and send all that comes of it.
+def _answer(message: FactsWanted | Order, body: bytes, wire: Wire, watch: DriverWatch) -> None:
+    """Answer a question, or execute an order.
 
     Raises:
         BenchError: nothing of it was begun.
     """
-    watch()
-    run = _run_file(order, body)
+    watch.listen()
+    if isinstance(message, FactsWanted):
+        wire.send(Known(facts=read_own_facts(message.launcher, message.purpose)))
+        return
+    run = _run_file(message, body)
     folder = orders_folder()
     require_space(folder)
-    observer = SendingObserver(wire)
+    set_variables(run.inherit_environ)
+    observer = MeteringObserver(wire, message.transport, meter_of_this_host(wire))
     launcher = make_launcher(run.launcher, observer.image_step, chosen=run.images)
-    _require_digests(order, launcher)
-    with order_folder(folder, order.id):
-        known = {path.name for path in (folder / REFERENCES_FOLDER).glob(f"*{SUFFIX}")}
-        execution = RunExecution(
-            RunFolder.create(folder, _as_own(run, folder), order.id),
-            launcher,
-            observer,
-            RunOptions(budget_s=order.budget_s, fail_fast=order.fail_fast),
-            memory_bytes=this_machine().memory_bytes,
-        )
-        observer.folder = execution.folder
-        troubles = _measure(execution, wire)
-        _send_references(folder / REFERENCES_FOLDER, known, wire)
-        wire.send(
-            Ended(
-                troubles=tuple(
-                    f"{error}; {error.hint}" if error.hint else str(error) for error in troubles
-                )
-            )
-        )
+    _require_hardware(message)
+    _require_digests(message, launcher)
+    with order_folder(folder, message.id):
+        fault = _execute(message, _as_own(run, folder), launcher, observer, wire)
+        watch.disarm()
+    wire.send(Ended() if fault is None else _refusal(fault))
 
 
-def _measure(execution: RunExecution, wire: Wire) -> tuple[BenchError, ...]:
-    """Measure, and send what was left beside records; returns the errors that were in the way."""
+def _execute(
+    order: Order, run: RunFile, launcher: Launcher, observer: SendingObserver, wire: Wire
+) -> BenchError | None:
+    """Measure, and send all that comes of it; returns the error that ended it before its end."""
+    folder = orders_folder()
+    known = {path.name for path in (folder / REFERENCES_FOLDER).glob(f"*{SUFFIX}")}
+    execution = OrderExecution(
+        RunFolder.create(folder, run, order.id),
+        launcher,
+        observer,
+        RunOptions(
+            budget_s=order.budget_s,
+            whole_budget_s=order.whole_budget_s,
+            fail_fast=order.fail_fast,
+        ),
+        memory_bytes=this_machine().memory_bytes,
+    )
+    observer.folder = execution.folder
     try:
         with execution.occupied():
             execution.measure()
-    except BenchError as error:  # what was measured is the driver's already: no refusal
-        return *execution.troubles, error
+    except BenchError as error:
+        return error
     finally:
         send_files(execution.folder, wire)
-    return execution.troubles
+        _send_references(folder / REFERENCES_FOLDER, known, wire)
+    return None
+
+
+class OrderExecution(RunExecution):
+    """An order under way: cells that this host turns out not to be able to launch go elsewhere."""
+
+    def __init__(
+        self,
+        folder: RunFolder,
+        launcher: Launcher,
+        observer: SendingObserver,
+        options: RunOptions,
+        *,
+        memory_bytes: int | None,
+    ) -> None:
+        super().__init__(folder, launcher, observer, options, memory_bytes=memory_bytes)
+        self._declined: set[Backend] = set()
+        self._sending = observer
+
+    def decline(self, cells: Sequence[Cell], error: BenchError) -> None:
+        """Tell the driver which backend this host lacks; another host may have it."""
+        for backend in {cell.backend for cell in cells} - self._declined:
+            self._declined.add(backend)
+            self._sending.declined(backend, error)
 
 
 def _run_file(order: Order, body: bytes) -> RunFile:
     """The ordered run.
 
     Raises:
-        Unavailable: it is of another version.
+        Unavailable: it is of another version, or of other sources.
         DamagedFile: it is none.
     """
     if order.version != runner.__version__:
         raise Unavailable(
             f"{order.host} has accelmatrix {runner.__version__}, the driver {order.version}",
             hint="install the same version on both",
+        )
+    if order.sources not in (None, runner_digest()):
+        raise Unavailable(
+            f"{order.host} has other sources of the runner than the driver",
+            hint="install the same commit on both",
         )
     try:
         return RunFile.model_validate_json(body)
@@ -193,6 +223,24 @@ def _as_own(run: RunFile, folder: Path) -> RunFile:
             "process_spreads": dict(read_spreads(folder, this_host())),
         }
     )
+
+
+def _require_hardware(order: Order) -> None:
+    """Insist that this host is of the class that was planned for.
+
+    Raises:
+        Unavailable: it is of another one.
+    """
+    own = own_class()
+    if order.hardware not in (None, own):
+        raise Unavailable(
+            f"{order.host} has other hardware than the host of its name that was asked before",
+            hint="name the `node` of a partition whose nodes differ",
+        )
+
+
+def _refusal(error: BenchError) -> Refused:
+    return Refused(reason=str(error), hint=error.hint, exit_code=error.exit_code)
 
 
 def _require_digests(order: Order, launcher: Launcher) -> None:

@@ -1,29 +1,32 @@
 """Run a matrix on the hosts of a fleet, or finish such a run."""
 
-from collections.abc import Collection, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from filelock import FileLock, Timeout
+
 from orchestrator.app.fleet.choice import FleetChoice
-from orchestrator.app.fleet.placing import PlacedRun, place_matrix, place_run
-from orchestrator.app.fleet.reaching import open_fleet, reach
+from orchestrator.app.fleet.placing import FleetPlan, PlacedRun, place_matrix, place_run
+from orchestrator.app.fleet.reaching import ReachedFleet, open_fleet, own_journal, reach
 from orchestrator.app.measure.plan import run_source
 from orchestrator.app.measure.request import PlanRequest
 from orchestrator.app.measure.run import ResumeRequest, RunResult, report_end
-from orchestrator.backends.catalogue import LauncherName
-from orchestrator.fleet.driving import FleetExecution, Reach, UnitWork
-from orchestrator.fleet.host import HostFacts
+from orchestrator.fleet.driving import FleetExecution, FleetWork
 from orchestrator.fleet.observing import FleetObserver
+from orchestrator.fleet.orders import UnitWork
 from orchestrator.fleet.units import sub_plan
 from orchestrator.running.create import create_run, require_resumable
 from orchestrator.running.folder import RunFolder
+from orchestrator.running.merge_run import merge_run
 from orchestrator.running.options import RunOptions
 from orchestrator.running.run_file import RUN_FILE, new_run_id
 from orchestrator.system.text import format_duration, plural
 from runner.contract.errors import NothingToDo, UsageError
 
 _GROUP = "group-"
+_LOCK = ".driver.lock"
 
 
 @dataclass(frozen=True)
@@ -33,11 +36,6 @@ class FleetResult:
     runs: tuple[RunResult, ...]
     group_id: str | None = None
     """The id that they share; None for one run."""
-
-    @property
-    def exit_code(self) -> int:
-        """That of the first run that did not end well; 0 if all did."""
-        return next((run.exit_code for run in self.runs if run.exit_code), 0)
 
 
 def run_on_fleet(request: PlanRequest, choice: FleetChoice, observer: FleetObserver) -> FleetResult:
@@ -50,13 +48,12 @@ def run_on_fleet(request: PlanRequest, choice: FleetChoice, observer: FleetObser
         StoreError: the results folder or the database cannot be used.
     """
     choice = choice.within(request.read().fleet)
+    placement = choice.placement or "any"
     with open_fleet(choice) as fleet:
-        hosts = reach(fleet, request.options, observer.note)
-        facts = {name: host.facts for name, host in hosts.items()}
-        plan = place_matrix(request, facts, choice.placement or "any")
-        for note in plan.runs[0].plan.notes:
-            observer.note(note)
-        options = request.options.model_copy(update={"launcher": _launcher(request, facts)})
+        reached = reach(fleet, request.options, observer.note, every=placement == "every")
+        plan = place_matrix(request, reached.facts, placement)
+        _note_plan(plan, observer)
+        options = request.options.model_copy(update={"launcher": reached.launcher})
         runs = [run for run in plan.runs if run.units] or list(plan.runs[:1])
         group = f"{_GROUP}{new_run_id(request.results)}" if len(runs) > 1 else None
         folders = [
@@ -65,17 +62,12 @@ def run_on_fleet(request: PlanRequest, choice: FleetChoice, observer: FleetObser
                 plan.source,
                 request.results,
                 options,
-                {"group_id": group, "host_class": run.host_class},
+                {"group_id": group, "host_class": run.host_class, "hosts": choice.globs},
             )
             for run in runs
         ]
-        cells = sum(len(unit.cells) for run in runs for unit in run.units)
-        count = len(facts)
-        observer.note(
-            f"{cells:,} cells on {count} {plural(count, 'host')}; about"
-            f" {format_duration(round(plan.expected_s))}"
-        )
-        return _measure(list(zip(folders, runs, strict=True)), hosts, observer, request.options)
+        placed = list(zip(folders, runs, strict=True))
+        return _measure(placed, reached, observer, request.options, choice)
 
 
 def resume_on_fleet(
@@ -84,28 +76,60 @@ def resume_on_fleet(
     """Measure what a run, or the runs of a group, have left.
 
     Raises:
-        UsageError: there is no such run, or the matrix named with it is another one.
-        NothingToDo: each cell has a verdict.
+        UsageError: there is no such run, the matrix named with it is another one, or a placement is
+            named, which was planned.
+        NothingToDo: each cell has a verdict; if the driver was killed before they were in the
+            database, they are now.
         Unavailable: no host answers.
         StoreError: a run's folder or the database cannot be used.
     """
+    if choice.placement is not None:
+        raise UsageError(
+            "--resume finishes what was planned, so --placement cannot change it",
+            hint="leave it out, or start a new run without --resume",
+        )
     source = run_source(request.matrix)
     folders = folders_of(request.results, request.run_id)
     for folder in folders:
         require_resumable(folder, source, request.options.database)
-    left = {folder.path: folder.unfinished() for folder in folders}
-    if not any(left.values()):
-        raise NothingToDo(f"run {request.run_id} has a verdict for each of its cells")
-    launcher: LauncherName = folders[0].run.launcher
-    options = request.options.model_copy(update={"launcher": launcher})
+    with held(folders):
+        left = {folder.path: folder.unfinished() for folder in folders}
+        for folder in folders:
+            if not left[folder.path]:
+                merge_run(folder, request.options.database or folder.database).require_complete()
+        if not any(left.values()):
+            raise NothingToDo(f"run {request.run_id} has a verdict for each of its cells")
+    run = folders[0].run
+    choice = replace(choice, globs=choice.globs or run.hosts)
+    options = request.options.model_copy(update={"launcher": run.launcher, "images": run.images})
     with open_fleet(choice) as fleet:
-        hosts = reach(fleet, options, observer.note)
+        reached = reach(fleet, options, observer.note, every=run.host_class is not None)
         placed = [
-            (folder, _place_left(folder, hosts, {cell.id for cell in left[folder.path]}))
+            (folder, _place_left(folder, reached, {cell.id for cell in left[folder.path]}))
             for folder in folders
             if left[folder.path]
         ]
-        return _measure(placed, hosts, observer, request.options)
+        return _measure(placed, reached, observer, request.options, choice)
+
+
+@contextmanager
+def held(folders: Sequence[RunFolder]) -> Iterator[None]:
+    """Hold runs as their only driver.
+
+    Raises:
+        UsageError: another driver has one of them.
+    """
+    with ExitStack() as stack:
+        for folder in folders:
+            lock = FileLock(folder.path / _LOCK)
+            try:
+                stack.enter_context(lock.acquire(timeout=0))
+            except Timeout as error:
+                raise UsageError(
+                    f"run {folder.run.run_id} is being measured by another driver",
+                    hint="wait for its end, or end it with Ctrl-C",
+                ) from error
+        yield
 
 
 def folders_of(results: Path, name: str) -> list[RunFolder]:
@@ -115,6 +139,8 @@ def folders_of(results: Path, name: str) -> list[RunFolder]:
         UsageError: there is neither.
         StoreError: a run.json is damaged.
     """
+    if name == "last" and (group := RunFolder.open(results, name).run.group_id):
+        name = group
     if not name.startswith(_GROUP):
         return [RunFolder.open(results, name)]
     named = f'"group_id":"{name}"'.encode()
@@ -125,50 +151,64 @@ def folders_of(results: Path, name: str) -> list[RunFolder]:
     return [RunFolder.open(results, member) for member in members]
 
 
-def _place_left(
-    folder: RunFolder, hosts: Mapping[str, Reach], wanted: Collection[str]
-) -> PlacedRun:
+def _place_left(folder: RunFolder, reached: ReachedFleet, wanted: Collection[str]) -> PlacedRun:
     run = folder.run
     facts = {
-        name: host.facts
-        for name, host in hosts.items()
-        if run.host_class in (None, host.facts.class_id)
+        name: host
+        for name, host in reached.facts.items()
+        if run.host_class in (None, host.class_id)
     }
     cells = [cell for cell in folder.cells if cell.id in wanted]
     return place_run(sub_plan(run.plan, cells), facts, run.host_class)
 
 
-def _launcher(request: PlanRequest, facts: Mapping[str, HostFacts]) -> LauncherName:
-    """The launcher of all hosts: what one measures must be comparable to the other's results."""
-    if request.options.launcher != "auto":
-        return request.options.launcher
-    return "docker" if {host.launcher for host in facts.values()} == {"docker"} else "process"
+def _note_plan(plan: FleetPlan, observer: FleetObserver) -> None:
+    """Say what will be measured where, and what will not."""
+    for note in dict.fromkeys(note for run in plan.runs for note in run.plan.notes):
+        observer.note(note)
+    for run in plan.runs:
+        if run.host_class is not None and not run.units:
+            description = next(host.description for host in run.hosts.values())
+            reasons = dict.fromkeys(entry.reason for entry in run.plan.with_decision("skip"))
+            observer.note(f"{description} measures nothing: {next(iter(reasons), None)}")
+    cells = sum(len(unit.cells) for run in plan.runs for unit in run.units)
+    count = len({name for run in plan.runs for name in run.hosts})
+    observer.note(
+        f"{cells:,} {plural(cells, 'cell')} on {count} {plural(count, 'host')}; about"
+        f" {format_duration(round(plan.expected_s))}"
+    )
 
 
 def _measure(
     placed: list[tuple[RunFolder, PlacedRun]],
-    hosts: Mapping[str, Reach],
+    reached: ReachedFleet,
     observer: FleetObserver,
     options: RunOptions,
+    choice: FleetChoice,
 ) -> FleetResult:
     work = [one for folder, run in placed for one in _work(folder, run)]
-    wanted = {cell.id for one in work for cell in one.cells}
     folders = [folder for folder, _ in placed]
-    observer.run_started(
-        {
-            entry.cell.id: entry.estimate_s
-            for folder in folders
-            for entry in folder.run.plan.entries
-            if entry.cell.id in wanted
-        }
-    )
-    with _told_how_to_finish(folders, observer):
-        outcomes = FleetExecution(folders, work, hosts, observer, options).run()
-    results = [
-        RunResult(report_end(folder, observer, options), outcome)
-        for folder, outcome in zip(folders, outcomes, strict=True)
-    ]
+    for folder in folders:
+        observer.run_started(_estimates_s([one for one in work if one.folder is folder]))
+    with held(folders), _told_how_to_finish(folders, choice, observer):
+        skips = {folder.run.run_id: run.plan for folder, run in placed}
+        wanted = FleetWork(folders, work, skips)
+        presence, journal = reached.presence, own_journal()
+        outcomes = FleetExecution(wanted, presence, observer, options, journal).run()
+        results = [
+            RunResult(report_end(folder, observer, options), outcome)
+            for folder, outcome in zip(folders, outcomes, strict=True)
+        ]
     return FleetResult(tuple(results), folders[0].run.group_id)
+
+
+def _estimates_s(work: Iterable[UnitWork]) -> dict[str, float]:
+    """Seconds of each cell of a run."""
+    estimates: dict[str, float] = {}
+    for one in work:
+        planned = {entry.cell: entry.estimate_s for entry in one.folder.run.plan.entries}
+        estimates |= {cell.id: planned[cell] for cell in one.cells}
+    return estimates
 
 
 def _work(folder: RunFolder, run: PlacedRun) -> Iterator[UnitWork]:
@@ -178,7 +218,9 @@ def _work(folder: RunFolder, run: PlacedRun) -> Iterator[UnitWork]:
 
 
 @contextmanager
-def _told_how_to_finish(folders: list[RunFolder], observer: FleetObserver) -> Iterator[None]:
+def _told_how_to_finish(
+    folders: list[RunFolder], choice: FleetChoice, observer: FleetObserver
+) -> Iterator[None]:
     try:
         yield
     except KeyboardInterrupt:
@@ -186,5 +228,7 @@ def _told_how_to_finish(folders: list[RunFolder], observer: FleetObserver) -> It
         first = folders[0]
         name = first.run.group_id or first.run.run_id
         observer.note(f"{name} was interrupted with {count} cells left")
-        observer.note(f"`orchestrator run --resume {name} --fleet{first.elsewhere}` finishes it")
+        observer.note(
+            f"`orchestrator run --resume {name} {choice.options}{first.elsewhere}` finishes it"
+        )
         raise

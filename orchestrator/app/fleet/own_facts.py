@@ -2,18 +2,25 @@
 
 import platform
 import socket
+from collections.abc import Iterator
+from contextlib import suppress
+from pathlib import Path
 
 import runner
 from orchestrator.app.setup.doctor import diagnose
 from orchestrator.backends.catalogue import LauncherName, real_backends
 from orchestrator.backends.machine import ThisHost, host_facts, this_machine
-from orchestrator.fleet.host import HostFacts
+from orchestrator.fleet.host import Hardware, HostFacts, hardware_class
 from orchestrator.images import ImageSettings, LocalImages
+from orchestrator.images.source import runner_digest
 from orchestrator.launchers.registry import LAUNCHERS, choose_launcher
 from orchestrator.system.engine import connect_engine
 from orchestrator.system.git import own_commit
 from runner.contract.cell import Backend, Purpose
 
+_BUS_VENDORS = {"0x1002": "AMD", "0x1022": "AMD", "0x8086": "Intel"}
+_BUS_KINDS = {"GPU": "drm/card*[0-9]/device", "NPU": "accel/accel[0-9]*/device"}
+_BUS_NUMBERS = ("vendor", "device")
 _NVIDIA_NAMES = ("nvidia-smi", "--query-gpu=name", "--format=csv,noheader")
 
 
@@ -36,7 +43,7 @@ def read_own_facts(requested: str = "auto", purpose: Purpose = "measure") -> Hos
     machine = this_machine(purpose)
     return HostFacts(
         hostname=socket.gethostname(),
-        hardware=dict(host_facts()),
+        hardware=Hardware.model_validate(host_facts()),
         accelerators=_accelerators(ThisHost()),
         memory_bytes=machine.memory_bytes,
         launcher=launcher,
@@ -45,14 +52,30 @@ def read_own_facts(requested: str = "auto", purpose: Purpose = "measure") -> Hos
         images=_images(launcher),
         version=runner.__version__,
         python=platform.python_version(),
+        sources=runner_digest(),
         git_commit=own_commit(),
     )
 
 
+def own_class() -> str:
+    """The class of this host."""
+    return hardware_class(host_facts(), _accelerators(ThisHost()))
+
+
 def _accelerators(host: ThisHost) -> tuple[str, ...]:
-    """The names of NVIDIA GPUs; AMD's and the rest are told apart by their backends alone."""
-    names = host.ask(_NVIDIA_NAMES) or ""
-    return tuple(sorted(filter(None, map(str.strip, names.splitlines()))))
+    """The accelerators: NVIDIA's GPUs by name, AMD's and Intel's by their numbers on the bus."""
+    names = map(str.strip, (host.ask(_NVIDIA_NAMES) or "").splitlines())
+    return tuple(sorted((*filter(None, names), *bus_accelerators())))
+
+
+def bus_accelerators(folder: Path = Path("/sys/class")) -> Iterator[str]:
+    """The GPUs and neural processors of AMD and Intel, e.g. `AMD GPU 0x740f`."""
+    for kind, pattern in _BUS_KINDS.items():
+        for device in sorted(folder.glob(pattern)):
+            with suppress(OSError):
+                vendor, number = ((device / name).read_text().strip() for name in _BUS_NUMBERS)
+                if vendor in _BUS_VENDORS:
+                    yield f"{_BUS_VENDORS[vendor]} {kind} {number}"
 
 
 def _images(launcher: LauncherName) -> dict[Backend, str]:

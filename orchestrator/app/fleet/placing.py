@@ -10,8 +10,7 @@ from orchestrator.app.measure.request import PlanRequest
 from orchestrator.backends.machine import Machine
 from orchestrator.fleet.dispatch import Unit
 from orchestrator.fleet.host import HostFacts
-from orchestrator.fleet.simulate import expected_s
-from orchestrator.fleet.units import PlacedUnit, place
+from orchestrator.fleet.units import PlacedUnit, expected_s, place
 from orchestrator.matrix import FleetPlacement
 from orchestrator.planning.plan import Plan
 from orchestrator.running.options import RunSource
@@ -44,17 +43,18 @@ class FleetPlan:
 def place_matrix(
     request: PlanRequest, facts: Mapping[str, HostFacts], placement: FleetPlacement
 ) -> FleetPlan:
-    """Plan a matrix for these hosts.
+    """Plan a matrix for these hosts, with estimates from what their classes have measured.
 
     Raises:
         UsageError: the matrix or an option is wrong, or the plan is too large for one run.
     """
-    plan, source = plan_run(request, Machine())
-    runs = tuple(
-        place_run(plan, {name: facts[name] for name in names}, host_class)
-        for host_class, names in _classes(facts, placement).items()
-    )
-    return FleetPlan(runs, source, max(_expected_s(run) for run in runs))
+    runs = []
+    for host_class, names in _classes(facts, placement).items():
+        hosts = {name: facts[name] for name in names}
+        machines = [host_id for host in hosts.values() if (host_id := host.host_id)]
+        plan, source = plan_run(request, Machine(), machines)
+        runs.append(place_run(plan, hosts, host_class))
+    return FleetPlan(tuple(runs), source, max(map(_expected_s, runs)))
 
 
 def plan_for_fleet(
@@ -68,9 +68,9 @@ def plan_for_fleet(
     """
     choice = choice.within(request.read().fleet)
     with open_fleet(choice) as fleet:
-        hosts = reach(fleet, request.options, note)
-    facts = {name: host.facts for name, host in hosts.items()}
-    return place_matrix(request, facts, choice.placement or "any")
+        placement = choice.placement or "any"
+        reached = reach(fleet, request.options, note, every=placement == "every")
+    return place_matrix(request, reached.facts, placement)
 
 
 def place_run(plan: Plan, hosts: Mapping[str, HostFacts], host_class: str | None) -> PlacedRun:

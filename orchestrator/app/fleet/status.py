@@ -1,15 +1,14 @@
 """The hosts of a fleet: which are there, what each is, and what it does."""
 
 import time
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
-from dataclasses import dataclass
-from pathlib import Path
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Literal
 
+from orchestrator.app.fleet.choice import FleetChoice
 from orchestrator.fleet.asking import ASK_LIMIT_S, FactsAnswer, ask_all
 from orchestrator.fleet.host import HostFacts
-from orchestrator.fleet.membership import StateFolder, require_member, require_token
+from orchestrator.fleet.journal import HostJournal, LostOrder
 from orchestrator.fleet.transport import FleetHost, Transport
 from orchestrator.fleet.transports.ray import RayTransport
 
@@ -25,42 +24,53 @@ class HostStatus:
     """`silent` hosts are there for the transport, and did not answer our question."""
     busy_with: str | None = None
     """The driver whose order it executes."""
+    work: str | None = None
+    """The run and unit that a driver of this user's has there; None if nobody knows."""
+    lost: tuple[LostOrder, ...] = ()
+    """Orders of this user's that it lost, the oldest first."""
     beat_s: float | None = None
     """Seconds since 1970 at which it was last known to be alive, by its own answer."""
     facts: HostFacts | None = None
-    """Those that it told; a busy host is not asked, for that would disturb what it measures."""
+    """Those that it told, a busy host earlier: asking it would disturb what it measures."""
     problem: str | None = None
     """The reason why there are no facts."""
     hint: str | None = None
 
 
-@contextmanager
-def ray_fleet(
-    state: StateFolder, address: str | None, token_file: Path | None
-) -> Iterator[RayTransport]:
-    """Connect to a cluster: the one named, else the one that was made or joined here.
+def fleet_status(
+    transports: Sequence[Transport],
+    choice: FleetChoice,
+    journal: HostJournal,
+    limit_s: float = ASK_LIMIT_S,
+) -> Sequence[HostStatus]:
+    """Every host that is chosen: free ones are asked, busy and dead ones are left alone.
 
     Raises:
-        Unavailable: none is known, or it does not answer.
+        UsageError: a glob fits no host.
     """
-    if address is None:
-        member = require_member(state)
-        address, token_file = member.address, token_file or Path(member.token_file)
-    token = None if token_file is None else require_token(token_file)
-    transport = RayTransport(address, token, exclusive=False)
-    try:
-        yield transport
-    finally:
-        transport.close()
+    statuses: list[HostStatus] = []
+    for transport in transports:
+        hosts = transport.hosts()
+        busy = {host.name: held for host in hosts if (held := journal.of(host.name).holder)}
+        if isinstance(transport, RayTransport):
+            busy |= transport.holders()
+            dead = transport.lost_hosts()
+            statuses += [HostStatus(host, "dead", problem="died") for host in dead]
+        statuses += host_states(transport, hosts, busy, limit_s)
+    chosen = choice.chosen([status.host.name for status in statuses])
+    journal.keep_facts({one.host.name: one.facts for one in statuses if one.facts})
+    return [_completed(one, journal) for one in statuses if one.host.name in chosen]
 
 
-def fleet_status(transport: RayTransport, limit_s: float = ASK_LIMIT_S) -> Sequence[HostStatus]:
-    """Every host of a Ray cluster: free ones are asked, busy and dead ones are left alone."""
-    hosts = transport.hosts()
-    return [
-        *host_states(transport, hosts, transport.holders(), limit_s),
-        *(HostStatus(host, "dead", problem="died") for host in transport.lost_hosts()),
-    ]
+def _completed(status: HostStatus, journal: HostJournal) -> HostStatus:
+    """The status with what the journal knows: of a busy host, what it answered last."""
+    entry = journal.of(status.host.name)
+    known = replace(status, lost=entry.lost)
+    if status.facts is not None:
+        return known
+    known = replace(known, facts=entry.facts, beat_s=entry.asked_s)
+    is_ours = status.busy_with is not None and entry.holder is not None
+    return replace(known, work=entry.work) if is_ours else known
 
 
 def host_states(

@@ -1,7 +1,7 @@
 """Plan a matrix: every cell with its decision, the graphs to export first, and the sums."""
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, get_args
@@ -143,13 +143,21 @@ def plan_jobs(
     )
 
 
-def plan_run(request: PlanRequest, machine: Machine | None = None) -> tuple[Plan, RunSource]:
+def plan_run(
+    request: PlanRequest, machine: Machine | None = None, hosts: Collection[str] | None = None
+) -> tuple[Plan, RunSource]:
     """Plan for a machine, by default this one, with what `run.json` keeps of the plan's source.
+
+    Args:
+        request: the matrix and the options.
+        machine: what is known of the machine.
+        hosts: the ids of the machines whose past results tell how long cells take; None for this
+            one.
 
     Raises:
         UsageError: the matrix or an option is wrong, or the plan is too large for one run.
     """
-    plan = _plan(request, machine or this_machine(request.options.purpose))
+    plan = _plan(request, machine or this_machine(request.options.purpose), hosts=hosts)
     cells = len(plan.entries)
     if cells > MOST_RUN_CELLS:
         raise UsageError(
@@ -183,31 +191,46 @@ def _exports(plan: Plan, request: PlanRequest) -> Iterator[PlannedExport]:
         yield PlannedExport(*variant, export_estimate(plan.models[variant.model]))
 
 
-def _plan(request: PlanRequest, machine: Machine, resume: str | None = None) -> Plan:
+def _plan(
+    request: PlanRequest,
+    machine: Machine,
+    resume: str | None = None,
+    *,
+    hosts: Collection[str] | None = None,
+) -> Plan:
     database = request.database
     plan = make_plan(
         request.read(),
         selector=Selector(request.select),
         limit=request.limit,
         machine=machine,
-        speeds=KnownSpeeds(past_speeds(database), request.find_forecast(database)),
+        speeds=KnownSpeeds(past_speeds(database, hosts), request.find_forecast(database)),
         progress=request.progress,
     )
     return mark_done(plan, _verdicts(request, resume)) if resume else plan
 
 
-def past_speeds(database: Path) -> "Mapping[str, CellSpeed]":
-    """Speeds of cells on this machine before, by id; empty without a readable database."""
-    host = this_host() if database.is_file() else None
-    if host is None:
+def past_speeds(database: Path, hosts: Collection[str] | None = None) -> "Mapping[str, CellSpeed]":
+    """Speeds of cells before, by id; empty without a readable database.
+
+    Args:
+        database: the DuckDB file.
+        hosts: the ids of the machines; of several that measured a cell the slowest counts. None for
+            this machine.
+    """
+    if not database.is_file():
         return {}
+    if hosts is None:
+        hosts = [host for host in [this_host()] if host is not None]
     from orchestrator.store import Store
 
     try:
         with Store.open_readonly(database, wait_s=0) as store:
-            return store.history(host)
+            known = [store.history(host) for host in sorted(set(hosts))]
     except StoreError:
         return {}
+    pairs = [pair for history in known for pair in history.items()]
+    return dict(sorted(pairs, key=lambda pair: pair[1].iteration_s))
 
 
 def _verdicts(request: PlanRequest, run_id: str) -> "Mapping[str, Status]":

@@ -176,6 +176,26 @@ def replay_result(request: ReplayRequest, observer: Observer) -> ReplayResult:
         StoreError: the results folder or the database cannot be used.
     """
     database = request.database or request.results / DATABASE_NAME
+    original = consented_original(request, database, observer)
+    pinned = [original.pinned] if original.pinned else []
+    launcher = make_launcher(original.launcher, observer.image_step, pinned, request.images)
+    launcher.prepare(original.cell.backend)
+    folder = begin_replay(original, request)
+    options = RunOptions(database=database, earlier_images=original.pinned is not None)
+    outcome = execute_run(folder, launcher, observer, options)
+    with Store.open_readonly(database) as store:
+        now = store.measurement(f"{folder.run.run_id}/{original.cell.id}")
+    return ReplayResult(Replay(original.measured, now) if now else None, outcome)
+
+
+def consented_original(request: ReplayRequest, database: Path, observer: Observer) -> Original:
+    """The result, with the launcher that shall repeat it.
+
+    Raises:
+        UsageError: there is no such result, nothing was launched for it, or it is a stranger's and
+            its record chose what the user did not agree to.
+        StoreError: the database cannot be read.
+    """
     original = find_original(request.result_id, database)
     if not is_own(original.job, original.launcher, request.results):
         for line in describe_choices(original.job, original.launcher):
@@ -186,17 +206,9 @@ def replay_result(request: ReplayRequest, observer: Observer) -> ReplayResult:
             requested=request.launcher,
             as_recorded=request.as_recorded,
         )
-    if request.launcher is not None:
-        original = replace(original, launcher=request.launcher)
-    pinned = [original.pinned] if original.pinned else []
-    launcher = make_launcher(original.launcher, observer.image_step, pinned, request.images)
-    launcher.prepare(original.cell.backend)
-    folder = begin_replay(original, request)
-    options = RunOptions(database=database, earlier_images=original.pinned is not None)
-    outcome = execute_run(folder, launcher, observer, options)
-    with Store.open_readonly(database) as store:
-        now = store.measurement(f"{folder.run.run_id}/{original.cell.id}")
-    return ReplayResult(Replay(original.measured, now) if now else None, outcome)
+    if request.launcher is None:
+        return original
+    return replace(original, launcher=request.launcher)
 
 
 def find_original(result_id: str, database: Path) -> Original:
@@ -249,6 +261,7 @@ def begin_replay(original: Original, request: ReplayRequest) -> RunFolder:
         trace=job.trace,
         inherit_environ=job.inherit_environ,
         browser=job.browser,
+        images=dict(request.images),
     )
     source = RunSource(command=request.command)
     return create_run(plan, source, request.results, options)

@@ -72,7 +72,21 @@ def report_run(run: str, database: Path) -> RunReport:
     return RunReport(run_id, database, results, changes=differing, command=command)
 
 
-def report_runs(name: str, database: Path) -> list[RunReport]:
+@dataclass(frozen=True)
+class RunsReport:
+    """The verdicts of several runs that belong together, or of one run."""
+
+    runs: tuple[RunReport, ...]
+    group_id: str | None = None
+    """The id that they share; None for one run."""
+
+    def data(self) -> dict[str, Any]:
+        """All of it as plain data: that of a single run, or of all with their group."""
+        runs = [run.data() for run in self.runs]
+        return runs[0] if self.group_id is None else {"group_id": self.group_id, "runs": runs}
+
+
+def report_runs(name: str, database: Path) -> RunsReport:
     """The reports of a group's runs, or that of the run of this name; `last` means the newest.
 
     Raises:
@@ -80,8 +94,10 @@ def report_runs(name: str, database: Path) -> list[RunReport]:
         StoreError: the database cannot be read.
     """
     with Store.open_readonly(database) as store:
-        run_ids = resolve_group(name, store.runs(), database)
-    return [report_run(run_id, database) for run_id in run_ids]
+        known = store.runs()
+    run_ids = resolve_group(name, known, database)
+    group_id = name if any(run.group_id == name for run in known) else None
+    return RunsReport(tuple(report_run(run_id, database) for run_id in run_ids), group_id)
 
 
 def _row_data(row: ResultRow) -> dict[str, Any]:

@@ -23,7 +23,7 @@ from orchestrator.running.observer import Observer
 from orchestrator.running.options import RunOptions, RunSource
 from orchestrator.running.outcome import RunOutcome
 from orchestrator.running.traces import failed_traces, saved_traces
-from runner.contract.errors import EngineUnavailable, NothingToDo
+from runner.contract.errors import EngineUnavailable, NothingToDo, UsageError
 from runner.contract.web.browser_choice import BROWSER_VARIABLE
 
 if TYPE_CHECKING:
@@ -83,8 +83,8 @@ def resume_run(request: ResumeRequest, observer: Observer) -> RunResult:
     """Measure what an earlier run has left.
 
     Raises:
-        UsageError: there is no such run, the matrix named with it is another one, or a variable
-            that its runners inherit is not set.
+        UsageError: there is no such run, it is one of a class of a fleet's hosts, the matrix named
+            with it is another one, or a variable that its runners inherit is not set.
         NothingToDo: it has a verdict for every cell.
         EngineUnavailable: containers were asked for and no engine answers.
         StoreError: the run's folder or the database cannot be used.
@@ -93,6 +93,12 @@ def resume_run(request: ResumeRequest, observer: Observer) -> RunResult:
         load_matrix(request.matrix)
     source = run_source(request.matrix)
     earlier = RunFolder.open(request.results, request.run_id)
+    if earlier.run.host_class is not None:
+        name = earlier.run.group_id or earlier.run.run_id
+        raise UsageError(
+            f"run {earlier.run.run_id} measures one class of a fleet's hosts, not this machine",
+            hint=f"`orchestrator run --resume {name} --fleet`",
+        )
     if (both := BothFolders.open(request.results, earlier)) is not None:
         return _resume_both(both, source, request.options, observer)
     try:

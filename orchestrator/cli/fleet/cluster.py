@@ -10,10 +10,10 @@ from typing import Annotated
 import typer
 
 from orchestrator.cli import options
+from orchestrator.fleet.transports.ray_settings import USUAL_PORT
 from runner.contract.errors import UsageError
 
 _WORD = re.compile(r"[A-Za-z0-9]([A-Za-z0-9_.-]{0,61}[A-Za-z0-9])?")
-_USUAL_PORT = 6479
 _NameOption = Annotated[
     str | None,
     typer.Option("--name", metavar="NAME", help="Its name in the fleet."),
@@ -35,7 +35,7 @@ def up(
         ),
     ] = "127.0.0.1",
     port: Annotated[int, typer.Option(metavar="PORT", min=1, max=65535, help="Its port.")] = (
-        _USUAL_PORT
+        USUAL_PORT
     ),
     name: _NameOption = None,
     label: _Labels = None,

@@ -1,25 +1,22 @@
 """`fleet doctor`: what each host lacks."""
 
-from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from orchestrator.cli import options
+from orchestrator.cli.fleet_options import with_hosts
+
+if TYPE_CHECKING:
+    from orchestrator.app.fleet.choice import FleetChoice
 
 
+@with_hosts
 def doctor_of_fleet(
+    fleet: "FleetChoice | None",
     backend: Annotated[
         list[str] | None,
         typer.Option("--backend", metavar="NAME", help="Only these backends. Repeatable."),
-    ] = None,
-    hosts_file: Annotated[
-        Path | None,
-        typer.Option("--hosts-file", metavar="FILE", help="Hosts that ssh or Slurm reach."),
-    ] = None,
-    hosts: Annotated[
-        list[str] | None,
-        typer.Option("--hosts", metavar="GLOB", help="Only hosts of such names. Repeatable."),
     ] = None,
     json: options.Json = False,
 ) -> int:
@@ -32,6 +29,6 @@ def doctor_of_fleet(
     from runner.contract.errors import Unavailable
 
     backends = tuple(map(known_backend, backend or ())) or tuple(real_backends())
-    diagnosis = diagnose_fleet(FleetChoice(hosts_file, tuple(hosts or ())), backends)
+    diagnosis = diagnose_fleet(fleet or FleetChoice(), backends)
     print_diagnosis(diagnosis, as_json=json)
     return Unavailable.exit_code if diagnosis.silent else 0

@@ -1,28 +1,22 @@
 """`fleet status`: the hosts."""
 
-import os
 import time
-from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from orchestrator.cli import options
+from orchestrator.cli.fleet_options import with_hosts
+
+if TYPE_CHECKING:
+    from orchestrator.app.fleet.choice import FleetChoice
 
 _WATCH_S = 5.0
 
 
+@with_hosts
 def status_of_fleet(
-    address: Annotated[
-        str | None,
-        typer.Option(
-            metavar="ADDRESS",
-            help="The head's address and port.  [default: the fleet made or joined here]",
-        ),
-    ] = None,
-    token_file: Annotated[
-        Path | None, typer.Option("--token-file", metavar="FILE", help="The cluster's token.")
-    ] = None,
+    fleet: "FleetChoice | None",
     watch: Annotated[
         bool, typer.Option("--watch", help="Show them again every 5 seconds, until Ctrl-C.")
     ] = False,
@@ -31,14 +25,18 @@ def status_of_fleet(
 ) -> None:
     """Show every host: class, devices, free or busy with what, images, versions, last beat.
 
-    Free hosts are asked what they are; a busy one is not, for that would disturb what it measures.
+    Free hosts are asked what they are; a busy one is not, for that would disturb what it measures:
+    what it answered last is shown. Lost orders are those of your own runs.
     """
-    from orchestrator.app.fleet.status import fleet_status, ray_fleet
-    from orchestrator.fleet.membership import StateFolder
+    from orchestrator.app.fleet.choice import FleetChoice
+    from orchestrator.app.fleet.reaching import open_transports, own_journal
+    from orchestrator.app.fleet.status import fleet_status
     from orchestrator.render.fleet.status import print_hosts
 
-    with ray_fleet(StateFolder.of_user(os.environ), address, token_file) as transport:
-        print_hosts(fleet_status(transport), wide=wide, as_json=json)
+    choice, journal = fleet or FleetChoice(), own_journal()
+    with open_transports(choice, exclusive=False) as transports:
+        print_hosts(fleet_status(transports, choice, journal), wide=wide, as_json=json)
         while watch:
             time.sleep(_WATCH_S)
-            print_hosts(fleet_status(transport), wide=wide, as_json=json, again=True)
+            statuses = fleet_status(transports, choice, journal)
+            print_hosts(statuses, wide=wide, as_json=json, again=True)

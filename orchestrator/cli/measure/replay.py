@@ -1,17 +1,24 @@
 """`replay`: measures one result again."""
 
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from orchestrator.cli import options
 from orchestrator.cli.app import chosen
 from orchestrator.cli.completion import complete_result
+from orchestrator.cli.fleet_options import with_hosts
 from orchestrator.cli.options import LauncherChoice, command_line
 from orchestrator.system.files import RESULTS_FOLDER
 
+if TYPE_CHECKING:
+    from orchestrator.app.fleet.choice import FleetChoice
+    from orchestrator.app.measure.replay import ReplayRequest, ReplayResult
 
+
+@with_hosts
 def replay(
+    fleet: "FleetChoice | None",
     result: Annotated[
         str,
         typer.Argument(
@@ -45,9 +52,8 @@ def replay(
     What a stranger's record chose is shown first, and taken as far as the options say so.
     """
     from orchestrator.app.measure.given_options import chosen_images
-    from orchestrator.app.measure.replay import ReplayRequest, replay_result
+    from orchestrator.app.measure.replay import ReplayRequest
     from orchestrator.launchers.registry import known_launcher
-    from orchestrator.render.measure.progress import show_progress
     from orchestrator.render.measure.replay import print_replay
     from orchestrator.render.terminal.streams import after_work
 
@@ -60,10 +66,23 @@ def replay(
         images=chosen_images(image or ()),
         command=command_line(),
     )
-    with show_progress(quiet=chosen.quiet) as observer:
-        replayed = replay_result(request, observer)
+    replayed = _replayed(request, fleet)
     if replayed.replay is not None:
         with after_work():
             print_replay(replayed.replay, as_json=json)
     replayed.outcome.require_complete()
     return replayed.outcome.exit_code
+
+
+def _replayed(request: "ReplayRequest", fleet: "FleetChoice | None") -> "ReplayResult":
+    if fleet is None:
+        from orchestrator.app.measure.replay import replay_result
+        from orchestrator.render.measure.progress import show_progress
+
+        with show_progress(quiet=chosen.quiet) as observer:
+            return replay_result(request, observer)
+    from orchestrator.app.fleet.verification import replay_on_fleet
+    from orchestrator.render.measure.host_progress import show_fleet_progress
+
+    with show_fleet_progress(quiet=chosen.quiet) as observer_of_hosts:
+        return replay_on_fleet(request, fleet, observer_of_hosts)

@@ -223,12 +223,28 @@ def finish_on_fleet(request: "ResumeRequest", fleet: "FleetChoice", shown: Measu
 
 
 def _show_all(result: "FleetResult", shown: MeasuredOutput) -> int:
-    codes = [_show(run, None, shown) for run in result.runs]
-    if result.group_id is not None:
-        from orchestrator.render.terminal.lines import print_note
+    """Show every run before one that is not whole ends the command."""
+    if result.group_id is None:
+        return _show(result.runs[0], None, shown)
+    from orchestrator.app.measure.report import RunsReport
+    from orchestrator.app.results.grades import require_run_grade
+    from orchestrator.render.results.run import print_runs
+    from orchestrator.render.terminal.lines import print_note, save_json
+    from orchestrator.render.terminal.streams import after_work
 
-        print_note(f"all of them: `orchestrator status {result.group_id}`")
-    return next(filter(None, codes), 0)
+    report = RunsReport(tuple(run.report for run in result.runs), result.group_id)
+    with after_work():
+        print_runs(report, as_json=shown.as_json, table=shown.table, quiet=chosen.quiet)
+    if shown.path is not None:
+        save_json(report.data(), shown.path)
+    print_note(f"all of them: `orchestrator status {result.group_id}`")
+    for run in result.runs:
+        run.outcome.require_complete()
+    code = next((run.exit_code for run in result.runs if run.exit_code), 0)
+    if code == 0:
+        for run in result.runs:
+            require_run_grade(run.report, required_grade(shown.grade))
+    return code
 
 
 def _finish(result: "RunResult", observer: "Observer") -> "_End":

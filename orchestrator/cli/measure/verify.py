@@ -2,17 +2,22 @@
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from orchestrator.cli import options
 from orchestrator.cli.app import chosen
 from orchestrator.cli.axis_options import axis_values, list_option
+from orchestrator.cli.fleet_options import with_hosts
 from orchestrator.cli.option_groups import with_options
 from orchestrator.cli.options import LauncherChoice, command_line
 from orchestrator.system.files import RESULTS_FOLDER
 from runner.contract.axes import AXES, AxisName
+
+if TYPE_CHECKING:
+    from orchestrator.app.fleet.choice import FleetChoice
+    from orchestrator.app.measure.verify import VerifyRequest, VerifyResult
 
 _HELP: Mapping[AxisName, str] = {
     "model": "Models or sets.  [default: micro]",
@@ -44,7 +49,9 @@ _BundleIfAny = Annotated[
 
 
 @with_options(2, _OPTIONS)
+@with_hosts
 def verify(
+    fleet: "FleetChoice | None",
     context: typer.Context,
     bundle: _BundleIfAny = None,
     select: options.Select = None,
@@ -65,8 +72,7 @@ def verify(
         return _verify_bundle(bundle, as_json=json)
     values = axis_values({name: axes[name] for name in _HELP})
     from orchestrator.app.measure.verification import save_verification
-    from orchestrator.app.measure.verify import VerifyRequest, verify_models
-    from orchestrator.render.measure.progress import show_progress
+    from orchestrator.app.measure.verify import VerifyRequest
     from orchestrator.render.measure.verify import print_verification
     from orchestrator.render.terminal.streams import after_work
 
@@ -88,14 +94,27 @@ def verify(
         command=command_line(),
         save=save,
     )
-    with show_progress(quiet=chosen.quiet) as observer:
-        result = verify_models(request, observer)
+    result = _verified(request, fleet)
     with after_work():
         print_verification(result.verification, as_json=json)
     if save is not None:
         save_verification(result.verification, save)
     result.outcome.require_complete()
     return result.outcome.exit_code
+
+
+def _verified(request: "VerifyRequest", fleet: "FleetChoice | None") -> "VerifyResult":
+    if fleet is None:
+        from orchestrator.app.measure.verify import verify_models
+        from orchestrator.render.measure.progress import show_progress
+
+        with show_progress(quiet=chosen.quiet) as observer:
+            return verify_models(request, observer)
+    from orchestrator.app.fleet.verification import verify_on_fleet
+    from orchestrator.render.measure.host_progress import show_fleet_progress
+
+    with show_fleet_progress(quiet=chosen.quiet) as observer_of_hosts:
+        return verify_on_fleet(request, fleet, observer_of_hosts)
 
 
 def _verify_bundle(path: Path, *, as_json: bool) -> int:

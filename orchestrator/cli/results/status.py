@@ -43,10 +43,10 @@ def status(
         print_status(report_status(results, path, current_installation()), as_json=json)
         return
     from orchestrator.app.measure.report import report_runs
-    from orchestrator.render.results.run import print_findings, print_results
+    from orchestrator.render.results.run import print_findings, print_runs
 
-    for report in report_runs(run or "last", path):
-        if findings:
-            print_findings(report, as_json=json)
-        else:
-            print_results(report, as_json=json, table=table, quiet=chosen.quiet)
+    report = report_runs(run or "last", path)
+    if findings:
+        print_findings(report, as_json=json)
+    else:
+        print_runs(report, as_json=json, table=table, quiet=chosen.quiet)

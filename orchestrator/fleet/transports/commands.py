@@ -5,11 +5,10 @@ import subprocess
 from collections.abc import Callable, Sequence
 
 from orchestrator.fleet.hosts_file import HostEntry
-from orchestrator.fleet.transport import FleetHost, TransportName
+from orchestrator.fleet.transport import HOST_MODULE, FleetHost, TransportName
 from orchestrator.fleet.transports.pipe import PipeConversation
 from runner.contract.errors import Unavailable
 
-HOST_MODULE = ("-m", "orchestrator", "fleet", "execute")
 _SSH_OPTIONS = (
     "-T",
     *("-o", "BatchMode=yes"),

@@ -4,17 +4,18 @@ import os
 import signal
 import subprocess
 from collections import deque
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
+from pathlib import Path
 from threading import Lock, Thread
 
-from orchestrator.fleet.frames import Frame, encode, read_frame
+from orchestrator.fleet.frames import Frame, encode, hear_nothing, read_frame
 from runner.contract.errors import DamagedFile
 
 _TAIL_LINES = 20
 _QUOTED_LINES = 3
 """An error, its hint, and a line of the command that carried them."""
-_TAIL_PATIENCE_S = 1.0
+_TAIL_S = 1.0
 _PATIENCE_S = 5.0
 """Seconds that a program may take to clean up once its stdin is closed."""
 
@@ -22,12 +23,17 @@ _PATIENCE_S = 5.0
 class PipeConversation:
     """A program under way, in a process group of its own."""
 
-    def __init__(self, command: Sequence[str]) -> None:
+    def __init__(self, command: Sequence[str], *, patience_s: float = _PATIENCE_S) -> None:
         """Start the program.
+
+        Args:
+            command: its command line.
+            patience_s: seconds that it may take to end once its stdin has.
 
         Raises:
             OSError: it cannot be started.
         """
+        self._patience_s = patience_s
         self._process = subprocess.Popen(
             command,
             stdin=subprocess.PIPE,
@@ -48,8 +54,11 @@ class PipeConversation:
             stdin.write(encode(frame))
             stdin.flush()
 
-    def receive(self) -> Frame | None:
+    def receive(self, alive: Callable[[], None] = hear_nothing) -> Frame | None:
         """The next frame; None at the end of stdout.
+
+        Args:
+            alive: is called whenever bytes came.
 
         Raises:
             DamagedFile: what came is no frame, or the program ended without any; says what its
@@ -58,7 +67,7 @@ class PipeConversation:
         stdout = self._process.stdout
         assert stdout is not None
         try:
-            frame = read_frame(stdout)
+            frame = read_frame(stdout, alive)
         except DamagedFile as error:
             raise DamagedFile(f"{error}{self._last_words()}") from error
         if frame is None and (words := self._last_words()):
@@ -66,13 +75,14 @@ class PipeConversation:
         return frame
 
     def end(self) -> None:
-        """Close stdin, which ends a host program in an orderly way; kill what does not end."""
+        """End stdin, which ends a host program in an orderly way; kill what does not end."""
         stdin = self._process.stdin
         assert stdin is not None
-        with suppress(OSError, ValueError):
-            stdin.close()
+        # A `send` that is blocked holds the file's lock: the descriptor is what ends the stream.
+        with suppress(OSError, ValueError), Path(os.devnull).open("rb") as nothing:
+            os.dup2(nothing.fileno(), stdin.fileno())
         try:
-            self._process.wait(_PATIENCE_S)
+            self._process.wait(self._patience_s)
         except subprocess.TimeoutExpired:
             with suppress(ProcessLookupError):
                 os.killpg(self._process.pid, signal.SIGKILL)
@@ -80,7 +90,7 @@ class PipeConversation:
 
     def _last_words(self) -> str:
         """The end of its stderr, as the end of a sentence."""
-        self._reader.join(_TAIL_PATIENCE_S)
+        self._reader.join(_TAIL_S)
         lines = [line.strip() for line in self._tail if line.strip()]
         return f": {'; '.join(lines[-_QUOTED_LINES:])}" if lines else ""
 

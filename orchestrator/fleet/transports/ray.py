@@ -10,22 +10,22 @@ import socket
 import threading
 import time
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from orchestrator.fleet.transport import FleetHost, TransportName
+from orchestrator.fleet.transport import HOST_MODULE, FleetHost, HostBusy, TransportName
 from orchestrator.fleet.transports.ray_conversation import RayConversation
-from orchestrator.fleet.transports.ray_relay import Relay
-from orchestrator.fleet.transports.ray_settings import (
-    HEAD_LABEL,
-    HOST_RESOURCE,
-    NAME_LABEL,
-    ray_environment,
+from orchestrator.fleet.transports.ray_nodes import (
+    HeadAnswers,
+    RayNode,
+    cluster_nodes,
+    named_actors,
 )
+from orchestrator.fleet.transports.ray_relay import Relay
+from orchestrator.fleet.transports.ray_settings import HOST_RESOURCE, ray_environment
 from runner.contract.errors import Unavailable
 
-HOST_PROGRAM = ("python", "-m", "orchestrator", "fleet", "execute")
+_HOST_PROGRAM = ("python", *HOST_MODULE)
 _INSTALL_HINT = "`pip install 'accelmatrix[fleet]'` in the environment of orchestrator"
 BEGIN_LIMIT_S = 30.0
 """Seconds for a host program to start, or for another driver's to end."""
@@ -35,21 +35,6 @@ _SILENCE_S = 45.0
 _RECONNECT = {"RAY_gcs_rpc_server_reconnect_timeout_s": "86400"}
 """With Ray's default a driver whose head is gone is ended by Ray, in the middle of its work."""
 _NAMESPACE = "accelmatrix"
-_LEFT_IN_ORDER = 1
-"""Ray's number for a node that was asked to end."""
-
-
-@dataclass(frozen=True)
-class RayNode:
-    """A node of the cluster that is a host."""
-
-    id: str
-    host: FleetHost
-    is_alive: bool
-    has_left: bool
-    """True if it ended in order."""
-    is_exclusive: bool
-    """True if it has the resource that one driver holds at a time."""
 
 
 def require_ray() -> None:
@@ -76,7 +61,7 @@ class RayTransport:
         address: str,
         token_file: Path | None,
         *,
-        program: Sequence[str] = HOST_PROGRAM,
+        program: Sequence[str] = _HOST_PROGRAM,
         exclusive: bool = True,
     ) -> None:
         """Connect to a cluster.
@@ -96,7 +81,8 @@ class RayTransport:
         self._lock = threading.Lock()
         self._dead_nodes: set[str] = set()
         _connect(address, token_file)
-        self._nodes, self._looked_s = _nodes(), time.monotonic()
+        self._head = HeadAnswers()
+        self._look()
         self._closed = threading.Event()
         threading.Thread(target=self._watch, name="ray-watch", daemon=True).start()
 
@@ -122,10 +108,12 @@ class RayTransport:
         return [host for name, host in sorted(lost.items()) if self.is_dead(name)]
 
     def holders(self) -> Mapping[str, str]:
-        """The driver at work on each busy host, by the host's name."""
-        import ray
+        """The driver at work on each busy host, by the host's name.
 
-        named = ray.util.list_named_actors(all_namespaces=True)
+        Raises:
+            Unavailable: the head does not answer.
+        """
+        named = self._head.within(named_actors)
         ours = (actor["name"] for actor in named if actor["namespace"] == _NAMESPACE)
         pairs = (name.split("|") for name in ours if name.count("|") == 2)
         return {host: driver for host, driver, _ in pairs}
@@ -134,8 +122,8 @@ class RayTransport:
         """Start the host program on this host.
 
         Raises:
-            Unavailable: the host is unknown, dead, busy with another driver's order, or cannot
-                start it.
+            HostBusy: another driver's order is executed there.
+            Unavailable: the host is unknown or dead, or cannot start it.
         """
         import ray
 
@@ -149,9 +137,12 @@ class RayTransport:
             ray.get(actor.ready.options(concurrency_group="end").remote(), timeout=BEGIN_LIMIT_S)
         except ray.exceptions.GetTimeoutError as error:
             ray.kill(actor)
-            holder = self.holders().get(host)
+            holder = None
+            with contextlib.suppress(Unavailable):
+                holder = self.holders().get(host)
             reason = f"is busy: {holder} executes an order there" if holder else "did not answer"
-            raise Unavailable(
+            kind = HostBusy if holder else Unavailable
+            raise kind(
                 f"host {host}: {reason} (waited {BEGIN_LIMIT_S:.0f} s)",
                 hint="a host executes one order at a time; `orchestrator fleet status` shows it",
             ) from error
@@ -172,6 +163,7 @@ class RayTransport:
         import ray
 
         self._closed.set()
+        self._head.close()
         ray.shutdown()
 
     def _actor(self, node: RayNode) -> Any:
@@ -227,17 +219,17 @@ class RayTransport:
         return node is None or not self._is_alive(node)
 
     def _look(self) -> None:
-        nodes = _nodes()
+        nodes = self._head.within(cluster_nodes)
         with self._lock:
             self._nodes, self._looked_s = nodes, time.monotonic()
 
     def _watch(self) -> None:
         """Look at the cluster's nodes until the transport is closed."""
         while not self._closed.wait(_WATCH_S):
-            with contextlib.suppress(Exception):  # the head may be silent: nothing is known then
+            with contextlib.suppress(Unavailable):  # nothing is known then
                 self._look()
 
-    def _note_death(self, node: RayNode, error: Exception) -> None:
+    def _note_death(self, node: RayNode, error: BaseException) -> None:
         """Ray may know of a death by an actor's error before its list of nodes says so."""
         import ray
 
@@ -316,34 +308,6 @@ def _own_signals() -> Iterator[None]:
         if threading.current_thread() is threading.main_thread():
             for number, handler in handlers.items():
                 signal.signal(number, handler)
-
-
-def _nodes() -> list[RayNode]:
-    """The cluster's hosts, dead ones too: those with a name; all of a cluster that isn't ours."""
-    import ray
-
-    nodes = ray.nodes()
-    ours = any(HEAD_LABEL in node["Labels"] or NAME_LABEL in node["Labels"] for node in nodes)
-    return [
-        _node(node, node["Labels"].get(NAME_LABEL, node["NodeManagerHostname"]))
-        for node in nodes
-        if NAME_LABEL in node["Labels"] or not ours
-    ]
-
-
-def _node(node: Mapping[str, Any], name: str) -> RayNode:
-    labels = {
-        key: text
-        for key, text in node["Labels"].items()
-        if not key.startswith("ray.io/") and key not in {NAME_LABEL, HEAD_LABEL}
-    }
-    return RayNode(
-        node["NodeID"],
-        FleetHost(name, "ray", labels),
-        bool(node["Alive"]),
-        not node["Alive"] and node["DeathReason"] == _LEFT_IN_ORDER,
-        node["Resources"].get(HOST_RESOURCE, 0) > 0,
-    )
 
 
 def _first_line(error: Exception) -> str:

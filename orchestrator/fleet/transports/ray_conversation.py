@@ -6,11 +6,11 @@ from collections import deque
 from collections.abc import Callable, Iterator
 from typing import Any, BinaryIO, cast
 
-from orchestrator.fleet.frames import Frame, encode, read_frame
+from orchestrator.fleet.frames import Frame, encode, hear_nothing, read_frame
 from runner.contract.errors import DamagedFile
 
-PIECE_BYTES = 4 << 20
-"""Most bytes of a frame that are sent at once."""
+PIECE_BYTES = 1 << 20
+"""Most bytes of a frame that are sent at once: to a slow host, each is a sign of life."""
 _PENDING = 4
 """Pieces that may be on their way."""
 _LOOK_S = 1.0
@@ -26,7 +26,7 @@ class RayConversation:
     """A host program under way behind an actor."""
 
     def __init__(
-        self, actor: Any, is_gone: Callable[[], bool], on_death: Callable[[Exception], None]
+        self, actor: Any, is_gone: Callable[[], bool], on_death: Callable[[BaseException], None]
     ) -> None:
         """Listen to an actor whose program runs.
 
@@ -57,15 +57,18 @@ class RayConversation:
                     return
                 self._send_piece(data[begin : begin + PIECE_BYTES])
 
-    def receive(self) -> Frame | None:
+    def receive(self, alive: Callable[[], None] = hear_nothing) -> Frame | None:
         """The next frame; blocks until there is one. None when the conversation is over.
+
+        Args:
+            alive: is called whenever bytes came.
 
         Raises:
             DamagedFile: what came is no frame, or the program ended and its stderr says why.
         """
         with self._receiving:
             try:
-                frame = read_frame(self._stream)
+                frame = read_frame(self._stream, alive)
             except DamagedFile as error:
                 raise DamagedFile(f"{error}{self._last_words()}") from error
             if frame is None and (words := self._last_words()):

@@ -15,6 +15,7 @@ _COLUMNS = (
     Column("class"),
     Column("hardware", wraps=True),
     Column("busy with", wraps=True),
+    Column("lost orders", right=True),
     Column("labels", wraps=True),
     Column("last beat"),
     Column("transport"),
@@ -41,6 +42,8 @@ def print_hosts(
     for status in statuses:
         if status.state == "silent":
             print_line(f"{status.problem}" + (f"; {status.hint}" if status.hint else ""))
+        if status.lost:
+            print_line(f"{status.host.name} lost an order: {status.lost[-1].reason}")
     free = sum(status.state == "free" for status in statuses)
     print_line(f"Free: {free} of {len(statuses)}.")
 
@@ -52,7 +55,8 @@ def _row(status: HostStatus) -> Sequence[object]:
         status.state,
         facts and facts.class_id,
         facts and facts.description,
-        status.busy_with,
+        ": ".join(filter(None, (status.busy_with, status.work))) or None,
+        len(status.lost) or None,
         ", ".join(f"{key}={text}" for key, text in sorted(host.labels.items())) or None,
         None if status.beat_s is None else format_age(max(0.0, time.time() - status.beat_s)),
         host.transport,
@@ -77,6 +81,8 @@ def _data(status: HostStatus) -> dict[str, object]:
         "state": status.state,
         "labels": status.host.labels,
         "busy_with": status.busy_with,
+        "work": status.work,
+        "lost_orders": [order.model_dump() for order in status.lost],
         "last_beat_s": status.beat_s,
         "class": facts and facts.class_id,
         "facts": facts and facts.model_dump(mode="json"),

@@ -8,13 +8,14 @@ from typing import TYPE_CHECKING
 from orchestrator.fleet.observing import FleetObserver, NamingObserver
 from orchestrator.render.measure.progress import LiveObserver, PlainObserver, live_console
 from orchestrator.running.observer import Observer, QuietObserver
-from orchestrator.system.text import plural
+from orchestrator.system.text import escape_control_line
 from runner.contract.cell import Cell
 from runner.contract.job import Job
 from runner.contract.record import Phase, Record
 
 if TYPE_CHECKING:
     from rich.console import Console
+    from rich.progress import Progress, TaskID
 
 _LETTERS = 30
 """Letters of a host's name that its row shows."""
@@ -42,13 +43,25 @@ class QuietFleetObserver(QuietObserver):
         del host
         return self
 
+    def order_ended(self, host: str, fault: str | None) -> None:
+        """Drop the event."""
+
 
 class PlainFleetObserver(PlainObserver):
     """One line per event that matters, each with the name of its host."""
 
+    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
+        super().__init__(clock)
+        self._hosts: set[str] = set()
+
     def on_host(self, host: str) -> Observer:
         """Name the host in its lines."""
+        self._hosts.add(host)
+        self._forecast.hosts = len(self._hosts)
         return NamingObserver(self, host)
+
+    def order_ended(self, host: str, fault: str | None) -> None:
+        """Say nothing: what was lost is noted, and what ended well shows by its cells."""
 
 
 class LiveFleetObserver(LiveObserver):
@@ -61,9 +74,15 @@ class LiveFleetObserver(LiveObserver):
     def on_host(self, host: str) -> Observer:
         """The host's row, which is there from its first order on."""
         if host not in self._rows:
-            task = self._progress.add_task(host[:_LETTERS], total=None, now="")
-            self._rows[host] = _HostRow(self, host, lambda now: self._show(task, now))
+            task = self._progress.add_task(host[:_LETTERS], total=0, now="")
+            self._rows[host] = _HostRow(self, host, self._progress, task)
+            self._forecast.hosts = len(self._rows)
         return self._rows[host]
+
+    def order_ended(self, host: str, fault: str | None) -> None:
+        """Show that the host has no work, or that it lost some."""
+        if row := self._rows.get(host):
+            row.rest(fault)
 
     def begin(self) -> None:
         """Begin the time of the whole run, if no job of any host has."""
@@ -75,18 +94,18 @@ class LiveFleetObserver(LiveObserver):
         self._forecast.visit(cell, job)
         self._draw_run()
 
-    def _show(self, task: object, now: str) -> None:
-        self._progress.update(task, now=now)  # type: ignore[arg-type]
-
     def _draw_run(self) -> None:
         self._progress.update(self._run, now=self._forecast.time_left)
 
 
 class _HostRow:
-    """The row of one host."""
+    """The row of one host: its job, how many of that job's cells it has done, its phase."""
 
-    def __init__(self, fleet: LiveFleetObserver, host: str, show: Callable[[str], None]) -> None:
-        self._fleet, self._host, self._show = fleet, host, show
+    def __init__(
+        self, fleet: LiveFleetObserver, host: str, progress: "Progress", task: "TaskID"
+    ) -> None:
+        self._fleet, self._host = fleet, host
+        self._progress, self._task = progress, task
         self._job = ""
 
     def note(self, text: str) -> None:
@@ -95,7 +114,13 @@ class _HostRow:
 
     def image_step(self, line: str) -> None:
         """Show the step in the host's row."""
-        self._show(line)
+        self._show(escape_control_line(line))
+
+    def rest(self, fault: str | None) -> None:
+        """Show that it has no work."""
+        self._job = ""
+        now = f"lost: {escape_control_line(fault)}" if fault else "idle"
+        self._progress.update(self._task, total=0, completed=0, now=now)
 
     def run_started(self, estimates_s: Mapping[str, float]) -> None:
         """Drop the event: the run is the driver's."""
@@ -103,8 +128,8 @@ class _HostRow:
     def job_started(self, job: Job) -> None:
         """Show the job."""
         self._fleet.begin()
-        self._job = f"{job.id}, {len(job.cells)} {plural(len(job.cells), 'cell')}"
-        self._show(self._job)
+        self._job = job.id
+        self._progress.update(self._task, total=len(job.cells), completed=0, now=job.id)
 
     def phase_began(self, phase: Phase, cell: Cell | None) -> None:
         """Show the current cell and its phase."""
@@ -112,8 +137,13 @@ class _HostRow:
 
     def cell_visited(self, cell: Cell, job: Job) -> None:
         """Count the round."""
+        self._progress.update(self._task, advance=1)
         self._fleet.visit(cell, job)
 
     def cell_ended(self, cell: Cell, record: Record) -> None:
         """Count the cell; a verdict other than ok gets a line of its own."""
+        self._progress.update(self._task, advance=1)
         self._fleet.cell_ended(cell, record)
+
+    def _show(self, now: str) -> None:
+        self._progress.update(self._task, now=now)

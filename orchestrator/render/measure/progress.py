@@ -1,5 +1,6 @@
 """Draws a run's progress on stderr: live lines on a terminal, plain lines elsewhere."""
 
+import math
 import sys
 import time
 from collections.abc import Callable, Iterator, Mapping
@@ -72,11 +73,24 @@ class Forecast:
     """Count of cells, and the time left by the estimates and how they have held so far."""
 
     def __init__(self, estimates_s: Mapping[str, float], clock: _Clock = time.monotonic) -> None:
-        self._estimates_s = dict(estimates_s)
-        self._left = dict.fromkeys(estimates_s, 1.0)
-        """The share of each cell that is still to do."""
+        self._estimates_s: dict[str, float] = {}
+        self._times: dict[str, int] = {}
+        """Runs that measure each cell, one for each class of a fleet's hosts."""
+        self._left: dict[str, float] = {}
+        """The times that each cell is still to do; less than one in the midst of its rounds."""
         self._clock = clock
         self._started: float | None = None
+        self.hosts = 1
+        """Hosts that share the work."""
+        self.add(estimates_s)
+
+    def add(self, estimates_s: Mapping[str, float]) -> None:
+        """Count one more run of these cells."""
+        for cell_id, seconds in estimates_s.items():
+            times = self._times.get(cell_id, 0) + 1
+            self._times[cell_id] = times
+            self._estimates_s[cell_id] = self._estimates_s.get(cell_id, 0.0) + seconds
+            self._left[cell_id] = self._left.get(cell_id, 0.0) + 1.0
 
     def begin(self) -> None:
         """A job is launched; the time before the first one says nothing about the pace."""
@@ -85,28 +99,34 @@ class Forecast:
 
     def visit(self, cell: Cell, job: Job) -> None:
         """A round of this cell is over that is not its last."""
-        if cell.id in self._left:
+        if self._times.get(cell.id) == 1 and cell.id in self._left:
             fewest = job.measure.rounds
             self._left[cell.id] = max(1, fewest - job.round) / fewest
 
     def end(self, cell: Cell) -> None:
         """This cell has its verdict."""
-        self._left.pop(cell.id, None)
+        left = math.ceil(self._left.pop(cell.id, 0.0)) - 1
+        if left > 0:
+            self._left[cell.id] = left
 
     @property
     def total(self) -> int:
         """Cells of the run that were still to do."""
-        return len(self._estimates_s)
+        return sum(self._times.values())
 
     @property
     def done(self) -> int:
         """Cells that have ended."""
-        return self.total - len(self._left)
+        return self.total - sum(map(math.ceil, self._left.values()))
 
     @property
     def time_left(self) -> str:
         """About how long the rest takes."""
-        left = sum(self._estimates_s[cell_id] * share for cell_id, share in self._left.items())
+        left_s = sum(
+            self._estimates_s[cell_id] * left / self._times[cell_id]
+            for cell_id, left in self._left.items()
+        )
+        left = left_s / self.hosts
         if not left:
             return "done"
         return f"about {format_duration(round(left * self._pace(left)))} left"
@@ -115,7 +135,7 @@ class Forecast:
         """Time that cells take by their estimates, as far as is known."""
         if self._started is None:
             return 1.0
-        planned = sum(self._estimates_s.values())
+        planned = sum(self._estimates_s.values()) / self.hosts
         trust = _ESTIMATES_WEIGHT * planned
         return (self._clock() - self._started + trust) / (planned - left_s + trust)
 
@@ -160,7 +180,7 @@ class PlainObserver:
 
     def run_started(self, estimates_s: Mapping[str, float]) -> None:
         """Begin the count."""
-        self._forecast = Forecast(estimates_s, self._clock)
+        self._forecast.add(estimates_s)
 
     def job_started(self, job: Job) -> None:
         """Print the job and how many cells it carries."""
@@ -222,7 +242,7 @@ class LiveObserver:
 
     def run_started(self, estimates_s: Mapping[str, float]) -> None:
         """Draw the line of the whole run."""
-        self._forecast = Forecast(estimates_s, self._clock)
+        self._forecast.add(estimates_s)
         self._progress.update(self._run, total=self._forecast.total)
         self._progress.start()
 

@@ -8,7 +8,7 @@ from pathlib import Path
 from analysis.compatibility.remedies import remedy_for
 from analysis.results.row import ResultRow
 from orchestrator.app.measure.next_steps import find_remedy, next_commands
-from orchestrator.app.measure.report import RunReport
+from orchestrator.app.measure.report import RunReport, RunsReport
 from orchestrator.render.results.answer import answer_lines, change_lines, proof_line, trust_line
 from orchestrator.render.results.remarks import Remark, remark_lines
 from orchestrator.render.results.result_table import ResultTable, print_result_tables
@@ -83,15 +83,33 @@ def print_results(
         _print_next(report)
 
 
-def print_findings(report: RunReport, *, as_json: bool) -> None:
-    """Print every reason against the run's numbers, each with its remedy."""
-    lines = [*change_lines(report.changes, report.results), *remarks(report.results)]
+def print_runs(
+    report: RunsReport, *, as_json: bool, table: ResultTable = _PLAIN, quiet: bool = False
+) -> None:
+    """Print the results of runs one after the other, or one document of all."""
     if as_json:
-        print_json({"run_id": report.run_id, "findings": lines})
+        print_json(report.data())
         return
-    print_line(f"run {report.run_id}")
-    for line in lines or ["nothing speaks against its numbers"]:
-        print_line(line)
+    for run in report.runs:
+        print_results(run, as_json=False, table=table, quiet=quiet)
+
+
+def print_findings(report: RunsReport, *, as_json: bool) -> None:
+    """Print every reason against the runs' numbers, each with its remedy."""
+    findings = [(run.run_id, _findings(run)) for run in report.runs]
+    if as_json:
+        runs = [{"run_id": run_id, "findings": lines} for run_id, lines in findings]
+        single = report.group_id is None
+        print_json(runs[0] if single else {"group_id": report.group_id, "runs": runs})
+        return
+    for run_id, lines in findings:
+        print_line(f"run {run_id}")
+        for line in lines or ["nothing speaks against its numbers"]:
+            print_line(line)
+
+
+def _findings(report: RunReport) -> list[str]:
+    return [*change_lines(report.changes, report.results), *remarks(report.results)]
 
 
 def _print_trust(report: RunReport) -> None:

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 
+from orchestrator.render.setup.fleet_words import FLEET_WORDS
 from orchestrator.render.setup.statistic_words import STATISTIC_WORDS, Word
 
 _OTHERS: Sequence[Word] = (
@@ -284,4 +285,6 @@ _OTHERS: Sequence[Word] = (
         ("unseen", "novelty", "asked about"),
     ),
 )
-WORDS: Sequence[Word] = sorted((*_OTHERS, *STATISTIC_WORDS), key=lambda word: word.name.casefold())
+WORDS: Sequence[Word] = sorted(
+    (*_OTHERS, *FLEET_WORDS, *STATISTIC_WORDS), key=lambda word: word.name.casefold()
+)

@@ -290,12 +290,15 @@ _OF_BROWSERS = (
 
 
 def _to_10(connection: DuckDBPyConnection) -> None:
-    """Runs have a group; a machine stays the same under a kernel that leaves it other memory."""
+    """Runs have a group, results a fleet's transport and daemons; machines' ids count GiB."""
     connection.execute("ALTER TABLE benchmark_runs ADD COLUMN IF NOT EXISTS group_id VARCHAR")
+    for column in _OF_FLEETS:
+        connection.execute(f"ALTER TABLE benchmark_results ADD COLUMN IF NOT EXISTS {column}")
     for statement in _MACHINES:
         connection.execute(statement)
 
 
+_OF_FLEETS = ("transport VARCHAR", "noise_daemon_share DOUBLE", "noise_daemon_beats BIGINT")
 _MACHINES: Sequence[str] = (
     f"""
     CREATE OR REPLACE TEMP TABLE exact_machines AS

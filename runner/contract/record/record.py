@@ -42,7 +42,8 @@ SCHEMA_VERSION = 6
   the curve over batches of `offline`, the variables that runtimes saw, the work of
   an iteration with the peaks of its machine, precisions of training, steps that its loss' scale
   skipped, its gradients' difference from the reference, involuntary context switches, the run
-  whose launches took turns with its own, the memory of a page.
+  whose launches took turns with its own, the memory of a page, the transport of a fleet with what
+  its daemons took.
 """
 
 

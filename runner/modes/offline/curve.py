@@ -6,9 +6,9 @@ from math import exp, inf, log, sqrt
 from statistics import fmean, median, stdev
 
 from runner.contract.confidence import INTERVAL_CONFIDENCE, students_t
+from runner.contract.doubts import percent
 from runner.contract.record import Columns
 from runner.measure.clock import NANOSECONDS, seconds
-from runner.measure.grade import percent
 
 USEFUL_GAIN = 0.01
 """A larger batch that gives no more than this share of samples per second is not worth its latency

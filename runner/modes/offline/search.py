@@ -3,9 +3,9 @@
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from runner.contract.doubts import Doubt, Scale, percent, scaled
 from runner.contract.errors import Unsupported
 from runner.measure.clock import Clock
-from runner.measure.grade import Doubt, Scale, percent, scaled
 from runner.modes.offline.curve import BatchCurve, BatchTry, Gain, gain_of, gains_nothing
 
 FLAT_DOUBLINGS = 2

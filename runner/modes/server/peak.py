@@ -8,11 +8,11 @@ from statistics import fmean, median, stdev
 import numpy as np
 
 from runner.contract.cell import Cell
+from runner.contract.doubts import Scale
 from runner.contract.job import Job
 from runner.contract.record import Columns
 from runner.contract.rounds import Energy
 from runner.measure.clock import NANOSECONDS, seconds
-from runner.measure.grade import Scale
 from runner.modes.server.queue_model import QueueModel, RateForecast
 from runner.modes.server.serving import Doubts, Server, ServerResult
 from runner.modes.server.trial import MILLISECOND_NS, RateTrials, trials_of

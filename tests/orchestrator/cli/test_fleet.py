@@ -11,6 +11,7 @@ from orchestrator.app.fleet.cluster import start_head
 from orchestrator.fleet.membership import StateFolder
 from orchestrator.fleet.transports import ray
 from runner.contract.errors import Unavailable
+from tests.conftest import ROOT
 from tests.support.command_line import call
 from tests.support.ports import free_port
 
@@ -48,6 +49,28 @@ def test_without_ray_one_sentence_says_what_to_install(
     assert done.stderr.count("error: ") == 1
     assert "needs Ray, which is not installed here" in done.stderr
     assert "accelmatrix[fleet]" in done.stderr
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("run", "matrix.yaml"),
+        ("plan", "matrix.yaml"),
+        ("bench", "--model", "bert-tiny"),
+        ("verify", "--model", "bert-tiny"),
+        ("fleet", "doctor"),
+        ("fleet", "status"),
+    ],
+    ids=" ".join,
+)
+def test_every_command_on_hosts_takes_the_address_of_a_cluster(
+    words: tuple[str, ...], tmp_path: Path, environment: Mapping[str, str], without_ray: None
+) -> None:
+    (tmp_path / "matrix.yaml").write_text((ROOT / "matrix.yaml").read_text("utf-8"))
+    done = call(*words, "--address", "192.0.2.7:6379", folder=tmp_path, environment=environment)
+    assert done.returncode == 2
+    assert "a fleet on Ray needs Ray" in done.stderr
+    assert not (tmp_path / "results").exists()
 
 
 @pytest.mark.parametrize(

@@ -9,6 +9,8 @@ from pathlib import Path
 import pytest
 import yaml
 
+from orchestrator.fleet.journal import HostJournal
+from orchestrator.fleet.membership import StateFolder
 from tests.conftest import ROOT
 from tests.support.command_line import complains
 from tests.support.workplace import Workplace
@@ -92,6 +94,44 @@ def test_what_is_wrong_is_refused_before_anything_runs(
 ) -> None:
     complains(user.do(*user.run_arguments(*ON_FLEET, *words)), 2, message)
     assert not (user.folder / "results").exists()
+
+
+@pytest.mark.slow
+def test_status_asks_free_hosts_and_tells_of_busy_ones_what_is_known(user: Workplace) -> None:
+    words = ("fleet", "status", *ON_FLEET[1:], "--json")
+    first = {row["name"]: row for row in json.loads(user.do(*words).stdout)}
+    assert {row["state"] for row in first.values()} == {"free"}
+    journal = HostJournal(StateFolder.of_user(os.environ).journal)
+    journal.begin("also", "run-1/bert-tiny-inference")
+    journal.end("here", "the host is gone")
+    rows = {row["name"]: row for row in json.loads(user.do(*words).stdout)}
+    assert rows["also"]["state"] == "busy"
+    assert rows["also"]["work"] == "run-1/bert-tiny-inference"
+    assert rows["also"]["class"] == first["also"]["class"]
+    assert [order["reason"] for order in rows["here"]["lost_orders"]] == ["the host is gone"]
+    one = json.loads(user.do(*words, "--hosts", "here").stdout)
+    assert [row["name"] for row in one] == ["here"]
+
+
+@pytest.mark.slow
+def test_a_result_is_repeated_on_a_host(user: Workplace) -> None:
+    assert user.run("--hosts-file", "hosts.yaml").returncode == 0
+    name, *_ = user.verdicts()
+    done = user.do("replay", f"last/{name}", *ON_FLEET, "--hosts", "here", "--json")
+    assert done.returncode == 0, done.stderr
+    assert json.loads(done.stdout)["now"]["status"] == "ok"
+    ways = user.ask("SELECT DISTINCT transport FROM benchmark_results")
+    assert [row["transport"] for row in ways] == ["ssh"]
+
+
+@pytest.mark.slow
+@pytest.mark.nightly
+def test_a_model_is_verified_on_a_host(user: Workplace) -> None:
+    path = ("--model", "bert-tiny", "--backend", "cpu", "--runtime", "torch", "--mode", "inference")
+    done = user.do("verify", *path, *ON_FLEET, "--launcher", "process", "--json")
+    assert done.returncode == 0, done.stderr
+    (cell,) = json.loads(done.stdout)["cells"]
+    assert cell["mark"] == "ok"
 
 
 @pytest.mark.slow

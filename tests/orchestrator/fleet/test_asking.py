@@ -9,8 +9,8 @@ import pytest
 
 from orchestrator.app.fleet.status import host_states
 from orchestrator.fleet.asking import ask_all, ask_facts
-from orchestrator.fleet.frames import Frame
-from orchestrator.fleet.host import HostFacts
+from orchestrator.fleet.frames import Frame, hear_nothing
+from orchestrator.fleet.host import Hardware, HostFacts
 from orchestrator.fleet.messages import (
     Beat,
     FactsWanted,
@@ -25,7 +25,7 @@ from runner.contract.errors import DamagedFile, Unavailable
 
 FACTS = HostFacts(
     hostname="a",
-    hardware={"cpu_model": "EPYC", "cpu_cores_logical": 8, "memory_total_bytes": 32 << 30},
+    hardware=Hardware(cpu_model="EPYC", cpu_cores_logical=8, memory_total_bytes=32 << 30),
     launcher="docker",
     images={"cpu": "sha256:0123456789abcdef"},
     version="1.0",
@@ -45,7 +45,7 @@ class ScriptedConversation:
     def send(self, frame: Frame) -> None:
         self.sent.append(frame)
 
-    def receive(self) -> Frame | None:
+    def receive(self, alive: Callable[[], None] = hear_nothing) -> Frame | None:
         if self.frames:
             return self.frames.pop(0)
         if self.is_silent:
@@ -56,7 +56,7 @@ class ScriptedConversation:
         self.ended.set()
 
 
-@dataclass
+@dataclass(eq=False)
 class ScriptedTransport:
     """Hosts by name, each with its conversation or the error with which it refuses one."""
 

@@ -17,6 +17,7 @@ UNITS = st.lists(
     st.tuples(st.floats(0, 1800), st.frozensets(st.sampled_from(CLASSES), min_size=1)),
     max_size=12,
 )
+_OUTCOMES = ("done", "lost", "lost", "refused", "died", "withdrawn")
 HOSTS = st.dictionaries(st.sampled_from(NAMES), st.sampled_from(CLASSES))
 
 
@@ -61,7 +62,7 @@ class Fleet(RuleBasedStateMachine):
         assert self.stopped or not self.dispatcher.next(idle)
 
     @precondition(lambda self: self.busy)
-    @rule(data=st.data(), outcome=st.sampled_from(["done", "lost", "lost", "refused", "died"]))
+    @rule(data=st.data(), outcome=st.sampled_from(_OUTCOMES))
     def end(self, data: Any, outcome: str) -> None:
         host = data.draw(st.sampled_from(sorted(self.busy)))
         given = self.busy.pop(host)
@@ -72,6 +73,8 @@ class Fleet(RuleBasedStateMachine):
         elif outcome == "refused":
             assert self.dispatcher.refused(host, "no image").id == given.id
             self.barred.add(host)
+        elif outcome == "withdrawn":
+            assert self.dispatcher.withdraw(host, "busy").id == given.id
         else:
             assert self.dispatcher.lost(host, "silent").id == given.id
             self.losers[given.id].append(host)
@@ -178,3 +181,38 @@ def test_a_host_that_joins_later_is_used() -> None:
     dispatcher.next({"h"})
     dispatcher.join("late", "a")
     assert [given.host for given in dispatcher.next({"late"})] == ["late"]
+
+
+def test_a_host_that_lacks_a_backend_gets_other_units_and_the_unit_another_host() -> None:
+    of = frozenset({"x"})
+    units = [Unit("cuda", 9, of, frozenset({"cuda"})), Unit("cpu", 1, of, frozenset({"cpu"}))]
+    dispatcher = Dispatcher.of(units, {"a": "x", "b": "x"}, seed=1)
+    (first,) = dispatcher.next(["a"])
+    assert first.unit.id == "cuda"
+    dispatcher.declined("a", "no driver", ["cuda"], ["cuda"], has_begun=False)
+    assert [given.unit.id for given in dispatcher.next(["a"])] == ["cpu"]
+    dispatcher.done("a")
+    assert dispatcher.next(["a"]) == []
+    assert dispatcher.give_up({"a", "b"}) == []
+    assert [given.host for given in dispatcher.next(["b"])] == ["b"]
+    dispatcher.declined("b", "no driver", ["cuda"], ["cuda"], has_begun=False)
+    (given_up,) = dispatcher.give_up({"a", "b"})
+    assert given_up.reason.endswith("b cannot do it: no driver")
+    assert dispatcher.is_over
+
+
+def test_a_unit_that_was_begun_stays_with_its_class() -> None:
+    units = [Unit("u", 1, frozenset({"x", "y"}))]
+    dispatcher = Dispatcher.of(units, {"a": "x", "b": "y"}, seed=1)
+    dispatcher.next(["a"])
+    dispatcher.declined("a", "no image", ["cpu"], ["cpu"], has_begun=True)
+    (given_up,) = dispatcher.give_up({"a", "b"})
+    assert given_up.unit.classes == {"x"}
+
+
+def test_a_unit_that_was_withdrawn_goes_to_whoever_is_free() -> None:
+    dispatcher = Dispatcher.of([Unit("u", 1, frozenset({"x"}))], {"a": "x", "b": "x"}, seed=1)
+    dispatcher.next(["a"])
+    dispatcher.withdraw("a", "a is busy")
+    assert dispatcher.give_up({"a"}) == []
+    assert [given.host for given in dispatcher.next(["a"])] == ["a"]

@@ -2,7 +2,9 @@
 
 import io
 import os
+import signal
 import threading
+import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -10,10 +12,11 @@ from queue import Queue
 
 import pytest
 
-from orchestrator.fleet.driving import FleetExecution, Reach, UnitWork
-from orchestrator.fleet.frames import Frame
-from orchestrator.fleet.host import HostFacts
+from orchestrator.fleet.driving import FleetExecution, FleetWork
+from orchestrator.fleet.frames import Frame, hear_nothing
+from orchestrator.fleet.host import Hardware, HostFacts
 from orchestrator.fleet.messages import (
+    Declined,
     Ended,
     Launched,
     Left,
@@ -27,17 +30,26 @@ from orchestrator.fleet.messages import (
     message_to_host,
 )
 from orchestrator.fleet.observing import NamingObserver
-from orchestrator.fleet.transport import FleetHost, TransportName
+from orchestrator.fleet.orders import UnitWork
+from orchestrator.fleet.presence import Presence, Reach
+from orchestrator.fleet.transport import FleetHost, HostBusy, Transport, TransportName
 from orchestrator.fleet.units import place
 from orchestrator.running.folder import RunFolder
 from orchestrator.running.observer import Observer
 from orchestrator.running.options import RunOptions
 from orchestrator.running.run_file import RunFile
-from runner.contract.cell import Cell
-from runner.contract.errors import DamagedFile, Unavailable
+from runner.contract.cell import Backend, Cell
+from runner.contract.errors import (
+    BenchError,
+    DamagedFile,
+    EngineUnavailable,
+    ImageError,
+    Unavailable,
+)
 from runner.contract.job import Job
 from runner.contract.record import to_table, write_one_row
 from tests.support.fakes import KeptObserver
+from tests.support.fleet import soon
 from tests.support.jobs import fake_cell
 from tests.support.records import record_for
 from tests.support.runs import SOMEWHERE, a_plan, a_run_folder
@@ -46,7 +58,7 @@ Host = Callable[[Order, RunFile], Iterator[Frame]]
 """What a host says to an order."""
 FACTS = HostFacts(
     hostname="vm",
-    hardware={"cpu_model": "a CPU", "cpu_cores_logical": 2, "memory_total_bytes": 8 << 30},
+    hardware=Hardware(cpu_model="a CPU", cpu_cores_logical=2, memory_total_bytes=8 << 30),
     launcher="process",
     version="0",
     python="3.11",
@@ -56,6 +68,9 @@ FACTS = HostFacts(
 class FleetKeptObserver(KeptObserver):
     def on_host(self, host: str) -> Observer:
         return NamingObserver(self, host)
+
+    def order_ended(self, host: str, fault: str | None) -> None:
+        """Nothing is shown."""
 
 
 def say(message: ToDriver, body: bytes = b"") -> Frame:
@@ -83,7 +98,7 @@ def measures(order: Order, run: RunFile, cells: int = 100) -> Iterator[Frame]:
 
 def good(order: Order, run: RunFile) -> Iterator[Frame]:
     yield from measures(order, run)
-    yield say(Left(path=("logs", "a.1.log")), b"a warning")
+    yield say(Left(path=("logs", f"{the_job(run).id}.1.log")), b"a warning")
     yield say(Ended())
 
 
@@ -123,7 +138,30 @@ def a_file_elsewhere(order: Order, run: RunFile) -> Iterator[Frame]:
 
 def ends_early(order: Order, run: RunFile) -> Iterator[Frame]:
     yield from measures(order, run, cells=2)
-    yield say(Ended(troubles=("the engine went away",)))
+    yield say(Ended())
+
+
+def lacks_its_engine(order: Order, run: RunFile) -> Iterator[Frame]:
+    yield say(lack("fake", EngineUnavailable("no engine answers")))
+    yield say(Ended())
+
+
+def lacks_its_image(order: Order, run: RunFile) -> Iterator[Frame]:
+    yield say(lack("fake", ImageError("the build failed")))
+    yield say(Ended())
+
+
+def lack(backend: Backend, error: BenchError) -> Declined:
+    return Declined(backend=backend, reason=str(error), exit_code=error.exit_code)
+
+
+def refuses_the_rest(order: Order, run: RunFile) -> Iterator[Frame]:
+    yield from measures(order, run, cells=1)
+    yield from refuses(order, run)
+
+
+def another_seed(order: Order, run: RunFile) -> Iterator[Frame]:
+    yield say(Launched(job=the_job(run).model_copy(update={"seed": 77})))
 
 
 def sends_twice(order: Order, run: RunFile) -> Iterator[Frame]:
@@ -150,6 +188,10 @@ class Scripted:
     orders: list[tuple[str, list[str]]] = field(default_factory=list)
     dead: set[str] = field(default_factory=set)
     unreachable: set[str] = field(default_factory=set)
+    busy: dict[str, int] = field(default_factory=dict)
+    """Times that each host is found busy."""
+    stuck: threading.Event = field(default_factory=threading.Event)
+    """Set once a host called `stuck` may begin."""
 
     def hosts(self) -> list[FleetHost]:
         return [FleetHost(name, self.name) for name in self.scripts]
@@ -157,6 +199,11 @@ class Scripted:
     def begin(self, host: str) -> "ScriptedConversation":
         if host in self.unreachable:
             raise Unavailable(f"{host}: no route")
+        if self.busy.get(host):
+            self.busy[host] -= 1
+            raise HostBusy(f"{host}: another driver has it")
+        if host == "stuck":
+            self.stuck.wait(60)
         scripts = self.scripts[host]
         return ScriptedConversation(self, host, scripts.pop(0) if scripts[1:] else scripts[0])
 
@@ -176,7 +223,7 @@ class ScriptedConversation:
     def send(self, frame: Frame) -> None:
         self._order.put(frame)
 
-    def receive(self) -> Frame | None:
+    def receive(self, alive: Callable[[], None] = hear_nothing) -> Frame | None:
         if self._frames is None:
             frame = self._order.get()
             order, run = message_to_host(frame), RunFile.model_validate_json(frame.body)
@@ -206,6 +253,15 @@ class Driven:
         return "\n".join(self.observer.notes)
 
 
+def knows(transport: Transport, host: str) -> HostFacts:
+    return FACTS
+
+
+def hurried() -> float:
+    """A clock by which ten seconds take a twentieth of one."""
+    return time.monotonic() * 200
+
+
 def drive(results: Path, *, options: RunOptions | None = None, **scripts: list[Host]) -> Driven:
     fleet = Scripted(scripts)
     return drive_fleet(results, fleet, options)
@@ -221,11 +277,12 @@ def drive_folder(folder: RunFolder, fleet: Scripted, options: RunOptions | None 
     hosts = {name: Reach(fleet, FACTS) for name in fleet.scripts}
     placed = place(folder.run.plan, dict.fromkeys(hosts, FACTS))
     left = {cell.id for cell in folder.unfinished()}
-    work = [
+    units = [
         UnitWork(one.unit, folder, tuple(cell for cell in one.cells if cell.id in left))
         for one in placed.units
     ]
-    execution = FleetExecution([folder], work, hosts, observer, options or RunOptions(scratch=True))
+    work, presence = FleetWork([folder], units), Presence(hosts, {}, knows, clock=hurried)
+    execution = FleetExecution(work, presence, observer, options or RunOptions(scratch=True))
     (outcome,) = execution.run()
     return Driven(folder, fleet, observer, outcome.exit_code)
 
@@ -234,7 +291,8 @@ def test_records_arrive_in_the_run_and_in_the_database(tmp_path: Path) -> None:
     done = drive(tmp_path, a=[good])
     assert (done.code, done.verdicts) == (0, {"ok"})
     assert len(done.folder.verdicts()) == 3
-    assert (done.folder.path / "logs" / "a.1.log").read_bytes() == b"a warning"
+    (log,) = (done.folder.path / "logs").iterdir()
+    assert log.read_bytes() == b"a warning"
     assert done.fleet.orders == [("a", [cell.id for cell in done.folder.cells])]
 
 
@@ -250,7 +308,8 @@ def test_what_a_dead_host_has_left_is_measured_on_another(tmp_path: Path) -> Non
     ("host", "reason"),
     [
         (hears_nothing, "no frame: 'Last login"),
-        (another_run, "a launch that nobody ordered"),
+        (another_run, "another launch than was ordered"),
+        (another_seed, "another launch than was ordered"),
         (another_cell, "a cell that nobody ordered: 'cpu-stranger'"),
         (a_false_record, "is not the record that was asked for"),
         (a_file_elsewhere, "a file that nobody asked for: jobs/x.json"),
@@ -276,6 +335,63 @@ def test_a_host_that_refuses_gets_no_more_and_another_measures(tmp_path: Path) -
     done = drive(tmp_path, a=[refuses], b=[good])
     assert (done.code, done.verdicts) == (0, {"ok"})
     assert "a: the disk is full; free some space" in done.notes
+
+
+def test_what_was_measured_before_a_refusal_is_not_measured_again(tmp_path: Path) -> None:
+    done = drive(tmp_path, a=[refuses_the_rest], b=[good])
+    assert (done.code, done.verdicts) == (0, {"ok"})
+    assert [len(cells) for _, cells in done.fleet.orders] == [3, 2]
+
+
+def test_what_a_host_turns_out_to_lack_is_measured_elsewhere(tmp_path: Path) -> None:
+    done = drive(tmp_path, a=[lacks_its_engine], b=[good])
+    assert (done.code, done.verdicts) == (0, {"ok"})
+    assert "a: no engine answers" in done.notes
+
+
+@pytest.mark.parametrize(("host", "code"), [(lacks_its_engine, 4), (lacks_its_image, 5)])
+def test_what_every_host_lacks_decides_the_exit_code(tmp_path: Path, host: Host, code: int) -> None:
+    done = drive(tmp_path, a=[host], b=[host])
+    assert (done.code, done.verdicts) == (code, {"unavailable"})
+    (reason, *_) = [record.reason for record in done.folder.sound_records().values()]
+    assert "b cannot do it: " in str(reason)
+
+
+def test_a_busy_host_is_waited_for(tmp_path: Path) -> None:
+    fleet = Scripted({"a": [good]}, busy={"a": 1})
+    done = drive_fleet(tmp_path, fleet)
+    assert (done.code, done.verdicts) == (0, {"ok"})
+    assert done.notes.count("another driver has it") == 1
+
+
+def test_a_host_that_is_slow_to_begin_keeps_nobody_waiting(tmp_path: Path) -> None:
+    cells = [fake_cell(1), fake_cell(1).model_copy(update={"model": "another"})]
+    fleet = Scripted({"b": [good], "stuck": [good]})
+
+    def frees(order: Order, run: RunFile) -> Iterator[Frame]:
+        yield from good(order, run)
+        fleet.stuck.set()
+
+    fleet.scripts["b"] = [frees]
+    done = drive_folder(a_run_folder(tmp_path, a_plan(cells)), fleet)
+    assert (done.code, done.verdicts) == (0, {"ok"})
+    assert [name for name, _ in fleet.orders] == ["b", "stuck"]
+
+
+def test_a_retried_launch_leaves_the_log_of_the_first(tmp_path: Path) -> None:
+    def log(text: bytes) -> Host:
+        def says(order: Order, run: RunFile) -> Iterator[Frame]:
+            job = the_job(run)
+            yield say(Left(path=("logs", f"{job.id}.1.log")), text)
+            if text == b"first":
+                return
+            yield from good(order, run)
+
+        return says
+
+    done = drive(tmp_path, a=[log(b"first")], b=[log(b"second")])
+    logs = sorted((done.folder.path / "logs").iterdir())
+    assert [path.read_bytes() for path in logs] == [b"first", b"second", b"a warning"]
 
 
 def test_without_any_host_left_every_cell_is_unavailable(tmp_path: Path) -> None:
@@ -322,6 +438,17 @@ def test_a_run_that_was_left_is_finished_with_what_is_missing(tmp_path: Path) ->
     assert [len(cells) for _, cells in finished.fleet.orders] == [2]
 
 
+def test_cells_that_no_host_there_can_measure_have_a_verdict(tmp_path: Path) -> None:
+    folder = a_run_folder(tmp_path, a_plan())
+    lacking = FACTS.model_copy(update={"unavailable": {"fake": "no such device"}})
+    placed = place(folder.run.plan, {"a": lacking})
+    work = FleetWork([folder], [], {folder.run.run_id: placed.plan})
+    presence = Presence({"a": Reach(Scripted({"a": [good]}), lacking)}, {}, knows)
+    FleetExecution(work, presence, FleetKeptObserver(), RunOptions(scratch=True)).run()
+    reasons = {record.reason for record in folder.sound_records().values()}
+    assert reasons == {"no host of the fleet can measure it: no such device"}
+
+
 def test_a_spent_budget_begins_nothing(tmp_path: Path) -> None:
     options = RunOptions(scratch=True, budget_s=0)
     done = drive(tmp_path, options=options, a=[good])
@@ -330,13 +457,21 @@ def test_a_spent_budget_begins_nothing(tmp_path: Path) -> None:
     assert done.fleet.orders == []
 
 
-def test_ctrl_c_ends_the_hosts_and_keeps_what_arrived(tmp_path: Path) -> None:
-    cancelled = threading.Event()
+@pytest.fixture
+def heard_ctrl_c() -> Iterator[None]:
+    """Ctrl-C is heard even by a job in a shell's background, whose shell ignores it for it."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
 
+
+@pytest.mark.usefixtures("heard_ctrl_c")
+def test_ctrl_c_ends_the_hosts_and_keeps_what_arrived(tmp_path: Path) -> None:
     def interrupted(order: Order, run: RunFile) -> Iterator[Frame]:
         yield from measures(order, run, cells=1)
-        os.kill(os.getpid(), 2)
-        cancelled.wait(1)
+        assert soon(lambda: any(tmp_path.glob("run-1/records/*/*.parquet")))
+        os.kill(os.getpid(), signal.SIGINT)
+        threading.Event().wait(1)
 
     with pytest.raises(KeyboardInterrupt):
         drive(tmp_path, a=[interrupted])
@@ -346,14 +481,16 @@ def test_ctrl_c_ends_the_hosts_and_keeps_what_arrived(tmp_path: Path) -> None:
 
 def test_hosts_of_other_hardware_do_not_take_what_was_lost(tmp_path: Path) -> None:
     folder = a_run_folder(tmp_path, a_plan([fake_cell(1)]))
-    other = FACTS.model_copy(update={"hardware": {**FACTS.hardware, "cpu_model": "another"}})
+    hardware = FACTS.hardware.model_copy(update={"cpu_model": "another"})
+    other = FACTS.model_copy(update={"hardware": hardware})
     fleet = Scripted({"a": [hears_nothing], "b": [good]})
     facts = {"a": FACTS, "b": other}
     placed = place(folder.run.plan, facts)
-    work = [UnitWork(replace(one.unit, id="u"), folder, one.cells) for one in placed.units]
+    units = [UnitWork(replace(one.unit, id="u"), folder, one.cells) for one in placed.units]
     hosts = {name: Reach(fleet, facts[name]) for name in facts}
     observer = FleetKeptObserver()
-    FleetExecution([folder], work, hosts, observer, RunOptions(scratch=True)).run()
+    work, presence = FleetWork([folder], units), Presence(hosts, {}, knows)
+    FleetExecution(work, presence, observer, RunOptions(scratch=True)).run()
     (record,) = folder.sound_records().values()
     assert record.status == "lost"
     assert "no other host of the class is there" in str(record.reason)

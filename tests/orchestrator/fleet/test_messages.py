@@ -11,6 +11,7 @@ from orchestrator.fleet.frames import Frame
 from orchestrator.fleet.messages import (
     Beat,
     Cancel,
+    Declined,
     Ended,
     FactsWanted,
     Left,
@@ -34,7 +35,8 @@ def frame(**fields: Any) -> Frame:
     "message",
     [
         Beat(),
-        Ended(troubles=("no image",)),
+        Ended(),
+        Declined(backend="cpu", reason="no image", exit_code=5),
         Left(path=("job", "log.txt")),
         Noted(text="a line"),
         Refused(reason="another version", hint="pip install"),
@@ -45,7 +47,7 @@ def test_a_driver_reads_what_a_host_wrote(message: Any) -> None:
 
 
 @pytest.mark.parametrize(
-    "message", [Beat(), Cancel(), FactsWanted(), Shared(folder="graphs", path=("key", "part.onnx"))]
+    "message", [Beat(), Cancel(), FactsWanted(), Shared(folder="references", path=("key.npz",))]
 )
 def test_a_host_reads_what_a_driver_wrote(message: Any) -> None:
     assert message_to_host(frame_of(message, b"body")) == message

@@ -6,7 +6,7 @@ import numpy
 import pytest
 
 from orchestrator.fleet.messages import Shared
-from orchestrator.fleet.shared_references import keep_reference, known_references
+from orchestrator.fleet.shared_references import SENT_BYTES, keep_reference, known_references
 from orchestrator.running.artifacts.cache import versions_of
 from runner.contract.artifact_keys import REFERENCES, reference_key
 from runner.contract.models import catalogue
@@ -35,19 +35,19 @@ def test_a_reference_that_a_host_made_is_kept_and_sent_to_the_next(tmp_path: Pat
 
 
 @pytest.mark.parametrize(
-    ("folder", "path", "content"),
+    ("path", "content"),
     [
-        ("references", ("a.npz",), b"no archive"),
-        ("references", ("a.txt",), None),
-        ("references", ("deeper", "a.npz"), None),
-        ("graphs", ("a.npz",), None),
+        (("a.npz",), b"no archive"),
+        (("a.npz",), b"PK\3\4" + bytes(SENT_BYTES)),
+        (("a.txt",), None),
+        (("deeper", "a.npz"), None),
     ],
 )
 def test_what_is_no_reference_is_dropped(
-    tmp_path: Path, folder: str, path: tuple[str, ...], content: bytes | None
+    tmp_path: Path, path: tuple[str, ...], content: bytes | None
 ) -> None:
     sent = content or a_reference(tmp_path / "host" / "a.npz")
-    message = Shared.model_validate({"folder": folder, "path": path})
+    message = Shared(folder="references", path=path)
     (tmp_path / "results").mkdir()
     keep_reference(tmp_path / "results", message, sent)
     assert not list((tmp_path / "results").rglob("a.*"))

@@ -5,8 +5,7 @@ from collections.abc import Sequence
 import pytest
 
 from orchestrator.fleet.host import HostFacts
-from orchestrator.fleet.simulate import expected_s
-from orchestrator.fleet.units import PlacedPlan, place, sub_plan
+from orchestrator.fleet.units import PlacedPlan, expected_s, place, sub_plan
 from orchestrator.planning.plan import Plan
 from runner.contract.cell import Cell
 from tests.support.jobs import fake_cell
@@ -79,6 +78,17 @@ def test_a_part_of_a_plan_has_what_belongs_to_it() -> None:
     assert [entry.cell.batch_size for entry in part.entries] == [2]
     assert (part.models, part.measure) == (plan.models, plan.measure)
     assert not part.whole
+
+
+def test_cells_that_are_compared_go_to_the_host_that_can_measure_all_of_them() -> None:
+    other = fake_cell(1).model_copy(update={"backend": "cpu", "runtime": "torch"})
+    only_fake, only_cpu = a_host(unavailable={"cpu": "-"}), a_host(unavailable={"fake": "-"})
+    plan = a_plan([fake_cell(1), other])
+    (unit,) = place(plan, {"a": only_fake, "b": a_host(), "c": only_cpu}).units
+    assert (unit.unit.classes, unit.unit.needs) == ({a_host().ability}, {"fake", "cpu"})
+    parted = place(plan, {"a": only_fake, "c": only_cpu})
+    assert [len(unit.cells) for unit in parted.units] == [1, 1]
+    assert "those that are compared come from several hosts" in parted.plan.notes[-1]
 
 
 def of_models(names: Sequence[str]) -> Plan:

@@ -14,10 +14,15 @@ from analysis.answers.changes import Neighbour, changes
 from analysis.compatibility.remedies import remedy_of
 from analysis.results.row import ResultRow
 from orchestrator.app.measure.next_steps import Remedy, find_remedy, next_commands
-from orchestrator.app.measure.report import RunReport
+from orchestrator.app.measure.report import RunReport, RunsReport
 from orchestrator.render.results.answer import answer_lines, change_lines
 from orchestrator.render.results.result_table import ResultTable
-from orchestrator.render.results.run import print_findings, print_results, remarks
+from orchestrator.render.results.run import (
+    print_findings,
+    print_results,
+    print_runs,
+    remarks,
+)
 from orchestrator.system.files import DATABASE_NAME, RESULTS_FOLDER
 from runner.contract.errors import UsageError
 from tests.orchestrator.render.conftest import Screen
@@ -453,11 +458,25 @@ def test_what_changed_since_the_last_run_is_named(same: bool, grade: str, why: s
 
 
 def test_findings_are_all_listed_with_the_run(screen: Screen) -> None:
-    report = a_report([noisy("a", "cv 18 %: …"), a_row("b")])
+    report = RunsReport((a_report([noisy("a", "cv 18 %: …"), a_row("b")]),))
     assert screen.lines(print_findings, report) == ["run run-1", "a: cv 18 %: …"]
     assert screen.data(print_findings, report)["findings"] == ["a: cv 18 %: …"]
-    sound = screen.lines(print_findings, a_report([a_row("b")]))
+    sound = screen.lines(print_findings, RunsReport((a_report([a_row("b")]),)))
     assert sound[1:] == ["nothing speaks against its numbers"]
+
+
+def test_the_runs_of_a_group_are_one_document(screen: Screen) -> None:
+    runs = (a_report([noisy("a", "cv 18 %: …")]), a_report([a_row("b")]))
+    group = RunsReport(runs, "group-1")
+    assert screen.data(print_runs, group) == {
+        "group_id": "group-1",
+        "runs": [screen.data(print_results, run) for run in runs],
+    }
+    assert screen.data(print_runs, RunsReport(runs[:1])) == screen.data(print_results, runs[0])
+    shown = screen.lines(print_runs, group)
+    assert sum(line.startswith("run run-1: ") for line in shown) == 2
+    findings = screen.data(print_findings, group)
+    assert [one["findings"] for one in findings["runs"]] == [["a: cv 18 %: …"], []]
 
 
 def test_json_holds_rows_answers_and_changes(screen: Screen) -> None:

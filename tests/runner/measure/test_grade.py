@@ -4,10 +4,11 @@ from typing import Any
 import numpy as np
 import pytest
 
+from runner.contract.doubts import Doubt, Scale, percent
 from runner.contract.job import PROFILES
 from runner.contract.rounds import CpuClock, DeviceState, Noise, RoundResult
 from runner.measure.environment import read_environment
-from runner.measure.grade import Conditions, Doubt, Scale, doubts_of, grade_of, percent
+from runner.measure.grade import Conditions, doubts_of, grade_of
 from runner.measure.statistics.summary import LatencySummary, summarise
 from tests.support.records import a_round
 

@@ -1,6 +1,7 @@
 """The host's program before an order begins: what it keeps, what it refuses, when it gives up."""
 
 import os
+from contextlib import suppress
 from io import BytesIO
 from pathlib import Path
 from threading import Event
@@ -8,19 +9,29 @@ from threading import Event
 import pytest
 
 import runner
-from orchestrator.app.fleet.host_program import Waits, serve_driver
+from orchestrator.app.fleet.host_program import OrderExecution, Waits, serve_driver
 from orchestrator.app.fleet.order_folders import order_folder, orders_folder
+from orchestrator.app.fleet.own_facts import bus_accelerators
 from orchestrator.fleet.frames import Frame, encode, read_frame
 from orchestrator.fleet.messages import (
     Beat,
     Cancel,
+    Declined,
+    Noted,
     Order,
     Refused,
     Shared,
+    ToDriver,
     frame_of,
     message_to_driver,
 )
-from runner.contract.errors import UsageError
+from orchestrator.fleet.sending import SendingObserver
+from orchestrator.fleet.wire import Wire
+from orchestrator.running.options import RunOptions
+from orchestrator.running.run_file import run_file_text
+from runner.contract.errors import ImageError, StoreError, UsageError
+from tests.support.fakes import ScriptedLauncher
+from tests.support.runs import a_plan, a_run_folder
 
 ORDER = Order(id="order-1", host="a", transport="ssh", version=runner.__version__)
 
@@ -63,6 +74,7 @@ def test_what_begins_no_conversation_is_refused(said: bytes, reason: str) -> Non
     [
         (ORDER, b"{}", "the ordered run cannot be read: "),
         (ORDER.model_copy(update={"version": "0.0.1"}), b"", "the driver 0.0.1"),
+        (ORDER.model_copy(update={"sources": "another"}), b"", "has other sources of the runner"),
     ],
 )
 def test_an_order_that_cannot_be_executed_is_refused(
@@ -78,6 +90,76 @@ def test_files_before_an_order_are_kept_once(cache: Path) -> None:
     frames = [frame_of(Shared(folder="references", path=path), body) for body in (b"a", b"b")]
     assert serve_driver(BytesIO(b"".join(map(encode, frames))), BytesIO()) == 0
     assert (cache / "references" / "key.npz").read_bytes() == b"a"
+
+
+def test_a_full_disk_is_refused_by_its_name(cache: Path) -> None:
+    cache.mkdir(parents=True)
+    (cache / "references").touch()  # no folder can be made in its place
+    frame = frame_of(Shared(folder="references", path=("key.npz",)), b"a")
+    out = BytesIO()
+    assert serve_driver(BytesIO(encode(frame)), out) == StoreError.exit_code
+    assert str(cache / "references") in refusal(out).reason
+    assert refusal(out).exit_code == StoreError.exit_code
+
+
+@pytest.mark.parametrize(
+    ("changes", "reason"),
+    [
+        ({"hardware": "another"}, "a has other hardware than the host of its name"),
+        ({}, "--inherit-environ: 'NO_SUCH_VARIABLE' is not set"),
+    ],
+)
+def test_a_host_that_is_not_what_was_asked_for_refuses(
+    tmp_path: Path, changes: dict[str, str], reason: str
+) -> None:
+    run = a_run_folder(tmp_path / "driver").run
+    if not changes:
+        run = run.model_copy(update={"inherit_environ": ("NO_SUCH_VARIABLE",)})
+    order, out = ORDER.model_copy(update=changes), BytesIO()
+    stream = BytesIO(encode(frame_of(order, run_file_text(run).encode())))
+    with suppress(UsageError):
+        serve_driver(stream, out, end=lambda: None)
+    assert reason in refusal(out).reason
+
+
+def test_what_cannot_be_launched_is_declined_once_and_has_no_verdict(tmp_path: Path) -> None:
+    launcher, out = ScriptedLauncher(), BytesIO()
+    launcher.refusals["fake"] = ImageError("the build failed", hint="mend it")
+    folder = a_run_folder(tmp_path, a_plan(rounds=2))
+    options = RunOptions(scratch=True)
+    observer = SendingObserver(Wire(out))
+    execution = OrderExecution(folder, launcher, observer, options, memory_bytes=None)
+    observer.folder = folder
+    execution.measure()
+    stream, said = BytesIO(out.getvalue()), list[ToDriver]()
+    while (frame := read_frame(stream)) is not None:
+        said.append(message_to_driver(frame))
+    declined = [message for message in said if not isinstance(message, Noted)]
+    assert declined == [
+        Declined(backend="fake", reason="the build failed", hint="mend it", exit_code=5)
+    ]
+    assert folder.verdicts() == {}
+
+
+def test_a_spent_budget_is_named_whole(tmp_path: Path) -> None:
+    folder = a_run_folder(tmp_path)
+    options = RunOptions(scratch=True, budget_s=0, whole_budget_s=3600)
+    observer = SendingObserver(Wire(BytesIO()))
+    execution = OrderExecution(folder, ScriptedLauncher(), observer, options, memory_bytes=None)
+    observer.folder = folder
+    execution.measure()
+    reasons = {record.reason for record in folder.sound_records().values()}
+    assert reasons == {"not started: the budget of 1h was spent"}
+
+
+def test_accelerators_of_the_bus_are_told_by_vendor_and_number(tmp_path: Path) -> None:
+    for card, vendor, device in (("0", "0x1002", "0x740f"), ("1", "0x1af4", "0x1050")):
+        folder = tmp_path / "drm" / f"card{card}" / "device"
+        folder.mkdir(parents=True)
+        (folder / "vendor").write_text(f"{vendor}\n")
+        (folder / "device").write_text(f"{device}\n")
+    (tmp_path / "accel" / "accel0" / "device").mkdir(parents=True)
+    assert [*bus_accelerators(tmp_path)] == ["AMD GPU 0x740f"]
 
 
 def test_a_driver_that_says_nothing_is_not_waited_for() -> None:

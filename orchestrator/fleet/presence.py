@@ -1,0 +1,119 @@
+"""The hosts that are there: who was lost or is busy is asked again later."""
+
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from queue import Empty, SimpleQueue
+from threading import Thread
+
+from orchestrator.fleet.host import HostFacts
+from orchestrator.fleet.transport import Transport
+
+ASK_AGAIN_S = 60.0
+"""Seconds after which a host that was lost is asked whether it is there."""
+BUSY_REST_S = 10.0
+"""Seconds after which a host that another driver had is tried again."""
+
+
+@dataclass(frozen=True)
+class Reach:
+    """A host that answered: the way to it, and what it is."""
+
+    transport: Transport
+    facts: HostFacts
+
+
+Ask = Callable[[Transport, str], HostFacts]
+"""Asks a host what it is; raises a `BenchError` if there is no answer."""
+
+
+class Presence:
+    """The hosts of a run's fleet at each moment."""
+
+    def __init__(
+        self,
+        hosts: Mapping[str, Reach],
+        busy: Mapping[str, Transport],
+        ask: Ask,
+        *,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        """The presence of these hosts.
+
+        Args:
+            hosts: those that answered, by name.
+            busy: those that another driver had; they come when they are free.
+            ask: asks a host what it is.
+            clock: seconds that never go backwards.
+        """
+        self._hosts = dict(hosts)
+        self._ask, self._clock = ask, clock
+        self._ways = {name: host.transport for name, host in hosts.items()} | dict(busy)
+        self._gone: dict[str, float] = {}
+        """The moment from which each absent host may be asked again."""
+        self._resting: dict[str, float] = {}
+        self._asked: set[str] = set()
+        self._answers: SimpleQueue[tuple[str, HostFacts | None]] = SimpleQueue()
+        for name in busy:
+            self._gone[name] = clock()
+
+    def reach(self, host: str) -> Reach:
+        """The way to a host, and what it is."""
+        return self._hosts[host]
+
+    @property
+    def alive(self) -> set[str]:
+        """The hosts that are there, those that rest included."""
+        return self._hosts.keys() - self._gone.keys()
+
+    @property
+    def free(self) -> set[str]:
+        """The hosts that are there and that no other driver was seen to have."""
+        now = self._clock()
+        return {host for host in self.alive if self._resting.get(host, 0.0) <= now}
+
+    def leave(self, host: str) -> None:
+        """The host is gone; it may come again."""
+        self._gone[host] = self._clock() + ASK_AGAIN_S
+
+    def rest(self, host: str) -> bool:
+        """Another driver has the host for now; True if that is new."""
+        is_new = host not in self._resting
+        self._resting[host] = self._clock() + BUSY_REST_S
+        return is_new
+
+    def work(self, host: str) -> None:
+        """The host executes an order of ours."""
+        self._resting.pop(host, None)
+
+    def returned(self) -> dict[str, Reach]:
+        """The hosts that came again, or at last; those that are absent are asked meanwhile."""
+        self._ask_absent()
+        returned = {}
+        try:
+            while True:
+                host, facts = self._answers.get_nowait()
+                self._asked.discard(host)
+                if facts is None:
+                    self._gone[host] = self._clock() + ASK_AGAIN_S
+                else:
+                    del self._gone[host]
+                    returned[host] = self._hosts[host] = Reach(self._ways[host], facts)
+        except Empty:
+            return returned
+
+    def _ask_absent(self) -> None:
+        now = self._clock()
+        for host, since in self._gone.items():
+            if since <= now and host not in self._asked and not self._ways[host].is_dead(host):
+                self._asked.add(host)
+                name = f"fleet, question to {host}"
+                Thread(target=self._answer, args=(host,), daemon=True, name=name).start()
+
+    def _answer(self, host: str) -> None:
+        try:
+            facts = self._ask(self._ways[host], host)
+        except Exception:  # a library of the transport may raise what it likes: it is not there
+            self._answers.put((host, None))
+        else:
+            self._answers.put((host, facts))
