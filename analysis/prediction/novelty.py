@@ -10,6 +10,7 @@ from typing import Literal, TypeAlias, get_args
 
 from analysis.prediction.examples.names import line_of
 from analysis.prediction.examples.placements import Placement
+from analysis.statistics.arrays import Values, np
 
 Novelty: TypeAlias = Literal[
     "shape", "range", "variant", "pair", "run", "model", "line", "family", "device"
@@ -30,6 +31,8 @@ ANSWERED_BY: Mapping[Novelty, Novelty] = {"line": "model"}
 INTERVALS_BY: Mapping[Novelty, Novelty] = {"line": "family"}
 """Novelties whose intervals are those of another: names that begin alike may promise more than is
 true."""
+POOLED_WITH: Mapping[Novelty, Novelty] = {"model": "family"}
+"""Novelties whose intervals are drawn towards those of another where few siblings are known."""
 TRAINED: tuple[Novelty, ...] = tuple(name for name in NOVELTIES if name not in ANSWERED_BY)
 """Novelties with trees of their own."""
 HIDDEN: Mapping[Novelty, Callable[[Placement], Hashable]] = {
@@ -64,7 +67,8 @@ class Seen:
     models: frozenset[str]
     once: frozenset[str]
     """Models with a single example."""
-    lines: frozenset[Hashable]
+    lines: Mapping[Hashable, int]
+    """The number of models of each line."""
     architectures: frozenset[str]
 
     def novelty(self, placement: Placement) -> Novelty:
@@ -83,6 +87,10 @@ class Seen:
         if HIDDEN["line"](placement) in self.lines:
             return "model"
         return "line" if placement.architecture in self.architectures else "family"
+
+    def siblings(self, placements: Iterable[Placement]) -> Values:
+        """The number of known models of each placement's line; (n,)."""
+        return np.array([float(self.lines.get(HIDDEN["line"](one), 0)) for one in placements])
 
     def trees_share(self, device: str) -> float:
         """The part of the trees' answer that counts on a device: less where it has few examples.
@@ -116,9 +124,8 @@ def _variance(models: float) -> float:
 
 def trained_for(novelties: Iterable[Novelty]) -> list[Novelty]:
     """The novelties whose trees answer questions of these, in their order."""
-    asked_of = [
-        table.get(name, name) for name in novelties for table in (ANSWERED_BY, INTERVALS_BY)
-    ]
+    tables = (ANSWERED_BY, INTERVALS_BY, POOLED_WITH)
+    asked_of = {table.get(name, name) for name in novelties for table in tables}
     return [name for name in TRAINED if name in asked_of]
 
 
@@ -132,7 +139,7 @@ def seen_in(placements: Iterable[Placement]) -> Seen:
         pairs=frozenset(HIDDEN["pair"](one) for one in known),
         models=frozenset(models),
         once=frozenset(model for model, count in models.items() if count == 1),
-        lines=frozenset(HIDDEN["line"](one) for one in known),
+        lines=Counter(line for line, _ in {(HIDDEN["line"](one), one.model) for one in known}),
         architectures=frozenset(one.architecture for one in known),
     )
 

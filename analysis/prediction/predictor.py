@@ -10,7 +10,15 @@ from analysis.prediction.effects import EffectSet
 from analysis.prediction.examples.placements import Placement
 from analysis.prediction.examples.targets import Target
 from analysis.prediction.expectation import Expectation, effect_set
-from analysis.prediction.novelty import ANSWERED_BY, INTERVALS_BY, NOVELTIES, Novelty, Seen
+from analysis.prediction.novelty import (
+    ANSWERED_BY,
+    INTERVALS_BY,
+    NOVELTIES,
+    POOLED_WITH,
+    Novelty,
+    Seen,
+)
+from analysis.prediction.pooling import pooled_widths
 from analysis.prediction.tree_columns import TreeColumns
 from analysis.statistics.arrays import Values, np
 
@@ -102,6 +110,8 @@ class TargetPredictor:
             half = calibrated.half_widths(table)
         if (wider := INTERVALS_BY.get(novelty)) and wider in self.trees:
             half = self._half_widths(placements, wider)
+        elif calibrated is not None and (wider := POOLED_WITH.get(novelty)) in self.trees:
+            half = self._pooled(placements, calibrated, half, wider)
         half = half * [self.seen.widening(placement.device.key) for placement in placements]
         outside = _outside(calibrated, novelty)
         rows = zip(placements, logarithms, half, self.domain.outside(placements), strict=True)
@@ -109,6 +119,20 @@ class TargetPredictor:
             self._prediction(placement, logarithm, width, novelty, (*outside, *sentences))
             for placement, logarithm, width, sentences in rows
         ]
+
+    def _pooled(
+        self,
+        placements: Sequence[Placement],
+        calibrated: CalibratedTrees,
+        half: Values,
+        wider: Novelty,
+    ) -> Values:
+        """The widths, drawn towards those of that novelty where few siblings are known."""
+        if calibrated.pooling is None:
+            return half
+        siblings = self.seen.siblings(placements)
+        others = self._half_widths(placements, wider)
+        return calibrated.pooling * pooled_widths(half, others, siblings)
 
     def _half_widths(self, placements: Sequence[Placement], novelty: Novelty) -> Values:
         """Half the widths that intervals of that novelty have, as logarithms."""
