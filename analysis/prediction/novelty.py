@@ -51,6 +51,8 @@ _USUAL_PART = 4.0
 """Trees count whole on a device with a fourth of the examples that devices have on average."""
 _EFFECTS_OF_DEVICE = 4.0
 """Numbers that tell a device from others: a level, and how it depends on the work."""
+AUTOCAST: Mapping[str, str] = {"fp16": "amp", "bf16": "amp_bf16"}
+"""Precisions of autocast, as other projects name them, by the one whose arithmetic they use."""
 _BEYOND = 1.02
 """The factor from which on a size lies beyond another."""
 
@@ -88,6 +90,16 @@ class Seen:
             return "model"
         return "line" if placement.architecture in self.architectures else "family"
 
+    def autocast_for(self, placement: Placement) -> str | None:
+        """The precision of autocast that answers for one which nobody measured on this path.
+
+        None where the precision was measured there, or autocast was not.
+        """
+        autocast = AUTOCAST.get(placement.precision)
+        if autocast is None or (*placement.path, placement.precision) in self._measured_ways:
+            return None
+        return autocast if (*placement.path, autocast) in self._measured_ways else None
+
     def siblings(self, placements: Iterable[Placement]) -> Values:
         """The number of known models of each placement's line; (n,)."""
         return np.array([float(self.lines.get(HIDDEN["line"](one), 0)) for one in placements])
@@ -111,6 +123,12 @@ class Seen:
             return 1.0
         usual = sum(models.values()) / len(models)
         return max(1.0, math.sqrt(_variance(models[device]) / _variance(usual)))
+
+    @cached_property
+    def _measured_ways(self) -> frozenset[tuple[Hashable, ...]]:
+        """Backends with runtime and precision."""
+        keys = (key for key in self.extents if isinstance(key, tuple))
+        return frozenset(configuration[1:4] for _, configuration in keys)
 
     @cached_property
     def _models_by_device(self) -> Mapping[str, int]:

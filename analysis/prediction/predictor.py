@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from analysis.prediction.calibrated import CalibratedTrees
 from analysis.prediction.domain import Domain
@@ -72,8 +72,23 @@ class TargetPredictor:
     examples: Mapping[str, int]
     """The number of examples by who measured them."""
 
-    def predict(self, placements: Sequence[Placement]) -> list[Prediction | NoPrediction]:
-        """The answer for each placement."""
+    def predict(self, asked: Sequence[Placement]) -> list[Prediction | NoPrediction]:
+        """The answer for each placement; one in a precision that autocast answers is marked."""
+        placements = [self.answerable(one) for one in asked]
+        answers = self._answers(placements)
+        return [
+            answer
+            if placement is question or isinstance(answer, NoPrediction)
+            else replace(answer, outside=(_autocast_words(question, placement), *answer.outside))
+            for question, placement, answer in zip(asked, placements, answers, strict=True)
+        ]
+
+    def answerable(self, placement: Placement) -> Placement:
+        """The placement that answers: the same, or in autocast where only that was measured."""
+        precision = self.seen.autocast_for(placement)
+        return placement if precision is None else replace(placement, precision=precision)
+
+    def _answers(self, placements: Sequence[Placement]) -> list[Prediction | NoPrediction]:
         answers: dict[int, Prediction | NoPrediction] = {}
         by_novelty: dict[Novelty, list[int]] = {}
         for number, reason in enumerate(self.domain.refusals(placements)):
@@ -163,6 +178,14 @@ def bounded_exp(logarithm: float) -> float:
     """The number behind a logarithm; one that no device could have stays finite."""
     known = 0.0 if math.isnan(logarithm) else logarithm
     return math.exp(min(max(known, -_MOST_LOGARITHM), _MOST_LOGARITHM))
+
+
+def _autocast_words(asked: Placement, answered: Placement) -> str:
+    path = " ".join(asked.path)
+    return (
+        f"nobody measured {asked.precision} on {path}: this rests on autocast"
+        f" ({answered.precision}), which casts weights anew in each layer"
+    )
 
 
 def _unknown_error(novelty: Novelty) -> float:

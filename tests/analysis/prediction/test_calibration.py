@@ -8,6 +8,7 @@ from analysis.prediction.calibrated import conformal_quantile
 from analysis.prediction.examples.targets import PREDICTION_TARGETS
 from analysis.prediction.expectation import expectation_fits
 from analysis.prediction.folds import folds_of
+from analysis.prediction.pooling import pooled_widths, spread_share
 from analysis.statistics.arrays import np
 from tests.analysis.prediction.examples import a_placement, peak_seconds
 
@@ -28,6 +29,21 @@ def test_a_quantile_is_that_of_a_new_group(
     scores: list[float], groups: list[int], quantile: float
 ) -> None:
     assert conformal_quantile(np.array(scores, float), np.array(groups), 0.9) == quantile
+
+
+def test_widths_are_drawn_to_wider_ones_where_few_siblings_are_known() -> None:
+    own, wider = np.array([1.0] * 4), np.array([3.0] * 4)
+    pooled = pooled_widths(own, wider, np.array([0.0, 1.0, 2.0, 20.0]))
+    assert pooled[0] == 3.0
+    assert [*pooled] == sorted(pooled, reverse=True)
+    assert pooled[-1] == pytest.approx(1.0, abs=0.02)
+
+
+def test_few_groups_tell_no_differences_between_errors() -> None:
+    shares = [spread_share(groups) for groups in (2, 20, 160, 2000)]
+    assert shares == sorted(shares)
+    assert shares[0] < 0.01
+    assert shares[-1] > 0.99
 
 
 def test_a_model_is_hidden_on_one_device_at_a_time() -> None:
