@@ -26,7 +26,6 @@ COVERAGE = 0.90
 """The share of intervals that hold what is measured later."""
 _SPREAD_ROUNDS = 60
 _LEAST_ERROR = 0.005
-_ROUNDING = 1e-9
 
 
 @dataclass(frozen=True)
@@ -151,10 +150,10 @@ def conformal_quantile(scores: Values, group: Places, coverage: float) -> float:
 
     Groups weigh alike however many scores they have, and the new one counts as one of scores that
     are larger than all: Lee, Barber and Willett (2023), "Distribution-free inference with
-    hierarchical data". The largest score where that is not enough.
+    hierarchical data". Between two scores it is interpolated: of twenty groups the next larger one
+    holds several percent more. The largest score where that is not enough.
     """
     sizes = np.bincount(group)
     order = np.argsort(scores)
     shares = np.cumsum(1 / sizes[group[order]]) / (len(sizes) + 1)
-    rank = int(np.searchsorted(shares, coverage - _ROUNDING))
-    return float(scores[order][min(rank, len(scores) - 1)])
+    return float(np.interp(coverage, shares, scores[order]))

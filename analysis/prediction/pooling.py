@@ -7,8 +7,8 @@ too much; so both widths are pooled by the number of siblings, and the result is
 
 from analysis.statistics.arrays import Values, np
 
-_FEW_SIBLINGS = 3.0
-"""The squared number of siblings at which the own width counts as much as the wider one."""
+_FEW_SIBLINGS = 4.0
+"""The square of the number of siblings with which both widths count alike: two."""
 _FEW_GROUPS = 160.0
 """Groups from which on differences between errors that trees tell count more than half."""
 
