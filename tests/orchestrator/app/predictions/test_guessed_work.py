@@ -11,8 +11,8 @@ from orchestrator.app.predictions import custom_models
 from orchestrator.app.predictions.cells import PossibleCells
 from orchestrator.app.predictions.counting import ModelCounts
 from orchestrator.app.predictions.forecasts import forecast_cells
-from runner.contract.cell import Cell
 from runner.contract.models import ModelSpec, find
+from tests.support.jobs import fake_cell
 
 REASON = "shapes follow from values"
 BERT = find("bert-base-uncased")
@@ -34,7 +34,7 @@ def asked(model: ModelSpec, monkeypatch: pytest.MonkeyPatch, folder: Path) -> Po
     """A question about a model that a job failed to count."""
     counts = {model.name: ModelCounts(None, REASON)}
     monkeypatch.setattr(custom_models, "_counted", lambda *_: counts)
-    cell = Cell(model=model.name, backend="cpu", runtime="torch", precision="fp32", batch_size=1)
+    cell = fake_cell(model=model.name, backend="cpu", runtime="torch")
     possible = PossibleCells(((cell, None),), {model.name: model})
     return custom_models.counted_cells(possible, folder, custom_models.unheard_notice)
 
