@@ -1,6 +1,7 @@
 """Calibration: folds that hide what a question does not know, and quantiles that count groups."""
 
 from collections import Counter
+from dataclasses import replace
 
 import pytest
 
@@ -8,6 +9,7 @@ from analysis.prediction.calibrated import conformal_quantile
 from analysis.prediction.examples.targets import PREDICTION_TARGETS
 from analysis.prediction.expectation import expectation_fits
 from analysis.prediction.folds import folds_of
+from analysis.prediction.physics import fit_base, physical_terms
 from analysis.prediction.pooling import pooled_widths, spread_share
 from analysis.statistics.arrays import np
 from tests.analysis.prediction.examples import a_placement, peak_seconds
@@ -74,3 +76,11 @@ def test_a_part_of_a_fit_is_the_fit_to_that_part(quantity: str) -> None:
     for name, fit in whole.items():
         parts = [one.whole().at(placements).logarithms for one in (fit.part(rows), alone[name])]
         assert parts[0] == pytest.approx(parts[1])
+
+
+def test_a_term_that_no_example_has_adds_nothing() -> None:
+    placements = [a_placement(f"net-{n}", batch_size=batch) for n in range(8) for batch in (1, 8)]
+    terms = physical_terms(placements, "time")
+    base = fit_base(terms, np.array([peak_seconds(placement) for placement in placements]))
+    layered = [replace(one, counts=replace(one.counts, depth=12.0)) for one in placements]
+    assert base.logarithms(physical_terms(layered, "time")) == pytest.approx(base.logarithms(terms))
