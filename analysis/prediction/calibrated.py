@@ -8,21 +8,24 @@ prediction"), by folds that hide what the question does not know (Barber and oth
 "Predictive inference with the jackknife+").
 """
 
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from typing import TypeAlias
 
+from analysis.prediction.examples.placements import Placement
 from analysis.prediction.expectation import ExpectationFit
 from analysis.prediction.folds import Fold, folds_of
 from analysis.prediction.lessons import LEAST_SCORES, group_numbers, lesson_of
 from analysis.prediction.novelty import Novelty
+from analysis.prediction.pooling import pooled_widths, spread_share
 from analysis.prediction.tree_columns import TreeColumns
-from analysis.prediction.trees import LEAST_EXAMPLES, Trees
+from analysis.prediction.trees import Trees
 from analysis.statistics.arrays import Places, Values, ValueTable, np
 
 COVERAGE = 0.90
 """The share of intervals that hold what is measured later."""
 _SPREAD_ROUNDS = 60
 _LEAST_ERROR = 0.005
-_ROUNDING = 1e-9
 
 
 @dataclass(frozen=True)
@@ -38,6 +41,9 @@ class CalibratedTrees:
     """Trees of the logarithm of the error; None where too few errors tell it."""
     quantile: float
     """The quantile of the scores: errors of logarithms by their spread."""
+    pooling: float | None
+    """The quantile of errors by widths that are pooled with those of another novelty; None where
+    they are not."""
     errors: int
     """Hidden examples whose errors it is known from."""
     groups: int
@@ -55,8 +61,12 @@ class CalibratedTrees:
         return self.quantile * scale
 
 
+HalfWidths: TypeAlias = Callable[[Sequence[Placement]], Values]
+"""Gives half the widths of the intervals at placements, as logarithms."""
+
+
 def calibrated_trees(
-    fit: ExpectationFit, columns: TreeColumns, novelty: Novelty
+    fit: ExpectationFit, columns: TreeColumns, novelty: Novelty, wider: HalfWidths | None = None
 ) -> CalibratedTrees | None:
     """Fit and calibrate the trees of a novelty; None where too few examples tell its errors.
 
@@ -64,20 +74,27 @@ def calibrated_trees(
         fit: fits what the novelty's effects expect to the examples.
         columns: the columns of the trees.
         novelty: what a question does not know.
+        wider: gives the widths that its own are pooled with; None for none.
     """
     lesson = lesson_of(fit, columns, novelty)
     if lesson is None:
         return None
     errors = lesson.errors
-    spreads = np.log(errors + _LEAST_ERROR)
-    scores = errors / np.exp(lesson.cross_fitted(spreads, _SPREAD_ROUNDS))
-    enough = len(errors) >= LEAST_EXAMPLES
+    spreads = spread_share(lesson.groups) * np.log(errors + _LEAST_ERROR)
+    enough = lesson.can_be_cross_fitted
+    scale = np.exp(lesson.cross_fitted(spreads, _SPREAD_ROUNDS)) if enough else np.ones(len(errors))
+    quantile = conformal_quantile(errors / scale, lesson.group, COVERAGE)
+    pooling = None
+    if wider is not None:
+        pooled = pooled_widths(quantile * scale, wider(lesson.hidden), lesson.siblings)
+        pooling = conformal_quantile(errors / pooled, lesson.group, COVERAGE)
     return CalibratedTrees(
         novelty=novelty,
         trees=lesson.trees(),
         weight=lesson.weight,
         spread=lesson.fitted(spreads, _SPREAD_ROUNDS) if enough else None,
-        quantile=conformal_quantile(scores, lesson.group, COVERAGE),
+        quantile=quantile,
+        pooling=pooling,
         errors=len(errors),
         groups=lesson.groups,
         median_error=float(np.median(np.expm1(errors))),
@@ -106,6 +123,7 @@ def calibrated_range(
         shape,
         novelty="range",
         spread=None,
+        pooling=None,
         quantile=conformal_quantile(errors, group_numbers(hidden, "range"), COVERAGE),
         errors=len(errors),
         groups=max(fold.groups for fold in folds),
@@ -132,10 +150,10 @@ def conformal_quantile(scores: Values, group: Places, coverage: float) -> float:
 
     Groups weigh alike however many scores they have, and the new one counts as one of scores that
     are larger than all: Lee, Barber and Willett (2023), "Distribution-free inference with
-    hierarchical data". The largest score where that is not enough.
+    hierarchical data". Between two scores it is interpolated: of twenty groups the next larger one
+    holds several percent more. The largest score where that is not enough.
     """
     sizes = np.bincount(group)
     order = np.argsort(scores)
     shares = np.cumsum(1 / sizes[group[order]]) / (len(sizes) + 1)
-    rank = int(np.searchsorted(shares, coverage - _ROUNDING))
-    return float(scores[order][min(rank, len(scores) - 1)])
+    return float(np.interp(coverage, shares, scores[order]))

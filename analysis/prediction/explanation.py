@@ -66,6 +66,7 @@ def explanation_of(predictor: TargetPredictor, placement: Placement) -> Explanat
     (answer,) = predictor.predict([placement])
     if isinstance(answer, NoPrediction):
         return answer
+    placement = predictor.answerable(placement)
     expectation = predictor.expectation(answer.novelty)
     expected = expectation.at([placement])
     sign = math.log(

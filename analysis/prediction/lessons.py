@@ -1,15 +1,15 @@
 """Lessons: hidden examples of all folds, with what is left of them for trees to learn."""
 
 from collections import deque
-from collections.abc import Hashable, Iterable
+from collections.abc import Hashable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import cached_property
 
 from analysis.prediction.examples.placements import Placement
 from analysis.prediction.expectation import ExpectationFit, ExpectedValues
-from analysis.prediction.folds import folds_of
-from analysis.prediction.novelty import HIDDEN, Novelty
+from analysis.prediction.folds import Fold, folds_of
+from analysis.prediction.novelty import HIDDEN, Novelty, seen_in
 from analysis.prediction.tree_columns import TreeColumns
 from analysis.prediction.trees import LEAST_EXAMPLES, Trees, fit_trees
 from analysis.statistics.arrays import Places, Values, ValueTable, np
@@ -28,6 +28,10 @@ _WORKERS = 2
 class Lesson:
     """The hidden examples of all folds, one behind the other."""
 
+    hidden: Sequence[Placement]
+    """Their placements."""
+    siblings: Values
+    """The number of models of each one's line that the fold knows."""
     table: ValueTable
     """The columns of the trees."""
     fold: Places
@@ -43,6 +47,11 @@ class Lesson:
     def groups(self) -> int:
         """The number of models, devices or the like."""
         return int(self.group.max()) + 1
+
+    @property
+    def can_be_cross_fitted(self) -> bool:
+        """True if without any fold enough examples are left to fit trees."""
+        return len(self.fold) - int(np.bincount(self.fold).max()) >= LEAST_EXAMPLES
 
     @cached_property
     def answers(self) -> Values:
@@ -104,6 +113,8 @@ def lesson_of(fit: ExpectationFit, columns: TreeColumns, novelty: Novelty) -> Le
     hidden = [fit.placements[row] for row in rows.tolist()]
     residual = fit.logarithms[rows] - expected.logarithms
     return Lesson(
+        hidden=hidden,
+        siblings=np.concatenate([_siblings(fit.placements, fold) for fold in folds]),
         table=columns.table(hidden, expected, novelty),
         fold=numbers,
         group=group_numbers(hidden, novelty),
@@ -117,6 +128,12 @@ def group_numbers(placements: Iterable[Placement], novelty: Novelty) -> Places:
     numbers: dict[Hashable, int] = {}
     keys = map(HIDDEN[novelty], placements)
     return np.array([numbers.setdefault(key, len(numbers)) for key in keys])
+
+
+def _siblings(placements: Sequence[Placement], fold: Fold) -> Values:
+    """The number of models of the line of each hidden example that the fold knows."""
+    seen = seen_in(placements[row] for row in fold.known.tolist())
+    return seen.siblings(placements[row] for row in fold.hidden.tolist())
 
 
 def _centred(residual: Values, fold: Places) -> Values:

@@ -10,6 +10,7 @@ from typing import Literal, TypeAlias, get_args
 
 from analysis.prediction.examples.names import line_of
 from analysis.prediction.examples.placements import Placement
+from analysis.statistics.arrays import Values, np
 
 Novelty: TypeAlias = Literal[
     "shape", "range", "variant", "pair", "run", "model", "line", "family", "device"
@@ -30,6 +31,8 @@ ANSWERED_BY: Mapping[Novelty, Novelty] = {"line": "model"}
 INTERVALS_BY: Mapping[Novelty, Novelty] = {"line": "family"}
 """Novelties whose intervals are those of another: names that begin alike may promise more than is
 true."""
+POOLED_WITH: Mapping[Novelty, Novelty] = {"model": "family"}
+"""Novelties whose intervals are drawn towards those of another where few siblings are known."""
 TRAINED: tuple[Novelty, ...] = tuple(name for name in NOVELTIES if name not in ANSWERED_BY)
 """Novelties with trees of their own."""
 HIDDEN: Mapping[Novelty, Callable[[Placement], Hashable]] = {
@@ -48,6 +51,8 @@ _USUAL_PART = 4.0
 """Trees count whole on a device with a fourth of the examples that devices have on average."""
 _EFFECTS_OF_DEVICE = 4.0
 """Numbers that tell a device from others: a level, and how it depends on the work."""
+AUTOCAST: Mapping[str, str] = {"fp16": "amp", "bf16": "amp_bf16"}
+"""Precisions of autocast, as other projects name them, by the one whose arithmetic they use."""
 _BEYOND = 1.02
 """The factor from which on a size lies beyond another."""
 
@@ -64,7 +69,8 @@ class Seen:
     models: frozenset[str]
     once: frozenset[str]
     """Models with a single example."""
-    lines: frozenset[Hashable]
+    lines: Mapping[Hashable, int]
+    """The number of models of each line."""
     architectures: frozenset[str]
 
     def novelty(self, placement: Placement) -> Novelty:
@@ -83,6 +89,20 @@ class Seen:
         if HIDDEN["line"](placement) in self.lines:
             return "model"
         return "line" if placement.architecture in self.architectures else "family"
+
+    def autocast_for(self, placement: Placement) -> str | None:
+        """The precision of autocast that answers for one which nobody measured on this path.
+
+        None where the precision was measured there, or autocast was not.
+        """
+        autocast = AUTOCAST.get(placement.precision)
+        if autocast is None or (*placement.path, placement.precision) in self._measured_ways:
+            return None
+        return autocast if (*placement.path, autocast) in self._measured_ways else None
+
+    def siblings(self, placements: Iterable[Placement]) -> Values:
+        """The number of known models of each placement's line; (n,)."""
+        return np.array([float(self.lines.get(HIDDEN["line"](one), 0)) for one in placements])
 
     def trees_share(self, device: str) -> float:
         """The part of the trees' answer that counts on a device: less where it has few examples.
@@ -105,6 +125,12 @@ class Seen:
         return max(1.0, math.sqrt(_variance(models[device]) / _variance(usual)))
 
     @cached_property
+    def _measured_ways(self) -> frozenset[tuple[Hashable, ...]]:
+        """Backends with runtime and precision."""
+        keys = (key for key in self.extents if isinstance(key, tuple))
+        return frozenset(configuration[1:4] for _, configuration in keys)
+
+    @cached_property
     def _models_by_device(self) -> Mapping[str, int]:
         return Counter(key[1] for key in self.pairs if isinstance(key, tuple))
 
@@ -116,9 +142,8 @@ def _variance(models: float) -> float:
 
 def trained_for(novelties: Iterable[Novelty]) -> list[Novelty]:
     """The novelties whose trees answer questions of these, in their order."""
-    asked_of = [
-        table.get(name, name) for name in novelties for table in (ANSWERED_BY, INTERVALS_BY)
-    ]
+    tables = (ANSWERED_BY, INTERVALS_BY, POOLED_WITH)
+    asked_of = {table.get(name, name) for name in novelties for table in tables}
     return [name for name in TRAINED if name in asked_of]
 
 
@@ -132,7 +157,7 @@ def seen_in(placements: Iterable[Placement]) -> Seen:
         pairs=frozenset(HIDDEN["pair"](one) for one in known),
         models=frozenset(models),
         once=frozenset(model for model, count in models.items() if count == 1),
-        lines=frozenset(HIDDEN["line"](one) for one in known),
+        lines=Counter(line for line, _ in {(HIDDEN["line"](one), one.model) for one in known}),
         architectures=frozenset(one.architecture for one in known),
     )
 

@@ -7,7 +7,7 @@ model computes and what it moves overlap little, since its layers come one after
 Devices differ by a weighted geometric mean of both peaks, not by each peak in its own term: a model
 that is bound by memory on the one is so on the other, and peaks of data sheets promise more than
 kernels reach. The weight is the one with which the results of timm on one of four GPUs tell those
-on another best: `docs/prediction.md` has them.
+on another best: decision 0082 has what else was tried.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -26,7 +26,7 @@ LEAST_OF_PART = 30
 LEAST_SIZES = 8
 """Different sizes of an architecture that tell its coefficients."""
 _LEAST_SHARE = 1e-3
-"""The least part of the base that a term has, so that none is ever zero."""
+"""The least part of the base that a term has where examples have it: none of these is zero."""
 
 
 @dataclass(frozen=True)
@@ -109,11 +109,12 @@ def physical_terms(placements: Sequence[Placement], quantity: Quantity) -> Physi
 def _fitted(relative: ValueTable, weights: Values) -> tuple[float, ...]:
     from analysis.statistics.solvers import nnls
 
-    scale = relative.mean(axis=0)
-    scale[scale == 0] = 1.0
+    means = relative.mean(axis=0)
+    scale = np.where(means == 0, 1.0, means)
     solution, _ = nnls(relative / scale * weights[:, None], weights)
     least = _LEAST_SHARE * solution.sum()
-    return tuple(float(one) for one in np.maximum(solution, least) / scale)
+    coefficients = np.where(means == 0, 0.0, np.maximum(solution, least) / scale)
+    return tuple(float(one) for one in coefficients)
 
 
 def _part(placement: Placement, quantity: Quantity) -> str:

@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from analysis.prediction.calibrated import CalibratedTrees
 from analysis.prediction.domain import Domain
@@ -10,7 +10,15 @@ from analysis.prediction.effects import EffectSet
 from analysis.prediction.examples.placements import Placement
 from analysis.prediction.examples.targets import Target
 from analysis.prediction.expectation import Expectation, effect_set
-from analysis.prediction.novelty import ANSWERED_BY, INTERVALS_BY, NOVELTIES, Novelty, Seen
+from analysis.prediction.novelty import (
+    ANSWERED_BY,
+    INTERVALS_BY,
+    NOVELTIES,
+    POOLED_WITH,
+    Novelty,
+    Seen,
+)
+from analysis.prediction.pooling import pooled_widths
 from analysis.prediction.tree_columns import TreeColumns
 from analysis.statistics.arrays import Values, np
 
@@ -64,8 +72,23 @@ class TargetPredictor:
     examples: Mapping[str, int]
     """The number of examples by who measured them."""
 
-    def predict(self, placements: Sequence[Placement]) -> list[Prediction | NoPrediction]:
-        """The answer for each placement."""
+    def predict(self, asked: Sequence[Placement]) -> list[Prediction | NoPrediction]:
+        """The answer for each placement; one in a precision that autocast answers is marked."""
+        placements = [self.answerable(one) for one in asked]
+        answers = self._answers(placements)
+        return [
+            answer
+            if placement is question or isinstance(answer, NoPrediction)
+            else replace(answer, outside=(_autocast_words(question, placement), *answer.outside))
+            for question, placement, answer in zip(asked, placements, answers, strict=True)
+        ]
+
+    def answerable(self, placement: Placement) -> Placement:
+        """The placement that answers: the same, or in autocast where only that was measured."""
+        precision = self.seen.autocast_for(placement)
+        return placement if precision is None else replace(placement, precision=precision)
+
+    def _answers(self, placements: Sequence[Placement]) -> list[Prediction | NoPrediction]:
         answers: dict[int, Prediction | NoPrediction] = {}
         by_novelty: dict[Novelty, list[int]] = {}
         for number, reason in enumerate(self.domain.refusals(placements)):
@@ -102,6 +125,8 @@ class TargetPredictor:
             half = calibrated.half_widths(table)
         if (wider := INTERVALS_BY.get(novelty)) and wider in self.trees:
             half = self._half_widths(placements, wider)
+        elif calibrated is not None and (wider := POOLED_WITH.get(novelty)) in self.trees:
+            half = self._pooled(placements, calibrated, half, wider)
         half = half * [self.seen.widening(placement.device.key) for placement in placements]
         outside = _outside(calibrated, novelty)
         rows = zip(placements, logarithms, half, self.domain.outside(placements), strict=True)
@@ -109,6 +134,20 @@ class TargetPredictor:
             self._prediction(placement, logarithm, width, novelty, (*outside, *sentences))
             for placement, logarithm, width, sentences in rows
         ]
+
+    def _pooled(
+        self,
+        placements: Sequence[Placement],
+        calibrated: CalibratedTrees,
+        half: Values,
+        wider: Novelty,
+    ) -> Values:
+        """The widths, drawn towards those of that novelty where few siblings are known."""
+        if calibrated.pooling is None:
+            return half
+        siblings = self.seen.siblings(placements)
+        others = self._half_widths(placements, wider)
+        return calibrated.pooling * pooled_widths(half, others, siblings)
 
     def _half_widths(self, placements: Sequence[Placement], novelty: Novelty) -> Values:
         """Half the widths that intervals of that novelty have, as logarithms."""
@@ -139,6 +178,14 @@ def bounded_exp(logarithm: float) -> float:
     """The number behind a logarithm; one that no device could have stays finite."""
     known = 0.0 if math.isnan(logarithm) else logarithm
     return math.exp(min(max(known, -_MOST_LOGARITHM), _MOST_LOGARITHM))
+
+
+def _autocast_words(asked: Placement, answered: Placement) -> str:
+    path = " ".join(asked.path)
+    return (
+        f"nobody measured {asked.precision} on {path}: this rests on autocast"
+        f" ({answered.precision}), which casts weights anew in each layer"
+    )
 
 
 def _unknown_error(novelty: Novelty) -> float:

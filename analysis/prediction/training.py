@@ -1,16 +1,28 @@
 """Training of predictors from examples."""
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 
-from analysis.prediction.calibrated import CalibratedTrees, calibrated_range, calibrated_trees
+from analysis.prediction.calibrated import (
+    CalibratedTrees,
+    HalfWidths,
+    calibrated_range,
+    calibrated_trees,
+)
 from analysis.prediction.domain import domain_of
+from analysis.prediction.effects import EffectSet
 from analysis.prediction.examples.placements import Example
 from analysis.prediction.examples.targets import Target
-from analysis.prediction.expectation import effect_set, expectation_fits
-from analysis.prediction.novelty import NOVELTIES, Novelty, seen_in, trained_for
+from analysis.prediction.expectation import (
+    Expectation,
+    ExpectationFit,
+    effect_set,
+    expectation_fits,
+)
+from analysis.prediction.novelty import NOVELTIES, POOLED_WITH, Novelty, seen_in, trained_for
 from analysis.prediction.predictor import TargetPredictor
-from analysis.prediction.tree_columns import tree_columns_of
+from analysis.prediction.tree_columns import TreeColumns, tree_columns_of
 from analysis.statistics.arrays import np
 
 LEAST_RESULTS = 5
@@ -32,22 +44,54 @@ def train_target(
     placements = [one.placement for one in examples]
     amounts = np.array([target.amount(one.value, one.placement) for one in examples])
     fits = expectation_fits(placements, amounts, target.quantity)
-    columns = tree_columns_of(placements)
-    calibrated: dict[Novelty, CalibratedTrees] = {}
-    for novelty in trained_for(novelties):
-        fit = fits[effect_set(novelty)]
-        if novelty == "range":
-            trees = calibrated_range(fit, columns, calibrated.get("shape"))
-        else:
-            trees = calibrated_trees(fit, columns, novelty)
-        if trees is not None:
-            calibrated[novelty] = trees
+    calibration = _Calibration(
+        fits,
+        {name: fit.whole() for name, fit in fits.items()},
+        tree_columns_of(placements),
+    )
     return TargetPredictor(
         target=target,
-        expectations={name: fit.whole() for name, fit in fits.items()},
-        columns=columns,
-        trees=calibrated,
+        expectations=calibration.expectations,
+        columns=calibration.columns,
+        trees=calibration.trees(novelties),
         domain=domain_of(placements),
         seen=seen_in(placements),
         examples=Counter(one.source for one in examples),
     )
+
+
+@dataclass(frozen=True)
+class _Calibration:
+    """Fits trees for one novelty after the other."""
+
+    fits: Mapping[EffectSet, ExpectationFit]
+    expectations: Mapping[EffectSet, Expectation]
+    """The fits to all examples."""
+    columns: TreeColumns
+
+    def trees(self, novelties: Iterable[Novelty]) -> dict[Novelty, CalibratedTrees]:
+        """The trees that answer these novelties; others' widths are pooled with those that come
+        first.
+        """
+        calibrated: dict[Novelty, CalibratedTrees] = {}
+        wider = {*POOLED_WITH.values()}
+        for novelty in sorted(trained_for(novelties), key=lambda one: one not in wider):
+            trees = self._calibrated(novelty, calibrated)
+            if trees is not None:
+                calibrated[novelty] = trees
+        return calibrated
+
+    def _calibrated(
+        self, novelty: Novelty, known: Mapping[Novelty, CalibratedTrees]
+    ) -> CalibratedTrees | None:
+        fit = self.fits[effect_set(novelty)]
+        if novelty == "range":
+            return calibrated_range(fit, self.columns, known.get("shape"))
+        pooled_with = POOLED_WITH.get(novelty)
+        if pooled_with is None or pooled_with not in known:
+            return calibrated_trees(fit, self.columns, novelty)
+        return calibrated_trees(fit, self.columns, novelty, self._half_widths(known[pooled_with]))
+
+    def _half_widths(self, trees: CalibratedTrees) -> HalfWidths:
+        expectation, novelty = self.expectations[effect_set(trees.novelty)], trees.novelty
+        return lambda p: trees.half_widths(self.columns.table(p, expectation.at(p), novelty))

@@ -1,4 +1,8 @@
-"""Our own results, committed as a bundle: unseen shapes, unseen models, and memory."""
+"""Our own results, committed as a bundle: unseen shapes, unseen models, and memory.
+
+Shapes between those that were measured have a bar. Those beyond them are extrapolations: their
+errors and the coverage of their intervals stand beside, without a bar.
+"""
 
 import tempfile
 from collections.abc import Iterator
@@ -36,6 +40,9 @@ def own_splits() -> Iterator[SplitRow]:
     latency, memory = PREDICTION_TARGETS["latency"], PREDICTION_TARGETS["memory"]
     shapes = cross_validated(latency, rows.examples(latency), "shape")
     yield _row("own_shape", "own rows: unseen shape", shapes.trial, max(SHAPE, 2 * spread))
+    ends = cross_validated(latency, rows.examples(latency), "range")
+    if ends.trial.answered:
+        yield _row("own_range", "own rows: largest and smallest shapes", ends.trial, None)
     yield _row("own_model", "own rows: unseen model", _unseen_models(rows), MODEL)
     sizes = cross_validated(memory, rows.examples(memory), "shape")
     yield _row("own_memory", "own rows: memory of an unseen shape", sizes.trial, MEMORY)
@@ -48,7 +55,7 @@ def _unseen_models(rows: ExampleRows) -> PredictionTrial:
     return joined(run_trial(target, known, hidden) for _, known, hidden in folds)
 
 
-def _row(name: str, title: str, trial: PredictionTrial, most: float) -> SplitRow:
+def _row(name: str, title: str, trial: PredictionTrial, most: float | None) -> SplitRow:
     paths = sorted({"/".join(one.example.placement.path) for one in trial.answered})
     parts = {
         path: trial.part(lambda one, path=path: "/".join(one.example.placement.path) == path)

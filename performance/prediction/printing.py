@@ -86,7 +86,7 @@ def _errors(accuracy: Accuracy) -> str:
 
 
 def _bar(bar: Bar) -> str:
-    parts = [f"MAPE {bar.mape:7.1%}"]
+    parts = [f"MAPE {bar.mape:7.1%}" if bar.mape is not None else "none"]
     if bar.median_ape is not None:
         parts.append(f" median {bar.median_ape:6.1%}")
     if bar.within_tenth is not None:

@@ -7,7 +7,7 @@ import numpy as np
 
 from analysis.prediction.evaluation.trials import PredictionTrial, run_trial
 from analysis.prediction.examples.placements import Example
-from performance.prediction.bars import Check
+from performance.prediction.bars import COVERAGE, Check
 from performance.prediction.printing import print_check
 from performance.prediction.timm import TARGET, TimmResults
 
@@ -53,6 +53,7 @@ def _evaluate(results: TimmResults, rows: int, bar: float) -> bool:
     checks = [Check("MAPE", float(np.mean(mapes)), high=bar)]
     worst = max(_by_bases(trial) for trial in trials)
     checks.append(Check("worst MAPE by that of the better base", worst, high=MOST_WORSE))
+    checks.append(Check("coverage", float(np.mean(coverages)), *COVERAGE))
     held = [print_check(part, check) for check in checks]
     return all(held)
 

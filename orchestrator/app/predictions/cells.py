@@ -69,6 +69,8 @@ class PossibleCells:
     """The work of models that are not of the catalogue, by name."""
     uncounted: Mapping[str, str] = field(default_factory=dict)
     """The reasons why the work of others is not known, by name."""
+    guessed: Mapping[str, str] = field(default_factory=dict)
+    """Sentences about work that is taken from another model, by name."""
 
 
 def require_models(axes: Mapping[AxisName, Sequence[str]]) -> None:

@@ -8,7 +8,7 @@ from analysis.prediction.artefact.manifest import PredictorManifest
 from analysis.prediction.examples.known_machines import find_machine, machine_of_data_sheet
 from analysis.prediction.examples.placements import KnownMachine
 from analysis.prediction.forecaster import Forecaster
-from analysis.prediction.predictor import NoPrediction
+from analysis.prediction.predictor import NoPrediction, Prediction
 from orchestrator.app.predictions.artefact_folder import StoredPredictor, open_predictor
 from orchestrator.app.predictions.cells import CellsAsked, PossibleCells
 from orchestrator.app.predictions.forecasts import PredictedCell, forecast_cells
@@ -52,8 +52,20 @@ class Consultation:
             NothingToDo: nothing of them can be predicted.
         """
         cells = forecast_cells(self.forecaster, possible, self.targets, self.machine)
-        _require_some(cells)
+        if not any(one.predictions for one in cells):
+            raise _nothing(cells, self._other_targets(possible))
         return cells
+
+    def _other_targets(self, possible: PossibleCells) -> list[str]:
+        """The targets that were not asked about, and of which something can be predicted."""
+        others = [name for name in self.manifest.targets if name not in self.targets]
+        forecaster = self.predictor.forecaster(others)
+        cells = forecast_cells(forecaster, possible, others, self.machine)
+        return [
+            name
+            for name in others
+            if any(isinstance(one.answers[name], Prediction) for one in cells)
+        ]
 
     def rows_since(self, store: Store) -> int:
         """The results that came since its training."""
@@ -90,7 +102,8 @@ def _chosen_targets(manifest: PredictorManifest, named: Sequence[str]) -> tuple[
         if name not in known:
             raise NothingToDo(
                 f"--target {name}: too few results have it; the predictor knows {', '.join(known)}",
-                hint="measure it where that is possible, then `orchestrator predict train`",
+                hint=f"--target {known[0]} is answered; or measure {name} where that is possible,"
+                " then `orchestrator predict train`",
             )
     return tuple(named)
 
@@ -115,14 +128,13 @@ def _chosen_machine(forecaster: Forecaster, name: str | None) -> KnownMachine | 
     return machine
 
 
-def _require_some(cells: Sequence[PredictedCell]) -> None:
-    """Insist that something of some cell is predicted.
+def _nothing(cells: Sequence[PredictedCell], others: Sequence[str]) -> NothingToDo:
+    """The error where every cell is refused.
 
-    Raises:
-        NothingToDo: every one is refused.
+    Args:
+        cells: the cells.
+        others: other targets that would be answered.
     """
-    if any(one.predictions for one in cells):
-        return
     reasons = Counter(
         answer.reason
         for one in cells
@@ -131,7 +143,13 @@ def _require_some(cells: Sequence[PredictedCell]) -> None:
     )
     (first, count), *others = reasons.most_common()
     of_all = f" ({count:,} of {len(cells):,} cells; {len(others)} more reasons)" if others else ""
-    raise NothingToDo(
+    if others:
+        options = " or ".join(f"--target {name}" for name in others)
+        return NothingToDo(
+            f"nothing of that target can be predicted: {first}{of_all}",
+            hint=f"{options} is answered: results of that kind were measured there",
+        )
+    return NothingToDo(
         f"nothing can be predicted: {first}{of_all}",
         hint="`orchestrator predict show` says what the predictor rests on; `orchestrator bench`"
         " measures what it lacks",

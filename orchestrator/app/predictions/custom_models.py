@@ -5,6 +5,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from analysis.prediction.examples.sibling_work import sibling_work
 from orchestrator.app.predictions.cells import PossibleCells
 from runner.contract.errors import BenchError
 from runner.contract.models import ModelSpec
@@ -24,7 +25,8 @@ def unheard_notice(_: str) -> None:
 def counted_cells(possible: PossibleCells, results: Path, report: Notice) -> PossibleCells:
     """The cells with the counted work of their models; a job counts those that nobody has counted.
 
-    Where that fails the reason stands in the place of the count.
+    Where that fails the work is taken from a counted model of the same architecture, with a
+    sentence that says so; where there is none the reason stands in the place of the count.
     """
     custom = {
         name: model
@@ -34,14 +36,23 @@ def counted_cells(possible: PossibleCells, results: Path, report: Notice) -> Pos
     if not custom:
         return possible
     counted = _counted(custom, results, report)
-    polynomials = {name: one.polynomials for name, one in counted.items()}
+    missing = {
+        name: one.reason or "nobody counted its work"
+        for name, one in counted.items()
+        if one.polynomials is None
+    }
+    guesses = {name: work for name in missing if (work := sibling_work(custom[name]))}
     return replace(
         possible,
-        counts={name: value for name, value in polynomials.items() if value is not None},
-        uncounted={
-            name: one.reason or "nobody counted its work"
-            for name, one in counted.items()
-            if one.polynomials is None
+        counts={
+            **{name: one.polynomials for name, one in counted.items() if one.polynomials},
+            **{name: work.polynomials for name, work in guesses.items()},
+        },
+        uncounted={name: reason for name, reason in missing.items() if name not in guesses},
+        guessed={
+            name: f"the work of {name} is not counted ({missing[name]}); it is taken from"
+            f" {work.sibling}, by layers and width"
+            for name, work in guesses.items()
         },
     )
 

@@ -1,7 +1,7 @@
 """Explanations of predictions: what drives each."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -127,11 +127,14 @@ def _explanation(
     forecaster: Forecaster, target: str, possible: PossibleCells, one: PredictedCell
 ) -> Explanation | None:
     """None where this target of the cell is refused."""
-    if isinstance(one.answers[target], NoPrediction) or one.machine is None:
+    answer = one.answers[target]
+    if isinstance(answer, NoPrediction) or one.machine is None:
         return None
     model = possible.models[one.cell.model]
     placement = placement_of(one.cell, model, one.machine, possible.counts)
     if isinstance(placement, NoPrediction):
         return None
     explanation = explanation_of(forecaster.predictors[target], placement)
-    return None if isinstance(explanation, NoPrediction) else explanation
+    if isinstance(explanation, NoPrediction):
+        return None
+    return replace(explanation, prediction=answer)

@@ -50,7 +50,13 @@ def forecast_cells(
     forecasts = forecaster.forecasts(
         asked_cells, possible.models, targets, machine, possible.counts
     )
-    by_target = {name: iter(answers) for name, answers in forecasts.items()}
+    by_target = {
+        name: (
+            _marked(one, possible.guessed.get(cell.model))
+            for cell, one in zip(asked_cells, answers, strict=True)
+        )
+        for name, answers in forecasts.items()
+    }
     return tuple(
         PredictedCell(
             cell=cell,
@@ -82,6 +88,13 @@ def with_measured(cells: Sequence[PredictedCell], source: ArrowSource) -> tuple[
         else one
         for number, one in enumerate(cells)
     )
+
+
+def _marked(answer: Prediction | NoPrediction, doubt: str | None) -> Prediction | NoPrediction:
+    """The answer; with a doubt it is an extrapolation."""
+    if doubt is None or isinstance(answer, NoPrediction):
+        return answer
+    return replace(answer, outside=(doubt, *answer.outside))
 
 
 def _uncounted(cell: Cell, possible: PossibleCells) -> str | None:

@@ -200,7 +200,7 @@ def test_a_wrong_value_is_refused_with_its_place(
 @pytest.mark.parametrize(
     ("change", "fault"),
     [
-        (_in_json("version", value=2), "its version is 2"),
+        (_in_json("version", value=1), "its version is 1"),
         (_in_json("files", value=[]), "files"),
         (_in_json("more", value=1), "more"),
         (_in_json("rows", "run", value=-1), "rows.run"),
