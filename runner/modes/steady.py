@@ -54,8 +54,8 @@ def measure_phases(
             instruments.noise.before()  # ahead of the warm-up, which leads straight to steady
             instruments.enter("warmup")
             warmup = warm_up(workload, instruments.clock, job.measure)
-            instruments.enter("steady")
             instruments.memory.mark()
+            instruments.enter("steady")
             instruments.accelerator.begin()
             instruments.cpu_clock.begin()
             measured = measure(workload, warmup)

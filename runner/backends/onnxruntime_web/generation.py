@@ -23,7 +23,7 @@ from runner.inputs import Inputs
 
 
 class WebGenerator:
-    """Takes the most likely token again and again; caches stay where the provider left them."""
+    """Takes the most likely token again and again; caches lie where the provider takes them."""
 
     def __init__(self, graph: WebGraph, model: ModelSpec, inputs: Inputs, new_tokens: int) -> None:
         """Give the page the prompt.
@@ -37,7 +37,7 @@ class WebGenerator:
         steps = takes["decode"]
         caches = [name for name in steps if name.startswith(PAST)]
         changing = {token_input(model), POSITIONS, *caches}
-        self._page = graph.page
+        self._page, self._graph = graph.page, graph
         self._number: int = self._page.call(
             "bindGeneration",
             graph.id,
@@ -60,6 +60,7 @@ class WebGenerator:
     def __call__(self) -> Generated:
         """Generate once; the first token comes with the filling of the cache."""
         answer = self._page.call("generate", self._number)
+        self._graph.caches = _described(answer["caches"])
         times = [*map(nanoseconds, answer["times"])]
         return Generated(0, times, np.array(answer["tokens"], np.int64).T)
 
@@ -71,6 +72,12 @@ class WebGenerator:
 
 def _arrays(page: WebPage, feeds: Feeds) -> Mapping[str, object]:
     return {name: page.array(array) for name, array in feeds.items()}
+
+
+def _described(caches: Mapping[str, str | None]) -> str:
+    """The memory that caches lie in between two steps, as the runtime calls it."""
+    location, refusal = str(caches["location"]), caches["refusal"]
+    return f"{location}, as the provider refuses its own memory: {refusal}" if refusal else location
 
 
 def _last_positions(model: ModelSpec, inputs: Inputs) -> Mapping[str, object]:
