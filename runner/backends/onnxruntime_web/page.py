@@ -168,7 +168,7 @@ class WebPage:
 
     def close(self) -> None:
         """End page and server."""
-        with suppress(Error, TimedOut), self.browser.within(CLOSE_S, "closing the page"):
+        with suppress(Error, BenchError), self.browser.within(CLOSE_S, "closing the page"):
             self._page.close()
         self._exits.close()
 
@@ -176,7 +176,7 @@ class WebPage:
         try:
             with self.browser.within(seconds, action):
                 return ask()
-        except TimedOut:
+        except BenchError:
             self.has_ended = True
             raise
         except Error as error:
