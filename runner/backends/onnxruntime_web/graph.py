@@ -40,7 +40,7 @@ class WebGraph:
         sizes = _sizes_of(graph, backend)
         parts = [
             _described(page, str(name), part, folder, feeds, sizes)
-            | {"locations": cache_locations(graph, name, backend)}
+            | {"locations": cache_locations(graph, name, backend) or None}
             for name, part in graph.parts.items()
         ]
         options = {

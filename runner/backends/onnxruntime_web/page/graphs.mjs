@@ -46,9 +46,7 @@ export class PreparedGraph extends Graph {
 
   async create(bytes, options, locations) {
     const { InferenceSession } = this.ort;
-    if (!Object.keys(locations).length || this.refusal) {
-      return InferenceSession.create(bytes, options);
-    }
+    if (!locations || this.refusal) return InferenceSession.create(bytes, options);
     try {
       return await InferenceSession.create(bytes, { ...options, preferredOutputLocation: locations });
     } catch (error) {
