@@ -341,15 +341,13 @@ def verifications(
 ) -> list[Mapping[str, Any]]:
     """The options of each verification of a job, all of the micro models on these backends."""
     scripts = [step["run"] for step in job["steps"] if "orchestrator verify" in step.get("run", "")]
-    calls = [
-        parse(call) for text in scripts for call in workspace.execute(text, BACKENDS=backends)
-    ]
+    calls = [parse(call) for text in scripts for call in workspace.execute(text, BACKENDS=backends)]
     assert all((call["model"], call["backend"]) == (["micro"], [backends]) for call in calls)
     return calls
 
 
 def image_of(backend: str) -> str | None:
-    return CATALOGUE[cast(Backend, backend)].image
+    return CATALOGUE[cast("Backend", backend)].image
 
 
 def test_the_plan_becomes_a_matrix_that_measures_every_cell_once(tmp_path: Path) -> None:

@@ -72,7 +72,7 @@ def name(request: pytest.FixtureRequest) -> str:
 
 @pytest.fixture(scope="module")
 def image(name: str, built_image: BuiltImage) -> Image:
-    return built_image(BACKEND_OF.get(name, cast(Backend, name)))
+    return built_image(BACKEND_OF.get(name, cast("Backend", name)))
 
 
 @pytest.fixture(scope="module")

@@ -15,8 +15,8 @@ from runner.backends.graphs.feeds import (
     token_input,
 )
 from runner.backends.graphs.generation import PAST
-from runner.backends.onnxruntime_web.graph import WebGraph
-from runner.backends.onnxruntime_web.page import WebPage, nanoseconds
+from runner.backends.onnxruntime_web.graph import WebGraph, graph_refusal
+from runner.backends.onnxruntime_web.page import PageError, WebPage, nanoseconds
 from runner.contract.errors import Unsupported
 from runner.contract.models import ModelSpec
 from runner.inputs import Inputs
@@ -29,7 +29,8 @@ class WebGenerator:
         """Give the page the prompt.
 
         Raises:
-            Unsupported: there is no part that extends a cache, or one takes what is not there.
+            Unsupported: there is no part that extends a cache, one takes what is not there, or the
+                provider refuses it.
         """
         takes = graph.graph.takes
         if not {"prefill", "decode"} <= takes.keys():
@@ -38,23 +39,23 @@ class WebGenerator:
         caches = [name for name in steps if name.startswith(PAST)]
         changing = {token_input(model), POSITIONS, *caches}
         self._page, self._graph = graph.page, graph
-        self._number: int = self._page.call(
-            "bindGeneration",
-            graph.id,
-            {
-                "newTokens": new_tokens,
-                "tokenInput": token_input(model),
-                "caches": caches,
-                "prompt": _arrays(
-                    self._page, select_inputs(takes["prefill"], prompt_inputs(model, inputs))
-                ),
-                "constants": _arrays(
-                    self._page,
-                    select_inputs([name for name in steps if name not in changing], inputs),
-                ),
-                "positions": _last_positions(model, inputs) if POSITIONS in steps else None,
-            },
-        )
+        options = {
+            "newTokens": new_tokens,
+            "tokenInput": token_input(model),
+            "caches": caches,
+            "prompt": _arrays(
+                self._page, select_inputs(takes["prefill"], prompt_inputs(model, inputs))
+            ),
+            "constants": _arrays(
+                self._page,
+                select_inputs([name for name in steps if name not in changing], inputs),
+            ),
+            "positions": _last_positions(model, inputs) if POSITIONS in steps else None,
+        }
+        try:
+            self._number: int = self._page.call("bindGeneration", graph.id, options)
+        except PageError as error:  # some sessions are made there
+            raise graph_refusal(graph.backend, error) from error
         self._page.forget_arrays()
 
     def __call__(self) -> Generated:

@@ -19,7 +19,7 @@ _VERBOSE = {"logSeverityLevel": 0, "logVerbosityLevel": 0}
 """The levels at which the runtime tells where it places nodes."""
 _ON_DEVICE: Mapping[Backend, str] = {"webgpu": "gpu-buffer", "webnn": "ml-tensor"}
 """The runtime's name for the memory of each backend's device."""
-Sizes = Literal[
+FixedSizes = Literal[
     "fixed as the graph is loaded", "one session for each length of the cache", "open"
 ]
 _MEMORY_WORDS = ("out of memory", "bad_alloc", "allocation failed", "Out of memory")
@@ -36,7 +36,7 @@ class WebGraph:
         Raises:
             Unsupported: the provider refuses it, in its own words.
         """
-        self.page, self.graph = page, graph
+        self.page, self.graph, self.backend = page, graph, backend
         sizes = _sizes_of(graph, backend)
         parts = [
             _described(page, str(name), part, folder, feeds, sizes)
@@ -50,9 +50,7 @@ class WebGraph:
         try:
             opened = page.call("open", {"parts": parts, "options": options})
         except PageError as error:
-            if is_out_of_memory(error):
-                raise
-            raise Unsupported(f"{backend} refuses the graph: {error}") from error
+            raise graph_refusal(backend, error) from error
         self.id: int = opened["id"]
         self.sizes = sizes
         """The sizes that its sessions take."""
@@ -70,6 +68,13 @@ class WebGraph:
     def close(self) -> None:
         """Release the sessions."""
         self.page.call("release", self.id)
+
+
+def graph_refusal(backend: Backend, error: PageError) -> Exception:
+    """The refusal of a graph in the provider's words; the error itself where memory ran out."""
+    if is_out_of_memory(error):
+        return error
+    return Unsupported(f"{backend} refuses the graph: {error}")
 
 
 def is_out_of_memory(error: BaseException) -> bool:
@@ -99,7 +104,7 @@ def open_sizes(model: onnx.ModelProto) -> dict[str, list[str]]:
 
 
 def cache_locations(graph: Graph, name: Part, backend: Backend) -> dict[str, str]:
-    """Where the outputs of a part lie that the next step takes; no others are named."""
+    """The memories of those outputs of a part that the next step takes; of no others."""
     location = _ON_DEVICE.get(backend)
     if location is None or graph.content != "generation":
         return {}
@@ -108,14 +113,14 @@ def cache_locations(graph: Graph, name: Part, backend: Backend) -> dict[str, str
     return {output: location for output in outputs if output.removeprefix(PRESENT) in taken}
 
 
-def _sizes_of(graph: Graph, backend: Backend) -> Sizes:
+def _sizes_of(graph: Graph, backend: Backend) -> FixedSizes:
     if graph.content == "forward":
         return "fixed as the graph is loaded"
     return "one session for each length of the cache" if backend == "webnn" else "open"
 
 
 def _described(
-    page: WebPage, name: str, part: GraphPart, folder: Path, feeds: Feeds, sizes: Sizes
+    page: WebPage, name: str, part: GraphPart, folder: Path, feeds: Feeds, sizes: FixedSizes
 ) -> dict[str, Any]:
     model = onnx.load(folder / part.file, load_external_data=False)
     is_fixed, of_each = sizes == "fixed as the graph is loaded", sizes.startswith("one session")

@@ -14,7 +14,7 @@ from runner.backends.graphs.outputs import Outputs
 from runner.backends.onnxruntime_web.browser import CLOSE_S, StartedBrowser, runtime_version
 from runner.backends.onnxruntime_web.server import Array, PageServer
 from runner.contract.axes import Backend
-from runner.contract.errors import BenchError, TimedOut, Unavailable
+from runner.contract.errors import BenchError, Unavailable
 from runner.contract.job import Job
 from runner.contract.web.pages import BUNDLES, RUNTIME_FOLDER
 from runner.measure.clock import monotonic
@@ -116,6 +116,11 @@ class WebPage:
             exits.callback(self._server.close)
             self._open(backend, threads, verbose)
             self._exits = exits.pop_all()
+
+    @property
+    def answer_s(self) -> float:
+        """The most seconds of a call whose length nobody knows before."""
+        return self._limits.answer_s
 
     def call(self, name: str, *arguments: object, seconds: float | None = None) -> Any:
         """The answer of one of the page's functions.

@@ -18,7 +18,7 @@ class MemoryReader(Protocol):
 
     @property
     def gap(self) -> str | None:
-        """What readings lack, so that they are no use of the whole; None if they lack nothing."""
+        """The part that readings lack, so that they are not the whole; None for nothing."""
         ...
 
     def current_bytes(self) -> int:

@@ -4,7 +4,7 @@ import os
 import signal
 import threading
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing, suppress
 from dataclasses import replace
 from pathlib import Path
@@ -18,11 +18,13 @@ from playwright.sync_api import Error
 
 from orchestrator.launchers.process import ProcessLauncher
 from runner.backends.onnxruntime_web.browser import (
+    StartedBrowser,
     find_browser,
     is_alive,
     started_browser,
 )
 from runner.backends.onnxruntime_web.page import PageLimits, WebPage
+from runner.backends.onnxruntime_web.query import PageQuery
 from runner.backends.onnxruntime_web.server import PageServer
 from runner.contract.axes import Backend
 from runner.contract.errors import BenchError, TimedOut, Unavailable
@@ -143,14 +145,15 @@ def test_a_call_ends_whatever_happens_to_the_page(
 
 
 def test_a_death_that_the_driver_does_not_tell_is_seen_at_the_limit(temporary: Path) -> None:
-    with started_browser("wasm", software=False) as browser:
-        strike(temporary, "browser", signal.SIGKILL)
-        with (
-            pytest.raises(BenchError, match=r"the page ended: hang: the browser has ended"),
-            browser.within(0.01, "hang"),
-        ):
+    def never_answered(browser: StartedBrowser) -> None:
+        with browser.within(0.01, "hang"):
             time.sleep(0.5)
             raise Error("no answer")
+
+    with started_browser("wasm", software=False) as browser:
+        strike(temporary, "browser", signal.SIGKILL)
+        with pytest.raises(BenchError, match=r"the page ended: hang: the browser has ended"):
+            never_answered(browser)
 
 
 def test_a_page_that_never_loads_is_given_up(temporary: Path) -> None:
@@ -224,6 +227,30 @@ def test_the_cell_gets_its_verdict_and_the_next_one_a_fresh_browser(
     assert (first.status, first.phase) == (status, "steady")
     assert reason in (first.reason or "")
     assert (other.status, other.reason) == ("ok", None)
+
+
+def test_what_ended_before_the_page_fell_silent_is_kept(
+    temporary: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    original = PageQuery._slice
+
+    def silenced(
+        query: PageQuery, wanted: Mapping[str, float], ended_ns: Sequence[int]
+    ) -> list[float]:
+        if ended_ns:
+            strike(temporary, "renderer", signal.SIGSTOP)
+        return original(query, wanted, ended_ns)
+
+    monkeypatch.setattr(PageQuery, "_slice", silenced)
+    monkeypatch.setattr(f"{PageQuery.__module__}.SILENT_AFTER_S", 1)
+    job = web_job(cell_timeout_s=120)
+    measure = job.measure.model_copy(update={"min_s": 60, "max_s": 60})
+    job = job.model_copy(update={"cells": job.cells[:1], "measure": measure})
+    (record,) = records(job, tmp_path, KeptProgress(), layer())
+    assert (record.status, record.reason, record.grade) == ("ok", None, "D")
+    assert 0 < sum(record.durations_ns or ()) < 60 * 10**9
+    assert (record.grade_reasons or ())[0].startswith("the iterations ended early: series: ")
+    assert (record.proof, record.memory_peak_bytes) == ("proven", None)
 
 
 def test_a_slow_cell_ends_at_its_duration_with_data_and_a_grade(

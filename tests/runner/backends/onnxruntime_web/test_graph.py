@@ -40,7 +40,10 @@ def test_open_dimensions_have_their_names_by_axis() -> None:
 
 def a_part(*outputs: str) -> GraphPart:
     return GraphPart(
-        file="part.onnx", sha256="", size_bytes=1, inputs=("input_ids", f"input.{CACHE}"),
+        file="part.onnx",
+        sha256="",
+        size_bytes=1,
+        inputs=("input_ids", f"input.{CACHE}"),
         outputs=outputs,
     )
 
