@@ -175,6 +175,11 @@ PARTS: Mapping[str, Suite | Measurement] = {
         ("runner/backends/onnxruntime_web/test_faults.py",),
         "its verdict, the next cell measured, no process and no profile left",
     ),
+    "browser-image": Suite(
+        "browsers in their image, by any user and without rights or network; their example matrix",
+        ("images/test_browser_image.py", "docs/test_browser_example.py"),
+        "each cell proven and correct, with its memory; no container left",
+    ),
     "launchers": Suite(
         "failures and rounds, each by processes and by containers",
         (FAILURES, "e2e/test_rounds.py"),

@@ -71,7 +71,25 @@ def _numbers(placements: Sequence[Placement], novelty: Novelty) -> list[int]:
     if novelty == "pair":
         devices = _order(one.device.key for one in placements)
         return [(share(one.model, folds) + devices[one.device.key]) % folds for one in placements]
+    if novelty == "shape":
+        return _spread(placements, keys, folds)
     return [share(key, folds) for key in keys]
+
+
+def _spread(placements: Sequence[Placement], keys: Sequence[Hashable], folds: int) -> list[int]:
+    """Folds of sizes: those of one series fall into one fold after the other.
+
+    So a size is hidden while its neighbours are known, whatever the names of its series.
+    """
+    series = [HIDDEN["range"](placement) for placement in placements]
+    places: dict[Hashable, dict[Hashable, int]] = {}
+    for one, key in zip(series, keys, strict=True):
+        of_series = places.setdefault(one, {})
+        of_series.setdefault(key, len(of_series))
+    return [
+        (share_of(one, folds) + places[one][key]) % folds
+        for one, key in zip(series, keys, strict=True)
+    ]
 
 
 def _order(keys: Iterable[Hashable]) -> dict[Hashable, int]:

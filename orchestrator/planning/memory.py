@@ -2,7 +2,8 @@
 
     100 MB        the interpreter and the runtime's libraries
   + parameters  × bytes of each while the model is in memory, see `_BYTES`; in mode `training`
-                  four times, for the gradient and AdamW's two moments, in fp32 unless pure
+                  four times, for the gradient and AdamW's two moments, in fp32 unless pure; in
+                  `generation` on `webnn` for each new token, whose session holds them
   + cache         mode `generation`: a key and a value of each token in each of the decoder's layers
   + activations   what lies in memory at once: one layer's input and its widest inner values, or
                   the scores of all words for all tokens; in training every layer's, and the scores'
@@ -141,9 +142,17 @@ def beyond_wasm(cell: Cell, model: ModelSpec) -> str | None:
 
 def memory_need_bytes(cell: Cell, model: ModelSpec) -> float:
     """The least host memory that the cell's process needs at its peak, bytes."""
-    copies = _TRAINED if cell.mode == "training" else 1
-    weights = known_parameters(model) * _bytes_loaded(cell) * copies
+    weights = known_parameters(model) * _bytes_loaded(cell) * _copies(cell, model)
     return _RUNTIME_BYTES + weights + _cache(cell, model) + _activations(cell, model)
+
+
+def _copies(cell: Cell, model: ModelSpec) -> int:
+    """Arrays of the weights' size; WebNN has a session for each length of a decoder's cache."""
+    if cell.mode == "training":
+        return _TRAINED
+    if cell.mode == "generation" and cell.backend == "webnn" and not model.encoder_decoder:
+        return cell.new_tokens or 1
+    return 1
 
 
 def _bytes_loaded(cell: Cell) -> int:

@@ -47,7 +47,16 @@ class Unavailable(BenchError):
 
 
 class TimedOut(BenchError):
-    """Something that may never answer has not: the cell ends with status `timeout`."""
+    """Something that may never answer has not: the cell ends with status `timeout`.
+
+    That is so unless iterations had ended before, whose nanoseconds are in `ended_ns`.
+    """
+
+    def __init__(
+        self, message: str, *, hint: str | None = None, ended_ns: Sequence[int] = ()
+    ) -> None:
+        super().__init__(message, hint=hint)
+        self.ended_ns = ended_ns
 
 
 class RecordError(BenchError):

@@ -141,6 +141,8 @@ class RoundResult(Frozen):
     """Columns of the record that the mode alone knows, as plain JSON values."""
     doubts: list[tuple[Grade, str]] = Field(default_factory=list)
     """Objections of the mode to the numbers: a grade, and a sentence with the remedy."""
+    cut_short: str | None = None
+    """The reason why the timed iterations ended before their time; None if they did not."""
     observed: dict[str, Any] = Field(default_factory=dict)
     """Columns of proof and correctness, as plain JSON values. The first round finds them."""
     so_far: dict[str, Any] = Field(default_factory=dict)

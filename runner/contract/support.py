@@ -51,6 +51,10 @@ _NO_INTEGERS = "this release has int8 matrix products for torch on cpu and cuda 
 _PACKED = (
     "the quantised layers of torch.ao hold packed weights, which torch.compile leaves to eager mode"
 )
+_NO_FALLBACK = (
+    "`This session contains graph nodes that are assigned to the default CPU EP, but fallback to "
+    "CPU EP has been explicitly disabled by the user`"
+)
 UNSUPPORTED_PRECISION: Mapping[tuple[Backend, Runtime], Mapping[Precision, str]] = {
     ("cpu", "onnxruntime"): {
         "bf16": "ONNX Runtime's CPU provider has no bf16 kernels for matrix products",
@@ -67,6 +71,16 @@ UNSUPPORTED_PRECISION: Mapping[tuple[Backend, Runtime], Mapping[Precision, str]]
     ("wasm", "onnxruntime_web"): {
         "bf16": "ONNX Runtime's CPU provider has no bf16 kernels for matrix products",
         "fp16": "ONNX Runtime's CPU provider computes fp16 graphs in fp32, between casts",
+    },
+    ("webnn", "onnxruntime_web"): {
+        "bf16": "WebNN has no type for it",
+        "fp16": "WebNN's cpu device takes fp16 graphs and computes them in fp32 (Chromium 153)",
+        "int8": f"WebNN takes no MatMulInteger (ONNX Runtime Web 1.30): {_NO_FALLBACK}",
+    },
+    ("webgpu", "onnxruntime_web"): {
+        "bf16": "shaders of WebGPU have no type for it",
+        "int8": "ONNX Runtime's WebGPU provider leaves every int8 product (MatMulInteger, "
+        "DynamicQuantizeLinear) to the CPU (ONNX Runtime Web 1.30)",
     },
     ("cpu", "torch_compile"): {"int8": _PACKED},
     ("rocm", "torch_compile"): {"int8": _NO_INTEGERS},

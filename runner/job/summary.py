@@ -227,7 +227,12 @@ def _service(cell: Cell, parts_ns: Mapping[str, Sequence[int]]) -> LatencySummar
 
 def _own_doubts(rounds: Sequence[RoundResult]) -> list[Doubt]:
     """Doubts that the mode itself has about its numbers."""
-    return [Doubt(grade, text) for result in rounds for grade, text in result.doubts]
+    own = [Doubt(grade, text) for result in rounds for grade, text in result.doubts]
+    return own + [
+        Doubt("D", f"the iterations ended early: {result.cut_short}; measure it again")
+        for result in rounds
+        if result.cut_short
+    ]
 
 
 def _grade(doubts: Sequence[Doubt]) -> Columns:

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Protocol, cast, runtime_checkable
 
+from runner.contract.errors import TimedOut
 from runner.contract.job import Measure
 from runner.measure.clock import NANOSECONDS, Clock, seconds
 from runner.measure.statistics.percentiles import median_interval
@@ -168,15 +169,26 @@ def run_steady_phase(
         quota: when to end.
         unmeasured: keeps the memory of looks apart.
         series: executes several at once, where they are timed elsewhere.
+
+    Raises:
+        TimedOut: one never ended; the error has the durations of those before.
     """
     durations: list[int] = []
     several = series or partial(_each, timed)
     with garbage_collection_off():
-        durations += several(quota.iterations, quota.min_ns, quota.max_ns)
-        while sum(durations) < quota.max_ns and not _looks_precise(durations, quota, unmeasured):
-            more = math.ceil(len(durations) * LOOK_EVERY) - len(durations)
-            durations += several(more, 0, quota.max_ns - sum(durations))
+        try:
+            durations += several(quota.iterations, quota.min_ns, quota.max_ns)
+            while not _is_enough(durations, quota, unmeasured):
+                more = math.ceil(len(durations) * LOOK_EVERY) - len(durations)
+                durations += several(more, 0, quota.max_ns - sum(durations))
+        except TimedOut as silence:
+            silence.ended_ns = [*durations, *silence.ended_ns]
+            raise
     return durations
+
+
+def _is_enough(durations: Sequence[int], quota: Quota, unmeasured: Unmeasured) -> bool:
+    return sum(durations) >= quota.max_ns or _looks_precise(durations, quota, unmeasured)
 
 
 def _looks_precise(durations: Sequence[int], quota: Quota, unmeasured: Unmeasured) -> bool:

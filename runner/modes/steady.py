@@ -1,16 +1,18 @@
 """Phases of a warm cell: first query, warm-up, steady phase, untimed pass for monitors."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import closing
 from dataclasses import asdict
 from functools import partial
 from typing import Any, TypeVar
 
 from runner.backends.base import InPage, Session
+from runner.contract.errors import TimedOut
 from runner.contract.job import Job
 from runner.contract.rounds import MemoryUse, RoundResult
 from runner.measure.environment import load_average_1m
 from runner.measure.phases import (
+    Quota,
     WarmUp,
     garbage_frozen,
     quota_of,
@@ -54,18 +56,21 @@ def measure_phases(
             instruments.noise.before()  # ahead of the warm-up, which leads straight to steady
             instruments.enter("warmup")
             warmup = warm_up(workload, instruments.clock, job.measure)
-            instruments.enter("steady")
             instruments.memory.mark()
+            instruments.enter("steady")
             instruments.accelerator.begin()
             instruments.cpu_clock.begin()
             measured = measure(workload, warmup)
             device = instruments.accelerator.read()  # at once, before its clock goes down again
             cpu_clock = instruments.cpu_clock.end()
         noise = instruments.noise.after()
-        instruments.enter("observe")
-        instruments.memory.observe(workload)
-        memory = _memory_use(session, instruments)
-        workload.check()
+        if measured.get("cut_short"):  # whatever executed it answers no more
+            memory = MemoryUse(peak_bytes=None, steady_peak_bytes=None, average_bytes=None)
+        else:
+            instruments.enter("observe")
+            instruments.memory.observe(workload)
+            memory = _memory_use(session, instruments)
+            workload.check()
     return RoundResult(
         **measured,
         first_ns=first_ns,
@@ -86,7 +91,7 @@ def _iterate(
     quota = quota_of(job.measure, instruments.spent_ns)
     workload.forget()
     instruments.energy.start()
-    durations = run_steady_phase(workload, quota, instruments.memory.unmeasured, workload.series)
+    durations, cut_short = _until_silence(workload, quota, instruments)
     energy = instruments.energy.stop()
     return {
         "samples": workload.samples * len(durations),
@@ -94,8 +99,26 @@ def _iterate(
         "durations_ns": durations,
         "parts_ns": {name: list(values) for name, values in workload.parts_ns.items()},
         "energy": energy,
+        "cut_short": cut_short,
         "columns": {"timed_region": workload.timed_region, **workload.columns()},
     }
+
+
+def _until_silence(
+    workload: Workload, quota: Quota, instruments: Instruments
+) -> tuple[Sequence[int], str | None]:
+    """Durations, and the reason if they end because something answered no more.
+
+    Raises:
+        TimedOut: not one iteration ended.
+    """
+    unmeasured = instruments.memory.unmeasured
+    try:
+        return run_steady_phase(workload, quota, unmeasured, workload.series), None
+    except TimedOut as silence:
+        if not silence.ended_ns:
+            raise
+        return silence.ended_ns, str(silence)
 
 
 def _memory_use(session: Session, instruments: Instruments) -> MemoryUse:

@@ -74,6 +74,13 @@ JOBS = {
     "onnxruntime-layer": onnx_job(onnx_cell(1), onnx_cell(3)),
     "openvino-layer": openvino_job(openvino_cell(1), openvino_cell(3)),
     "onnxruntime-decoder-int8": two_shapes(tiny_decoder(), "onnxruntime", precision="int8"),
+    "wasm-decoder-int8": two_shapes(tiny_decoder(), "onnxruntime_web", precision="int8"),
+    "webnn-decoder-generation": two_shapes(
+        tiny_decoder(), "onnxruntime_web", backend="webnn", mode="generation"
+    ),
+    "webgpu-decoder-generation": two_shapes(
+        tiny_decoder(), "onnxruntime_web", backend="webgpu", mode="generation"
+    ).model_copy(update={"purpose": "verify"}),  # which takes a software adapter
 }
 
 
@@ -96,6 +103,8 @@ def params(names: Iterable[str]) -> list[Any]:
 def marks(job: Job) -> list[pytest.MarkDecorator]:
     if job.model.architecture == "none":
         return []
+    if job.cells[0].backend == "webgpu":  # whose software adapter takes a minute
+        return [pytest.mark.nightly]
     slow = {"torch_compile", *EXPORTED} & {job.cells[0].runtime}
     return [pytest.mark.slow] if slow else []
 

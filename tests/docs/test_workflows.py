@@ -55,6 +55,8 @@ WRITING: Mapping[str, Mapping[str, Mapping[str, str]]] = {
 """The permissions of the jobs that may do more than read."""
 OWN = "$/"
 """GitHub's name for the repository of the workflow that runs."""
+EVERYWHERE = "cpu,openvino,wasm,webnn,webgpu"
+"""The backends that GitHub's own machines verify; those for arm64 have no browser."""
 EXPRESSION = re.compile(r"\$\{\{(.*?)\}\}")
 CELLS = [entry.cell for entry in make_plan(load_matrix(ROOT / "matrix.yaml")).entries]
 
@@ -220,14 +222,38 @@ def test_ci_checks_and_tests_with_every_supported_python() -> None:
     assert {"make check", "make test-all"} <= set(scripts)
 
 
-def test_every_micro_model_is_verified_where_ci_can_regularly_and_by_each_launcher() -> None:
+def test_every_micro_model_is_verified_where_ci_can_regularly_and_by_each_launcher(
+    workspace: Workspace,
+) -> None:
     # YAML 1.1 reads the key `on` as true.
     assert {"schedule", "workflow_dispatch"} <= set(load("verify.yml")[True])
-    scripts = [step["run"] for step in steps("verify.yml") if "verify" in step.get("run", "")]
-    calls = [parse(shlex.split(text)[1:]) for text in scripts]
+    job = jobs("verify.yml")["verify"]
+    assert job["env"]["BACKENDS"] == EVERYWHERE
+    calls = verifications(job, workspace, EVERYWHERE)
     assert [call["launcher"] for call in calls] == ["process", "docker"]
-    for call in calls:
-        assert (call["model"], call["backend"]) == (["micro"], ["cpu,openvino"])
+    assert "make cpu openvino browser" in [step.get("run") for step in job["steps"]]
+
+
+@pytest.mark.parametrize("name", ["release.yml", "images.yml"])
+def test_published_images_are_verified_where_their_machine_has_them(
+    name: str, workspace: Workspace
+) -> None:
+    job = jobs(name)["verify"]
+    entries = job["strategy"]["matrix"]["include"]
+    assert [entry["backends"] for entry in entries] == [EVERYWHERE, "cpu,openvino"]
+    for entry in entries:
+        (call,) = verifications(job, workspace, entry["backends"])
+        assert call["launcher"] == "docker"
+
+
+def verifications(
+    job: Mapping[str, Any], workspace: Workspace, backends: str
+) -> list[Mapping[str, Any]]:
+    """The options of each verification of a job, all of the micro models on these backends."""
+    scripts = [step["run"] for step in job["steps"] if "orchestrator verify" in step.get("run", "")]
+    calls = [parse(call) for text in scripts for call in workspace.execute(text, BACKENDS=backends)]
+    assert all((call["model"], call["backend"]) == (["micro"], [backends]) for call in calls)
+    return calls
 
 
 def test_the_plan_becomes_a_matrix_that_measures_every_cell_once(tmp_path: Path) -> None:

@@ -2,10 +2,11 @@
 
 import json
 import subprocess
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
+from typing import cast
 
 import pytest
 
@@ -26,7 +27,10 @@ MODULES = {
     "cpu": ["torch", "transformers"],
     "openvino": ["runner.backends.openvino"],
     "qnn": ["runner.backends.onnxruntime"],
+    "browser": ["runner.backends.onnxruntime_web.backend"],
 }
+BACKEND_OF: Mapping[str, Backend] = {"browser": "wasm"}
+"""A backend of each image that has another name."""
 RUN = ("docker", "run", "--rm", "--network=none", "--read-only", "--tmpfs=/tmp")
 LOOK = """
 import importlib, importlib.metadata, importlib.util, json, os, pathlib, sys
@@ -55,15 +59,21 @@ BuiltImage = Callable[[Backend], Image]
 
 
 @pytest.fixture(
-    scope="module", params=["cpu", "openvino", pytest.param("qnn", marks=pytest.mark.nightly)]
+    scope="module",
+    params=[
+        "cpu",
+        "openvino",
+        pytest.param("qnn", marks=pytest.mark.nightly),
+        pytest.param("browser", marks=pytest.mark.nightly),
+    ],
 )
 def name(request: pytest.FixtureRequest) -> str:
     return str(request.param)
 
 
 @pytest.fixture(scope="module")
-def image(name: Backend, built_image: BuiltImage) -> Image:
-    return built_image(name)
+def image(name: str, built_image: BuiltImage) -> Image:
+    return built_image(BACKEND_OF.get(name, cast("Backend", name)))
 
 
 @pytest.fixture(scope="module")

@@ -11,6 +11,8 @@ class ScriptedReader:
     """Reader of scripted values, which records that it was read."""
 
     method = "script"
+    is_slow = False
+    gap = None
 
     def __init__(self, use: int = 0) -> None:
         self.use = use

@@ -66,7 +66,7 @@ export async function measure(graph, settings, { isStopped, tell }) {
   tell("loading the model");
   const [part] = graph.parts;
   const { session, feeds, createMs } = await openSession(ort, part, graph.inputs, settings.options);
-  const loaded = new Graph(ort, { [part.name]: session }, {});
+  const loaded = new Graph(ort, { [part.name]: session });
   try {
     const query = new Query(loaded, [{ name: part.name, inputs: Object.keys(feeds) }], feeds);
     const [first] = await query.series({ least: 1, minimum: 0, most: Infinity, slice: Infinity });

@@ -134,7 +134,8 @@ class WebSession:
             "browser_switches": " ".join(page.browser.arguments),
             "cross_origin_isolated": str(page.facts["isolated"]).lower(),
             "wasm_threads": str(page.facts["threads"]),
-            "shapes": "fixed as the graph is loaded",
+            "shapes": self._graph.sizes,
+            **({"caches": self._graph.caches} if self._graph.caches else {}),
         }
         return {
             **graph_columns(self._job, self._graph.graph),
@@ -273,7 +274,10 @@ class WebSession:
             limits=self._limits,
         )
         with closing(page):
-            self._load(page, self._bound_cell)
+            graph = self._load(page, self._bound_cell)
+            if graph.makes_sessions_late:
+                inputs = synthesise(self._job.model, self._bound_cell, self._job.weights_seed)
+                WebGenerator(graph, self._job.model, inputs, new_tokens=2)
             return NodePlacement(page.log)
 
     def _page_evidence(self) -> dict[str, str]:

@@ -16,7 +16,7 @@ from playwright.sync_api import Browser, Error, Playwright, sync_playwright
 
 from runner.backends.onnxruntime_web.install import FOLDER, VERSIONS_FILE
 from runner.contract.axes import Backend
-from runner.contract.errors import TimedOut, Unavailable
+from runner.contract.errors import BenchError, TimedOut, Unavailable
 from runner.contract.installation import how_to_install
 from runner.contract.web.browser_choice import BROWSER_VARIABLE, HEADED_VARIABLE
 from runner.measure.clock import monotonic
@@ -142,24 +142,33 @@ class StartedBrowser:
 
         Raises:
             TimedOut: it lasted longer.
+            BenchError: the browser had ended by itself, and its driver had not heard of it.
         """
         overdue = threading.Event()
+        was_alive = True
 
         def end() -> None:
+            nonlocal was_alive
+            was_alive = is_alive(self.process)
             overdue.set()
             self.kill()
 
-        timer = threading.Timer(seconds, end)
-        timer.daemon = True
-        timer.start()
+        # The driver answers no call for a new page whose browser ends meanwhile.
+        timers = [threading.Timer(seconds, end), threading.Timer(seconds + CLOSE_S, _DRIVER.kill)]
+        for timer in timers:
+            timer.daemon = True
+            timer.start()
         try:
             yield
         except Error as error:
+            if not was_alive:
+                raise BenchError(f"the page ended: {action}: the browser has ended") from error
             if overdue.is_set():
                 raise TimedOut(f"{action}: the page did not answer within {seconds:g} s") from error
             raise
         finally:
-            timer.cancel()
+            for timer in timers:
+                timer.cancel()
 
 
 @contextmanager
@@ -188,7 +197,7 @@ def started_browser(
         try:
             yield started
         finally:
-            with suppress(Error, TimedOut), started.within(CLOSE_S, "closing the browser"):
+            with suppress(Error, BenchError), started.within(CLOSE_S, "closing the browser"):
                 browser.close()
             started.kill()
             psutil.wait_procs([process], timeout=CLOSE_S)
@@ -201,6 +210,7 @@ class _Driver:
 
     def __init__(self) -> None:
         self._playwright: Playwright | None = None
+        self._processes: list[psutil.Process] = []
         self._users = 0
 
     @contextmanager
@@ -210,7 +220,7 @@ class _Driver:
         Raises:
             Unavailable: it does not start, as its own words on stderr say.
         """
-        playwright = self._playwright = self._playwright or _start_driver()
+        playwright = self._playwright or self._started()
         self._users += 1
         try:
             yield playwright
@@ -218,7 +228,22 @@ class _Driver:
             self._users -= 1
             if not self._users:
                 self._playwright = None
+            if not self._users or self._playwright is not playwright:
                 playwright.stop()
+
+    def kill(self) -> None:
+        """End it, since it answers no more: calls fail, and the next context starts another."""
+        self._playwright = None
+        for process in self._processes:
+            with suppress(psutil.NoSuchProcess):
+                process.kill()
+
+    def _started(self) -> Playwright:
+        own = psutil.Process()
+        before = {child.pid for child in own.children()}
+        self._playwright = _start_driver()
+        self._processes = [child for child in own.children() if child.pid not in before]
+        return self._playwright
 
 
 _DRIVER = _Driver()
@@ -250,6 +275,13 @@ def _launch(
         raise Unavailable(
             f"the browser {executable.name} does not start: {words}", hint=_REMEDY
         ) from error
+
+
+def is_alive(process: psutil.Process) -> bool:
+    """True if it has not ended; whoever started it may not know yet."""
+    with suppress(psutil.NoSuchProcess):
+        return bool(process.is_running() and process.status() != psutil.STATUS_ZOMBIE)
+    return False
 
 
 def _is_browser(process: psutil.Process) -> bool:

@@ -2,20 +2,26 @@
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import onnx
 
 from runner.backends.base import Stage
 from runner.backends.graphs.feeds import Feeds
+from runner.backends.graphs.generation import PAST, PRESENT
 from runner.backends.onnxruntime_web.page import PageError, WebPage, nanoseconds
 from runner.contract.axes import Backend
 from runner.contract.errors import Unsupported
-from runner.contract.graph import Graph, GraphPart
+from runner.contract.graph import Graph, GraphPart, Part
 from runner.contract.web.pages import web_session_options
 
 _VERBOSE = {"logSeverityLevel": 0, "logVerbosityLevel": 0}
 """The levels at which the runtime tells where it places nodes."""
+_ON_DEVICE: Mapping[Backend, str] = {"webgpu": "gpu-buffer", "webnn": "ml-tensor"}
+"""The runtime's name for the memory of each backend's device."""
+FixedSizes = Literal[
+    "fixed as the graph is loaded", "one session for each length of the cache", "open"
+]
 _MEMORY_WORDS = ("out of memory", "bad_alloc", "allocation failed", "Out of memory")
 
 
@@ -30,10 +36,11 @@ class WebGraph:
         Raises:
             Unsupported: the provider refuses it, in its own words.
         """
-        self.page, self.graph = page, graph
-        fixed = graph.content == "forward"  # a cache grows
+        self.page, self.graph, self.backend = page, graph, backend
+        sizes = _sizes_of(graph, backend)
         parts = [
-            _described(page, str(name), part, folder, feeds, fixed=fixed)
+            _described(page, str(name), part, folder, feeds, sizes)
+            | {"locations": cache_locations(graph, name, backend) or None}
             for name, part in graph.parts.items()
         ]
         options = {
@@ -43,17 +50,31 @@ class WebGraph:
         try:
             opened = page.call("open", {"parts": parts, "options": options})
         except PageError as error:
-            if is_out_of_memory(error):
-                raise
-            raise Unsupported(f"{backend} refuses the graph: {error}") from error
+            raise graph_refusal(backend, error) from error
         self.id: int = opened["id"]
+        self.sizes = sizes
+        """The sizes that its sessions take."""
+        self.caches: str | None = None
+        """The memory that caches lie in between two steps; None before any step."""
         self.stages_ns: Mapping[Stage, int] = {
             name: nanoseconds(duration) for name, duration in opened["stages"].items()
         }
 
+    @property
+    def makes_sessions_late(self) -> bool:
+        """True if it has none before shapes are known."""
+        return self.sizes.startswith("one session")
+
     def close(self) -> None:
         """Release the sessions."""
         self.page.call("release", self.id)
+
+
+def graph_refusal(backend: Backend, error: PageError) -> Exception:
+    """The refusal of a graph in the provider's words; the error itself where memory ran out."""
+    if is_out_of_memory(error):
+        return error
+    return Unsupported(f"{backend} refuses the graph: {error}")
 
 
 def is_out_of_memory(error: BaseException) -> bool:
@@ -73,10 +94,36 @@ def symbolic_sizes(model: onnx.ModelProto, feeds: Feeds) -> dict[str, int]:
     return sizes
 
 
+def open_sizes(model: onnx.ModelProto) -> dict[str, list[str]]:
+    """The symbolic dimensions of each input that has some, by axis; empty where one is fixed."""
+    shapes = {
+        value.name: [dimension.dim_param for dimension in value.type.tensor_type.shape.dim]
+        for value in model.graph.input
+    }
+    return {name: symbols for name, symbols in shapes.items() if any(symbols)}
+
+
+def cache_locations(graph: Graph, name: Part, backend: Backend) -> dict[str, str]:
+    """The memories of those outputs of a part that the next step takes; of no others."""
+    location = _ON_DEVICE.get(backend)
+    if location is None or graph.content != "generation":
+        return {}
+    taken = {cache.removeprefix(PAST) for cache in graph.takes.get("decode", ())}
+    outputs = graph.parts[name].outputs
+    return {output: location for output in outputs if output.removeprefix(PRESENT) in taken}
+
+
+def _sizes_of(graph: Graph, backend: Backend) -> FixedSizes:
+    if graph.content == "forward":
+        return "fixed as the graph is loaded"
+    return "one session for each length of the cache" if backend == "webnn" else "open"
+
+
 def _described(
-    page: WebPage, name: str, part: GraphPart, folder: Path, feeds: Feeds, *, fixed: bool
+    page: WebPage, name: str, part: GraphPart, folder: Path, feeds: Feeds, sizes: FixedSizes
 ) -> dict[str, Any]:
     model = onnx.load(folder / part.file, load_external_data=False)
+    is_fixed, of_each = sizes == "fixed as the graph is loaded", sizes.startswith("one session")
     return {
         "name": name,
         "url": page.file(folder / part.file),
@@ -84,7 +131,8 @@ def _described(
             {"path": location, "url": page.file(folder / location)}
             for location in external_files(model)
         ],
-        "overrides": symbolic_sizes(model, feeds) if fixed else {},
+        "overrides": symbolic_sizes(model, feeds) if is_fixed else {},
+        "symbols": open_sizes(model) if of_each else None,
     }
 
 

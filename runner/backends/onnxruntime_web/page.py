@@ -14,7 +14,7 @@ from runner.backends.graphs.outputs import Outputs
 from runner.backends.onnxruntime_web.browser import CLOSE_S, StartedBrowser, runtime_version
 from runner.backends.onnxruntime_web.server import Array, PageServer
 from runner.contract.axes import Backend
-from runner.contract.errors import BenchError, TimedOut, Unavailable
+from runner.contract.errors import BenchError, Unavailable
 from runner.contract.job import Job
 from runner.contract.web.pages import BUNDLES, RUNTIME_FOLDER
 from runner.measure.clock import monotonic
@@ -117,6 +117,11 @@ class WebPage:
             self._open(backend, threads, verbose)
             self._exits = exits.pop_all()
 
+    @property
+    def answer_s(self) -> float:
+        """The most seconds of a call whose length nobody knows before."""
+        return self._limits.answer_s
+
     def call(self, name: str, *arguments: object, seconds: float | None = None) -> Any:
         """The answer of one of the page's functions.
 
@@ -168,7 +173,7 @@ class WebPage:
 
     def close(self) -> None:
         """End page and server."""
-        with suppress(Error, TimedOut), self.browser.within(CLOSE_S, "closing the page"):
+        with suppress(Error, BenchError), self.browser.within(CLOSE_S, "closing the page"):
             self._page.close()
         self._exits.close()
 
@@ -176,7 +181,7 @@ class WebPage:
         try:
             with self.browser.within(seconds, action):
                 return ask()
-        except TimedOut:
+        except BenchError:
             self.has_ended = True
             raise
         except Error as error:

@@ -1,17 +1,24 @@
 """Queries that a page executes and times by its own clock."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from runner.backends.graphs.feeds import forward_pass
 from runner.backends.graphs.outputs import Outputs
 from runner.backends.onnxruntime_web.graph import WebGraph
 from runner.backends.onnxruntime_web.page import NS_PER_MS, WebPage, nanoseconds
+from runner.contract.errors import TimedOut
 from runner.contract.models import ModelSpec
 from runner.inputs import Inputs
+from runner.measure.clock import NANOSECONDS
 
 SLICE_MS = 500
 """The page is asked for iterations of about so much time at once, so that the way to it and back
 takes little of a cell's time."""
+
+SILENT_AFTER_S = 30
+LONGEST = 100
+"""A page in which iterations have ended is silent after so many seconds, and so many times as long
+as the longest of them took."""
 
 
 class PageQuery:
@@ -31,15 +38,32 @@ class PageQuery:
             least: the fewest of them.
             min_ns: the least sum of their durations.
             max_ns: the sum at which they end in any case.
+
+        Raises:
+            TimedOut: the page fell silent; the error has the durations before.
         """
         durations: list[int] = []
         total = 0
         while total < max_ns and (len(durations) < least or total < min_ns):
             wanted = _remaining(least - len(durations), min_ns - total, max_ns - total)
-            answer: list[float] = self._page.call("series", self._number, wanted)
+            answer: list[float] = self._slice(wanted, durations)
             durations += map(nanoseconds, answer)
             total = sum(durations)
         return durations
+
+    def _slice(self, wanted: Mapping[str, float], ended_ns: Sequence[int]) -> list[float]:
+        """Milliseconds of the iterations of one slice; a page that fell silent is noticed soon."""
+        patience_s = self._page.answer_s
+        if ended_ns:
+            patience_s = min(patience_s, SILENT_AFTER_S + LONGEST * max(ended_ns) / NANOSECONDS)
+        try:
+            answer: list[float] = self._page.call(
+                "series", self._number, wanted, seconds=patience_s
+            )
+        except TimedOut as silence:
+            silence.ended_ns = ended_ns
+            raise
+        return answer
 
 
 def bind_query(graph: WebGraph, model: ModelSpec, inputs: Inputs) -> PageQuery:

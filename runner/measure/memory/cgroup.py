@@ -172,6 +172,9 @@ class CgroupReader:
     and the readings that the meter takes.
     """
 
+    is_slow = False
+    gap = None
+
     def __init__(self, files: CgroupFiles, resident: ResidentReader, peak: KernelPeak) -> None:
         self._files = files
         self._resident = resident

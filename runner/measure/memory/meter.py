@@ -72,7 +72,7 @@ class MemoryMeter:
         self._begin_peak()
 
     def mark(self) -> None:
-        """Keep the peak so far and begin the steady phase's."""
+        """Keep the peak so far and begin the steady phase's: it is called before that begins."""
         self._before_mark = self.peak_bytes()
         self._begin_peak()
 
@@ -88,7 +88,10 @@ class MemoryMeter:
 
     @contextmanager
     def unmeasured(self) -> Iterator[None]:
-        """Ignore the peak of what happens inside."""
+        """Ignore the peak of what happens inside; where readings are slow it leaves none."""
+        if self._reader.is_slow:
+            yield
+            return
         self.peak_bytes()
         try:
             yield
@@ -105,8 +108,10 @@ class MemoryMeter:
         return self._highest
 
     def use(self) -> MemoryUse:
-        """The memory of the cell since the last `reset`."""
+        """The memory of the cell since the last `reset`; none where readings lack something."""
         latest = self.peak_bytes()
+        if self._reader.gap:
+            return MemoryUse(peak_bytes=None, steady_peak_bytes=None, average_bytes=None)
         count = len(self._samples)
         return MemoryUse(
             peak_bytes=max(latest, self._before_mark or 0),

@@ -22,6 +22,8 @@ class ResidentReader:
     """
 
     method = "VmHWM, reset for each cell; average of VmRSS"
+    is_slow = False
+    gap = None
 
     def __init__(self, proc: Path = PROC_SELF) -> None:
         self._proc = proc
@@ -58,6 +60,8 @@ class LifetimeReader:
     """
 
     method = "ru_maxrss where it rose, else the highest sample; average of samples"
+    is_slow = False
+    gap = None
 
     def __init__(self) -> None:
         self._began_at = 0

@@ -11,6 +11,16 @@ class MemoryReader(Protocol):
         """Names of the counters that are read, for the record."""
         ...
 
+    @property
+    def is_slow(self) -> bool:
+        """True if a reading takes milliseconds: none is taken beside timed iterations then."""
+        ...
+
+    @property
+    def gap(self) -> str | None:
+        """The part that readings lack, so that they are not the whole; None for nothing."""
+        ...
+
     def current_bytes(self) -> int:
         """The use now."""
         ...

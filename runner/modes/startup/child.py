@@ -174,9 +174,16 @@ def _in_children(job: Job) -> bool:
 
 def _peak_bytes(job: Job) -> int | None:
     try:
-        return TreeReader().current_bytes() if _in_children(job) else ResidentReader().peak_bytes()
+        return _tree_bytes() if _in_children(job) else ResidentReader().peak_bytes()
     except OSError:
         return None
+
+
+def _tree_bytes() -> int | None:
+    """The memory of all processes; None where this user may not read that of one."""
+    reader = TreeReader()
+    bytes_ = reader.current_bytes()
+    return None if reader.gap else bytes_
 
 
 def _unread_share() -> float | None:

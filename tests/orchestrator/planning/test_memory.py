@@ -94,6 +94,14 @@ def test_limits_go_before_what_the_machine_has() -> None:
     assert told(gpt2, machine=400_000_000, limit=1 << 30) is None
 
 
+def test_a_decoder_on_webnn_holds_its_weights_for_each_new_token() -> None:
+    decoder, fields = find("opt-125m"), {"mode": "generation", "new_tokens": 64}
+    on_wasm, on_webnn = (need(decoder, backend=name, **fields) for name in ("wasm", "webnn"))
+    assert on_webnn > on_wasm + 60 * 4 * 125e6
+    assert told(decoder, backend="webnn", **fields) is not None
+    assert told(decoder, backend="wasm", **fields) is None
+
+
 def test_nothing_is_foreseen_of_a_machine_that_nobody_knows() -> None:
     assert told(find("llava-v1.6-mistral-7b"), machine=None, image_size=336) is None
 

@@ -1,5 +1,6 @@
 import gc
 from collections.abc import Iterable, Iterator
+from dataclasses import replace
 from itertools import chain, cycle, pairwise, repeat
 
 import numpy as np
@@ -7,6 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from runner.contract.errors import TimedOut
 from runner.contract.job import Measure
 from runner.measure.clock import NANOSECONDS
 from runner.measure.phases import (
@@ -207,6 +209,22 @@ def test_steady_always_returns_what_it_timed(
     assert durations == [expected[i % len(expected)] for i in range(len(durations))]
     assert sum(durations[:-1]) < quota.max_ns
     assert len(durations) >= iterations or sum(durations) >= quota.max_ns
+
+
+def test_what_ended_before_a_silence_is_told_by_its_error() -> None:
+    answers = iter([[SECOND] * 3, TimedOut("silent", ended_ns=[SECOND])])
+
+    def series(least: int, min_ns: int, max_ns: int) -> list[int]:
+        answer = next(answers)
+        if isinstance(answer, TimedOut):
+            raise answer
+        return answer
+
+    endless = replace(QUOTA, max_ns=100 * SECOND, precision_target=1e-9)
+    with pytest.raises(TimedOut) as silence:
+        run_steady_phase(lambda: SECOND, endless, series=series)
+    assert silence.value.ended_ns == [SECOND] * 4
+    assert gc.isenabled()
 
 
 def test_garbage_is_not_collected_while_timing() -> None:

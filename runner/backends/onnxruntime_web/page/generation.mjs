@@ -1,4 +1,5 @@
-// Greedy generation: the loop lies in the page, and caches stay where the provider left them.
+// Greedy generation: the loop lies in the page, and caches stay on the device where the provider
+// takes them there.
 
 import { fetchTensors, postTensor, tensor } from "./arrays.mjs";
 
@@ -10,8 +11,7 @@ const NEXT_TOKENS = "next_tokens";
 export class Generation {
   constructor(graph, options, prompt, constants) {
     this.ort = graph.ort;
-    this.prefill = graph.sessions.prefill;
-    this.decode = graph.sessions.decode;
+    this.graph = graph;
     this.options = options;
     this.prompt = prompt;
     this.constants = constants;
@@ -20,10 +20,13 @@ export class Generation {
   static async bind(graph, options) {
     const prompt = await fetchTensors(graph.ort, options.prompt);
     const constants = await fetchTensors(graph.ort, options.constants);
-    return new Generation(graph, options, prompt, constants);
+    const generation = new Generation(graph, options, prompt, constants);
+    // Where sizes are fixed, each length of the cache has a session, made before anything is timed.
+    if (graph.parts.decode.symbols) await generation.generate();
+    return generation;
   }
 
-  // The clock as the prompt went in, that of each step's tokens, and the tokens.
+  // Milliseconds from the prompt to each step's tokens, the tokens, and where caches lie.
   async generate() {
     const began = performance.now();
     await this.start();
@@ -34,8 +37,10 @@ export class Generation {
       tokens.push(await this.tokens());
       times.push(performance.now() - began);
     }
+    const [cache] = Object.values(this.caches);
+    const caches = { location: cache.location, refusal: this.graph.refusal };
     await this.dispose();
-    return { times, tokens: tokens.map((step) => [...step].map(Number)) };
+    return { times, tokens: tokens.map((step) => [...step].map(Number)), caches };
   }
 
   // Logits of each step while these tokens are fed, [steps][batch].
@@ -53,7 +58,8 @@ export class Generation {
   }
 
   async start() {
-    this.latest = await this.prefill.run(this.prompt);
+    const session = await this.graph.sessionFor("prefill", this.prompt);
+    this.latest = await session.run(this.prompt);
     this.caches = {};
     for (const name of this.options.caches) {
       this.caches[name] = this.latest[name.slice(PAST.length)];
@@ -67,7 +73,8 @@ export class Generation {
       this.positions = this.positions.map((position) => position + 1n);
       feeds.position_ids = tensor(this.ort, "int64", this.positions, this.options.positions.dims);
     }
-    const outputs = await this.decode.run(feeds);
+    const session = await this.graph.sessionFor("decode", feeds);
+    const outputs = await session.run(feeds);
     for (const name of this.options.caches) {
       const next = outputs[PRESENT + name.slice(PAST.length)];
       if (!next) continue;

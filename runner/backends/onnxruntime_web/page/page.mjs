@@ -1,7 +1,8 @@
 // The page's side of the runner: every call comes from there, and answers with plain data.
 
 import { memoryUse } from "./memory.mjs";
-import { compileRuntime, importRuntime, openGraph } from "./sessions.mjs";
+import { compileRuntime, importRuntime } from "./sessions.mjs";
+import { PreparedGraph } from "./graphs.mjs";
 import { Query } from "./queries.mjs";
 import { Generation } from "./generation.mjs";
 import { adapterOf, lostDevice } from "./devices.mjs";
@@ -50,7 +51,7 @@ window.runner = {
   }),
   memory: memoryUse,
   async open(options) {
-    const graph = await openGraph(ort, options);
+    const graph = await new PreparedGraph(ort, options).open();
     return { id: keep(graphs, graph), stages: graph.stages };
   },
   release: (id) => drop(graphs, id),

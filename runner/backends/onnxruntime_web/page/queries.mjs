@@ -4,7 +4,8 @@ import { fetchTensors, postTensor } from "./arrays.mjs";
 
 export class Query {
   constructor(graph, parts, feeds) {
-    this.parts = parts.map(({ name, inputs }) => ({ session: graph.sessions[name], inputs }));
+    this.graph = graph;
+    this.parts = parts.map(({ name, inputs }) => ({ name, session: graph.sessions[name], inputs }));
     this.feeds = feeds;
   }
 
@@ -16,11 +17,12 @@ export class Query {
   async run() {
     const known = { ...this.feeds };
     const outputs = {};
-    for (const { session, inputs } of this.parts) {
+    for (const { name, session, inputs } of this.parts) {
       const taken = {};
-      for (const name of inputs) taken[name] = known[name];
-      const given = await session.run(taken);
-      for (const name of inputs) delete outputs[name];
+      for (const input of inputs) taken[input] = known[input];
+      const chosen = session ?? (await this.graph.sessionFor(name, taken));
+      const given = await chosen.run(taken);
+      for (const input of inputs) delete outputs[input];
       Object.assign(known, given);
       Object.assign(outputs, given);
     }
@@ -47,6 +49,7 @@ export class Query {
     const told = {};
     for (const [name, value] of Object.entries(outputs)) {
       told[name] = await postTensor(`${url}/${encodeURIComponent(name)}`, value);
+      value.dispose();
     }
     return told;
   }

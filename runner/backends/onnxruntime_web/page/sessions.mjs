@@ -3,10 +3,9 @@
 import { fetchBytes } from "./arrays.mjs";
 
 export class Graph {
-  constructor(ort, sessions, stages) {
+  constructor(ort, sessions) {
     this.ort = ort;
     this.sessions = sessions;
-    this.stages = stages;
   }
 
   async release() {
@@ -34,22 +33,4 @@ export async function fetchPart({ url, weights }) {
   const externalData = [];
   for (const { path, url } of weights) externalData.push({ path, data: await fetchBytes(url) });
   return { bytes, externalData };
-}
-
-export async function openGraph(ort, { parts, options }) {
-  const stages = { weights: 0, instantiate: 0 };
-  const sessions = {};
-  for (const part of parts) {
-    const began = performance.now();
-    const { bytes, externalData } = await fetchPart(part);
-    const fetched = performance.now();
-    stages.weights += fetched - began;
-    sessions[part.name] = await ort.InferenceSession.create(bytes, {
-      ...options,
-      freeDimensionOverrides: part.overrides,
-      externalData,
-    });
-    stages.instantiate += performance.now() - fetched;
-  }
-  return new Graph(ort, sessions, stages);
 }
