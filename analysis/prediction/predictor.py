@@ -125,7 +125,7 @@ class TargetPredictor:
             half = calibrated.half_widths(table)
         if (wider := INTERVALS_BY.get(novelty)) and wider in self.trees:
             half = self._half_widths(placements, wider)
-        elif calibrated is not None and (wider := POOLED_WITH.get(novelty)) in self.trees:
+        elif (wider := POOLED_WITH.get(novelty)) and wider in self.trees and calibrated:
             half = self._pooled(placements, calibrated, half, wider)
         half = half * [self.seen.widening(placement.device.key) for placement in placements]
         outside = _outside(calibrated, novelty)
