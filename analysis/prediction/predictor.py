@@ -72,15 +72,16 @@ class TargetPredictor:
     examples: Mapping[str, int]
     """The number of examples by who measured them."""
 
-    def predict(self, asked: Sequence[Placement]) -> list[Prediction | NoPrediction]:
+    def predict(self, placements: Sequence[Placement]) -> list[Prediction | NoPrediction]:
         """The answer for each placement; one in a precision that autocast answers is marked."""
-        placements = [self.answerable(one) for one in asked]
-        answers = self._answers(placements)
+        known = [self.answerable(one) for one in placements]
         return [
             answer
-            if placement is question or isinstance(answer, NoPrediction)
-            else replace(answer, outside=(_autocast_words(question, placement), *answer.outside))
-            for question, placement, answer in zip(asked, placements, answers, strict=True)
+            if other is placement or isinstance(answer, NoPrediction)
+            else replace(answer, outside=(_autocast_words(placement, other), *answer.outside))
+            for placement, other, answer in zip(
+                placements, known, self._answers(known), strict=True
+            )
         ]
 
     def answerable(self, placement: Placement) -> Placement:
@@ -125,7 +126,7 @@ class TargetPredictor:
             half = calibrated.half_widths(table)
         if (wider := INTERVALS_BY.get(novelty)) and wider in self.trees:
             half = self._half_widths(placements, wider)
-        elif calibrated is not None and (wider := POOLED_WITH.get(novelty)) in self.trees:
+        elif (wider := POOLED_WITH.get(novelty)) and wider in self.trees and calibrated:
             half = self._pooled(placements, calibrated, half, wider)
         half = half * [self.seen.widening(placement.device.key) for placement in placements]
         outside = _outside(calibrated, novelty)
@@ -180,11 +181,11 @@ def bounded_exp(logarithm: float) -> float:
     return math.exp(min(max(known, -_MOST_LOGARITHM), _MOST_LOGARITHM))
 
 
-def _autocast_words(asked: Placement, answered: Placement) -> str:
-    path = " ".join(asked.path)
+def _autocast_words(placement: Placement, other: Placement) -> str:
+    path = " ".join(placement.path)
     return (
-        f"nobody measured {asked.precision} on {path}: this rests on autocast"
-        f" ({answered.precision}), which casts weights anew in each layer"
+        f"nobody measured {placement.precision} on {path}: this rests on autocast"
+        f" ({other.precision}), which casts weights anew in each layer"
     )
 
 

@@ -52,7 +52,7 @@ class _Size:
     def scaled(
         self, name: str, polynomial: Mapping[str, float], other: "_Size"
     ) -> dict[str, float]:
-        """What grows with layers and width, from the other's size to this one."""
+        """A polynomial of the other, for this size."""
         factor = 1.0
         if name not in _UNSCALED:
             factor = self.ratio(other)

@@ -141,8 +141,8 @@ def _nothing(cells: Sequence[PredictedCell], others: Sequence[str]) -> NothingTo
         for answer in one.answers.values()
         if isinstance(answer, NoPrediction)
     )
-    (first, count), *others = reasons.most_common()
-    of_all = f" ({count:,} of {len(cells):,} cells; {len(others)} more reasons)" if others else ""
+    (first, count), *more = reasons.most_common()
+    of_all = f" ({count:,} of {len(cells):,} cells; {len(more)} more reasons)" if more else ""
     if others:
         options = " or ".join(f"--target {name}" for name in others)
         return NothingToDo(
