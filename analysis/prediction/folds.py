@@ -1,6 +1,6 @@
 """Folds of examples that hide what questions of a novelty do not know."""
 
-from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from typing import TypeAlias
@@ -17,6 +17,13 @@ _MOST_DEVICES = 12
 """Folds of devices, each of which is left out alone as long as there are no more."""
 _CUTS = (1 / 4, 1 / 2)
 """The parts of the largest size of a series up to which its sizes are known."""
+GroupKey: TypeAlias = Callable[[Placement], Hashable]
+_NEIGHBOURS: Mapping[Novelty, GroupKey] = {
+    "shape": HIDDEN["range"],
+    "variant": lambda placement: placement.model,
+}
+"""What is hidden in one fold after the other, so that its neighbours are known: sizes of a series,
+configurations of a model."""
 _Flags: TypeAlias = np.ndarray[tuple[int, ...], np.dtype[np.bool_]]
 
 
@@ -71,25 +78,22 @@ def _numbers(placements: Sequence[Placement], novelty: Novelty) -> list[int]:
     if novelty == "pair":
         devices = _order(one.device.key for one in placements)
         return [(share(one.model, folds) + devices[one.device.key]) % folds for one in placements]
-    if novelty == "shape":
-        return _spread(placements, keys, folds)
+    if novelty in _NEIGHBOURS:
+        return _spread(placements, _NEIGHBOURS[novelty], keys, folds)
     return [share(key, folds) for key in keys]
 
 
-def _spread(placements: Sequence[Placement], keys: Sequence[Hashable], folds: int) -> list[int]:
-    """Folds of sizes: those of one series fall into one fold after the other.
-
-    So a size is hidden while its neighbours are known, whatever the names of its series.
-    """
-    series = [HIDDEN["range"](placement) for placement in placements]
+def _spread(
+    placements: Sequence[Placement], group: GroupKey, keys: Sequence[Hashable], folds: int
+) -> list[int]:
+    """The number of the fold of each example, where the keys of a group follow each other."""
     places: dict[Hashable, dict[Hashable, int]] = {}
-    for one, key in zip(series, keys, strict=True):
-        of_series = places.setdefault(one, {})
-        of_series.setdefault(key, len(of_series))
-    return [
-        (share_of(one, folds) + places[one][key]) % folds
-        for one, key in zip(series, keys, strict=True)
-    ]
+    numbers = []
+    for placement, key in zip(placements, keys, strict=True):
+        name = group(placement)
+        of_group = places.setdefault(name, {})
+        numbers.append((share_of(name, folds) + of_group.setdefault(key, len(of_group))) % folds)
+    return numbers
 
 
 def _order(keys: Iterable[Hashable]) -> dict[Hashable, int]:

@@ -72,9 +72,9 @@ def version_of(baseline: RecordedBaseline, plan: Plan, weights_seed: int) -> Bas
     images = {record.backend: _image_of(record, baseline.label) for record in records}
     for record in records:
         if images[record.backend] != (other := _image_of(record, baseline.label)):
+            two = sorted((images[record.backend].digest, other.digest))
             raise UsageError(
-                f"{baseline.label} measured {record.backend} in two images:"
-                f" {images[record.backend].digest} and {other.digest}",
+                f"{baseline.label} measured {record.backend} in two images: {' and '.join(two)}",
                 hint="name a run that has one of them, or choose cells with --select",
             )
     models = {name: model_id(spec.model_dump_json()) for name, spec in plan.models.items()}
