@@ -22,8 +22,8 @@ _NEIGHBOURS: Mapping[Novelty, GroupKey] = {
     "shape": HIDDEN["range"],
     "variant": lambda placement: placement.model,
 }
-"""What is hidden in one fold after the other, so that its neighbours are known: sizes of a series,
-configurations of a model."""
+"""The groups whose members are hidden one after the other, so that neighbours are known: sizes of a
+series, configurations of a model."""
 _Flags: TypeAlias = np.ndarray[tuple[int, ...], np.dtype[np.bool_]]
 
 

@@ -56,6 +56,17 @@ LARGE_SHA256 = "636dae58eea805d80f72b6011d4d1e5c4f17423b43f9dcc87035d4e7bd3066d7
 SSH = pytest.param("ssh", marks=pytest.mark.slow)
 RAY = pytest.param("ray", marks=pytest.mark.slow)
 SLURM = pytest.param("slurm", marks=(pytest.mark.slow, pytest.mark.engine))
+BY_PIPE = pytest.mark.parametrize(
+    "host",
+    [
+        "pipe",
+        pytest.param("ssh", marks=pytest.mark.nightly),
+        pytest.param("ray", marks=pytest.mark.nightly),
+        pytest.param("slurm", marks=(pytest.mark.nightly, pytest.mark.engine)),
+    ],
+    indirect=True,
+)
+"""A pipe alone, where the host's program does it all; `make test-nightly` tries the others."""
 
 
 @pytest.fixture(params=["pipe", SSH, RAY, SLURM])
@@ -216,6 +227,7 @@ def test_nothing_runs_on_once_the_driver_was_killed(host: ReachedHost, tmp_path:
 
 
 @pytest.mark.slow
+@BY_PIPE
 def test_an_order_without_beats_is_ended(host: ReachedHost, tmp_path: Path) -> None:
     _, order = an_order(tmp_path / "driver", HUNG_S)
     said = Exchange(host.transport(), order, beat_s=HUNG_S).rest()
@@ -224,6 +236,7 @@ def test_an_order_without_beats_is_ended(host: ReachedHost, tmp_path: Path) -> N
 
 
 @pytest.mark.slow
+@BY_PIPE
 def test_a_dead_host_ends_the_conversation_and_serves_the_next_one(
     host: ReachedHost, tmp_path: Path
 ) -> None:

@@ -240,6 +240,7 @@ def test_a_pull_request_that_is_slower_fails_and_says_which_cell(tmp_path: Path)
 
 
 @pytest.mark.slow
+@pytest.mark.nightly
 def test_what_cannot_be_judged_does_not_fail(tmp_path: Path) -> None:
     judging(tmp_path, history=SECOND, measured=FIRST).execute(benchmark_script("Judge"))
     assert "became faster" in (tmp_path / "comment.md").read_text("utf-8")

@@ -8,7 +8,7 @@ from orchestrator.backends.machine import this_machine
 from tests.support.needs import lacking
 from tests.support.workplace import Workplace
 
-pytestmark = [pytest.mark.slow, pytest.mark.serial]
+pytestmark = [pytest.mark.nightly, pytest.mark.slow, pytest.mark.serial]
 MATRIX = """
 version: 1
 axes: {model: bert-micro, backend: webgpu, batch_size: 1, sequence_length: 16}

@@ -76,6 +76,7 @@ def test_a_run_is_whole_although_a_host_was_killed(cluster: Cluster, user: Workp
     assert "gamma: lost with " in lines + rest
 
 
+@pytest.mark.nightly
 def test_a_killed_driver_leaves_nothing_and_resume_repeats_nothing(
     cluster: Cluster, user: Workplace
 ) -> None:

@@ -70,6 +70,7 @@ def test_a_graph_of_text_takes_any_batch_and_length(tmp_path: Path) -> None:
     assert largest_difference(answer, samples(a_job(cells, model), cells), "fp32") < ROUNDING
 
 
+@pytest.mark.nightly
 def test_models_that_crop_or_place_images_are_exported_at_each_shape(tmp_path: Path) -> None:
     graph = exported(find("llava-next-micro"), tmp_path / "crops", "b2-s32-i28")
     assert [attempt.remedy for attempt in graph.attempts] == ["dynamic shapes", "static shape"]

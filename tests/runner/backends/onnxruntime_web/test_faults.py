@@ -110,7 +110,10 @@ def strike(folder: Path, kind: Kind, how: signal.Signals) -> None:
     [
         (HANG, None, None, TimedOut, r"hang: the page did not answer within 1\.5 s"),
         (SPIN, None, None, TimedOut, r"hang: the page did not answer within 1\.5 s"),
-        (HANG, "renderer", signal.SIGSTOP, TimedOut, "did not answer"),
+        pytest.param(
+            *(HANG, "renderer", signal.SIGSTOP, TimedOut, "did not answer"),
+            marks=pytest.mark.nightly,
+        ),
         (HANG, "browser", signal.SIGSTOP, TimedOut, "did not answer"),
         (HANG, "renderer", signal.SIGKILL, BenchError, "the page ended: .*crashed"),
         (HANG, "browser", signal.SIGKILL, BenchError, "the page ended: .*closed"),
