@@ -52,8 +52,8 @@ _PACKED = (
     "the quantised layers of torch.ao hold packed weights, which torch.compile leaves to eager mode"
 )
 _NO_FALLBACK = (
-    "`This session contains graph nodes that are assigned to the default CPU EP, but fallback to "
-    "CPU EP has been explicitly disabled by the user`"
+    "'This session contains graph nodes that are assigned to the default CPU EP, but fallback to "
+    "CPU EP has been explicitly disabled by the user'"
 )
 UNSUPPORTED_PRECISION: Mapping[tuple[Backend, Runtime], Mapping[Precision, str]] = {
     ("cpu", "onnxruntime"): {

@@ -66,7 +66,7 @@ def test_run_json_keeps_the_fields_by_which_older_runs_resume(results: Path) -> 
         *("run_id", "started_at", "matrix", "command", "matrix_path", "launcher", "database"),
         *("seed", "weights_seed", "scratch", "purpose", "trace", "inherit_environ", "browser"),
         *("images", "labels"),
-        *("git_commit", "hostname", "group_id", "host_class"),
+        *("git_commit", "hostname", "group_id", "host_class", "hosts"),
         *("orchestrator_version", "plan", "process_spreads", "version", "interleaving"),
     }
 
