@@ -47,6 +47,9 @@ HIDDEN: Mapping[Novelty, Callable[[Placement], Hashable]] = {
     "device": lambda p: p.device.key,
 }
 """The key of the placements that are hidden together, to try questions of that novelty."""
+ALIKE: Mapping[Novelty, Callable[[Placement], Hashable]] = {**HIDDEN, "run": HIDDEN["model"]}
+"""The key of the placements whose errors are alike: those that are hidden together, but for single
+runs, each of which tells the level of its own model."""
 _USUAL_PART = 4.0
 """Trees count whole on a device with a fourth of the examples that devices have on average."""
 _EFFECTS_OF_DEVICE = 4.0
