@@ -103,10 +103,6 @@ class Seen:
             return None
         return autocast if (*placement.path, autocast) in self._measured_ways else None
 
-    def siblings(self, placements: Iterable[Placement]) -> Values:
-        """The number of known models of each placement's line; (n,)."""
-        return np.array([float(self.lines.get(HIDDEN["line"](one), 0)) for one in placements])
-
     def trees_share(self, device: str) -> float:
         """The part of the trees' answer that counts on a device: less where it has few examples.
 
@@ -160,9 +156,20 @@ def seen_in(placements: Iterable[Placement]) -> Seen:
         pairs=frozenset(HIDDEN["pair"](one) for one in known),
         models=frozenset(models),
         once=frozenset(model for model, count in models.items() if count == 1),
-        lines=Counter(line for line, _ in {(HIDDEN["line"](one), one.model) for one in known}),
+        lines=lines_of(known),
         architectures=frozenset(one.architecture for one in known),
     )
+
+
+def lines_of(placements: Iterable[Placement]) -> Mapping[Hashable, int]:
+    """The number of models of each line."""
+    models = {(one.architecture, one.model) for one in placements}
+    return Counter((architecture, line_of(model)) for architecture, model in models)
+
+
+def siblings_in(lines: Mapping[Hashable, int], placements: Iterable[Placement]) -> Values:
+    """The number of models of each placement's line; (n,)."""
+    return np.array([float(lines.get(HIDDEN["line"](one), 0)) for one in placements])
 
 
 def extents_of(placements: Iterable[Placement]) -> dict[Hashable, tuple[float, float]]:
