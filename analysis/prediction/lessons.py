@@ -9,7 +9,8 @@ from functools import cached_property
 from analysis.prediction.examples.placements import Placement
 from analysis.prediction.expectation import ExpectationFit, ExpectedValues
 from analysis.prediction.folds import Fold, folds_of
-from analysis.prediction.novelty import ALIKE, HIDDEN, POOLED_WITH, Novelty, lines_of, siblings_in
+from analysis.prediction.novelty import ALIKE, HIDDEN, POOLED_WITH, Novelty, lines_of
+from analysis.prediction.pooling import siblings_in
 from analysis.prediction.tree_columns import TreeColumns
 from analysis.prediction.trees import LEAST_EXAMPLES, Trees, fit_trees
 from analysis.statistics.arrays import Places, Values, ValueTable, np

@@ -10,7 +10,6 @@ from typing import Literal, TypeAlias, get_args
 
 from analysis.prediction.examples.names import line_of
 from analysis.prediction.examples.placements import Placement
-from analysis.statistics.arrays import Values, np
 
 Novelty: TypeAlias = Literal[
     "shape", "range", "variant", "pair", "run", "model", "line", "family", "device"
@@ -165,11 +164,6 @@ def lines_of(placements: Iterable[Placement]) -> Mapping[Hashable, int]:
     """The number of models of each line."""
     models = {(one.architecture, one.model) for one in placements}
     return Counter((architecture, line_of(model)) for architecture, model in models)
-
-
-def siblings_in(lines: Mapping[Hashable, int], placements: Iterable[Placement]) -> Values:
-    """The number of models of each placement's line; (n,)."""
-    return np.array([float(lines.get(HIDDEN["line"](one), 0)) for one in placements])
 
 
 def extents_of(placements: Iterable[Placement]) -> dict[Hashable, tuple[float, float]]:

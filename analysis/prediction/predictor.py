@@ -17,9 +17,8 @@ from analysis.prediction.novelty import (
     POOLED_WITH,
     Novelty,
     Seen,
-    siblings_in,
 )
-from analysis.prediction.pooling import pooled_widths
+from analysis.prediction.pooling import pooled_widths, siblings_in
 from analysis.prediction.tree_columns import TreeColumns
 from analysis.statistics.arrays import Values, np
 
