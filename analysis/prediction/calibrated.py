@@ -16,7 +16,7 @@ from analysis.prediction.examples.placements import Placement
 from analysis.prediction.expectation import ExpectationFit
 from analysis.prediction.folds import Fold, folds_of
 from analysis.prediction.lessons import LEAST_SCORES, group_numbers, lesson_of
-from analysis.prediction.novelty import Novelty
+from analysis.prediction.novelty import ALIKE, Novelty
 from analysis.prediction.pooling import pooled_widths, spread_share
 from analysis.prediction.tree_columns import TreeColumns
 from analysis.prediction.trees import Trees
@@ -80,14 +80,14 @@ def calibrated_trees(
     if lesson is None:
         return None
     errors = lesson.errors
-    spreads = spread_share(lesson.groups) * np.log(errors + _LEAST_ERROR)
+    spreads = spread_share(int(lesson.alike.max()) + 1) * np.log(errors + _LEAST_ERROR)
     enough = lesson.can_be_cross_fitted
     scale = np.exp(lesson.cross_fitted(spreads, _SPREAD_ROUNDS)) if enough else np.ones(len(errors))
-    quantile = conformal_quantile(errors / scale, lesson.group, COVERAGE)
+    quantile = conformal_quantile(errors / scale, lesson.alike, COVERAGE)
     pooling = None
     if wider is not None:
         pooled = pooled_widths(quantile * scale, wider(lesson.hidden), lesson.siblings)
-        pooling = conformal_quantile(errors / pooled, lesson.group, COVERAGE)
+        pooling = conformal_quantile(errors / pooled, lesson.alike, COVERAGE)
     return CalibratedTrees(
         novelty=novelty,
         trees=lesson.trees(),
@@ -124,7 +124,7 @@ def calibrated_range(
         novelty="range",
         spread=None,
         pooling=None,
-        quantile=conformal_quantile(errors, group_numbers(hidden, "range"), COVERAGE),
+        quantile=conformal_quantile(errors, group_numbers(hidden, ALIKE["range"]), COVERAGE),
         errors=len(errors),
         groups=max(fold.groups for fold in folds),
         median_error=float(np.median(np.expm1(errors))),

@@ -1,7 +1,7 @@
 """Lessons: hidden examples of all folds, with what is left of them for trees to learn."""
 
 from collections import deque
-from collections.abc import Hashable, Iterable, Sequence
+from collections.abc import Callable, Hashable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import cached_property
@@ -9,7 +9,8 @@ from functools import cached_property
 from analysis.prediction.examples.placements import Placement
 from analysis.prediction.expectation import ExpectationFit, ExpectedValues
 from analysis.prediction.folds import Fold, folds_of
-from analysis.prediction.novelty import HIDDEN, Novelty, seen_in
+from analysis.prediction.novelty import ALIKE, HIDDEN, POOLED_WITH, Novelty, lines_of
+from analysis.prediction.pooling import siblings_in
 from analysis.prediction.tree_columns import TreeColumns
 from analysis.prediction.trees import LEAST_EXAMPLES, Trees, fit_trees
 from analysis.statistics.arrays import Places, Values, ValueTable, np
@@ -31,13 +32,16 @@ class Lesson:
     hidden: Sequence[Placement]
     """Their placements."""
     siblings: Values
-    """The number of models of each one's line that the fold knows."""
+    """The number of models of each one's line that the fold knows; 0 where widths are not pooled
+    by it."""
     table: ValueTable
     """The columns of the trees."""
     fold: Places
     """The number of the fold of each."""
     group: Places
     """The number of the model, device or the like with which each was hidden together."""
+    alike: Places
+    """The number of the group with which each one's error is alike."""
     residual: Values
     """The measured value by the one that is expected without the fold; logarithms."""
     learned: Values
@@ -114,26 +118,34 @@ def lesson_of(fit: ExpectationFit, columns: TreeColumns, novelty: Novelty) -> Le
     residual = fit.logarithms[rows] - expected.logarithms
     return Lesson(
         hidden=hidden,
-        siblings=np.concatenate([_siblings(fit.placements, fold) for fold in folds]),
+        siblings=_siblings(fit.placements, folds)
+        if novelty in POOLED_WITH
+        else np.zeros(len(rows)),
         table=columns.table(hidden, expected, novelty),
         fold=numbers,
-        group=group_numbers(hidden, novelty),
+        group=group_numbers(hidden, HIDDEN[novelty]),
+        alike=group_numbers(hidden, ALIKE[novelty]),
         residual=residual,
         learned=_centred(residual, numbers) if novelty == "device" else residual,
     )
 
 
-def group_numbers(placements: Iterable[Placement], novelty: Novelty) -> Places:
-    """The number of the group with which each placement is hidden, by when it first comes."""
+def group_numbers(
+    placements: Iterable[Placement], group: Callable[[Placement], Hashable]
+) -> Places:
+    """The number of each placement's group, by when it first comes."""
     numbers: dict[Hashable, int] = {}
-    keys = map(HIDDEN[novelty], placements)
+    keys = map(group, placements)
     return np.array([numbers.setdefault(key, len(numbers)) for key in keys])
 
 
-def _siblings(placements: Sequence[Placement], fold: Fold) -> Values:
-    """The number of models of the line of each hidden example that the fold knows."""
-    seen = seen_in(placements[row] for row in fold.known.tolist())
-    return seen.siblings(placements[row] for row in fold.hidden.tolist())
+def _siblings(placements: Sequence[Placement], folds: Iterable[Fold]) -> Values:
+    """The number of models of the line of each hidden example that its fold knows."""
+    parts = []
+    for fold in folds:
+        lines = lines_of(placements[row] for row in fold.known.tolist())
+        parts.append(siblings_in(lines, (placements[row] for row in fold.hidden.tolist())))
+    return np.concatenate(parts)
 
 
 def _centred(residual: Values, fold: Places) -> Values:

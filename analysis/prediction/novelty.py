@@ -10,7 +10,6 @@ from typing import Literal, TypeAlias, get_args
 
 from analysis.prediction.examples.names import line_of
 from analysis.prediction.examples.placements import Placement
-from analysis.statistics.arrays import Values, np
 
 Novelty: TypeAlias = Literal[
     "shape", "range", "variant", "pair", "run", "model", "line", "family", "device"
@@ -47,6 +46,9 @@ HIDDEN: Mapping[Novelty, Callable[[Placement], Hashable]] = {
     "device": lambda p: p.device.key,
 }
 """The key of the placements that are hidden together, to try questions of that novelty."""
+ALIKE: Mapping[Novelty, Callable[[Placement], Hashable]] = {**HIDDEN, "run": HIDDEN["model"]}
+"""The key of the placements whose errors are alike: those that are hidden together, but for single
+runs, each of which tells the level of its own model."""
 _USUAL_PART = 4.0
 """Trees count whole on a device with a fourth of the examples that devices have on average."""
 _EFFECTS_OF_DEVICE = 4.0
@@ -99,10 +101,6 @@ class Seen:
         if autocast is None or (*placement.path, placement.precision) in self._measured_ways:
             return None
         return autocast if (*placement.path, autocast) in self._measured_ways else None
-
-    def siblings(self, placements: Iterable[Placement]) -> Values:
-        """The number of known models of each placement's line; (n,)."""
-        return np.array([float(self.lines.get(HIDDEN["line"](one), 0)) for one in placements])
 
     def trees_share(self, device: str) -> float:
         """The part of the trees' answer that counts on a device: less where it has few examples.
@@ -157,9 +155,15 @@ def seen_in(placements: Iterable[Placement]) -> Seen:
         pairs=frozenset(HIDDEN["pair"](one) for one in known),
         models=frozenset(models),
         once=frozenset(model for model, count in models.items() if count == 1),
-        lines=Counter(line for line, _ in {(HIDDEN["line"](one), one.model) for one in known}),
+        lines=lines_of(known),
         architectures=frozenset(one.architecture for one in known),
     )
+
+
+def lines_of(placements: Iterable[Placement]) -> Mapping[Hashable, int]:
+    """The number of models of each line."""
+    models = {(one.architecture, one.model) for one in placements}
+    return Counter((architecture, line_of(model)) for architecture, model in models)
 
 
 def extents_of(placements: Iterable[Placement]) -> dict[Hashable, tuple[float, float]]:

@@ -5,12 +5,21 @@ one or two such models known, an interval that was calibrated where a line has m
 too much; so both widths are pooled by the number of siblings, and the result is calibrated again.
 """
 
+from collections.abc import Hashable, Iterable, Mapping
+
+from analysis.prediction.examples.placements import Placement
+from analysis.prediction.novelty import HIDDEN
 from analysis.statistics.arrays import Values, np
 
 _FEW_SIBLINGS = 4.0
 """The square of the number of siblings with which both widths count alike: two."""
 _FEW_GROUPS = 160.0
 """Groups from which on differences between errors that trees tell count more than half."""
+
+
+def siblings_in(lines: Mapping[Hashable, int], placements: Iterable[Placement]) -> Values:
+    """The number of models of each placement's line; (n,)."""
+    return np.array([float(lines.get(HIDDEN["line"](one), 0)) for one in placements])
 
 
 def pooled_widths(own: Values, wider: Values, siblings: Values) -> Values:

@@ -18,7 +18,7 @@ from analysis.prediction.novelty import (
     Novelty,
     Seen,
 )
-from analysis.prediction.pooling import pooled_widths
+from analysis.prediction.pooling import pooled_widths, siblings_in
 from analysis.prediction.tree_columns import TreeColumns
 from analysis.statistics.arrays import Values, np
 
@@ -146,7 +146,7 @@ class TargetPredictor:
         """The widths, drawn towards those of that novelty where few siblings are known."""
         if calibrated.pooling is None:
             return half
-        siblings = self.seen.siblings(placements)
+        siblings = siblings_in(self.seen.lines, placements)
         others = self._half_widths(placements, wider)
         return calibrated.pooling * pooled_widths(half, others, siblings)
 
