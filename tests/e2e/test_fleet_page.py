@@ -160,4 +160,4 @@ def test_every_command_of_the_page_works(machines: Machines) -> None:
         if typed.words[:2] == ("fleet", "up"):
             machines.copy_token()
         if typed.words[0] == "run":
-            assert "8 ok" in done.stdout
+            assert "4 ok" in done.stdout
