@@ -9,11 +9,12 @@ import signal
 import socket
 import threading
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from orchestrator.fleet.transport import HOST_MODULE, FleetHost, HostBusy, TransportName
+from orchestrator.fleet.transports.ray_calls import LeftCluster, RayCalls
 from orchestrator.fleet.transports.ray_conversation import RayConversation
 from orchestrator.fleet.transports.ray_nodes import (
     HeadAnswers,
@@ -34,7 +35,10 @@ _SILENCE_S = 45.0
 """Seconds after which a silent head is gone, and its hosts with it: they end after a minute."""
 _RECONNECT = {"RAY_gcs_rpc_server_reconnect_timeout_s": "86400"}
 """With Ray's default a driver whose head is gone is ended by Ray, in the middle of its work."""
+_LEAVE_S = 10.0
+"""Seconds for the calls under way to return; else Ray's library is left to the process' end."""
 _NAMESPACE = "accelmatrix"
+_Answer = TypeVar("_Answer")
 
 
 def require_ray() -> None:
@@ -81,9 +85,10 @@ class RayTransport:
         self._lock = threading.Lock()
         self._dead_nodes: set[str] = set()
         _connect(address, token_file)
+        self._calls = RayCalls()
         self._head = HeadAnswers()
-        self._look()
         self._closed = threading.Event()
+        self._look()
         threading.Thread(target=self._watch, name="ray-watch", daemon=True).start()
 
     def hosts(self) -> Sequence[FleetHost]:
@@ -113,7 +118,7 @@ class RayTransport:
         Raises:
             Unavailable: the head does not answer.
         """
-        named = self._head.within(named_actors)
+        named = self._ask(named_actors)
         ours = (actor["name"] for actor in named if actor["namespace"] == _NAMESPACE)
         pairs = (name.split("|") for name in ours if name.count("|") == 2)
         return {host: driver for host, driver, _ in pairs}
@@ -132,25 +137,39 @@ class RayTransport:
         ):
             self._look()
         node = self._alive_node(host)
-        actor = self._actor(node)
         try:
-            ray.get(actor.ready.options(concurrency_group="end").remote(), timeout=BEGIN_LIMIT_S)
-        except ray.exceptions.GetTimeoutError as error:
-            ray.kill(actor)
-            holder = None
-            with contextlib.suppress(Unavailable):
-                holder = self.holders().get(host)
-            reason = f"is busy: {holder} executes an order there" if holder else "did not answer"
-            kind = HostBusy if holder else Unavailable
-            raise kind(
-                f"host {host}: {reason} (waited {BEGIN_LIMIT_S:.0f} s)",
-                hint="a host executes one order at a time; `orchestrator fleet status` shows it",
-            ) from error
+            with self._calls.one():
+                actor = self._actor(node)
+                ready = actor.ready.options(concurrency_group="end").remote()
+            if not self._calls.is_ready(ready, BEGIN_LIMIT_S, self._closed.is_set):
+                raise self._not_ready(host, actor)
+            with self._calls.one():
+                ray.get(ready)
+                return RayConversation(
+                    actor,
+                    self._calls,
+                    lambda: self._is_gone(node.id),
+                    lambda error: self._note_death(node, error),
+                )
+        except LeftCluster as error:
+            raise Unavailable(f"host {host}: the driver has left the cluster") from error
         except ray.exceptions.RayError as error:
             self._note_death(node, error)
             raise Unavailable(f"host {host}: {_first_line(error)}") from error
-        return RayConversation(
-            actor, lambda: self._is_gone(node.id), lambda error: self._note_death(node, error)
+
+    def _not_ready(self, host: str, actor: Any) -> Unavailable:
+        """End the actor that did not begin in time; the error that says why."""
+        import ray
+
+        with self._calls.one():
+            ray.kill(actor)
+        holder = None
+        with contextlib.suppress(Unavailable):
+            holder = self.holders().get(host)
+        reason = f"is busy: {holder} executes an order there" if holder else "did not answer"
+        return (HostBusy if holder else Unavailable)(
+            f"host {host}: {reason} (waited {BEGIN_LIMIT_S:.0f} s)",
+            hint="a host executes one order at a time; `orchestrator fleet status` shows it",
         )
 
     def is_dead(self, host: str) -> bool:
@@ -164,7 +183,8 @@ class RayTransport:
 
         self._closed.set()
         self._head.close()
-        ray.shutdown()
+        if self._calls.leave(_LEAVE_S):
+            ray.shutdown()
 
     def _actor(self, node: RayNode) -> Any:
         import ray
@@ -218,8 +238,15 @@ class RayTransport:
         node = next((node for node in self._known() if node.id == node_id), None)
         return node is None or not self._is_alive(node)
 
+    def _ask(self, question: Callable[[], _Answer]) -> _Answer:
+        def call() -> _Answer:
+            with self._calls.one():
+                return question()
+
+        return self._head.within(call)
+
     def _look(self) -> None:
-        nodes = self._head.within(cluster_nodes)
+        nodes = self._ask(cluster_nodes)
         with self._lock:
             self._nodes, self._looked_s = nodes, time.monotonic()
 
@@ -248,6 +275,9 @@ def _connect(address: str, token_file: Path | None) -> None:
     os.environ.update(ray_environment(token_file) | _RECONNECT)
     require_answer(address)
     import ray
+
+    library: Any = ray._raylet
+    library.AuthenticationTokenLoader.instance().reset_cache()  # it keeps a process' first token
 
     # Ray prints deaths of nodes on stdout, where our results go; `is_dead` tells of them.
     ray._private.worker.listen_error_messages = _hear_nothing

@@ -4,17 +4,17 @@ import io
 import threading
 from collections import deque
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from typing import Any, BinaryIO, cast
 
 from orchestrator.fleet.frames import Frame, encode, hear_nothing, read_frame
+from orchestrator.fleet.transports.ray_calls import STEP_S, LeftCluster, RayCalls
 from runner.contract.errors import DamagedFile
 
 PIECE_BYTES = 1 << 20
 """Most bytes of a frame that are sent at once: to a slow host, each is a sign of life."""
 _PENDING = 4
 """Pieces that may be on their way."""
-_LOOK_S = 1.0
-"""Seconds between two looks at whether the host is still there."""
 _FETCH_S = 30.0
 """Seconds for a chunk that is there to come over the network."""
 _WORDS_S = 5.0
@@ -26,16 +26,21 @@ class RayConversation:
     """A host program under way behind an actor."""
 
     def __init__(
-        self, actor: Any, is_gone: Callable[[], bool], on_death: Callable[[BaseException], None]
+        self,
+        actor: Any,
+        calls: RayCalls,
+        is_gone: Callable[[], bool],
+        on_death: Callable[[BaseException], None],
     ) -> None:
         """Listen to an actor whose program runs.
 
         Args:
             actor: the handle of a `Relay`.
+            calls: the driver's calls of Ray.
             is_gone: True if the host is known to be dead.
             on_death: takes the error by which Ray says that the actor is dead.
         """
-        self._actor = actor
+        self._actor, self._calls = actor, calls
         self._is_gone = is_gone
         self._on_death = on_death
         self._sending = threading.Lock()
@@ -79,8 +84,9 @@ class RayConversation:
         """End it at once: the host program's stdin ends; one that does not heed it is killed."""
         if not self._over.is_set():
             self._over.set()
-            self._actor.end.options(concurrency_group="end").remote(_GRACE_S)
-            self._actor.__ray_terminate__.options(concurrency_group="end").remote()
+            with suppress(LeftCluster), self._calls.one():
+                self._actor.end.options(concurrency_group="end").remote(_GRACE_S)
+                self._actor.__ray_terminate__.options(concurrency_group="end").remote()
 
     def _last_words(self) -> str:
         """The end of the program's stderr, as the end of a sentence; empty if nobody can tell."""
@@ -89,9 +95,10 @@ class RayConversation:
         if self._over.is_set() or self._is_gone():
             return ""
         try:
-            answer = self._actor.last_words.options(concurrency_group="end").remote()
-            words = ray.get(answer, timeout=_WORDS_S)
-        except (ray.exceptions.RayError, SystemExit):
+            with self._calls.one():
+                answer = self._actor.last_words.options(concurrency_group="end").remote()
+                words = ray.get(answer, timeout=_WORDS_S)
+        except (ray.exceptions.RayError, LeftCluster, SystemExit):
             return ""
         return f": {words}" if words else ""
 
@@ -99,10 +106,14 @@ class RayConversation:
         import ray
 
         try:
-            self._sent.append(self._actor.send.options(concurrency_group="in").remote(piece))
+            with self._calls.one():
+                self._sent.append(self._actor.send.options(concurrency_group="in").remote(piece))
             while len(self._sent) > _PENDING and not (self._over.is_set() or self._is_gone()):
-                if ray.wait([self._sent[0]], timeout=_LOOK_S)[0]:
-                    ray.get(self._sent.popleft())
+                with self._calls.one():
+                    if ray.wait([self._sent[0]], timeout=STEP_S)[0]:
+                        ray.get(self._sent.popleft())
+        except LeftCluster:
+            self._over.set()
         except (ray.exceptions.RayError, SystemExit) as error:
             self._die(error)
 
@@ -112,9 +123,12 @@ class RayConversation:
 
         try:
             while not self._over.is_set() and not self._is_gone():
-                if ray.wait([generator], timeout=_LOOK_S)[0]:
-                    yield ray.get(next(generator), timeout=_FETCH_S)
-        except StopIteration:
+                with self._calls.one():
+                    is_there = bool(ray.wait([generator], timeout=STEP_S)[0])
+                    chunk = ray.get(next(generator), timeout=_FETCH_S) if is_there else b""
+                if is_there:
+                    yield chunk
+        except (StopIteration, LeftCluster):
             return
         except (ray.exceptions.RayError, SystemExit) as error:
             self._die(error)
