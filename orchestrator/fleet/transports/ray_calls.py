@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from threading import Condition
 from typing import Any
 
-STEP_S = 1.0
+_STEP_S = 1.0
 """The longest wait of one call, so that a driver can leave soon."""
 
 
@@ -59,7 +59,7 @@ class RayCalls:
         end_s = time.monotonic() + limit_s
         while not give_up():
             with self.one():
-                if ray.wait([answer], timeout=min(STEP_S, limit_s))[0]:
+                if ray.wait([answer], timeout=min(_STEP_S, limit_s))[0]:
                     return True
             if time.monotonic() > end_s:
                 return False

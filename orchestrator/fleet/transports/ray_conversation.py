@@ -5,10 +5,11 @@ import threading
 from collections import deque
 from collections.abc import Callable, Iterator
 from contextlib import suppress
+from math import inf
 from typing import Any, BinaryIO, cast
 
 from orchestrator.fleet.frames import Frame, encode, hear_nothing, read_frame
-from orchestrator.fleet.transports.ray_calls import STEP_S, LeftCluster, RayCalls
+from orchestrator.fleet.transports.ray_calls import LeftCluster, RayCalls
 from runner.contract.errors import DamagedFile
 
 PIECE_BYTES = 1 << 20
@@ -92,7 +93,7 @@ class RayConversation:
         """The end of the program's stderr, as the end of a sentence; empty if nobody can tell."""
         import ray
 
-        if self._over.is_set() or self._is_gone():
+        if self._is_over():
             return ""
         try:
             with self._calls.one():
@@ -108,10 +109,9 @@ class RayConversation:
         try:
             with self._calls.one():
                 self._sent.append(self._actor.send.options(concurrency_group="in").remote(piece))
-            while len(self._sent) > _PENDING and not (self._over.is_set() or self._is_gone()):
+            while len(self._sent) > _PENDING and self._is_there(self._sent[0]):
                 with self._calls.one():
-                    if ray.wait([self._sent[0]], timeout=STEP_S)[0]:
-                        ray.get(self._sent.popleft())
+                    ray.get(self._sent.popleft())
         except LeftCluster:
             self._over.set()
         except (ray.exceptions.RayError, SystemExit) as error:
@@ -122,16 +122,21 @@ class RayConversation:
         import ray
 
         try:
-            while not self._over.is_set() and not self._is_gone():
+            while self._is_there(generator):
                 with self._calls.one():
-                    is_there = bool(ray.wait([generator], timeout=STEP_S)[0])
-                    chunk = ray.get(next(generator), timeout=_FETCH_S) if is_there else b""
-                if is_there:
-                    yield chunk
+                    chunk = ray.get(next(generator), timeout=_FETCH_S)
+                yield chunk
         except (StopIteration, LeftCluster):
             return
         except (ray.exceptions.RayError, SystemExit) as error:
             self._die(error)
+
+    def _is_there(self, answer: Any) -> bool:
+        """Wait for an answer; False once nobody needs it or its host is gone."""
+        return self._calls.is_ready(answer, inf, self._is_over)
+
+    def _is_over(self) -> bool:
+        return self._over.is_set() or self._is_gone()
 
     def _die(self, error: BaseException) -> None:
         self._over.set()
