@@ -12,14 +12,13 @@ from orchestrator.app.measure.replay import (
     begin_replay,
     consented_original,
 )
-from orchestrator.app.measure.request import PlanRequest
 from orchestrator.app.measure.run import ResumeRequest
 from orchestrator.app.measure.verification import verification_of
 from orchestrator.app.measure.verify import (
     VerifyRequest,
     VerifyResult,
     require_writable,
-    verify_matrix,
+    verification_plan,
 )
 from orchestrator.backends.catalogue import real_backends
 from orchestrator.fleet.observing import FleetObserver
@@ -45,20 +44,7 @@ def verify_on_fleet(
     """
     if request.save is not None:
         require_writable(request.save)
-    matrix = verify_matrix(
-        request.models or ["micro"],
-        request.backends or _backends_of(choice),
-        request.runtimes,
-        request.precisions,
-        request.modes,
-    )
-    planned = PlanRequest(
-        matrix,
-        select=request.select,
-        results=request.results,
-        options=request.options.model_copy(update={"purpose": "verify"}),
-        command=request.command,
-    )
+    planned = verification_plan(request, request.backends or _backends_of(choice), {})
     result = run_on_fleet(planned, replace(choice, placement="any"), observer)
     run_id = result.runs[0].report.run_id
     folder = RunFolder.open(request.results, run_id)

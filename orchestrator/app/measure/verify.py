@@ -68,6 +68,30 @@ class VerifyResult:
     outcome: RunOutcome
 
 
+def verification_plan(
+    request: VerifyRequest, backends: Sequence[str], changes: Mapping[str, object]
+) -> PlanRequest:
+    """The plan to be made of a verification on these backends, with changed options.
+
+    Raises:
+        UsageError: an option is wrong.
+    """
+    matrix = verify_matrix(
+        request.models or ["micro"],
+        backends,
+        request.runtimes,
+        request.precisions,
+        request.modes,
+    )
+    return PlanRequest(
+        matrix,
+        select=request.select,
+        results=request.results,
+        options=request.options.model_copy(update={**changes, "purpose": "verify"}),
+        command=request.command,
+    )
+
+
 def verify_models(request: VerifyRequest, observer: Observer) -> VerifyResult:
     """Check every model on every path; `save_verification` keeps the verdicts.
 
@@ -80,23 +104,10 @@ def verify_models(request: VerifyRequest, observer: Observer) -> VerifyResult:
     if request.save is not None:
         require_writable(request.save)
     launcher = choose_launcher(request.options.launcher, observer.note)
-    matrix = verify_matrix(
-        request.models or ["micro"],
-        request.backends or runnable(launcher),
-        request.runtimes,
-        request.precisions,
-        request.modes,
-    )
-    options = request.options.model_copy(update={"launcher": launcher, "purpose": "verify"})
-    plan, source = plan_run(
-        PlanRequest(
-            matrix,
-            select=request.select,
-            results=request.results,
-            options=options,
-            command=request.command,
-        )
-    )
+    backends = request.backends or runnable(launcher)
+    planned = verification_plan(request, backends, {"launcher": launcher})
+    options = planned.options
+    plan, source = plan_run(planned)
     folder = begin_run(plan, source, request.results, options, observer)
     where = make_launcher(launcher, observer.image_step, chosen=options.images)
     outcome = execute_run(folder, where, observer, options)
