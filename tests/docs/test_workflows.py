@@ -214,6 +214,13 @@ def test_the_action_measures_and_judges(workspace: Workspace) -> None:
     assert parse(judged)["baseline"] == "baseline.zip"
 
 
+def test_a_night_measures_a_share_and_drops_what_is_old() -> None:
+    inputs = jobs("nightly.yml")["benchmark"]["with"]
+    assert inputs.keys() <= load("benchmark.yml")[True]["workflow_call"]["inputs"].keys()
+    assert inputs["nights"] > 1
+    parse(["maintain", "--drop-older-than", inputs["drop-older-than"]])
+
+
 def test_ci_checks_and_tests_with_every_supported_python() -> None:
     versions = jobs("ci.yml")["python"]["strategy"]["matrix"]["python"]
     assert versions == ["3.11", "3.12", "3.13"]
