@@ -2,14 +2,12 @@
 
 import time
 from collections.abc import Iterable, Mapping
-from concurrent.futures import Future
-from concurrent.futures import TimeoutError as FutureTimeout
 
 from orchestrator.fleet.farewell import end_later
 from orchestrator.fleet.host import HostFacts
 from orchestrator.fleet.messages import FactsWanted, Known, Refused, frame_of, message_to_driver
 from orchestrator.fleet.transport import Conversation, Transport
-from orchestrator.system.threads import WorkThread
+from orchestrator.system.threads import Work, WorkThread
 from runner.contract.errors import BenchError, DamagedFile, Unavailable
 
 ASK_LIMIT_S = 60.0
@@ -59,14 +57,14 @@ class _Question:
         self._conversation: Conversation | None = None
         self._given_up = False
         thread = WorkThread()
-        self._future: Future[HostFacts] = thread.submit(self._ask)
+        self._work: Work[HostFacts] = thread.submit(self._ask)
         thread.abandon()
 
     def answer(self, deadline: float, limit_s: float) -> FactsAnswer:
         """The host's answer, or the reason why there is none before the deadline."""
         try:
-            return self._future.result(max(0.0, deadline - time.monotonic()))
-        except FutureTimeout:
+            return self._work.result(max(0.0, deadline - time.monotonic()))
+        except TimeoutError:
             self._give_up()
             return Unavailable(f"host {self._host}: did not answer within {limit_s:.0f} s")
         except Unavailable as error:

@@ -2,14 +2,55 @@
 
 import threading
 from collections.abc import Callable
-from queue import SimpleQueue
-from typing import TYPE_CHECKING, ClassVar, TypeVar
-
-if TYPE_CHECKING:
-    from concurrent.futures import Future
+from contextlib import suppress
+from queue import Empty, SimpleQueue
+from typing import Any, ClassVar, Generic, TypeVar
 
 _T = TypeVar("_T")
-_Task = Callable[[], None]
+
+
+class Work(Generic[_T]):
+    """Work under way, for one other thread to wait for.
+
+    Ctrl-C may end the wait anywhere. A `Future` would not do: its lock is made in Python, and an
+    interruption in the middle leaves it taken, or has it released twice.
+    """
+
+    def __init__(self, do: Callable[[], _T]) -> None:
+        self._do = do
+        self._end: SimpleQueue[None] = SimpleQueue()
+        self._results: list[_T] = []
+        self._error: BaseException | None = None
+        self.is_done = False
+
+    def run(self) -> None:
+        """Do the work, in this thread."""
+        try:
+            self._results.append(self._do())
+        except BaseException as error:
+            self._error = error
+        self.is_done = True
+        self._end.put(None)
+
+    def wait(self, limit_s: float | None = None) -> bool:
+        """Wait for its end, or no longer than this; True if it has ended."""
+        if not self.is_done:
+            with suppress(Empty):
+                self._end.get(timeout=limit_s)
+        return self.is_done
+
+    def result(self, limit_s: float | None = None) -> _T:
+        """Its result, once it has ended.
+
+        Raises:
+            TimeoutError: it has not ended within so many seconds.
+            BaseException: what the work raised.
+        """
+        if not self.wait(limit_s):
+            raise TimeoutError
+        if self._error is not None:
+            raise self._error
+        return self._results[0]
 
 
 class WorkThread:
@@ -21,24 +62,15 @@ class WorkThread:
     _abandoned: ClassVar["set[WorkThread]"] = set()
 
     def __init__(self) -> None:
-        self._tasks: SimpleQueue[_Task | None] = SimpleQueue()
+        self._tasks: SimpleQueue[Work[Any] | None] = SimpleQueue()
         self._thread = threading.Thread(target=self._run, daemon=True)
         self._thread.start()
 
-    def submit(self, work: Callable[[], _T]) -> "Future[_T]":
-        """Do this work once all earlier work has ended."""
-        from concurrent.futures import Future
-
-        future: Future[_T] = Future()
-
-        def task() -> None:
-            try:
-                future.set_result(work())
-            except BaseException as error:
-                future.set_exception(error)
-
-        self._tasks.put(task)
-        return future
+    def submit(self, do: Callable[[], _T]) -> Work[_T]:
+        """Do this once all earlier work has ended."""
+        work = Work(do)
+        self._tasks.put(work)
+        return work
 
     def join(self) -> None:
         """Wait until all work has ended, and end the thread."""
@@ -56,6 +88,6 @@ class WorkThread:
         return any(thread._thread.is_alive() for thread in cls._abandoned)
 
     def _run(self) -> None:
-        while (task := self._tasks.get()) is not None:
-            task()
+        while (work := self._tasks.get()) is not None:
+            work.run()
         self._abandoned.discard(self)

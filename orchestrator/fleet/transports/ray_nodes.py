@@ -1,15 +1,13 @@
 """The nodes of a Ray cluster, asked of its head with a time limit."""
 
 from collections.abc import Callable, Mapping
-from concurrent.futures import Future
-from concurrent.futures import TimeoutError as FutureTimeout
 from dataclasses import dataclass
 from threading import Lock
 from typing import Any, TypeVar
 
 from orchestrator.fleet.transport import FleetHost
 from orchestrator.fleet.transports.ray_settings import HEAD_LABEL, HOST_RESOURCE, NAME_LABEL
-from orchestrator.system.threads import WorkThread
+from orchestrator.system.threads import Work, WorkThread
 from runner.contract.errors import Unavailable
 
 _ANSWER_S = 10.0
@@ -40,7 +38,7 @@ class HeadAnswers:
         self._limit_s = limit_s
         self._thread = WorkThread()
         self._lock = Lock()
-        self._late: Future[Any] | None = None
+        self._late: Work[Any] | None = None
         """A question that was not answered in time."""
 
     def within(self, question: Callable[[], _Answer]) -> _Answer:
@@ -50,15 +48,15 @@ class HeadAnswers:
             Unavailable: there is none in time, nor yet to an earlier one, or Ray refuses.
         """
         with self._lock:
-            is_late = self._late is not None and not self._late.done()
-            future = None if is_late else self._thread.submit(question)
-        if future is None:
+            is_late = self._late is not None and not self._late.is_done
+            work = None if is_late else self._thread.submit(question)
+        if work is None:
             raise Unavailable(f"the head has not answered for {self._limit_s:.0f} s")
         try:
-            return future.result(self._limit_s)
-        except FutureTimeout as error:
+            return work.result(self._limit_s)
+        except TimeoutError as error:
             with self._lock:
-                self._late = future
+                self._late = work
             raise Unavailable(f"the head did not answer within {self._limit_s:.0f} s") from error
         except Exception as error:  # whatever Ray raises, nothing is known then
             raise Unavailable(f"the head cannot be asked: {error}") from error

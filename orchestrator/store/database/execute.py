@@ -2,12 +2,11 @@
 
 import time
 from collections.abc import Callable
-from concurrent.futures import Future, wait
 from typing import Any, Self, TypeVar
 
 from duckdb import DuckDBPyConnection
 
-from orchestrator.system.threads import WorkThread
+from orchestrator.system.threads import Work, WorkThread
 
 _INTERRUPT_EVERY_S = 0.05
 """An interruption ends one statement, so it is repeated for those that follow."""
@@ -30,18 +29,18 @@ class InterruptibleThread:
     def __exit__(self, *exception: object) -> None:
         self._thread.join()
 
-    def wait_for(self, work: Callable[[], _T]) -> _T:
+    def wait_for(self, do: Callable[[], _T]) -> _T:
         """Do the work and return its result; Ctrl-C interrupts it and waits for its end.
 
         Raises:
             KeyboardInterrupt: Ctrl-C was pressed; what the work had not committed is undone.
         """
-        future = self._thread.submit(work)
+        work = self._thread.submit(do)
         try:
-            return future.result()
+            return work.result()
         except KeyboardInterrupt:
             self._interrupted = True
-            interrupt(self._connection, future)
+            interrupt(self._connection, work)
             raise
 
     def check_interrupt(self) -> None:
@@ -72,44 +71,44 @@ class QuestionThread:
         self._left_s = timeout_s
         self._patience_s = patience_s
         self._thread = WorkThread()
-        self._last: Future[Any] | None = None
+        self._last: Work[Any] | None = None
 
-    def wait_for(self, work: Callable[[], _T]) -> _T:
+    def wait_for(self, do: Callable[[], _T]) -> _T:
         """Do the work and return its result; the time that it takes is taken from the limit.
 
         Raises:
             TimeoutError: the limit is reached.
             KeyboardInterrupt: Ctrl-C was pressed.
         """
-        self._last = future = self._thread.submit(work)
+        self._last = work = self._thread.submit(do)
         started = time.monotonic()
         try:
-            wait([future], self._left_s)
+            is_done = work.wait(self._left_s)
         except KeyboardInterrupt:
-            interrupt(self._connection, future, self._patience_s)
+            interrupt(self._connection, work, self._patience_s)
             raise
-        if not future.done():
-            interrupt(self._connection, future, self._patience_s)
+        if not is_done:
+            interrupt(self._connection, work, self._patience_s)
             raise TimeoutError
         if self._left_s is not None:
             self._left_s = max(0.0, self._left_s - (time.monotonic() - started))
-        return future.result()
+        return work.result()
 
     def close(self, release: Callable[[], None]) -> None:
         """Release the connection and end the thread, or leave both to work that cannot be ended."""
-        future = self._thread.submit(release)
-        if self._last is None or self._last.done():
+        work = self._thread.submit(release)
+        if self._last is None or self._last.is_done:
             self._thread.join()
-            future.result()
+            work.result()
         else:
             self._thread.abandon()
 
 
 def interrupt(
-    connection: DuckDBPyConnection, future: Future[_T], patience_s: float | None = None
+    connection: DuckDBPyConnection, work: Work[_T], patience_s: float | None = None
 ) -> None:
     """End this work of the connection; wait for its end, or no longer than this."""
     deadline = None if patience_s is None else time.monotonic() + patience_s
-    while not future.done() and (deadline is None or time.monotonic() < deadline):
+    while not work.is_done and (deadline is None or time.monotonic() < deadline):
         connection.interrupt()
-        wait([future], _INTERRUPT_EVERY_S)
+        work.wait(_INTERRUPT_EVERY_S)

@@ -140,9 +140,9 @@ def test_a_model_on_torch_has_work_peaks_and_no_more_memory(tmp_path: Path, mode
     record = measured(tmp_path, mode=mode)
     assert record.peak_method is not None
     assert record.peak_method.startswith("torch.mm and Tensor.copy_ in torch.float32; matrices")
-    assert record.flops_per_iteration is not None
-    assert record.latency_median_s is not None
-    assert record.peak_flops_per_s is not None
-    share = record.flops_per_iteration / record.latency_median_s / record.peak_flops_per_s
-    assert 0.001 < share < 1.5
+    job = torch_job(find("bert-tiny"), sequence_length=32, mode=mode)
+    counted = work_columns(job, job.cells[0], {"peak_method": "calls"})
+    assert record.flops_per_iteration == counted["flops_per_iteration"]
+    assert (record.latency_median_s or 0) > 0
+    assert (record.peak_flops_per_s or 0) > 1e8
     assert (record.peak_bytes_per_s or 0) > 1e8
