@@ -48,9 +48,12 @@ class Work(Generic[_T]):
         """
         if not self.wait(limit_s):
             raise TimeoutError
-        if self._error is not None:
-            raise self._error
-        return self._results[0]
+        try:
+            if self._error is not None:
+                raise self._error
+            return self._results[0]
+        finally:
+            del self  # else the error's traceback would keep the error, and what it refers to
 
 
 class WorkThread:

@@ -1,4 +1,4 @@
-"""The baseline of real slowdowns: the steadiest of several cells, with a history of runs.
+"""The baseline of real slowdowns: the first steady one of several cells, with a history of runs.
 
 Every candidate has a folder of its own. In it lie its probe, with a database apart, and its runs of
 `standard`; whatever is there is not measured again.
@@ -21,17 +21,17 @@ LEAST_LAUNCHES = 8
 _BERT = ("--model", "bert-base-uncased", "--sequence-length")
 _TINY = ("--model", "bert-tiny", "--sequence-length", "128", "--batch-size")
 CANDIDATES: Mapping[str, Sequence[str]] = {
+    "vit-base-t1": ("--model", "vit-base", "--threads", "1"),
     "bert-base-t1": (*_BERT, "128", "--threads", "1"),
     "bert-base-b8-t1": (*_BERT, "32", "--batch-size", "8", "--threads", "1"),
     "bert-base": (*_BERT, "128"),
-    "vit-base-t1": ("--model", "vit-base", "--threads", "1"),
     "bert-tiny-b8-t1": (*_TINY, "8", "--threads", "1"),
     "bert-tiny": (*_TINY, "1"),
 }
 """Cells of torch, by name, as options of `bench`. Large ones are bound by arithmetic, and one
 thread leaves a core to the neighbours."""
-PROBE = ("--profile", "quick", "--rounds", "5", "--set", "measure.min_duration=5s", "--no-verify")
-"""Five launches of a second each."""
+PROBE = ("--profile", "quick", "--rounds", "5", "--set", "measure.min_duration=20s", "--no-verify")
+"""Five launches of four seconds each, about as long as those of `standard`."""
 STANDARD = ("--profile", "standard")
 _PROBE_DATABASE = "probe.duckdb"
 
@@ -84,7 +84,7 @@ class Baseline:
 
 
 def find_baseline(folder: Path, copy: Path, history: int, deadline: Deadline) -> Baseline:
-    """Probe the candidates, and give the quietest that is steady enough a history.
+    """Probe one candidate after another, and give the first that is steady a history.
 
     If its history is complete already, one run is added: the baseline's image is then at hand, and
     the coefficient of variation is that of today too.
@@ -99,15 +99,15 @@ def find_baseline(folder: Path, copy: Path, history: int, deadline: Deadline) ->
         NoSteadyCell: all cells differ by more than `MOST_CV`.
         OutOfTime: the deadline has come.
     """
-    probed = {name: _probed(folder / name, copy, deadline) for name in CANDIDATES}
-    for name in sorted(probed, key=lambda name: cv_of(probed[name], 3)):
-        if cv_of(probed[name], 3) > MOST_CV:
-            break
+    for name in CANDIDATES:
+        probe = _probed(folder / name, copy, deadline)
+        if cv_of(probe, 3) > MOST_CV:
+            continue
         runs = 1 if not _runs(folder / name) else 0
-        baseline = _measured(folder / name, copy, name, probed[name], runs, deadline)
+        baseline = _measured(folder / name, copy, name, probe, runs, deadline)
         if cv_of(baseline.launches) <= MOST_CV:
             missing = max(1, history + 1 - len(_runs(folder / name)))
-            baseline = _measured(folder / name, copy, name, probed[name], missing, deadline)
+            baseline = _measured(folder / name, copy, name, probe, missing, deadline)
             if cv_of(baseline.launches) <= MOST_CV:
                 return baseline
         print(f"{baseline}: too much", flush=True)
