@@ -9,6 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from statistics import fmean, stdev
+from typing import Any
 
 from orchestrator.store import query
 from orchestrator.system.files import DATABASE_NAME
@@ -161,11 +162,11 @@ def _launches(database: Path) -> tuple[float, ...]:
     return tuple(median for row in _rows(database) for median in row["round_medians"])
 
 
-def _runs(folder: Path) -> list[Mapping[str, str]]:
+def _runs(folder: Path) -> list[Mapping[str, Any]]:
     return list(_rows(folder / DATABASE_NAME))
 
 
-def _rows(database: Path) -> Iterator[Mapping[str, str]]:
+def _rows(database: Path) -> Iterator[Mapping[str, Any]]:
     """What was measured, in the order of time."""
     if database.exists():
         columns = "run_id, cell_id, round_medians"
