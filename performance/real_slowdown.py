@@ -8,17 +8,17 @@ by plain runs of `standard` where the share is 10 %, and by `--interleave` where
 slowdown that is not found, a clean rebuild that is accused, or clean rebuilds without a single `no
 change` end with 1.
 
-The cell is the first of six whose launches have a coefficient of variation of 2 % or less: those of
-a probe (five of four seconds) and of a first run of `standard`, at least eight. It is
-printed then, and again with the launches of the four further runs that are its history, as a
-project that measures each day has one; the newest run is the baseline. If it is above 2 % by then,
-the next cell is tried; without any, nothing is tried and the end is 1.
+The cell is the first of six that is steady in a probe (five launches of four seconds) and in its
+newest runs of `standard`: one that is the baseline and four that are its history, as a project
+that measures each day has one. Steady is a coefficient of variation of all their launches of 2 % or
+less, which is printed. Runs are added until it is, at most as many again; then the next cell is
+tried. Without any steady cell nothing is tried, and the end is 1.
 
 `--results DIR` keeps everything: the same command goes on where it was, after one more run of the
 baseline, so that its image is at hand. `--minutes N` ends with 3 at the first trial's end after so
 long. On a quiet machine with 2 cores a launch takes 8 to 18 s, by estimate: images of a minute
-each, a probe 1 to 2 minutes, baseline and history 9, ten plain trials of 3 to 5 launches 15, ten
-interleaved ones of 10 to 28 pairs of `quick` 35 to 90: from an hour to two. Sessions of 30
+each, a probe 1 to 2 minutes, baseline and history 10 to 20, ten plain trials of 3 to 5 launches 15,
+ten interleaved ones of 10 to 28 pairs of `quick` 35 to 90: from an hour to two. Sessions of 30
 minutes do; less than 20 get no further than the baseline.
 """
 

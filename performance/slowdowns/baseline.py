@@ -18,7 +18,9 @@ from performance.slowdowns.copies import bench
 MOST_CV = 0.02
 """Coefficient of variation of a cell's launches up to which trials count."""
 LEAST_LAUNCHES = 8
-"""Launches that tell it: those of the probe, five, and of one run of `standard`, three or more."""
+"""Launches that tell it."""
+MOST_HISTORIES = 2
+"""Times the runs of a history that a cell is measured until its newest runs are steady."""
 _BERT = ("--model", "bert-base-uncased", "--sequence-length")
 _TINY = ("--model", "bert-tiny", "--sequence-length", "128", "--batch-size")
 CANDIDATES: Mapping[str, Sequence[str]] = {
@@ -73,7 +75,7 @@ class Baseline:
     """The newest run, which is the baseline."""
     cell_id: str
     launches: tuple[float, ...]
-    """Medians of all launches of the probe and of the runs, seconds."""
+    """Medians of all launches of the newest run and its history, seconds."""
 
     @property
     def database(self) -> Path:
@@ -85,10 +87,10 @@ class Baseline:
 
 
 def find_baseline(folder: Path, copy: Path, history: int, deadline: Deadline) -> Baseline:
-    """Probe one candidate after another, and give the first that is steady a history.
+    """Probe one candidate after another, and give the first steady one a history.
 
-    If its history is complete already, one run is added: the baseline's image is then at hand, and
-    the coefficient of variation is that of today too.
+    At least one run is added: the baseline's image is then at hand, and the coefficient of
+    variation is that of today too. Runs are added until the newest ones are steady enough.
 
     Args:
         folder: the folder that keeps all results.
@@ -101,15 +103,11 @@ def find_baseline(folder: Path, copy: Path, history: int, deadline: Deadline) ->
         OutOfTime: the deadline has come.
     """
     for name in CANDIDATES:
-        probe = _probed(folder / name, copy, deadline)
-        if cv_of(probe, 3) > MOST_CV:
+        if cv_of(_probed(folder / name, copy, deadline), 3) > MOST_CV:
             continue
-        runs = 1 if not _runs(folder / name) else 0
-        baseline = _measured(folder / name, copy, name, probe, runs, deadline)
-        if cv_of(baseline.launches) <= MOST_CV:
-            missing = max(1, history + 1 - len(_runs(folder / name)))
-            baseline = _measured(folder / name, copy, name, probe, missing, deadline)
-            if cv_of(baseline.launches) <= MOST_CV:
+        for _ in range(MOST_HISTORIES * (history + 1)):
+            baseline = _measured(folder / name, copy, name, history + 1, deadline)
+            if len(_runs(folder / name)) > history and cv_of(baseline.launches) <= MOST_CV:
                 return baseline
         print(f"{baseline}: too much", flush=True)
     raise NoSteadyCell(f"no cell has launches of cv {MOST_CV:.0%} or less: try a quieter machine")
@@ -134,27 +132,19 @@ def _probed(folder: Path, copy: Path, deadline: Deadline) -> tuple[float, ...]:
     return _launches(database)
 
 
-def _measured(
-    folder: Path,
-    copy: Path,
-    name: str,
-    probe: tuple[float, ...],
-    runs: int,
-    deadline: Deadline,
-) -> Baseline:
-    """The candidate after so many more runs.
+def _measured(folder: Path, copy: Path, name: str, runs: int, deadline: Deadline) -> Baseline:
+    """The candidate after one more run, with the launches of so many of the newest ones.
 
     Raises:
         NoSteadyCell: it cannot be measured.
         OutOfTime: the deadline has come.
     """
-    for _ in range(runs):
-        deadline.check()
-        bench(copy, folder, [*CANDIDATES[name], *STANDARD])
+    deadline.check()
+    bench(copy, folder, [*CANDIDATES[name], *STANDARD])
     rows = _runs(folder)
     if not rows:
         raise NoSteadyCell(f"{name}: `bench` measured nothing; its runs are in {folder}")
-    launches = (*probe, *_launches(folder / DATABASE_NAME))
+    launches = tuple(median for row in rows[-runs:] for median in row["round_medians"])
     return Baseline(folder, CANDIDATES[name], rows[-1]["run_id"], rows[-1]["cell_id"], launches)
 
 
