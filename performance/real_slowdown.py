@@ -11,8 +11,9 @@ change` end with 1.
 The cell is the first of six that is steady in a probe (five launches of four seconds) and in its
 newest runs of `standard`: one that is the baseline and four that are its history, as a project
 that measures each day has one. Steady is a coefficient of variation of all their launches of 2 % or
-less, which is printed. Runs are added until it is, at most as many again; then the next cell is
-tried. Without any steady cell nothing is tried, and the end is 1.
+less, which is printed. Runs are added until it is, at most as many again, and older ones are then
+no part of the history; after that the next cell is tried. Without any steady cell nothing is tried,
+and the end is 1.
 
 `--results DIR` keeps everything: the same command goes on where it was, after one more run of the
 baseline, so that its image is at hand. `--minutes N` ends with 3 at the first trial's end after so

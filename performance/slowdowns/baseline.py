@@ -11,6 +11,7 @@ from pathlib import Path
 from statistics import fmean, stdev
 from typing import Any
 
+from orchestrator.app.results.merge import merge_paths
 from orchestrator.store import query
 from orchestrator.system.files import DATABASE_NAME
 from performance.slowdowns.copies import bench
@@ -71,16 +72,22 @@ class Baseline:
     """The folder of its runs and databases."""
     words: Sequence[str]
     """The cell, as options of `bench`."""
-    run_id: str
-    """The newest run, which is the baseline."""
+    run_ids: Sequence[str]
+    """The newest run, which is the baseline, after those that are its history."""
     cell_id: str
     launches: tuple[float, ...]
-    """Medians of all launches of the newest run and its history, seconds."""
+    """Medians of all launches of these runs, seconds."""
 
     @property
-    def database(self) -> Path:
-        """The database of the runs alone."""
-        return self.folder / DATABASE_NAME
+    def run_id(self) -> str:
+        """The run that others are judged by."""
+        return self.run_ids[-1]
+
+    def write_database(self, path: Path) -> None:
+        """Write a database that holds these runs alone."""
+        path.unlink(missing_ok=True)
+        folders = [self.folder / run_id for run_id in self.run_ids]
+        merge_paths(folders, path, scratch=False).require_complete()
 
     def __str__(self) -> str:
         return f"{self.cell_id}: {len(self.launches)} launches have cv {cv_of(self.launches):.2%}"
@@ -144,8 +151,10 @@ def _measured(folder: Path, copy: Path, name: str, runs: int, deadline: Deadline
     rows = _runs(folder)
     if not rows:
         raise NoSteadyCell(f"{name}: `bench` measured nothing; its runs are in {folder}")
-    launches = tuple(median for row in rows[-runs:] for median in row["round_medians"])
-    return Baseline(folder, CANDIDATES[name], rows[-1]["run_id"], rows[-1]["cell_id"], launches)
+    newest = rows[-runs:]
+    launches = tuple(median for row in newest for median in row["round_medians"])
+    run_ids = [row["run_id"] for row in newest]
+    return Baseline(folder, CANDIDATES[name], run_ids, rows[-1]["cell_id"], launches)
 
 
 def _launches(database: Path) -> tuple[float, ...]:

@@ -1,7 +1,6 @@
 """Trials of verdicts: a copy of the checkout is measured and judged against the baseline."""
 
 import json
-import shutil
 import time
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
@@ -104,7 +103,7 @@ def compare(copy: Path, baseline: Baseline, variant: Variant, words: Sequence[st
     """
     began = time.monotonic()
     database = baseline.folder / _TRIAL_DATABASE
-    shutil.copyfile(baseline.database, database)
+    baseline.write_database(database)
     command = [*baseline.words, "--compare-to", baseline.run_id, *words]
     code = bench(copy, baseline.folder, command, database)
     rows = query(
