@@ -94,3 +94,29 @@ def test_a_killed_driver_leaves_nothing_and_resume_repeats_nothing(
     assert again.returncode == 0, said
     assert verdicts(user.folder) == ["ok"] * 12
     assert {path: path.stat().st_mtime_ns for path in done} == done
+
+
+@pytest.mark.nightly
+def test_a_run_whose_head_was_killed_ends_and_goes_on_by_another_head(tmp_path: Path) -> None:
+    for name in ("one", "other", "user"):
+        (tmp_path / name).mkdir()
+    with running_cluster(tmp_path / "one") as cluster:
+        user = Workplace(tmp_path / "user", "process", cluster.environment)
+        user.write_matrix(models=6, batch_sizes=[1, 2], latency_s=SLOW_S)
+        run = user.start(*user.run_arguments("--fleet"))
+        until_a_job_runs_on(run, "alpha")
+        head = cluster.state.head()
+        assert head is not None
+        for process in head.processes:
+            if psutil.pid_exists(process.pid):
+                os.kill(process.pid, signal.SIGKILL)
+        _, said = run.communicate(timeout=300)
+        assert run.returncode != 0, said
+        assert "Traceback" not in said
+        assert soon(lambda: not processes_of(cluster))
+    with running_cluster(tmp_path / "other") as cluster:
+        user = Workplace(tmp_path / "user", "process", cluster.environment)
+        again = user.start("run", "--resume", "last", "--scratch", "--fleet")
+        _, said = again.communicate(timeout=300)
+        assert again.returncode == 0, said
+    assert verdicts(user.folder) == ["ok"] * 12
