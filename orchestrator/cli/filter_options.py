@@ -16,7 +16,7 @@ from orchestrator.system.text import parse_duration, split_list
 from runner.contract.axes import AXES, Axis
 
 if TYPE_CHECKING:
-    from orchestrator.app.results.selecting import SelectionRequest
+    from orchestrator.app.results.selection import SelectionRequest
 
 _EVERY_SOURCE = "all"
 _NO_FILTER = ("target_qps", "slo_ms")
@@ -100,7 +100,7 @@ def with_filters(command: Command) -> Command:
 
 
 def _request(chosen: Mapping[str, Any]) -> "SelectionRequest":
-    from orchestrator.app.results.selecting import SelectionRequest
+    from orchestrator.app.results.selection import SelectionRequest
 
     filters: dict[str, Any] = {
         axis: tuple(map(int, values)) if axis in _NUMBERS else values

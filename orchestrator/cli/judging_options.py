@@ -16,8 +16,8 @@ from orchestrator.cli.verdict_options import (
 from orchestrator.system.text import split_list
 
 if TYPE_CHECKING:
-    from orchestrator.app.results.regressing import RegressionRequest
-    from orchestrator.app.results.selecting import SelectionRequest
+    from orchestrator.app.results.selection import SelectionRequest
+    from orchestrator.app.results.verdicts import RegressionRequest
 
 _OPTIONS: Mapping[str, tuple[Any, object]] = {
     "baseline": (Baseline, None),
@@ -58,7 +58,7 @@ class Judging:
         named: dict[str, Any] = {"metrics": self.metrics} if self.metrics else {}
         if self.threshold is not None:
             named["threshold"] = threshold_share(self.threshold, "--threshold")
-        from orchestrator.app.results.regressing import RegressionRequest
+        from orchestrator.app.results.verdicts import RegressionRequest
 
         return RegressionRequest(selected, baseline, run=run, per_host=self.per_host, **named)
 

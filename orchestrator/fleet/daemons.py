@@ -9,7 +9,7 @@ from pathlib import Path
 
 import psutil
 
-from orchestrator.fleet.sending import SendingObserver
+from orchestrator.fleet.order_progress import SendingObserver
 from orchestrator.fleet.transports.ray_daemons import owned_processes
 from orchestrator.fleet.transports.ray_settings import OWNER_VARIABLE
 from orchestrator.fleet.wire import Wire

@@ -8,8 +8,8 @@ from pathlib import Path
 
 from analysis.regressions.judgements import THRESHOLD
 from orchestrator.app.measure.interleave import INTERLEAVED_THRESHOLD
-from orchestrator.app.results.regressing import RegressionRequest, judge_regressions
-from orchestrator.app.results.selecting import SelectionRequest
+from orchestrator.app.results.selection import SelectionRequest
+from orchestrator.app.results.verdicts import RegressionRequest, judge_regressions
 from orchestrator.images import ImageSettings
 from orchestrator.store import query
 from performance.slowdowns.baseline import Baseline

@@ -6,7 +6,7 @@ A new transport is one more parameter of `host`, with a fixture that gives a `Re
 import hashlib
 import os
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack
+from contextlib import AbstractContextManager, ExitStack
 from pathlib import Path
 
 import pyarrow.parquet as pq
@@ -27,6 +27,7 @@ from orchestrator.fleet.messages import (
     Visited,
     frame_of,
 )
+from orchestrator.fleet.talk import SILENCE_S
 from orchestrator.fleet.transport import HOST_MODULE, Transport
 from orchestrator.fleet.transports.ray_settings import ray_environment
 from tests.support.fleet import (
@@ -42,6 +43,7 @@ from tests.support.slurm import Slurm, running_slurm
 from tests.support.sshd import Sshd, running_sshd
 from tests.support.workplace import Workplace
 
+CutOff = AbstractContextManager[None]
 HUNG_S = 120.0
 """Seconds of a query that no test waits for."""
 LARGE = """
@@ -272,11 +274,23 @@ def test_large_files_come_back_byte_for_byte(host: ReachedHost) -> None:
 
 @pytest.mark.slow
 @pytest.mark.engine
-def test_a_host_that_is_cut_off_ends_its_order(slurm: Slurm, tmp_path: Path) -> None:
-    host = ReachedHost(slurm.transport, tmp_path)
-    exchange = begun(host, tmp_path)
-    with slurm.cut_off():
+def test_a_host_of_slurm_that_is_cut_off_ends_its_order(slurm: Slurm, tmp_path: Path) -> None:
+    ends_on_both_sides(ReachedHost(slurm.transport, tmp_path), slurm.cut_off)
+
+
+@pytest.mark.slow
+@pytest.mark.nightly
+@pytest.mark.parametrize("host", ["ssh", "ray"], indirect=True)
+def test_a_host_that_is_cut_off_ends_its_order(host: ReachedHost) -> None:
+    ends_on_both_sides(host, host.cut_off)
+
+
+def ends_on_both_sides(host: ReachedHost, cut_off: Callable[[], CutOff]) -> None:
+    """Cut the network off in a cell: the host ends its order, and the driver hears nothing."""
+    exchange = begun(host, host.folder)
+    with cut_off():
         assert_nothing_left(host)
+        assert soon(lambda: exchange.talk.is_silent(SILENCE_S, None))
     assert not [one for one in exchange.rest() if isinstance(one.message, Ended)]
 
 

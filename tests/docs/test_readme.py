@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 import runner
-from orchestrator.app.results.regressing import REGRESSION_CODE
+from orchestrator.app.results.verdicts import REGRESSION_CODE
 from orchestrator.backends.catalogue import CATALOGUE
 from orchestrator.cli.app import EPILOG
 from orchestrator.cli.boundary import BUG, INTERRUPTED

@@ -1,6 +1,7 @@
 """A matrix on three hosts of Ray, one of which dies in the middle: each cell is measured."""
 
 import os
+import shutil
 import signal
 import subprocess
 import time
@@ -94,3 +95,60 @@ def test_a_killed_driver_leaves_nothing_and_resume_repeats_nothing(
     assert again.returncode == 0, said
     assert verdicts(user.folder) == ["ok"] * 12
     assert {path: path.stat().st_mtime_ns for path in done} == done
+
+
+@pytest.mark.nightly
+def test_a_run_whose_head_was_killed_ends_and_goes_on_by_another_head(tmp_path: Path) -> None:
+    for name in ("one", "other", "user"):
+        (tmp_path / name).mkdir()
+    with running_cluster(tmp_path / "one") as cluster:
+        user = Workplace(tmp_path / "user", "process", cluster.environment)
+        user.write_matrix(models=6, batch_sizes=[1, 2], latency_s=SLOW_S)
+        run = user.start(*user.run_arguments("--fleet"))
+        until_a_job_runs_on(run, "alpha")
+        head = cluster.state.head()
+        assert head is not None
+        for process in head.processes:
+            if psutil.pid_exists(process.pid):
+                os.kill(process.pid, signal.SIGKILL)
+        _, said = run.communicate(timeout=300)
+        assert run.returncode != 0, said
+        assert "Traceback" not in said
+        assert soon(lambda: not processes_of(cluster))
+    with running_cluster(tmp_path / "other") as cluster:
+        user = Workplace(tmp_path / "user", "process", cluster.environment)
+        again = user.start("run", "--resume", "last", "--scratch", "--fleet")
+        _, said = again.communicate(timeout=300)
+        assert again.returncode == 0, said
+    assert verdicts(user.folder) == ["ok"] * 12
+
+
+@pytest.mark.nightly
+@pytest.mark.skipif(shutil.which("openssl") is None, reason="openssl makes the certificates")
+def test_ray_encrypts_where_the_variables_of_tls_are_set(tmp_path: Path) -> None:
+    for name in ("tls", "ray", "user", "stranger"):
+        (tmp_path / name).mkdir()
+    with running_cluster(tmp_path / "ray", variables=certified(tmp_path / "tls")) as cluster:
+        user = Workplace(tmp_path / "user", "process", cluster.environment)
+        user.write_matrix(models=2, batch_sizes=[1], latency_s=SLOW_S)
+        assert user.execute(*user.run_arguments("--fleet")).returncode == 0
+        assert verdicts(user.folder) == ["ok"] * 2
+        bare = {name: text for name, text in cluster.environment.items() if "TLS" not in name}
+        stranger = Workplace(tmp_path / "stranger", "process", bare)
+        stranger.write_matrix(models=1, batch_sizes=[1])
+        assert stranger.execute(*stranger.run_arguments("--fleet")).returncode == 5
+
+
+def certified(folder: Path) -> dict[str, str]:
+    """The variables of TLS, with a certificate of loopback by an authority of its own."""
+    (folder / "names").write_text("subjectAltName = IP:127.0.0.1, DNS:localhost\n")
+    for words in (
+        "req -x509 -newkey rsa:2048 -nodes -keyout ca.key -out ca.crt -days 1 -subj /CN=authority",
+        "req -newkey rsa:2048 -nodes -keyout key -out request -subj /CN=localhost",
+        "x509 -req -in request -CA ca.crt -CAkey ca.key -CAcreateserial -days 1 -extfile names"
+        " -out crt",
+    ):
+        subprocess.run(["openssl", *words.split()], cwd=folder, check=True, capture_output=True)
+    files = {"SERVER_CERT": "crt", "SERVER_KEY": "key", "CA_CERT": "ca.crt"}
+    paths = {f"RAY_TLS_{name}": str(folder / file) for name, file in files.items()}
+    return {"RAY_USE_TLS": "1", **paths}

@@ -3,7 +3,8 @@
 import multiprocessing
 import sys
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from queue import Queue
@@ -25,6 +26,8 @@ from tests.support.runs import a_plan, a_run_folder
 ORDER = "order-1"
 PATIENCE_S = 60.0
 """Seconds in which everything must have ended."""
+_CARRIERS = ("sshd", "ray::Relay")
+"""Beginnings of the names of processes through which a driver talks to a host's program."""
 
 
 def an_order(folder: Path, latency_s: float = 0.001, **changes: Any) -> tuple[RunFile, Frame]:
@@ -107,6 +110,20 @@ class ReachedHost:
             return process.environ().get("XDG_CACHE_HOME") == str(self.cache)
         except psutil.Error:
             return False
+
+    @contextmanager
+    def cut_off(self) -> Iterator[None]:
+        """The host without a network: what carries its bytes is stopped, and closes nothing."""
+        parents = [parent for one in self.processes() for parent in one.parents()]
+        carriers = [one for one in parents if one.name().startswith(_CARRIERS)][:1]
+        assert carriers, "nothing carries bytes to this host"
+        for carrier in carriers:
+            carrier.suspend()
+        try:
+            yield
+        finally:
+            for carrier in carriers:
+                carrier.resume()
 
     def is_quiet(self) -> bool:
         """True as soon as nothing of ours runs there; False if something still does."""

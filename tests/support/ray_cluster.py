@@ -3,9 +3,9 @@
 import os
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from importlib.util import find_spec
 from pathlib import Path
@@ -29,6 +29,8 @@ class Cluster:
     address: str
     separate: bool = False
     """True if each host has caches and device locks of its own, as on machines of their own."""
+    variables: Mapping[str, str] = field(default_factory=dict)
+    """Variables of everybody's beside ours."""
 
     @property
     def state(self) -> StateFolder:
@@ -43,6 +45,7 @@ class Cluster:
             "ACCELMATRIX_LOCKS": str(self.folder / "locks"),
             "XDG_CACHE_HOME": str(self.folder / "cache"),
             "PYTHONPATH": str(ROOT),
+            **self.variables,
         }
 
     def environment_of(self, host: str) -> dict[str, str]:
@@ -106,12 +109,14 @@ class OneHost:
 
 
 @contextmanager
-def running_cluster(folder: Path, *, separate: bool = False) -> Iterator[Cluster]:
+def running_cluster(
+    folder: Path, *, separate: bool = False, variables: Mapping[str, str] | None = None
+) -> Iterator[Cluster]:
     """A head and its hosts; nothing of them is left in the end."""
     if find_spec("ray") is None:
         lacking("Ray, as requirements-fleet.txt has it")
     port = free_port()
-    cluster = Cluster(folder, f"127.0.0.1:{port}", separate)
+    cluster = Cluster(folder, f"127.0.0.1:{port}", separate, variables or {})
     try:
         up = cluster.call("up", "--port", str(port))
         assert up.returncode == 0, up.stderr

@@ -15,8 +15,8 @@ from analysis.regressions.verdicts import LevelShift, RegressionVerdict
 from analysis.results.metrics import METRICS
 from analysis.statistics.ratios import Estimate
 from analysis.statistics.variance import ShiftSpread
-from orchestrator.app.results.regressing import RegressionAnswer, RegressionRequest
-from orchestrator.app.results.selecting import SelectionRequest
+from orchestrator.app.results.selection import SelectionRequest
+from orchestrator.app.results.verdicts import RegressionAnswer, RegressionRequest
 from tests.support.data import sample
 from tests.support.records import RECORDED_AT
 

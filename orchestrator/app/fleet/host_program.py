@@ -25,7 +25,7 @@ from orchestrator.fleet.messages import (
     Refused,
     Shared,
 )
-from orchestrator.fleet.sending import SendingObserver, send_files
+from orchestrator.fleet.order_progress import SendingObserver, send_files
 from orchestrator.fleet.shared_references import SENT_BYTES, SUFFIX
 from orchestrator.fleet.talk import BEAT_S, SILENCE_S
 from orchestrator.fleet.wire import DriverWatch, Wire

@@ -6,9 +6,9 @@ from dataclasses import dataclass, replace
 from typing import Literal
 
 from orchestrator.app.fleet.choice import FleetChoice
-from orchestrator.fleet.asking import ASK_LIMIT_S, FactsAnswer, ask_all
 from orchestrator.fleet.host import HostFacts
 from orchestrator.fleet.journal import HostJournal, LostOrder
+from orchestrator.fleet.questions import ASK_LIMIT_S, FactsAnswer, ask_all
 from orchestrator.fleet.transport import FleetHost, Transport
 from orchestrator.fleet.transports.ray import RayTransport
 

@@ -3,8 +3,8 @@
 from dataclasses import replace
 
 from orchestrator.app.fleet.choice import FleetChoice
-from orchestrator.app.fleet.diagnosing import diagnose_fleet
-from orchestrator.app.fleet.measuring import FleetResult, resume_on_fleet, run_on_fleet
+from orchestrator.app.fleet.diagnosis import diagnose_fleet
+from orchestrator.app.fleet.runs import FleetResult, resume_on_fleet, run_on_fleet
 from orchestrator.app.measure.replay import (
     Replay,
     ReplayRequest,
@@ -21,7 +21,7 @@ from orchestrator.app.measure.verify import (
     verification_plan,
 )
 from orchestrator.backends.catalogue import real_backends
-from orchestrator.fleet.observing import FleetObserver
+from orchestrator.fleet.observer import FleetObserver
 from orchestrator.running.folder import RunFolder
 from orchestrator.running.options import RunOptions
 from orchestrator.running.outcome import RunOutcome

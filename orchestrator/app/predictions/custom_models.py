@@ -12,7 +12,7 @@ from runner.contract.models import ModelSpec
 from runner.contract.models.work import Polynomials, catalogued_polynomials
 
 if TYPE_CHECKING:
-    from orchestrator.app.predictions.counting import ModelCounts
+    from orchestrator.app.predictions.counted_work import ModelCounts
 
 Notice = Callable[[str], None]
 """Hears in a line what is being done."""
@@ -59,7 +59,7 @@ def counted_cells(possible: PossibleCells, results: Path, report: Notice) -> Pos
 
 def kept_polynomials(results: Path) -> Callable[[ModelSpec], Polynomials | None]:
     """Gives the work of a model: the catalogue's, or what a job has counted."""
-    from orchestrator.app.predictions.counting import known_counts
+    from orchestrator.app.predictions.counted_work import known_counts
 
     return lambda model: known_counts(model, results).polynomials
 
@@ -67,7 +67,7 @@ def kept_polynomials(results: Path) -> Callable[[ModelSpec], Polynomials | None]
 def _counted(
     models: Mapping[str, ModelSpec], results: Path, report: Notice
 ) -> Mapping[str, "ModelCounts"]:
-    from orchestrator.app.predictions.counting import (
+    from orchestrator.app.predictions.counted_work import (
         CountingOptions,
         ModelCounts,
         counted_polynomials,

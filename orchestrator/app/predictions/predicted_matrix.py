@@ -7,10 +7,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from analysis.prediction.predictor import NoPrediction
-from orchestrator.app.predictions.asking import PredictedCells, predict_possible
 from orchestrator.app.predictions.axes import PREDICTED_AXES
 from orchestrator.app.predictions.cells import CellsAsked, PossibleCells, cells_of_matrix
 from orchestrator.app.predictions.custom_models import Notice, unheard_notice
+from orchestrator.app.predictions.questions import PredictedCells, predict_possible
 from orchestrator.app.predictions.rows import TRUST_COLUMNS, predicted_rows, value_columns
 from orchestrator.app.results.query import file_format
 from orchestrator.matrix import load_matrix

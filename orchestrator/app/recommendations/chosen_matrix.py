@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from analysis.recommendations.ranking import CandidateRanking, RankedCandidate
-from orchestrator.app.recommendations.recommending import Recommendation
+from orchestrator.app.recommendations.recommendation import Recommendation
 from orchestrator.system.text import format_size
 from runner.contract.axes import AXIS_NAMES, AxisName
 from runner.contract.cell import Cell

@@ -10,7 +10,7 @@ from analysis.recommendations.candidates import (
     Objection,
     key_of_cell,
 )
-from analysis.recommendations.choosing import KnownCandidate, Requirements
+from analysis.recommendations.choices import KnownCandidate, Requirements
 from analysis.recommendations.figures import Figure
 from analysis.recommendations.known_results import (
     KnownVerdicts,

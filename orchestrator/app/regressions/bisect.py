@@ -27,7 +27,7 @@ from orchestrator.app.regressions.bisections import (
     explain_suspects,
     find_bisections,
 )
-from orchestrator.app.results.regressing import RegressionRequest
+from orchestrator.app.results.verdicts import RegressionRequest
 from orchestrator.backends.catalogue import LauncherName
 from orchestrator.launchers.base import Launcher
 from orchestrator.launchers.registry import LAUNCHERS, Note, Pinned, make_launcher

@@ -17,7 +17,7 @@ from analysis.regressions.software_versions import (
     results_by_cell,
 )
 from analysis.regressions.steps import LevelStep
-from orchestrator.app.results.regressing import (
+from orchestrator.app.results.verdicts import (
     RegressionAnswer,
     RegressionRequest,
     judge_regressions,

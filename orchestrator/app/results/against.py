@@ -6,13 +6,13 @@ from analysis.regressions.judgements import THRESHOLD
 from orchestrator.app.measure.interleave import INTERLEAVED_THRESHOLD, run_interleaved
 from orchestrator.app.measure.request import PlanRequest
 from orchestrator.app.measure.run import RunResult, report_end, run_matrix
-from orchestrator.app.results.regressing import (
+from orchestrator.app.results.selection import SelectionRequest
+from orchestrator.app.results.sides import require_side
+from orchestrator.app.results.verdicts import (
     RegressionAnswer,
     RegressionRequest,
     judge_regressions,
 )
-from orchestrator.app.results.selecting import SelectionRequest
-from orchestrator.app.results.sides import require_side
 from orchestrator.running.interleaved.folders import BothFolders
 from orchestrator.running.observer import Observer
 from runner.contract.errors import EngineUnavailable, ImageError, NothingToDo, StoreError

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from analysis.compatibility.evidence import read_evidence
 from analysis.compatibility.ratings import Rating, rate
-from orchestrator.app.results.selecting import SelectionRequest
+from orchestrator.app.results.selection import SelectionRequest
 from orchestrator.backends.catalogue import CATALOGUE
 from runner.contract.errors import NothingToDo
 

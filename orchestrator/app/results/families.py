@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from analysis.compare.families import FamilySummary, summarise_families
-from orchestrator.app.results.selecting import SelectionRequest
+from orchestrator.app.results.selection import SelectionRequest
 from runner.contract.errors import NothingToDo
 
 if TYPE_CHECKING:

@@ -11,12 +11,12 @@ from analysis.reports.report import Report
 from analysis.reports.topics import REPORT_TOPICS, make_report
 from orchestrator.app.measure.report import RunReport, report_run
 from orchestrator.app.results.imports import ImportRequest, import_results
-from orchestrator.app.results.selecting import SelectionRequest
+from orchestrator.app.results.selection import SelectionRequest
 from orchestrator.system.files import DATABASE_NAME
 from runner.contract.errors import NothingToDo, UsageError
 
 if TYPE_CHECKING:
-    from orchestrator.app.results.regressing import RegressionAnswer, RegressionRequest
+    from orchestrator.app.results.verdicts import RegressionAnswer, RegressionRequest
 
 RUN_TOPIC = "run"
 REPORTS_FOLDER = "reports"
@@ -98,8 +98,8 @@ def report_regressions(request: "RegressionRequest") -> MadeReport:
         StoreError: a database, a bundle or a file cannot be read.
     """
     from analysis.reports.regressions import REGRESSION_TOPIC, regression_report
-    from orchestrator.app.results.regressing import judge_sides
     from orchestrator.app.results.sides import open_sides
+    from orchestrator.app.results.verdicts import judge_sides
 
     words = (request.baseline, request.run)
     with open_sides(request.selected, *words, per_host=request.per_host) as sides:

@@ -7,7 +7,7 @@ from analysis.charts.chart import Chart
 from analysis.charts.history.trends import trend_chart
 from analysis.results.metrics import metric_of
 from analysis.trends.trends import Trends, trends_of
-from orchestrator.app.results.selecting import SelectionRequest
+from orchestrator.app.results.selection import SelectionRequest
 from runner.contract.errors import NothingToDo
 
 

@@ -22,7 +22,7 @@ def doctor_of_fleet(
 ) -> int:
     """Show what each host can measure, what it lacks, and the command that mends it."""
     from orchestrator.app.fleet.choice import FleetChoice
-    from orchestrator.app.fleet.diagnosing import diagnose_fleet
+    from orchestrator.app.fleet.diagnosis import diagnose_fleet
     from orchestrator.app.setup.images import known_backend
     from orchestrator.backends.catalogue import real_backends
     from orchestrator.render.fleet.diagnosis import print_diagnosis

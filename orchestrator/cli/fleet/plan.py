@@ -9,7 +9,7 @@ if TYPE_CHECKING:
 
 def show_fleet_plan(request: "PlanRequest", fleet: "FleetChoice", *, as_json: bool) -> None:
     """Ask the hosts what they are, and print what each class of them would measure."""
-    from orchestrator.app.fleet.placing import plan_for_fleet
+    from orchestrator.app.fleet.plan import plan_for_fleet
     from orchestrator.render.fleet.plan import print_fleet_plan
     from orchestrator.render.terminal.lines import print_note
 

@@ -29,7 +29,7 @@ def status_of_fleet(
     what it answered last is shown. Lost orders are those of your own runs.
     """
     from orchestrator.app.fleet.choice import FleetChoice
-    from orchestrator.app.fleet.reaching import open_transports, own_journal
+    from orchestrator.app.fleet.hosts import open_transports, own_journal
     from orchestrator.app.fleet.status import fleet_status
     from orchestrator.render.fleet.status import print_hosts
 

@@ -19,12 +19,12 @@ from orchestrator.system.files import DATABASE_NAME, RESULTS_FOLDER
 
 if TYPE_CHECKING:
     from orchestrator.app.fleet.choice import FleetChoice
-    from orchestrator.app.fleet.measuring import FleetResult
+    from orchestrator.app.fleet.runs import FleetResult
     from orchestrator.app.measure.plan import PlanReport
     from orchestrator.app.measure.request import PlanRequest
     from orchestrator.app.measure.run import ResumeRequest, RunResult
     from orchestrator.app.results.against import Against
-    from orchestrator.app.results.regressing import RegressionAnswer
+    from orchestrator.app.results.verdicts import RegressionAnswer
     from orchestrator.render.results.result_table import ResultTable
     from orchestrator.running.observer import Observer
 
@@ -204,7 +204,7 @@ def measure_on_fleet(
 
         show_fleet_plan(request, fleet, as_json=shown.as_json)
         return 0
-    from orchestrator.app.fleet.measuring import run_on_fleet
+    from orchestrator.app.fleet.runs import run_on_fleet
     from orchestrator.render.measure.host_progress import show_fleet_progress
 
     with show_fleet_progress(quiet=chosen.quiet) as observer:
@@ -214,7 +214,7 @@ def measure_on_fleet(
 
 def finish_on_fleet(request: "ResumeRequest", fleet: "FleetChoice", shown: MeasuredOutput) -> int:
     """Finish a run, or the runs of a group, on a fleet; returns the exit code."""
-    from orchestrator.app.fleet.measuring import resume_on_fleet
+    from orchestrator.app.fleet.runs import resume_on_fleet
     from orchestrator.render.measure.host_progress import show_fleet_progress
 
     with show_fleet_progress(quiet=chosen.quiet) as observer:

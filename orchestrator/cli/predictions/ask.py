@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 def ask_predictor(question: "CellsAsked", output: "SheetOutput") -> None:
     """Predict cells: the options name them, as those of `bench` do. `predict` alone does this."""
     output.require(question.database)
-    from orchestrator.app.predictions.asking import predict_cells
+    from orchestrator.app.predictions.questions import predict_cells
     from orchestrator.render.predictions.cells import cells_sheet
 
     answer = predict_cells(question, options.note)

@@ -39,7 +39,7 @@ def evaluate(
     path = options.database_in(results, database)
     output.require(path)
     names = _known_targets(split_list(target or ()))
-    from orchestrator.app.predictions.evaluating import evaluate_predictions
+    from orchestrator.app.predictions.evaluation import evaluate_predictions
     from orchestrator.render.predictions.evaluation import evaluation_sheet
 
     report = evaluate_predictions(

@@ -27,7 +27,7 @@ _Cells = Annotated[
 def explain_prediction(question: "CellsAsked", output: "SheetOutput", cells: _Cells = None) -> None:
     """Explain what drives a prediction, as factors whose product it is."""
     output.require(question.database)
-    from orchestrator.app.predictions.explaining import explain_cells
+    from orchestrator.app.predictions.explanations import explain_cells
     from orchestrator.render.predictions.explanation import explanation_sheet
 
     answer = explain_cells(question, cells or (), options.note)

@@ -71,7 +71,7 @@ def target_names(given: list[str] | None) -> tuple[str, ...]:
     if not given:
         return ()
     from analysis.prediction.examples.targets import PREDICTION_TARGETS
-    from orchestrator.app.predictions.consulting import ALL_TARGETS
+    from orchestrator.app.predictions.consultation import ALL_TARGETS
     from orchestrator.system.problems import not_one_of
     from runner.contract.errors import UsageError
 

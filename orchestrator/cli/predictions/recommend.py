@@ -138,7 +138,10 @@ def recommend(
     """Rank backend, runtime, precision and batch of a model. All others come with a reason."""
     values = axis_values({axis.name: axes[axis.name] for axis in _AXES})
     from orchestrator.app.recommendations.candidate_cells import CandidateRequest
-    from orchestrator.app.recommendations.recommending import RecommendationRequest, recommend_cells
+    from orchestrator.app.recommendations.recommendation import (
+        RecommendationRequest,
+        recommend_cells,
+    )
     from orchestrator.render.predictions.recommendation_output import RecommendationOutput
     from orchestrator.system.text import split_list
 
@@ -171,7 +174,7 @@ def _service_level(words: str | None, confidence: str | None) -> "ServiceLevel |
 
 
 def _share(words: str | None) -> float:
-    from analysis.recommendations.choosing import USUAL_CONFIDENCE
+    from analysis.recommendations.choices import USUAL_CONFIDENCE
     from orchestrator.system.text import parse_share
 
     try:

@@ -19,7 +19,7 @@ def show_predictor(
     """Show what the predictor of a database rests on, and how good it is."""
     path = options.database_in(results, database)
     output.require(path)
-    from orchestrator.app.predictions.showing import look_into_predictor
+    from orchestrator.app.predictions.overview import look_into_predictor
     from orchestrator.render.predictions.predictor import predictor_chart, predictor_sheet
 
     report = look_into_predictor(path)

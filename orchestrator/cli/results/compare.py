@@ -12,7 +12,7 @@ from orchestrator.cli.verdict_options import RequireGrade, required_grade, thres
 
 if TYPE_CHECKING:
     from analysis.compare.compare import ComparisonBy
-    from orchestrator.app.results.selecting import SelectionRequest
+    from orchestrator.app.results.selection import SelectionRequest
     from orchestrator.render.terminal.sheet_output import SheetOutput
     from runner.contract.record import Grade
 
@@ -106,7 +106,7 @@ def compare(
             " last~1 last`",
         )
     from analysis.charts.comparisons import comparison_chart
-    from orchestrator.app.results.comparing import ComparisonRequest, compare_results
+    from orchestrator.app.results.comparisons import ComparisonRequest, compare_results
     from orchestrator.render.results.comparison import comparison_sheet
 
     request = ComparisonRequest(selected, by, metric, baseline, across_hosts)
@@ -138,7 +138,7 @@ def _compare_runs(
     across_hosts: bool,
 ) -> None:
     from analysis.charts.comparisons import comparison_chart
-    from orchestrator.app.results.comparing import RunPairRequest, compare_run_pair
+    from orchestrator.app.results.comparisons import RunPairRequest, compare_run_pair
     from orchestrator.render.results.run_comparison import run_comparison_sheet
 
     before, after = runs
@@ -157,7 +157,7 @@ def _judge(
     grade: "Grade | None",
 ) -> int:
     """Judge the second run as `regress` does; the exit code."""
-    from orchestrator.app.results.regressing import RegressionRequest, judge_regressions
+    from orchestrator.app.results.verdicts import RegressionRequest, judge_regressions
     from orchestrator.render.regressions.output import RegressionOutput
     from orchestrator.render.terminal.sheet import SHEET_SUFFIXES
 

@@ -31,7 +31,7 @@ from orchestrator.cli.verdict_options import (
 from orchestrator.system.text import split_list
 
 if TYPE_CHECKING:
-    from orchestrator.app.results.selecting import SelectionRequest
+    from orchestrator.app.results.selection import SelectionRequest
     from orchestrator.render.regressions.output import RegressionOutput
 
 
@@ -107,7 +107,7 @@ def regress(
         options.refuse_beside(context, steps.option, JUDGING)
         change_steps(selected, steps, as_json=output.form is not None)
         return 0
-    from orchestrator.app.results.regressing import RegressionRequest, judge_regressions
+    from orchestrator.app.results.verdicts import RegressionRequest, judge_regressions
 
     share = threshold_share(threshold, "--threshold")
     output.require(selected.database)

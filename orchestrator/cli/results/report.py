@@ -14,7 +14,7 @@ from orchestrator.cli.judging_options import with_judging
 
 if TYPE_CHECKING:
     from orchestrator.app.results.reports import MadeReport
-    from orchestrator.app.results.selecting import SelectionRequest
+    from orchestrator.app.results.selection import SelectionRequest
     from orchestrator.cli.judging_options import Judging
 
 
@@ -124,7 +124,7 @@ def _of_predictor(
     subject: str | None, selected: "SelectionRequest", judging: "Judging"
 ) -> "MadeReport":
     """The report on the predictor of the database, of which no option chooses a part."""
-    from orchestrator.app.predictions.reporting import report_predictor
+    from orchestrator.app.predictions.report import report_predictor
     from orchestrator.render.predictions.report import with_predictor_sentences
     from runner.contract.errors import UsageError
 

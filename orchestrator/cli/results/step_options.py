@@ -11,8 +11,8 @@ from orchestrator.cli.option_groups import Command, with_option_group
 
 if TYPE_CHECKING:
     from orchestrator.app.regressions.bisect import BisectRequest
-    from orchestrator.app.results.regressing import RegressionRequest
-    from orchestrator.app.results.selecting import SelectionRequest
+    from orchestrator.app.results.selection import SelectionRequest
+    from orchestrator.app.results.verdicts import RegressionRequest
     from orchestrator.render.regressions.output import RegressionOutput
 
 JUDGING = (
@@ -102,7 +102,7 @@ def with_step_options(command: Command) -> Command:
 
 def change_steps(selected: "SelectionRequest", steps: StepOptions, *, as_json: bool) -> None:
     """Record a known step, or take one back."""
-    from orchestrator.app.regressions.accepting import (
+    from orchestrator.app.regressions.known_steps import (
         AcceptanceRequest,
         accept_step,
         withdraw_step,

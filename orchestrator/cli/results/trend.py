@@ -9,7 +9,7 @@ from orchestrator.cli.filter_options import with_filters
 from orchestrator.cli.sheet_options import with_sheet
 
 if TYPE_CHECKING:
-    from orchestrator.app.results.selecting import SelectionRequest
+    from orchestrator.app.results.selection import SelectionRequest
     from orchestrator.render.terminal.sheet_output import SheetOutput
 
 

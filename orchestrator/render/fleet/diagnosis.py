@@ -2,7 +2,7 @@
 
 from dataclasses import asdict
 
-from orchestrator.app.fleet.diagnosing import FleetDiagnosis
+from orchestrator.app.fleet.diagnosis import FleetDiagnosis
 from orchestrator.render.terminal.lines import print_json, print_line
 from orchestrator.render.terminal.tables import Column, print_table, wrapping
 

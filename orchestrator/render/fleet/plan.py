@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from orchestrator.app.fleet.placing import FleetPlan, PlacedRun
+from orchestrator.app.fleet.plan import FleetPlan, PlacedRun
 from orchestrator.fleet.host import HostFacts
 from orchestrator.render.terminal.lines import print_json, print_line
 from orchestrator.render.terminal.tables import Column, print_table, wrapping

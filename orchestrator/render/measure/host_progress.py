@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
-from orchestrator.fleet.observing import FleetObserver, NamingObserver
+from orchestrator.fleet.observer import FleetObserver, NamingObserver
 from orchestrator.render.measure.progress import LiveObserver, PlainObserver, live_console
 from orchestrator.running.observer import Observer, QuietObserver
 from orchestrator.system.text import escape_control_line

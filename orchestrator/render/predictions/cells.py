@@ -11,9 +11,9 @@ from analysis.prediction.examples.targets import PREDICTION_TARGETS, Target
 from analysis.prediction.novelty import NOVELTIES
 from analysis.prediction.predictor import NoPrediction, Prediction
 from orchestrator.app.predictions.artefact_folder import training_command
-from orchestrator.app.predictions.asking import PredictedCells
 from orchestrator.app.predictions.axes import PREDICTED_NAMES
 from orchestrator.app.predictions.forecasts import PredictedCell
+from orchestrator.app.predictions.questions import PredictedCells
 from orchestrator.app.predictions.rows import predicted_rows
 from orchestrator.render.predictions.words import (
     NOVELTY_WORDS,

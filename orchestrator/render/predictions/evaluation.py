@@ -9,7 +9,7 @@ from analysis.prediction.evaluation.baselines import PREDICTION_BASELINES
 from analysis.prediction.evaluation.trials import NoveltyTrial
 from analysis.prediction.novelty_words import NAMED_NOVELTIES
 from orchestrator.app.predictions.artefact_folder import training_command
-from orchestrator.app.predictions.evaluating import EvaluationReport, TargetEvaluation
+from orchestrator.app.predictions.evaluation import EvaluationReport, TargetEvaluation
 from orchestrator.render.predictions.words import NOVELTY_WORDS, error_words, source_words
 from orchestrator.render.terminal.sheet import Field, Section, Sheet
 from orchestrator.render.terminal.tables import Column

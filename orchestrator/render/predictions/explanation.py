@@ -8,7 +8,7 @@ from analysis.charts.predictions.units import shown_amount, shown_heading, shown
 from analysis.charts.words import listed
 from analysis.prediction.explanation import Factor
 from orchestrator.app.predictions.artefact_folder import training_command
-from orchestrator.app.predictions.explaining import ExplainedCell, Explanations
+from orchestrator.app.predictions.explanations import ExplainedCell, Explanations
 from orchestrator.render.predictions.words import (
     NOVELTY_WORDS,
     added_words,

@@ -8,7 +8,7 @@ from analysis.charts.words import listed
 from analysis.prediction.artefact.manifest import PredictorManifest
 from analysis.prediction.examples.targets import PREDICTION_TARGETS
 from orchestrator.app.predictions.artefact_folder import training_command
-from orchestrator.app.predictions.showing import PredictorReport
+from orchestrator.app.predictions.overview import PredictorReport
 from orchestrator.app.predictions.training import TrainedPredictor
 from orchestrator.render.predictions.words import (
     NOVELTY_WORDS,

@@ -16,7 +16,7 @@ from orchestrator.render.terminal.sheet import (
 from orchestrator.system.files import is_stdout, output_file
 
 if TYPE_CHECKING:
-    from orchestrator.app.recommendations.recommending import Recommendation
+    from orchestrator.app.recommendations.recommendation import Recommendation
 
 MATRIX = "matrix"
 RECOMMENDATION_SUFFIXES: Mapping[str, str] = {

@@ -5,13 +5,13 @@ from collections import Counter
 from collections.abc import Iterator
 
 from analysis.recommendations.candidates import OBJECTIONS, Candidate
-from analysis.recommendations.choosing import Choice
+from analysis.recommendations.choices import Choice
 from analysis.recommendations.figures import WORST_GRADE, Figure
 from analysis.recommendations.memory_fit import memory_words, percentage
 from analysis.recommendations.objectives import COST, cost_unit
 from analysis.recommendations.ranking import CandidateRanking, RankedCandidate
 from orchestrator.app.predictions.artefact_folder import training_command
-from orchestrator.app.recommendations.recommending import Recommendation
+from orchestrator.app.recommendations.recommendation import Recommendation
 from orchestrator.render.predictions.words import added_words, source_words
 from orchestrator.render.terminal.tables import format_number
 from orchestrator.system.files import database_option

@@ -6,10 +6,10 @@ from dataclasses import replace
 from typing import Any
 
 from analysis.recommendations.candidates import OBJECTIONS, Candidate, Objection, path_of
-from analysis.recommendations.choosing import Choice, LeftOutCandidate
+from analysis.recommendations.choices import Choice, LeftOutCandidate
 from analysis.recommendations.figures import Figure
 from analysis.recommendations.ranking import CandidateRanking, RankedCandidate
-from orchestrator.app.recommendations.recommending import Recommendation
+from orchestrator.app.recommendations.recommendation import Recommendation
 from orchestrator.render.predictions.recommendation_words import (
     answer_words,
     candidate_path,

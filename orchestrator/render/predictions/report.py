@@ -3,7 +3,7 @@
 from dataclasses import replace
 
 from analysis.reports.predictions import unevaluated_words
-from orchestrator.app.predictions.reporting import ReportedPredictor
+from orchestrator.app.predictions.report import ReportedPredictor
 from orchestrator.app.results.reports import MadeReport
 from orchestrator.render.predictions.predictor import predictor_sentences
 

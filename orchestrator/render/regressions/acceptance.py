@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from dataclasses import asdict
 
-from orchestrator.app.regressions.accepting import Acceptance
+from orchestrator.app.regressions.known_steps import Acceptance
 from orchestrator.render.terminal.lines import print_json, print_line
 from orchestrator.system.text import plural
 

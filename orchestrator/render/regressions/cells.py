@@ -6,7 +6,7 @@ from typing import Any
 from analysis.compare.values import PART
 from analysis.regressions.judgements import REGRESSION_VERDICTS, Judgement
 from analysis.results.metrics import Metric
-from orchestrator.app.results.regressing import RegressionAnswer
+from orchestrator.app.results.verdicts import RegressionAnswer
 from orchestrator.render.results.comparison import question_names
 from orchestrator.render.results.comparison_words import fact_phrase, shared_words
 

@@ -8,7 +8,7 @@ from analysis.regressions.judgements import Judgement
 from analysis.regressions.launches import LaunchedResult
 from analysis.regressions.steps import LevelStep
 from analysis.statistics.ratios import Estimate
-from orchestrator.app.results.regressing import RegressionAnswer
+from orchestrator.app.results.verdicts import RegressionAnswer
 from orchestrator.render.regressions.sizes import finite
 
 

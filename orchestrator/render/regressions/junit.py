@@ -11,7 +11,7 @@ from xml.etree.ElementTree import Element, SubElement, indent, tostring
 
 from analysis.regressions.judgements import Judgement
 from analysis.statistics.percentages import change_words
-from orchestrator.app.results.regressing import RegressionAnswer
+from orchestrator.app.results.verdicts import RegressionAnswer
 from orchestrator.render.regressions.cells import MetricVerdicts, full_name, verdicts_by_metric
 from orchestrator.render.regressions.document import judgement_data
 from orchestrator.render.regressions.sentences import step_words

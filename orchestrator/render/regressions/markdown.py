@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Mapping, Sequence
 
 from analysis.regressions.judgements import Judgement
-from orchestrator.app.results.regressing import RegressionAnswer
+from orchestrator.app.results.verdicts import RegressionAnswer
 from orchestrator.render.regressions.cells import MetricVerdicts, verdicts_by_metric
 from orchestrator.render.regressions.next_steps import regression_commands
 from orchestrator.render.regressions.sentences import (

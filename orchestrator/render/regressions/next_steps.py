@@ -6,8 +6,8 @@ from pathlib import Path
 
 from analysis.regressions.judgements import Judgement
 from orchestrator.app.measure.next_steps import measuring_words
-from orchestrator.app.results.regressing import RegressionAnswer, RegressionRequest
-from orchestrator.app.results.selecting import SelectionRequest
+from orchestrator.app.results.selection import SelectionRequest
+from orchestrator.app.results.verdicts import RegressionAnswer, RegressionRequest
 from orchestrator.system.files import database_option
 
 _REASON = "TEXT"

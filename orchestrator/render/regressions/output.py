@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from orchestrator.app.regressions.bisect import Proposal
-from orchestrator.app.results.regressing import RegressionAnswer
+from orchestrator.app.results.verdicts import RegressionAnswer
 from orchestrator.render.regressions.bisection import bisection_commands, bisection_sheet
 from orchestrator.render.regressions.document import regression_document
 from orchestrator.render.regressions.junit import regression_junit

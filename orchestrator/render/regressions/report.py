@@ -3,8 +3,8 @@
 from collections.abc import Iterator
 from dataclasses import replace
 
-from orchestrator.app.results.regressing import RegressionAnswer
 from orchestrator.app.results.reports import MadeReport
+from orchestrator.app.results.verdicts import RegressionAnswer
 from orchestrator.render.regressions.cells import verdicts_by_metric
 from orchestrator.render.regressions.sentences import (
     accepted_lines,

@@ -1,7 +1,7 @@
 """A run's results with the verdicts on them, at the end of a run that was compared."""
 
 from orchestrator.app.measure.report import RunReport
-from orchestrator.app.results.regressing import RegressionAnswer
+from orchestrator.app.results.verdicts import RegressionAnswer
 from orchestrator.render.regressions.document import regression_document
 from orchestrator.render.regressions.output import print_verdicts
 from orchestrator.render.results.result_table import ResultTable

@@ -10,7 +10,7 @@ from analysis.regressions.steps import LevelStep
 from analysis.regressions.verdicts import RegressionVerdict
 from analysis.statistics.percentages import change_words, extent_words, percent_text
 from orchestrator.app.results.grades import below_grade_words
-from orchestrator.app.results.regressing import RegressionAnswer
+from orchestrator.app.results.verdicts import RegressionAnswer
 from orchestrator.render.regressions.cells import MetricVerdicts, full_name
 from orchestrator.render.regressions.next_steps import status_command
 from orchestrator.render.regressions.sizes import worse_words

@@ -6,7 +6,7 @@ from typing import Any
 from analysis.regressions.judgements import Judgement
 from analysis.regressions.verdicts import RegressionVerdict
 from analysis.statistics.percentages import interval_percent, percent_text, signed_percent
-from orchestrator.app.results.regressing import RegressionAnswer
+from orchestrator.app.results.verdicts import RegressionAnswer
 from orchestrator.render.regressions.cells import CELL, MetricVerdicts, verdicts_by_metric
 from orchestrator.render.regressions.document import regression_document
 from orchestrator.render.regressions.sentences import hidden_lines, verdict_lines

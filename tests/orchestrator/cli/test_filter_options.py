@@ -8,7 +8,7 @@ import pytest
 import typer
 from typer.main import get_command
 
-from orchestrator.app.results.selecting import SelectionRequest
+from orchestrator.app.results.selection import SelectionRequest
 from orchestrator.cli.filter_options import with_filters
 from orchestrator.cli.program import Program
 from runner.contract.errors import UsageError

@@ -9,7 +9,7 @@ from pathlib import Path
 from analysis.results.selection import Selection, Side
 from analysis.results.series import AcceptedChange, accepted_changes
 from analysis.results.sides import hostnames, ids_of_results, side_of_host, without_results
-from orchestrator.app.results.selecting import SelectionRequest
+from orchestrator.app.results.selection import SelectionRequest
 from orchestrator.app.results.sides.baselines import run_back, run_before
 from orchestrator.app.results.sides.words import (
     LastRun,

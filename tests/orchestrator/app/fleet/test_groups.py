@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from orchestrator.app.fleet.measuring import folders_of
-from orchestrator.app.fleet.placing import place_matrix
+from orchestrator.app.fleet.plan import place_matrix
+from orchestrator.app.fleet.runs import folders_of
 from orchestrator.app.measure.request import PlanRequest
 from orchestrator.fleet.host import HostFacts
 from orchestrator.running.folder import RunFolder

@@ -25,7 +25,7 @@ from orchestrator.fleet.messages import (
     frame_of,
     message_to_driver,
 )
-from orchestrator.fleet.sending import SendingObserver
+from orchestrator.fleet.order_progress import SendingObserver
 from orchestrator.fleet.wire import Wire
 from orchestrator.running.options import RunOptions
 from orchestrator.running.run_file import run_file_text

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from orchestrator.app.fleet.choice import FleetChoice
-from orchestrator.app.fleet.measuring import folders_of, held, resume_on_fleet
+from orchestrator.app.fleet.runs import folders_of, held, resume_on_fleet
 from orchestrator.app.measure.run import ResumeRequest, resume_run
 from orchestrator.render.measure.host_progress import QuietFleetObserver
 from orchestrator.running.folder import RunFolder

@@ -9,7 +9,7 @@ import pytest
 from analysis.prediction.predictor import NoPrediction, Prediction
 from orchestrator.app.predictions import custom_models
 from orchestrator.app.predictions.cells import PossibleCells
-from orchestrator.app.predictions.counting import ModelCounts
+from orchestrator.app.predictions.counted_work import ModelCounts
 from orchestrator.app.predictions.forecasts import forecast_cells
 from runner.contract.models import ModelSpec, find
 from tests.support.jobs import fake_cell

@@ -20,8 +20,8 @@ from orchestrator.app.regressions.bisect import (
     propose_bisection,
 )
 from orchestrator.app.results.merge import merge_paths
-from orchestrator.app.results.regressing import RegressionRequest
-from orchestrator.app.results.selecting import SelectionRequest
+from orchestrator.app.results.selection import SelectionRequest
+from orchestrator.app.results.verdicts import RegressionRequest
 from orchestrator.backends.catalogue import LauncherName
 from orchestrator.launchers.base import Exit
 from orchestrator.launchers.registry import Note, Pinned

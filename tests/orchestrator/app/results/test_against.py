@@ -12,12 +12,12 @@ from analysis.results.selection import Selection
 from analysis.trends.trends import trends_of
 from orchestrator.app.measure.report import RunReport
 from orchestrator.app.results.against import ComparedRun
-from orchestrator.app.results.regressing import (
+from orchestrator.app.results.selection import SelectionRequest
+from orchestrator.app.results.verdicts import (
     RegressionAnswer,
     RegressionRequest,
     judge_regressions,
 )
-from orchestrator.app.results.selecting import SelectionRequest
 from orchestrator.running.outcome import RunOutcome
 from orchestrator.store import MergeReport, Store
 from runner.contract.errors import EngineUnavailable

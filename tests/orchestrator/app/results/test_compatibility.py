@@ -7,7 +7,7 @@ import pytest
 
 from orchestrator.app.results.compatibility import CompatibilityReport, report_compatibility
 from orchestrator.app.results.families import report_families
-from orchestrator.app.results.selecting import SelectionRequest
+from orchestrator.app.results.selection import SelectionRequest
 from orchestrator.store import Store
 from runner.contract.errors import NothingToDo
 from runner.contract.record import Record

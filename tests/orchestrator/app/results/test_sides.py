@@ -12,12 +12,12 @@ from typing import Any
 import pytest
 
 from analysis.results.selection import Side
-from orchestrator.app.results.comparing import RunPairRequest, compare_run_pair
+from orchestrator.app.results.comparisons import RunPairRequest, compare_run_pair
 from orchestrator.app.results.export import export_bundle, export_table
-from orchestrator.app.results.regressing import RegressionRequest, judge_regressions
-from orchestrator.app.results.selecting import SelectionRequest
+from orchestrator.app.results.selection import SelectionRequest
 from orchestrator.app.results.sides import open_sides
 from orchestrator.app.results.snapshots import save_snapshot
+from orchestrator.app.results.verdicts import RegressionRequest, judge_regressions
 from orchestrator.store import STORE_VERSION, ExportOptions, KnownStep, Store, accept_changes
 from runner.contract.errors import BenchError, NothingToDo, StoreError, UsageError
 from runner.contract.record import Record, save_record

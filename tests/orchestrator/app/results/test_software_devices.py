@@ -12,9 +12,9 @@ from analysis.recommendations.host_verdicts import host_verdicts
 from analysis.results.metrics import METRICS
 from analysis.results.selection import Selection
 from orchestrator.app.recommendations.candidate_cells import CandidateRequest
-from orchestrator.app.recommendations.recommending import RecommendationRequest, recommend_cells
+from orchestrator.app.recommendations.recommendation import RecommendationRequest, recommend_cells
 from orchestrator.app.results.compatibility import report_compatibility
-from orchestrator.app.results.selecting import SelectionRequest
+from orchestrator.app.results.selection import SelectionRequest
 from orchestrator.store import Store
 from runner.contract.record import Record
 from tests.support.databases import write_records

@@ -7,7 +7,7 @@ from re import findall
 import pytest
 
 from orchestrator.app.results.reports import report_everything
-from orchestrator.app.results.selecting import SelectionRequest
+from orchestrator.app.results.selection import SelectionRequest
 from orchestrator.render.results.site import Site
 from runner.contract.errors import NothingToDo, UsageError
 from tests.support.comparable import write_comparable

@@ -3,9 +3,9 @@
 from dataclasses import dataclass
 
 from orchestrator.app.fleet.choice import FleetChoice
-from orchestrator.app.fleet.reaching import open_fleet
-from orchestrator.fleet.asking import ask_all
+from orchestrator.app.fleet.hosts import open_fleet
 from orchestrator.fleet.host import HostFacts
+from orchestrator.fleet.questions import ask_all
 from runner.contract.cell import Backend
 
 

@@ -10,13 +10,13 @@ import pytest
 from scipy import stats
 
 from analysis.compare.compare import ComparedValue, ComparisonBy
-from orchestrator.app.results.comparing import (
+from orchestrator.app.results.comparisons import (
     ComparisonRequest,
     RunPairRequest,
     compare_results,
     compare_run_pair,
 )
-from orchestrator.app.results.selecting import SelectionRequest
+from orchestrator.app.results.selection import SelectionRequest
 from runner.contract.errors import BenchError, NothingToDo, UsageError
 from tests.support.comparable import FIRST, IMPORT, SECOND, write_comparable
 

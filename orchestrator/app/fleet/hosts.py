@@ -10,13 +10,13 @@ from typing import Literal
 import runner
 from orchestrator.app.fleet.choice import FleetChoice
 from orchestrator.backends.catalogue import LauncherName
-from orchestrator.fleet.asking import FactsAnswer, ask_all, ask_facts
 from orchestrator.fleet.host import HostFacts
 from orchestrator.fleet.hosts_file import read_hosts_file
 from orchestrator.fleet.journal import HostJournal
 from orchestrator.fleet.membership import StateFolder, known_member, require_member, require_token
 from orchestrator.fleet.messages import FactsWanted
 from orchestrator.fleet.presence import Ask, Presence, Reach
+from orchestrator.fleet.questions import FactsAnswer, ask_all, ask_facts
 from orchestrator.fleet.transport import FleetHost, HostBusy, Transport
 from orchestrator.fleet.transports.commands import CommandTransport
 from orchestrator.fleet.transports.ray import RayTransport

@@ -13,7 +13,7 @@ from analysis.regressions.judgements import (
 )
 from analysis.results.metrics import metric_of
 from analysis.results.selection import Side
-from orchestrator.app.results.selecting import SelectionRequest
+from orchestrator.app.results.selection import SelectionRequest
 from orchestrator.app.results.sides import Sides, open_sides
 from orchestrator.store import Store
 from runner.contract.errors import Inconclusive, NothingToDo

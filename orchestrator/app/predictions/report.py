@@ -15,7 +15,7 @@ from orchestrator.app.predictions.artefact_folder import (
 )
 from orchestrator.app.predictions.freshness import rows_since
 from orchestrator.app.predictions.kept_evaluation import evaluation_command, kept_evaluation
-from orchestrator.app.predictions.showing import PredictorReport
+from orchestrator.app.predictions.overview import PredictorReport
 from orchestrator.app.results.reports import REPORTS_FOLDER, MadeReport
 from orchestrator.store import Store
 from runner.contract.errors import NothingToDo

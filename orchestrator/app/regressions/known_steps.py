@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 
 from analysis.results.selection import selected_cells
 from analysis.results.series import accepted_changes
-from orchestrator.app.results.selecting import SelectionRequest
+from orchestrator.app.results.selection import SelectionRequest
 from orchestrator.store import KnownStep, Store, accept_changes, resolve_run, withdraw_changes
 from orchestrator.system.text import escape_control_line, plural
 from runner.contract.errors import NothingToDo, UsageError

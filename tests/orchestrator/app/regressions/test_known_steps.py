@@ -7,15 +7,15 @@ from typing import Any
 
 import pytest
 
-from orchestrator.app.regressions.accepting import (
+from orchestrator.app.regressions.known_steps import (
     LONGEST_REASON,
     Acceptance,
     AcceptanceRequest,
     accept_step,
     withdraw_step,
 )
-from orchestrator.app.results.regressing import RegressionRequest, judge_regressions
-from orchestrator.app.results.selecting import SelectionRequest
+from orchestrator.app.results.selection import SelectionRequest
+from orchestrator.app.results.verdicts import RegressionRequest, judge_regressions
 from orchestrator.render.regressions.acceptance import acceptance_lines
 from orchestrator.store import Store, query
 from runner.contract.errors import NothingToDo, UsageError

@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 from orchestrator.app.fleet.choice import FleetChoice
-from orchestrator.app.fleet.reaching import open_fleet, reach
+from orchestrator.app.fleet.hosts import open_fleet, reach
 from orchestrator.app.measure.plan import plan_run
 from orchestrator.app.measure.request import PlanRequest
 from orchestrator.backends.machine import Machine

@@ -8,13 +8,13 @@ from pathlib import Path
 from filelock import FileLock, Timeout
 
 from orchestrator.app.fleet.choice import FleetChoice
-from orchestrator.app.fleet.placing import FleetPlan, PlacedRun, place_matrix, place_run
-from orchestrator.app.fleet.reaching import ReachedFleet, open_fleet, own_journal, reach
+from orchestrator.app.fleet.hosts import ReachedFleet, open_fleet, own_journal, reach
+from orchestrator.app.fleet.plan import FleetPlan, PlacedRun, place_matrix, place_run
 from orchestrator.app.measure.plan import run_source
 from orchestrator.app.measure.request import PlanRequest
 from orchestrator.app.measure.run import ResumeRequest, RunResult, report_end
-from orchestrator.fleet.driving import FleetExecution, FleetWork
-from orchestrator.fleet.observing import FleetObserver
+from orchestrator.fleet.execution import FleetExecution, FleetWork
+from orchestrator.fleet.observer import FleetObserver
 from orchestrator.fleet.orders import UnitWork
 from orchestrator.fleet.units import sub_plan
 from orchestrator.running.create import create_run, require_resumable

@@ -8,7 +8,6 @@ from dataclasses import dataclass, field
 import pytest
 
 from orchestrator.app.fleet.status import host_states
-from orchestrator.fleet.asking import ask_all, ask_facts
 from orchestrator.fleet.frames import Frame, hear_nothing
 from orchestrator.fleet.host import Hardware, HostFacts
 from orchestrator.fleet.messages import (
@@ -19,6 +18,7 @@ from orchestrator.fleet.messages import (
     frame_of,
     message_to_host,
 )
+from orchestrator.fleet.questions import ask_all, ask_facts
 from orchestrator.fleet.transport import FleetHost, TransportName
 from orchestrator.render.fleet.status import print_hosts
 from runner.contract.errors import DamagedFile, Unavailable

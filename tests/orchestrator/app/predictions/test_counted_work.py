@@ -6,7 +6,7 @@ from queue import Queue
 
 import pytest
 
-from orchestrator.app.predictions.counting import (
+from orchestrator.app.predictions.counted_work import (
     CountingOptions,
     ModelCounts,
     count_models,

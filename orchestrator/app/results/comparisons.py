@@ -11,7 +11,7 @@ from analysis.compare.values import SelectedValues, selected_values
 from analysis.results.metrics import Metric, metric_of
 from analysis.results.selection import Selection
 from analysis.results.series import DETERMINED
-from orchestrator.app.results.selecting import SelectionRequest
+from orchestrator.app.results.selection import SelectionRequest
 from orchestrator.app.results.sides import open_sides
 from orchestrator.store import Store
 from orchestrator.system.files import database_option

@@ -11,7 +11,7 @@ from orchestrator.fleet.dispatch import Assignment, Dispatcher, GivenUp
 from orchestrator.fleet.farewell import FAREWELL_S, end_all, end_later, prompt_interrupts
 from orchestrator.fleet.journal import HostJournal
 from orchestrator.fleet.messages import Declined, Ended, Refused, Shared
-from orchestrator.fleet.observing import FleetObserver
+from orchestrator.fleet.observer import FleetObserver
 from orchestrator.fleet.orders import OrderBook, OrderTerms, StandingOrder, UnitWork
 from orchestrator.fleet.presence import Presence
 from orchestrator.fleet.shared_references import keep_reference

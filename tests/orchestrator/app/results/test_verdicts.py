@@ -9,8 +9,8 @@ import pytest
 
 from analysis.regressions.judgements import Judgement
 from orchestrator.app.results.grades import require_grade
-from orchestrator.app.results.regressing import RegressionRequest, judge_regressions
-from orchestrator.app.results.selecting import SelectionRequest
+from orchestrator.app.results.selection import SelectionRequest
+from orchestrator.app.results.verdicts import RegressionRequest, judge_regressions
 from orchestrator.store import Store
 from runner.contract.errors import Inconclusive
 from runner.contract.record import Grade, save_record

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from analysis.recommendations.candidates import Candidate, CandidateMachine
-from analysis.recommendations.choosing import (
+from analysis.recommendations.choices import (
     USUAL_CONFIDENCE,
     Choice,
     Requirements,

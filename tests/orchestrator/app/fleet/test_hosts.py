@@ -5,7 +5,7 @@ from collections.abc import Callable
 import pytest
 
 import runner
-from orchestrator.app.fleet.reaching import Fleet, ReachedFleet, reach
+from orchestrator.app.fleet.hosts import Fleet, ReachedFleet, reach
 from orchestrator.fleet.host import HostFacts
 from orchestrator.fleet.messages import FactsWanted, Known, frame_of, message_to_host
 from orchestrator.fleet.transport import FleetHost, HostBusy

@@ -12,7 +12,7 @@ from queue import Queue
 
 import pytest
 
-from orchestrator.fleet.driving import FleetExecution, FleetWork
+from orchestrator.fleet.execution import FleetExecution, FleetWork
 from orchestrator.fleet.frames import Frame, hear_nothing
 from orchestrator.fleet.host import Hardware, HostFacts
 from orchestrator.fleet.messages import (
@@ -29,7 +29,7 @@ from orchestrator.fleet.messages import (
     frame_of,
     message_to_host,
 )
-from orchestrator.fleet.observing import NamingObserver
+from orchestrator.fleet.observer import NamingObserver
 from orchestrator.fleet.orders import UnitWork
 from orchestrator.fleet.presence import Presence, Reach
 from orchestrator.fleet.transport import FleetHost, HostBusy, Transport, TransportName

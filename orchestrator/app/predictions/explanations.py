@@ -18,7 +18,7 @@ from orchestrator.app.predictions.cells import (
     cells_of_axes,
     require_models,
 )
-from orchestrator.app.predictions.consulting import Consultation, consult
+from orchestrator.app.predictions.consultation import Consultation, consult
 from orchestrator.app.predictions.custom_models import Notice, counted_cells, unheard_notice
 from orchestrator.app.predictions.forecasts import PredictedCell
 from orchestrator.store import Store

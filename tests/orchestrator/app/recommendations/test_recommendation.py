@@ -8,11 +8,11 @@ from typing import Any
 import pytest
 
 from analysis.prediction.predictor import NoPrediction, Prediction
-from analysis.recommendations.choosing import Choice
+from analysis.recommendations.choices import Choice
 from analysis.recommendations.service_levels import parse_service_level
 from orchestrator.app.predictions.ready_forecaster import ReadyForecaster
 from orchestrator.app.recommendations.candidate_cells import CandidateRequest
-from orchestrator.app.recommendations.recommending import (
+from orchestrator.app.recommendations.recommendation import (
     Recommendation,
     RecommendationRequest,
     recommend_cells,
