@@ -7,7 +7,7 @@ from orchestrator.fleet.farewell import end_later
 from orchestrator.fleet.host import HostFacts
 from orchestrator.fleet.messages import FactsWanted, Known, Refused, frame_of, message_to_driver
 from orchestrator.fleet.transport import Conversation, Transport
-from orchestrator.system.threads import Work, WorkThread
+from orchestrator.system.threads import ThreadedWork, WorkThread
 from runner.contract.errors import BenchError, DamagedFile, Unavailable
 
 ASK_LIMIT_S = 60.0
@@ -57,7 +57,7 @@ class _Question:
         self._conversation: Conversation | None = None
         self._given_up = False
         thread = WorkThread()
-        self._work: Work[HostFacts] = thread.submit(self._ask)
+        self._work: ThreadedWork[HostFacts] = thread.submit(self._ask)
         thread.abandon()
 
     def answer(self, deadline: float, limit_s: float) -> FactsAnswer:

@@ -9,7 +9,7 @@ from typing import Any, ClassVar, Generic, TypeVar
 _T = TypeVar("_T")
 
 
-class Work(Generic[_T]):
+class ThreadedWork(Generic[_T]):
     """Work under way, for one other thread to wait for.
 
     Ctrl-C may end the wait anywhere. A `Future` would not do: its lock is made in Python, and an
@@ -65,13 +65,13 @@ class WorkThread:
     _abandoned: ClassVar["set[WorkThread]"] = set()
 
     def __init__(self) -> None:
-        self._tasks: SimpleQueue[Work[Any] | None] = SimpleQueue()
+        self._tasks: SimpleQueue[ThreadedWork[Any] | None] = SimpleQueue()
         self._thread = threading.Thread(target=self._run, daemon=True)
         self._thread.start()
 
-    def submit(self, do: Callable[[], _T]) -> Work[_T]:
+    def submit(self, do: Callable[[], _T]) -> ThreadedWork[_T]:
         """Do this once all earlier work has ended."""
-        work = Work(do)
+        work = ThreadedWork(do)
         self._tasks.put(work)
         return work
 

@@ -7,7 +7,7 @@ from typing import Any, TypeVar
 
 from orchestrator.fleet.transport import FleetHost
 from orchestrator.fleet.transports.ray_settings import HEAD_LABEL, HOST_RESOURCE, NAME_LABEL
-from orchestrator.system.threads import Work, WorkThread
+from orchestrator.system.threads import ThreadedWork, WorkThread
 from runner.contract.errors import Unavailable
 
 _ANSWER_S = 10.0
@@ -38,7 +38,7 @@ class HeadAnswers:
         self._limit_s = limit_s
         self._thread = WorkThread()
         self._lock = Lock()
-        self._late: Work[Any] | None = None
+        self._late: ThreadedWork[Any] | None = None
         """A question that was not answered in time."""
 
     def within(self, question: Callable[[], _Answer]) -> _Answer:

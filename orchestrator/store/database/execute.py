@@ -6,7 +6,7 @@ from typing import Any, Self, TypeVar
 
 from duckdb import DuckDBPyConnection
 
-from orchestrator.system.threads import Work, WorkThread
+from orchestrator.system.threads import ThreadedWork, WorkThread
 
 _INTERRUPT_EVERY_S = 0.05
 """An interruption ends one statement, so it is repeated for those that follow."""
@@ -71,7 +71,7 @@ class QuestionThread:
         self._left_s = timeout_s
         self._patience_s = patience_s
         self._thread = WorkThread()
-        self._last: Work[Any] | None = None
+        self._last: ThreadedWork[Any] | None = None
 
     def wait_for(self, do: Callable[[], _T]) -> _T:
         """Do the work and return its result; the time that it takes is taken from the limit.
@@ -105,7 +105,7 @@ class QuestionThread:
 
 
 def interrupt(
-    connection: DuckDBPyConnection, work: Work[_T], patience_s: float | None = None
+    connection: DuckDBPyConnection, work: ThreadedWork[_T], patience_s: float | None = None
 ) -> None:
     """End this work of the connection; wait for its end, or no longer than this."""
     deadline = None if patience_s is None else time.monotonic() + patience_s
