@@ -6,7 +6,7 @@ from orchestrator.fleet.host import HostFacts
 from orchestrator.fleet.presence import ASK_AGAIN_S, BUSY_REST_S, Presence, Reach
 from orchestrator.fleet.transport import Transport
 from runner.contract.errors import Unavailable
-from tests.orchestrator.fleet.test_driving import FACTS, Scripted, good
+from tests.orchestrator.fleet.test_execution import FACTS, Scripted, good
 from tests.support.fleet import soon
 
 

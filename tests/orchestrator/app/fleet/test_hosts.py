@@ -12,7 +12,7 @@ from orchestrator.fleet.transport import FleetHost, HostBusy
 from orchestrator.images.source import runner_digest
 from orchestrator.running.options import RunOptions
 from runner.contract.errors import Unavailable
-from tests.orchestrator.fleet.test_asking import FACTS, ScriptedConversation, ScriptedTransport
+from tests.orchestrator.fleet.test_questions import FACTS, ScriptedConversation, ScriptedTransport
 
 Script = Callable[[], ScriptedConversation]
 
