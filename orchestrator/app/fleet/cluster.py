@@ -10,7 +10,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from orchestrator.fleet.membership import Membership, StateFolder, require_token
-from orchestrator.fleet.transports.ray import require_answer, require_ray
+from orchestrator.fleet.transports.ray import require_ray
+from orchestrator.fleet.transports.ray_address import require_answer
 from orchestrator.fleet.transports.ray_daemons import (
     START_LIMIT_S,
     end_daemons,

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from orchestrator.fleet.transport import HOST_MODULE, FleetHost, HostBusy, TransportName
+from orchestrator.fleet.transports.ray_address import require_answer
 from orchestrator.fleet.transports.ray_calls import LeftCluster, RayCalls
 from orchestrator.fleet.transports.ray_conversation import RayConversation
 from orchestrator.fleet.transports.ray_nodes import (
@@ -301,30 +302,6 @@ def _connect(address: str, token_file: Path | None) -> None:
 
 def _hear_nothing(*ignored: object) -> None:
     """Stand in for the thread in which Ray listens to errors of all nodes."""
-
-
-def require_answer(address: str, limit_s: float = 5.0) -> None:
-    """Check that something listens at a head's address.
-
-    Raises:
-        Unavailable: nothing does, or the address is none.
-    """
-    host, _, port = address.rpartition(":")
-    try:
-        if not host or not 0 < int(port) < 1 << 16:
-            raise ValueError
-    except ValueError as error:
-        raise Unavailable(
-            f"{address!r} is no address of a head", hint="it looks like 192.0.2.7:6479"
-        ) from error
-    try:
-        socket.create_connection((host, int(port)), limit_s).close()
-    except OSError as error:
-        reason = error.strerror or str(error)
-        raise Unavailable(
-            f"no head answers at {address}: {reason}",
-            hint="`orchestrator fleet up` on that machine starts one; a firewall may be between",
-        ) from error
 
 
 @contextlib.contextmanager
