@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from runner.contract.errors import Unavailable
 
 _PREFACE = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n" + bytes([0, 0, 0, 4, 0, 0, 0, 0, 0])
-"""What a client of gRPC says first, with settings that are empty (RFC 9113, section 3.4)."""
+"""The first bytes of a client of gRPC, with settings that are empty (RFC 9113, section 3.4)."""
 _SETTINGS = 4
 """The type of the frame with which a server answers; it stands after three bytes of a length."""
 
