@@ -38,10 +38,11 @@ def screen_after(command: list[str]) -> tuple[pyte.Screen, int]:
     if not child:
         os.execvpe(command[0], command, environment)  # noqa: S606
     ioctl(terminal, TIOCSWINSZ, struct.pack("HHHH", LINES, COLUMNS, 0, 0))
-    with suppress(OSError), os.fdopen(terminal, "rb", buffering=0) as output:  # EIO at its end
-        while chunk := output.read(4096):
-            stream.feed(chunk)
-    _, status = os.waitpid(child, 0)
+    with os.fdopen(terminal, "rb", buffering=0) as output:
+        with suppress(OSError):  # EIO at its end
+            while chunk := output.read(4096):
+                stream.feed(chunk)
+        _, status = os.waitpid(child, 0)  # before the terminal is closed, which would hang it up
     return screen, os.waitstatus_to_exitcode(status)
 
 

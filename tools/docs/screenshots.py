@@ -35,7 +35,7 @@ SCREENS: Mapping[str, str] = {
 
 
 def draw_all(folder: Path, docs: Path) -> list[str]:
-    """Draw every picture in this working folder; the commands that failed."""
+    """Draw every picture in this working folder; the commands that failed, with their status."""
     run = "status last" if (folder / "results").exists() else RUN
     failed = []
     with chdir(folder):
@@ -43,7 +43,7 @@ def draw_all(folder: Path, docs: Path) -> list[str]:
             screen, code = _screen_after(command)
             (docs / f"{name}.svg").write_text(drawn(screen, f"orchestrator {command}"), "utf-8")
             if code:
-                failed.append(command)
+                failed.append(f"{command}: exit status {code}")
             elif command == RUN:
                 README.write_text(with_sample(README.read_text("utf-8"), screen), "utf-8")
     return failed
