@@ -43,7 +43,10 @@ def deaths(folder: Path) -> list[Figure]:
         cut = _lost(user, way, CUT_S, "Ray, cut off", lambda host: _stop(_members(cluster, host)))
     with by_ssh(folder / "ssh", ("a", "b")) as way:
         stop = _stopper(folder / "ssh")
-        ssh = _lost(way.user(folder / "ssh-cut"), way, CUT_S, "ssh, cut off", stop)
+        try:
+            ssh = _lost(way.user(folder / "ssh-cut"), way, CUT_S, "ssh, cut off", stop)
+        finally:
+            _end(folder / "ssh")
     return [*killed, *cut, *ssh]
 
 
@@ -138,6 +141,14 @@ def _stopper(folder: Path) -> Callable[[str], None]:
         _stop([*sessions, *programs])
 
     return stop
+
+
+def _end(folder: Path) -> None:
+    """End what is stopped, which no sshd ends any more."""
+    programs = programs_of(folder)
+    for process in [*(one for program in programs for one in _sessions(program)), *programs]:
+        with suppress(psutil.Error):
+            process.kill()
 
 
 def _sessions(program: psutil.Process) -> list[psutil.Process]:
