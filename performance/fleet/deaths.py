@@ -134,21 +134,20 @@ def _stop(processes: Sequence[psutil.Process]) -> None:
 
 def _stopper(folder: Path) -> Callable[[str], None]:
     """What stops a host of the sshd: its session, its host program and the runner."""
-
-    def stop(host: str) -> None:
-        programs = programs_of(cache_of(folder, host))
-        sessions = [one for program in programs for one in _sessions(program)]
-        _stop([*sessions, *programs])
-
-    return stop
+    return lambda host: _stop(_served(cache_of(folder, host)))
 
 
 def _end(folder: Path) -> None:
     """End what is stopped, which no sshd ends any more."""
-    programs = programs_of(folder)
-    for process in [*(one for program in programs for one in _sessions(program)), *programs]:
+    for process in _served(folder):
         with suppress(psutil.Error):
             process.kill()
+
+
+def _served(folder: Path) -> list[psutil.Process]:
+    """Programs whose caches lie in this folder, after the sessions of ssh that they serve."""
+    programs = programs_of(folder)
+    return [*(one for program in programs for one in _sessions(program)), *programs]
 
 
 def _sessions(program: psutil.Process) -> list[psutil.Process]:

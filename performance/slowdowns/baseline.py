@@ -114,7 +114,7 @@ def find_baseline(folder: Path, copy: Path, history: int, deadline: Deadline) ->
             continue
         for _ in range(MOST_HISTORIES * (history + 1)):
             baseline = _measured(folder / name, copy, name, history + 1, deadline)
-            if len(_runs(folder / name)) > history and cv_of(baseline.launches) <= MOST_CV:
+            if len(baseline.run_ids) > history and cv_of(baseline.launches) <= MOST_CV:
                 return baseline
         print(f"{baseline}: too much", flush=True)
     raise NoSteadyCell(f"no cell has launches of cv {MOST_CV:.0%} or less: try a quieter machine")

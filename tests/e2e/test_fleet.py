@@ -12,6 +12,7 @@ from socket import AF_INET
 import psutil
 import pytest
 
+from orchestrator.fleet.membership import Membership
 from orchestrator.running.folder import RunFolder
 from tests.support.fleet import soon
 from tests.support.ray_cluster import Cluster, running_cluster
@@ -49,9 +50,19 @@ def until_a_job_runs_on(run: "subprocess.Popen[str]", host: str) -> str:
 
 def kill_host(cluster: Cluster, name: str) -> None:
     (member,) = (one for one in cluster.state.hosts() if one.name == name)
+    kill(member, "raylet")
+
+
+def kill(member: Membership, name: str = "") -> None:
+    """Kill the processes of a head or a host whose names have this word."""
     for process in member.processes:
-        if psutil.pid_exists(process.pid) and "raylet" in psutil.Process(process.pid).name():
+        if psutil.pid_exists(process.pid) and name in psutil.Process(process.pid).name():
             os.kill(process.pid, signal.SIGKILL)
+
+
+def resume(user: Workplace) -> None:
+    done = user.execute("run", "--resume", "last", "--scratch", "--fleet")
+    assert done.returncode == 0, done.stderr
 
 
 def verdicts(place: Path) -> list[str]:
@@ -91,9 +102,7 @@ def test_a_killed_driver_leaves_nothing_and_resume_repeats_nothing(
     run.communicate()
     done = {path: path.stat().st_mtime_ns for path in results.glob("*/records/*/*.parquet")}
     assert soon(lambda: not processes_of(cluster))
-    again = user.start("run", "--resume", "last", "--scratch", "--fleet")
-    _, said = again.communicate(timeout=300)
-    assert again.returncode == 0, said
+    resume(user)
     assert verdicts(user.folder) == ["ok"] * 12
     assert {path: path.stat().st_mtime_ns for path in done} == done
 
@@ -109,18 +118,13 @@ def test_a_run_whose_head_was_killed_ends_and_goes_on_by_another_head(tmp_path: 
         until_a_job_runs_on(run, "alpha")
         head = cluster.state.head()
         assert head is not None
-        for process in head.processes:
-            if psutil.pid_exists(process.pid):
-                os.kill(process.pid, signal.SIGKILL)
+        kill(head)
         _, said = run.communicate(timeout=300)
         assert run.returncode != 0, said
         assert "Traceback" not in said
         assert soon(lambda: not processes_of(cluster))
     with running_cluster(tmp_path / "other") as cluster:
-        user = Workplace(tmp_path / "user", "process", cluster.environment)
-        again = user.start("run", "--resume", "last", "--scratch", "--fleet")
-        _, said = again.communicate(timeout=300)
-        assert again.returncode == 0, said
+        resume(Workplace(tmp_path / "user", "process", cluster.environment))
     assert verdicts(user.folder) == ["ok"] * 12
 
 
@@ -142,18 +146,15 @@ def test_ray_encrypts_where_the_variables_of_tls_are_set(tmp_path: Path) -> None
 
 
 def certified(folder: Path) -> dict[str, str]:
-    """The variables of TLS, with a certificate of this machine by an authority of its own."""
+    """The variables of TLS, with a certificate of this machine that is its own authority."""
     interfaces = psutil.net_if_addrs().values()
     addresses = {one.address for each in interfaces for one in each if one.family == AF_INET}
-    names = ", ".join(f"IP:{address}" for address in sorted(addresses))
-    (folder / "names").write_text(f"subjectAltName = {names}\n")
-    for words in (
-        "req -x509 -newkey rsa:2048 -nodes -keyout ca.key -out ca.crt -days 1 -subj /CN=authority",
-        "req -newkey rsa:2048 -nodes -keyout key -out request -subj /CN=localhost",
-        "x509 -req -in request -CA ca.crt -CAkey ca.key -CAcreateserial -days 1 -extfile names"
-        " -out crt",
-    ):
-        subprocess.run(["openssl", *words.split()], cwd=folder, check=True, capture_output=True)
-    files = {"SERVER_CERT": "crt", "SERVER_KEY": "key", "CA_CERT": "ca.crt"}
+    names = ",".join(f"IP:{address}" for address in sorted(addresses))
+    words = (
+        f"req -x509 -newkey rsa:2048 -nodes -days 1 -subj /CN=host -addext subjectAltName={names}"
+    )
+    command = ["openssl", *words.split(), "-keyout", "key", "-out", "crt"]
+    subprocess.run(command, cwd=folder, check=True, capture_output=True)
+    files = {"SERVER_CERT": "crt", "SERVER_KEY": "key", "CA_CERT": "crt"}
     paths = {f"RAY_TLS_{name}": str(folder / file) for name, file in files.items()}
     return {"RAY_USE_TLS": "1", **paths}

@@ -115,15 +115,13 @@ class ReachedHost:
     def cut_off(self) -> Iterator[None]:
         """The host without a network: what carries its bytes is stopped, and closes nothing."""
         parents = [parent for one in self.processes() for parent in one.parents()]
-        carriers = [one for one in parents if one.name().startswith(_CARRIERS)][:1]
-        assert carriers, "nothing carries bytes to this host"
-        for carrier in carriers:
-            carrier.suspend()
+        carrier = next((one for one in parents if one.name().startswith(_CARRIERS)), None)
+        assert carrier is not None, "nothing carries bytes to this host"
+        carrier.suspend()
         try:
             yield
         finally:
-            for carrier in carriers:
-                carrier.resume()
+            carrier.resume()
 
     def is_quiet(self) -> bool:
         """True as soon as nothing of ours runs there; False if something still does."""

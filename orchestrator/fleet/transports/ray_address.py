@@ -12,7 +12,6 @@ _PREFACE = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n" + bytes([0, 0, 0, 4, 0, 0, 0, 0, 
 """The first bytes of a client of gRPC, with settings that are empty (RFC 9113, section 3.4)."""
 _SETTINGS = 4
 """The type of the frame with which a server answers; it stands after three bytes of a length."""
-
 _TLS_FILES = ("RAY_TLS_SERVER_CERT", "RAY_TLS_SERVER_KEY", "RAY_TLS_CA_CERT")
 
 
@@ -51,7 +50,7 @@ def _speaks_grpc(plain: socket.socket) -> bool:
     try:
         with _secured(plain) as stream:
             stream.sendall(_PREFACE)
-            head = stream.recv(4)
+            head = stream.makefile("rb").read(4)
     except (TimeoutError, ConnectionError, ssl.SSLError):
         return False
     return len(head) == 4 and head[3] == _SETTINGS
