@@ -6,9 +6,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from analysis.statistics.rounding import rounded
-from runner.contract.axes import AXES, SIZE_AXES
+from runner.contract.axes import SIZE_AXES, axis_words
 
-_PHRASES = {axis.name: axis.phrase for axis in AXES}
 _LONGEST_NAME = 80
 
 
@@ -32,7 +31,7 @@ def path_words(facts: Mapping[str, Any]) -> str:
 def size_words(facts: Mapping[str, Any], *left_out: str) -> list[str]:
     """The sizes of a result that are not left out, e.g. `batch 8` and `128 tokens`."""
     return [
-        _PHRASES[name].format(facts[name])
+        axis_words(name, facts[name])
         for name in SIZE_AXES
         if name not in left_out and facts.get(name) is not None
     ]
@@ -44,7 +43,7 @@ def question_words(facts: Mapping[str, Any], *left_out: str) -> str:
     shared = [str(facts[name]) for name in names if name not in left_out and facts.get(name)]
     words = [word for word in shared if word != "single_stream"]
     threads = facts.get("asked_threads")
-    wide = [_PHRASES["threads"].format(threads)] if threads else []
+    wide = [axis_words("threads", threads)] if threads else []
     return ", ".join([*words, *size_words(facts, *left_out), *wide])
 
 

@@ -9,7 +9,7 @@ from analysis.reports.report import ReportColumn, ReportTable
 from analysis.reports.results import ReportedResults
 from analysis.results.metrics import METRICS, Metric
 from analysis.results.series import ASKED_THREADS
-from runner.contract.axes import AXES
+from runner.contract.axes import AXIS_NAMES, axis_words
 
 _MOST_GROUPS = 200
 _MOST_SENTENCES = 3
@@ -18,11 +18,11 @@ _TELLING = frozenset({"backend", "runtime", "precision", "mode", "model", "famil
 _NAMES = ("backend", "runtime", "precision")
 """Columns of their own where questions differ in them; so has the model, always."""
 _WORK = {
-    ASKED_THREADS if axis.name == "threads" else axis.name: axis.phrase
-    for axis in AXES
-    if axis.name not in ("model", *_NAMES)
+    ASKED_THREADS if name == "threads" else name: name
+    for name in AXIS_NAMES
+    if name not in ("model", *_NAMES)
 }
-"""Columns that tell one question from another beside these, in words."""
+"""Columns that tell one question from another beside these, with the axes that they are of."""
 _SURE = {True: "yes", False: "no", None: None}
 
 
@@ -115,8 +115,8 @@ def _differing(groups: Sequence[ComparedGroup]) -> set[str]:
 def _work(group: ComparedGroup, differing: Collection[str]) -> str | None:
     """The question in words, as far as it differs from others."""
     words = (
-        words.format(group.shared[name])
-        for name, words in _WORK.items()
+        axis_words(axis, group.shared[name])
+        for name, axis in _WORK.items()
         if name in differing and group.shared.get(name) is not None
     )
     return ", ".join(words) or None

@@ -14,7 +14,6 @@ from orchestrator.fleet.messages import Declined, Ended, Refused, Shared
 from orchestrator.fleet.observer import FleetObserver
 from orchestrator.fleet.orders import OrderBook, OrderTerms, StandingOrder, UnitWork
 from orchestrator.fleet.presence import Presence
-from orchestrator.fleet.shared_references import keep_reference
 from orchestrator.fleet.talk import SILENCE_S, Heard
 from orchestrator.fleet.transport import FIRST_WORD_S, HostBusy
 from orchestrator.planning.plan import Plan
@@ -121,6 +120,7 @@ class FleetExecution:
             free = self._presence.free - self._standing.keys()
             for assignment in self._dispatcher.next(free):
                 self._order(assignment)
+            self._orders.release()
             if self._dispatcher.is_over:
                 return
             self._take_news()
@@ -165,8 +165,7 @@ class FleetExecution:
         elif isinstance(message, Ended):
             self._close(standing)
         elif isinstance(message, Shared):
-            keep_reference(standing.work.folder.path.parent, message, heard.body)
-            self._orders.note_reference(standing.host, message.path[0])
+            self._orders.take(standing, message, heard.body)
         else:
             self._presence.work(standing.host)
             try:
@@ -195,7 +194,8 @@ class FleetExecution:
         if not needs <= standing.declined.keys():
             self._lose(standing, "it ended without a verdict of each cell")
             return
-        self._dismiss(standing)
+        self._orders.keep(standing)
+        self._put_away(standing)
         if not left:
             self._dispatcher.done(host)
             return
@@ -229,9 +229,12 @@ class FleetExecution:
         self._work[work.unit.id] = replace(work, cells=standing.arrivals.left)
 
     def _dismiss(self, standing: StandingOrder, fault: str | None = None) -> None:
-        """Have no more to do with an order; a fault says why it was lost."""
-        del self._standing[standing.host]
+        """Have no more to do with an order and its host; a fault says why it was lost."""
         end_later(standing.talk)
+        self._put_away(standing, fault)
+
+    def _put_away(self, standing: StandingOrder, fault: str | None = None) -> None:
+        del self._standing[standing.host]
         self._journal.end(standing.host, fault)
         self._observer.order_ended(standing.host, fault)
 
@@ -308,6 +311,7 @@ class FleetExecution:
                         self._hear_out(self._heard.get(timeout=_TICK_S))
                 end_all(standing.talk for standing in self._standing.values())
         finally:
+            self._orders.release()
             for host in self._standing:
                 self._journal.end(host, None)
             for folder in self._folders:

@@ -16,8 +16,8 @@ from runner.contract.errors import DamagedFile, Unavailable
 from runner.contract.job import Job
 from runner.contract.record import Phase
 
-SharedFolder = Literal["references"]
-"""The folder of what jobs make once and others read."""
+SharedFolder = Literal["references", "graphs"]
+"""The kind of what jobs make once and others read."""
 
 
 class FactsWanted(Frozen):
@@ -70,13 +70,13 @@ class Cancel(Frozen):
 
 
 class Shared(Frozen):
-    """A reference that was made already; the body is the file."""
+    """A reference or a graph that was made already; the body is the file, or all files in a zip."""
 
     kind: Literal["shared"] = "shared"
     folder: SharedFolder
     """The folder beside the runs."""
-    path: tuple[FileName, ...] = Field(min_length=1, max_length=4)
-    """Its path below that."""
+    path: tuple[FileName, ...] = Field(min_length=1, max_length=2)
+    """Its path below that: a reference's file; a graph's key and shape."""
 
 
 class Known(Frozen):
@@ -164,7 +164,8 @@ class Left(Frozen):
 class Ended(Frozen):
     """The order has ended by itself: every cell that was not declined has its verdict.
 
-    It is the last frame of an order. An order whose frames end without it is lost.
+    It is the last frame of an order; the host awaits the next one. An order whose frames end without
+    it is lost.
     """
 
     kind: Literal["ended"] = "ended"

@@ -7,10 +7,11 @@ from queue import Queue
 
 from orchestrator.fleet.arrivals import OrderArrivals
 from orchestrator.fleet.dispatch import Unit
+from orchestrator.fleet.farewell import end_later
 from orchestrator.fleet.frames import Frame
-from orchestrator.fleet.messages import Declined, Order, frame_of
+from orchestrator.fleet.messages import Declined, Order, Shared, frame_of
 from orchestrator.fleet.presence import Reach
-from orchestrator.fleet.shared_references import known_references
+from orchestrator.fleet.shared_artifacts import keep_artifact, known_artifacts, wanted_artifacts
 from orchestrator.fleet.talk import Heard, Talk
 from orchestrator.fleet.units import sub_plan
 from orchestrator.images.source import runner_digest
@@ -61,7 +62,7 @@ def chosen_digests(images: Mapping[Backend, str]) -> dict[Backend, str]:
 
 
 class OrderBook:
-    """Gives orders, and knows which references each host has been sent."""
+    """Gives orders, and knows each host's conversation and the graphs and references that it has."""
 
     def __init__(self, heard: "Queue[Heard]") -> None:
         """A book.
@@ -70,12 +71,13 @@ class OrderBook:
             heard: takes what hosts say.
         """
         self._heard = heard
-        self._sent: dict[str, set[str]] = {}
+        self._sent: dict[str, set[Shared]] = {}
+        self._idle: dict[str, Talk] = {}
 
     def give(
         self, host: str, reach: Reach, work: UnitWork, observer: Observer, terms: OrderTerms
     ) -> StandingOrder:
-        """Begin the conversation in which a host is given its work."""
+        """Give a host its work, in a conversation that was kept for it or in a new one."""
         folder = work.folder
         order = Order(
             id=f"{folder.run.run_id}-{secrets.token_hex(4)}",
@@ -91,21 +93,42 @@ class OrderBook:
         )
         plan = sub_plan(folder.run.plan, work.cells)
         run = folder.run.model_copy(update={"plan": plan, "matrix": None, "database": None})
-        talk = Talk(lambda: reach.transport.begin(host), host, order.id, self._heard)
-        talk.start(self._frames(order, run, work))
+        talk = self._idle.pop(host, None) or Talk(
+            lambda: reach.transport.begin(host), host, self._heard
+        )
+        talk.give(order.id, self._frames(order, run, work))
         return StandingOrder(
             order.id, host, work, talk, OrderArrivals(folder, work.cells, observer)
         )
 
-    def note_reference(self, host: str, name: str) -> None:
-        """The host has made this reference: it need not be sent there."""
-        self._sent.setdefault(host, set()).add(name)
+    def keep(self, standing: StandingOrder) -> None:
+        """Keep the conversation of an order that has ended, for the host's next one.
+
+        A host program that goes on need not be started again, which costs a job half a second.
+        """
+        self._idle[standing.host] = standing.talk
+
+    def release(self) -> None:
+        """End the conversations that were kept: those hosts are for others."""
+        while self._idle:
+            end_later(self._idle.popitem()[1])
+
+    def take(self, standing: StandingOrder, shared: Shared, content: bytes) -> None:
+        """Keep a graph or reference that the host has made, for all others.
+
+        Raises:
+            StoreError: the results folder takes no more files.
+        """
+        folder = standing.work.folder
+        wanted = wanted_artifacts(folder.run, standing.work.cells)
+        keep_artifact(folder.path.parent, shared, content, wanted)
+        self._sent.setdefault(standing.host, set()).add(shared)
 
     def _frames(self, order: Order, run: RunFile, work: UnitWork) -> Iterator[Frame]:
-        """Yield references that the host lacks, one in memory at a time, and then the order."""
+        """Yield graphs and references that the host lacks, one in memory at a time; then the order."""
         sent = self._sent.setdefault(order.host, set())
         results = work.folder.path.parent
-        for shared, content in known_references(results, run, work.cells, without=sent):
+        for shared, content in known_artifacts(results, run, work.cells, without=sent):
             yield frame_of(shared, content)
-            sent.add(shared.path[0])
+            sent.add(shared)
         yield frame_of(order, run_file_text(run).encode())

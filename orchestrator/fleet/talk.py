@@ -1,7 +1,7 @@
-"""The driver's side of one order: two threads that send and receive, and a queue of what came."""
+"""The driver's side of a conversation: two threads that send and receive, a queue of what came."""
 
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from queue import Empty, Queue
 from threading import Lock, Thread
@@ -35,35 +35,33 @@ class Heard:
 
 
 class Talk:
-    """One order's conversation, from its begin on, which may take a while."""
+    """A host's orders, one after the other, in one conversation, whose begin may take a while."""
 
     def __init__(
         self,
         begin: Callable[[], Conversation],
         host: str,
-        order: str,
         heard: "Queue[Heard]",
         *,
         clock: Callable[[], float] = time.monotonic,
         beat_s: float = BEAT_S,
     ) -> None:
-        """A conversation that begins with `start`.
+        """A conversation that begins with the first order.
 
         Args:
             begin: starts the host program, called by a thread of the talk's own.
             host: the host's name.
-            order: the order's id.
             heard: takes what the host says.
             clock: seconds that never go backwards.
             beat_s: seconds between two signs of life.
         """
         self._begin = begin
-        self._host, self._order = host, order
+        self._host, self._order = host, ""
         self._heard, self._clock, self._beat_s = heard, clock, beat_s
-        self._to_send: Queue[Frame | None] = Queue()
+        self._to_send: Queue[Iterable[Frame] | None] = Queue()
         self._lock = Lock()
         self._conversation: Conversation | None = None
-        self._ended = False
+        self._started = self._ended = False
         self._begun_at: float | None = None
         self._heard_at: float | None = None
 
@@ -80,14 +78,22 @@ class Talk:
             return False
         return self._clock() - self._begun_at > first_word_s
 
-    def start(self, frames: Iterable[Frame]) -> None:
-        """Begin, send the order's frames, and listen; the frames are read as they are sent."""
-        name = f"fleet, {self._host}"
-        Thread(target=self._work, args=(iter(frames),), daemon=True, name=name).start()
+    def give(self, order: str, frames: Iterable[Frame]) -> None:
+        """Give the host an order, once the one before has ended.
+
+        Args:
+            order: its id, under which all is heard from now on.
+            frames: its frames, which are read as they are sent.
+        """
+        self._order = order
+        self._to_send.put(frames)
+        if not self._started:
+            self._started = True
+            Thread(target=self._work, daemon=True, name=f"fleet, {self._host}").start()
 
     def cancel(self) -> None:
         """Ask the host to end its job and to clean up."""
-        self._to_send.put(frame_of(Cancel()))
+        self._to_send.put([frame_of(Cancel())])
 
     def end(self) -> None:
         """End the host program, also one that is still to begin, and say no more."""
@@ -98,7 +104,7 @@ class Talk:
         if conversation is not None:
             conversation.end()
 
-    def _work(self, frames: Iterator[Frame]) -> None:
+    def _work(self) -> None:
         try:
             conversation = self._begin()
         except Unavailable as error:
@@ -114,22 +120,22 @@ class Talk:
             conversation.end()
             return
         name = f"fleet, to {self._host}"
-        Thread(target=self._send, args=(conversation, frames), daemon=True, name=name).start()
+        Thread(target=self._send, args=(conversation,), daemon=True, name=name).start()
         self._listen(conversation)
 
-    def _send(self, conversation: Conversation, frames: Iterator[Frame]) -> None:
-        for frame in frames:
-            conversation.send(frame)
-            if self._ended:
-                return
-        while True:
-            try:
-                following = self._to_send.get(timeout=self._beat_s)
-            except Empty:
-                following = frame_of(Beat())
-            if following is None:
-                return
-            conversation.send(following)
+    def _send(self, conversation: Conversation) -> None:
+        while (frames := self._following()) is not None:
+            for frame in frames:
+                conversation.send(frame)
+                if self._ended:
+                    return
+
+    def _following(self) -> Iterable[Frame] | None:
+        """What is to be sent next; None if nothing ever is."""
+        try:
+            return self._to_send.get(timeout=self._beat_s)
+        except Empty:
+            return [frame_of(Beat())]
 
     def _listen(self, conversation: Conversation) -> None:
         fault = None

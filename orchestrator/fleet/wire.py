@@ -2,12 +2,16 @@
 
 import time
 from collections.abc import Callable
+from queue import SimpleQueue
 from threading import Event, Lock, Thread
 from typing import BinaryIO
 
 from orchestrator.fleet.frames import encode, read_frame
 from orchestrator.fleet.messages import Beat, Cancel, ToDriver, ToHost, frame_of, message_to_host
 from runner.contract.errors import DamagedFile
+
+_Received = tuple[ToHost, bytes]
+"""A message and its body."""
 
 
 class Wire:
@@ -62,7 +66,9 @@ class DriverWatch:
         self._stream, self._silence_s, self._end, self._clock = stream, silence_s, end, clock
         self._heard_at = clock()
         self._lock = Lock()
-        self._is_armed = True
+        self._is_armed = False
+        self._following: SimpleQueue[_Received | DamagedFile | None] | None = None
+        """Takes what comes behind an order, from the thread that listens meanwhile."""
         self.reason: str | None = None
         """The reason to end; None while there is none."""
 
@@ -70,44 +76,63 @@ class DriverWatch:
         """Look for silence until told to stop."""
         Thread(target=self._watch, args=(stop,), daemon=True).start()
 
-    def next_message(self) -> tuple[ToHost, bytes] | None:
+    def next_message(self) -> _Received | None:
         """The driver's next message, with its body; None if it says no more.
 
         Raises:
             DamagedFile: it is no message to a host.
         """
-        frame = read_frame(self._stream, self._note_life)
-        return None if frame is None else (message_to_host(frame), frame.body)
+        if self._following is None:
+            return self._read()
+        following, self._following = self._following.get(), None
+        if isinstance(following, DamagedFile):
+            raise following
+        return following
 
     def listen(self) -> None:
-        """Listen to what the driver says during an order, in a thread."""
-        Thread(target=self._listen, daemon=True).start()
+        """Listen to what the driver says during an order, in a thread.
+
+        The program is to end if the driver goes or says so, until `disarm`.
+        """
+        self._is_armed, self._following = True, SimpleQueue()
+        Thread(target=self._listen, args=(self._following,), daemon=True).start()
 
     def disarm(self) -> None:
-        """End nothing any more: what the order left is removed, and the driver may go."""
+        """The order is over: what it left is removed, and the driver may go."""
         with self._lock:
             self._is_armed = False
 
-    def _listen(self) -> None:
+    def _listen(self, following: "SimpleQueue[_Received | DamagedFile | None]") -> None:
         try:
-            while received := self.next_message():
+            while (received := self._read()) and isinstance(received[0], Beat | Cancel):
                 if isinstance(received[0], Cancel):
-                    self._tell("the driver has ended the order")
+                    self._end_order("the driver has ended the order")
+            if received is None:
+                self._end_order("the driver is gone")
+            following.put(received)
         except (DamagedFile, OSError, ValueError) as error:
-            self._tell(f"the driver cannot be understood: {error}")
-        self._tell("the driver is gone")
+            self._end_order(f"the driver cannot be understood: {error}")
+            following.put(error if isinstance(error, DamagedFile) else None)
+
+    def _read(self) -> _Received | None:
+        frame = read_frame(self._stream, self._note_life)
+        return None if frame is None else (message_to_host(frame), frame.body)
 
     def _watch(self, stop: Event) -> None:
         while not stop.wait(self._silence_s / 10):
             if self._clock() - self._heard_at > self._silence_s:
-                self._tell("the driver is silent")
+                with self._lock:
+                    self._end_once("the driver is silent")
 
     def _note_life(self) -> None:
         self._heard_at = self._clock()
 
-    def _tell(self, reason: str) -> None:
+    def _end_order(self, reason: str) -> None:
         with self._lock:
-            if self.reason is not None or not self._is_armed:
-                return
+            if self._is_armed:
+                self._end_once(reason)
+
+    def _end_once(self, reason: str) -> None:
+        if self.reason is None:
             self.reason = reason
             self._end()

@@ -68,7 +68,7 @@ class Axis:
     heading: str | None = None
     """The heading of its column in tables of results, where its name is too long."""
     phrase: str = "{}"
-    """A value in a sentence, e.g. `batch 8`."""
+    """The words for a value, e.g. `batch {}`; `axis_words` knows the singular."""
     letter: str | None = None
     """The letter of a size in a cell's id, e.g. `b`."""
     size_help: str | None = None
@@ -346,3 +346,11 @@ SIZE_LETTERS: tuple[tuple[str, AxisName], ...] = tuple(
     (axis.letter, axis.name) for axis in AXES if axis.letter is not None
 )
 """The letters of sizes and counts in a cell's id."""
+_PHRASES: Mapping[str, str] = {axis.name: axis.phrase for axis in AXES}
+
+
+def axis_words(name: str, value: object) -> str:
+    """An axis' value in a sentence: `batch 8`, `1 thread`; for any other name the value alone."""
+    phrase = _PHRASES.get(name, "{}")
+    words = phrase.format(value)
+    return words.removesuffix("s") if value == 1 and phrase.startswith("{} ") else words

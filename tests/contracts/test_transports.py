@@ -5,7 +5,7 @@ A new transport is one more parameter of `host`, with a fixture that gives a `Re
 
 import hashlib
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, ExitStack
 from pathlib import Path
 
@@ -173,23 +173,47 @@ def test_an_order_goes_in_and_its_records_come_out(host: ReachedHost, tmp_path: 
     assert kinds[0] is Launched
     assert kinds[-1] is Ended
     records = [heard.body for heard in said if isinstance(heard.message, Recorded)]
-    rows = [row for body in records for row in pq.read_table(_file(tmp_path, body)).to_pylist()]
-    assert sorted(row["cell_id"] for row in rows) == sorted(e.cell.id for e in run.plan.entries)
+    rows = _rows(tmp_path, records)
+    assert sorted(str(row["cell_id"]) for row in rows) == sorted(
+        entry.cell.id for entry in run.plan.entries
+    )
     assert {row["status"] for row in rows} == {"ok"}
     assert kinds.index(Left) > max(n for n, kind in enumerate(kinds) if kind is Recorded)
     assert host.is_quiet()
     assert [path.name for path in host.orders.iterdir()] == []
 
 
-def _file(folder: Path, content: bytes) -> Path:
+@pytest.mark.slow
+def test_one_program_executes_order_after_order(host: ReachedHost, tmp_path: Path) -> None:
+    exchange, programs = Exchange(host.transport()), list[set[int]]()
+    for name in ("order-1", "order-2"):
+        run, order = an_order(tmp_path / name, id=name)
+        exchange.talk.give(name, [order])
+        records = [exchange.until(Recorded).body for _ in run.plan.entries]
+        exchange.until(Ended)
+        ids = {row["cell_id"] for row in _rows(tmp_path, records)}
+        assert ids == {entry.cell.id for entry in run.plan.entries}
+        programs.append({one.pid for one in host.processes()})
+    assert programs[0] == programs[1]
+    assert [path.name for path in host.orders.iterdir()] == []
+    exchange.talk.end()
+    assert host.is_quiet()
+
+
+def _rows(folder: Path, records: Sequence[bytes]) -> list[dict[str, object]]:
     path = folder / "record.parquet"
-    path.write_bytes(content)
-    return path
+    rows = list[dict[str, object]]()
+    for content in records:
+        path.write_bytes(content)
+        rows += pq.read_table(path).to_pylist()
+    return rows
 
 
 @pytest.mark.slow
 def test_a_host_tells_what_it_is(host: ReachedHost) -> None:
-    known = Exchange(host.transport(), frame_of(FactsWanted())).until(Known).message
+    exchange = Exchange(host.transport(), frame_of(FactsWanted()))
+    known = exchange.until(Known).message
+    exchange.talk.end()
     assert isinstance(known, Known)
     assert known.facts.version == runner.__version__
     assert known.facts.description

@@ -14,7 +14,7 @@ import psutil
 
 import runner
 from orchestrator.fleet.frames import Frame
-from orchestrator.fleet.messages import Order, ToDriver, frame_of
+from orchestrator.fleet.messages import Ended, Order, ToDriver, frame_of
 from orchestrator.fleet.talk import BEAT_S, Heard, Talk
 from orchestrator.fleet.transport import HOST_MODULE, FleetHost, Transport, TransportName
 from orchestrator.fleet.transports.pipe import PipeConversation
@@ -144,8 +144,8 @@ class Exchange:
     def __init__(self, transport: Transport, *frames: Frame, beat_s: float = BEAT_S) -> None:
         self._heard: Queue[Heard] = Queue()
         (host,) = (host.name for host in transport.hosts())
-        self.talk = Talk(lambda: transport.begin(host), host, ORDER, self._heard, beat_s=beat_s)
-        self.talk.start(frames)
+        self.talk = Talk(lambda: transport.begin(host), host, self._heard, beat_s=beat_s)
+        self.talk.give(ORDER, frames)
 
     def until(self, kind: type[ToDriver]) -> Heard:
         """The first message of that kind."""
@@ -156,9 +156,11 @@ class Exchange:
                 return heard
 
     def rest(self) -> list[Heard]:
-        """All that is still said, the end as the last."""
+        """All that is still said, the end as the last; an order that has ended is the last one."""
         rest = [self._heard.get(timeout=PATIENCE_S)]
         while rest[-1].message is not None:
+            if isinstance(rest[-1].message, Ended):
+                self.talk.end()
             rest.append(self._heard.get(timeout=PATIENCE_S))
         self.talk.end()
         return rest

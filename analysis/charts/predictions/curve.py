@@ -10,13 +10,12 @@ from analysis.charts.predictions.units import shown_amount, shown_heading, shown
 from analysis.charts.words import file_stem, noun_count, path_words, question_words
 from analysis.prediction.examples.targets import PREDICTION_TARGETS, Target
 from analysis.prediction.predictor import NoPrediction, Prediction
-from runner.contract.axes import AXES, AXIS_NAMES, SIZE_AXES, AxisName
+from runner.contract.axes import AXIS_NAMES, SIZE_AXES, AxisName, axis_words
 from runner.contract.cell import Cell
 
 MOST_CURVES = 8
 """Lines of one drawing; the first ones are drawn."""
 _DASHES = ((1, 0), (8, 3), (3, 3), (10, 3, 2, 3), (6, 2, 1, 2), (2, 5), (12, 4), (1, 3))
-_PHRASES = {axis.name: axis.phrase for axis in AXES}
 
 
 @dataclass(frozen=True)
@@ -81,7 +80,7 @@ def _words(one: DrawnCell, names: Sequence[str]) -> str:
     facts = {**vars(one.cell), "device": one.device}
     path = [path_words(facts)] if {"backend", "runtime"} & {*names} else []
     others = [
-        _PHRASES.get(name, "{}").format(facts[name])  # type: ignore[call-overload]
+        axis_words(name, facts[name])
         for name in names
         if name not in {"backend", "runtime"} and facts[name] is not None
     ]
@@ -177,8 +176,8 @@ def _sentence(
     first, last = ends[0], ends[-1]
     subject = "It" if len({point["curve"] for point in points}) == 1 else points[0]["curve"]
     growth = (
-        f"{subject} goes from {first['number']} at {_PHRASES[size].format(first['size'])} to"
-        f" {last['number']} at {_PHRASES[size].format(last['size'])}."
+        f"{subject} goes from {first['number']} at {axis_words(size, first['size'])} to"
+        f" {last['number']} at {axis_words(size, last['size'])}."
     )
     measured = sum(point["measured"] is not None for point in points)
     rings = f" Rings are {noun_count(measured, 'measurement')}." if measured else ""

@@ -1,4 +1,4 @@
-"""The program that a transport starts on a host: it answers a question, or executes one order."""
+"""The program that a transport starts on a host: it answers questions and executes orders."""
 
 import os
 import signal
@@ -12,28 +12,19 @@ from typing import BinaryIO
 from pydantic import ValidationError
 
 import runner
-from orchestrator.app.fleet.order_folders import keep_shared, order_folder, orders_folder
+from orchestrator.app.fleet.order_folders import order_folder, orders_folder
 from orchestrator.app.fleet.own_facts import own_class, read_own_facts
 from orchestrator.backends.machine import this_host, this_machine
 from orchestrator.fleet.daemons import MeteringObserver, meter_of_this_host
-from orchestrator.fleet.messages import (
-    Beat,
-    Ended,
-    FactsWanted,
-    Known,
-    Order,
-    Refused,
-    Shared,
-)
+from orchestrator.fleet.messages import Ended, FactsWanted, Known, Order, Refused, Shared
 from orchestrator.fleet.order_progress import SendingObserver, send_files
-from orchestrator.fleet.shared_references import SENT_BYTES, SUFFIX
+from orchestrator.fleet.shared_artifacts import artifacts_at_hand, content_of, keep_artifact
 from orchestrator.fleet.talk import BEAT_S, SILENCE_S
 from orchestrator.fleet.wire import DriverWatch, Wire
 from orchestrator.images.source import runner_digest
 from orchestrator.launchers.base import Launcher
 from orchestrator.launchers.environment import set_variables
 from orchestrator.launchers.registry import make_launcher
-from orchestrator.running.artifacts.references import REFERENCES_FOLDER
 from orchestrator.running.calibration import read_spreads
 from orchestrator.running.create import require_space
 from orchestrator.running.execution import RunExecution
@@ -63,7 +54,9 @@ def serve_driver(
     waits: Waits = Waits(),
     end: Callable[[], None] = lambda: os.kill(os.getpid(), signal.SIGTERM),
 ) -> int:
-    """Answer what the driver asks, or execute what it orders; returns an exit status.
+    """Answer what the driver asks and execute what it orders, one after the other.
+
+    Returns an exit status: 0 once the driver says no more.
 
     Args:
         stream: the driver's frames.
@@ -79,9 +72,8 @@ def serve_driver(
     watch.start(stop)
     Thread(target=wire.beat, args=(waits.beat_s, stop), daemon=True).start()
     try:
-        question = _request(watch)
-        if question is not None:
-            _answer(*question, wire, watch)
+        while (request := _request(watch)) is not None:
+            _answer(*request, wire, watch)
     except BenchError as error:
         wire.send(_refusal(error))
         if isinstance(error, UsageError):
@@ -96,8 +88,10 @@ def serve_driver(
 def _request(watch: DriverWatch) -> tuple[FactsWanted | Order, bytes] | None:
     """The driver's question or order; files that come before it are kept for all orders.
 
+    None if the driver says no more.
+
     Raises:
-        UsageError: what came is no message, or none that begins a conversation.
+        UsageError: what came is no message.
         StoreError: a file cannot be kept.
     """
     try:
@@ -106,9 +100,7 @@ def _request(watch: DriverWatch) -> tuple[FactsWanted | Order, bytes] | None:
             if isinstance(message, FactsWanted | Order):
                 return message, body
             if isinstance(message, Shared):
-                keep_shared(orders_folder(), message, body)
-            elif not isinstance(message, Beat):
-                raise DamagedFile(f"a conversation that begins with {message.kind!r}")
+                keep_artifact(orders_folder(), message, body)
     except DamagedFile as error:
         raise UsageError(f"stdin: {error}", hint=_STARTED_BY) from error
     return None
@@ -122,7 +114,9 @@ def _answer(message: FactsWanted | Order, body: bytes, wire: Wire, watch: Driver
     """
     watch.listen()
     if isinstance(message, FactsWanted):
-        wire.send(Known(facts=read_own_facts(message.launcher, message.purpose)))
+        facts = read_own_facts(message.launcher, message.purpose)
+        watch.disarm()
+        wire.send(Known(facts=facts))
         return
     run = _run_file(message, body)
     folder = orders_folder()
@@ -143,7 +137,7 @@ def _execute(
 ) -> BenchError | None:
     """Measure, and send all that comes of it; returns the error that ended it before its end."""
     folder = orders_folder()
-    known = {path.name for path in (folder / REFERENCES_FOLDER).glob(f"*{SUFFIX}")}
+    known = artifacts_at_hand(folder)
     execution = OrderExecution(
         RunFolder.create(folder, run, order.id),
         launcher,
@@ -163,7 +157,7 @@ def _execute(
         return error
     finally:
         send_files(execution.folder, wire)
-        _send_references(folder / REFERENCES_FOLDER, known, wire)
+        _send_artifacts(folder, known, wire)
     return None
 
 
@@ -258,9 +252,9 @@ def _require_digests(order: Order, launcher: Launcher) -> None:
             )
 
 
-def _send_references(folder: Path, known: set[str], wire: Wire) -> None:
-    """Send the references that this order has made, so that other hosts need not make them."""
-    for path in sorted(folder.glob(f"*{SUFFIX}")):
-        if path.name not in known and path.stat().st_size <= SENT_BYTES:
-            shared = Shared(folder="references", path=(path.name,))
-            wire.send(shared, path.read_bytes())
+def _send_artifacts(folder: Path, known: set[Shared], wire: Wire) -> None:
+    """Send the graphs and references that this order has made: other hosts need not make them."""
+    made = artifacts_at_hand(folder) - known
+    for shared in sorted(made, key=lambda one: (one.folder, one.path)):
+        if content := content_of(folder, shared):
+            wire.send(shared, content)

@@ -7,10 +7,8 @@ from pathlib import Path
 
 from filelock import FileLock, Timeout
 
-from orchestrator.fleet.messages import Shared
 from orchestrator.system.files import translate_os_errors
 from orchestrator.system.trees import remove_tree
-from runner.contract.files import atomic_file
 
 _LOCK_SUFFIX = ".lock"
 
@@ -52,18 +50,3 @@ def _remove_dead(folder: Path) -> None:
             if left.is_dir():
                 remove_tree(left)
             path.unlink()
-
-
-def keep_shared(folder: Path, shared: Shared, content: bytes) -> None:
-    """Write a file that the driver sent, unless this host has one of that name.
-
-    Raises:
-        StoreError: the file system refused.
-    """
-    path = folder.joinpath(shared.folder, *shared.path)
-    with translate_os_errors(path):
-        if path.exists():
-            return
-        path.parent.mkdir(parents=True, exist_ok=True)
-        with atomic_file(path) as file:
-            file.write(content)

@@ -5,7 +5,7 @@ import sys
 
 
 def execute() -> int:
-    """Execute one order of a driver, from stdin; ssh, Slurm and Ray start this on a host."""
+    """Execute a driver's orders, from stdin; ssh, Slurm and Ray start this on a host."""
     # Unbuffered: Python aborts at its end while a thread waits with the lock of a buffer.
     from orchestrator.app.fleet.host_program import serve_driver
 

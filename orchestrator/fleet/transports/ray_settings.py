@@ -27,6 +27,21 @@ _STRICT: Mapping[str, str] = {
     "RAY_grpc_client_keepalive_timeout_ms": "5000",
 }
 """With Ray's defaults a host that is cut off is known to be lost after minutes, or never."""
+_QUIET: Mapping[str, str] = {
+    "RAY_raylet_report_resources_period_milliseconds": "1000",
+    "RAY_raylet_check_gc_period_milliseconds": "10000",
+    "RAY_object_manager_timer_freq_ms": "1000",
+    "RAY_local_fs_monitor_interval_ms": "10000",
+    "RAY_kill_idle_workers_interval_ms": "1000",
+    "RAY_io_context_monitor_probe_interval_ms": "10000",
+    "RAY_debug_dump_period_milliseconds": "0",
+    "RAY_event_stats": "false",
+    "RAY_enable_metrics_collection": "false",
+    "RAY_enable_timeline": "false",
+    "RAY_task_events_report_interval_ms": "0",
+}
+"""Timers that tick ten times a second by default, and statistics that nobody reads: beside what is
+timed they took more than a percent of a core."""
 _OURS: Mapping[str, str] = {
     "RAY_memory_monitor_refresh_ms": "0",
     "RAY_DEFAULT_PYTHON_VERSION_MATCH_LEVEL": "minor",
@@ -60,7 +75,7 @@ def ray_environment(token_file: Path | None) -> dict[str, str]:
     Without a file of ours, Ray finds the token of a cluster of somebody else's by its own rules.
     """
     token = {"RAY_AUTH_MODE": "token", "RAY_AUTH_TOKEN_PATH": str(token_file)}
-    return {**_STRICT, **_OURS, **(token if token_file else {})}
+    return {**_STRICT, **_QUIET, **_OURS, **(token if token_file else {})}
 
 
 def node_environment(request: NodeRequest) -> dict[str, str]:

@@ -27,12 +27,11 @@ from orchestrator.render.terminal.sheet import ON_SCREEN, Field, Section, Sheet
 from orchestrator.render.terminal.tables import Column, format_number
 from orchestrator.system.files import database_option
 from orchestrator.system.text import plural
-from runner.contract.axes import AXES
+from runner.contract.axes import AXES, axis_words
 from runner.contract.cell import DEFAULT_RUNTIMES
 
 _MOST_ROWS = 20
 """Cells that a terminal shows; files have all of them."""
-_PHRASES: Mapping[str, str] = {axis.name: axis.phrase for axis in AXES}
 _BACKEND, _RUNTIME = "backend", "runtime"
 _DEFAULTS: Mapping[str, object] = {
     axis.name: axis.default for axis in AXES if axis.name != _BACKEND
@@ -104,7 +103,7 @@ def _shared_words(cells: Sequence[PredictedCell], differing: Sequence[str]) -> s
         facts.pop("runtime", None)
     path = [path_words(facts)] if {"backend", "runtime"} <= facts.keys() else []
     names = [name for name in facts if not (path and name in {"backend", "runtime"})]
-    words = [_PHRASES[name].format(facts[name]) for name in names if facts[name] is not None]
+    words = [axis_words(name, facts[name]) for name in names if facts[name] is not None]
     device = _device(cells[0])
     where = f" on {device}" if device and "hardware" not in differing else ""
     return f"{', '.join([*words[:1], *path, *words[1:]])}{where}"
@@ -193,7 +192,7 @@ def _name(one: PredictedCell, answer: PredictedCells) -> str:
     """A cell by what tells it from the others."""
     facts = {**vars(one.cell), "hardware": _device(one), "backend": path_words(vars(one.cell))}
     words = [
-        _PHRASES.get(name, "{}").format(facts[name])
+        axis_words(name, facts[name])
         for name in _differing(answer.cells)
         if facts[name] is not None
     ]

@@ -16,7 +16,7 @@ from orchestrator.render.predictions.words import added_words, source_words
 from orchestrator.render.terminal.tables import format_number
 from orchestrator.system.files import database_option
 from orchestrator.system.text import format_size, plural
-from runner.contract.axes import AXES
+from runner.contract.axes import AXES, axis_words
 from runner.contract.cell import Cell
 
 MATRIX_FILE = "best.yaml"
@@ -63,7 +63,7 @@ def share_words(share: float | None) -> str:
 def subject_words(cell: Cell) -> str:
     """The model with its sizes and mode, e.g. `bert-tiny · 128 tokens · inference`."""
     sizes = [
-        axis.phrase.format(value)
+        axis_words(axis.name, value)
         for axis in AXES
         if axis.kind in ("size", "count")
         and axis.name != "batch_size"

@@ -11,7 +11,7 @@ from analysis.results.metrics import Metric
 from analysis.results.series import ASKED_THREADS
 from orchestrator.render.terminal.tables import format_number
 from orchestrator.system.text import plural
-from runner.contract.axes import AXIS_NAMES
+from runner.contract.axes import AXIS_NAMES, axis_words
 from runner.contract.synonyms import axis_of
 
 _MOST_NAMED = 3
@@ -78,8 +78,7 @@ def property_heading(name: str) -> str:
 
 def fact_phrase(name: str, value: object) -> str:
     """A fact as sentences name it: `batch 8`."""
-    axis = axis_of("threads" if name == ASKED_THREADS else name)
-    return axis.phrase.format(value) if axis else str(value)
+    return axis_words("threads" if name == ASKED_THREADS else name, value)
 
 
 def _value_words(by: str, value: object) -> str:

@@ -9,7 +9,7 @@ from analysis.answers.order import BY_SPEED, order_results
 from analysis.results.row import ResultRow
 from orchestrator.render.terminal.lines import print_line
 from orchestrator.render.terminal.tables import Column, print_table
-from runner.contract.axes import AXIS_NAMES, SIZE_AXES, AxisName
+from runner.contract.axes import AXIS_NAMES, SIZE_AXES, AxisName, axis_words
 from runner.contract.synonyms import axis_called
 
 _Value = TypeVar("_Value", str, int)
@@ -117,7 +117,7 @@ def describe_axes(row: ResultRow, names: Sequence[AxisName]) -> list[str]:
     """The values of these axes in words, without those that the row lacks."""
     values = {name: getattr(row, name) for name in names}
     return [
-        axis_called(name).phrase.format(value)
+        axis_words(name, value)
         for name, value in values.items()
         if value is not None and value != "single_stream"
     ]

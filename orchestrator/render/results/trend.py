@@ -11,7 +11,7 @@ from orchestrator.render.results.comparison_words import property_heading
 from orchestrator.render.terminal.sheet import ON_SCREEN, Field, Section, Sheet
 from orchestrator.render.terminal.sparkline import sparkline
 from orchestrator.render.terminal.tables import Column, format_number
-from runner.contract.axes import AXES, AXIS_NAMES
+from runner.contract.axes import AXIS_NAMES, axis_words
 
 _MOST_ROWS = 20
 """Series that a terminal shows; files have all of them."""
@@ -20,7 +20,6 @@ _MOST_STEPS = 3
 _MOST_CHANGES = 4
 _FACTS = (*(name for name in AXIS_NAMES if name != "threads"), "part")
 """Facts that stand in the heading where all series share them, else in columns."""
-_PHRASES: Mapping[str, str] = {axis.name: axis.phrase for axis in AXES}
 _VERDICTS = {True: "yes", False: "no", None: None}
 
 
@@ -59,7 +58,7 @@ def _shared_words(series: Sequence[TrendSeries], differing: Sequence[str]) -> st
     facts = {name: series[0].facts.get(name) for name in _FACTS if name not in differing}
     same = facts.get("backend") == facts.get("runtime")
     return ", ".join(
-        _PHRASES.get(name, "{}").format(value)
+        axis_words(name, value)
         for name, value in facts.items()
         if value not in {None, "single_stream"} and not (same and name == "runtime")
     )

@@ -8,10 +8,11 @@ import re
 import stat
 from collections.abc import Mapping
 from pathlib import Path
-from zipfile import ZIP_STORED, BadZipFile, ZipFile
+from zipfile import ZIP_STORED, BadZipFile, ZipFile, ZipInfo
 
 from orchestrator.system.text import escape_control
 from orchestrator.system.trees import remove_entry, remove_tree
+from runner.contract.cell import Cell
 from runner.contract.errors import DamagedFile, Unsupported
 from runner.contract.files import sync
 from runner.contract.graph import (
@@ -23,7 +24,6 @@ from runner.contract.graph import (
     number_format,
     read_graph,
 )
-from runner.contract.job import Job
 from runner.contract.plain_files import TEXT_BYTES, open_plain, plain_fault, read_plain_text
 
 REFERENCE_BYTES = 4 << 30
@@ -47,19 +47,27 @@ def reference_names(path: Path) -> list[str] | None:
     """The names of a reference's arrays; None if it is none, or not whole."""
     try:
         with open_plain(path, REFERENCE_BYTES) as file, ZipFile(file) as archive:
-            entries = archive.infolist()
-            plain = all(
-                entry.filename.endswith(_ARRAY)
-                and entry.compress_type == ZIP_STORED
-                and not entry.flag_bits & _ENCRYPTED
-                for entry in entries
-            )
-            size = sum(entry.file_size for entry in entries)
-            whole = plain and size <= path.lstat().st_size and archive.testzip() is None
+            entries = stored_entries(archive, path.lstat().st_size)
+            arrays = all(entry.filename.endswith(_ARRAY) for entry in entries)
             names = [entry.filename.removesuffix(_ARRAY) for entry in entries]
-            return names if entries and whole else None
+            return names if entries and arrays and archive.testzip() is None else None
     except (OSError, BadZipFile, DamagedFile, EOFError, RuntimeError, ValueError):
         return None
+
+
+def stored_entries(archive: ZipFile, most_bytes: int) -> list[ZipInfo]:
+    """The entries of an archive that holds its files as they are.
+
+    Raises:
+        BadZipFile: one is packed or encrypted, or together they are larger than that.
+    """
+    entries = archive.infolist()
+    stored = all(
+        entry.compress_type == ZIP_STORED and not entry.flag_bits & _ENCRYPTED for entry in entries
+    )
+    if not stored or sum(entry.file_size for entry in entries) > most_bytes:
+        raise BadZipFile("what is packed or encrypted is not read")
+    return entries
 
 
 def reason_in(path: Path) -> str | None:
@@ -83,19 +91,24 @@ def take_file(draft: Path, path: Path) -> None:
     draft.replace(path)
 
 
-def take_graph(draft: Path, path: Path, job: Job) -> None:
+def take_graph(draft: Path, path: Path, cell: Cell | None) -> None:
     """Move a graph's own files from one folder into another, which appears whole or not at all.
 
+    Args:
+        draft: the folder, named after the graph's shape.
+        path: the other folder.
+        cell: a cell that executes the graph; None if whoever made it is believed.
+
     Raises:
-        Unsupported: it is not a graph of this job, or not one of plain files alone.
+        Unsupported: it is another graph, or not one of plain files alone.
         OSError: the file system refused.
     """
-    graph = _examined(draft, job)
+    graph = _examined(draft, cell)
     unfinished = path.with_name(f".{path.name}{UNFINISHED_SUFFIX}")
     remove_entry(unfinished)
     unfinished.mkdir()
     try:
-        for file in _files_of(graph, draft):
+        for file in graph_files(graph, draft):
             take_file(file, unfinished / file.name)
         unfinished.chmod(_FOLDER_MODE)
         sync(unfinished)
@@ -127,18 +140,32 @@ def _named_like_shapes(folder: Path, suffix: str, most: int) -> Mapping[str, Pat
     return {shape: folder / f"{shape}{suffix}" for shape in known[:most]}
 
 
-def _examined(draft: Path, job: Job) -> Graph:
+def graph_files(graph: Graph, folder: Path) -> list[Path]:
+    """The files of a graph, its description the last.
+
+    Raises:
+        Unsupported: it names a file elsewhere.
+    """
+    files = [file for part in graph.parts.values() for file in part.files(folder)]
+    for file in files:
+        if file.parent != folder or not file.name:
+            raise Unsupported(f"the prepared graph {folder.name} names a file elsewhere")
+    return [*dict.fromkeys(files), folder / GRAPH_FILE]
+
+
+def _examined(draft: Path, cell: Cell | None) -> Graph:
     if not stat.S_ISDIR(draft.lstat().st_mode):
         raise Unsupported(f"the prepared graph {draft.name} is no folder")
     try:
         _require_plain(draft / GRAPH_FILE, TEXT_BYTES)
         graph = read_graph(draft)
-        for file in _files_of(graph, draft):
+        for file in graph_files(graph, draft):
             _require_plain(file, _GRAPH_BYTES)
     except OSError as error:
         raise Unsupported(f"the prepared graph {draft.name}: {error.strerror}") from error
-    cell = job.cells[0]
-    expected = (job.model.name, graph_kind(cell), number_format(cell), draft.name)
+    if cell is None:
+        return graph
+    expected = (cell.model, graph_kind(cell), number_format(cell), draft.name)
     if (graph.model, graph.content, graph.numbers, graph.shape) != expected:
         raise Unsupported(f"the prepared graph {draft.name} is another one than was asked for")
     return graph
@@ -147,11 +174,3 @@ def _examined(draft: Path, job: Job) -> Graph:
 def _require_plain(path: Path, most_bytes: int) -> None:
     if fault := plain_fault(path, most_bytes):
         raise Unsupported(f"the prepared graph {path.parent.name}: {path.name} {fault}")
-
-
-def _files_of(graph: Graph, folder: Path) -> list[Path]:
-    files = [file for part in graph.parts.values() for file in part.files(folder)]
-    for file in files:
-        if file.parent != folder or not file.name:
-            raise Unsupported(f"the prepared graph {folder.name} names a file elsewhere")
-    return [*dict.fromkeys(files), folder / GRAPH_FILE]

@@ -211,7 +211,7 @@ class Graphs:
             if is_graph(folder / shape):
                 continue
             try:
-                take_graph(draft, folder / shape, job)
+                take_graph(draft, folder / shape, job.cells[0])
             except Unsupported as refusal:
                 self._cache.keep_failure(f"{job.graph}/{shape}", str(refusal))
         for shape, file in refusals_left(left, len(job.cells) + OWN_SHAPES).items():

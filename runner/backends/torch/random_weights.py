@@ -16,7 +16,9 @@ from transformers.pytorch_utils import Conv1D
 
 from runner.backends.torch.weights import load_weights
 
-_POOL_SIZE = 1 << 22
+_POOL_SIZE = 4_194_301
+"""A prime, so that no two rows of a table or matrix that needs the pool several times are equal:
+equal rows of an embedding would make tokens that no logits tell apart."""
 _STRIDE = 7919
 """A prime, so that parameters start at different places of the pool."""
 _SPREAD = 0.25

@@ -204,8 +204,13 @@ class Scripted:
             raise HostBusy(f"{host}: another driver has it")
         if host == "stuck":
             self.stuck.wait(60)
+        return ScriptedConversation(self, host)
+
+    def play(self, host: str, order: Order, run: RunFile) -> Iterator[Frame]:
+        """What the host says to this order."""
+        self.orders.append((host, [entry.cell.id for entry in run.plan.entries]))
         scripts = self.scripts[host]
-        return ScriptedConversation(self, host, scripts.pop(0) if scripts[1:] else scripts[0])
+        return (scripts.pop(0) if scripts[1:] else scripts[0])(order, run)
 
     def is_dead(self, host: str) -> bool:
         return host in self.dead
@@ -214,27 +219,32 @@ class Scripted:
 
 
 class ScriptedConversation:
-    def __init__(self, fleet: Scripted, host: str, script: Host) -> None:
-        self._fleet, self._host, self._script = fleet, host, script
-        self._order: Queue[Frame] = Queue()
-        self._ended = threading.Event()
+    """Goes on with the next order behind `Ended`, and is over at any other end of a script."""
+
+    def __init__(self, fleet: Scripted, host: str) -> None:
+        self._fleet, self._host = fleet, host
+        self._orders: Queue[Frame | None] = Queue()
         self._frames: Iterator[Frame] | None = None
 
     def send(self, frame: Frame) -> None:
-        self._order.put(frame)
+        if isinstance(message_to_host(frame), Order):
+            self._orders.put(frame)
 
     def receive(self, alive: Callable[[], None] = hear_nothing) -> Frame | None:
         if self._frames is None:
-            frame = self._order.get()
-            order, run = message_to_host(frame), RunFile.model_validate_json(frame.body)
+            ordered = self._orders.get()
+            if ordered is None:
+                return None
+            order, run = message_to_host(ordered), RunFile.model_validate_json(ordered.body)
             assert isinstance(order, Order)
-            cells = [entry.cell.id for entry in run.plan.entries]
-            self._fleet.orders.append((self._host, cells))
-            self._frames = self._script(order, run)
-        return next(self._frames, None)
+            self._frames = self._fleet.play(self._host, order, run)
+        frame = next(self._frames, None)
+        if frame == say(Ended()):
+            self._frames = None
+        return frame
 
     def end(self) -> None:
-        self._ended.set()
+        self._orders.put(None)
 
 
 @dataclass

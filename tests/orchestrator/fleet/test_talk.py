@@ -1,6 +1,7 @@
-"""One order's conversation: its begin, its silence, its end."""
+"""A host's conversation: its begin, its orders, its silence, its end."""
 
 import io
+import os
 from collections.abc import Callable
 from queue import Queue
 from threading import Event
@@ -9,7 +10,7 @@ import pytest
 
 from orchestrator.fleet.farewell import end_all
 from orchestrator.fleet.frames import Frame, encode, hear_nothing, read_frame
-from orchestrator.fleet.messages import Beat, Ended, frame_of
+from orchestrator.fleet.messages import Beat, Ended, Shared, ToHost, frame_of
 from orchestrator.fleet.talk import Heard, Talk
 from orchestrator.fleet.transport import Conversation
 from orchestrator.fleet.wire import DriverWatch
@@ -43,8 +44,8 @@ def test_silence_counts_from_the_first_word_on() -> None:
         begins.wait(60)
         return held
 
-    talk = Talk(begin, "a", "order", heard, clock=clock)
-    talk.start([])
+    talk = Talk(begin, "a", heard, clock=clock)
+    talk.give("order", [])
     clock.now += 1000
     assert not talk.is_silent(30, 120)
     begins.set()
@@ -67,8 +68,8 @@ def test_what_ends_before_its_begin_is_ended_as_it_begins() -> None:
         begins.wait(60)
         return held
 
-    talk = Talk(begin, "a", "order", Queue())
-    talk.start([])
+    talk = Talk(begin, "a", Queue())
+    talk.give("order", [])
     talk.end()
     begins.set()
     assert held.ended.wait(10)
@@ -87,7 +88,7 @@ def test_an_obstacle_is_heard(error: BaseException, obstacle: str) -> None:
     def begin() -> Conversation:
         raise error
 
-    Talk(begin, "a", "order", heard).start([])
+    Talk(begin, "a", heard).give("order", [])
     assert str(heard.get(timeout=10).obstacle) == obstacle
 
 
@@ -113,12 +114,41 @@ def test_a_large_frame_shows_life_before_it_is_whole() -> None:
     assert len(signs) > 16
 
 
-def test_a_disarmed_watch_ends_nothing() -> None:
-    ended, stream = list[None](), io.BytesIO()
-    watch = DriverWatch(stream, 30, lambda: ended.append(None))
+def test_what_is_heard_belongs_to_the_order_given_last() -> None:
+    held, heard, begun = Held(), Queue[Heard](), list[Held]()
+
+    def begin() -> Conversation:
+        begun.append(held)
+        return held
+
+    talk = Talk(begin, "a", heard)
+    for order in ("order-1", "order-2"):
+        talk.give(order, [])
+        held.says.put(frame_of(Ended()))
+        news = heard.get(timeout=10)
+        assert (news.order, news.message) == (order, Ended())
+    assert begun == [held]
+    talk.end()
+
+
+def test_a_driver_that_goes_ends_an_order_and_nothing_after_it() -> None:
+    ended, listening, saying = Event(), *os.pipe()
+    with os.fdopen(listening, "rb", buffering=0) as stream:
+        watch = DriverWatch(stream, 30, ended.set)
+        watch.listen()
+        watch.disarm()
+        os.close(saying)
+        assert watch.next_message() is None
+        assert (ended.is_set(), watch.reason) == (False, None)
+        watch.listen()
+        assert ended.wait(10)
+        assert watch.reason == "the driver is gone"
+
+
+def test_what_follows_an_order_is_not_lost() -> None:
+    files = [Shared(folder="references", path=(name,)) for name in ("a.npz", "b.npz")]
+    said: list[ToHost] = [Beat(), *files]
+    watch = DriverWatch(io.BytesIO(b"".join(encode(frame_of(one)) for one in said)), 30, list)
+    watch.listen()
     watch.disarm()
-    watch._listen()
-    assert (ended, watch.reason) == ([], None)
-    armed = DriverWatch(stream, 30, lambda: ended.append(None))
-    armed._listen()
-    assert (ended, armed.reason) == ([None], "the driver is gone")
+    assert [watch.next_message() for _ in range(3)] == [(files[0], b""), (files[1], b""), None]

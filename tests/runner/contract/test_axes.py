@@ -10,7 +10,15 @@ import pytest
 from orchestrator.matrix import matrix_json_schema
 from orchestrator.store import Filters, StoredRecord
 from orchestrator.store.schema.views import PERFORMANCE
-from runner.contract.axes import AXES, AXIS_NAMES, COUNT_AXES, NUMBER_AXES, SIZE_AXES, AxisName
+from runner.contract.axes import (
+    AXES,
+    AXIS_NAMES,
+    COUNT_AXES,
+    NUMBER_AXES,
+    SIZE_AXES,
+    AxisName,
+    axis_words,
+)
 from runner.contract.cell import Cell
 from runner.contract.record import Record
 
@@ -91,3 +99,18 @@ def test_a_row_says_what_each_kind_needs() -> None:
         assert axis.default in (None, *axis.choices) or axis.name in NUMBER_AXES
     letters = [axis.letter for axis in AXES if axis.letter]
     assert len(set(letters)) == len(letters)
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "words"),
+    [
+        ("batch_size", 1, "batch 1"),
+        ("threads", 1, "1 thread"),
+        ("threads", 2, "2 threads"),
+        ("sequence_length", 128, "128 tokens"),
+        ("audio_seconds", 1, "1 s of sound"),
+        ("hardware", "a CPU", "a CPU"),
+    ],
+)
+def test_values_have_words(name: str, value: object, words: str) -> None:
+    assert axis_words(name, value) == words

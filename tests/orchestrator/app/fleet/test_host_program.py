@@ -6,6 +6,7 @@ from io import BytesIO
 from pathlib import Path
 from threading import Event
 
+import numpy
 import pytest
 
 import runner
@@ -15,7 +16,6 @@ from orchestrator.app.fleet.own_facts import bus_accelerators
 from orchestrator.fleet.frames import Frame, encode, read_frame
 from orchestrator.fleet.messages import (
     Beat,
-    Cancel,
     Declined,
     Noted,
     Order,
@@ -57,10 +57,9 @@ def refusal(out: BytesIO) -> Refused:
         (b"hello\n", "stdin: no frame: 'hello\\n'"),
         (encode(frame_of(Beat()))[:-1], "stdin: the stream ended within a frame"),
         (encode(Frame(b"{}")), "stdin: no message of this version: "),
-        (encode(frame_of(Cancel())), "stdin: a conversation that begins with 'cancel'"),
     ],
 )
-def test_what_begins_no_conversation_is_refused(said: bytes, reason: str) -> None:
+def test_what_is_no_message_is_refused(said: bytes, reason: str) -> None:
     out = BytesIO()
     with pytest.raises(UsageError) as refused:
         serve_driver(BytesIO(said), out)
@@ -86,10 +85,14 @@ def test_an_order_that_cannot_be_executed_is_refused(
 
 
 def test_files_before_an_order_are_kept_once(cache: Path) -> None:
-    path = ("key.npz",)
-    frames = [frame_of(Shared(folder="references", path=path), body) for body in (b"a", b"b")]
-    assert serve_driver(BytesIO(b"".join(map(encode, frames))), BytesIO()) == 0
-    assert (cache / "references" / "key.npz").read_bytes() == b"a"
+    shared, bodies = Shared(folder="references", path=("key.npz",)), list[bytes]()
+    for value in (1.0, 2.0):
+        file = BytesIO()
+        numpy.savez(file, logits=numpy.full(3, value))
+        bodies.append(file.getvalue())
+    said = b"".join(encode(frame_of(shared, body)) for body in bodies)
+    assert serve_driver(BytesIO(said), BytesIO()) == 0
+    assert (cache / "references" / "key.npz").read_bytes() == bodies[0]
 
 
 def test_a_full_disk_is_refused_by_its_name(cache: Path) -> None:

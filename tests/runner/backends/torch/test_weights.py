@@ -219,3 +219,9 @@ def test_the_hash_is_the_one_that_the_hub_shows() -> None:
     assert revision_of(MINILM).startswith(
         "sha256:53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379"
     )
+
+
+def test_no_two_tokens_have_the_same_embedding() -> None:
+    table = torch.nn.Embedding(50_000, 256)  # thrice as many numbers as the pool has
+    fill_parameters(table, seed=0)
+    assert len(torch.unique(table.weight[:, :4], dim=0)) == len(table.weight)
