@@ -6,7 +6,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from analysis.statistics.rounding import rounded
-from runner.contract.axes import SIZE_AXES, axis_words
+from runner.contract.axes import SIZE_AXES
+from runner.contract.synonyms import axis_words
 
 _LONGEST_NAME = 80
 

@@ -9,7 +9,8 @@ from analysis.reports.report import ReportColumn, ReportTable
 from analysis.reports.results import ReportedResults
 from analysis.results.metrics import METRICS, Metric
 from analysis.results.series import ASKED_THREADS
-from runner.contract.axes import AXIS_NAMES, axis_words
+from runner.contract.axes import AXIS_NAMES
+from runner.contract.synonyms import axis_words
 
 _MOST_GROUPS = 200
 _MOST_SENTENCES = 3

@@ -164,8 +164,8 @@ class Left(Frozen):
 class Ended(Frozen):
     """The order has ended by itself: every cell that was not declined has its verdict.
 
-    It is the last frame of an order; the host awaits the next one. An order whose frames end without
-    it is lost.
+    It is the last frame of an order, behind which the host awaits the next one. An order whose
+    frames end without it is lost.
     """
 
     kind: Literal["ended"] = "ended"

@@ -62,7 +62,7 @@ def chosen_digests(images: Mapping[Backend, str]) -> dict[Backend, str]:
 
 
 class OrderBook:
-    """Gives orders, and knows each host's conversation and the graphs and references that it has."""
+    """Gives orders, and knows each host's conversation, graphs and references."""
 
     def __init__(self, heard: "Queue[Heard]") -> None:
         """A book.
@@ -125,7 +125,7 @@ class OrderBook:
         self._sent.setdefault(standing.host, set()).add(shared)
 
     def _frames(self, order: Order, run: RunFile, work: UnitWork) -> Iterator[Frame]:
-        """Yield graphs and references that the host lacks, one in memory at a time; then the order."""
+        """Yield artefacts that the host lacks, one in memory at a time, and then the order."""
         sent = self._sent.setdefault(order.host, set())
         results = work.folder.path.parent
         for shared, content in known_artifacts(results, run, work.cells, without=sent):

@@ -47,10 +47,7 @@ def artifacts_at_hand(results: Path) -> set[Shared]:
 
 
 def wanted_artifacts(run: RunFile, cells: Sequence[Cell]) -> dict[Shared, Cell]:
-    """What the launches of these cells need where they are made of what is installed here.
-
-    Each with a cell that needs it.
-    """
+    """The artefacts of these cells by what is installed here, each with a cell that needs it."""
     wanted: dict[Shared, Cell] = {}
     in_images, seed = run.launcher == "docker", run.weights_seed
     references = versions_of(REFERENCES, in_images=in_images)
@@ -84,7 +81,7 @@ def known_artifacts(
 
 
 def content_of(results: Path, shared: Shared) -> bytes | None:
-    """What is sent of it; None if it is not there, not whole, or too large."""
+    """The bytes that are sent of it; None if it is not there, not whole, or too large."""
     path = _path(results, shared)
     if shared.folder == "references":
         if path.is_file() and path.stat().st_size <= SENT_BYTES and is_reference(path):
@@ -132,7 +129,7 @@ def keep_artifact(
                 return
             with suppress(Unsupported, BadZipFile, EOFError, ValueError):
                 _unpack(content, draft)
-                take_graph(draft, path, wanted and wanted[shared])
+                take_graph(draft, path, None if wanted is None else wanted[shared])
 
 
 def _path(results: Path, shared: Shared) -> Path:

@@ -131,7 +131,7 @@ class Talk:
                     return
 
     def _following(self) -> Iterable[Frame] | None:
-        """What is to be sent next; None if nothing ever is."""
+        """The frames to be sent next; None if there are never any."""
         try:
             return self._to_send.get(timeout=self._beat_s)
         except Empty:

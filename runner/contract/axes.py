@@ -346,11 +346,3 @@ SIZE_LETTERS: tuple[tuple[str, AxisName], ...] = tuple(
     (axis.letter, axis.name) for axis in AXES if axis.letter is not None
 )
 """The letters of sizes and counts in a cell's id."""
-_PHRASES: Mapping[str, str] = {axis.name: axis.phrase for axis in AXES}
-
-
-def axis_words(name: str, value: object) -> str:
-    """An axis' value in a sentence: `batch 8`, `1 thread`; for any other name the value alone."""
-    phrase = _PHRASES.get(name, "{}")
-    words = phrase.format(value)
-    return words.removesuffix("s") if value == 1 and phrase.startswith("{} ") else words

@@ -1,4 +1,4 @@
-"""Other words for axes and their values, as users and other tools have them."""
+"""Words for axes and their values: those of sentences, of users and of other tools."""
 
 from collections.abc import Mapping
 
@@ -58,6 +58,7 @@ _VALUES: Mapping[AxisName, Mapping[str, str]] = {
     "scenario": {"singlestream": "single_stream"},
 }
 """Values by the words that other tools have for them."""
+_PHRASES: Mapping[str, str] = {axis.name: axis.phrase for axis in AXES}
 _PRODUCTS: Mapping[str, str] = {
     "torch": "PyTorch",
     "torch_compile": "torch.compile",
@@ -76,6 +77,13 @@ def axis_of(word: str) -> Axis | None:
 def axis_called(name: AxisName) -> Axis:
     """The axis of that name."""
     return _KEYS[name]
+
+
+def axis_words(name: str, value: object) -> str:
+    """An axis' value in a sentence: `batch 8`, `1 thread`; for any other name the value alone."""
+    phrase = _PHRASES.get(name, "{}")
+    words = phrase.format(value)
+    return words.removesuffix("s") if value == 1 and phrase.startswith("{} ") else words
 
 
 def meaning(axis: Axis, word: str) -> str:

@@ -254,7 +254,7 @@ def _require_digests(order: Order, launcher: Launcher) -> None:
 
 def _send_artifacts(folder: Path, known: set[Shared], wire: Wire) -> None:
     """Send the graphs and references that this order has made: other hosts need not make them."""
-    made = artifacts_at_hand(folder) - known
-    for shared in sorted(made, key=lambda one: (one.folder, one.path)):
+    new = artifacts_at_hand(folder) - known
+    for shared in sorted(new, key=lambda one: (one.folder, one.path)):
         if content := content_of(folder, shared):
             wire.send(shared, content)

@@ -27,8 +27,9 @@ from orchestrator.render.terminal.sheet import ON_SCREEN, Field, Section, Sheet
 from orchestrator.render.terminal.tables import Column, format_number
 from orchestrator.system.files import database_option
 from orchestrator.system.text import plural
-from runner.contract.axes import AXES, axis_words
+from runner.contract.axes import AXES
 from runner.contract.cell import DEFAULT_RUNTIMES
+from runner.contract.synonyms import axis_words
 
 _MOST_ROWS = 20
 """Cells that a terminal shows; files have all of them."""

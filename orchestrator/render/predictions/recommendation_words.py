@@ -16,8 +16,9 @@ from orchestrator.render.predictions.words import added_words, source_words
 from orchestrator.render.terminal.tables import format_number
 from orchestrator.system.files import database_option
 from orchestrator.system.text import format_size, plural
-from runner.contract.axes import AXES, axis_words
+from runner.contract.axes import AXES
 from runner.contract.cell import Cell
+from runner.contract.synonyms import axis_words
 
 MATRIX_FILE = "best.yaml"
 _ALL_BUT_A_PERCENT = 0.99

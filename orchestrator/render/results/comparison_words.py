@@ -11,8 +11,8 @@ from analysis.results.metrics import Metric
 from analysis.results.series import ASKED_THREADS
 from orchestrator.render.terminal.tables import format_number
 from orchestrator.system.text import plural
-from runner.contract.axes import AXIS_NAMES, axis_words
-from runner.contract.synonyms import axis_of
+from runner.contract.axes import AXIS_NAMES
+from runner.contract.synonyms import axis_of, axis_words
 
 _MOST_NAMED = 3
 """Values that the answer speaks of; others are in the table."""

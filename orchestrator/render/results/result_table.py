@@ -9,8 +9,8 @@ from analysis.answers.order import BY_SPEED, order_results
 from analysis.results.row import ResultRow
 from orchestrator.render.terminal.lines import print_line
 from orchestrator.render.terminal.tables import Column, print_table
-from runner.contract.axes import AXIS_NAMES, SIZE_AXES, AxisName, axis_words
-from runner.contract.synonyms import axis_called
+from runner.contract.axes import AXIS_NAMES, SIZE_AXES, AxisName
+from runner.contract.synonyms import axis_called, axis_words
 
 _Value = TypeVar("_Value", str, int)
 _KINDS = ("inference", "generation", "training", "startup", "server")

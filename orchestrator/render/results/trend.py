@@ -11,7 +11,8 @@ from orchestrator.render.results.comparison_words import property_heading
 from orchestrator.render.terminal.sheet import ON_SCREEN, Field, Section, Sheet
 from orchestrator.render.terminal.sparkline import sparkline
 from orchestrator.render.terminal.tables import Column, format_number
-from runner.contract.axes import AXIS_NAMES, axis_words
+from runner.contract.axes import AXIS_NAMES
+from runner.contract.synonyms import axis_words
 
 _MOST_ROWS = 20
 """Series that a terminal shows; files have all of them."""

@@ -17,10 +17,10 @@ from runner.contract.axes import (
     NUMBER_AXES,
     SIZE_AXES,
     AxisName,
-    axis_words,
 )
 from runner.contract.cell import Cell
 from runner.contract.record import Record
+from runner.contract.synonyms import axis_words
 
 ROOT = Path(__file__).parents[3]
 NAMED_BY_HAND = {
