@@ -101,7 +101,7 @@ def test_two_hosts_by_ssh(folder: Path) -> None:
 def test_two_hosts_by_slurm(engine: None, folder: Path) -> None:
     programs = folder / "slurm"
     programs.mkdir()
-    with running_slurm(programs, folder, ("a", "b")):
+    with running_slurm(programs, folder, ("a", "b"), compiles=True):
         path = {"PATH": f"{programs}{os.pathsep}{os.environ['PATH']}"}
         entries = {name: {"partition": "lab", "node": name} for name in ("a", "b")}
         finished(Workplace(folder, "process", path), *two_hosts(folder, entries))

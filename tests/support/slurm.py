@@ -20,10 +20,13 @@ from tests.conftest import ROOT
 from tests.support.fleet import soon
 
 PARTITION, NODE = "lab", "a"
-_DOCKERFILE = b"""
+_DOCKERFILE = """
 FROM python:3.11-slim-bookworm
 RUN apt-get update && apt-get install -y --no-install-recommends \\
     slurmctld slurmd slurm-client munge && rm -rf /var/lib/apt/lists/*
+"""
+_COMPILER = """
+RUN apt-get update && apt-get install -y --no-install-recommends g++ && rm -rf /var/lib/apt/lists/*
 """
 _CONFIGURATION = """
 ClusterName=fleet
@@ -84,13 +87,16 @@ class Slurm:
 
 
 @contextmanager
-def running_slurm(folder: Path, files: Path, nodes: Sequence[str] = (NODE,)) -> Iterator[Slurm]:
+def running_slurm(
+    folder: Path, files: Path, nodes: Sequence[str] = (NODE,), *, compiles: bool = False
+) -> Iterator[Slurm]:
     """A cluster that sees this repository and these files; `srun` is a program of `folder`.
 
     Args:
         folder: takes the cluster's key and configuration, and `srun`.
         files: the folder of tests' files.
         nodes: the names of its hosts.
+        compiles: True if they have a compiler, which torch_compile needs.
     """
     token = secrets.token_hex(4)
     controller_name = f"controller-{token}"
@@ -99,7 +105,7 @@ def running_slurm(folder: Path, files: Path, nodes: Sequence[str] = (NODE,)) -> 
     parts = (_NODE.format(node=node, host=host) for node, host in hosts.items())
     head, _, partition = _CONFIGURATION.format(controller=controller_name).rpartition("Partition")
     (folder / "slurm.conf").write_text(f"{head}{''.join(parts)}Partition{partition}")
-    image = _image()
+    image = _image(_DOCKERFILE + (_COMPILER if compiles else ""))
     seen = {ROOT, files, folder, Path(sys.prefix).resolve(), Path(sys.base_prefix).resolve()}
     mounts = {str(path): {"bind": str(path), "mode": "rw"} for path in seen}
     with ExitStack() as stack:
@@ -132,10 +138,10 @@ def running_slurm(folder: Path, files: Path, nodes: Sequence[str] = (NODE,)) -> 
         yield slurm
 
 
-def _image() -> str:
+def _image(dockerfile: str) -> str:
     """The image of Debian's packages, made if need be; its name is its id."""
     command = ["docker", "build", "--quiet", "--network", "host", "-"]
     built = subprocess.run(
-        command, input=_DOCKERFILE, stdout=subprocess.PIPE, check=True, env=dict(os.environ)
+        command, input=dockerfile.encode(), stdout=subprocess.PIPE, check=True, env=dict(os.environ)
     )
     return built.stdout.decode().split()[-1]
