@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from typing import Any
-from zipfile import ZIP_DEFLATED, ZipFile
+from zipfile import ZIP_DEFLATED, ZIP_STORED, ZipFile
 
 import numpy
 from hypothesis import strategies as st
@@ -30,6 +30,7 @@ from orchestrator.bundles.archive import write_archive
 from orchestrator.fleet.frames import Frame, encode
 from orchestrator.fleet.messages import Beat, Ended, Noted, Visited, frame_of
 from orchestrator.store import STORE_VERSION, Store
+from runner.contract.graph import GRAPH_FILE
 from runner.contract.record import arrow_schema, save_record
 from tests.analysis.prediction.examples import a_placement, an_evaluation, an_example
 from tests.orchestrator.imports.files import TABLE
@@ -68,6 +69,7 @@ from tests.support.readings import (
     read_record_file,
     read_reference,
     read_run,
+    read_sent_graph,
     read_snapshot,
     read_weights,
 )
@@ -120,6 +122,16 @@ class Reader:
     """Examples in the fast suite."""
     found: tuple[bytes, ...] = ()
     """Contents that were a bug once."""
+
+
+def graph_archives() -> SearchStrategy[bytes]:
+    """A graph as hosts send it: its description changed, its archive damaged."""
+
+    def archive(description: bytes) -> bytes:
+        return _packed({GRAPH_FILE: description}, ZIP_STORED)
+
+    described = a_graph({}).model_dump_json()
+    return json_of(json.loads(described)).map(archive) | damaged(archive(described.encode()))
 
 
 def json_of(data: Any) -> SearchStrategy[bytes]:
@@ -225,10 +237,10 @@ def _archive(members: dict[str, bytes]) -> bytes:
     return file.getvalue()
 
 
-def _packed(members: dict[str, bytes]) -> bytes:
-    """A compressed archive, which we never write."""
+def _packed(members: dict[str, bytes], compression: int = ZIP_DEFLATED) -> bytes:
+    """An archive, compressed as we never write one."""
     file = io.BytesIO()
-    with ZipFile(file, "w", ZIP_DEFLATED) as archive:
+    with ZipFile(file, "w", compression) as archive:
         for name, content in members.items():
             archive.writestr(name, content)
     return file.getvalue()
@@ -342,6 +354,8 @@ READERS = (
            read_kept_verification),
     Reader("snapshot", ("orchestrator.store.database.manifest",),
            lambda: json_of(MANIFEST), read_snapshot),
+    Reader("sent graph", ("orchestrator.fleet.shared_artifacts",), graph_archives,
+           read_sent_graph),
     Reader("reference", ("orchestrator.running.artifacts.adoption",),
            lambda: damaged(a_reference()), read_reference),
     Reader("graph", ("runner.contract.graph",),

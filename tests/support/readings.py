@@ -20,7 +20,8 @@ from orchestrator.app.recommendations.prices import read_prices
 from orchestrator.bundles import open_bundle
 from orchestrator.fleet.frames import read_frame
 from orchestrator.fleet.hosts_file import read_hosts_file
-from orchestrator.fleet.messages import message_to_driver, message_to_host
+from orchestrator.fleet.messages import Shared, message_to_driver, message_to_host
+from orchestrator.fleet.shared_artifacts import keep_artifact
 from orchestrator.fleet.transports.commands import srun_command, ssh_command
 from orchestrator.imports.document import Document
 from orchestrator.imports.formats import FORMATS
@@ -43,7 +44,7 @@ from orchestrator.store.database.manifest import read_manifest
 from orchestrator.store.records.validate import file_fault
 from runner.contract.artifact_keys import COUNTS, fingerprint
 from runner.contract.errors import BenchError
-from runner.contract.graph import GRAPH_FILE, read_graph
+from runner.contract.graph import DYNAMIC, GRAPH_FILE, read_graph
 from runner.contract.job import Job
 from runner.contract.models.counted import COUNTS_FILE, read_counted
 from runner.contract.models.work import counts_of
@@ -258,6 +259,11 @@ def read_kept_verification(folder: Path, content: bytes) -> None:
 def read_prepared_graph(folder: Path, content: bytes) -> None:
     written(folder, GRAPH_FILE, content)
     read_graph(folder)
+
+
+def read_sent_graph(folder: Path, content: bytes) -> None:
+    """Keep it as a driver's host does."""
+    keep_artifact(folder, Shared(folder="graphs", path=("key", DYNAMIC)), content)
 
 
 def read_counted_work(folder: Path, content: bytes) -> None:
