@@ -183,6 +183,7 @@ def test_an_order_goes_in_and_its_records_come_out(host: ReachedHost, tmp_path: 
     assert [path.name for path in host.orders.iterdir()] == []
 
 
+@BY_PIPE
 @pytest.mark.slow
 def test_one_program_executes_order_after_order(host: ReachedHost, tmp_path: Path) -> None:
     exchange, programs = Exchange(host.transport()), list[set[int]]()
@@ -220,6 +221,7 @@ def test_a_host_tells_what_it_is(host: ReachedHost) -> None:
     assert host.is_quiet()
 
 
+@BY_PIPE
 @pytest.mark.slow
 def test_another_version_is_refused(host: ReachedHost, tmp_path: Path) -> None:
     _, order = an_order(tmp_path / "driver", version="0.0.1")
