@@ -13,6 +13,7 @@ from analysis.charts.questions import MOST_CHARTS
 from analysis.charts.words import amount, digits_of, file_stem, in_order, noun_count, path_words
 from analysis.results.selection import Selection
 from analysis.results.source import ArrowSource
+from runner.contract.synonyms import axis_words
 
 MOST_POINTS = 300
 """Points of one drawing; more are noun_count, those nearest to the peak stay."""
@@ -124,7 +125,7 @@ def _roofs(rows: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
     corners = []
     for precision, threads, flops, bandwidth in sorted(peaks, key=str):
         ridge = flops / bandwidth
-        name = f"{precision}, {threads} threads, {flops:g}, {bandwidth:g}"
+        name = f"{precision}, {axis_words('threads', threads)}, {flops:g}, {bandwidth:g}"
         for intensity in sorted({first, min(max(ridge, first), last), last}):
             value = min(flops, intensity * bandwidth)
             corners.append(

@@ -1,13 +1,11 @@
 """Zip archives: the same members give the same bytes, and none is read before it is checked."""
 
 import hashlib
-import lzma
 import os
 import re
 import stat
 import struct
 import zipfile
-import zlib
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from io import BytesIO
@@ -18,13 +16,9 @@ from pydantic import BaseModel, ValidationError
 
 from orchestrator.bundles.manifest import Member
 from orchestrator.system.plain_data import parse_json
+from orchestrator.system.zip_files import ZIP_ERRORS
 from runner.contract.errors import DamagedFile
 
-ZIP_ERRORS = (
-    *(zipfile.BadZipFile, EOFError, OSError, RuntimeError, ValueError),
-    *(zlib.error, lzma.LZMAError, struct.error),
-)
-"""Exceptions of `zipfile` for archives that are damaged, or of a kind that it does not know."""
 _CHUNK_BYTES = 1 << 20
 _EPOCH = (1980, 1, 1, 0, 0, 0)
 """The oldest time that a zip archive can hold: ours hold none."""

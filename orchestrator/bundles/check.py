@@ -11,7 +11,6 @@ from pathlib import Path
 from typing import IO, Any
 
 from orchestrator.bundles.archive import (
-    ZIP_ERRORS,
     content_sha256,
     damaged_members,
     is_exact,
@@ -40,6 +39,7 @@ from orchestrator.store import (
     undescribed_runs,
 )
 from orchestrator.system.files import REMEDY, translate_os_errors
+from orchestrator.system.zip_files import ZIP_ERRORS
 from runner.contract.errors import DamagedFile, StoreError
 from runner.contract.plain_files import STREAM_BYTES, open_plain
 from runner.contract.record import hardware_id

@@ -5,7 +5,7 @@ from contextlib import suppress
 from io import BytesIO
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from zipfile import BadZipFile, ZipFile
+from zipfile import ZipFile
 
 from pydantic import TypeAdapter
 
@@ -13,7 +13,6 @@ from orchestrator.fleet.messages import Shared, SharedFolder
 from orchestrator.running.artifacts.adoption import (
     graph_files,
     is_reference,
-    stored_entries,
     take_file,
     take_graph,
 )
@@ -22,6 +21,7 @@ from orchestrator.running.artifacts.graphs import GRAPHS_FOLDER, executes_graph,
 from orchestrator.running.artifacts.references import REFERENCES_FOLDER, is_verified
 from orchestrator.running.run_file import RunFile
 from orchestrator.system.files import translate_os_errors
+from orchestrator.system.zip_files import ZIP_ERRORS, stored_entries
 from runner.contract.artifact_keys import GRAPHS, REFERENCES, reference_key
 from runner.contract.cell import Cell, FileName
 from runner.contract.errors import Unsupported
@@ -127,7 +127,7 @@ def keep_artifact(
                 if is_reference(draft):
                     take_file(draft, path)
                 return
-            with suppress(Unsupported, BadZipFile, EOFError, ValueError):
+            with suppress(Unsupported):
                 _unpack(content, draft)
                 take_graph(draft, path, None if wanted is None else wanted[shared])
 
@@ -140,10 +140,17 @@ def _unpack(content: bytes, folder: Path) -> None:
     """Write an archive's files into a new folder.
 
     Raises:
-        BadZipFile: it is none, or damaged.
-        ValueError: an entry is no plain file.
+        Unsupported: it is none of whole plain files.
+        OSError: the file system refused.
     """
+    try:
+        with ZipFile(BytesIO(content)) as archive:
+            files = {
+                _FILE_NAME.validate_python(entry.filename): archive.read(entry)
+                for entry in stored_entries(archive, len(content))
+            }
+    except ZIP_ERRORS as error:
+        raise Unsupported(f"the sent graph {folder.name}: {error}") from error
     folder.mkdir()
-    with ZipFile(BytesIO(content)) as archive:
-        for entry in stored_entries(archive, len(content)):
-            (folder / _FILE_NAME.validate_python(entry.filename)).write_bytes(archive.read(entry))
+    for name, file in files.items():
+        (folder / name).write_bytes(file)

@@ -5,6 +5,7 @@ import io
 import json
 from collections.abc import Iterator, Mapping
 from typing import Any
+from zipfile import ZIP_STORED, ZipFile
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -128,3 +129,12 @@ def _flipped(content: bytes, places: list[tuple[int, int]]) -> bytes:
         if place < len(changed):
             changed[place] ^= bits
     return bytes(changed)
+
+
+def zip_of(members: Mapping[str, bytes], compression: int = ZIP_STORED) -> bytes:
+    """An archive as anybody may write one."""
+    file = io.BytesIO()
+    with ZipFile(file, "w", compression) as archive:
+        for name, content in members.items():
+            archive.writestr(name, content)
+    return file.getvalue()

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from typing import Any
-from zipfile import ZIP_DEFLATED, ZIP_STORED, ZipFile
+from zipfile import ZIP_DEFLATED, ZipFile
 
 import numpy
 from hypothesis import strategies as st
@@ -38,7 +38,7 @@ from tests.orchestrator.imports.formats.legacy.samples import COLLECTION
 from tests.orchestrator.imports.formats.optimum import config, encoder_report
 from tests.support.data import SAMPLES
 from tests.support.fakes import counted_work
-from tests.support.hostile import damaged, documents, tables
+from tests.support.hostile import damaged, documents, tables, zip_of
 from tests.support.jobs import a_graph, fake_cell
 from tests.support.readings import (
     CALIBRATED_HOST,
@@ -128,7 +128,7 @@ def graph_archives() -> SearchStrategy[bytes]:
     """A graph as hosts send it: its description changed, its archive damaged."""
 
     def archive(description: bytes) -> bytes:
-        return _packed({GRAPH_FILE: description}, ZIP_STORED)
+        return zip_of({GRAPH_FILE: description})
 
     described = a_graph({}).model_dump_json()
     return json_of(json.loads(described)).map(archive) | damaged(archive(described.encode()))
@@ -174,7 +174,7 @@ def bundles() -> SearchStrategy[bytes]:
     forged = st.sampled_from(sorted(contents)).flatmap(
         lambda name: contents[name].map(lambda content: _archive({**members, name: content}))
     )
-    return forged | damaged(_archive(members)) | damaged(_packed(members))
+    return forged | damaged(_archive(members)) | damaged(zip_of(members, ZIP_DEFLATED))
 
 
 @cache
@@ -234,15 +234,6 @@ def evaluations() -> SearchStrategy[bytes]:
 def _archive(members: dict[str, bytes]) -> bytes:
     file = io.BytesIO()
     write_archive(file, members)
-    return file.getvalue()
-
-
-def _packed(members: dict[str, bytes], compression: int = ZIP_DEFLATED) -> bytes:
-    """An archive, compressed as we never write one."""
-    file = io.BytesIO()
-    with ZipFile(file, "w", compression) as archive:
-        for name, content in members.items():
-            archive.writestr(name, content)
     return file.getvalue()
 
 

@@ -8,10 +8,11 @@ import re
 import stat
 from collections.abc import Mapping
 from pathlib import Path
-from zipfile import ZIP_STORED, BadZipFile, ZipFile, ZipInfo
+from zipfile import ZipFile
 
 from orchestrator.system.text import escape_control
 from orchestrator.system.trees import remove_entry, remove_tree
+from orchestrator.system.zip_files import ZIP_ERRORS, stored_entries
 from runner.contract.cell import Cell
 from runner.contract.errors import DamagedFile, Unsupported
 from runner.contract.files import sync
@@ -32,7 +33,6 @@ SHAPE = re.compile(r"dynamic|[a-z][0-9]+(-[a-z][0-9]+)*")
 """The name of a graph's folder: the sizes that it takes."""
 _ARRAY = ".npy"
 _GRAPH_BYTES = 1 << 40
-_ENCRYPTED = 1
 _MOST_REASON = 10_000
 _FILE_MODE, _FOLDER_MODE = 0o644, 0o755
 """Whoever the jobs' user is, it may read what is taken."""
@@ -51,23 +51,8 @@ def reference_names(path: Path) -> list[str] | None:
             arrays = all(entry.filename.endswith(_ARRAY) for entry in entries)
             names = [entry.filename.removesuffix(_ARRAY) for entry in entries]
             return names if entries and arrays and archive.testzip() is None else None
-    except (OSError, BadZipFile, DamagedFile, EOFError, RuntimeError, ValueError):
+    except (DamagedFile, *ZIP_ERRORS):
         return None
-
-
-def stored_entries(archive: ZipFile, most_bytes: int) -> list[ZipInfo]:
-    """The entries of an archive that holds its files as they are.
-
-    Raises:
-        BadZipFile: one is packed or encrypted, or together they are larger than that.
-    """
-    entries = archive.infolist()
-    stored = all(
-        entry.compress_type == ZIP_STORED and not entry.flag_bits & _ENCRYPTED for entry in entries
-    )
-    if not stored or sum(entry.file_size for entry in entries) > most_bytes:
-        raise BadZipFile("what is packed or encrypted is not read")
-    return entries
 
 
 def reason_in(path: Path) -> str | None:

@@ -30,6 +30,7 @@ from runner.contract.record import exact_hardware_id, save_record, to_table
 from tests.conftest import ROOT
 from tests.orchestrator.bundles.conftest import RECORDS, TOLD
 from tests.support.databases import content as content_of_database
+from tests.support.hostile import zip_of
 from tests.support.records import RECORDED_AT, a_record
 
 Members = dict[str, bytes]
@@ -63,15 +64,13 @@ def forged(bundle: Path, change: Change) -> Path:
     return path
 
 
-def rezipped(bundle: Path, change: Change, **how: Any) -> Path:
+def rezipped(bundle: Path, change: Change, **how: int) -> Path:
     """The bundle changed by somebody who does not."""
     with zipfile.ZipFile(bundle) as archive:
         found = {name: archive.read(name) for name in archive.namelist()}
     change(found)
     path = bundle.with_name("rezipped.zip")
-    with zipfile.ZipFile(path, "w", **how) as archive:
-        for name, content in found.items():
-            archive.writestr(name, content)
+    path.write_bytes(zip_of(found, **how))
     return path
 
 

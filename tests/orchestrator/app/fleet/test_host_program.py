@@ -16,6 +16,7 @@ from orchestrator.app.fleet.own_facts import bus_accelerators
 from orchestrator.fleet.frames import Frame, encode, read_frame
 from orchestrator.fleet.messages import (
     Beat,
+    Cancel,
     Declined,
     Noted,
     Order,
@@ -66,6 +67,12 @@ def test_what_is_no_message_is_refused(said: bytes, reason: str) -> None:
     assert refused.value.exit_code == 2
     assert str(refused.value).startswith(reason)
     assert refusal(out) == Refused(reason=str(refused.value), hint=refused.value.hint)
+
+
+def test_a_cancel_of_an_order_that_has_ended_changes_nothing() -> None:
+    out = BytesIO()
+    assert serve_driver(BytesIO(encode(frame_of(Cancel()))), out) == 0
+    assert out.getvalue() == b""
 
 
 @pytest.mark.parametrize(
