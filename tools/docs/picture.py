@@ -5,7 +5,6 @@ The command runs in a pseudo-terminal, so it shows what a user sees: live lines,
 
 import io
 import os
-import pty
 import shlex
 import struct
 import sys
@@ -13,6 +12,7 @@ from contextlib import suppress
 from fcntl import ioctl
 from itertools import groupby
 from pathlib import Path
+from subprocess import Popen
 from termios import TIOCSWINSZ
 
 import pyte
@@ -34,16 +34,17 @@ def screen_after(command: list[str]) -> tuple[pyte.Screen, int]:
     environment = {**os.environ, "PATH": os.pathsep.join(filter(None, folders))}
     screen = pyte.Screen(COLUMNS, LINES)
     stream = pyte.ByteStream(screen)
-    child, terminal = pty.fork()
-    if not child:
-        os.execvpe(command[0], command, environment)  # noqa: S606
+    ours, terminal = os.openpty()
     ioctl(terminal, TIOCSWINSZ, struct.pack("HHHH", LINES, COLUMNS, 0, 0))
-    with os.fdopen(terminal, "rb", buffering=0) as output:
+    # `pty.fork` would execute Python in a copy of this process, which may have threads.
+    with os.fdopen(terminal, "rb", buffering=0) as theirs:
+        child = Popen(command, env=environment, stdin=theirs, stdout=theirs, stderr=theirs)
+    with os.fdopen(ours, "rb", buffering=0) as output:
         with suppress(OSError):  # EIO at its end
             while chunk := output.read(4096):
                 stream.feed(chunk)
-        _, status = os.waitpid(child, 0)  # before the terminal is closed, which would hang it up
-    return screen, os.waitstatus_to_exitcode(status)
+        code = child.wait()  # before the terminal is closed, which would hang it up
+    return screen, code
 
 
 def drawn(screen: pyte.Screen, title: str) -> str:

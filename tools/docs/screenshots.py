@@ -43,7 +43,8 @@ def draw_all(folder: Path, docs: Path) -> list[str]:
             screen, code = _screen_after(command)
             (docs / f"{name}.svg").write_text(drawn(screen, f"orchestrator {command}"), "utf-8")
             if code:
-                failed.append(f"{command}: exit status {code}")
+                last = "".join(plain_lines(screen)[-1:])
+                failed.append(f"{command}: exit status {code}: {last}")
             elif command == RUN:
                 README.write_text(with_sample(README.read_text("utf-8"), screen), "utf-8")
     return failed

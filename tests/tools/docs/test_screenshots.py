@@ -55,6 +55,6 @@ def test_a_folder_with_results_is_drawn_as_it_is(tmp_path: Path) -> None:
     docs.mkdir()
     failed = draw_all(tmp_path, docs)
     screens = {path.stem: lines_of(path) for path in docs.iterdir()}
-    assert not failed, {path.name: lines_of(path)[-9:] for path in docs.iterdir()}
+    assert not failed
     assert {*screens} == {*NAMES}
     assert screens["run"][0] == "$ orchestrator status last"
