@@ -11,8 +11,8 @@ from analysis.prediction.examples.placements import Placement
 from analysis.prediction.novelty import HIDDEN
 from analysis.statistics.arrays import Values, np
 
-_FEW_SIBLINGS = 4.0
-"""The square of the number of siblings with which both widths count alike: two."""
+_FEW_SIBLINGS = 9.0
+"""The square of the number of siblings with which both widths count alike: three."""
 _FEW_GROUPS = 160.0
 """Groups from which on differences between errors that trees tell count more than half."""
 
