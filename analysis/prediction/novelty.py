@@ -55,6 +55,10 @@ _EFFECTS_OF_DEVICE = 4.0
 """Numbers that tell a device from others: a level, and how it depends on the work."""
 AUTOCAST: Mapping[str, str] = {"fp16": "amp", "bf16": "amp_bf16"}
 """Precisions of autocast, as other projects name them, by the one whose arithmetic they use."""
+_UNSEEN: frozenset[Novelty] = frozenset({"model", "line", "family"})
+"""Novelties of a model that was measured nowhere, on a device that is known."""
+_SPARSE = 1.1
+"""The factor of an interval's width from which on a device has few models."""
 _BEYOND = 1.02
 """The factor from which on a size lies beyond another."""
 
@@ -121,6 +125,17 @@ class Seen:
             return 1.0
         usual = sum(models.values()) / len(models)
         return max(1.0, math.sqrt(_variance(models[device]) / _variance(usual)))
+
+    def sparse_words(self, placement: Placement, novelty: Novelty) -> tuple[str, ...]:
+        """A sentence about a model that was measured nowhere, on a device with few models.
+
+        Errors are calibrated on models that one hides, or on devices, and not on both at once.
+        """
+        device = placement.device.key
+        if novelty not in _UNSEEN or self.widening(device) < _SPARSE:
+            return ()
+        models = self._models_by_device[device]
+        return (f"the model was measured nowhere, and only {models} others on this device",)
 
     @cached_property
     def _measured_ways(self) -> frozenset[tuple[Hashable, ...]]:

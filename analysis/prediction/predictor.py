@@ -1,7 +1,7 @@
 """Predictors: the value of a target at any placement, with an interval and what it rests on."""
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from analysis.prediction.calibrated import CalibratedTrees
@@ -129,12 +129,19 @@ class TargetPredictor:
         elif (wider := POOLED_WITH.get(novelty)) and wider in self.trees and calibrated:
             half = self._pooled(placements, calibrated, half, wider)
         half = half * [self.seen.widening(placement.device.key) for placement in placements]
-        outside = _outside(calibrated, novelty)
-        rows = zip(placements, logarithms, half, self.domain.outside(placements), strict=True)
+        too_little = _too_little(calibrated, novelty)
+        rows = zip(placements, logarithms, half, self._outside(placements, novelty), strict=True)
         return [
-            self._prediction(placement, logarithm, width, novelty, (*outside, *sentences))
+            self._prediction(placement, logarithm, width, novelty, (*too_little, *sentences))
             for placement, logarithm, width, sentences in rows
         ]
+
+    def _outside(
+        self, placements: Sequence[Placement], novelty: Novelty
+    ) -> Iterator[tuple[str, ...]]:
+        """For each what leaves the domain, and what is known of neither model nor device."""
+        for placement, sentences in zip(placements, self.domain.outside(placements), strict=True):
+            yield *self.seen.sparse_words(placement, novelty), *sentences
 
     def _pooled(
         self,
@@ -193,7 +200,7 @@ def _unknown_error(novelty: Novelty) -> float:
     return UNKNOWN_DEVICE_ERROR if novelty == "device" else UNKNOWN_ERROR
 
 
-def _outside(calibrated: CalibratedTrees | None, novelty: Novelty) -> tuple[str, ...]:
+def _too_little(calibrated: CalibratedTrees | None, novelty: Novelty) -> tuple[str, ...]:
     if novelty == "device":
         return ("nothing was measured on this device",)
     if calibrated is None:

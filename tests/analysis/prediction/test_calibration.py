@@ -6,11 +6,14 @@ from dataclasses import replace
 import pytest
 
 from analysis.prediction.calibrated import conformal_quantile
+from analysis.prediction.examples.placements import Example
 from analysis.prediction.examples.targets import PREDICTION_TARGETS
 from analysis.prediction.expectation import expectation_fits
 from analysis.prediction.folds import folds_of
 from analysis.prediction.physics import fit_base, physical_terms
 from analysis.prediction.pooling import pooled_widths, spread_share
+from analysis.prediction.predictor import Prediction
+from analysis.prediction.training import train_target
 from analysis.statistics.arrays import np
 from tests.analysis.prediction.examples import a_placement, peak_seconds
 
@@ -36,7 +39,7 @@ def test_a_quantile_is_that_of_a_new_group(
 
 def test_widths_are_drawn_to_wider_ones_where_few_siblings_are_known() -> None:
     own, wider = np.array([1.0] * 4), np.array([3.0] * 4)
-    pooled = pooled_widths(own, wider, np.array([0.0, 1.0, 2.0, 20.0]))
+    pooled = pooled_widths(own, wider, np.array([0.0, 1.0, 2.0, 40.0]))
     assert pooled[0] == 3.0
     assert [*pooled] == sorted(pooled, reverse=True)
     assert pooled[-1] == pytest.approx(1.0, abs=0.02)
@@ -84,3 +87,20 @@ def test_a_term_that_no_example_has_adds_nothing() -> None:
     base = fit_base(terms, np.array([peak_seconds(placement) for placement in placements]))
     layered = [replace(one, counts=replace(one.counts, depth=12.0)) for one in placements]
     assert base.logarithms(physical_terms(layered, "time")) == pytest.approx(base.logarithms(terms))
+
+
+def test_an_unseen_model_on_a_device_with_few_models_is_marked() -> None:
+    known = [a_placement(f"net-{n}", "big", work=1.2**n) for n in range(60)]
+    few = [a_placement(f"net-{n}", "small", work=1.2**n) for n in range(5)]
+    values = np.array([peak_seconds(one) for one in [*known, *few]])
+    examples = [
+        Example(one, float(value), "accelmatrix")
+        for one, value in zip([*known, *few], values, strict=True)
+    ]
+    predictor = train_target(PREDICTION_TARGETS["latency"], examples)
+    assert predictor is not None
+    asked = [a_placement("net-x", "small"), a_placement("net-x"), a_placement("net-7", "small")]
+    answers = [one for one in predictor.predict(asked) if isinstance(one, Prediction)]
+    reasons = [[words for words in one.outside if "nowhere" in words] for one in answers]
+    words = "the model was measured nowhere, and only 5 others on this device"
+    assert reasons == [[words], [], []]
