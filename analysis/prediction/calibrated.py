@@ -8,7 +8,7 @@ prediction"), by folds that hide what the question does not know (Barber and oth
 "Predictive inference with the jackknife+").
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TypeAlias
 
@@ -18,12 +18,11 @@ from analysis.prediction.folds import Fold, folds_of
 from analysis.prediction.lessons import LEAST_SCORES, group_numbers, lesson_of
 from analysis.prediction.novelty import ALIKE, Novelty
 from analysis.prediction.pooling import pooled_widths, spread_share
+from analysis.prediction.scores import DeviceErrors, conformal_quantile, errors_by_device
 from analysis.prediction.tree_columns import TreeColumns
 from analysis.prediction.trees import Trees
-from analysis.statistics.arrays import Places, Values, ValueTable, np
+from analysis.statistics.arrays import Values, ValueTable, np
 
-COVERAGE = 0.90
-"""The share of intervals that hold what is measured later."""
 _SPREAD_ROUNDS = 60
 _LEAST_ERROR = 0.005
 
@@ -48,6 +47,8 @@ class CalibratedTrees:
     """Hidden examples whose errors it is known from."""
     groups: int
     """The number of models, devices or the like that were hidden together."""
+    by_device: Mapping[str, DeviceErrors]
+    """The errors on each device that was tried."""
     median_error: float
     """The median of the relative errors of hidden examples, 0.05 for 5 %."""
 
@@ -83,11 +84,12 @@ def calibrated_trees(
     spreads = spread_share(int(lesson.alike.max()) + 1) * np.log(errors + _LEAST_ERROR)
     enough = lesson.can_be_cross_fitted
     scale = np.exp(lesson.cross_fitted(spreads, _SPREAD_ROUNDS)) if enough else np.ones(len(errors))
-    quantile = conformal_quantile(errors / scale, lesson.alike, COVERAGE)
-    pooling = None
+    scores = errors / scale
+    quantile, pooling = conformal_quantile(scores, lesson.alike), None
     if wider is not None:
         pooled = pooled_widths(quantile * scale, wider(lesson.hidden), lesson.siblings)
-        pooling = conformal_quantile(errors / pooled, lesson.alike, COVERAGE)
+        scores = errors / pooled
+        pooling = conformal_quantile(scores, lesson.alike)
     return CalibratedTrees(
         novelty=novelty,
         trees=lesson.trees(),
@@ -97,6 +99,7 @@ def calibrated_trees(
         pooling=pooling,
         errors=len(errors),
         groups=lesson.groups,
+        by_device=errors_by_device(scores, lesson.alike, lesson.hidden, pooling or quantile),
         median_error=float(np.median(np.expm1(errors))),
     )
 
@@ -119,14 +122,17 @@ def calibrated_range(
     errors = np.concatenate([np.array([]), *(_beyond(fit, columns, fold) for fold in folds)])
     if shape is None or len(errors) < LEAST_SCORES:
         return None
+    alike = group_numbers(hidden, ALIKE["range"])
+    quantile = conformal_quantile(errors, alike)
     return replace(
         shape,
         novelty="range",
         spread=None,
         pooling=None,
-        quantile=conformal_quantile(errors, group_numbers(hidden, ALIKE["range"]), COVERAGE),
+        quantile=quantile,
         errors=len(errors),
         groups=max(fold.groups for fold in folds),
+        by_device=errors_by_device(errors, alike, hidden, quantile),
         median_error=float(np.median(np.expm1(errors))),
     )
 
@@ -143,17 +149,3 @@ def _beyond(fit: ExpectationFit, columns: TreeColumns, fold: Fold) -> Values:
             columns.table(hidden, expected, "shape")
         )
     return np.abs(fit.logarithms[fold.hidden] - logarithms)
-
-
-def conformal_quantile(scores: Values, group: Places, coverage: float) -> float:
-    """The score below which such a part of a new group's scores is expected to lie.
-
-    Groups weigh alike however many scores they have, and the new one counts as one of scores that
-    are larger than all: Lee, Barber and Willett (2023), "Distribution-free inference with
-    hierarchical data". Between two scores it is interpolated: of twenty groups the next larger one
-    holds several percent more. The largest score where that is not enough.
-    """
-    sizes = np.bincount(group)
-    order = np.argsort(scores)
-    shares = np.cumsum(1 / sizes[group[order]]) / (len(sizes) + 1)
-    return float(np.interp(coverage, shares, scores[order]))

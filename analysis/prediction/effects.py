@@ -57,7 +57,14 @@ _OF_MODEL: Mapping[str, EffectGroup] = {
     "series": EffectGroup(lambda p: ((p.model, p.configuration),), 1.0, _SIZES),
 }
 _OF_DEVICE = ("device", "configuration", "architecture on device", "model on device", "series")
-_OF_SIZES = ("configuration", "architecture on device", "model", "model by path", "series")
+_OF_SIZES: Mapping[str, tuple[str, ...]] = {
+    "configuration": ("batch size",),
+    "architecture on device": (),
+    "model": (),
+    "model by path": (),
+    "series": (),
+}
+"""The groups that tell other sizes of a known model, each with the numbers it depends on."""
 _WHOLE: Mapping[str, EffectGroup] = {
     "all": EffectGroup(lambda _: ("",), 0.1, tuple(FEATURES)),
     "kind": EffectGroup(lambda p: (p.device.kind,), 0.5, tuple(FEATURES)),
@@ -66,7 +73,7 @@ _WHOLE: Mapping[str, EffectGroup] = {
 }
 EffectSet: TypeAlias = Literal["sizes", "whole", "configuration", "transfer"]
 GROUPS: Mapping[EffectSet, Mapping[str, EffectGroup]] = {
-    "sizes": {name: replace(_WHOLE[name], slopes=()) for name in _OF_SIZES},
+    "sizes": {name: replace(_WHOLE[name], slopes=slopes) for name, slopes in _OF_SIZES.items()},
     "whole": _WHOLE,
     "configuration": {name: replace(group, slopes=()) for name, group in _OF_CONFIGURATION.items()},
     "transfer": {name: group for name, group in _WHOLE.items() if name not in _OF_DEVICE},

@@ -128,7 +128,8 @@ class TargetPredictor:
             half = self._half_widths(placements, wider)
         elif (wider := POOLED_WITH.get(novelty)) and wider in self.trees and calibrated:
             half = self._pooled(placements, calibrated, half, wider)
-        half = half * [self.seen.widening(placement.device.key) for placement in placements]
+        widening = {key: self._widening(key, novelty) for key in {p.device.key for p in placements}}
+        half = half * [widening[placement.device.key] for placement in placements]
         too_little = _too_little(calibrated, novelty)
         rows = zip(placements, logarithms, half, self._outside(placements, novelty), strict=True)
         return [
@@ -156,6 +157,14 @@ class TargetPredictor:
         siblings = siblings_in(self.seen.lines, placements)
         others = self._half_widths(placements, wider)
         return calibrated.pooling * pooled_widths(half, others, siblings)
+
+    def _widening(self, device: str, novelty: Novelty) -> float:
+        """The factor of widths on a device; the first novelty that was tried there tells it."""
+        expected = self.seen.widening(device)
+        wider = NOVELTIES[NOVELTIES.index(INTERVALS_BY.get(novelty, novelty)) :]
+        known = (self.trees[name].by_device.get(device) for name in wider if name in self.trees)
+        tried = next(filter(None, known), None)
+        return tried.widening(expected) if tried else expected
 
     def _half_widths(self, placements: Sequence[Placement], novelty: Novelty) -> Values:
         """Half the widths that intervals of that novelty have, as logarithms."""

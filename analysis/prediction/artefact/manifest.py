@@ -10,7 +10,7 @@ from analysis.prediction.artefact.json_text import parsed
 from runner.contract.cell import FileName, Frozen
 from runner.contract.errors import DamagedFile
 
-ARTEFACT_VERSION = 2
+ARTEFACT_VERSION = 3
 """Raised with every change of a predictor's files that older programs would misread."""
 MANIFEST_NAME = "predictor.json"
 Sources: TypeAlias = Literal["ours", "all"]

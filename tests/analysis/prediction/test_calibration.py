@@ -5,7 +5,6 @@ from dataclasses import replace
 
 import pytest
 
-from analysis.prediction.calibrated import conformal_quantile
 from analysis.prediction.examples.placements import Example
 from analysis.prediction.examples.targets import PREDICTION_TARGETS
 from analysis.prediction.expectation import expectation_fits
@@ -13,6 +12,7 @@ from analysis.prediction.folds import folds_of
 from analysis.prediction.physics import fit_base, physical_terms
 from analysis.prediction.pooling import pooled_widths, spread_share
 from analysis.prediction.predictor import Prediction
+from analysis.prediction.scores import conformal_quantile, errors_by_device
 from analysis.prediction.training import train_target
 from analysis.statistics.arrays import np
 from tests.analysis.prediction.examples import a_placement, peak_seconds
@@ -104,3 +104,41 @@ def test_an_unseen_model_on_a_device_with_few_models_is_marked() -> None:
     reasons = [[words for words in one.outside if "nowhere" in words] for one in answers]
     words = "the model was measured nowhere, and only 5 others on this device"
     assert reasons == [[words], [], []]
+
+
+def test_a_device_that_errs_more_has_wider_intervals_the_more_results_tell_it() -> None:
+    usual = [a_placement(f"net-{n}", "big") for n in range(100)]
+    few = [a_placement(f"net-{n}", "small") for n in range(40)]
+    scores = np.array([1.0] * 100 + [3.0] * 40)
+    for tried in (1, 4, 40):
+        placements, group = [*usual, *few[:tried]], np.arange(100 + tried)
+        errors = errors_by_device(scores[: len(group)], group, placements, 1.0)
+        assert errors["big"].widening(1.0) == pytest.approx(1.0)
+        share = tried / (tried + 4)
+        assert errors["small"].widening(1.2) == pytest.approx(1.2 ** (1 - share) * 3.0**share)
+
+
+def test_intervals_of_a_device_unlike_all_others_hold() -> None:
+    random = np.random.default_rng(0)
+    known = [
+        a_placement(f"net-{n}", device, batch, 1.2**n)
+        for n in range(40)
+        for device in ("big", "small")
+        if device == "big" or n < 8
+        for batch in (1, 4, 16)
+    ]
+    spread = [0.05 if one.device.key == "big" else 0.4 for one in known]
+    factors = np.exp(random.normal(size=len(known)) * spread)
+    examples = [
+        Example(one, float(peak_seconds(one) * factor), "accelmatrix")
+        for one, factor in zip(known, factors, strict=True)
+    ]
+    predictor = train_target(PREDICTION_TARGETS["latency"], examples)
+    assert predictor is not None
+    widths = {
+        device: one.high / one.low
+        for device in ("big", "small")
+        for one in predictor.predict([a_placement("net-5", device, 8, 1.2**5)])
+        if isinstance(one, Prediction)
+    }
+    assert widths["small"] > 1.5 * widths["big"]
