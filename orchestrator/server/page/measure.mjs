@@ -2,7 +2,7 @@
 
 import { adapterOf } from "./shared/devices.mjs";
 import { Query } from "./shared/queries.mjs";
-import { fetchPart, Graph, importRuntime } from "./shared/sessions.mjs";
+import { createSession, fetchPart, Graph, importRuntime } from "./shared/sessions.mjs";
 import { drawInputs, openSizes } from "./inputs.mjs";
 import { settled } from "./statistics.mjs";
 
@@ -10,6 +10,7 @@ const SLICE_MS = 500;
 const WARM_UP = { windows: 3, mostMs: 10_000 };
 const ADAPTER_MS = 15_000;
 const runtimes = new Map();
+let copies = 0;
 
 // Lets the page draw and hear of clicks between slices.
 const pause = () => new Promise((resolve) => setTimeout(resolve));
@@ -21,9 +22,10 @@ export function deviceOf(backend) {
   return Promise.race([adapterOf(backend), silence]);
 }
 
-// The runtime keeps its number of threads: another number is another copy of it.
+// The runtime keeps its number of threads: another number is another copy of it. So is one that
+// follows a session that never came to be, since it makes no other.
 function runtimeFor(bundle, threads) {
-  const key = `${bundle}?threads=${threads}`;
+  const key = `${bundle}?threads=${threads}&copy=${copies}`;
   if (!runtimes.has(key)) {
     const folder = new URL("runtime/", document.baseURI).href;
     runtimes.set(key, importRuntime({ bundle: `${folder}${key}`, folder, threads, verbose: false }));
@@ -39,10 +41,10 @@ async function openSession(ort, part, inputs, options) {
   const freeDimensionOverrides = openSizes(open.inputMetadata, feeds);
   await open.release();
   const began = performance.now();
-  const session = await ort.InferenceSession.create(bytes, {
-    ...options,
-    freeDimensionOverrides,
-    externalData,
+  const sized = { ...options, freeDimensionOverrides, externalData };
+  const session = await createSession(ort, bytes, sized).catch((error) => {
+    if (error.isPartlyTaken) copies += 1;
+    throw error;
   });
   return { session, feeds, createMs: performance.now() - began };
 }

@@ -1,6 +1,6 @@
 // A prepared graph: its parts, with sessions for the sizes that are wanted.
 
-import { fetchPart, Graph } from "./sessions.mjs";
+import { createSession, fetchPart, Graph } from "./sessions.mjs";
 
 export class PreparedGraph extends Graph {
   constructor(ort, { parts, options }) {
@@ -45,12 +45,12 @@ export class PreparedGraph extends Graph {
   }
 
   async create(bytes, options, locations) {
-    const { InferenceSession } = this.ort;
-    if (!locations || this.refusal) return InferenceSession.create(bytes, options);
+    if (!locations || this.refusal) return createSession(this.ort, bytes, options);
     try {
-      return await InferenceSession.create(bytes, { ...options, preferredOutputLocation: locations });
+      return await createSession(this.ort, bytes, { ...options, preferredOutputLocation: locations });
     } catch (error) {
-      const session = await InferenceSession.create(bytes, options);
+      if (error.isPartlyTaken) throw error;
+      const session = await createSession(this.ort, bytes, options);
       this.refusal = error.message;
       return session;
     }

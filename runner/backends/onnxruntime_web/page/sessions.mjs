@@ -2,6 +2,46 @@
 
 import { fetchBytes } from "./arrays.mjs";
 
+const PARTLY = /number of nodes in the graph: (\d+) number of nodes supported by WebNN: (\d+)/;
+const REFUSAL_MS = 5000;
+const heard = new Set();
+
+function partlyTaken(nodes, taken) {
+  const words = `WebNN takes ${taken} of ${nodes} nodes, and no other provider may take the rest`;
+  return Object.assign(new Error(words), { isPartlyTaken: true });
+}
+
+for (const level of ["debug", "info", "log", "warn", "error"]) {
+  const print = console[level].bind(console);
+  console[level] = (...words) => {
+    print(...words);
+    for (const hear of heard) hear(words.join(" "));
+  };
+}
+
+// A session. The runtime waits for ever for one whose nodes WebNN takes in several parts, even
+// where the others may go nowhere: what it logs before tells that it refuses the graph.
+export async function createSession(ort, bytes, options) {
+  let timer, hear;
+  const refused = new Promise((_, refuse) => {
+    hear = (line) => {
+      const [, nodes, taken] = PARTLY.exec(line) ?? [];
+      if (Number(taken) < Number(nodes)) {
+        timer ??= setTimeout(() => refuse(partlyTaken(nodes, taken)), REFUSAL_MS);
+      }
+    };
+    heard.add(hear);
+  });
+  const created = ort.InferenceSession.create(bytes, options);
+  created.catch(() => {}); // it may come after the refusal
+  try {
+    return await Promise.race([created, refused]);
+  } finally {
+    heard.delete(hear);
+    clearTimeout(timer);
+  }
+}
+
 export class Graph {
   constructor(ort, sessions) {
     this.ort = ort;

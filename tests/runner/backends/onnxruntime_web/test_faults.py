@@ -23,11 +23,12 @@ from runner.backends.onnxruntime_web.browser import (
     is_alive,
     started_browser,
 )
-from runner.backends.onnxruntime_web.page import PageLimits, WebPage
+from runner.backends.onnxruntime_web.graph import graph_refusal
+from runner.backends.onnxruntime_web.page import PageError, PageLimits, WebPage
 from runner.backends.onnxruntime_web.query import PageQuery
 from runner.backends.onnxruntime_web.server import PageServer
 from runner.contract.axes import Backend
-from runner.contract.errors import BenchError, TimedOut, Unavailable
+from runner.contract.errors import BenchError, TimedOut, Unavailable, Unsupported
 from runner.contract.job import DEVICE_VARIABLE, Job, Limits
 from runner.contract.record import Phase, Record, Status, read_record
 from runner.contract.web.pages import RUNTIME_FOLDER
@@ -299,6 +300,27 @@ def endless_layer(turns: int = 100_000) -> onnx.ModelProto:
         ],
     )
     return model_of(graph)
+
+
+def test_a_session_that_webnn_takes_in_parts_and_never_ends_is_refused(temporary: Path) -> None:
+    logged = "number of nodes in the graph: 4 number of nodes supported by WebNN: 3"
+    stuck = f"{{ create: () => (console.warn('{logged}'), new Promise(() => {{}})) }}"
+    script = (
+        "import('./sessions.mjs').then("
+        f"({{ createSession }}) => createSession({{ InferenceSession: {stuck} }}))"
+    )
+    with started_browser("wasm", software=False) as browser:
+        page = WebPage(browser, "wasm", 1)
+        with closing(page):
+            with pytest.raises(PageError) as refused:
+                page._ask("open", lambda: page._page.evaluate(script), PATIENCE)
+            error = graph_refusal(page, "webnn", refused.value)
+            assert isinstance(error, Unsupported)
+            assert str(error) == (
+                "webnn refuses the graph: WebNN takes 3 of 4 nodes,"
+                " and no other provider may take the rest"
+            )
+            assert page.has_ended
 
 
 @pytest.mark.parametrize("target", ["runner", "launch"])
