@@ -18,6 +18,7 @@ COVERAGE = 0.90
 _FEW = 4.0
 """Groups on a device with which its own scores count as much as those of all devices."""
 _LEAST_RATIO = 0.1
+"""The least that a device's own scores count for, as those of few results may all be zero."""
 
 
 def conformal_quantile(
