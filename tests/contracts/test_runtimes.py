@@ -105,8 +105,9 @@ def marks(job: Job) -> list[pytest.MarkDecorator]:
         return []
     if job.cells[0].backend == "webgpu":  # whose software adapter takes a minute
         return [pytest.mark.nightly]
-    slow = {"torch_compile", *EXPORTED} & {job.cells[0].runtime}
-    return [pytest.mark.slow] if slow else []
+    if job.cells[0].runtime == "torch_compile":  # which compiles for minutes what torch computes
+        return [pytest.mark.nightly]
+    return [pytest.mark.slow] if job.cells[0].runtime in EXPORTED else []
 
 
 def refusing(mode: Mode) -> list[str]:

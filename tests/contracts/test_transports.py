@@ -300,6 +300,7 @@ def test_large_files_come_back_byte_for_byte(host: ReachedHost) -> None:
 
 @pytest.mark.slow
 @pytest.mark.engine
+@pytest.mark.nightly
 def test_a_host_of_slurm_that_is_cut_off_ends_its_order(slurm: Slurm, tmp_path: Path) -> None:
     ends_on_both_sides(ReachedHost(slurm.transport, tmp_path), slurm.cut_off)
 

@@ -94,6 +94,7 @@ def test_the_contract_tests_find_the_runtime_and_hold(checkout: Path) -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.nightly
 def test_the_backend_is_verified_like_any_other(checkout: Path, tmp_path: Path) -> None:
     options = ["--model", "bert-micro", "--backend", "toy", "--launcher", "process"]
     where = ["--results", str(tmp_path / "results"), "--mode", "inference", "--json"]

@@ -29,6 +29,7 @@ def test_it_holds_no_output_of_somebodys_machine() -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.nightly
 def test_every_cell_works(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     display = ModuleType("IPython.display")
     display.SVG = Path  # type: ignore[attr-defined]  # what a kernel shows

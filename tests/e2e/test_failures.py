@@ -21,9 +21,9 @@ pytestmark = [pytest.mark.slow, pytest.mark.serial]
     [
         ("fill_memory", "out_of_memory"),
         ("die", "lost"),
-        ("exit", "lost"),
+        pytest.param("exit", "lost", marks=pytest.mark.nightly),
         ("raise", "failed"),
-        ("memory_error", "out_of_memory"),
+        pytest.param("memory_error", "out_of_memory", marks=pytest.mark.nightly),
         ("hang", "timeout"),
     ],
 )

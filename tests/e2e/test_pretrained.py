@@ -30,6 +30,7 @@ def write(folder: Path) -> Path:
     return weights
 
 
+@pytest.mark.nightly
 @BY_PROCESSES
 def test_pretrained_weights_are_measured_and_known_by_their_hash(workplace: Workplace) -> None:
     weights = write(workplace.folder)

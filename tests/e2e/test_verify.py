@@ -79,6 +79,7 @@ def test_the_purpose_of_a_run_survives_resuming(user: Workplace) -> None:
     assert result_of(user) == (False, True, "verify")
 
 
+@pytest.mark.nightly
 def test_a_result_measured_again_is_kept_beside_the_first(user: Workplace) -> None:
     measure(user)
     done = user.do("replay", "last/cpu-bert-tiny-fp32-b1-s16-inference", "--json")

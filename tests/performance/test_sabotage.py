@@ -51,8 +51,8 @@ TOO_SMALL: Mapping[str, frozenset[str]] = {"t5-micro": frozenset({"last two laye
 """Models too small for a fault: of two layers the first alone holds the table of distances."""
 
 
-FEW = ("bert-tiny", "t5-micro", "qwen3-micro")
-"""The models of the slow suite; `python -m performance faults sabotage` takes all."""
+FEW = ("qwen3-micro",)
+"""The model of the slow suite; `python -m performance faults sabotage` takes all."""
 EVERY_MODEL = [
     pytest.param(model, marks=() if model in FEW else pytest.mark.nightly)
     for model in sorted({*model_sets()["micro"], *model_sets()["small"]})

@@ -120,10 +120,8 @@ def test_an_unknown_host_is_refused_at_once(transport: RayTransport) -> None:
         transport.begin("delta")
 
 
-@pytest.mark.parametrize(
-    "token",
-    ["another-token-of-32-letters-00000", pytest.param(None, marks=pytest.mark.nightly)],
-)
+@pytest.mark.nightly
+@pytest.mark.parametrize("token", ["another-token-of-32-letters-00000", None])
 def test_a_driver_or_host_without_the_token_is_refused_with_a_hint(
     cluster: Cluster, tmp_path: Path, token: str | None
 ) -> None:

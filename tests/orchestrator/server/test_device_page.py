@@ -22,7 +22,12 @@ pytestmark = [
     pytest.mark.slow,
     pytest.mark.skipif(not RUNTIME_FOLDER.is_dir(), reason="`make browser` was not called"),
 ]
-SCREENS = [(scheme, width) for scheme in ("light", "dark") for width in (1280, 390)]
+SCREENS = [
+    ("light", 1280),
+    ("dark", 390),
+    pytest.param("light", 390, marks=pytest.mark.nightly),
+    pytest.param("dark", 1280, marks=pytest.mark.nightly),
+]
 ENDED = re.compile(r"^(Done|Stopped)")
 SWITCHES = (
     *("--disable-dev-shm-usage", "--enable-unsafe-webgpu", "--use-webgpu-adapter=swiftshader"),

@@ -78,6 +78,7 @@ def test_an_encoders_part_of_the_cache_is_not_given_again(prepared: PreparedGrap
     assert graph.difference_relative < ROUNDING
 
 
+@pytest.mark.nightly
 def test_of_vision_language_models_the_first_part_alone_is_static(prepared: PreparedGraphs) -> None:
     model = find("qwen2-vl-micro")
     graph, folder = exported(generating_job(model), prepared)

@@ -212,7 +212,10 @@ def records(job: Job, folder: Path, progress: KeptProgress, graph: onnx.ModelPro
     ("backend", "kind", "how", "status", "reason"),
     [
         ("wasm", "renderer", signal.SIGKILL, "failed", "the page ended"),
-        ("wasm", "browser", signal.SIGKILL, "failed", "the page ended"),
+        pytest.param(
+            *("wasm", "browser", signal.SIGKILL, "failed", "the page ended"),
+            marks=pytest.mark.nightly,
+        ),
         ("webgpu", "gpu-process", signal.SIGKILL, "failed", "the GPU device was lost"),
         ("wasm", "renderer", signal.SIGSTOP, "timeout", "did not answer within 9 s"),
     ],

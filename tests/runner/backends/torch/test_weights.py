@@ -204,6 +204,7 @@ def test_a_hub_out_of_reach_is_unavailable_with_the_reason(saved: Path, tmp_path
 
 
 @pytest.mark.slow
+@pytest.mark.nightly
 def test_what_a_hub_gave_is_known_by_its_commit(saved: Path, tmp_path: Path) -> None:
     commit, cache = "c" * 40, tmp_path / "hub/models--somebody--tiny"
     snapshot = cache / "snapshots" / commit
