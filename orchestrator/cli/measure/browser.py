@@ -78,12 +78,16 @@ def serve_page(
         listed = page_graphs(request, observer)
     for text in listed.notes:
         note(text)
-    with serving(page_content(listed.graphs), host, port) as server:
-        _wait(server, len(listed.graphs))
+    with (
+        serving(page_content(listed.graphs), host, port) as server,
+        suppress(KeyboardInterrupt),
+    ):
+        _tell(server, len(listed.graphs))
+        Event().wait()
 
 
-def _wait(server: "Serving", graphs: int) -> None:
-    """Tell the address, then serve until the user ends it."""
+def _tell(server: "Serving", graphs: int) -> None:
+    """Tell the address, and how the user ends it."""
     from orchestrator.render.terminal.lines import print_data, print_line
 
     print_line(f"{graphs} {plural(graphs, 'graph')} to measure; open this address in the browser:")
@@ -96,5 +100,3 @@ def _wait(server: "Serving", graphs: int) -> None:
         print_data(server.fingerprint)
     print_line("Ctrl-C ends it.")
     sys.stdout.flush()
-    with suppress(KeyboardInterrupt):
-        Event().wait()
