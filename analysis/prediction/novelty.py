@@ -132,10 +132,15 @@ class Seen:
         Errors are calibrated on models that one hides, or on devices, and not on both at once.
         """
         device = placement.device.key
-        if novelty not in _UNSEEN or self.widening(device) < _SPARSE:
+        if novelty not in _UNSEEN or device not in self._sparse:
             return ()
         models = self._models_by_device[device]
         return (f"the model was measured nowhere, and only {models} others on this device",)
+
+    @cached_property
+    def _sparse(self) -> frozenset[str]:
+        """Devices with few models."""
+        return frozenset(one for one in self.devices if self.widening(one) >= _SPARSE)
 
     @cached_property
     def _measured_ways(self) -> frozenset[tuple[Hashable, ...]]:

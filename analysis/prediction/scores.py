@@ -21,10 +21,8 @@ _LEAST_RATIO = 0.1
 """The least that a device's own scores count for, as those of few results may all be zero."""
 
 
-def conformal_quantile(
-    scores: Values, group: Places, coverage: float = COVERAGE, *, larger: int = 1
-) -> float:
-    """The score below which such a part of a new group's scores is expected to lie.
+def conformal_quantile(scores: Values, group: Places, *, larger: int = 1) -> float:
+    """The score below which 90 % of a new group's scores are expected to lie.
 
     The new group counts as one of scores that are larger than all. Between two scores the quantile
     is interpolated: of twenty groups the next larger one holds several percent more. The largest
@@ -33,14 +31,13 @@ def conformal_quantile(
     Args:
         scores: those of known groups; (n,).
         group: the number of each one's group; (n,).
-        coverage: the part.
         larger: the number of groups that count as larger than all; 0 for the quantile of the known
             groups themselves.
     """
     sizes = np.bincount(group)
     order = np.argsort(scores)
     shares = np.cumsum(1 / sizes[group[order]]) / (np.count_nonzero(sizes) + larger)
-    return float(np.interp(coverage, shares, scores[order]))
+    return float(np.interp(COVERAGE, shares, scores[order]))
 
 
 @dataclass(frozen=True)

@@ -55,7 +55,7 @@ class WebGenerator:
         try:
             self._number: int = self._page.call("bindGeneration", graph.id, options)
         except PageError as error:  # some sessions are made there
-            raise graph_refusal(graph.page, graph.backend, error) from error
+            raise graph_refusal(graph.backend, error) from error
         self._page.forget_arrays()
 
     def __call__(self) -> Generated:

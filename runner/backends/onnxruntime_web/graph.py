@@ -22,8 +22,6 @@ _ON_DEVICE: Mapping[Backend, str] = {"webgpu": "gpu-buffer", "webnn": "ml-tensor
 FixedSizes = Literal[
     "fixed as the graph is loaded", "one session for each length of the cache", "open"
 ]
-_STUCK = "no other provider may take the rest"
-"""The end of a refusal after which the page's runtime creates no session any more."""
 _MEMORY_WORDS = ("out of memory", "bad_alloc", "allocation failed", "Out of memory")
 
 
@@ -52,7 +50,7 @@ class WebGraph:
         try:
             opened = page.call("open", {"parts": parts, "options": options})
         except PageError as error:
-            raise graph_refusal(page, backend, error) from error
+            raise graph_refusal(backend, error) from error
         self.id: int = opened["id"]
         self.sizes = sizes
         """The sizes that its sessions take."""
@@ -72,9 +70,8 @@ class WebGraph:
         self.page.call("release", self.id)
 
 
-def graph_refusal(page: WebPage, backend: Backend, error: PageError) -> Exception:
+def graph_refusal(backend: Backend, error: PageError) -> Exception:
     """The refusal of a graph in the provider's words; the error itself where memory ran out."""
-    page.has_ended = page.has_ended or str(error).endswith(_STUCK)
     if is_out_of_memory(error):
         return error
     return Unsupported(f"{backend} refuses the graph: {error}")

@@ -24,6 +24,8 @@ _SHARE = 0.9
 was never answered; what takes longer altogether the launcher ends."""
 _ENDED = ("crashed", "closed", "GPU device was lost")
 """Words of errors after which a page answers no more."""
+_STUCK = "no other provider may take the rest"
+"""The end of a refusal after which the page's runtime creates no session any more."""
 NS_PER_MS = 1_000_000
 _T = TypeVar("_T")
 _TYPES: Mapping[str, Any] = {
@@ -186,8 +188,9 @@ class WebPage:
             raise
         except Error as error:
             words = _words(error)
-            self.has_ended = any(word in words for word in _ENDED)
-            if self.has_ended:
+            is_gone = any(word in words for word in _ENDED)
+            self.has_ended = is_gone or words.endswith(_STUCK)
+            if is_gone:
                 raise BenchError(f"the page ended: {words}") from error
             raise PageError(words) from error
 

@@ -317,7 +317,7 @@ def test_a_session_that_webnn_takes_in_parts_and_never_ends_is_refused(temporary
         with closing(page):
             with pytest.raises(PageError) as refused:
                 page._ask("open", lambda: page._page.evaluate(script), PATIENCE)
-            error = graph_refusal(page, "webnn", refused.value)
+            error = graph_refusal("webnn", refused.value)
             assert isinstance(error, Unsupported)
             assert str(error) == (
                 "webnn refuses the graph: WebNN takes 3 of 4 nodes,"
