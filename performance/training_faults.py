@@ -156,7 +156,12 @@ def main() -> int:
     wrong = 0
     for model in models:
         for precision, training_precision in FORMATS:
-            for name, columns in training_verdicts(model, precision, training_precision).items():
+            verdicts = training_verdicts(model, precision, training_precision)
+            refusal = verdicts[HONEST_STEP]["correct_reason"]
+            if verdicts[HONEST_STEP]["correct"] is None:
+                print(f"{model:20} {precision:5} {training_precision or '':6} {refusal}")
+                continue
+            for name, columns in verdicts.items():
                 missed = columns["correct"] is not (name == HONEST_STEP)
                 wrong += missed
                 where = columns.get("gradient_where") or columns["correct_reason"]

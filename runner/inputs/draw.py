@@ -16,6 +16,8 @@ _Array = npt.NDArray[np.generic]
 
 _TEXT_BEFORE_IMAGE = 4
 """Tokens that a prompt begins with before its image, fewer if it has no more."""
+_LEAST_DIMENSIONS = 3
+"""Those of a spectrum with its batch; an image has more."""
 IGNORED_LABEL = -100
 """The label that losses leave out."""
 
@@ -77,6 +79,19 @@ def _image_mask(draw: Draw, spec: TensorSpec) -> _Array:
     return mask
 
 
+def _normal(draw: Draw, spec: TensorSpec) -> _Array:
+    """Normal noise; each channel of an image or frame, and each spectrum, has its own level too.
+
+    Networks average over positions, so that noise alone would make all samples look alike to them.
+    """
+    shape = draw.shape(spec)
+    noise = draw.generator.standard_normal(shape, dtype=np.float32)
+    if len(shape) < _LEAST_DIMENSIONS:
+        return noise
+    levels = draw.generator.standard_normal((*shape[:-2], 1, 1), dtype=np.float32)
+    return (noise + levels) * np.float32(0.5**0.5)
+
+
 def _boxes(draw: Draw, spec: TensorSpec) -> _Array:
     """Centres and sides from a middle range, so that no box leaves the image."""
     rows = np.empty([*draw.shape(spec), 5], dtype=np.float32)
@@ -94,6 +109,6 @@ DRAWN: Mapping[TensorKind, Callable[[Draw, TensorSpec], _Array]] = {
     "boxes": _boxes,
     "ones": lambda draw, spec: np.ones(draw.shape(spec), dtype=np.int64),
     "false": lambda draw, spec: np.zeros(draw.shape(spec), dtype=np.bool_),
-    "normal": lambda draw, spec: draw.generator.standard_normal(draw.shape(spec), dtype=np.float32),
+    "normal": _normal,
 }
 """The function that draws each kind of tensor."""

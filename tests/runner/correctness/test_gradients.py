@@ -35,6 +35,7 @@ def verdict(
 
 
 NOISE = WEIGHT + 0.02 * NORMAL(4096)
+NEAR, WIDE = WEIGHT + (NOISE - WEIGHT) / 2, WEIGHT + 3 * (NOISE - WEIGHT)
 FAR = WEIGHT + 0.4 * NORMAL(4096)
 
 
@@ -43,7 +44,9 @@ FAR = WEIGHT + 0.4 * NORMAL(4096)
     [
         (a_step(), "fp32", None, None),
         (a_step(weight=NOISE), "bf16", None, None),
-        (a_step(weight=NOISE), "fp16", a_step(weight=NOISE), "gradient of weight"),
+        (a_step(weight=NOISE), "fp16", a_step(weight=NOISE), None),
+        (a_step(weight=NOISE), "fp16", a_step(weight=NEAR), "gradient of weight"),
+        (a_step(weight=1.05 * WEIGHT), "fp16", a_step(weight=WIDE), None),
         (a_step(weight=NOISE), "fp32", None, "gradient of weight"),
         (a_step(weight=FAR), "bf16", None, "gradient of weight"),
         (a_step(weight=FAR), "bf16", a_step(weight=FAR), None),
@@ -73,6 +76,19 @@ def test_a_parameter_that_no_step_changes_is_named(name: str) -> None:
     columns = verdict(ours, "bf16")
     assert columns["correct"] is False
     assert f"update of {name} differs" in columns["correct_reason"]
+
+
+@pytest.mark.parametrize(("turned", "correct"), [(1, True), (4, True), (16, False)])
+def test_few_updates_may_turn_where_most_rows_of_a_table_are_not_used(
+    turned: int, correct: bool
+) -> None:
+    reference, used = a_step(), slice(100)
+    updates = np.full(4096, 1e-8, np.float32)
+    updates[used] = 1e-5
+    reference["update.weight"] = updates
+    ours = {**a_step(), "update.weight": updates.copy()}
+    ours["update.weight"][:turned] *= -1
+    assert compare_step(fake_cell(2, mode="training"), ours, reference)["correct"] is correct
 
 
 def test_a_parameter_that_is_missing_has_no_gradient() -> None:

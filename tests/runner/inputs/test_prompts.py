@@ -44,6 +44,16 @@ def test_the_seed_decides_all_inputs_and_labels(model: ModelSpec) -> None:
     assert any((first[name] != other[name]).any() for name in first)
 
 
+@pytest.mark.parametrize("name", ["vit-tiny", "xclip-micro", "whisper-micro", "clap-micro"])
+def test_pictures_and_spectra_of_a_batch_have_levels_of_their_own(name: str) -> None:
+    model = find(name)
+    inputs = synthesise(model, cell_of(model, 16), seed=0)
+    (tensor,) = (one for one in inputs.values() if one.dtype == np.float32 and one.ndim > 2)
+    levels = tensor.mean(axis=(-2, -1))
+    assert levels.std(axis=0).mean() > 0.4
+    assert tensor.std() == pytest.approx(1, abs=0.4)
+
+
 @pytest.mark.parametrize("model", PROMPTED, ids=lambda model: model.name)
 def test_a_prompt_holds_its_image_behind_a_few_words_and_losses_leave_it_out(
     model: ModelSpec,
