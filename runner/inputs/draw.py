@@ -80,7 +80,7 @@ def _image_mask(draw: Draw, spec: TensorSpec) -> _Array:
 
 
 def _normal(draw: Draw, spec: TensorSpec) -> _Array:
-    """Normal noise; each channel of an image or frame, and each spectrum, has its own level too.
+    """Normal noise; of an image, frame or spectrum each quarter is bright or dark besides.
 
     Networks average over positions, so that noise alone would make all samples look alike to them.
     """
@@ -88,8 +88,10 @@ def _normal(draw: Draw, spec: TensorSpec) -> _Array:
     noise = draw.generator.standard_normal(shape, dtype=np.float32)
     if len(shape) < _LEAST_DIMENSIONS:
         return noise
-    levels = draw.generator.standard_normal((*shape[:-2], 1, 1), dtype=np.float32)
-    return (noise + levels) * np.float32(0.5**0.5)
+    levels = draw.generator.choice(np.array([-1, 1], np.float32), (*shape[:-2], 2, 2))
+    lower, right = (np.arange(size) * 2 // size for size in shape[-2:])
+    noise += levels[..., lower[:, None], right]
+    return noise * np.float32(0.5**0.5)
 
 
 def _boxes(draw: Draw, spec: TensorSpec) -> _Array:
