@@ -17,8 +17,13 @@ from runner.contract.graph import graph_kind, number_format
 from runner.contract.job import PROFILES, Job, Limits, Provenance
 from runner.contract.models import find
 from runner.contract.support import generates
-from runner.correctness.differences import AnyArray, Difference, differences_by_output
-from runner.correctness.honest import PRECISIONS, take_honest
+from runner.correctness.differences import (
+    AnyArray,
+    Arrays,
+    Difference,
+    differences_by_output,
+)
+from runner.correctness.honest import PRECISIONS, few_valued, take_honest
 from runner.correctness.reference import (
     GENERATED_TOKENS,
     compute_outputs,
@@ -68,11 +73,20 @@ def ratios(model: str) -> Iterator[Ratio]:
             try:
                 job = job_of(model, mode, precision, backend, runtime)
                 method, outputs = _compute(job)
-                ours = differences_by_output(outputs, reference)
+                ours = of_many_values(differences_by_output(outputs, reference), reference)
                 yield from _worst(job.cells[0], method, ours, honest[precision])
             except (BenchError, KeyError) as refusal:
                 line = f"{model} {mode} {backend} {runtime} {precision}: {str(refusal)[:120]}"
                 print(line, flush=True)
+
+
+def of_many_values(
+    differences: Mapping[str, Difference], reference: Arrays
+) -> Mapping[str, Difference]:
+    """Those of outputs with enough values to tell; all if each output has few."""
+    few = few_valued(reference)
+    many = {name: one for name, one in differences.items() if name not in few}
+    return many or differences
 
 
 def modes_of(model: str) -> tuple[Mode, ...]:

@@ -74,14 +74,19 @@ def honest_by_output(outputs: Arrays, reference: Arrays) -> dict[str, Difference
     worst = worst_difference(own.values())
     if not np.isfinite(worst).all():
         raise Unsupported("its outputs hold NaN or infinity")
-    members: dict[str, list[AnyArray]] = {name: [] for name in own}
+    few = few_valued(reference)
+    return {name: _for_few(worst, few[name]) if name in few else one for name, one in own.items()}
+
+
+def few_valued(reference: Arrays) -> dict[str, list[AnyArray]]:
+    """The arrays of each output whose own difference is chance, since it has too few values."""
+    members: dict[str, list[AnyArray]] = {}
     for name, array in reference.items():
-        members[output_name(name)].append(array)
+        members.setdefault(output_name(name), []).append(array)
     return {
-        name: _for_few(worst, members[name])
-        if sum(array.size for array in members[name]) < _FEWEST_VALUES
-        else one
-        for name, one in own.items()
+        name: arrays
+        for name, arrays in members.items()
+        if sum(array.size for array in arrays) < _FEWEST_VALUES
     }
 
 

@@ -34,7 +34,7 @@ GENERATED_TOKENS = "generated_tokens"
 """The name under which a reference keeps generated tokens, beside the outputs."""
 STEPS = "steps.logits"
 """The name of the logits of all decode steps."""
-MOST_PARAMETERS = 200_000_000
+MOST_PARAMETERS = 1_000_000_000
 """Above, other precisions are not computed: they would take minutes on a CPU."""
 _PADDED_SHARES = (1 / 4, 3 / 4)
 """The shares of positions that are padding in the second query's samples, in turn."""

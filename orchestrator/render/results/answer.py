@@ -54,11 +54,10 @@ class _Names:
         rest = describe_axes(row, [name for name in self._varying if name not in _PATH])
         return ", ".join(filter(None, (path, *rest))) or "it"
 
-    def list(self, rows: Sequence[ResultRow]) -> str:
+    def first_of(self, rows: Sequence[ResultRow]) -> list[str]:
         """Several results, the first few by name."""
-        names = [self.of(row) for row in rows[:_NAMED]]
         more = [f"{len(rows) - _NAMED} more"] if len(rows) > _NAMED else []
-        return " and ".join(filter(None, ("; ".join(names), *more)))
+        return [*map(self.of, rows[:_NAMED]), *more]
 
 
 def _sentences(comparison: Comparison, names: _Names) -> Iterator[str]:
@@ -96,7 +95,7 @@ def _lead_of(ranking: Ranking, leads: Sequence[Lead], names: _Names) -> str:
 def _named(ranking: Ranking, names: _Names) -> str:
     """The first of a ranking, and those that may be the first as well."""
     equals = [lead.behind for lead in ranking.equals]
-    return " or ".join(filter(None, (names.of(ranking.first), names.list(equals))))
+    return " or ".join((names.of(ranking.first), *names.first_of(equals)))
 
 
 def _costs(ranking: Ranking, leads: Sequence[Lead], names: _Names) -> Iterator[str]:
@@ -115,7 +114,10 @@ def _costs(ranking: Ranking, leads: Sequence[Lead], names: _Names) -> Iterator[s
 
 
 def _excluded(comparison: Comparison, names: _Names) -> str:
-    reasons = [f"{names.list(rows)} ({reason})" for reason, rows in comparison.excluded.items()]
+    reasons = [
+        f"{' and '.join(names.first_of(rows))} ({reason})"
+        for reason, rows in comparison.excluded.items()
+    ]
     return f". Not comparable: {', '.join(reasons)}" if reasons else ""
 
 
