@@ -3,13 +3,18 @@
 What a broken part does wrong differs in kind from what rounding does. Rounding is spread over all
 positions and averages out over them; a wrong kernel errs at some positions alone, or everywhere in
 the same direction. A row is the last dimension: the features of one position of one sample.
+
+Logits of a large vocabulary take gigabytes, so arrays are read a block of rows at a time.
 """
 
-from collections.abc import Iterable, Mapping
-from typing import Any, NamedTuple
+from collections.abc import Iterable, Iterator, Mapping
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
+
+_BLOCK = 2**20
+"""Values of each array that are converted at once: 8 MiB."""
 
 AnyArray = npt.NDArray[np.generic]
 Arrays = Mapping[str, AnyArray]
@@ -24,6 +29,66 @@ class Difference(NamedTuple):
     """Of the worst row."""
     mean: float
     """Of the mean over all rows of all queries: what is wrong everywhere in one direction."""
+
+
+class Sums(NamedTuple):
+    """Sums over the rows of an output, of which all differences are made."""
+
+    rows: int = 0
+    ours: float = 0.0
+    """Squares of our values."""
+    theirs: float = 0.0
+    """Squares of the reference's."""
+    products: float = 0.0
+    """Products of both."""
+    errors: float = 0.0
+    """Squares of the differences."""
+    worst_row: float = 0.0
+    """The largest sum of squares of a row's differences."""
+    largest: float = 0.0
+    """The largest difference."""
+    direction: npt.NDArray[np.float64] | float = 0.0
+    """The differences of all rows, added up by feature."""
+
+    def plus(self, other: "Sums") -> "Sums":
+        """The sums over the rows of both."""
+        return Sums(
+            self.rows + other.rows,
+            self.ours + other.ours,
+            self.theirs + other.theirs,
+            self.products + other.products,
+            self.errors + other.errors,
+            float(np.maximum(self.worst_row, other.worst_row)),
+            float(np.maximum(self.largest, other.largest)),
+            self.direction + other.direction,
+        )
+
+    @property
+    def relative(self) -> float:
+        """Euclidean norm of the differences by that of the reference; 0 if both are 0."""
+        return _ratio(self.errors**0.5, self.theirs**0.5)
+
+    @property
+    def row(self) -> float:
+        """Norm of the worst row's differences by the root mean square of all rows' norms."""
+        return _ratio(self.worst_row**0.5, self._row_size)
+
+    @property
+    def mean(self) -> float:
+        """Norm of the mean of all rows' differences by the root mean square of their norms."""
+        return _ratio(float(np.linalg.norm(self.direction)) / max(1, self.rows), self._row_size)
+
+    @property
+    def cosine(self) -> float:
+        """Cosine of the angle between the two as vectors; 1 if both are 0, 0 if one is."""
+        norms = self.ours**0.5 * self.theirs**0.5
+        if norms == 0:
+            return float(self.ours == self.theirs)
+        return float(np.clip(self.products / norms, -1.0, 1.0))
+
+    @property
+    def _row_size(self) -> float:
+        return float((self.theirs / max(1, self.rows)) ** 0.5)
 
 
 class Measured(NamedTuple):
@@ -49,11 +114,17 @@ def measure_outputs(outputs: Arrays, reference: Arrays) -> dict[str, Measured]:
 
     An output's mean is taken over all queries, so that one with few rows a query has more.
     """
-    ours, theirs = _numbers(outputs), _numbers(reference)
-    means = {name: mean_difference(*pair) for name, pair in _by_output(ours, theirs).items()}
+    sums = {name: sums_of(outputs[name], reference[name]) for name in sorted(reference)}
+    queries: dict[str, Sums] = {}
+    for name, one in sums.items():
+        queries[output_name(name)] = queries.get(output_name(name), Sums()).plus(one)
     return {
-        name: _measure(ours[name], theirs[name], means[output_name(name)])
-        for name in sorted(reference)
+        name: Measured(
+            Difference(one.relative, one.row, queries[output_name(name)].mean),
+            one.largest,
+            one.cosine,
+        )
+        for name, one in sums.items()
     }
 
 
@@ -70,31 +141,29 @@ def array_shapes(arrays: Arrays) -> dict[str, list[int]]:
     return {name: list(array.shape) for name, array in sorted(arrays.items())}
 
 
+def sums_of(ours: AnyArray, theirs: AnyArray) -> Sums:
+    """The sums over the rows of two arrays of one shape."""
+    sums = Sums()
+    for one, other in _blocks(ours, theirs):
+        error = one - other
+        squares = np.square(error).sum(axis=1)
+        block = Sums(
+            len(one),
+            float(np.vdot(one, one)),
+            float(np.vdot(other, other)),
+            float(np.vdot(one, other)),
+            float(squares.sum()),
+            float(squares.max()),
+            float(np.abs(error).max()),
+            error.sum(axis=0),
+        )
+        sums = sums.plus(block)
+    return sums
+
+
 def relative_difference(ours: AnyArray, theirs: AnyArray) -> float:
     """Euclidean norm of the difference by that of the reference; 0 if both are 0."""
-    return _ratio(float(np.linalg.norm(_flat(ours) - _flat(theirs))), _norm(theirs))
-
-
-def row_difference(ours: AnyArray, theirs: AnyArray) -> float:
-    """Norm of the worst row's difference by the root mean square of all rows' norms."""
-    errors = np.linalg.norm(as_rows(ours) - as_rows(theirs), axis=1)
-    return _ratio(float(np.max(errors, initial=0.0)), _row_size(theirs))
-
-
-def mean_difference(ours: AnyArray, theirs: AnyArray) -> float:
-    """Norm of the mean of all rows' differences by the root mean square of their norms."""
-    if not theirs.size:
-        return 0.0
-    difference = (as_rows(ours) - as_rows(theirs)).mean(axis=0)
-    return _ratio(float(np.linalg.norm(difference)), _row_size(theirs))
-
-
-def cosine_similarity(ours: AnyArray, theirs: AnyArray) -> float:
-    """Cosine of the angle between the two as vectors; 1 if both are 0, 0 if one is."""
-    norms = _norm(ours) * _norm(theirs)
-    if norms == 0:
-        return float(not _flat(ours).any() and not _flat(theirs).any())
-    return float(np.clip(_flat(ours) @ _flat(theirs) / norms, -1.0, 1.0))
+    return sums_of(ours, theirs).relative
 
 
 def token_agreement(ours: AnyArray, theirs: AnyArray) -> float:
@@ -107,54 +176,25 @@ def worst_difference(differences: Iterable[Difference]) -> Difference:
     return Difference(*map(float, np.max(np.array(list(differences)), axis=0)))
 
 
-def as_rows(values: AnyArray) -> npt.NDArray[np.float64]:
+def as_rows(values: AnyArray) -> AnyArray:
     """The array as [rows, features]."""
-    numbers = values.astype(np.float64, copy=False)
-    return numbers.reshape(-1, values.shape[-1] if values.ndim else 1)
+    return values.reshape(-1, values.shape[-1] if values.ndim else 1)
 
 
-def _numbers(arrays: Arrays) -> dict[str, npt.NDArray[np.float64]]:
-    """The arrays as numbers that sums lose little of, converted once for all differences."""
-    return {name: array.astype(np.float64) for name, array in arrays.items()}
-
-
-def _by_output(outputs: Arrays, reference: Arrays) -> dict[str, tuple[AnyArray, AnyArray]]:
-    """The rows of all queries together, by the output's own name."""
-    members: dict[str, list[str]] = {}
-    for name in sorted(reference):
-        members.setdefault(output_name(name), []).append(name)
-    return {
-        output: (
-            np.concatenate([as_rows(outputs[name]) for name in names]),
-            np.concatenate([as_rows(reference[name]) for name in names]),
-        )
-        for output, names in members.items()
-    }
-
-
-def _measure(ours: AnyArray, theirs: AnyArray, mean: float) -> Measured:
-    return Measured(
-        difference=Difference(
-            relative_difference(ours, theirs), row_difference(ours, theirs), mean
-        ),
-        max_abs=float(np.max(np.abs(_flat(ours) - _flat(theirs)), initial=0.0)),
-        cosine=cosine_similarity(ours, theirs),
-    )
+def _blocks(
+    ours: AnyArray, theirs: AnyArray
+) -> Iterator[tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]]]:
+    """Rows of both, as numbers that sums lose little of."""
+    if not theirs.size:
+        return
+    one, other = as_rows(ours), as_rows(theirs)
+    step = max(1, _BLOCK // other.shape[1])
+    for start in range(0, len(other), step):
+        rows = slice(start, start + step)
+        yield one[rows].astype(np.float64), other[rows].astype(np.float64)
 
 
 def _ratio(difference: float, size: float) -> float:
     if size == 0:
         return 0.0 if difference == 0 else float("inf")
     return difference / size
-
-
-def _norm(values: AnyArray) -> float:
-    return float(np.linalg.norm(_flat(values)))
-
-
-def _row_size(values: AnyArray) -> float:
-    return float(_norm(values) / max(1, len(as_rows(values))) ** 0.5)
-
-
-def _flat(values: AnyArray) -> npt.NDArray[Any]:
-    return values.astype(np.float64, copy=False).ravel()

@@ -8,13 +8,13 @@ from hypothesis.extra.numpy import arrays
 from scipy.spatial import distance
 
 from runner.contract.cell import Precision
+from runner.correctness import differences
 from runner.correctness.compare_outputs import compare_outputs
 from runner.correctness.differences import (
     Difference,
-    cosine_similarity,
-    mean_difference,
+    measure_outputs,
     relative_difference,
-    row_difference,
+    sums_of,
     token_agreement,
     worst_difference,
 )
@@ -40,14 +40,14 @@ NOISE = np.where(np.arange(24) % 2, 1, -1).astype(np.float32).reshape(2, 3, 4)
 @given(vectors)
 def test_outputs_agree_with_themselves(values: np.ndarray) -> None:
     assert relative_difference(values, values) == 0
-    assert cosine_similarity(values, values) == pytest.approx(1)
+    assert sums_of(values, values).cosine == pytest.approx(1)
 
 
 @given(arrays(np.float32, 8, elements=numbers), arrays(np.float32, 8, elements=numbers))
 def test_cosine_is_scipys(ours: np.ndarray, theirs: np.ndarray) -> None:
     if np.linalg.norm(ours) > 1e-3 and np.linalg.norm(theirs) > 1e-3:
         expected = 1 - distance.cosine(ours.astype(float), theirs.astype(float))
-        assert cosine_similarity(ours, theirs) == pytest.approx(expected, abs=1e-6)
+        assert sums_of(ours, theirs).cosine == pytest.approx(expected, abs=1e-6)
 
 
 @given(vectors, st.floats(1e-6, 0.5))
@@ -59,9 +59,24 @@ def test_a_uniform_error_is_its_share(values: np.ndarray, share: float) -> None:
 
 def test_nothing_but_zeros_agrees_with_zeros_alone() -> None:
     zeros = np.zeros(3, np.float32)
-    assert (relative_difference(zeros, zeros), cosine_similarity(zeros, zeros)) == (0, 1)
+    assert (relative_difference(zeros, zeros), sums_of(zeros, zeros).cosine) == (0, 1)
     assert relative_difference(zeros + 1, zeros) == float("inf")
-    assert cosine_similarity(zeros + 1, zeros) == 0
+    assert sums_of(zeros + 1, zeros).cosine == 0
+
+
+def test_blocks_of_rows_add_up(monkeypatch: pytest.MonkeyPatch) -> None:
+    draw = np.random.default_rng(0).standard_normal
+    theirs = {"x": draw((2, 30, 7)), "second.x": draw((2, 30, 7))}
+    ours = {name: array + 0.1 * draw(array.shape) for name, array in theirs.items()}
+    whole = measure_outputs(ours, theirs)
+    monkeypatch.setattr(differences, "_BLOCK", 16)
+    for name, one in measure_outputs(ours, theirs).items():
+        assert one.difference == pytest.approx(whole[name].difference)
+        assert (one.max_abs, one.cosine) == pytest.approx((whole[name].max_abs, whole[name].cosine))
+    error, rows = ours["x"] - theirs["x"], np.linalg.norm(theirs["x"].reshape(-1, 7), axis=1)
+    assert whole["x"].difference.row == pytest.approx(
+        np.linalg.norm(error.reshape(-1, 7), axis=1).max() / np.sqrt(np.square(rows).mean())
+    )
 
 
 def test_equal_outputs_are_correct() -> None:
@@ -114,8 +129,8 @@ def test_an_error_at_one_position_or_in_one_direction_is_found_where_the_whole_l
 def test_a_mean_is_taken_over_all_queries_of_an_output() -> None:
     reference = {"x": np.ones((2, 3), np.float32), "second.x": np.ones((2, 3), np.float32)}
     up, down = (array + sign for array, sign in zip(reference.values(), (1, -1), strict=True))
-    assert mean_difference(up, reference["x"]) == pytest.approx(1)
-    assert row_difference(up, reference["x"]) == pytest.approx(1)
+    assert sums_of(up, reference["x"]).mean == pytest.approx(1)
+    assert sums_of(up, reference["x"]).row == pytest.approx(1)
     result = compare_outputs({"x": up, "second.x": down}, reference, None, "int8")
     assert (result["difference_row"], result["difference_mean"]) == (pytest.approx(1), 0)
 
