@@ -11,10 +11,10 @@ from collections.abc import Mapping
 import numpy as np
 import numpy.typing as npt
 
-from runner.backends.graphs.feeds import MASK, MODALITIES, Tokens, start_tokens, token_input
+from runner.backends.graphs.feeds import MODALITIES, Tokens, start_tokens, token_input
 from runner.contract.cell import Cell
 from runner.contract.models import ModelSpec
-from runner.inputs import Inputs
+from runner.inputs import MASK, Inputs
 
 _FILLED: Mapping[str, int] = {MASK: 1, MODALITIES: 0}
 """The value for each further token in arguments beside the prompt."""

@@ -9,7 +9,7 @@ import numpy as np
 
 from runner.backends import load_runtime
 from runner.backends.base import FloatArray, Session, failure_reason
-from runner.backends.graphs.feeds import LOGITS, MASK, Tokens
+from runner.backends.graphs.feeds import LOGITS, Tokens
 from runner.contract.artifact_keys import REFERENCES, check_key, reference_key
 from runner.contract.axes import SIZE_AXES, TrainingPrecision
 from runner.contract.cell import Cell, Precision
@@ -21,7 +21,7 @@ from runner.correctness.continuation import continued, forced_tokens
 from runner.correctness.differences import QUERY_PREFIXES, AnyArray
 from runner.correctness.gradients import honest_step, step_arrays
 from runner.correctness.honest import honest_arrays, is_lack
-from runner.inputs import Inputs, synthesise, synthesise_labels
+from runner.inputs import Inputs, padded, synthesise, synthesise_labels
 from runner.measure.clock import Clock
 from runner.measure.environment import job_threads
 from runner.measure.phases import garbage_collection_off, heap_set_aside
@@ -34,10 +34,8 @@ GENERATED_TOKENS = "generated_tokens"
 """The name under which a reference keeps generated tokens, beside the outputs."""
 STEPS = "steps.logits"
 """The name of the logits of all decode steps."""
-MOST_PARAMETERS = 1_000_000_000
+MOST_PARAMETERS = 700_000_000
 """Above, other precisions are not computed: they would take minutes on a CPU."""
-_PADDED_SHARES = (1 / 4, 3 / 4)
-"""The shares of positions that are padding in the second query's samples, in turn."""
 _QUERIES_OF_TEXT, _OTHER_QUERIES = 2, 4
 """Fixed queries of models that take text, which have many rows a query, and of others, which often
 have one a sample."""
@@ -77,18 +75,6 @@ def fixed_queries(job: Job) -> dict[str, Inputs]:
         second = QUERY_PREFIXES[1]
         queries[second] = padded(queries[second])
     return queries
-
-
-def padded(inputs: Inputs) -> Inputs:
-    """The inputs with the last positions of each sample masked, where there is a mask."""
-    mask = inputs.get(MASK)
-    if mask is None or mask.ndim != 2 or mask.shape[1] < 2:
-        return inputs
-    shorter = mask.copy()
-    for number, share in enumerate(_PADDED_SHARES):
-        kept = max(1, round(mask.shape[1] * (1 - share)))
-        shorter[number :: len(_PADDED_SHARES), kept:] = 0
-    return {**inputs, MASK: shorter}
 
 
 def compute_outputs(session: Session, job: Job) -> dict[str, FloatArray]:

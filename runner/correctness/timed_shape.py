@@ -10,7 +10,6 @@ from collections.abc import Mapping
 import numpy as np
 
 from runner.backends.base import Session
-from runner.backends.graphs.feeds import MASK
 from runner.contract.cell import Cell, Mode
 from runner.contract.graph import DYNAMIC, fixed_shape
 from runner.contract.job import Job
@@ -20,7 +19,7 @@ from runner.contract.support import SUPPORTED, generates
 from runner.correctness.compare_outputs import judge_outputs
 from runner.correctness.differences import AnyArray, Arrays, Difference, output_name
 from runner.correctness.reference import BATCH_SIZE, fixed_cell
-from runner.inputs import Inputs, synthesise
+from runner.inputs import MASK, Inputs, synthesise
 
 _MOST_VALUES = 1 << 26
 """Values of all outputs at most, 256 MiB in fp32: they are copied to the host."""

@@ -33,25 +33,26 @@ that runtimes approximate differ by up to half of it."""
 
 HONEST: Mapping[Precision, Difference] = {
     "fp32": Difference(0.0, 0.0, 0.0),
-    "fp16": Difference(0.0028, 0.0033, 0.0026),
-    "bf16": Difference(0.038, 0.052, 0.03),
-    "int8": Difference(0.076, 0.17, 0.02),
+    "fp16": Difference(0.0045, 0.0065, 0.0012),
+    "bf16": Difference(0.026, 0.033, 0.0066),
+    "int8": Difference(0.2, 0.26, 0.044),
 }
-"""The worst of the catalogue, for models whose reference holds nothing for a precision."""
+"""The worst of the catalogue, for models whose reference holds nothing for a precision. Deep ones
+differ most: text models of 22 to 28 layers are among them."""
 
 _AS_TORCH = Difference(1.0, 1.0, 1.0)
 HTP = "HTP"
 """The arithmetic of Qualcomm's HTP in fp16, where torch's stands for that of all others."""
 
 METHODS: Mapping[Precision, Mapping[str, Difference]] = {
-    "fp16": {HTP: Difference(2.6, 3.1, 2.8)},
+    "fp16": {HTP: Difference(2.6, 3.2, 2.8)},
     "int8": {
         r"torch\.ao dynamic": _AS_TORCH,
         r"torch\._int_mm dynamic": _AS_TORCH,
-        r"dynamic, ": _AS_TORCH,
+        r"dynamic, ": Difference(1.1, 1.0, 1.7),
         r"QDQ: ": Difference(3.8, 5.2, 3.9),
         r"NNCF .*post-training": Difference(3.8, 5.2, 3.9),
-        r"NNCF .*weights alone": _AS_TORCH,
+        r"NNCF .*weights alone": Difference(1.0, 1.0, 1.2),
     },
 }
 """Differences of other arithmetic by torch's on the CPU, by kind: the worst of models, rounded up.

@@ -29,7 +29,7 @@ from runner.export.quantize import quantize_by_calibration, quantize_dynamically
 from runner.export.samples import Sample
 from runner.export.strategies import Strategy
 from runner.export.torch_exporters import ExportSubject
-from runner.inputs import synthesise
+from runner.inputs import calibration_queries, synthesise
 from runner.measure.clock import Clock, seconds
 from runner.measure.environment import versions
 
@@ -156,9 +156,8 @@ def _write(
         pairs = list(zip(plain.values(), files.values(), strict=True))
         if numbers != "int8_qdq":
             return files, quantize_dynamically(pairs, signed=numbers == "int8_dynamic")
-        queries = [
-            synthesise(job.model, request.cell, job.weights_seed + more) for more in _CALIBRATION
-        ]
+        seeds = (job.weights_seed + more for more in _CALIBRATION)
+        queries = calibration_queries(job.model, request.cell, seeds)
         return files, quantize_by_calibration(pairs, queries)
 
 

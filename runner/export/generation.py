@@ -13,7 +13,6 @@ from transformers.modeling_outputs import BaseModelOutput
 from runner.backends.graphs.feeds import (
     LOGITS,
     LOGITS_TO_KEEP,
-    MASK,
     NEXT_TOKENS,
     POSITIONS,
     forward_inputs,
@@ -36,7 +35,7 @@ from runner.export.torch_exporters import (
     trace_model,
     varying_dimensions,
 )
-from runner.inputs import Inputs
+from runner.inputs import MASK, Inputs
 
 _AUTO = torch.export.Dim.AUTO
 _CACHE = "past_key_values"

@@ -136,7 +136,8 @@ def quantize_by_calibration(files: _FilePairs, queries: Sequence[Inputs]) -> str
     return "; ".join(
         (
             f"QDQ: uint8 weights, uint16 activations, in {_format_counts(counts)}, "
-            f"ranges between the extremes of {len(queries)} random queries, masks of {MASKED:g}",
+            f"ranges between the extremes of {len(queries)} random queries, half padded, "
+            f"masks of {MASKED:g}",
             *rewrites,
         )
     )

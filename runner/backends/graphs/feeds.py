@@ -10,7 +10,7 @@ import numpy.typing as npt
 from runner.contract.errors import Unsupported
 from runner.contract.graph import Graph
 from runner.contract.models import ModelSpec
-from runner.inputs import Inputs
+from runner.inputs import MASK, Inputs
 
 Tokens = npt.NDArray[np.int64]
 Feeds = dict[str, npt.NDArray[np.generic]]
@@ -22,7 +22,6 @@ that a loop reads tokens and leaves the logits, a vocabulary for each sample, on
 LOGITS_TO_KEEP = "logits_to_keep"
 """The positions of a prompt, int64 [positions], after which the next token's logits are wanted."""
 POSITIONS = "position_ids"
-MASK = "attention_mask"
 MODALITIES = "mm_token_type_ids"
 """The modality of each token of a prompt: 0 for text, 1 for an image."""
 _GRIDS = "image_grid_thw"

@@ -15,7 +15,7 @@ from runner.contract.cell import Cell
 from runner.contract.errors import Unavailable
 from runner.contract.graph import DYNAMIC, Graph, Part
 from runner.contract.job import Job
-from runner.inputs import Inputs, synthesise
+from runner.inputs import Inputs, calibration_queries
 from runner.measure.clock import monotonic, seconds
 from runner.measure.environment import versions
 
@@ -64,7 +64,7 @@ def quantize(
         else:
             how = (
                 "post-training, preset mixed, model type transformer, "
-                f"{_SAMPLES} seeded samples drawn as inputs are"
+                f"{_SAMPLES} seeded samples drawn as inputs are, half padded"
             )
             samples = calibration(job, cell, graph, models, compile_)
             parts = {name: _quantized(nncf, model, samples[name]) for name, model in models.items()}
@@ -96,8 +96,8 @@ def calibration(
         return record
 
     single = cell.model_copy(update={"batch_size": 1}) if graph.shape == DYNAMIC else cell
-    for number in range(_SAMPLES):
-        inputs = synthesise(job.model, single, job.weights_seed + _SEED_OFFSET + number)
+    seeds = range(job.weights_seed + _SEED_OFFSET, job.weights_seed + _SEED_OFFSET + _SAMPLES)
+    for inputs in calibration_queries(job.model, single, seeds):
         run_parts(graph.takes, {name: call(name) for name in models}, inputs)
     return samples
 

@@ -90,7 +90,7 @@ def test_models_that_crop_or_place_images_are_exported_at_each_shape(tmp_path: P
      0.1),
     ("b2", {"backend": "qnn", "precision": "int8"},
      "QDQ: uint8 weights, uint16 activations, in 8 of 10 products, "
-     "ranges between the extremes of 8 random queries, masks of -100", 0.1),
+     "ranges between the extremes of 8 random queries, half padded, masks of -100", 0.1),
 ], ids=["fp16", "int8 for the cpu", "int8 for qnn"])  # fmt: skip
 def test_other_numbers_are_as_exact_as_they_can_be(
     shape: str, changes: dict[str, str], method: str, most: float, tmp_path: Path
@@ -98,6 +98,13 @@ def test_other_numbers_are_as_exact_as_they_can_be(
     graph = exported(tiny_vision(), tmp_path, shape, **changes)
     assert str(graph.method).startswith(method)
     assert ROUNDING < graph.difference_relative < most
+
+
+@pytest.mark.slow
+def test_ranges_that_calibration_finds_hold_the_mask_of_padding(tmp_path: Path) -> None:
+    changes = {"backend": "qnn", "precision": "int8"}
+    graph = exported(find("bert-micro"), tmp_path, "b2-s32", **changes)
+    assert graph.difference_relative < 0.03
 
 
 @pytest.mark.parametrize("script", [False, True])

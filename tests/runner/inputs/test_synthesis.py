@@ -3,7 +3,12 @@ import pytest
 
 from runner.contract.errors import Unsupported
 from runner.contract.models import TensorSpec, find
-from runner.inputs import synthesise, synthesise_labels, tokens_to_generate
+from runner.inputs import (
+    calibration_queries,
+    synthesise,
+    synthesise_labels,
+    tokens_to_generate,
+)
 from tests.support.jobs import fake_cell, fake_model
 
 
@@ -69,3 +74,13 @@ def test_generation_needs_a_count() -> None:
     assert tokens_to_generate(fake_cell(mode="generation", new_tokens=7)) == 7
     with pytest.raises(Unsupported, match="fake-scripted-fp32-b1-s8-generation has none"):
         tokens_to_generate(fake_cell(mode="generation"))
+
+
+def test_every_second_query_for_calibration_is_padded_where_there_is_a_mask() -> None:
+    cell = fake_cell(2, sequence_length=16)
+    queries = calibration_queries(find("bert-micro"), cell, range(4))
+    kept = [query["attention_mask"].sum(axis=1).tolist() for query in queries]
+    assert kept == [[16, 16], [12, 4]] * 2
+    assert len({query["input_ids"].tobytes() for query in queries}) == 4
+    pictures = calibration_queries(find("vit-micro"), fake_cell(2, sequence_length=None), range(2))
+    assert [query.keys() for query in pictures] == [{"pixel_values"}] * 2
