@@ -154,7 +154,7 @@ def _of_array(
 def _tolerances(
     cell: Cell, differences: Sequence[StepDifference], honest: Sequence[float] | None
 ) -> list[float]:
-    """What each difference may be; infinite where rounding alone decides.
+    """The most that each difference may be; infinite where rounding alone decides.
 
     A gradient that is compared needs no comparison of its norm, whose honest difference is small by
     chance. The norm of one that is not differs honestly by a third of the gradient's or more.
