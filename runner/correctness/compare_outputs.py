@@ -5,7 +5,7 @@ Each output is allowed three times what honest arithmetic of the same precision 
 """
 
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -21,6 +21,7 @@ from runner.correctness.differences import (
     output_name,
     token_agreement,
 )
+from runner.correctness.honest import honest_of_catalogue
 from runner.correctness.tolerance import tolerance_of
 
 _PLACES = {"relative": "", "row": " at the worst position", "mean": " in the mean of positions"}
@@ -65,14 +66,14 @@ def compare_outputs(
 
 
 def allowed_differences(
-    names: Iterable[str],
+    outputs: Arrays,
     precision: Precision,
     honest: Mapping[str, Difference] | None = None,
     method: str | None = None,
 ) -> dict[str, Difference]:
-    """The tolerances of the outputs of these names; arguments as of `compare_outputs`."""
-    own = honest or {}
-    return {name: tolerance_of(precision, own.get(output_name(name)), method) for name in names}
+    """The tolerance of each output; further arguments as of `compare_outputs`."""
+    known = honest or honest_of_catalogue(outputs, precision)
+    return {name: tolerance_of(precision, known.get(output_name(name)), method) for name in outputs}
 
 
 def judge_outputs(

@@ -19,6 +19,7 @@ from runner.correctness.differences import (
     output_name,
     worst_difference,
 )
+from runner.correctness.tolerance import HONEST
 
 PRECISIONS: tuple[Precision, ...] = ("bf16", "fp16", "int8")
 """Those that a reference can tell of, beside fp32."""
@@ -74,6 +75,19 @@ def honest_by_output(outputs: Arrays, reference: Arrays) -> dict[str, Difference
     worst = worst_difference(own.values())
     if not np.isfinite(worst).all():
         raise Unsupported("its outputs hold NaN or infinity")
+    return _with_few(own, worst, reference)
+
+
+def honest_of_catalogue(reference: Arrays, precision: Precision) -> dict[str, Difference]:
+    """By output, the worst of the catalogue: for a model that has no differences of its own."""
+    worst = HONEST[precision]
+    return _with_few({output_name(name): worst for name in reference}, worst, reference)
+
+
+def _with_few(
+    own: Mapping[str, Difference], worst: Difference, reference: Arrays
+) -> dict[str, Difference]:
+    """The differences, with the worst of all for outputs of few values."""
     few = few_valued(reference)
     return {name: _for_few(worst, few[name]) if name in few else one for name, one in own.items()}
 

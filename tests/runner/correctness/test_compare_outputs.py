@@ -9,7 +9,7 @@ from scipy.spatial import distance
 
 from runner.contract.cell import Precision
 from runner.correctness import differences
-from runner.correctness.compare_outputs import compare_outputs
+from runner.correctness.compare_outputs import allowed_differences, compare_outputs
 from runner.correctness.differences import (
     Difference,
     measure_outputs,
@@ -100,6 +100,15 @@ def test_each_precision_has_its_own_tolerance(error: float, precisions: set[str]
         if compare_outputs(ours, {"logits": LOGITS}, None, precision)["correct"]
     }
     assert correct == precisions
+
+
+def test_the_mean_of_few_rows_may_be_what_chance_gives_also_by_the_catalogue() -> None:
+    many = {"logits": np.ones((40, 4), np.float32)}
+    few, enough = (
+        allowed_differences(one, "bf16")["logits"].mean for one in ({"logits": LOGITS}, many)
+    )
+    assert few == pytest.approx(MARGIN * HONEST["bf16"].relative / 6**0.5)
+    assert enough == pytest.approx(MARGIN * HONEST["bf16"].mean)
 
 
 def test_a_model_is_allowed_three_times_its_own_honest_difference() -> None:
