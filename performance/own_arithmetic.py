@@ -17,12 +17,7 @@ from runner.contract.graph import graph_kind, number_format
 from runner.contract.job import PROFILES, Job, Limits, Provenance
 from runner.contract.models import find
 from runner.contract.support import generates
-from runner.correctness.differences import (
-    AnyArray,
-    Arrays,
-    Difference,
-    differences_by_output,
-)
+from runner.correctness.differences import AnyArray, Arrays, Difference, differences_by_output
 from runner.correctness.honest import PRECISIONS, few_valued, take_honest
 from runner.correctness.reference import (
     GENERATED_TOKENS,

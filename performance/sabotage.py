@@ -49,12 +49,7 @@ part that does nothing. Gated layers round coarsest in int8, and twelve layers a
 that are only moved."""
 _BELOW_SOME_ROUNDING: Mapping[Precision, frozenset[str]] = {
     "bf16": frozenset({"scores too large by the root of 2"}),
-    "int8": frozenset(
-        {
-            "scores too large by the root of 2",
-            "cache without the last token",
-        }
-    ),
+    "int8": frozenset({"scores too large by the root of 2", "cache without the last token"}),
 }
 """Faults that are as small as the rounding of a precision in some models: a softmax that is a
 little too sharp, one key of 32 lost."""
