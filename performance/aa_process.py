@@ -1,16 +1,18 @@
-"""One process of the A/A study: its iterations' nanoseconds, as a JSON list.
+"""One process of the A/A study, which prints its round's result as JSON.
 
-`python -m performance.aa_process SLOWDOWN SECONDS`. It imports nothing but what a round needs.
+`python -m performance.aa_process SLOWDOWN SECONDS WINDOWS`. The last is the windows in which the
+warm-up of the record's first process settled; 0 in that one, and if it did not.
 """
 
-import json
 import sys
 
 from performance.sessions import open_job_session, slowed, torch_job
+from performance.simulated import a_result
 from runner.contract.job import PROFILES, Measure
+from runner.contract.rounds import RoundResult
 from runner.inputs import synthesise
 from runner.measure.clock import monotonic
-from runner.measure.phases import quota_of, run_steady_phase, time_once, warm_up
+from runner.measure.phases import WarmUp, quota_of, run_steady_phase, time_once, warm_up
 
 STUDIED_MODEL = "bert-tiny"
 
@@ -20,8 +22,8 @@ def studied_measure(seconds: float) -> Measure:
     return PROFILES["standard"].model_copy(update={"min_s": seconds})
 
 
-def durations(slowdown: float, measure: Measure) -> list[int]:
-    """Nanoseconds of one round's iterations, behind a load and a warm-up."""
+def measured_round(slowdown: float, measure: Measure, windows: int) -> RoundResult:
+    """One round's iterations, behind a load and a warm-up."""
     job = torch_job(STUDIED_MODEL, measure)
     session, cell = open_job_session(job), job.cells[0]
     query = session.bind(cell, synthesise(job.model, cell, job.weights_seed))
@@ -30,9 +32,13 @@ def durations(slowdown: float, measure: Measure) -> list[int]:
     def timed() -> int:
         return time_once(query, monotonic)
 
-    warm_up(timed, monotonic, measure)
-    return run_steady_phase(timed, quota_of(measure))
+    first = WarmUp([], settled=True, windows=windows) if windows else None
+    warmup = warm_up(timed, monotonic, measure, first)
+    result = a_result(run_steady_phase(timed, quota_of(measure)))
+    warmed = {"warmup_windows": warmup.windows, "settled": warmup.settled}
+    return result.model_copy(update=warmed)
 
 
 if __name__ == "__main__":
-    print(json.dumps(durations(float(sys.argv[1]), studied_measure(float(sys.argv[2])))))
+    measure = studied_measure(float(sys.argv[2]))
+    print(measured_round(float(sys.argv[1]), measure, int(sys.argv[3])).model_dump_json())

@@ -33,7 +33,7 @@ from performance.aa_records import (
     read_study,
 )
 from performance.sessions import torch_job
-from performance.simulated import SECOND, a_result
+from performance.simulated import SECOND
 from runner.contract.job import PROFILES
 from runner.contract.rounds import RoundResult
 from runner.job.replication import is_done
@@ -134,7 +134,8 @@ def make_record(
     cell = torch_job(STUDIED_MODEL).cells[0]
     rounds: list[RoundResult] = []
     while not rounds or not is_done(measure, cell, rounds):
-        rounds.append(a_result(launch(slowdown, seconds_)))
+        windows = rounds[0].warmup_windows if rounds and rounds[0].settled else 0
+        rounds.append(launch(slowdown, seconds_, windows))
     medians = tuple(statistics.median(result.durations_ns) / SECOND for result in rounds)
     interval = round_interval(medians, growing_confidence(measure))
     assert interval is not None
@@ -152,12 +153,12 @@ def make_record(
     )
 
 
-def launch(slowdown: float, seconds_: float) -> list[int]:
-    """Durations of one round, in a process of its own."""
-    command = [sys.executable, "-m", "performance.aa_process", str(slowdown), str(seconds_)]
+def launch(slowdown: float, seconds_: float, windows: int) -> RoundResult:
+    """One round, in a process of its own."""
+    arguments = map(str, (slowdown, seconds_, windows))
+    command = [sys.executable, "-m", "performance.aa_process", *arguments]
     output = subprocess.run(command, check=True, capture_output=True, text=True).stdout
-    values: list[int] = json.loads(output.splitlines()[-1])
-    return values
+    return RoundResult.model_validate_json(output.splitlines()[-1])
 
 
 if __name__ == "__main__":

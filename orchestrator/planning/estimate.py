@@ -36,6 +36,9 @@ _EXPORT_S = 15.0
 _PARAMETERS_EXPORTED_PER_SECOND = 1e7
 _UNTIMED = 4
 """Iterations of each round beside warm-up and steady phase: first, proof, check, monitors."""
+_WINDOW_ITERATIONS = 3
+_WINDOWS = 3
+"""Least windows of a first round's warm-up; one is enough in others."""
 _OFFLINE_BATCH = 8
 """The batch that `offline` may find."""
 _OFFLINE_TRIES = 14
@@ -139,8 +142,13 @@ def _cold_starts_s(start: float, measure: Measure, workers: int | None) -> float
 
 
 def _prepared_s(iteration: float, measure: Measure) -> float:
-    warmup = max(iteration, min(iteration * measure.warmup_iterations, measure.warmup_max_s))
-    return measure.rounds * (_UNTIMED * iteration + warmup)
+    window = max(_WINDOW_ITERATIONS * iteration, measure.warmup_window_s)
+    floor = iteration * measure.warmup_iterations
+    first, others = max(_WINDOWS * window, floor), max(window, floor)
+    warmup = min(first, measure.warmup_max_s) + (measure.rounds - 1) * min(
+        others, measure.warmup_max_s
+    )
+    return measure.rounds * _UNTIMED * iteration + warmup
 
 
 def _within(seconds: float, measure: Measure) -> float:

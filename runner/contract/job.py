@@ -61,6 +61,14 @@ class Measure(Frozen):
         return data
 
     @property
+    def warmup_window_s(self) -> float:
+        """Least seconds of a window of the warm-up: 0.2 in `quick`, 1 in `standard`, 4 in `audit`.
+
+        Three iterations of a fast query are over before the clock frequency has moved.
+        """
+        return self.warmup_max_s / 30
+
+    @property
     def most_rounds(self) -> int:
         """The number of rounds after which each cell has its record."""
         return max(self.rounds, self.max_rounds or self.rounds)

@@ -17,9 +17,6 @@ from runner.measure.statistics.spread import effective_count
 
 GARBAGE_COLLECTION = "collected and frozen before the warm-up, off while timed"
 WINDOW_ITERATIONS = 3
-WINDOW_SHARE = 1 / 30
-"""A window's least time, by the warm-up's cap: three iterations of a fast query are over before
-the clock frequency has moved. It is 0.2 s in `quick`, 1 s in `standard`, 4 s in `audit`."""
 WINDOWS = 3
 """Neighbouring windows that must agree: two of noisy durations do so by chance."""
 TOLERANCE = 0.05
@@ -47,6 +44,8 @@ class WarmUp:
     durations_ns: list[int]
     settled: bool
     """True if the durations settled before the time was spent."""
+    windows: int
+    """Windows that they filled."""
 
 
 @dataclass(frozen=True)
@@ -100,14 +99,24 @@ def harness_overhead_s(query: Execute | SelfTimed, clock: Clock) -> float:
     return seconds(round(statistics.median(durations)))
 
 
-def warm_up(timed: Timed, clock: Clock, measure: Measure) -> WarmUp:
+def warm_up(timed: Timed, clock: Clock, measure: Measure, first: WarmUp | None = None) -> WarmUp:
     """Iterate until the duration has settled, within the measure's floor and cap.
 
     Iterations fill windows of at least three and at least a thirtieth of the cap. They have
     settled when the medians of three neighbouring windows lie within the precision that is asked of
     the result, 5 % at most.
+
+    In a later round, the first round has shown after how many windows the durations stay where they
+    are, so that the first of the three that agreed is enough.
+
+    Args:
+        timed: executes and times one iteration.
+        clock: the clock.
+        measure: floor and cap.
+        first: the warm-up of the first round, in a later one.
     """
-    span_ns = measure.warmup_max_s * NANOSECONDS * WINDOW_SHARE
+    span_ns = measure.warmup_window_s * NANOSECONDS
+    enough = first.windows - WINDOWS + 1 if first and first.settled else math.inf
     tolerance = min(TOLERANCE, measure.precision_target)
     durations: list[int] = []
     medians: list[float] = []
@@ -120,9 +129,9 @@ def warm_up(timed: Timed, clock: Clock, measure: Measure) -> WarmUp:
             now = clock()
             if len(durations) - opened >= WINDOW_ITERATIONS and now - opened_at >= span_ns:
                 medians.append(statistics.median(durations[opened:]))
-                settled = _agree(medians[-WINDOWS:], tolerance)
+                settled = len(medians) >= enough or _agree(medians[-WINDOWS:], tolerance)
                 opened, opened_at = len(durations), now
-    return WarmUp(durations, settled)
+    return WarmUp(durations, settled, len(medians))
 
 
 def _agree(medians: Sequence[float], tolerance: float) -> bool:

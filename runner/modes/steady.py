@@ -55,7 +55,7 @@ def measure_phases(
             instruments.cpu_clock.before()
             instruments.noise.before()  # ahead of the warm-up, which leads straight to steady
             instruments.enter("warmup")
-            warmup = warm_up(workload, instruments.clock, job.measure)
+            warmup = warm_up(workload, instruments.clock, job.measure, _first_warm_up(instruments))
             instruments.memory.mark()
             instruments.enter("steady")
             instruments.accelerator.begin()
@@ -75,6 +75,7 @@ def measure_phases(
         **measured,
         first_ns=first_ns,
         warmup_ns=warmup.durations_ns,
+        warmup_windows=warmup.windows,
         settled=warmup.settled,
         noise=noise,
         device=device,
@@ -82,6 +83,13 @@ def measure_phases(
         memory=memory,
         load_average_1m=load,
     )
+
+
+def _first_warm_up(instruments: Instruments) -> WarmUp | None:
+    """The warm-up of the cell's first round; None in that round."""
+    for first in instruments.earlier:
+        return WarmUp(first.warmup_ns, bool(first.settled), first.warmup_windows)
+    return None
 
 
 def _iterate(

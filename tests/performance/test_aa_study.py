@@ -9,6 +9,8 @@ import pytest
 from performance import aa_study
 from performance.aa_records import StudyRecord, append_record, rates_of, read_study
 from performance.aa_study import main, measure_pairs
+from performance.simulated import a_result
+from runner.contract.rounds import RoundResult
 from runner.measure.statistics.replication import round_interval
 
 MOMENT = datetime(2026, 11, 25, tzinfo=UTC)
@@ -96,9 +98,10 @@ def test_a_study_goes_on_where_it_stopped_and_reports_from_its_file(
 ) -> None:
     data, launches = tmp_path / "aa.jsonl", []
 
-    def launch(slowdown: float, seconds: float) -> list[int]:
+    def launch(slowdown: float, seconds: float, windows: int) -> RoundResult:
         launches.append(slowdown)
-        return [round(1e6 * (1 + slowdown) * (1 + 0.001 * (len(launches) % 3)))] * 20
+        duration = round(1e6 * (1 + slowdown) * (1 + 0.001 * (len(launches) % 3)))
+        return a_result([duration] * 20)
 
     monkeypatch.setattr(aa_study, "launch", launch)
     measure_pairs(data, 3, minutes=0, seconds_=1e-6, slowdowns=(0.0, 0.0))

@@ -21,7 +21,7 @@ class Timing(Frozen):
     warmup_time_s: float | None = None
     """Seconds the warm-up took."""
     warmup_settled: bool | None = None
-    """Whether the warm-up's last three windows agreed."""
+    """Whether the warm-up settled, in every round."""
     timed_region: str | None = None
     """What lies between the two clock readings of an iteration."""
 

@@ -71,9 +71,9 @@ class Work:
         return duration
 
 
-def warmed_up(seconds: Iterable[float], **changes: object) -> WarmUp:
+def warmed_up(seconds: Iterable[float], first: WarmUp | None = None, **changes: object) -> WarmUp:
     clock = FakeClock()
-    return warm_up(Work(seconds, clock), clock, MEASURE.model_copy(update=changes))
+    return warm_up(Work(seconds, clock), clock, MEASURE.model_copy(update=changes), first)
 
 
 def worked(quota: Quota, seconds: Iterable[float]) -> list[int]:
@@ -91,13 +91,14 @@ def test_a_duration_is_what_passed_between_two_readings() -> None:
     assert time_once(lambda: clock.pass_by(2 * SECOND), clock) == 2 * SECOND + 1
 
 
+FALLING = [5, 4, 3, 2.1, *[2] * 50]
 STEPS = [1.0] * 3 + [1.03] * 33
 
 
 @pytest.mark.parametrize(
     ("seconds", "changes", "count"),
     [
-        ([5, 4, 3, 2.1, *[2] * 50], {}, 12),
+        (FALLING, {}, 12),
         ([1] * 50, {}, 9),
         ([1, 1, 1, 9, *[1] * 50], {}, 9),
         (STEPS, {"precision_target": 0.05}, 9),
@@ -111,6 +112,24 @@ def test_warm_up_ends_when_three_windows_agree(
     seconds: list[float], changes: dict[str, float], count: int
 ) -> None:
     warmup = warmed_up(seconds, **changes)
+    assert (warmup.settled, len(warmup.durations_ns)) == (True, count)
+
+
+@pytest.mark.parametrize(
+    ("first", "seconds", "count"),
+    [
+        ([1] * 50, [1] * 50, 3),
+        (FALLING, FALLING, 6),
+        (FALLING, [5, 4, 3, 5, 4, 3, *[1] * 50], 6),
+        ([5] * 3 + [4] * 3 + [3] * 3 + [1] * 50, [1] * 50, 9),
+        ([5 * 0.9**step for step in range(1000)], FALLING, 12),
+    ],
+    ids=["at once", "as late", "later", "earlier", "never"],
+)
+def test_a_later_round_warms_up_no_longer_than_the_first_took_to_reach_its_level(
+    first: list[float], seconds: list[float], count: int
+) -> None:
+    warmup = warmed_up(seconds, warmed_up(first))
     assert (warmup.settled, len(warmup.durations_ns)) == (True, count)
 
 

@@ -5,6 +5,7 @@ import gc
 import pytest
 
 from runner.backends.base import PageMemory
+from runner.contract.job import PROFILES
 from runner.modes.inference import InferenceWorkload
 from runner.modes.steady import measure_steadily
 from tests.support.jobs import a_job
@@ -31,6 +32,18 @@ def test_a_cells_peak_holds_nothing_that_was_kept_for_others() -> None:
 
     result = measure_steadily(make, scene.session, job, scene.instruments())
     assert result.memory.peak_bytes == 100
+
+
+def test_a_later_round_knows_how_long_the_first_one_warmed_up() -> None:
+    scene, job = Scene(), a_job(measure=PROFILES["quick"])
+
+    def make() -> InferenceWorkload:
+        return InferenceWorkload(scene.session, job, job.cells[0], scene.clock)
+
+    first = measure_steadily(make, scene.session, job, scene.instruments())
+    second = measure_steadily(make, scene.session, job, scene.instruments([first]))
+    assert (first.settled, first.warmup_windows) == (True, 3)
+    assert (second.settled, second.warmup_windows) == (True, 1)
 
 
 class InAPage(Scene):
