@@ -1,7 +1,7 @@
 """One process of the A/A study, which prints its round's result as JSON.
 
-`python -m performance.aa_process SLOWDOWN SECONDS WINDOWS`. The last is the windows in which the
-warm-up of the record's first process settled; 0 in that one, and if it did not.
+`python -m performance.aa_process SLOWDOWN SECONDS WINDOWS`. The last is the windows of a warm-up
+that are enough, by what earlier processes of the record found; 0 if none did.
 """
 
 import sys
@@ -12,7 +12,7 @@ from runner.contract.job import PROFILES, Measure
 from runner.contract.rounds import RoundResult
 from runner.inputs import synthesise
 from runner.measure.clock import monotonic
-from runner.measure.phases import WarmUp, quota_of, run_steady_phase, time_once, warm_up
+from runner.measure.phases import quota_of, run_steady_phase, time_once, warm_up
 
 STUDIED_MODEL = "bert-tiny"
 
@@ -32,11 +32,9 @@ def measured_round(slowdown: float, measure: Measure, windows: int) -> RoundResu
     def timed() -> int:
         return time_once(query, monotonic)
 
-    first = WarmUp([], settled=True, windows=windows) if windows else None
-    warmup = warm_up(timed, monotonic, measure, first)
+    warmup = warm_up(timed, monotonic, measure, windows or None)
     result = a_result(run_steady_phase(timed, quota_of(measure)))
-    warmed = {"warmup_windows": warmup.windows, "settled": warmup.settled}
-    return result.model_copy(update=warmed)
+    return result.model_copy(update={"enough_windows": warmup.enough_windows})
 
 
 if __name__ == "__main__":

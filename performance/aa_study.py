@@ -134,8 +134,8 @@ def make_record(
     cell = torch_job(STUDIED_MODEL).cells[0]
     rounds: list[RoundResult] = []
     while not rounds or not is_done(measure, cell, rounds):
-        windows = rounds[0].warmup_windows if rounds and rounds[0].settled else 0
-        rounds.append(launch(slowdown, seconds_, windows))
+        windows = rounds[-1].enough_windows if rounds else None
+        rounds.append(launch(slowdown, seconds_, windows or 0))
     medians = tuple(statistics.median(result.durations_ns) / SECOND for result in rounds)
     interval = round_interval(medians, growing_confidence(measure))
     assert interval is not None

@@ -123,8 +123,8 @@ class RoundResult(Frozen):
     """The first query at this shape; None where every iteration is a first one."""
     warmup_ns: list[NonNegativeInt] = Field(default_factory=list)
     """Durations of the warm-up."""
-    warmup_windows: NonNegativeInt = 0
-    """Windows that the warm-up filled."""
+    enough_windows: int | None = None
+    """Windows of a warm-up that are enough for later rounds; None if none has settled so far."""
     settled: bool | None = None
     """True if the warm-up settled; None where there is none."""
     noise: Noise

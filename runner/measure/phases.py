@@ -44,8 +44,8 @@ class WarmUp:
     durations_ns: list[int]
     settled: bool
     """True if the durations settled before the time was spent."""
-    windows: int
-    """Windows that they filled."""
+    enough_windows: int | None
+    """Windows that a later round needs at most; None if no round's durations settled so far."""
 
 
 @dataclass(frozen=True)
@@ -99,24 +99,26 @@ def harness_overhead_s(query: Execute | SelfTimed, clock: Clock) -> float:
     return seconds(round(statistics.median(durations)))
 
 
-def warm_up(timed: Timed, clock: Clock, measure: Measure, first: WarmUp | None = None) -> WarmUp:
+def warm_up(
+    timed: Timed, clock: Clock, measure: Measure, enough_windows: int | None = None
+) -> WarmUp:
     """Iterate until the duration has settled, within the measure's floor and cap.
 
     Iterations fill windows of at least three and at least a thirtieth of the cap. They have
     settled when the medians of three neighbouring windows lie within the precision that is asked of
     the result, 5 % at most.
 
-    In a later round, the first round has shown after how many windows the durations stay where they
-    are, so that the first of the three that agreed is enough.
+    Where an earlier round's have settled, the first of the three windows that agreed was at their
+    level already, so that as many as were filled by its end are enough for later rounds.
 
     Args:
         timed: executes and times one iteration.
         clock: the clock.
         measure: floor and cap.
-        first: the warm-up of the first round, in a later one.
+        enough_windows: windows that are enough by what earlier rounds found.
     """
     span_ns = measure.warmup_window_s * NANOSECONDS
-    enough = first.windows - WINDOWS + 1 if first and first.settled else math.inf
+    enough = enough_windows or math.inf
     tolerance = min(TOLERANCE, measure.precision_target)
     durations: list[int] = []
     medians: list[float] = []
@@ -131,7 +133,9 @@ def warm_up(timed: Timed, clock: Clock, measure: Measure, first: WarmUp | None =
                 medians.append(statistics.median(durations[opened:]))
                 settled = len(medians) >= enough or _agree(medians[-WINDOWS:], tolerance)
                 opened, opened_at = len(durations), now
-    return WarmUp(durations, settled, len(medians))
+    if _agree(medians[-WINDOWS:], tolerance):
+        enough = min(enough, len(medians) - WINDOWS + 1)
+    return WarmUp(durations, settled, None if enough == math.inf else int(enough))
 
 
 def _agree(medians: Sequence[float], tolerance: float) -> bool:

@@ -50,6 +50,11 @@ class Instruments:
         """Time of the iterations of earlier rounds."""
         return sum(result.steady_ns for result in self.earlier)
 
+    @property
+    def enough_windows(self) -> int | None:
+        """Windows of a warm-up that are enough, as earlier rounds found; None if none settled."""
+        return self.earlier[-1].enough_windows if self.earlier else None
+
 
 class Workload(Protocol):
     """The iteration that a mode repeats and that times itself, so that nothing else is timed."""

@@ -55,7 +55,7 @@ def measure_phases(
             instruments.cpu_clock.before()
             instruments.noise.before()  # ahead of the warm-up, which leads straight to steady
             instruments.enter("warmup")
-            warmup = warm_up(workload, instruments.clock, job.measure, _first_warm_up(instruments))
+            warmup = warm_up(workload, instruments.clock, job.measure, instruments.enough_windows)
             instruments.memory.mark()
             instruments.enter("steady")
             instruments.accelerator.begin()
@@ -75,7 +75,7 @@ def measure_phases(
         **measured,
         first_ns=first_ns,
         warmup_ns=warmup.durations_ns,
-        warmup_windows=warmup.windows,
+        enough_windows=warmup.enough_windows,
         settled=warmup.settled,
         noise=noise,
         device=device,
@@ -83,13 +83,6 @@ def measure_phases(
         memory=memory,
         load_average_1m=load,
     )
-
-
-def _first_warm_up(instruments: Instruments) -> WarmUp | None:
-    """The warm-up of the cell's first round; None in that round."""
-    for first in instruments.earlier:
-        return WarmUp(first.warmup_ns, bool(first.settled), first.warmup_windows)
-    return None
 
 
 def _iterate(

@@ -71,9 +71,9 @@ class Work:
         return duration
 
 
-def warmed_up(seconds: Iterable[float], first: WarmUp | None = None, **changes: object) -> WarmUp:
+def warmed_up(seconds: Iterable[float], enough: int | None = None, **changes: object) -> WarmUp:
     clock = FakeClock()
-    return warm_up(Work(seconds, clock), clock, MEASURE.model_copy(update=changes), first)
+    return warm_up(Work(seconds, clock), clock, MEASURE.model_copy(update=changes), enough)
 
 
 def worked(quota: Quota, seconds: Iterable[float]) -> list[int]:
@@ -92,6 +92,7 @@ def test_a_duration_is_what_passed_between_two_readings() -> None:
 
 
 FALLING = [5, 4, 3, 2.1, *[2] * 50]
+NEVER = [5 * 0.9**step for step in range(1000)]
 STEPS = [1.0] * 3 + [1.03] * 33
 
 
@@ -116,20 +117,25 @@ def test_warm_up_ends_when_three_windows_agree(
 
 
 @pytest.mark.parametrize(
-    ("first", "seconds", "count"),
+    ("rounds", "count"),
     [
-        ([1] * 50, [1] * 50, 3),
-        (FALLING, FALLING, 6),
-        (FALLING, [5, 4, 3, 5, 4, 3, *[1] * 50], 6),
-        ([5] * 3 + [4] * 3 + [3] * 3 + [1] * 50, [1] * 50, 9),
-        ([5 * 0.9**step for step in range(1000)], FALLING, 12),
+        ([[1] * 50] * 2, 3),
+        ([FALLING] * 2, 6),
+        ([FALLING, [5, 4, 3, 5, 4, 3, *[1] * 50]], 6),
+        ([[5] * 3 + [4] * 3 + [3] * 3 + [1] * 50, [1] * 50], 9),
+        ([[5] * 3 + [4] * 3 + [3] * 3 + [1] * 50, [1] * 50, FALLING], 3),
+        ([[1] * 50] * 9, 3),
+        ([NEVER, FALLING], 12),
+        ([NEVER, FALLING, FALLING], 6),
     ],
-    ids=["at once", "as late", "later", "earlier", "never"],
+    ids=["at once", "as late", "later", "earlier", "least", "many", "never", "not at first"],
 )
-def test_a_later_round_warms_up_no_longer_than_the_first_took_to_reach_its_level(
-    first: list[float], seconds: list[float], count: int
+def test_a_later_round_warms_up_no_longer_than_any_took_to_reach_its_level(
+    rounds: list[list[float]], count: int
 ) -> None:
-    warmup = warmed_up(seconds, warmed_up(first))
+    warmup = WarmUp([], settled=False, enough_windows=None)
+    for seconds in rounds:
+        warmup = warmed_up(seconds, warmup.enough_windows)
     assert (warmup.settled, len(warmup.durations_ns)) == (True, count)
 
 
@@ -147,7 +153,7 @@ def test_a_slow_change_of_a_fast_query_is_seen() -> None:
 
 
 def test_warm_up_that_never_settles_ends_at_its_cap_but_not_below_its_floor() -> None:
-    warmup = warmed_up(5 * 0.9**step for step in range(1000))
+    warmup = warmed_up(NEVER)
     assert not warmup.settled
     assert 30 * SECOND <= sum(warmup.durations_ns) < 35 * SECOND
     slow = warmed_up(repeat(60))
