@@ -5,6 +5,7 @@ that are enough, by what earlier processes of the record found; 0 if none did.
 """
 
 import sys
+from datetime import UTC, datetime
 
 from performance.sessions import open_job_session, slowed, torch_job
 from performance.simulated import a_result
@@ -34,7 +35,9 @@ def measured_round(slowdown: float, measure: Measure, windows: int) -> RoundResu
 
     warmup = warm_up(timed, monotonic, measure, windows or None)
     result = a_result(run_steady_phase(timed, quota_of(measure)))
-    return result.model_copy(update={"enough_windows": warmup.enough_windows})
+    return result.model_copy(
+        update={"enough_windows": warmup.enough_windows, "measured_at": datetime.now(UTC)}
+    )
 
 
 if __name__ == "__main__":

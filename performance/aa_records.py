@@ -42,6 +42,8 @@ class StudyRecord(Frozen):
     """The share by which its queries were slowed down; 0 for two records of a triple."""
     medians: tuple[float, ...] = Field(min_length=2)
     """The medians of its processes, seconds."""
+    moments_s: tuple[float, ...] = Field(min_length=2)
+    """The moments at which they were measured, Unix time."""
     low: float
     """The interval's low end, seconds."""
     value: float

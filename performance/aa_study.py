@@ -38,7 +38,11 @@ from runner.contract.job import PROFILES
 from runner.contract.rounds import RoundResult
 from runner.job.replication import is_done
 from runner.measure.clock import monotonic, seconds
-from runner.measure.statistics.replication import growing_confidence, round_interval
+from runner.measure.statistics.replication import (
+    growing_confidence,
+    moments_of,
+    round_interval,
+)
 
 PAIRS = 40
 SLOWDOWN = 0.05
@@ -137,8 +141,10 @@ def make_record(
         windows = rounds[-1].enough_windows if rounds else None
         rounds.append(launch(slowdown, seconds_, windows or 0))
     medians = tuple(statistics.median(result.durations_ns) / SECOND for result in rounds)
-    interval = round_interval(medians, growing_confidence(measure))
+    moments = moments_of(rounds)
+    interval = round_interval(medians, growing_confidence(measure), moments)
     assert interval is not None
+    assert moments is not None
     return StudyRecord(
         session=session,
         host=host,
@@ -147,6 +153,7 @@ def make_record(
         triple=triple,
         slowdown=slowdown,
         medians=medians,
+        moments_s=tuple(moments),
         low=max(interval.low, sys.float_info.min),
         value=interval.median,
         high=interval.high,

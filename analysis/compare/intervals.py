@@ -76,7 +76,7 @@ def _question(ids: Sequence[str], metric: Metric) -> str:
             WHERE {named}"""
     return f"""
         SELECT {columns}, r.latency_mean_s, r.latency_stddev_s, r.effective_iterations, r.mode,
-            CASE WHEN {_SUM_FITS} THEN {_MEANS} END AS means
+            r.effective_rounds, r.round_degrees, CASE WHEN {_SUM_FITS} THEN {_MEANS} END AS means
         FROM benchmark_results r JOIN raw_benchmark_data w USING (result_id) WHERE {named}
     """
 
@@ -101,21 +101,22 @@ def _of_total(value: float, row: Mapping[str, Any]) -> Estimate | None:
     means = row["means"]
     if not means or None in means:
         return None
-    error = _error_of_several(means) if len(means) > 1 else _error_of_one(row)
+    error = _error_of_several(means, row) if len(means) > 1 else _error_of_one(row)
     if error is None:
         return None
     high = value / (1 - error) if error < 1 else value * (1 + error)
     return Estimate(value, value / (1 + error), high)
 
 
-def _error_of_several(means: Sequence[float]) -> float:
+def _error_of_several(means: Sequence[float], row: Mapping[str, Any]) -> float:
     """Half the interval of the launches' mean, by that mean.
 
     It is as wide as if the number of launches had grown until it was narrow, which records do not
     tell.
     """
-    quantile = students_t(len(means) - 1, GROWING_CONFIDENCE)
-    return quantile * stdev(means) / math.sqrt(len(means)) / fmean(means)
+    rounds = row["effective_rounds"] or len(means)
+    quantile = students_t(row["round_degrees"] or len(means) - 1, GROWING_CONFIDENCE)
+    return float(quantile * stdev(means) / math.sqrt(rounds) / fmean(means))
 
 
 def _error_of_one(row: Mapping[str, Any]) -> float | None:

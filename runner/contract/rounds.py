@@ -5,7 +5,7 @@ from itertools import chain
 from pathlib import Path
 from typing import Any
 
-from pydantic import Field, NonNegativeInt, ValidationError
+from pydantic import AwareDatetime, Field, NonNegativeInt, ValidationError
 
 from runner.contract.cell import Cell, Frozen
 from runner.contract.errors import DamagedFile, RecordError
@@ -137,6 +137,8 @@ class RoundResult(Frozen):
     """The clock of its CPUs; None where the system shows nothing of it."""
     device: DeviceState | None = None
     """The accelerator's state; None where there is none, or none that tells."""
+    measured_at: AwareDatetime | None = None
+    """The moment at which its steady phase ended, UTC; None where rounds need no interval."""
     load_average_1m: float
     """The host's load average as the cell began."""
     columns: dict[str, Any] = Field(default_factory=dict)

@@ -16,15 +16,18 @@ from runner.measure.statistics.drift import Drift, LevelChange, change_inside, d
 from runner.measure.statistics.percentiles import Interval, median_interval
 from runner.measure.statistics.replication import (
     DEFAULT_SPREAD,
+    Processes,
     Spread,
     between_cv,
     growing_confidence,
+    moments_of,
     process_error,
     round_interval,
     spread_of,
     widened,
     widened_percentiles,
 )
+from runner.measure.statistics.serial_correlation import effective_rounds
 from runner.measure.statistics.spread import effective_count
 from runner.measure.statistics.summary import LatencySummary
 from runner.modes.registry import COLD_MODES
@@ -97,11 +100,14 @@ def replicate(
         "round_medians": medians,
         "latency_between_process_cv": between_cv(medians),
     }
+    if len(rounds) > 1:
+        effective = effective_rounds(len(rounds), moments_of(rounds))
+        columns |= {"effective_rounds": effective.count, "round_degrees": effective.degrees}
     if cell.mode in COLD_MODES:  # each of its iterations is a process
         return Replicated(summary, summary, columns, None)
-    spread = spread_of(job.process_spread)
-    durations = [result.durations_ns for result in rounds]
-    error = process_error(durations, spread, growing_confidence(job.measure))
+    processes = Processes.of(job, rounds)
+    spread, durations = processes.spread, [result.durations_ns for result in rounds]
+    error = process_error(durations, processes)
     bounds: dict[str, Any] = {**widened_percentiles("latency", asdict(summary), error)}
     bounded = replace(summary, **bounds)
     if len(rounds) > 1:
@@ -167,7 +173,7 @@ def _interval(measure: Measure, cell: Cell, rounds: Sequence[RoundResult]) -> In
         starts = [value / NANOSECONDS for result in rounds for value in result.durations_ns]
         return median_interval(starts, effective_count(starts))
     medians = [median(result.durations_ns) / NANOSECONDS for result in rounds]
-    return round_interval(medians, growing_confidence(measure))
+    return round_interval(medians, growing_confidence(measure), moments_of(rounds))
 
 
 def _with_interval(summary: LatencySummary, interval: Interval) -> LatencySummary:

@@ -15,11 +15,8 @@ from runner.measure.clock import NANOSECONDS
 from runner.measure.grade import imprecision
 from runner.measure.statistics.percentiles import Interval, median_interval
 from runner.measure.statistics.replication import (
-    Spread,
-    growing_confidence,
+    Processes,
     process_error,
-    round_interval,
-    spread_of,
     widened,
     widened_percentiles,
 )
@@ -64,13 +61,13 @@ def summarise_tokens(job: Job, cell: Cell, rounds: Sequence[RoundResult]) -> Tok
     """
     times = [token_times(result.parts_ns, result.durations_ns, cell) for result in rounds]
     by_name = {name: [values[name] for values in times] for name in (TO_FIRST, PER_OUTPUT, BETWEEN)}
-    spread, confidence = spread_of(job.process_spread), growing_confidence(job.measure)
+    processes = Processes.of(job, rounds)
     columns: dict[str, float | None] = {}
     doubts: list[Doubt] = []
     for name, values in by_name.items():
-        columns |= _bounded(name, values, spread, confidence)
+        columns |= _bounded(name, values, processes)
         if name in _JUDGED:
-            median = _median(values, spread, confidence)
+            median = _median(values, processes)
             columns |= _median_columns(name, median.interval, several=len(rounds) > 1)
             doubts += _doubts(_JUDGED[name], median.judged, job)
     durations = list(chain.from_iterable(result.durations_ns for result in rounds))
@@ -78,27 +75,25 @@ def summarise_tokens(job: Job, cell: Cell, rounds: Sequence[RoundResult]) -> Tok
     return TokenSummary(columns, doubts)
 
 
-def _bounded(
-    name: str, values: Sequence[Series], spread: Spread, confidence: float
-) -> dict[str, float | None]:
+def _bounded(name: str, values: Sequence[Series], processes: Processes) -> dict[str, float | None]:
     """Statistics of all rounds together; bounds of percentiles hold for fresh processes."""
     pooled = _pooled(values)
     columns = distribution(name, pooled)
     if not len(pooled):
         return columns
-    error = process_error(values, spread, confidence)
+    error = process_error(values, processes)
     return {**columns, **widened_percentiles(name, columns, error)}
 
 
-def _median(values: Sequence[Series], spread: Spread, confidence: float) -> _TokenMedian:
+def _median(values: Sequence[Series], processes: Processes) -> _TokenMedian:
     if not len(_pooled(values)):
         return _TokenMedian(None, None)
     if len(values) > 1:
-        interval = round_interval([float(np.median(part)) for part in values], confidence)
+        interval = processes.interval([float(np.median(part)) for part in values])
         return _TokenMedian(interval, interval)
     (alone,) = values
     within = median_interval(alone, effective_count(alone))
-    return _TokenMedian(widened(within, spread) if within else None, within)
+    return _TokenMedian(widened(within, processes.spread) if within else None, within)
 
 
 def _median_columns(

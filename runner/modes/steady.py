@@ -3,6 +3,7 @@
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import closing
 from dataclasses import asdict
+from datetime import UTC, datetime
 from functools import partial
 from typing import Any, TypeVar
 
@@ -63,6 +64,7 @@ def measure_phases(
             measured = measure(workload, warmup)
             device = instruments.accelerator.read()  # at once, before its clock goes down again
             cpu_clock = instruments.cpu_clock.end()
+            measured_at = datetime.now(UTC)
         noise = instruments.noise.after()
         if measured.get("cut_short"):  # whatever executed it answers no more
             memory = MemoryUse(peak_bytes=None, steady_peak_bytes=None, average_bytes=None)
@@ -81,6 +83,7 @@ def measure_phases(
         device=device,
         cpu_clock=cpu_clock,
         memory=memory,
+        measured_at=measured_at,
         load_average_1m=load,
     )
 

@@ -33,6 +33,7 @@ def a_record(
         triple=triple,
         slowdown=slowdown,
         medians=medians,
+        moments_s=tuple(range(0, 60 * PROCESSES, 60)),
         low=interval.low,
         value=interval.median,
         high=interval.high,
@@ -101,7 +102,8 @@ def test_a_study_goes_on_where_it_stopped_and_reports_from_its_file(
     def launch(slowdown: float, seconds: float, windows: int) -> RoundResult:
         launches.append(slowdown)
         duration = round(1e6 * (1 + slowdown) * (1 + 0.001 * (len(launches) % 3)))
-        return a_result([duration] * 20)
+        result = a_result([duration] * 20)
+        return result.model_copy(update={"measured_at": datetime.now(UTC)})
 
     monkeypatch.setattr(aa_study, "launch", launch)
     measure_pairs(data, 3, minutes=0, seconds_=1e-6, slowdowns=(0.0, 0.0))

@@ -323,6 +323,12 @@ _MACHINES: Sequence[str] = (
 """Ids of machines count memory in GiB."""
 
 
+def _to_11(connection: DuckDBPyConnection) -> None:
+    """Results tell as how many independent ones their rounds count."""
+    for column in ("effective_rounds DOUBLE", "round_degrees DOUBLE"):
+        connection.execute(f"ALTER TABLE benchmark_results ADD COLUMN IF NOT EXISTS {column}")
+
+
 MIGRATIONS: Mapping[int, Migration] = {
     4: _to_5,
     5: _to_6,
@@ -330,6 +336,7 @@ MIGRATIONS: Mapping[int, Migration] = {
     7: _to_8,
     8: _to_9,
     9: _to_10,
+    10: _to_11,
 }
 """The step from each version to the next."""
 

@@ -10,7 +10,7 @@ OURS = "accelmatrix"
 SYNTHETIC = "synthetic"
 
 
-STORE_VERSION = 10
+STORE_VERSION = 11
 """Raised with every change of tables or columns; `migrations` brings older databases here.
 
 - 1 (2026-11-21): the first tables.
@@ -26,6 +26,7 @@ STORE_VERSION = 10
   runs have labels.
 - 10 (2026-11-24): runs of one matrix on hosts of several classes share a group; ids of machines
   count memory in GiB.
+- 11 (2026-11-26): effective rounds and their degrees of freedom.
 """
 OLDEST = 4
 """The oldest version that `migrations` brings forward."""

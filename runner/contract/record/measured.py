@@ -42,6 +42,12 @@ class Timing(Frozen):
     """Median of each round, seconds, in order; null in records that do not tell."""
     latency_between_process_cv: float | None = None
     """Coefficient of variation of the round medians; null with one round."""
+    effective_rounds: float | None = None
+    """Independent rounds that they count as: the error of their mean is their medians' standard
+    deviation by its root. Fewer than there are where they followed each other within a minute; null
+    with one round."""
+    round_degrees: float | None = None
+    """Degrees of freedom of the round medians' standard deviation; null with one round."""
     process_spread: float | None = None
     """Relative deviation between fresh processes that the interval of a record of one process
     allows for; null where the interval comes from several processes."""

@@ -2,7 +2,8 @@
 
 Kalibera & Jones, "Rigorous Benchmarking in Reasonable Time" (2013), sections 5 and 6: repetition is
 worth most at the highest level that varies, and the interval comes from the means of that level.
-Here the levels are processes (rounds) and iterations, and a round counts by its median.
+Here the levels are processes (rounds) and iterations, and a round counts by its median. Rounds that
+are near in time are not independent.
 """
 
 import math
@@ -12,8 +13,10 @@ from statistics import NormalDist, fmean, median, stdev
 from typing import Any
 
 from runner.contract.confidence import GROWING_CONFIDENCE, INTERVAL_CONFIDENCE, students_t
-from runner.contract.job import Measure, ProcessSpread
+from runner.contract.job import Job, Measure, ProcessSpread
+from runner.contract.rounds import RoundResult
 from runner.measure.statistics.percentiles import Interval
+from runner.measure.statistics.serial_correlation import effective_rounds
 from runner.measure.statistics.spread import Series
 from runner.measure.statistics.tails import BOUNDED
 
@@ -53,12 +56,51 @@ def spread_of(known: ProcessSpread | None) -> Spread:
     return Spread(known.cv, quantile, f"calibration with {known.processes} processes, {day}")
 
 
-def round_interval(medians: Sequence[float], confidence: float) -> Interval | None:
-    """Student's interval of the mean of round medians; None with fewer than two rounds."""
+@dataclass(frozen=True)
+class Processes:
+    """A record's processes, by what is known of them beforehand."""
+
+    spread: Spread
+    """The spread of fresh ones."""
+    confidence: float
+    """The confidence of the interval over their medians."""
+    moments_s: Sequence[float] | None
+    """The moments at which they were measured, seconds; None if they are independent."""
+
+    @classmethod
+    def of(cls, job: Job, rounds: Sequence[RoundResult]) -> "Processes":
+        """The processes of these rounds."""
+        return cls(
+            spread_of(job.process_spread), growing_confidence(job.measure), moments_of(rounds)
+        )
+
+    def interval(self, medians: Sequence[float]) -> Interval | None:
+        """The interval of the mean of their medians; None with fewer than two."""
+        return round_interval(medians, self.confidence, self.moments_s)
+
+
+def moments_of(rounds: Sequence[RoundResult]) -> list[float] | None:
+    """The moments at which rounds were measured, seconds; None if one does not tell."""
+    moments = [result.measured_at for result in rounds if result.measured_at is not None]
+    if len(moments) < len(rounds):
+        return None
+    return [moment.timestamp() for moment in moments]
+
+
+def round_interval(
+    medians: Sequence[float], confidence: float, moments_s: Sequence[float] | None = None
+) -> Interval | None:
+    """Student's interval of the mean of round medians; None with fewer than two rounds.
+
+    Args:
+        medians: of the rounds, in order.
+        confidence: the interval's.
+        moments_s: when each was measured, seconds; None if they are independent.
+    """
     if len(medians) < 2:
         return None
-    mean, error = fmean(medians), stdev(medians) / math.sqrt(len(medians))
-    half = students_t(len(medians) - 1, confidence) * error
+    mean, rounds = fmean(medians), effective_rounds(len(medians), moments_s)
+    half = students_t(rounds.degrees, confidence) * stdev(medians) / math.sqrt(rounds.count)
     return Interval(_low_end(mean, half), mean, mean + half)
 
 
@@ -70,15 +112,15 @@ def widened(interval: Interval, spread: Spread) -> Interval:
     return Interval(_low_end(interval.median, low), interval.median, interval.median + high)
 
 
-def process_error(rounds: Sequence[Series], spread: Spread, confidence: float) -> float:
+def process_error(rounds: Sequence[Series], processes: Processes) -> float:
     """The share by which a statistic of all values may be off, since other processes differ.
 
     With several rounds it is half the width of the interval of their medians, by its middle; with
     one what is known of fresh processes.
     """
-    interval = round_interval([median(values) for values in rounds], confidence)
+    interval = processes.interval([median(values) for values in rounds])
     if interval is None:
-        return spread.quantile * spread.deviation
+        return processes.spread.quantile * processes.spread.deviation
     return interval.high / interval.median - 1 if interval.median else 0.0
 
 

@@ -1,6 +1,6 @@
 """Parts of all rounds become one record."""
 
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
@@ -47,7 +47,24 @@ def test_the_interval_of_several_rounds_is_that_of_their_medians() -> None:
     half = 4.3027 * 2 / 3**0.5
     assert summary["latency_median_low_s"] == pytest.approx((100 - half) * 1e-9, rel=1e-4)
     assert summary["latency_precision"] == pytest.approx(half / 100, rel=1e-4)
+    assert (summary["effective_rounds"], summary["round_degrees"]) == (3, 2)
     assert "process_spread" not in summary
+
+
+def test_rounds_of_one_minute_are_known_less_well_than_rounds_of_an_hour() -> None:
+    begin = datetime(2026, 11, 26, tzinfo=UTC)
+    near, apart = (
+        columns(
+            *(
+                a_round([level] * 3, measured_at=begin + place * gap)
+                for place, level in enumerate((98, 100, 102))
+            )
+        )
+        for gap in (timedelta(seconds=9), timedelta(minutes=20))
+    )
+    assert near["effective_rounds"] < 1 < apart["effective_rounds"] <= 3
+    assert near["latency_precision"] > 2 * apart["latency_precision"]
+    assert near["latency_median_s"] == apart["latency_median_s"]
 
 
 def test_one_process_allows_for_what_others_would_measure_and_is_never_better_than_b() -> None:

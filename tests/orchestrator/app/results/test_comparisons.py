@@ -1,6 +1,7 @@
 """Comparisons by a property and of two runs, checked against SQL by hand."""
 
 import math
+import shutil
 from pathlib import Path
 from statistics import fmean, stdev
 from typing import Any
@@ -89,6 +90,24 @@ def test_throughput_of_several_launches_has_students_interval_of_their_means(
     ends = (value / (1 + error), value / (1 - error))
     assert (first.interval.low, first.interval.high) == pytest.approx(ends, rel=1e-4)
     assert first.basis == "3 processes"
+
+
+def test_throughput_of_launches_that_were_near_in_time_is_known_less_well(
+    database: Path, tmp_path: Path
+) -> None:
+    before = named(compared(database, "batch_size", run=FIRST))[1].result.interval
+    near = Path(shutil.copy(database, tmp_path))
+    with duckdb.connect(near) as connection:
+        connection.execute(
+            "UPDATE benchmark_results SET effective_rounds = 0.75, round_degrees = 1"
+            " WHERE rounds = 3"
+        )
+    after = named(compared(near, "batch_size", run=FIRST))[1].result.interval
+    assert before is not None
+    assert after is not None
+    wider = 2 * stats.t.ppf((1 + 0.968) / 2, 1) / stats.t.ppf((1 + 0.968) / 2, 2)
+    error = before.value / before.low - 1
+    assert after.low == pytest.approx(after.value / (1 + wider * error), rel=1e-4)
 
 
 def test_throughput_of_one_launch_holds_what_the_calibration_found(database: Path) -> None:

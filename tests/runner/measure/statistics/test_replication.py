@@ -1,6 +1,7 @@
 """Intervals over fresh processes."""
 
 import math
+from dataclasses import replace
 from datetime import UTC, datetime
 
 import numpy as np
@@ -12,6 +13,7 @@ from runner.contract.job import PROFILES, ProcessSpread
 from runner.measure.statistics.percentiles import Interval
 from runner.measure.statistics.replication import (
     DEFAULT_SPREAD,
+    Processes,
     between_cv,
     growing_confidence,
     process_error,
@@ -74,6 +76,8 @@ def test_percentiles_allow_for_processes_in_quadrature() -> None:
 
 def test_what_processes_differ_by_is_that_of_the_rounds_or_what_is_known() -> None:
     rounds = [[9.0, 10.0, 11.0], [10.0, 10.2, 20.0], [9.8, 9.8, 9.8]]
-    error = process_error(rounds, DEFAULT_SPREAD, 0.95)
+    apart = Processes(DEFAULT_SPREAD, 0.95, None)
+    error = process_error(rounds, apart)
     assert error == pytest.approx(4.3027 * 0.2 / math.sqrt(3) / 10, rel=1e-4)
-    assert process_error(rounds[:1], DEFAULT_SPREAD, 0.95) == pytest.approx(0.0784, rel=1e-3)
+    assert process_error(rounds, replace(apart, moments_s=[0, 9, 18])) > 1.9 * error
+    assert process_error(rounds[:1], apart) == pytest.approx(0.0784, rel=1e-3)
