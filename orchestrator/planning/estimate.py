@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 from orchestrator.backends.catalogue import CATALOGUE
 from orchestrator.planning.memory import parameters_of, tokens_of
 from runner.contract.cell import Cell, Precision
-from runner.contract.job import Measure
+from runner.contract.job import WINDOW_ITERATIONS, WINDOWS, Measure
 from runner.contract.models import ModelSpec
 
 if TYPE_CHECKING:
@@ -36,9 +36,6 @@ _EXPORT_S = 15.0
 _PARAMETERS_EXPORTED_PER_SECOND = 1e7
 _UNTIMED = 4
 """Iterations of each round beside warm-up and steady phase: first, proof, check, monitors."""
-_WINDOW_ITERATIONS = 3
-_WINDOWS = 3
-"""Least windows of a first round's warm-up; one is enough in others."""
 _OFFLINE_BATCH = 8
 """The batch that `offline` may find."""
 _OFFLINE_TRIES = 14
@@ -142,13 +139,13 @@ def _cold_starts_s(start: float, measure: Measure, workers: int | None) -> float
 
 
 def _prepared_s(iteration: float, measure: Measure) -> float:
-    window = max(_WINDOW_ITERATIONS * iteration, measure.warmup_window_s)
+    """First, warm-up and what else is untimed; one window warms up a later round at the least."""
+    window = max(WINDOW_ITERATIONS * iteration, measure.warmup_window_s)
     floor = iteration * measure.warmup_iterations
-    first, others = max(_WINDOWS * window, floor), max(window, floor)
-    warmup = min(first, measure.warmup_max_s) + (measure.rounds - 1) * min(
-        others, measure.warmup_max_s
+    first, later = (
+        min(max(windows * window, floor), measure.warmup_max_s) for windows in (WINDOWS, 1)
     )
-    return measure.rounds * _UNTIMED * iteration + warmup
+    return measure.rounds * _UNTIMED * iteration + first + (measure.rounds - 1) * later
 
 
 def _within(seconds: float, measure: Measure) -> float:

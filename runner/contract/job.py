@@ -29,6 +29,11 @@ from runner.contract.models import ModelSpec
 from runner.contract.variables import VariableName
 from runner.contract.web.browser_choice import BrowserChoice
 
+WINDOW_ITERATIONS = 3
+"""Least iterations of a window of the warm-up."""
+WINDOWS = 3
+"""Neighbouring windows that must agree: two of noisy durations do so by chance."""
+
 
 class Measure(Frozen):
     """Length and number of a cell's iterations."""

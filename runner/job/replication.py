@@ -111,7 +111,7 @@ def replicate(
     bounds: dict[str, Any] = {**widened_percentiles("latency", asdict(summary), error)}
     bounded = replace(summary, **bounds)
     if len(rounds) > 1:
-        interval = _interval(job.measure, cell, rounds)
+        interval = processes.interval(medians)
         whole = _with_interval(bounded, interval) if interval else bounded
         return Replicated(whole, whole, columns, None)
     columns |= {

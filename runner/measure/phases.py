@@ -10,15 +10,12 @@ from functools import partial
 from typing import Protocol, cast, runtime_checkable
 
 from runner.contract.errors import TimedOut
-from runner.contract.job import Measure
+from runner.contract.job import WINDOW_ITERATIONS, WINDOWS, Measure
 from runner.measure.clock import NANOSECONDS, Clock, seconds
 from runner.measure.statistics.percentiles import median_interval
 from runner.measure.statistics.spread import effective_count
 
 GARBAGE_COLLECTION = "collected and frozen before the warm-up, off while timed"
-WINDOW_ITERATIONS = 3
-WINDOWS = 3
-"""Neighbouring windows that must agree: two of noisy durations do so by chance."""
 TOLERANCE = 0.05
 LOOK_EVERY = 1.1
 """Growth of the iterations from one look at the precision to the next."""

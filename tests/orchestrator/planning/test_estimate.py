@@ -51,7 +51,8 @@ def test_more_tokens_take_longer_to_generate_and_each_reads_the_weights() -> Non
     assert all(less < more for less, more in pairwise(lengths))
     assert lengths[0] == seconds(gpt2)
     halved = seconds(gpt2, mode="generation", new_tokens=512, precision="bf16")
-    assert halved < 0.75 * lengths[2]
+    warm_up = PROFILES["quick"].warmup_max_s  # each of them takes all of it
+    assert halved - warm_up < 0.7 * (lengths[2] - warm_up)
 
 
 def test_training_takes_more_than_three_forward_passes() -> None:
