@@ -9,6 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import psutil
@@ -182,10 +183,13 @@ def started_browser(
     """
     executable = find_browser(environment)
     arguments = switches(backend, software=software)
-    with _DRIVER.running() as playwright:
+    headless = environment.get(HEADED_VARIABLE) != "1"
+    # A browser that is killed leaves its temporary files.
+    temporary = TemporaryDirectory(prefix="browser-", ignore_cleanup_errors=True)
+    with temporary as folder, _DRIVER.running() as playwright:
         before = {child.pid for child in psutil.Process().children(recursive=True)}
         began = monotonic()
-        browser = _launch(playwright, executable, arguments, environment)
+        browser = _launch(playwright, executable, arguments, headless, Path(folder))
         launch_ns = monotonic() - began
         children = psutil.Process().children(recursive=True)
         new = (child for child in children if child.pid not in before and _is_browser(child))
@@ -260,13 +264,15 @@ def _launch(
     playwright: Playwright,
     executable: Path,
     arguments: Sequence[str],
-    environment: Mapping[str, str],
+    headless: bool,
+    temporary: Path,
 ) -> Browser:
     try:
         return playwright.chromium.launch(
             executable_path=executable,
             args=[*arguments],
-            headless=environment.get(HEADED_VARIABLE) != "1",
+            headless=headless,
+            env={**os.environ, "TMPDIR": str(temporary)},
             timeout=LAUNCH_S * 1000,
         )
     except Error as error:
