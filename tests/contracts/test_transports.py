@@ -254,7 +254,7 @@ def test_nothing_runs_on_once_the_driver_was_killed(host: ReachedHost, tmp_path:
     assert_nothing_left(host)
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 @BY_PIPE
 def test_an_order_without_beats_is_ended(host: ReachedHost, tmp_path: Path) -> None:
     _, order = an_order(tmp_path / "driver", HUNG_S)

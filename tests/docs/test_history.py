@@ -246,7 +246,7 @@ def test_what_cannot_be_judged_does_not_fail(tmp_path: Path) -> None:
     assert "became faster" in (tmp_path / "comment.md").read_text("utf-8")
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_results_join_the_history_once_however_often_they_are_added(tmp_path: Path) -> None:
     workspace = judging(tmp_path, history=FIRST, measured=SECOND)
     workspace.execute(SUBMIT)

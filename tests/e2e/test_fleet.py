@@ -20,7 +20,7 @@ from tests.support.workplace import Workplace
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(400)]
 
-SLOW_S = 0.3
+SLOW_S = 0.1
 """Seconds of a query: an order takes long enough to be hit."""
 
 
@@ -33,7 +33,7 @@ def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
 @pytest.fixture
 def user(cluster: Cluster, tmp_path: Path) -> Workplace:
     user = Workplace(tmp_path, "process", cluster.environment)
-    user.write_matrix(models=6, batch_sizes=[1, 2], latency_s=SLOW_S)
+    user.write_matrix(models=4, batch_sizes=[1, 2], latency_s=SLOW_S)
     return user
 
 
@@ -85,7 +85,7 @@ def test_a_run_is_whole_although_a_host_was_killed(cluster: Cluster, user: Workp
     kill_host(cluster, "gamma")
     _, rest = run.communicate(timeout=300)
     assert run.returncode == 0, lines + rest
-    assert verdicts(user.folder) == ["ok"] * 12
+    assert verdicts(user.folder) == ["ok"] * 8
     assert "gamma: lost with " in lines + rest
 
 
@@ -103,7 +103,7 @@ def test_a_killed_driver_leaves_nothing_and_resume_repeats_nothing(
     done = {path: path.stat().st_mtime_ns for path in results.glob("*/records/*/*.parquet")}
     assert soon(lambda: not processes_of(cluster))
     resume(user)
-    assert verdicts(user.folder) == ["ok"] * 12
+    assert verdicts(user.folder) == ["ok"] * 8
     assert {path: path.stat().st_mtime_ns for path in done} == done
 
 
@@ -113,7 +113,7 @@ def test_a_run_whose_head_was_killed_ends_and_goes_on_by_another_head(tmp_path: 
         (tmp_path / name).mkdir()
     with running_cluster(tmp_path / "one") as cluster:
         user = Workplace(tmp_path / "user", "process", cluster.environment)
-        user.write_matrix(models=6, batch_sizes=[1, 2], latency_s=SLOW_S)
+        user.write_matrix(models=6, batch_sizes=[1, 2], latency_s=3 * SLOW_S)
         run = user.start(*user.run_arguments("--fleet"))
         until_a_job_runs_on(run, "alpha")
         head = cluster.state.head()

@@ -38,7 +38,10 @@ def image(built_image: Callable[[Backend], Image]) -> Image:
     return built_image("wasm")
 
 
-@pytest.mark.parametrize("user", ["4321:4321", "65534:65534", "61100:61100"])
+@pytest.mark.parametrize(
+    "user",
+    ["4321:4321", *(pytest.param(f"{n}:{n}", marks=pytest.mark.nightly) for n in (65534, 61100))],
+)
 def test_any_user_has_the_three_backends_without_rights_and_network(
     image: Image, user: str
 ) -> None:

@@ -44,6 +44,7 @@ def test_a_folder_becomes_a_latency_in_one_command(researcher: Workplace) -> Non
     assert tuple(row.values()) == ("ok", True, "pretrained", weights)
 
 
+@pytest.mark.nightly
 def test_a_model_that_writes_is_looked_at_then_timed_by_the_token(researcher: Workplace) -> None:
     shown = researcher.do("models", "show", "./writer")
     assert shown.returncode == 0, shown.stderr

@@ -161,6 +161,7 @@ def test_a_host_that_dies_is_known_to_be_dead_and_may_come_again(
     again.end()
 
 
+@pytest.mark.nightly
 def test_what_was_started_is_ended_and_another_ray_is_not(tmp_path: Path) -> None:
     """A head and a host of ours beside a Ray of the same user."""
     if find_spec("ray") is None:

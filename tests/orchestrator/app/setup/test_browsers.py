@@ -61,7 +61,7 @@ def test_a_row_says_what_works_or_why_not(capsys: pytest.CaptureFixture[str]) ->
     assert "make browser" in capsys.readouterr().out
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_our_own_browser_has_all_three_and_each_other_its_own_words(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:

@@ -217,7 +217,10 @@ def records(job: Job, folder: Path, progress: KeptProgress, graph: onnx.ModelPro
             marks=pytest.mark.nightly,
         ),
         ("webgpu", "gpu-process", signal.SIGKILL, "failed", "the GPU device was lost"),
-        ("wasm", "renderer", signal.SIGSTOP, "timeout", "did not answer within 9 s"),
+        pytest.param(
+            *("wasm", "renderer", signal.SIGSTOP, "timeout", "did not answer within 9 s"),
+            marks=pytest.mark.nightly,
+        ),
     ],
 )
 def test_the_cell_gets_its_verdict_and_the_next_one_a_fresh_browser(
