@@ -1,8 +1,9 @@
 """How often changes over time are named, on simulated rounds with and without one.
 
 Without a change it should happen in at most 1.5 % of cells, however much durations depend on each
-other (AR(1) up to 0.9) and although fresh processes differ by 3 %. A hump of 1.0, 1.3, 1.0 over
-three rounds, and a step of a quarter in the middle of a steady phase, should be named in 95 %.
+other (AR(1) up to 0.9) and although fresh processes differ by 3 %, whether they are independent or,
+being near in time, alike. A hump of 1.0, 1.3, 1.0 over three rounds, and a step of a quarter in the
+middle of a steady phase, should be named in 95 %.
 """
 
 import json
@@ -11,7 +12,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from performance.simulated import chance, series
+from performance.simulated import SPACING_S, chance, levels, series
 from runner.job.replication import SIGNIFICANCE
 from runner.measure.grade import DRIFT
 from runner.measure.statistics.drift import change_inside, drift
@@ -23,6 +24,7 @@ MOST_FALSE, LEAST_FOUND = 0.015, 0.95
 MEMORIES = (0.0, 0.5, 0.8, 0.9)
 COUNTS = (7, 20, 100)
 ROUNDS = (3, 10)
+NEAR = (3, 6, 12, 30)
 
 
 def main() -> int:
@@ -52,6 +54,8 @@ class Setting:
     """Levels of the rounds, beside what processes differ by; none for one steady phase."""
     step: float = 1.0
     """Factor of the second half of one steady phase."""
+    spacing_s: float | None = None
+    """Seconds from one round to the next; None if they are independent."""
 
     @property
     def bar(self) -> float:
@@ -72,6 +76,11 @@ SETTINGS = [
         for rounds in ROUNDS
     ),
     *(
+        Setting(f"{n} near rounds without drift", 20, cv, 0.0, (1.0,) * n, spacing_s=SPACING_S)
+        for cv in (0.01, 0.1)
+        for n in NEAR
+    ),
+    *(
         Setting("one phase without a change", count, 0.1, memory)
         for memory in MEMORIES
         for count in COUNTS
@@ -80,6 +89,7 @@ SETTINGS = [
         Setting("hump 1.0, 1.3, 1.0", count, cv, 0.0, (1.0, 1.3, 1.0))
         for count, cv in ((20, 0.01), (100, 0.02), (100, 0.1))
     ),
+    Setting("hump of near rounds", 20, 0.02, 0.0, (1.0, 1.3, 1.0), spacing_s=SPACING_S),
     *(
         Setting("step of 25 %", count, cv, memory, step=1.25)
         for count, cv, memory in ((100, 0.05, 0.0), (300, 0.1, 0.0), (300, 0.1, 0.5))
@@ -95,13 +105,14 @@ def share_named(setting: Setting) -> float:
 
 
 def _differs(random: np.random.Generator, setting: Setting) -> bool:
+    processes = levels(random, BETWEEN, setting.spacing_s)
     rounds = [
-        level
-        * np.exp(BETWEEN * random.standard_normal())
-        * series(random, setting.count, setting.cv, setting.memory)
+        level * next(processes) * series(random, setting.count, setting.cv, setting.memory)
         for level in setting.levels
     ]
-    result = drift(rounds, DEFAULT_SPREAD.deviation)
+    spacing_s = setting.spacing_s
+    moments = None if spacing_s is None else [spacing_s * n for n in range(len(rounds))]
+    result = drift(rounds, DEFAULT_SPREAD.deviation, moments)
     if result is None or result.change is None or result.p_value >= SIGNIFICANCE:
         return False
     return DRIFT.grade(result.change) is not None

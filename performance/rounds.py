@@ -22,7 +22,7 @@ import numpy as np
 
 from analysis.statistics.ratios import Estimate, shows_difference
 from performance.sessions import torch_job
-from performance.simulated import SECOND, a_result, chance, durations_of
+from performance.simulated import SECOND, SPACING_S, a_result, chance, durations_of, levels
 from runner.contract.job import PROFILES, Job, Measure
 from runner.contract.rounds import RoundResult
 from runner.job.replication import is_done
@@ -32,7 +32,6 @@ from runner.measure.statistics.replication import (
     moments_of,
     round_interval,
 )
-from runner.measure.statistics.serial_correlation import SHARED, STATE_S
 
 REPETITIONS = 2_000
 WITHIN = 0.02
@@ -44,8 +43,6 @@ MOST_APART, MOST_DIFFERENT = 0.05, 0.01
 ITERATIONS = 7
 """Iterations of a round: the share of 20 that each of three has."""
 _START = datetime(2026, 1, 1, tzinfo=UTC)
-SPACING_S = 9.0
-"""Seconds from one process to the next: 3 s of iterations of one cell, its load and warm-up."""
 
 
 def main() -> int:
@@ -107,17 +104,6 @@ def measures() -> dict[str, Measure]:
         "standard": standard.model_copy(update=plain),
         "audit": audit.model_copy(update=plain),
     }
-
-
-def levels(random: np.random.Generator, between: float, spacing_s: float | None) -> Iterator[float]:
-    """Levels of processes one behind the other, around 1; independent without a spacing."""
-    kept = 0.0 if spacing_s is None else math.exp(-spacing_s / STATE_S)
-    own = math.sqrt(1 - SHARED)
-    state = random.standard_normal()
-    while True:
-        deviation = math.sqrt(SHARED) * state + own * random.standard_normal()
-        yield math.exp(between * deviation)
-        state = kept * state + math.sqrt(1 - kept**2) * random.standard_normal()
 
 
 def cases() -> Iterator[tuple[str, Measure, float | None]]:

@@ -1,14 +1,17 @@
 """Simulated processes and durations, for measurements of the runner's own statistics."""
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
 
 from runner.contract.rounds import Energy, MemoryUse, Noise, RoundResult
+from runner.measure.statistics.serial_correlation import SHARED, STATE_S
 
 SECOND = 1_000_000_000
+SPACING_S = 9.0
+"""Seconds from one process to the next: 3 s of iterations of one cell, its load and warm-up."""
 _SILENT = Noise(
     steal=None,
     other_load=None,
@@ -21,6 +24,17 @@ _SILENT = Noise(
 def chance(share: float, count: int) -> float:
     """Two standard errors of a share that is found in so many simulations."""
     return 2 * math.sqrt(share * (1 - share) / count)
+
+
+def levels(random: np.random.Generator, between: float, spacing_s: float | None) -> Iterator[float]:
+    """Levels of processes one behind the other, around 1; independent without a spacing."""
+    kept = 0.0 if spacing_s is None else math.exp(-spacing_s / STATE_S)
+    own = math.sqrt(1 - SHARED)
+    state = random.standard_normal()
+    while True:
+        deviation = math.sqrt(SHARED) * state + own * random.standard_normal()
+        yield math.exp(between * deviation)
+        state = kept * state + math.sqrt(1 - kept**2) * random.standard_normal()
 
 
 def durations_of(

@@ -136,7 +136,7 @@ def changes_of(job: Job, rounds: Sequence[RoundResult]) -> Changes:
     surest = min(filter(None, inside), key=lambda change: change.p_value, default=None)
     if surest is not None:  # it is the best of several
         surest = replace(surest, p_value=min(1.0, surest.p_value * len(rounds)))
-    return Changes(drift(durations, deviation), surest)
+    return Changes(drift(durations, deviation, moments_of(rounds)), surest)
 
 
 def process_doubts(replicated: Replicated) -> Iterator[Doubt]:

@@ -13,6 +13,7 @@ from typing import Literal
 
 import numpy as np
 
+from runner.measure.statistics.serial_correlation import correlation_of
 from runner.measure.statistics.spread import Floats, Series, effective_count, ranks
 
 MEDIAN_ERROR = 1.2533
@@ -51,17 +52,22 @@ class LevelChange:
     """Chance of so large a one if the durations kept their level."""
 
 
-def drift(rounds: Sequence[Sequence[float]], deviation: float) -> Drift | None:
+def drift(
+    rounds: Sequence[Sequence[float]],
+    deviation: float,
+    moments_s: Sequence[float] | None = None,
+) -> Drift | None:
     """Compare the medians of rounds; None with fewer than two.
 
     The range of R medians, by the deviation that explains them, is a studentized range (Tukey
     1949). That deviation adds up what fresh processes differ by, which is known beforehand, and the
-    standard error of the medians. The order is tested by Mann & Kendall's S (Kendall 1975), whose
-    distribution is exact here. Either may find something, so the smaller p-value counts twice.
+    standard error of the medians. The order is tested by Mann & Kendall's S (Kendall 1975). Either
+    may find something, so the smaller p-value counts twice.
 
     Args:
         rounds: their durations, in order.
         deviation: standard deviation of fresh processes' medians, by their mean.
+        moments_s: when each round was measured, seconds; None if they are independent.
     """
     if len(rounds) < 2:
         return None
@@ -72,7 +78,7 @@ def drift(rounds: Sequence[Sequence[float]], deviation: float) -> Drift | None:
     errors = [_squared_error(durations) for durations in rounds]
     scale = math.sqrt((deviation * mean) ** 2 + float(np.mean(errors)))
     by_range = range_survival(float(np.ptp(medians)) / scale, len(medians)) if scale else 1.0
-    by_order = order_p_value(medians)
+    by_order = order_p_value(medians, moments_s)
     return Drift(
         change=float(np.ptp(medians)) / mean,
         p_value=min(1.0, 2 * min(by_range, by_order)),
@@ -92,21 +98,48 @@ def range_survival(value: float, count: int) -> float:
     return float(min(1.0, max(0.0, 1 - np.trapezoid(inside, z))))
 
 
-def order_p_value(values: Series) -> float:
+def order_p_value(values: Series, moments_s: Sequence[float] | None = None) -> float:
     """The chance of an order so far from random, both ways, by Mann & Kendall's S.
 
-    S counts pairs that rise less pairs that fall. In all n! orders the number of falling pairs is
-    distributed like inversions: the k-th value falls behind 0 to k - 1 of those before it.
+    S counts pairs that rise less pairs that fall. Rounds that are near in time are alike, so that
+    they rise or fall in their order more often than independent ones.
     """
     series = np.asarray(values, dtype=float)
     count = len(series)
     s = sum(float(np.sign(series[k + 1 :] - series[k]).sum()) for k in range(count - 1))
+    independent = _independent_chance(s, count)
+    return independent if moments_s is None else max(independent, _dependent_chance(s, moments_s))
+
+
+def _independent_chance(s: float, count: int) -> float:
+    """The exact chance of an S so far from 0.
+
+    In all n! orders the number of falling pairs is distributed like inversions: the k-th value
+    falls behind 0 to k - 1 of those before it.
+    """
     ways = np.ones(1)
     for k in range(2, count + 1):
         ways = np.convolve(ways, np.ones(k) / k)
     pairs = count * (count - 1) // 2
     extreme = np.abs(pairs - 2 * np.arange(pairs + 1)) >= abs(s) - 1e-9
     return float(min(1.0, ways[extreme].sum()))
+
+
+def _dependent_chance(s: float, moments_s: Sequence[float]) -> float:
+    """The chance of an S so far from 0 of normal values whose correlations are known.
+
+    The signs of two differences whose correlation is r have the covariance 2 / pi arcsin(r), so
+    that S has the sum of those of all two pairs as its variance (Hamed & Rao 1998). It is taken as
+    normal, with Kendall's correction for continuity.
+    """
+    first, second = np.triu_indices(len(moments_s), k=1)
+    correlation = correlation_of(moments_s)
+    by_pair = correlation[second] - correlation[first]
+    covariance = by_pair[:, second] - by_pair[:, first]
+    deviations = np.sqrt(np.diag(covariance))
+    r = np.clip(covariance / np.outer(deviations, deviations), -1, 1)
+    variance = 2 / math.pi * float(np.arcsin(r).sum())
+    return math.erfc(max(0.0, abs(s) - 1) / math.sqrt(2 * variance))
 
 
 def change_inside(durations: Series) -> LevelChange | None:

@@ -10,6 +10,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from runner.measure.statistics.spread import Floats
+
 SHARED = 0.8
 """Correlation of two processes at the same moment; the rest of what they differ by is their own."""
 STATE_S = 30.0
@@ -27,6 +29,14 @@ class EffectiveCount:
     """Degrees of freedom of that deviation, 1 or more."""
 
 
+def correlation_of(moments_s: Sequence[float]) -> Floats:
+    """The correlation of each two processes, by the moments at which they were measured."""
+    moments = np.asarray(moments_s, dtype=float)
+    correlation = SHARED * np.exp(-np.abs(np.subtract.outer(moments, moments)) / STATE_S)
+    np.fill_diagonal(correlation, 1.0)
+    return np.asarray(correlation, dtype=float)
+
+
 def effective_rounds(count: int, moments_s: Sequence[float] | None) -> EffectiveCount:
     """The effective number of rounds that depend on each other as processes do.
 
@@ -41,9 +51,7 @@ def effective_rounds(count: int, moments_s: Sequence[float] | None) -> Effective
     """
     if moments_s is None:
         return EffectiveCount(count, count - 1)
-    moments = np.asarray(moments_s, dtype=float)
-    correlation = SHARED * np.exp(-np.abs(np.subtract.outer(moments, moments)) / STATE_S)
-    np.fill_diagonal(correlation, 1.0)
+    correlation = correlation_of(moments_s)
     mean = (float(correlation.sum()) / count - 1) / (count - 1)
     centred = correlation - correlation.mean(axis=0)
     degrees = float(np.trace(centred)) ** 2 / float(np.sum(centred * centred.T))

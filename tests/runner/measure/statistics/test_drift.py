@@ -16,6 +16,7 @@ from runner.measure.statistics.drift import (
     order_p_value,
     range_survival,
 )
+from runner.measure.statistics.serial_correlation import correlation_of
 from runner.measure.statistics.spread import Floats
 
 DEVIATION = 0.03
@@ -52,6 +53,27 @@ def test_the_range_of_normal_values_is_scipys(value: float, count: int) -> None:
 def test_the_chance_of_an_order_is_kendalls(order: list[int]) -> None:
     expected = stats.kendalltau(range(7), order, method="exact").pvalue
     assert order_p_value(order) == pytest.approx(expected, abs=1e-12)
+
+
+@given(st.permutations(range(7)))
+def test_rounds_that_are_far_apart_have_the_chance_of_independent_ones(order: list[int]) -> None:
+    far = [86_400.0 * number for number in range(7)]
+    expected = stats.kendalltau(range(7), order, method="asymptotic").pvalue
+    assert order_p_value(order, far) >= order_p_value(order)
+    assert order_p_value(order, far) == pytest.approx(expected, abs=0.15)
+
+
+@pytest.mark.parametrize("count", [12, 30])
+def test_near_rounds_of_one_level_seldom_have_an_order_that_chance_excludes(count: int) -> None:
+    random = np.random.default_rng(count)
+    moments = [9.0 * number for number in range(count)]
+    factor = np.linalg.cholesky(correlation_of(moments))
+    drawn = [factor @ random.standard_normal(count) for _ in range(1_000)]
+    found = [
+        np.mean([order_p_value(one, known) < 0.01 for one in drawn]) for known in (moments, None)
+    ]
+    assert found[0] <= 0.02
+    assert found[1] > 0.05
 
 
 def test_the_change_is_the_range_of_round_medians() -> None:
