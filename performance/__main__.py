@@ -32,6 +32,7 @@ MEASUREMENTS = (
     "harness_overhead",
     "timed_share",
     "job_overhead",
+    "default_matrix",
     "launchers_agree",
     "runtimes",
     "browsers",

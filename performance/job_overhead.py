@@ -14,6 +14,7 @@ from itertools import pairwise
 from pathlib import Path
 from statistics import median
 from tempfile import TemporaryDirectory
+from typing import Any
 
 from orchestrator.launchers.environment import process_environment
 from performance.jobs import write_matrix
@@ -54,14 +55,15 @@ def main() -> int:
     print(f"{BARE_PROCESS:<26} {bare}")
     for name, seconds in parts.items():
         limit = LIMITS_S.get(name)
-        print(f"{name:<26} {seconds}" + ("" if limit is None else _judged(seconds, limit, bare)))
+        print(f"{name:<26} {seconds}" + ("" if limit is None else judged(seconds, limit, bare)))
     within = all(parts[name].wall <= limit for name, limit in LIMITS_S.items())
     data = {name: seconds.rounded for name, seconds in {BARE_PROCESS: bare, **parts}.items()}
     print(json.dumps({"measurement": "job_overhead", "seconds": data, "within": within}))
     return 0 if within else 1
 
 
-def _judged(seconds: Seconds, limit: float, bare: Seconds) -> str:
+def judged(seconds: Seconds, limit: float, bare: Seconds) -> str:
+    """The words behind seconds: whether they keep the limit, and what the bare process takes."""
     ratios = f"{seconds.wall / bare.wall:.2f} and {seconds.cpu / bare.cpu:.2f} times the bare one"
     verdict = "over its limit" if seconds.wall > limit else "at most"
     return f"; {verdict} {limit:g} s; {ratios}"
@@ -76,19 +78,24 @@ def measure_parts(matrix: Path, folder: Path) -> dict[str, Seconds]:
     reference_job = next(results.glob("*/jobs/reference-*.json"))
     commands = [watch(run) for _ in range(REPEATS)]
     job_file = max(results.glob("*/jobs/cpu-*.json"))
-    config = json.dumps(dict(Job.model_validate_json(job_file.read_bytes()).model.config))
+    config = Job.model_validate_json(job_file.read_bytes()).model.config
     references = [_launch(reference_job, folder / f"reference{i}") for i in range(REPEATS)]
     launches = [
         dict(_phases(job_file, folder / f"out{i}", results / "references")) for i in range(REPEATS)
     ]
-    bare = [watch(["-c", BARE, config]) for _ in range(REPEATS)]
     parts = {
-        BARE_PROCESS: _middle([process.end for process in bare]),
+        BARE_PROCESS: bare_process(config),
         "command to first launch": _middle([command.until(": 4 cells") for command in commands]),
         "last cell to table": _middle([_ending(command) for command in commands]),
         "reference of one model": _middle([process.end for process in references]),
     }
     return parts | {name: _middle([launch[name] for launch in launches]) for name in launches[0]}
+
+
+def bare_process(config: Mapping[str, Any]) -> Seconds:
+    """Seconds of a process that imports torch and runs the model of this configuration once."""
+    command = ["-c", BARE, json.dumps(dict(config))]
+    return _middle([watch(command).end for _ in range(REPEATS)])
 
 
 def _launch(job_file: Path, out: Path, *options: str) -> Watched:

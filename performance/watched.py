@@ -4,7 +4,7 @@ import os
 import subprocess
 import sys
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from threading import Thread
@@ -48,7 +48,7 @@ class Line:
 
 @dataclass(frozen=True)
 class Watched:
-    """A process that has ended well."""
+    """A process that has ended with an exit code that was accepted."""
 
     output: list[Line]
     """Its lines on stdout."""
@@ -62,8 +62,12 @@ class Watched:
         return next(line.at for line in self.errors if part in line.text)
 
 
-def watch(arguments: Sequence[str], environment: Mapping[str, str] | None = None) -> Watched:
-    """Run Python with these arguments to its end; one that fails ends the measurement."""
+def watch(
+    arguments: Sequence[str],
+    environment: Mapping[str, str] | None = None,
+    accepted: Collection[int] = (0,),
+) -> Watched:
+    """Run Python with these arguments to its end; another exit code ends the measurement."""
     output, errors = list[Line](), list[Line]()
     began = time.perf_counter()
     process = subprocess.Popen(
@@ -89,7 +93,7 @@ def watch(arguments: Sequence[str], environment: Mapping[str, str] | None = None
     process.returncode = os.waitstatus_to_exitcode(status)
     for reader in readers:
         reader.join()
-    if process.returncode:
+    if process.returncode not in accepted:
         text = "".join(line.text for line in errors)
         raise SystemExit(f"{' '.join(arguments)} ended with {process.returncode}:\n{text}")
     return Watched(output, errors, end)

@@ -19,7 +19,7 @@ from orchestrator.store.database.create import write_blank
 from orchestrator.system.files import DATABASE_NAME
 from runner.contract.record import Record, save_record
 
-SCHEMA_4 = Path(__file__).parents[1] / "orchestrator/store/schema/schema4"
+SCHEMAS = Path(__file__).parents[1] / "orchestrator/store/schema"
 PATIENCE_S = 60.0
 FULL_DISK = "resource.setrlimit(resource.RLIMIT_FSIZE, (65536, 65536))"
 AS_NOBODY = "os.setuid(65534) if os.geteuid() == 0 else None"
@@ -45,10 +45,10 @@ sys.stdin.read()
 Rows = list[tuple[object, ...]]
 
 
-def unpacked(name: str, folder: Path) -> Path:
-    """That file of schema 4, in this folder."""
+def unpacked(name: str, folder: Path, schema: int = 4) -> Path:
+    """That file of an earlier schema, in this folder."""
     path = folder / name
-    path.write_bytes(lzma.decompress((SCHEMA_4 / f"{name}.xz").read_bytes()))
+    path.write_bytes(lzma.decompress((SCHEMAS / f"schema{schema}" / f"{name}.xz").read_bytes()))
     return path
 
 

@@ -75,11 +75,11 @@ class Timing(Frozen):
     latency_stddev_s: float | None = None
     """Sample standard deviation, seconds; null with fewer than two iterations."""
     latency_mad_s: float | None = None
-    """Median absolute deviation from the median, unscaled, seconds."""
+    """Median absolute deviation from the median of all iterations, unscaled, seconds."""
     latency_cv: float | None = None
     """Coefficient of variation: standard deviation by mean; null with fewer than two iterations."""
     latency_p50_s: float | None = None
-    """The median again, seconds; null, as all percentiles, where too few iterations support it."""
+    """Median of all rounds together, seconds; null, as all percentiles, if too few support it."""
     latency_p90_s: float | None = None
     """90th percentile, seconds."""
     latency_p90_low_s: float | None = None

@@ -16,7 +16,7 @@ from runner.measure.statistics.percentiles import (
 from runner.measure.statistics.spread import Floats, Series, autocorrelation, effective_count, ranks
 
 BOUNDED = tuple(name for name in PERCENTILE_FRACTIONS if name != "p50")
-"""Percentiles with bounds of their own; those of p50 are the median's."""
+"""Percentiles with bounds; p50 has none, since the median has its interval."""
 DEPENDENT_SHARE = 0.7
 """Samples are dependent if fewer than this share of them count as independent."""
 SIGNIFICANT_DEVIATIONS = 2.33

@@ -1,4 +1,4 @@
-"""A database that an earlier version made loses nothing on its way here."""
+"""Databases that earlier versions made lose nothing on their way here, and are reported on."""
 
 import json
 import shutil
@@ -16,6 +16,7 @@ from orchestrator.store.schema.views import VIEWS
 from runner.contract.job import Job
 from runner.contract.record import ENVIRONMENT_FACTS, Row, exact_hardware_id, hardware_id
 from tests.orchestrator.store.conftest import scalar
+from tests.support.command_line import call
 from tests.support.databases import everything, schema_of, unpacked, version_of
 from tests.support.records import record_for
 
@@ -23,27 +24,45 @@ CREATED = {"schema_version"}
 DESCRIBED = {"benchmark_runs"}
 CHANGED = ("time_per_output_token_", "grade", "hardware_id", *FORMER_STAGES)
 """Columns that held gaps between tokens, means of starts, grades by earlier rules, exact memory."""
+JOBS_OF_4 = "SELECT result_id, job, NULL AS model_spec FROM replay_jobs ORDER BY result_id"
+JOBS = """
+    SELECT result_id, job, model_spec FROM replay_jobs JOIN benchmark_results USING (result_id)
+    JOIN models USING (model_id) ORDER BY result_id
+"""
+
+
+@pytest.fixture(scope="module", params=[OLDEST, 6], ids="schema {}".format)
+def schema(request: pytest.FixtureRequest) -> int:
+    """The oldest schema, and the last one in which all iterations counted as independent."""
+    return int(request.param)
 
 
 @pytest.fixture
-def records(tmp_path: Path) -> Path:
-    return unpacked("records.parquet", tmp_path)
+def older(schema: int, tmp_path: Path) -> Path:
+    """A database as that schema left it."""
+    return unpacked("benchmarks.duckdb", tmp_path, schema)
+
+
+@pytest.fixture
+def records(schema: int, tmp_path: Path) -> Path:
+    return unpacked("records.parquet", tmp_path, schema)
 
 
 @pytest.fixture(scope="module")
-def forward(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def forward(schema: int, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The older database, brought forward; tests only read it."""
-    database = unpacked("benchmarks.duckdb", tmp_path_factory.mktemp("forward"))
+    database = unpacked("benchmarks.duckdb", tmp_path_factory.mktemp("forward"), schema)
     Store.open(database).close()
     return database
 
 
 @pytest.fixture(scope="module")
-def fresh(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def fresh(schema: int, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """What today's code makes of the same records; tests only read it."""
     folder = tmp_path_factory.mktemp("fresh")
     with Store.open(folder / "fresh.duckdb") as store:
-        assert store.merge([unpacked("records.parquet", folder)]) == MergeReport(inserted=9)
+        records = unpacked("records.parquet", folder, schema)
+        assert store.merge([records]) == MergeReport(inserted=9)
     return folder / "fresh.duckdb"
 
 
@@ -53,8 +72,8 @@ def ask(database: Path, sql: str) -> list[Row]:
         return fetch(connection, sql)
 
 
-def test_the_older_database_is_the_oldest_that_is_brought_forward(older: Path) -> None:
-    assert version_of(older) == OLDEST
+def test_older_databases_are_as_their_versions_left_them(older: Path, schema: int) -> None:
+    assert version_of(older) == schema
 
 
 @pytest.mark.slow
@@ -88,18 +107,19 @@ def test_each_fact_of_a_result_is_still_there(older: Path, forward: Path) -> Non
         assert (now["source"], now["simulated"], now["other"]) == ("accelmatrix", False, None)
 
 
-def test_each_job_is_still_there_with_its_model(older: Path, forward: Path) -> None:
-    before = ask(older, "FROM replay_jobs ORDER BY result_id")
-    after = ask(
-        forward,
-        "SELECT result_id, job, model_spec FROM replay_jobs JOIN benchmark_results"
-        " USING (result_id) JOIN models USING (model_id) ORDER BY result_id",
-    )
+def test_each_job_is_still_there_with_its_model(older: Path, forward: Path, schema: int) -> None:
+    before = [whole_job(row) for row in ask(older, JOBS_OF_4 if schema == OLDEST else JOBS)]
+    after = [whole_job(row) for row in ask(forward, JOBS)]
     assert len(before) == 9
-    for then, now in zip(before, after, strict=True):
-        whole = json.loads(now["job"]) | {"model": json.loads(now["model_spec"])}
-        assert whole == json.loads(then["job"])
-        Job.model_validate(whole)
+    assert after == before
+    for job in after:
+        Job.model_validate(job)
+
+
+def whole_job(row: Row) -> Row:
+    """The job with its model, which schema 4 kept in it."""
+    spec = row.get("model_spec")
+    return {**json.loads(row["job"]), **({"model": json.loads(spec)} if spec else {})}
 
 
 @pytest.mark.slow
@@ -201,7 +221,7 @@ def test_merging_the_same_records_again_changes_nothing(
 def test_ids_are_those_that_todays_runner_gives(forward: Path, records: Path) -> None:
     known = {row["result_id"]: row for row in ask(forward, "FROM benchmark_results")}
     for row in pq.read_table(records).to_pylist(maps_as_pydicts="strict"):
-        job = Job.model_validate_json(row["job"])
+        job = Job.model_validate(whole_job(row))
         facts = {name: row.get(name) for name in ENVIRONMENT_FACTS}
         today = record_for(job, job.cells[0], **facts, status=row["status"])
         found = known[f"{row['run_id']}/{row['cell_id']}"]
@@ -226,8 +246,21 @@ def test_views_answer_the_same(forward: Path, fresh: Path, view: object) -> None
     assert repr(ask(forward, sql)) == repr(ask(fresh, sql))
 
 
-def test_the_file_as_it_was_is_kept(older: Path, forward: Path) -> None:
-    kept = forward.with_name(f"{forward.name}.schema{OLDEST}")
-    assert version_of(kept) == OLDEST
+def test_the_file_as_it_was_is_kept(older: Path, forward: Path, schema: int) -> None:
+    kept = forward.with_name(f"{forward.name}.schema{schema}")
+    assert version_of(kept) == schema
     assert everything(kept) == everything(older)
     assert version_of(forward) == STORE_VERSION
+
+
+def test_a_report_names_the_results_of_an_older_database(older: Path, tmp_path: Path) -> None:
+    measured = "SELECT result_id, model FROM benchmark_results WHERE status = 'ok'"
+    expected = {(row["result_id"], row["model"], 3.0) for row in ask(older, measured)}
+    words = ("report", "performance", "--all", "--json", "--database", str(older))
+    done = call(*words, folder=tmp_path, environment={})
+    assert done.returncode == 0, done.stderr
+    tables = [table for part in json.loads(done.stdout)["sections"] for table in part["tables"]]
+    (rows,) = [table["rows"] for table in tables if table["name"] == "results"]
+    assert len(rows) == len(expected) == 5
+    assert {(row["result_id"], row["model"], row["latency_median_ms"]) for row in rows} == expected
+    assert version_of(older) == STORE_VERSION

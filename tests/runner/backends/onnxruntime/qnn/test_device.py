@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import onnx
@@ -12,7 +13,7 @@ import pytest
 from onnx import helper
 
 from runner.backends.onnxruntime.backend import OnnxSession, open_session
-from runner.backends.onnxruntime.device import CPU
+from runner.backends.onnxruntime.device import CPU, OnnxDevice, cpu_device
 from runner.backends.onnxruntime.evidence import prove
 from runner.backends.onnxruntime.graph import OnnxGraph
 from runner.backends.onnxruntime.qnn.compile import dimension_sizes
@@ -75,6 +76,53 @@ def test_a_simulator_is_not_timed(purpose: Purpose, tmp_path: Path) -> None:
     with pytest.raises(Unavailable, match=reason):
         opened(tmp_path, job)
     require_possible(job, machine="aarch64")
+
+
+FULL_SPEED = {"htp_performance_mode": "burst", "rpc_control_latency": "100"}
+
+
+def htp_of(machine: str) -> OnnxDevice:
+    """The device that the plugin gives on such a machine, with a stand-in for its HTP."""
+    hardware = SimpleNamespace(vendor="Qualcomm", type=SimpleNamespace(name="NPU"))
+    library = SimpleNamespace(
+        get_ep_devices=lambda: [SimpleNamespace(ep_name=QNN, device=hardware)]
+    )
+    return qnn_device(library, machine)
+
+
+def test_a_real_htp_works_at_full_speed_and_a_simulator_has_none() -> None:
+    real, simulator = htp_of("aarch64"), htp_of("x86_64")
+    assert (real.name, real.is_simulated) == ("Qualcomm NPU", False)
+    assert {name: real.options.get(name) for name in FULL_SPEED} == FULL_SPEED
+    assert simulator.is_simulated
+    assert not simulator.options.keys() & FULL_SPEED.keys()
+
+
+class SeenOptions(onnxruntime.SessionOptions):  # type: ignore[misc]
+    """Options that keep what a plugin's devices are asked for, and do without the plugin."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.asked: list[tuple[list[Any], dict[str, str]]] = []
+
+    def add_provider_for_devices(self, devices: list[Any], options: dict[str, str]) -> None:
+        self.asked.append((devices, options))
+
+
+def test_sessions_ask_the_plugin_for_full_speed() -> None:
+    device, options = htp_of("aarch64"), SeenOptions()
+    with pytest.raises(Unavailable, match=f"a session without {QNN}"):
+        create_session(layer(rows=2).SerializeToString(), device, lambda _: options)
+    ((devices, asked),) = options.asked
+    assert devices == list(device.plugins)
+    assert {name: asked.get(name) for name in FULL_SPEED} == FULL_SPEED
+
+
+def test_the_performance_mode_is_recorded() -> None:
+    model = layer(rows=2).SerializeToString()
+    session = create_session(model, cpu_device(), lambda _: session_options(1))
+    recorded = recorded_options([session], htp_of("aarch64"))
+    assert {name: recorded.get(name) for name in FULL_SPEED} == FULL_SPEED
 
 
 def test_a_growing_cache_is_nothing_for_a_compiled_graph(tmp_path: Path) -> None:

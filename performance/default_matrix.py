@@ -1,0 +1,78 @@
+"""Seconds of the default matrix with profile `quick`, everything that it needs made anew.
+
+The command of a first user runs by the process launcher into a results folder that is empty, so
+that graphs, references and the database are part of it. It keeps its bar if it takes 180 s at most
+and each planned cell is `ok`. Beside it stands the bare process of `job_overhead`: while the
+machine has other work, ratios say more than seconds.
+"""
+
+import json
+import sys
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+from orchestrator.store import query
+from orchestrator.system.files import DATABASE_NAME
+from performance.job_overhead import ROOT, bare_process, judged
+from performance.watched import Seconds, watch
+from runner.contract.models import find
+
+LIMIT_S = 180.0
+"""Most seconds on a quiet machine with two cores."""
+BARE_MODEL = "bert-tiny"
+SOME_FAILED = 1
+"""The command's exit code if a cell is not `ok`."""
+PLANNED = "SELECT sum(planned)::BIGINT AS planned FROM benchmark_runs"
+STATUSES = """
+    SELECT status, count(*) AS cells FROM benchmark_results GROUP BY status ORDER BY status
+"""
+
+
+@dataclass(frozen=True)
+class MatrixRun:
+    """A run of a matrix, from the command to the end of its process."""
+
+    seconds: Seconds
+    planned: int
+    """Cells that the plan decided to run."""
+    statuses: Mapping[str, int]
+    """Cells by their status."""
+
+    @property
+    def within(self) -> bool:
+        """True if it keeps the limit and each planned cell is `ok`."""
+        all_ok = self.planned > 0 and self.statuses == {"ok": self.planned}
+        return all_ok and self.seconds.wall <= LIMIT_S
+
+
+def main() -> int:
+    """Run the matrix and print its seconds; 1 beyond the limit, or if a cell is not `ok`."""
+    bare = bare_process(find(BARE_MODEL).config)
+    with TemporaryDirectory() as name:
+        run = run_matrix(ROOT / "matrix.yaml", Path(name, "results"))
+    statuses = ", ".join(f"{count} {status}" for status, count in run.statuses.items())
+    print(f"bare process, one query    {bare}")
+    print(f"the default matrix         {run.seconds}{judged(run.seconds, LIMIT_S, bare)}")
+    print(f"cells                      {statuses} of {run.planned} planned")
+    seconds = {"bare": bare.rounded, "matrix": run.seconds.rounded}
+    data = {"seconds": seconds, "planned": run.planned, "statuses": dict(run.statuses)}
+    print(json.dumps({"measurement": "default_matrix", **data, "within": run.within}), flush=True)
+    return 0 if run.within else 1
+
+
+def run_matrix(matrix: Path, results: Path, *options: str) -> MatrixRun:
+    """Run all cells of the matrix with profile `quick`, into a folder that is not there yet."""
+    command = ["-m", "orchestrator", "run", str(matrix), "--profile", "quick"]
+    command += ["--launcher", "process", "--results", str(results), *options]
+    process = watch(command, accepted=(0, SOME_FAILED))
+    database = results / DATABASE_NAME
+    (planned,) = query(database, PLANNED).to_pylist()
+    rows = query(database, STATUSES).to_pylist()
+    statuses = {row["status"]: row["cells"] for row in rows}
+    return MatrixRun(process.end, planned["planned"] or 0, statuses)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
