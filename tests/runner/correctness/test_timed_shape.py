@@ -69,7 +69,11 @@ OF_DECODING = {"second.logits": LOGITS, STEPS: LOGITS, GENERATED_TOKENS: LOGITS}
         ({"logits": np.ones((3, 40, 4)), "pooled": np.ones((3, 4))}, {"logits": LOGITS}, False),
         ({"logits": np.ones((2, 40, 4))}, {"logits": LOGITS}, False),
         ({"logits": np.ones((3, 40))}, {"logits": LOGITS}, False),
-        ({"logits": np.ones((3, 40, 4)), "patches": np.ones((7, 4))}, {"patches": LOGITS[0]}, False),
+        (
+            {"logits": np.ones((3, 40, 4)), "patches": np.ones((7, 4))},
+            {"patches": LOGITS[0]},
+            False,
+        ),
         (
             {"logits": np.ones((3, 40, 4)), "patches": np.ones((7, 4))},
             {"logits": LOGITS, "patches": LOGITS[0]},
