@@ -3,6 +3,10 @@
 The fixed samples are put into a query of the timed shape: repeated over the batch, and followed by
 other tokens that they must not see, since the mask hides them or no token sees later ones. So the
 reference of the fixed shape holds what must come out, and no cell needs one of its own.
+
+What the tokens behind the fixed samples give is not compared, nor is a training step: its loss is a
+mean or a contrast over the whole batch, so that repeated samples with others behind them have
+another one, and the reference holds no gradients of it.
 """
 
 from collections.abc import Mapping
@@ -10,7 +14,7 @@ from collections.abc import Mapping
 import numpy as np
 
 from runner.backends.base import Session
-from runner.contract.cell import Cell, Mode
+from runner.contract.cell import Cell
 from runner.contract.graph import DYNAMIC, fixed_shape
 from runner.contract.job import Job
 from runner.contract.models import ModelSpec, sizes_of
@@ -18,15 +22,13 @@ from runner.contract.record import Columns
 from runner.contract.support import SUPPORTED, generates
 from runner.correctness.compare_outputs import judge_outputs
 from runner.correctness.differences import AnyArray, Arrays, Difference, output_name
-from runner.correctness.reference import BATCH_SIZE, fixed_cell
+from runner.correctness.reference import BATCH_SIZE, GENERATED_TOKENS, STEPS, fixed_cell
 from runner.inputs import MASK, Inputs, synthesise
 
 _MOST_VALUES = 1 << 26
 """Values of all outputs at most, 256 MiB in fp32: they are copied to the host."""
 _COMPILING = ("torch_compile", "openvino")
 """Runtimes that compile for the shape of each query."""
-_COMPARED: tuple[Mode, ...] = ("inference", "generation")
-"""Modes whose outputs are compared at the timed shape; a training step is compared as a whole."""
 _GROWING = ("batch_size", "sequence_length", "prompt_length")
 """Sizes in which a timed shape may differ from the fixed one."""
 
@@ -42,7 +44,7 @@ def is_compiled_for(cell: Cell, columns: Columns) -> bool:
         cell: the cell.
         columns: the session's, with that shape bound last.
     """
-    if cell.mode not in _COMPARED:
+    if cell.mode == "training":
         return False
     graph = str(columns.get("graph") or DYNAMIC)
     if not graph.endswith(DYNAMIC):
@@ -81,6 +83,10 @@ def compare_timed(
 ) -> Columns | None:
     """The columns of the comparison at the cell's shape; None if it cannot be made.
 
+    Outputs of other names than the reference's are wrong, as at the fixed shape. One whose first
+    axis has neither samples nor a known number of values for each is left out: nothing tells which
+    part of it the fixed samples decide.
+
     Args:
         session: with the cell's shape bound last, so that nothing is compiled again.
         job: the job.
@@ -89,14 +95,16 @@ def compare_timed(
         allowed: the tolerances of each of them.
     """
     query = timed_query(job, cell)
-    first = {name: array for name, array in reference.items() if name == output_name(name)}
+    first = _of_first_query(reference)
     if query is None or _values(first, job, cell) > _MOST_VALUES:
         return None
     outputs = session.arrays(session.bind(cell, query)())
+    if outputs.keys() != first.keys():
+        return judge_outputs(outputs, first, allowed, cell.precision)
     pairs = {
         name: pair
-        for name in first.keys() & outputs.keys()
-        if (pair := _matched(outputs[name], first[name], cell.batch_size)) is not None
+        for name, array in outputs.items()
+        if (pair := _matched(array, first[name], cell.batch_size)) is not None
     }
     if not pairs:
         return None
@@ -105,6 +113,12 @@ def compare_timed(
     # One sample's mean is over fewer rows than the honest one.
     tolerances = {name: allowed[name]._replace(mean=allowed[name].row) for name in pairs}
     return judge_outputs(ours, theirs, tolerances, cell.precision)
+
+
+def _of_first_query(reference: Arrays) -> dict[str, AnyArray]:
+    """The outputs of a forward pass for the first fixed query, without those of decode steps."""
+    outputs = (name for name in reference if name == output_name(name))
+    return {name: reference[name] for name in outputs if name not in (STEPS, GENERATED_TOKENS)}
 
 
 def _media(model: ModelSpec, cell: Cell) -> dict[str, int]:
@@ -138,9 +152,11 @@ def _matched(ours: AnyArray, theirs: AnyArray, batch: int) -> tuple[AnyArray, An
     if ours.ndim != theirs.ndim:
         return ours, theirs  # which is wrong
     for axis, (size, fixed) in enumerate(zip(ours.shape, theirs.shape, strict=True)):
-        if size == fixed:
+        if axis == 0 and fixed == BATCH_SIZE:
+            theirs = _repeated(theirs, axis, batch)
+        elif size == fixed:
             continue
-        if size * BATCH_SIZE == fixed * batch and (axis == 0 or fixed == BATCH_SIZE):
+        elif size * BATCH_SIZE == fixed * batch and (axis == 0 or fixed == BATCH_SIZE):
             theirs = _repeated(theirs, axis, size)
         elif axis == 0:
             return None

@@ -98,6 +98,8 @@ _SIDES = f"""
         FROM ({_PAIRS}) WHERE {contradict("later", "earlier")}
     ) WHERE p.one.grade >= p.other.grade
 """
+LOST_PLACES = f"SELECT DISTINCT one.place FROM ({_SIDES})"
+"""The rows of results whose grade does not hold, each once."""
 _COLUMNS = [
     *result_columns("result_id", "run_id", "cell_id", "model"),
     DEVICE,

@@ -1,6 +1,6 @@
 """The views of whole results: every verdict, what may be quoted of them, and the newest."""
 
-from orchestrator.store.schema.contradictions import FACTS, GRADED, contradict
+from orchestrator.store.schema.contradictions import FACTS, GRADED, LOST_PLACES, contradict
 from orchestrator.store.schema.tables import RESULTS
 from orchestrator.store.schema.view import (
     CORES,
@@ -93,21 +93,24 @@ PERFORMANCE = View(
 )
 
 NEWEST_OF_SERIES = f"""
-    SELECT arg_max(r.rowid, {RESULT_ORDER}) AS place, min(r.grade) AS best,
+    SELECT arg_max(r.rowid, {RESULT_ORDER}) AS place,
+        min(r.grade) FILTER (lost.place IS NULL) AS best,
         arg_max(r.rowid, {RESULT_ORDER}, 2) FILTER ({GRADED}) AS graded
-    FROM {RESULTS.name} r WHERE {TRUSTED} GROUP BY {SERIES_KEY}
+    FROM {RESULTS.name} r LEFT JOIN ({LOST_PLACES}) lost ON lost.place = r.rowid
+    WHERE {TRUSTED} GROUP BY {SERIES_KEY}
 """
 """The rows of `latest_results`; few columns choose them, the rest is read later."""
+_SHOWN_GRADE = "CASE WHEN r.contradicts THEN 'D' ELSE r.grade END"
 _BETTER_GRADE = ViewColumn(
     "better_grade",
-    "CASE WHEN r.best < r.grade THEN r.best END",
+    f"CASE WHEN r.best < {_SHOWN_GRADE} THEN r.best END",
     "VARCHAR",
-    "The best grade of an older result of the same series, where this one's is worse:"
-    " `benchmark_performance` has it; else null.",
+    "The best grade of an older result of the same series that no neighbour contradicts, where this"
+    " one's is worse: `benchmark_performance` has it; else null.",
 )
 _GRADE = ViewColumn(
     "grade",
-    "CASE WHEN r.contradicts THEN 'D' ELSE r.grade END",
+    _SHOWN_GRADE,
     "VARCHAR",
     "What the numbers are good for, A to D; D where the result before it in its series contradicts"
     " it, which `contradictions` shows.",

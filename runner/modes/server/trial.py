@@ -47,8 +47,8 @@ class RateTrials:
     energies: list[Energy] = field(default_factory=list)
     verdict: bool | None = None
     """True if the rate is accepted, False if it is rejected, None while it goes on."""
-    verified: bool = False
-    """True if it was accepted, and still is with the queries of later schedules."""
+    verified: bool | None = None
+    """The verdict of the schedules that verified the rate, by themselves; None without one."""
 
     @property
     def served(self) -> Served:
@@ -93,6 +93,24 @@ class RateTrials:
             self.energies.append(energy)
             if self.late > self._most_late(total):
                 break
+        self._judge()
+
+    def verify(self, server: Server, planned: float, deadline: int) -> None:
+        """Serve so many queries in fresh schedules, and judge them by themselves.
+
+        Where they decide nothing, all queries together must still accept the rate.
+        """
+        fresh = RateTrials(self.rate, self.slo_ms, [*self.seed, len(self.runs)], self.weight)
+        fresh.serve(server, planned, deadline)
+        self.runs += fresh.runs
+        self.energies += fresh.energies
+        self.verified = fresh.verdict
+        if fresh.verdict is None:
+            self._judge()
+        else:
+            self.verdict = fresh.verdict
+
+    def _judge(self) -> None:
         self.verdict = verdict(max(self.queries, 1), self.late, self.weight)
 
     def _most_late(self, queries: float) -> int:
@@ -108,7 +126,7 @@ class RateTrials:
         word = {True: "accepted", False: "rejected", None: "undecided"}[self.verdict]
         reached_ms = quantile(self.served.latencies_ns, 1 - LATE_SHARE) / MILLISECOND_NS
         worth = self.queries / self.weight
-        again = ", verified" if self.verified else ""
+        again = {True: ", verified", False: " by fresh schedules", None: ""}[self.verified]
         return (
             f"{self.rate:.3g} qps: {self.queries} queries worth {worth:.0f}, {self.late} beyond"
             f" {self.slo_ms:g} ms, p99 {reached_ms:.3g} ms, {word}{again}"

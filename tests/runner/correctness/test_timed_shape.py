@@ -1,6 +1,7 @@
 """Runtimes that compile for each shape are compared at the timed one, by the fixed samples."""
 
 from contextlib import closing
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -12,7 +13,7 @@ from runner.contract.job import Job
 from runner.contract.models import find, model_sets
 from runner.contract.support import SUPPORTED
 from runner.correctness.compare_outputs import allowed_differences
-from runner.correctness.reference import compute_outputs
+from runner.correctness.reference import GENERATED_TOKENS, STEPS, compute_outputs
 from runner.correctness.timed_shape import compare_timed, is_compiled_for, timed_query
 from tests.support.jobs import fake_cell
 from tests.support.tiny_models import tiny_decoder, torch_job
@@ -56,6 +57,41 @@ def test_padding_hides_what_follows_from_a_model_that_looks_ahead() -> None:
     assert timed_query(job, other_shape(job, 2, 32)) is None
 
 
+LOGITS = np.ones((2, 32, 4), np.float32)
+OF_DECODING = {"second.logits": LOGITS, STEPS: LOGITS, GENERATED_TOKENS: LOGITS}
+
+
+@pytest.mark.parametrize(
+    ("outputs", "reference", "correct"),
+    [
+        ({"logits": np.ones((3, 40, 4))}, {"logits": LOGITS, **OF_DECODING}, True),
+        ({"logits": np.ones((3, 40, 4))}, {"logits": LOGITS, "pooled": LOGITS[:, 0]}, False),
+        ({"logits": np.ones((3, 40, 4)), "pooled": np.ones((3, 4))}, {"logits": LOGITS}, False),
+        ({"logits": np.ones((2, 40, 4))}, {"logits": LOGITS}, False),
+        ({"logits": np.ones((3, 40))}, {"logits": LOGITS}, False),
+        (
+            {"logits": np.ones((3, 40, 4)), "patches": np.ones((7, 4))},
+            {"patches": LOGITS[0]},
+            False,
+        ),
+        (
+            {"logits": np.ones((3, 40, 4)), "patches": np.ones((7, 4))},
+            {"logits": LOGITS, "patches": LOGITS[0]},
+            True,
+        ),
+        ({"patches": np.ones((7, 4))}, {"patches": LOGITS[0]}, None),
+    ],
+)
+def test_an_output_or_a_sample_that_one_side_lacks_is_wrong(
+    outputs: Any, reference: Any, correct: bool | None
+) -> None:
+    job = torch_job(tiny_decoder())
+    answers: Any = SimpleNamespace(bind=lambda *_: lambda: outputs, arrays=lambda given: given)
+    allowed = allowed_differences(reference, "fp32")
+    columns = compare_timed(answers, job, other_shape(job, 3, 40), reference, allowed) or {}
+    assert columns.get("correct") is correct
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("name", model_sets()["micro"])
 def test_every_architecture_answers_alike_at_another_shape(name: str) -> None:
@@ -69,6 +105,8 @@ def test_every_architecture_answers_alike_at_another_shape(name: str) -> None:
     [
         ({"runtime": "torch"}, {}, False),
         ({"runtime": "torch_compile"}, {}, True),
+        ({"runtime": "torch_compile", "mode": "startup"}, {}, True),
+        ({"runtime": "torch", "mode": "startup"}, {}, False),
         ({"runtime": "torch_compile", "mode": "training"}, {}, False),
         ({"runtime": "onnxruntime"}, {"graph": "key/dynamic"}, False),
         ({"runtime": "onnxruntime"}, {"graph": "key/b3-s40"}, True),

@@ -36,6 +36,10 @@ CASES: list[tuple[list[Facts], str]] = [
     ([result("C", 1), result("D", 19)], ""),
     ([result("C", 1), result("D", 19), result("C", 19)], "02"),
     ([result("C", 1), result("C", 19), result("C", 19)], "01"),
+    ([result("C", 1), result("C", 1.05), result("C", 19)], "12"),
+    ([result("A", 1), result("A", 1.2), result("C", 1.1)], "01"),
+    ([result("B", 1), result("A", 1.3), result("C", 1.2)], "0"),
+    ([result("A", 1), result("B", 1.01), result("C", 1.1)], ""),
     ([result("C", 1), result("C", 19, libraries={"torch": "9"})], ""),
     ([result("C", 1, cpu_governor="performance"), result("C", 19, cpu_governor="powersave")], ""),
     ([result("C", 1, cpu_turbo=True), result("C", 19, cpu_turbo=True)], "01"),
@@ -105,6 +109,20 @@ def test_the_latest_results_have_the_grades_that_are_left(database: Path) -> Non
         assert (row["run_id"], row["grade"]) == (str(last), "D" if loses else results[last][0])
         assert len(row["grade_reasons"]) == 1 + loses
         assert bool(row["contradicted_by"]) == loses
+
+
+def test_a_better_grade_is_one_that_no_neighbour_contradicts(database: Path) -> None:
+    latest = {
+        row["model"]: row
+        for row in rows(query(database, "FROM latest_results ORDER BY measured_at"))
+    }
+    for case, (results, losers) in enumerate(CASES):
+        row = latest[f"case-{case}"]
+        kept = [grade for hour, (grade, *_) in enumerate(results[:-1]) if str(hour) not in losers]
+        better = min((grade for grade in kept if grade < row["grade"]), default=None)
+        assert row["better_grade"] == better, case
+    named = [latest[f"case-{case}"]["better_grade"] for case in (0, 2, 14, 15, 16, 17)]
+    assert named == [None, "B", "C", None, "A", "A"]
 
 
 def test_a_contradiction_names_both_results_and_what_their_grades_promise(database: Path) -> None:

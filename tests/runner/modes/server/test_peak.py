@@ -13,8 +13,9 @@ from runner.measure.clock import NANOSECONDS
 from runner.measure.energy import EnergyMeter
 from runner.measure.statistics.percentiles import iterations_needed, quantile
 from runner.modes.server.mode import measure_server
-from runner.modes.server.peak import find_peak
+from runner.modes.server.peak import PeakSearch, find_peak
 from runner.modes.server.serving import Server, ServerResult
+from runner.modes.server.trial import RateTrials
 from tests.support.fakes import FakeClock
 from tests.support.jobs import a_job, fake_cell
 from tests.support.scene import MILLISECOND, Scene
@@ -76,6 +77,29 @@ def test_the_bracket_holds_the_peak_of_a_queue_with_fixed_service(services: int,
     assert re.fullmatch(
         r"the peak lies between .* and .* qps; .*: raise measure.max_duration", text
     )
+
+
+@pytest.mark.parametrize(
+    ("verified", "high", "grades"),
+    [(True, 102.0, ""), (None, 102.0, "C"), (None, 111.0, "CC"), (True, 111.0, "C")],
+)
+def test_a_peak_that_fresh_schedules_did_not_verify_is_doubted(
+    verified: bool | None, high: float, grades: str
+) -> None:
+    trials = RateTrials(100.0, 50.0, [0, 0], 1.0, verdict=True, verified=verified)
+    doubts = PeakSearch([trials], 100.0, high, "the bracket").doubts
+    assert "".join(grade for grade, _ in doubts) == grades
+    text = "no verdict of fresh schedules verified the peak of 100 qps: raise measure.max_duration"
+    assert ((("C", text)) in doubts) is not verified
+
+
+def test_a_machine_that_slows_down_has_no_verified_peak() -> None:
+    queries = iter(range(10**9))
+    slow = seek(slo_ms=50, service_ns=lambda: SERVICE_NS * (1 if next(queries) < 9000 else 3))
+    lines = [line for line in slow.columns["search"] if line.endswith("by fresh schedules")]
+    assert lines
+    assert "rejected by fresh schedules" in lines[0]
+    assert slow.columns["peak_qps"] is None or any("verified" in text for _, text in slow.doubts)
 
 
 @pytest.mark.slow

@@ -1,11 +1,17 @@
 """MLPerf's count decides about a rate, over as many queries as are worth one each."""
 
+from collections.abc import Iterator
+
 import numpy as np
 import pytest
 
 from runner.measure.clock import NANOSECONDS
+from runner.measure.energy import EnergyMeter
 from runner.modes.server.queue_model import QueueModel, accepted_from, rejected_up_to
-from runner.modes.server.trial import accepts, rejects, verdict
+from runner.modes.server.serving import Server
+from runner.modes.server.trial import RateTrials, accepts, rejects, verdict
+from tests.support.fakes import FakeClock
+from tests.support.scene import MILLISECOND
 
 
 @pytest.mark.parametrize(("late", "count"), [(0, 459), (1, 662), (2, 838)])
@@ -29,6 +35,48 @@ def test_between_the_two_it_goes_on() -> None:
     assert verdict(662, 40, 20.0) is None
     assert not accepts(0, 0)
     assert accepts(662, 0.5)
+
+
+def server_of(late_shares: Iterator[float]) -> Server:
+    """A server whose queries are late in these shares, one after the other."""
+    clock, debt = FakeClock(), 0.0
+
+    def query() -> int:
+        nonlocal debt
+        debt += next(late_shares)
+        late, debt = debt >= 1, debt % 1
+        duration = (20 if late else 1) * MILLISECOND
+        clock.pass_by(duration)
+        return duration
+
+    return Server(
+        query, clock, lambda s: clock.pass_by(round(s * NANOSECONDS)), EnergyMeter(list, clock)
+    )
+
+
+@pytest.mark.parametrize(
+    ("share", "queries", "verified", "accepted"),
+    [(0.0, 700, True, True), (0.05, 700, False, False), (0.01, 300, None, True)],
+)
+def test_fresh_schedules_are_not_outvoted_by_those_that_chose_the_rate(
+    share: float, queries: int, verified: bool | None, accepted: bool
+) -> None:
+    trials = RateTrials(rate=1.0, slo_ms=10.0, seed=[0, 0], weight=1.0)
+    server = server_of(iter([0.0] * 9000 + [share] * queries))
+    trials.serve(server, 9000, deadline=10**14)
+    assert (trials.verdict, trials.verified) == (True, None)
+    trials.verify(server, queries, deadline=10**14)
+    assert verdict(trials.queries, trials.late, 1.0) is True
+    assert (trials.verified, trials.verdict) == (verified, accepted)
+    assert trials.queries <= 9000 + queries
+
+
+def test_without_time_left_nothing_is_verified() -> None:
+    trials = RateTrials(rate=1.0, slo_ms=10.0, seed=[0, 0], weight=1.0)
+    server = server_of(iter([0.0] * 9000))
+    trials.serve(server, 9000, deadline=10**14)
+    trials.verify(server, 700, deadline=server.clock())
+    assert (trials.queries, trials.verified, trials.verdict) == (9000, None, True)
 
 
 def test_the_model_knows_what_a_queue_does() -> None:
