@@ -26,6 +26,7 @@ INTEGERS_PER_UNIT = 16
 _LARGEST, _UNSIGNED_ZERO = 64, 128
 """With weights of seven bits two products fit into 16 bits, in which processors without VNNI add
 them up; the zero of unsigned numbers is their middle, as a runtime chooses it for such inputs."""
+_FEW_THREADS, _ROWS_OF_FEW, _ROWS_OF_MANY = 8, 1024, 2048
 _ARENA_BYTES = 64 << 20
 """Least size of a buffer: glibc serves 32 MiB and more by `mmap` and gives them back at once, while
 a smaller one that is freed would change how the model's own buffers are allocated (mallopt(3),
@@ -46,6 +47,14 @@ class PeakKernels:
     """Last cache of an accelerator; None if nobody tells, and on the CPU."""
     last_rows: int | None = None
     """Rows of the largest matrices to multiply; None if time alone bounds them."""
+
+
+def last_integer_rows(threads: int) -> int:
+    """Rows of the largest matrices of whole numbers.
+
+    Few threads multiply larger ones no faster, and to prepare those takes longer than to multiply.
+    """
+    return _ROWS_OF_FEW if threads <= _FEW_THREADS else _ROWS_OF_MANY
 
 
 def arena(elements: int, number: npt.DTypeLike) -> npt.NDArray[np.generic]:

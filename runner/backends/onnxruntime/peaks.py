@@ -11,7 +11,13 @@ from onnxruntime import OrtValue
 
 from runner.backends.onnxruntime.device import OnnxDevice
 from runner.backends.onnxruntime.sessions import create_session, session_options
-from runner.backends.peaks import Kernel, PeakKernels, arena, random_matrix
+from runner.backends.peaks import (
+    Kernel,
+    PeakKernels,
+    arena,
+    last_integer_rows,
+    random_matrix,
+)
 from runner.contract.cell import Precision
 
 Number = type[np.generic]
@@ -55,9 +61,13 @@ def onnx_peaks(device: OnnxDevice, precision: Precision, threads: int) -> PeakKe
     if device.compiles:
         return PeakKernels()
     maker = _OnnxPeaks(device, precision, threads)
-    here = precision != "int8" or not device.is_accelerator
+    quantised = precision == "int8"
+    here = not (quantised and device.is_accelerator)
     return PeakKernels(
-        method=maker.method, product=maker.product if here else None, copy=maker.copy
+        method=maker.method,
+        product=maker.product if here else None,
+        last_rows=last_integer_rows(threads) if quantised else None,
+        copy=maker.copy,
     )
 
 

@@ -14,6 +14,7 @@ from runner.backends.peaks import (
     Kernel,
     PeakKernels,
     arena,
+    last_integer_rows,
     random_matrix,
 )
 from runner.contract.cell import Precision
@@ -21,9 +22,6 @@ from runner.contract.cell import Precision
 _LEVELS, _LOWEST, _STEPS_PER_UNIT = 256, -112, 32
 """The grid of int8 inputs: steps of 1/32 from -3.5 on. It is not symmetric, as NNCF's preset mixed
 has it, so that inputs become uint8 with a zero point."""
-_FEW_THREADS, _INT8_ROWS, _MOST_INT8_ROWS = 8, 1024, 2048
-"""Up to so many threads, int8 products of 1024 rows are as fast as larger ones, which take longer
-to compile than to execute; with more threads they have 2048."""
 
 
 def openvino_peaks(compiler: Compiler, device: str, precision: Precision) -> PeakKernels:
@@ -31,11 +29,12 @@ def openvino_peaks(compiler: Compiler, device: str, precision: Precision) -> Pea
     if base_name(device) != "CPU":
         return PeakKernels()
     maker = _OpenVINOPeaks(compiler)
+    threads = compiler.options.get("INFERENCE_NUM_THREADS", 1)
     quantised = precision == "int8"
     return PeakKernels(
         method=f"OpenVINO's MatMul by a{' quantised' * quantised} constant, and Negative",
         product=maker.int8_product if quantised else maker.product,
-        last_rows=maker.last_int8_rows if quantised else None,
+        last_rows=last_integer_rows(threads) if quantised else None,
         copy=maker.copy,
     )
 
@@ -43,8 +42,6 @@ def openvino_peaks(compiler: Compiler, device: str, precision: Precision) -> Pea
 class _OpenVINOPeaks:
     def __init__(self, compiler: Compiler) -> None:
         self._compiler = compiler
-        is_small = compiler.options.get("INFERENCE_NUM_THREADS", 0) <= _FEW_THREADS
-        self.last_int8_rows = _INT8_ROWS if is_small else _MOST_INT8_ROWS
 
     def product(self, size: int) -> Kernel:
         """The product of an input and a constant, as a layer has it, in the session's precision."""

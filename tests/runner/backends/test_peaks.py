@@ -17,7 +17,7 @@ from runner.backends.onnxruntime.peaks import onnx_peaks
 from runner.backends.openvino.compile import Compiler, operator_types
 from runner.backends.openvino.device import find_openvino_device
 from runner.backends.openvino.peaks import openvino_peaks
-from runner.backends.peaks import PeakKernels, random_matrix
+from runner.backends.peaks import PeakKernels, last_integer_rows, random_matrix
 from runner.backends.torch.backend import open_session
 from runner.backends.torch.int8 import quantise_rows
 from runner.backends.torch.peaks import TorchPeaks
@@ -39,6 +39,13 @@ def test_a_matrix_is_of_normal_numbers_whose_rows_repeat() -> None:
     assert np.abs(random_matrix(1024, np.int8).astype(int)).max() == 64
     assert np.array_equal(unsigned, signed.astype(int) + 128)
     assert np.allclose(signed.astype(float) / 16, np.clip(matrix.astype(float), -4, 4), atol=1 / 32)
+
+
+def test_many_threads_multiply_larger_matrices_of_whole_numbers() -> None:
+    assert [last_integer_rows(threads) for threads in (1, 8, 9, 64)] == [1024, 1024, 2048, 2048]
+    kernels = onnx_peaks(cpu_device(), "int8", 16)
+    assert kernels is not None
+    assert kernels.last_rows == 2048
 
 
 def test_onnx_runtime_multiplies_and_negates() -> None:
