@@ -15,10 +15,18 @@ Kernel = Callable[[], object]
 """Executes once, and waits until the device has finished."""
 Sized = Callable[[int], Kernel]
 """Makes a kernel of that size."""
+SizedProduct = Callable[[int], Kernel | None]
+"""The same; None where the runtime would compute the product in other numbers than the cell's."""
 
 TILE_ROWS = 64
 """Rows of random numbers that a matrix repeats: to draw all of it would take longer than to
 multiply."""
+INTEGERS_PER_UNIT = 16
+"""Whole numbers are normal ones times this, so that four deviations fit into seven bits."""
+_LARGEST, _UNSIGNED_ZERO = 64, 128
+"""With weights of seven bits two products fit into 16 bits, in which processors without VNNI add
+them up; the zero of unsigned numbers is their middle, as a runtime chooses it for such inputs."""
+_FEW_THREADS, _ROWS_OF_FEW, _ROWS_OF_MANY = 8, 1024, 2048
 _ARENA_BYTES = 64 << 20
 """Least size of a buffer: glibc serves 32 MiB and more by `mmap` and gives them back at once, while
 a smaller one that is freed would change how the model's own buffers are allocated (mallopt(3),
@@ -31,12 +39,22 @@ class PeakKernels:
 
     method: str = "no kernels of this device are measured"
     """The calls behind them, for the record."""
-    product: Sized | None = None
-    """Multiplies two square matrices of so many rows; None where the precision has no product."""
+    product: SizedProduct | None = None
+    """Multiplies two square matrices of so many rows; None where the device has no such product."""
     copy: Sized | None = None
     """Reads an array of so many bytes and writes another one; None where nothing measures it."""
     cache_bytes: int | None = None
     """Last cache of an accelerator; None if nobody tells, and on the CPU."""
+    last_rows: int | None = None
+    """Rows of the largest matrices to multiply; None if time alone bounds them."""
+
+
+def last_integer_rows(threads: int) -> int:
+    """Rows of the largest matrices of whole numbers.
+
+    Few threads multiply larger ones no faster, and to prepare those takes longer than to multiply.
+    """
+    return _ROWS_OF_FEW if threads <= _FEW_THREADS else _ROWS_OF_MANY
 
 
 def arena(elements: int, number: npt.DTypeLike) -> npt.NDArray[np.generic]:
@@ -46,8 +64,11 @@ def arena(elements: int, number: npt.DTypeLike) -> npt.NDArray[np.generic]:
 
 
 def random_matrix(size: int, number: npt.DTypeLike) -> npt.NDArray[np.generic]:
-    """A square matrix of normal numbers, whose rows repeat."""
+    """A square matrix of normal numbers, whose rows repeat; whole ones in steps of a sixteenth."""
     matrix = arena(size * size, number).reshape(-1, TILE_ROWS * size)
     drawn = np.random.default_rng(0).standard_normal(TILE_ROWS * size, np.float32)
+    if np.issubdtype(number, np.integer):
+        drawn = np.clip(np.rint(INTEGERS_PER_UNIT * drawn), -_LARGEST, _LARGEST)
+        drawn += _UNSIGNED_ZERO * np.issubdtype(number, np.unsignedinteger)
     matrix[:] = drawn.astype(number)
     return matrix.reshape(size, size)

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from runner.backends.base import Session, failure_reason
-from runner.backends.peaks import Kernel, PeakKernels, Sized
+from runner.backends.peaks import Kernel, PeakKernels
 from runner.contract.cell import Cell
 from runner.contract.job import Job
 from runner.contract.models import iteration_work
@@ -75,7 +75,7 @@ def peak_columns(session: Session, room: Room, clock: Clock) -> Columns:
     if kernels is None:
         return {}
     try:
-        product = kernels.product and _product(kernels.product, clock)
+        product = _product(kernels, clock)
         copy = _copy(kernels, room, clock)
     except Exception as error:  # runtimes raise what they like
         return {"peak_method": f"unavailable: {failure_reason(error)}"}
@@ -106,13 +106,18 @@ def work_columns(job: Job, cell: Cell, observed: Columns) -> Columns:
     return columns if all(0 < number <= _LARGEST for number in columns.values()) else {}
 
 
-def _product(make: Sized, clock: Clock) -> _Peak:
-    """The fastest product of all sizes tried."""
+def _product(kernels: PeakKernels, clock: Clock) -> _Peak | None:
+    """The fastest product of all sizes tried; None without one in the cell's numbers."""
+    if kernels.product is None:
+        return None
     size, best = FIRST_SIZE, 0.0
+    last = kernels.last_rows or LAST_SIZE
     while True:
-        kernel = make(size)
+        kernel = kernels.product(size)
+        if kernel is None:
+            return None
         duration = _fastest_ns(kernel, 0, clock)
-        is_last = size == LAST_SIZE or GROWTH * LEAST_REPEATS * duration > PRODUCT_NS
+        is_last = size >= last or GROWTH * LEAST_REPEATS * duration > PRODUCT_NS
         if is_last and LEAST_REPEATS * duration < PRODUCT_NS:
             duration = min(duration, _fastest_ns(kernel, PRODUCT_NS, clock))
         best = max(best, FLOPS_PER_MAC * size**3 * NANOSECONDS / duration)

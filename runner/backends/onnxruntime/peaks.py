@@ -4,37 +4,69 @@ The graphs are written here byte by byte: the package `onnx` is not in every ima
 """
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from onnxruntime import OrtValue
 
 from runner.backends.onnxruntime.device import OnnxDevice
 from runner.backends.onnxruntime.sessions import create_session, session_options
-from runner.backends.peaks import Kernel, PeakKernels, arena, random_matrix
+from runner.backends.peaks import (
+    Kernel,
+    PeakKernels,
+    arena,
+    last_integer_rows,
+    random_matrix,
+)
 from runner.contract.cell import Precision
 
-_NUMBERS: Mapping[Precision, tuple[type[np.generic], int]] = {
-    "fp32": (np.float32, 1),
-    "fp16": (np.float16, 10),
+Number = type[np.generic]
+
+
+class _Product(NamedTuple):
+    """The operator that multiplies, and the numbers of both factors and of the result."""
+
+    operator: str
+    left: Number
+    right: Number
+    result: Number
+
+
+_PRODUCTS: Mapping[Precision, _Product] = {
+    "fp32": _Product("MatMul", np.float32, np.float32, np.float32),
+    "fp16": _Product("MatMul", np.float16, np.float16, np.float16),
+    "int8": _Product("MatMulInteger", np.uint8, np.int8, np.int32),
 }
-"""The numbers of a precision, and ONNX's code of their type (TensorProto.DataType)."""
+"""The product of a precision; in int8 that of dynamically quantised layers."""
+_CODES: Mapping[Number, int] = {
+    np.float32: 1,
+    np.uint8: 2,
+    np.int8: 3,
+    np.int32: 6,
+    np.float16: 10,
+}
+"""ONNX's codes of types (TensorProto.DataType)."""
 _IR_VERSION, _OPSET = 8, 13
 
 
 def onnx_peaks(device: OnnxDevice, precision: Precision, threads: int) -> PeakKernels | None:
     """The kernels on a device; none on a simulator, whose times say nothing.
 
-    A device that compiles whole graphs would take longer to compile them than all else here.
+    A device that compiles whole graphs would take longer to compile them than all else here. In
+    int8 only the CPU has a product: ONNX Runtime's CUDA provider takes no unsigned inputs for it,
+    so that the CPU's kernel would stand in.
     """
     if device.is_simulated:
         return None
     if device.compiles:
         return PeakKernels()
-    maker = _OnnxPeaks(device, "fp32" if precision == "int8" else precision, threads)
+    maker = _OnnxPeaks(device, precision, threads)
+    quantised = precision == "int8"
+    here = not (quantised and device.is_accelerator)
     return PeakKernels(
-        method=f"ONNX Runtime's MatMul and Neg in {maker.number.__name__}",
-        product=None if precision == "int8" else maker.product,
+        method=maker.method,
+        product=maker.product if here else None,
+        last_rows=last_integer_rows(threads) if quantised else None,
         copy=maker.copy,
     )
 
@@ -43,25 +75,36 @@ class _OnnxPeaks:
     def __init__(self, device: OnnxDevice, precision: Precision, threads: int) -> None:
         self._device = device
         self._threads = threads
-        self.number, self._code = _NUMBERS[precision]
+        self._numbers = _PRODUCTS[precision]
+        self._copied: Number = np.float32 if precision == "int8" else self._numbers.result
+
+    @property
+    def method(self) -> str:
+        """The operators, and the numbers that they take."""
+        operator, left, right, _ = self._numbers
+        factors = " by ".join(dict.fromkeys((left.__name__, right.__name__)))
+        if operator == "MatMul":
+            return f"ONNX Runtime's MatMul and Neg in {factors}"
+        return f"ONNX Runtime's {operator} of {factors}, Neg in {self._copied.__name__}"
 
     def product(self, size: int) -> Kernel:
         """The product of two matrices; no copy of one is prepared, as it is for a layer."""
-        matrix = random_matrix(size, self.number)
-        result = arena(size * size, self.number).reshape(size, size)
-        return self._kernel("MatMul", (matrix, matrix.T.copy()), result)
+        numbers = self._numbers
+        right = random_matrix(size, numbers.right).T.copy()
+        result = arena(size * size, numbers.result).reshape(size, size)
+        return self._kernel(numbers.operator, (random_matrix(size, numbers.left), right), result)
 
     def copy(self, size: int) -> Kernel:
         """The negation of an array: it reads and writes as a copy does, with all threads."""
-        elements = size // np.dtype(self.number).itemsize
-        source, result = (arena(elements, self.number) for _ in range(2))
+        elements = size // np.dtype(self._copied).itemsize
+        source, result = (arena(elements, self._copied) for _ in range(2))
         source.fill(1)
         return self._kernel("Neg", (source,), result)
 
     def _kernel(
         self, operator: str, inputs: Sequence[np.ndarray[Any, Any]], result: np.ndarray[Any, Any]
     ) -> Kernel:
-        graph = one_node(operator, [array.shape for array in inputs], result.shape, self._code)
+        graph = one_node(operator, inputs, result)
         session = create_session(
             graph,
             self._device,
@@ -85,22 +128,26 @@ class _OnnxPeaks:
 
 
 def one_node(
-    operator: str, inputs: Sequence[tuple[int, ...]], output: tuple[int, ...], code: int
+    operator: str, inputs: Sequence[np.ndarray[Any, Any]], output: np.ndarray[Any, Any]
 ) -> bytes:
-    """An ONNX model of one node from tensors `x0`, `x1`, … to `y`, as its protobuf."""
+    """An ONNX model of one node from tensors `x0`, `x1`, … to `y`, as its protobuf.
+
+    Its tensors have the shapes and the types of these arrays.
+    """
     names = [f"x{number}" for number in range(len(inputs))]
     node = b"".join(_field(1, name.encode()) for name in names)
     node += _field(2, b"y") + _field(4, operator.encode())
     graph = _field(1, node) + _field(2, b"peak")
-    for name, shape in zip(names, inputs, strict=True):
-        graph += _field(11, _tensor(name, shape, code))
-    graph += _field(12, _tensor("y", output, code))
+    for name, array in zip(names, inputs, strict=True):
+        graph += _field(11, _tensor(name, array))
+    graph += _field(12, _tensor("y", output))
     return _number(1, _IR_VERSION) + _field(7, graph) + _field(8, _number(2, _OPSET))
 
 
-def _tensor(name: str, shape: tuple[int, ...], code: int) -> bytes:
-    """A ValueInfoProto with a type of that shape."""
-    sizes = b"".join(_field(1, _number(1, size)) for size in shape)
+def _tensor(name: str, array: np.ndarray[Any, Any]) -> bytes:
+    """A ValueInfoProto with the type and shape of an array."""
+    code = _CODES[array.dtype.type]
+    sizes = b"".join(_field(1, _number(1, size)) for size in array.shape)
     return _field(1, name.encode()) + _field(2, _field(1, _number(1, code) + _field(2, sizes)))
 
 

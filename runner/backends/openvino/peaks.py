@@ -8,8 +8,20 @@ from openvino import opset13 as operators
 
 from runner.backends.openvino.compile import Compiler
 from runner.backends.openvino.device import base_name
-from runner.backends.peaks import Kernel, PeakKernels, arena, random_matrix
+from runner.backends.openvino.int8 import int8_products
+from runner.backends.peaks import (
+    INTEGERS_PER_UNIT,
+    Kernel,
+    PeakKernels,
+    arena,
+    last_integer_rows,
+    random_matrix,
+)
 from runner.contract.cell import Precision
+
+_LEVELS, _LOWEST, _STEPS_PER_UNIT = 256, -112, 32
+"""The grid of int8 inputs: steps of 1/32 from -3.5 on. It is not symmetric, as NNCF's preset mixed
+has it, so that inputs become uint8 with a zero point."""
 
 
 def openvino_peaks(compiler: Compiler, device: str, precision: Precision) -> PeakKernels:
@@ -17,9 +29,12 @@ def openvino_peaks(compiler: Compiler, device: str, precision: Precision) -> Pea
     if base_name(device) != "CPU":
         return PeakKernels()
     maker = _OpenVINOPeaks(compiler)
+    threads = compiler.options.get("INFERENCE_NUM_THREADS", 1)
+    quantised = precision == "int8"
     return PeakKernels(
-        method="OpenVINO's MatMul by a constant, and Negative",
-        product=None if precision == "int8" else maker.product,
+        method=f"OpenVINO's MatMul by a{' quantised' * quantised} constant, and Negative",
+        product=maker.int8_product if quantised else maker.product,
+        last_rows=last_integer_rows(threads) if quantised else None,
         copy=maker.copy,
     )
 
@@ -33,18 +48,36 @@ class _OpenVINOPeaks:
         matrix = random_matrix(size, np.float32)
         value = operators.parameter([size, size], np.float32, name="x")
         by_constant = operators.matmul(value, operators.constant(matrix), False, False)
-        return self._kernel(value, by_constant, matrix)
+        return self._kernel(self._compiled(value, by_constant), matrix)
+
+    def int8_product(self, size: int) -> Kernel | None:
+        """The product of an input on a grid and an int8 constant with its scale, as NNCF has it.
+
+        None if it is not compiled to a product of whole numbers.
+        """
+        value = operators.parameter([size, size], np.float32, name="x")
+        bounds = (_LOWEST, _LOWEST + _LEVELS - 1)
+        low, high = (operators.constant(np.float32(end / _STEPS_PER_UNIT)) for end in bounds)
+        inputs = operators.fake_quantize(value, low, high, low, high, _LEVELS)
+        weights = operators.convert(operators.constant(random_matrix(size, np.int8)), np.float32)
+        scaled = operators.multiply(weights, operators.constant(np.float32(1 / INTEGERS_PER_UNIT)))
+        compiled = self._compiled(value, operators.matmul(inputs, scaled, False, False))
+        if not int8_products(compiled):
+            return None
+        return self._kernel(compiled, random_matrix(size, np.float32))
 
     def copy(self, size: int) -> Kernel:
         """The negation of an array: it reads and writes as a copy does, with all threads."""
         source = arena(size // np.dtype(np.float32).itemsize, np.float32)
         source.fill(1)
         value = operators.parameter(list(source.shape), np.float32, name="x")
-        return self._kernel(value, operators.negative(value), source)
+        return self._kernel(self._compiled(value, operators.negative(value)), source)
 
-    def _kernel(self, value: Any, computed: Any, source: np.ndarray[Any, Any]) -> Kernel:
-        model = ov.Model([operators.result(computed)], [value], "peak")
-        request = self._compiler.compile(model).create_infer_request()
+    def _compiled(self, value: Any, computed: Any) -> ov.CompiledModel:
+        return self._compiler.compile(ov.Model([operators.result(computed)], [value], "peak"))
+
+    def _kernel(self, compiled: ov.CompiledModel, source: np.ndarray[Any, Any]) -> Kernel:
+        request = compiled.create_infer_request()
         result = arena(source.size, np.float32).reshape(source.shape)
         tensors = [ov.Tensor(array, shared_memory=True) for array in (source, result)]
         request.set_input_tensor(0, tensors[0])

@@ -1,10 +1,16 @@
 """Torch's own product of matrices and its copy, on the session's device."""
 
+from dataclasses import replace
+
 import torch
 
 from runner.backends.peaks import TILE_ROWS, Kernel, PeakKernels
 from runner.backends.torch.device import Wait
+from runner.backends.torch.int8 import quantise, quantise_rows
 
+_LAST_PACKED_ROWS = 1024
+"""A quantised layer allocates its outputs at each call, 4 MiB of so many rows. Larger ones are no
+faster, take longer to pack than to multiply, and would change how the model's own are allocated."""
 _LEAST_BYTES = 64 << 20
 """See the arena of `runner.backends.peaks`."""
 
@@ -18,22 +24,31 @@ class TorchPeaks:
         self._wait = wait
 
     def kernels(self, *, quantised: bool) -> PeakKernels:
-        """The kernels; eager mode has no product of quantised matrices that all layers share."""
-        return PeakKernels(
+        """The kernels; the product of quantised layers is that by which they multiply there."""
+        plain = PeakKernels(
             method=f"torch.mm and Tensor.copy_ in {self._dtype}",
-            product=None if quantised else self.product,
+            product=self.product,
             copy=self.copy,
             cache_bytes=self._cache_bytes(),
+        )
+        if not quantised:
+            return plain
+        copying = f"and Tensor.copy_ in {self._dtype}"
+        if self._device.type != "cpu":
+            method = f"torch._int_mm {copying}"
+            return replace(plain, method=method, product=self.integer_product)
+        return replace(
+            plain,
+            method=f"torch.ao dynamic ({torch.backends.quantized.engine}) {copying}",
+            product=self.packed_product,
+            last_rows=_LAST_PACKED_ROWS,
         )
 
     def product(self, size: int) -> Kernel:
         """The product of two matrices of normal numbers whose rows repeat."""
-        buffer = self._buffer(3 * size * size)
-        left, right, result = buffer[: 3 * size * size].view(3, size, size).unbind()
-        generator = torch.Generator(self._device).manual_seed(0)
-        tile = torch.randn(TILE_ROWS, size, generator=generator, device=self._device)
+        left, right, result = self._matrices(3, size, self._dtype)
         for matrix in (left, right):
-            matrix.view(-1, TILE_ROWS, size).copy_(tile)
+            matrix.view(-1, TILE_ROWS, size).copy_(self._tile(size))
 
         def multiply() -> None:
             torch.mm(left, right, out=result)
@@ -41,10 +56,42 @@ class TorchPeaks:
 
         return multiply
 
+    def packed_product(self, size: int) -> Kernel:
+        """A linear layer whose weights are packed for the CPU, on inputs in floating point."""
+        inputs, weight = self._matrices(2, size, self._dtype)
+        for matrix in (inputs, weight):
+            matrix.view(-1, TILE_ROWS, size).copy_(self._tile(size))
+        linear = torch.nn.Linear(size, size, bias=False, device="meta")  # draws no numbers
+        linear.weight = torch.nn.Parameter(weight, requires_grad=False)
+        layer = torch.nn.Sequential(linear)
+        quantise(layer, self._device.type)
+
+        def multiply() -> torch.Tensor:
+            outputs: torch.Tensor = layer(inputs)
+            self._wait()
+            return outputs
+
+        return multiply
+
+    def integer_product(self, size: int) -> Kernel:
+        """The product of whole numbers inside a layer that multiplies plain tensors."""
+        left, right = self._matrices(2, size, torch.int8)
+        (sums,) = self._matrices(1, size, torch.int32)
+        integers, _ = quantise_rows(self._tile(size))
+        for matrix in (left, right):
+            matrix.view(-1, TILE_ROWS, size).copy_(integers)
+
+        def multiply() -> torch.Tensor:
+            torch._int_mm(left, right, out=sums)
+            self._wait()
+            return sums
+
+        return multiply
+
     def copy(self, size: int) -> Kernel:
         """The copy of one array into another."""
         elements = size // self._dtype.itemsize
-        source, target = self._buffer(2 * elements)[: 2 * elements].fill_(1).view(2, -1).unbind()
+        source, target = self._buffer(2 * elements, self._dtype).fill_(1).view(2, -1).unbind()
 
         def copy() -> None:
             target.copy_(source)
@@ -52,9 +99,16 @@ class TorchPeaks:
 
         return copy
 
-    def _buffer(self, elements: int) -> torch.Tensor:
-        least = _LEAST_BYTES // self._dtype.itemsize
-        return torch.empty(max(elements, least), dtype=self._dtype, device=self._device)
+    def _tile(self, size: int) -> torch.Tensor:
+        generator = torch.Generator(self._device).manual_seed(0)
+        return torch.randn(TILE_ROWS, size, generator=generator, device=self._device)
+
+    def _matrices(self, number: int, size: int, dtype: torch.dtype) -> tuple[torch.Tensor, ...]:
+        return self._buffer(number * size * size, dtype).view(number, size, size).unbind()
+
+    def _buffer(self, elements: int, dtype: torch.dtype) -> torch.Tensor:
+        least = _LEAST_BYTES // dtype.itemsize
+        return torch.empty(max(elements, least), dtype=dtype, device=self._device)[:elements]
 
     def _cache_bytes(self) -> int | None:
         if self._device.type != "cuda":

@@ -67,6 +67,14 @@ def test_matrices_grow_with_the_device_and_time_does_not(rate: float, size: int)
     assert roofs.clock() - begin < NANOSECONDS // 2
 
 
+def test_matrices_grow_no_further_than_their_kernels_allow() -> None:
+    roofs = Roofs(flops_per_s=1e12)
+    assert roofs.kernels is not None
+    roofs.kernels = replace(roofs.kernels, last_rows=512)
+    assert roofs.measured()["peak_flops_per_s"] == pytest.approx(1e12, rel=1e-2)
+    assert roofs.sizes == [256, 512, 64 * MIB]
+
+
 @pytest.mark.parametrize(
     ("room", "array_mib"),
     [
@@ -96,6 +104,8 @@ def test_what_has_no_kernel_is_null_and_what_fails_leaves_its_reason() -> None:
     def fail(size: int) -> Kernel:
         raise RuntimeError(f"no room for {size}")
 
+    roofs.kernels = replace(whole, product=lambda size: None)
+    assert roofs.measured()["peak_flops_per_s"] is None
     roofs.kernels = replace(whole, product=fail)
     assert roofs.measured() == {"peak_method": "unavailable: RuntimeError: no room for 256"}
     roofs.kernels = None
@@ -132,6 +142,14 @@ def measured(tmp_path: Path, **changes: object) -> Record:
     job = torch_job(find("bert-tiny"), sequence_length=32, **changes)
     Harness(job, tmp_path, KeptProgress()).run()
     return read_record(tmp_path / f"{job.cells[0].id}.parquet")
+
+
+@pytest.mark.slow
+def test_a_model_in_int8_has_the_peak_of_its_quantised_layers(tmp_path: Path) -> None:
+    record = measured(tmp_path, precision="int8")
+    assert record.peak_method is not None
+    assert record.peak_method.startswith("torch.ao dynamic (")
+    assert (record.peak_flops_per_s or 0) > 1e8
 
 
 @pytest.mark.slow
