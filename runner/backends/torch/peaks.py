@@ -10,7 +10,7 @@ from runner.backends.torch.int8 import quantise, quantise_rows
 
 _LAST_PACKED_ROWS = 1024
 """A quantised layer allocates its outputs at each call, 4 MiB of so many rows. Larger ones are no
-faster, take longer to pack than to multiply, and would change how the model's own are allocated."""
+faster, take longer to pack than to multiply, and may change how the model's own are allocated."""
 _LEAST_BYTES = 64 << 20
 """See the arena of `runner.backends.peaks`."""
 
