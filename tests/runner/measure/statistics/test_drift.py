@@ -63,17 +63,16 @@ def test_rounds_that_are_far_apart_have_the_chance_of_independent_ones(order: li
     assert order_p_value(order, far) == pytest.approx(expected, abs=0.15)
 
 
-@pytest.mark.parametrize("count", [12, 30])
-def test_near_rounds_of_one_level_seldom_have_an_order_that_chance_excludes(count: int) -> None:
-    random = np.random.default_rng(count)
-    moments = [9.0 * number for number in range(count)]
+def test_near_rounds_of_one_level_seldom_have_an_order_that_chance_excludes() -> None:
+    random = np.random.default_rng(0)
+    moments = [9.0 * number for number in range(20)]
     factor = np.linalg.cholesky(correlation_of(moments))
-    drawn = [factor @ random.standard_normal(count) for _ in range(1_000)]
+    drawn = [factor @ random.standard_normal(20) for _ in range(200)]
     found = [
         np.mean([order_p_value(one, known) < 0.01 for one in drawn]) for known in (moments, None)
     ]
     assert found[0] <= 0.02
-    assert found[1] > 0.05
+    assert found[1] > 0.06
 
 
 def test_the_change_is_the_range_of_round_medians() -> None:
