@@ -379,8 +379,9 @@ def test_a_host_that_is_slow_to_begin_keeps_nobody_waiting(tmp_path: Path) -> No
     fleet = Scripted({"b": [good], "stuck": [good]})
 
     def frees(order: Order, run: RunFile) -> Iterator[Frame]:
-        yield from good(order, run)
+        yield from measures(order, run)
         fleet.stuck.set()
+        yield say(Ended())
 
     fleet.scripts["b"] = [frees]
     done = drive_folder(a_run_folder(tmp_path, a_plan(cells)), fleet)
