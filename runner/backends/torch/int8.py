@@ -84,6 +84,11 @@ def quantise(model: torch.nn.Module, device_type: str = "cpu") -> str:
     )
 
 
+def packed_method() -> str:
+    """The name of torch.ao's dynamic layers, whose weights are packed for the CPU."""
+    return f"torch.ao dynamic ({torch.backends.quantized.engine})"
+
+
 def quantised_types(model: torch.nn.Module) -> set[str]:
     """The types of quantised weights, which are no parameters any more."""
     layers = list(model.modules())
@@ -97,7 +102,7 @@ def _pack(model: torch.nn.Module) -> tuple[str, str]:
         quantize_dynamic(  # type: ignore[no-untyped-call]
             model, {Linear: per_channel_dynamic_qconfig}, inplace=True
         )
-    return f"torch.ao dynamic ({torch.backends.quantized.engine})", "call"
+    return packed_method(), "call"
 
 
 def _replace(model: torch.nn.Module, linear: Sequence[Linear]) -> tuple[str, str]:

@@ -1,12 +1,10 @@
 """Torch's own product of matrices and its copy, on the session's device."""
 
-from dataclasses import replace
-
 import torch
 
-from runner.backends.peaks import TILE_ROWS, Kernel, PeakKernels
+from runner.backends.peaks import TILE_ROWS, Kernel, PeakKernels, SizedProduct
 from runner.backends.torch.device import Wait
-from runner.backends.torch.int8 import quantise, quantise_rows
+from runner.backends.torch.int8 import packed_method, quantise, quantise_rows
 
 _LAST_PACKED_ROWS = 1024
 """A quantised layer allocates its outputs at each call, 4 MiB of so many rows. Larger ones are no
@@ -25,30 +23,26 @@ class TorchPeaks:
 
     def kernels(self, *, quantised: bool) -> PeakKernels:
         """The kernels; the product of quantised layers is that by which they multiply there."""
-        plain = PeakKernels(
-            method=f"torch.mm and Tensor.copy_ in {self._dtype}",
-            product=self.product,
+        is_packed = quantised and self._device.type == "cpu"
+        product: SizedProduct
+        if is_packed:
+            name, product = packed_method(), self.packed_product
+        elif quantised:
+            name, product = "torch._int_mm", self.integer_product
+        else:
+            name, product = "torch.mm", self.product
+        return PeakKernels(
+            method=f"{name} and Tensor.copy_ in {self._dtype}",
+            product=product,
+            last_rows=_LAST_PACKED_ROWS if is_packed else None,
             copy=self.copy,
             cache_bytes=self._cache_bytes(),
-        )
-        if not quantised:
-            return plain
-        copying = f"and Tensor.copy_ in {self._dtype}"
-        if self._device.type != "cpu":
-            method = f"torch._int_mm {copying}"
-            return replace(plain, method=method, product=self.integer_product)
-        return replace(
-            plain,
-            method=f"torch.ao dynamic ({torch.backends.quantized.engine}) {copying}",
-            product=self.packed_product,
-            last_rows=_LAST_PACKED_ROWS,
         )
 
     def product(self, size: int) -> Kernel:
         """The product of two matrices of normal numbers whose rows repeat."""
         left, right, result = self._matrices(3, size, self._dtype)
-        for matrix in (left, right):
-            matrix.view(-1, TILE_ROWS, size).copy_(self._tile(size))
+        _fill((left, right), self._tile(size))
 
         def multiply() -> None:
             torch.mm(left, right, out=result)
@@ -59,8 +53,7 @@ class TorchPeaks:
     def packed_product(self, size: int) -> Kernel:
         """A linear layer whose weights are packed for the CPU, on inputs in floating point."""
         inputs, weight = self._matrices(2, size, self._dtype)
-        for matrix in (inputs, weight):
-            matrix.view(-1, TILE_ROWS, size).copy_(self._tile(size))
+        _fill((inputs, weight), self._tile(size))
         linear = torch.nn.Linear(size, size, bias=False, device="meta")  # draws no numbers
         linear.weight = torch.nn.Parameter(weight, requires_grad=False)
         layer = torch.nn.Sequential(linear)
@@ -77,9 +70,7 @@ class TorchPeaks:
         """The product of whole numbers inside a layer that multiplies plain tensors."""
         left, right = self._matrices(2, size, torch.int8)
         (sums,) = self._matrices(1, size, torch.int32)
-        integers, _ = quantise_rows(self._tile(size))
-        for matrix in (left, right):
-            matrix.view(-1, TILE_ROWS, size).copy_(integers)
+        _fill((left, right), quantise_rows(self._tile(size))[0])
 
         def multiply() -> torch.Tensor:
             torch._int_mm(left, right, out=sums)
@@ -115,3 +106,9 @@ class TorchPeaks:
             return None
         properties = torch.cuda.get_device_properties(self._device)
         return getattr(properties, "L2_cache_size", None) or None
+
+
+def _fill(matrices: tuple[torch.Tensor, ...], tile: torch.Tensor) -> None:
+    """Repeat the tile's rows in each of the matrices."""
+    for matrix in matrices:
+        matrix.view(-1, *tile.shape).copy_(tile)
