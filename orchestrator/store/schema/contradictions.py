@@ -37,7 +37,6 @@ _FACT = {
 }
 """The facts of a result that are compared, and its row. Texts would take twice as long. A setting
 that only one of two results tells counts as another one."""
-FACTS = f"struct_pack({', '.join(f'{name} := {value}' for name, value in _FACT.items())})"
 _WORST_PROMISE = " ".join(f"WHEN '{grade}' THEN {promise}" for grade, promise in PROMISES.items())
 
 

@@ -1,6 +1,6 @@
 """The views of whole results: every verdict, what may be quoted of them, and the newest."""
 
-from orchestrator.store.schema.contradictions import FACTS, GRADED, LOST_PLACES, contradict
+from orchestrator.store.schema.contradictions import GRADED, LOST_PLACES
 from orchestrator.store.schema.tables import RESULTS
 from orchestrator.store.schema.view import (
     CORES,
@@ -95,6 +95,7 @@ PERFORMANCE = View(
 NEWEST_OF_SERIES = f"""
     SELECT arg_max(r.rowid, {RESULT_ORDER}) AS place,
         min(r.grade) FILTER (lost.place IS NULL) AS best,
+        arg_max(lost.place IS NOT NULL, {RESULT_ORDER}) AS contradicts,
         arg_max(r.rowid, {RESULT_ORDER}, 2) FILTER ({GRADED}) AS graded
     FROM {RESULTS.name} r LEFT JOIN ({LOST_PLACES}) lost ON lost.place = r.rowid
     WHERE {TRUSTED} GROUP BY {SERIES_KEY}
@@ -118,7 +119,7 @@ _GRADE = ViewColumn(
 _GRADE_REASONS = ViewColumn(
     "grade_reasons",
     "CASE WHEN r.contradicts THEN list_prepend('run ' || r.previous_run || ' took '"
-    " || round(r.previous.median / r.latency_median_s, 2)"
+    " || round(r.previous_median_s / r.latency_median_s, 2)"
     " || ' times as long with the same software: measure longer, in several processes',"
     " r.grade_reasons) ELSE r.grade_reasons END",
     "VARCHAR[]",
@@ -138,17 +139,11 @@ _LATEST_COLUMNS = [
     shown for column in RESULT_COLUMNS for shown in _LATEST_COLUMN.get(column.name, [column])
 ]
 _LATEST_ROWS = f"""(
-    SELECT *, {GRADED} AND previous IS NOT NULL AND r.grade >= previous.grade
-        AND {contradict("own", "previous")} AS contradicts
-    FROM (
-        SELECT r.*, newest.best, {FACTS} AS own, before.facts AS previous,
-            before.run_id AS previous_run, before.result_id AS previous_result
-        FROM {RESULTS.name} r
-        JOIN ({NEWEST_OF_SERIES}) newest ON r.rowid = newest.place
-        LEFT JOIN (
-            SELECT r.rowid AS place, r.run_id, r.result_id, {FACTS} AS facts FROM {RESULTS.name} r
-        ) before ON before.place = newest.graded[2]
-    ) r
+    SELECT r.*, newest.best, newest.contradicts, before.run_id AS previous_run,
+        before.result_id AS previous_result, before.latency_median_s AS previous_median_s
+    FROM {RESULTS.name} r
+    JOIN ({NEWEST_OF_SERIES}) newest ON r.rowid = newest.place
+    LEFT JOIN {RESULTS.name} before ON before.rowid = newest.graded[2]
 )"""
 LATEST = View(
     "latest_results",
