@@ -3,11 +3,12 @@
 Peaks are measured once, while the first launch of a job loads. The product is one in the job's
 precision, by its own runtime and threads; matrices double until another doubling would take too
 long. The copy counts bytes read and bytes written, and its arrays together are four times the last
-cache (STREAM, McCalpin 1995). The best of several is kept, as STREAM keeps it: whatever else
-happens on a machine makes a kernel slower, never faster.
+cache (STREAM, McCalpin 1995). It comes first, since nobody can tell how long a machine takes to
+give it memory, and the product takes what is left of the time for both. The best of several is
+kept, as STREAM keeps it: whatever else happens on a machine makes a kernel slower, never faster.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from runner.backends.base import Session, failure_reason
@@ -21,8 +22,10 @@ from runner.measure.clock import NANOSECONDS, Clock
 from runner.measure.phases import time_once
 from runner.modes.registry import COLD_MODES
 
+LIMIT_NS = 500_000_000
+"""Longest time for both, to make their kernels included."""
 PRODUCT_NS = 80_000_000
-"""Least sum of the timed products of the last size, which are at least three."""
+"""Least sum of the timed products of the last size, which are at least three if time allows."""
 COPY_NS = 50_000_000
 """The same of copies."""
 LEAST_REPEATS = 3
@@ -32,6 +35,8 @@ LAST_SIZE = 8192
 """Rows of the largest: a GPU needs those, and a CPU never comes there."""
 GROWTH = 8
 """A matrix of twice the rows takes so many times as long."""
+NUMBERS_GROWTH = 4
+"""It has so many times as many numbers, which have to be made before."""
 COPY_BYTES = 32 << 20, 256 << 20
 """Least and greatest size of an array to copy."""
 UNKNOWN_CACHE_BYTES = 64 << 20
@@ -74,9 +79,10 @@ def peak_columns(session: Session, room: Room, clock: Clock) -> Columns:
     kernels = session.peak_kernels()
     if kernels is None:
         return {}
+    end = clock() + LIMIT_NS
     try:
-        product = _product(kernels, clock)
-        copy = _copy(kernels, room, clock)
+        copy = _copy(kernels, room, end, clock)
+        product = _product(kernels, end, clock)
     except Exception as error:  # runtimes raise what they like
         return {"peak_method": f"unavailable: {failure_reason(error)}"}
     finally:
@@ -106,27 +112,32 @@ def work_columns(job: Job, cell: Cell, observed: Columns) -> Columns:
     return columns if all(0 < number <= _LARGEST for number in columns.values()) else {}
 
 
-def _product(kernels: PeakKernels, clock: Clock) -> _Peak | None:
+def _product(kernels: PeakKernels, end: int, clock: Clock) -> _Peak | None:
     """The fastest product of all sizes tried; None without one in the cell's numbers."""
     if kernels.product is None:
         return None
     size, best = FIRST_SIZE, 0.0
     last = kernels.last_rows or LAST_SIZE
     while True:
+        begin = clock()
         kernel = kernels.product(size)
         if kernel is None:
             return None
-        duration = _fastest_ns(kernel, 0, clock)
-        is_last = size >= last or GROWTH * LEAST_REPEATS * duration > PRODUCT_NS
-        if is_last and LEAST_REPEATS * duration < PRODUCT_NS:
-            duration = min(duration, _fastest_ns(kernel, PRODUCT_NS, clock))
-        best = max(best, FLOPS_PER_MAC * size**3 * NANOSECONDS / duration)
+        making = clock() - begin
+        kernel()
+        calls = _timed_calls(kernel, 0, end, clock)
+        too_long = GROWTH * LEAST_REPEATS * min(calls) > PRODUCT_NS
+        doubled = NUMBERS_GROWTH * making + GROWTH * (max(calls) + sum(calls))
+        is_last = size >= last or too_long or doubled > end - clock()
+        if is_last and LEAST_REPEATS * min(calls) < PRODUCT_NS:
+            calls = _timed_calls(kernel, PRODUCT_NS, end, clock, calls)
+        best = max(best, FLOPS_PER_MAC * size**3 * NANOSECONDS / min(calls))
         if is_last:
             return _Peak(size, best)
         size *= 2
 
 
-def _copy(kernels: PeakKernels, room: Room, clock: Clock) -> _Peak | None:
+def _copy(kernels: PeakKernels, room: Room, end: int, clock: Clock) -> _Peak | None:
     """The fastest copy; None if arrays as large as this cache needs would take too much memory."""
     cache = kernels.cache_bytes or room.cache_bytes or UNKNOWN_CACHE_BYTES
     least, most = COPY_BYTES
@@ -134,19 +145,26 @@ def _copy(kernels: PeakKernels, room: Room, clock: Clock) -> _Peak | None:
     crowded = room.memory_bytes is not None and 2 * size > ROOM_SHARE * room.memory_bytes
     if kernels.copy is None or crowded or size < cache:
         return None
-    duration = _fastest_ns(kernels.copy(size), COPY_NS, clock)
-    return _Peak(size, 2 * size * NANOSECONDS / duration)
-
-
-def _fastest_ns(kernel: Kernel, least_ns: int, clock: Clock) -> int:
-    """The shortest of a few calls behind a first one, which allocates and is not timed."""
+    kernel = kernels.copy(size)
     kernel()
-    durations: list[int] = []
-    while sum(durations) < least_ns or (
-        len(durations) < LEAST_REPEATS and sum(durations) < PRODUCT_NS
+    calls = _timed_calls(kernel, COPY_NS, end, clock)
+    return _Peak(size, 2 * size * NANOSECONDS / min(calls))
+
+
+def _timed_calls(
+    kernel: Kernel, least_ns: int, end: int, clock: Clock, earlier: Sequence[int] = ()
+) -> list[int]:
+    """Nanoseconds of the earlier calls and of as many more as the sum needs, or the least number.
+
+    The caller has executed the kernel once before, since a first call allocates. One is timed at
+    least, and no other begins that would be over after the end.
+    """
+    calls = list(earlier) or [max(1, time_once(kernel, clock))]
+    while clock() + max(calls) <= end and (
+        sum(calls) < least_ns or (len(calls) < LEAST_REPEATS and sum(calls) < PRODUCT_NS)
     ):
-        durations.append(max(1, time_once(kernel, clock)))
-    return min(durations)
+        calls.append(max(1, time_once(kernel, clock)))
+    return calls
 
 
 def _method(kernels: PeakKernels, product: _Peak | None, copy: _Peak | None) -> Iterator[str]:

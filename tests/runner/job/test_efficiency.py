@@ -21,15 +21,24 @@ ROOM = Room(cache_bytes=32 * MIB, memory_bytes=None)
 
 
 class Roofs(Scene):
-    """A session whose kernels compute and copy at given rates; every other call is disturbed."""
+    """A session whose kernels compute and copy at given rates; every other call is disturbed.
 
-    def __init__(self, flops_per_s: float = 1e11, bytes_per_s: float = 1e10) -> None:
+    To make a product's numbers takes time as well, as does memory for a copy.
+    """
+
+    def __init__(
+        self,
+        flops_per_s: float = 1e11,
+        bytes_per_s: float = 1e10,
+        numbers_per_s: float = 1e9,
+        memory_s: float = 0,
+    ) -> None:
         super().__init__()
         self.sizes: list[int] = []
         self.kernels: PeakKernels | None = PeakKernels(
             "calls",
-            lambda size: self._kernel(size, 2 * size**3 / flops_per_s),
-            lambda size: self._kernel(size, 2 * size / bytes_per_s),
+            lambda size: self._kernel(size, 2 * size**3 / flops_per_s, size**2 / numbers_per_s),
+            lambda size: self._kernel(size, 2 * size / bytes_per_s, memory_s),
         )
 
     def peak_kernels(self) -> PeakKernels | None:
@@ -38,8 +47,9 @@ class Roofs(Scene):
     def measured(self, room: Room = ROOM) -> Columns:
         return peak_columns(self.session, room, self.clock)
 
-    def _kernel(self, size: int, duration_s: float) -> Kernel:
+    def _kernel(self, size: int, duration_s: float, made_in_s: float) -> Kernel:
         self.sizes.append(size)
+        self.clock.pass_by(round(made_in_s * NANOSECONDS))
         calls = iter(range(1_000_000))
         return lambda: self.clock.pass_by(round(duration_s * NANOSECONDS) * (1 + next(calls) % 2))
 
@@ -54,7 +64,7 @@ def test_the_peak_is_the_best_call_at_sizes_that_take_long_enough() -> None:
         "peak_method": "calls; matrices of 1024 rows; arrays of 64 MiB",
         "device_cache_bytes": 32 * MIB,
     }
-    assert roofs.sizes == [256, 512, 1024, 64 * MIB]
+    assert roofs.sizes == [64 * MIB, 256, 512, 1024]
     assert roofs.clock() - begin < NANOSECONDS // 2
 
 
@@ -67,12 +77,34 @@ def test_matrices_grow_with_the_device_and_time_does_not(rate: float, size: int)
     assert roofs.clock() - begin < NANOSECONDS // 2
 
 
+@pytest.mark.parametrize(
+    ("memory_s", "numbers_per_s", "size"),
+    [(0.1, 1e9, 1024), (0.25, 1e9, 512), (0.4, 1e9, 256), (0, 3e6, 512), (0, 5e5, 256)],
+)
+def test_the_product_takes_what_the_copy_leaves_of_half_a_second(
+    memory_s: float, numbers_per_s: float, size: int
+) -> None:
+    roofs = Roofs(memory_s=memory_s, numbers_per_s=numbers_per_s)
+    begin = roofs.clock()
+    columns = roofs.measured()
+    assert columns["peak_flops_per_s"] == pytest.approx(1e11, rel=1e-2)
+    assert columns["peak_bytes_per_s"] == pytest.approx(1e10, rel=1e-2)
+    assert max(s for s in roofs.sizes if s <= LAST_SIZE) == size
+    assert roofs.clock() - begin <= NANOSECONDS // 2
+
+
+def test_a_machine_that_is_slow_at_both_still_measures_both() -> None:
+    roofs = Roofs(flops_per_s=3e7, memory_s=1)
+    assert roofs.measured()["peak_flops_per_s"] == pytest.approx(3e7 / 2)
+    assert roofs.sizes == [64 * MIB, 256]
+
+
 def test_matrices_grow_no_further_than_their_kernels_allow() -> None:
     roofs = Roofs(flops_per_s=1e12)
     assert roofs.kernels is not None
     roofs.kernels = replace(roofs.kernels, last_rows=512)
     assert roofs.measured()["peak_flops_per_s"] == pytest.approx(1e12, rel=1e-2)
-    assert roofs.sizes == [256, 512, 64 * MIB]
+    assert roofs.sizes == [64 * MIB, 256, 512]
 
 
 @pytest.mark.parametrize(
