@@ -25,7 +25,7 @@ from runner.contract.outputs import RECORD_SUFFIX, output_names
 from runner.contract.plain_files import TEXT_BYTES
 from runner.contract.record import Status
 
-_HOSTS_OWN = ("graph", "reference", "honest", "process_spread", "counted")
+_HOSTS_OWN = ("graph", "reference", "honest", "process_spreads", "counted")
 """Fields of a job that its host fills."""
 
 

@@ -39,7 +39,9 @@ def _contradictions(record: Record, cell: Cell, job: Job) -> Iterator[str]:
             yield fault_of_claim(name, claim, value)
     if _parsed(ModelSpec, record.model_spec) not in (None, job.model):
         yield "is not the record that was asked for: its model_spec is that of another model"
-    if _parsed(Job, record.job, {"model": job.model}) not in (None, job.of_cell(cell)):
+    on_device = job.on_hardware(record.hardware_id)
+    known = (None, job.of_cell(cell), on_device.of_cell(cell))
+    if _parsed(Job, record.job, {"model": job.model}) not in known:
         yield "is not the record that was asked for: its job, which a replay repeats, is another"
 
 

@@ -276,9 +276,9 @@ class Job(Seeds):
         own = {"cells": (cell,), "round": 1, "counted": None, "process_spreads": None}
         return self.model_copy(update=own)
 
-    def on_hardware(self, hardware_id: str) -> "Job":
+    def on_hardware(self, hardware_id: str | None) -> "Job":
         """The job with the spread of the device that was found, and none of another one's."""
-        if self.process_spreads is None:
+        if self.process_spreads is None or hardware_id is None:
             return self
         spread = self.process_spreads.get(hardware_id)
         return self.model_copy(update={"process_spread": spread, "process_spreads": None})

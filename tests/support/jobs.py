@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -9,7 +10,7 @@ from orchestrator.images import Image
 from orchestrator.launchers.base import Task
 from runner.contract.cell import Backend, Cell
 from runner.contract.graph import DYNAMIC, Attempt, Graph, GraphPart, Part
-from runner.contract.job import PROFILES, Job, Limits, Measure, Provenance
+from runner.contract.job import PROFILES, Job, Limits, Measure, ProcessSpread, Provenance
 from runner.contract.models import ModelSpec, TensorSpec
 
 FAST = PROFILES["quick"].model_copy(
@@ -22,6 +23,11 @@ FAST = PROFILES["quick"].model_copy(
         "precision_target": 10.0,
     }
 )
+
+
+def a_spread(cv: float = 0.01) -> ProcessSpread:
+    """What a calibration with 8 processes found."""
+    return ProcessSpread(cv=cv, processes=8, measured_at=datetime(2026, 11, 23, tzinfo=UTC))
 
 
 @dataclass(frozen=True)

@@ -50,7 +50,7 @@ from runner.contract.job import Job
 from runner.contract.record import to_table, write_one_row
 from tests.support.fakes import KeptObserver
 from tests.support.fleet import soon
-from tests.support.jobs import fake_cell
+from tests.support.jobs import a_spread, fake_cell
 from tests.support.records import record_for
 from tests.support.runs import SOMEWHERE, a_plan, a_run_folder
 
@@ -100,6 +100,12 @@ def good(order: Order, run: RunFile) -> Iterator[Frame]:
     yield from measures(order, run)
     yield say(Left(path=("logs", f"{the_job(run).id}.1.log")), b"a warning")
     yield say(Ended())
+
+
+def calibrated(order: Order, run: RunFile) -> Iterator[Frame]:
+    """A good host whose processes differ by less than the driver's."""
+    spreads = dict.fromkeys(run.process_spreads, a_spread(0.01))
+    yield from good(order, run.model_copy(update={"process_spreads": spreads}))
 
 
 def dies(order: Order, run: RunFile) -> Iterator[Frame]:
@@ -304,6 +310,16 @@ def test_records_arrive_in_the_run_and_in_the_database(tmp_path: Path) -> None:
     (log,) = (done.folder.path / "logs").iterdir()
     assert log.read_bytes() == b"a warning"
     assert done.fleet.orders == [("a", [cell.id for cell in done.folder.cells])]
+
+
+@pytest.mark.parametrize("host", [calibrated, good])
+def test_a_calibration_is_each_hosts_own(tmp_path: Path, host: Host) -> None:
+    folder = a_run_folder(tmp_path, a_plan())
+    spreads = {f"fake/fake/{'0' * 16}": a_spread(0.02)}
+    folder.run = folder.run.model_copy(update={"process_spreads": spreads})
+    done = drive_folder(folder, Scripted({"a": [host]}))
+    assert (done.code, done.verdicts) == (0, {"ok"})
+    assert done.notes == ""
 
 
 def test_what_a_dead_host_has_left_is_measured_on_another(tmp_path: Path) -> None:

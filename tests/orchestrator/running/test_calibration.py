@@ -1,6 +1,5 @@
 """The spread of fresh processes is kept by machine and path, and jobs bring it along."""
 
-from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
@@ -29,15 +28,12 @@ from orchestrator.running.options import RunOptions, RunSource
 from orchestrator.running.outcome import RunOutcome
 from orchestrator.store import MergeReport
 from runner.contract.errors import StoreError
-from runner.contract.job import ProcessSpread
 from runner.contract.record import hardware_id
-from tests.support.jobs import a_job, fake_cell
+from tests.support.jobs import a_job, a_spread, fake_cell
 from tests.support.records import record_for
 from tests.support.runs import a_plan, a_run_folder
 
-MOMENT = datetime(2026, 11, 23, tzinfo=UTC)
-SPREAD = ProcessSpread(cv=0.012, processes=8, measured_at=MOMENT)
-OTHER = ProcessSpread(cv=0.03, processes=8, measured_at=MOMENT)
+SPREAD, OTHER = a_spread(0.012), a_spread(0.03)
 
 
 def test_spreads_are_kept_by_machine_and_path(tmp_path: Path) -> None:

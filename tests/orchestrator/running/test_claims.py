@@ -19,8 +19,8 @@ from orchestrator.store.merge.strangers import leave_out_strangers
 from orchestrator.store.records.compact import compact
 from runner.contract.cell import Cell
 from runner.contract.errors import DamagedFile, StoreError
-from runner.contract.record import Record, save_record, to_table, write_records
-from tests.support.jobs import fake_cell
+from runner.contract.record import Record, hardware_id, save_record, to_table, write_records
+from tests.support.jobs import a_spread, fake_cell
 from tests.support.records import record_for
 from tests.support.runs import SOMEWHERE, a_plan, a_run_folder
 
@@ -137,6 +137,19 @@ def test_a_record_is_of_the_image_that_its_job_was_started_in(
     path = leave(folder, record.model_copy(update=dict(claims)))
     assert (folder.record_of(cell) is not None) == counts
     assert path.exists() == counts
+
+
+def test_a_record_brings_the_calibration_of_its_device_or_none(folder: RunFolder) -> None:
+    cell, own, others = folder.cells[0], hardware_id({}), "0" * 16
+    spreads = {f"fake/fake/{own}": a_spread(0.01), f"fake/fake/{others}": a_spread(0.02)}
+    folder.run = folder.run.model_copy(update={"process_spreads": spreads})
+    job = folder.job([cell], SOMEWHERE)
+    folder.write_job(job)
+    for device, counts in ((own, True), (None, True), (others, False)):
+        record = record_for(job.on_hardware(device), cell, hardware_id=own)
+        path = leave(folder, record)
+        assert (folder.record_of(cell) is not None) == counts
+        assert path.exists() == counts
 
 
 def test_after_a_launch_a_record_is_of_that_launch(folder: RunFolder) -> None:

@@ -1,7 +1,6 @@
 """Jobs on the fake backend: a record for every cell, whatever happens to it."""
 
 import json
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -9,7 +8,7 @@ import pytest
 
 from runner.contract.cell import Cell
 from runner.contract.errors import RecordNotSaved
-from runner.contract.job import Job, ProcessSpread
+from runner.contract.job import Job
 from runner.contract.models import ModelSpec, TensorSpec
 from runner.contract.record import Record, read_record
 from runner.contract.rounds import round_path
@@ -17,7 +16,7 @@ from runner.inputs import LABELS
 from runner.job.harness import Harness
 from runner.measure.statistics.replication import DEFAULT_SPREAD
 from tests.support.fakes import KeptProgress
-from tests.support.jobs import FAST, a_job, fake_cell, fake_model
+from tests.support.jobs import FAST, a_job, a_spread, fake_cell, fake_model
 
 
 def run(job: Job, out: Path) -> tuple[dict[Cell, Record], KeptProgress]:
@@ -252,8 +251,7 @@ def test_a_calibration_of_another_device_says_nothing_of_this_one(
     finished: Finished, tmp_path: Path
 ) -> None:
     (own,) = {record.hardware_id or "" for record in finished.records.values()}
-    known = ProcessSpread(cv=0.01, processes=8, measured_at=datetime(2026, 11, 25, tzinfo=UTC))
-    spreads = {own: known, "another": known.model_copy(update={"cv": 0.3})}
+    spreads = {own: a_spread(), "another": a_spread(0.3)}
     for name, used in (("own", spreads), ("other", {"another": spreads["another"]})):
         out = tmp_path / name
         out.mkdir()

@@ -11,7 +11,7 @@ from runner.job.replication import is_done
 from runner.job.summary import summarise_rounds
 from runner.measure.environment import read_environment
 from runner.measure.grade import Conditions
-from tests.support.jobs import a_job, fake_cell
+from tests.support.jobs import a_job, a_spread, fake_cell
 from tests.support.records import MIB, QUIET, a_round, record_for
 
 CONDITIONS = Conditions(read_environment(), 1e-9, 1e-6)
@@ -68,13 +68,12 @@ def test_rounds_of_one_minute_are_known_less_well_than_rounds_of_an_hour() -> No
 
 
 def test_one_process_allows_for_what_others_would_measure_and_is_never_better_than_b() -> None:
-    known = ProcessSpread(cv=0.01, processes=8, measured_at=datetime(2026, 11, 23, tzinfo=UTC))
     durations = [2_000_000 + place % 3 for place in range(50)]
     plain = columns(a_round(durations))
     assert plain["latency_precision"] == pytest.approx(1.96 * 0.04, rel=1e-2)
     assert plain["process_spread"] == 0.04
     assert "one process: differences below 11 % are not shown" in " ".join(plain["grade_reasons"])
-    calibrated = columns(a_round(durations), process_spread=known)
+    calibrated = columns(a_round(durations), process_spread=a_spread())
     assert calibrated["latency_precision"] == pytest.approx(2.365 * 0.01, rel=1e-2)
     assert "one process: differences below 3.3 %" in " ".join(calibrated["grade_reasons"])
     assert calibrated["process_spread_source"].startswith("calibration with 8 processes")

@@ -68,6 +68,12 @@ def test_a_calibration_says_how_long_it_takes_and_keeps_what_processes_differ_by
     kept = json.loads((place.folder / "results" / CALIBRATION_NAME).read_text())
     ((path, spread),) = next(iter(kept["hosts"].values())).items()
     assert (path.rpartition("/")[0], spread["processes"]) == ("fake/fake", 2)
+    place.write_matrix(batch_sizes=(1,))
+    assert place.run().returncode == 0
+    place.check("ok")
+    (row,) = place.ask(f"SELECT * FROM benchmark_results WHERE run_id = '{place.run_folder.name}'")
+    assert row["process_spread"] == spread["cv"]
+    assert row["process_spread_source"].startswith("calibration with 2 processes")
 
 
 @pytest.mark.engine
