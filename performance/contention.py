@@ -44,7 +44,13 @@ _LEFT_OUT = (
 _LONGEST_WAIT_S = 300
 _QUIET_LOAD = 1.0
 """Load average on two cores below which grades are as without it."""
-_SPIN = "while True: pass"
+_SPIN = """
+import os
+study = os.getppid()
+while os.getppid() == study:
+    for _ in range(1_000_000):
+        pass
+"""
 _ORCHESTRATOR = (sys.executable, "-m", "orchestrator", "--quiet")
 
 
