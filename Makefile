@@ -37,6 +37,7 @@ qnn: $(BIN)/.qnn ## The same for the qnn backend
 browser: $(BIN)/.browser ## The same for wasm, webgpu and webnn: a browser and ONNX Runtime Web
 
 FAST := not slow and not engine and not nightly
+NONE_SELECTED := 5
 SLOW := (slow or engine or hypothesis) and not nightly
 PYTEST = $(BIN)/pytest --numprocesses $(WORKERS) --dist loadfile --no-loadscope-reorder
 
@@ -53,7 +54,8 @@ test-slow: $(BIN)/.dev $(STACKS) ## Run the rest: containers, real models, expor
 	$(PYTEST) -m "$(SLOW)" $(TESTS)
 
 test-nightly: $(BIN)/.dev $(STACKS) ## Run those of which the suites hold one of a kind
-	$(PYTEST) -m nightly $(TESTS)
+	$(PYTEST) -m "nightly and not quiet" $(TESTS)
+	$(BIN)/pytest -m quiet $(TESTS) || [ $$? -eq $(NONE_SELECTED) ]
 
 test-all: test test-slow ## Run the fast suite, then the rest
 

@@ -139,6 +139,7 @@ def test_a_commit_that_changes_no_model_is_no_silent_success(tmp_path: Path) -> 
 
 
 @pytest.mark.nightly
+@pytest.mark.quiet
 @pytest.mark.timeout(3600)
 def test_a_commit_that_makes_a_model_a_tenth_slower_is_stopped(tmp_path: Path) -> None:
     workspace = two_commits(tmp_path, layers=11)

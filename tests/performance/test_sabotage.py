@@ -91,6 +91,7 @@ def test_what_no_architecture_could_lack_is_not_in_the_list() -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.timeout(1800)
 @pytest.mark.parametrize("model", EVERY_MODEL)
 def test_every_fault_is_found_in_every_precision(model: str) -> None:
     by_precision = shares_of(model, PRECISIONS)
