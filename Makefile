@@ -37,9 +37,9 @@ qnn: $(BIN)/.qnn ## The same for the qnn backend
 browser: $(BIN)/.browser ## The same for wasm, webgpu and webnn: a browser and ONNX Runtime Web
 
 FAST := not slow and not engine and not nightly
-NONE_SELECTED := 5
 SLOW := (slow or engine or hypothesis) and not nightly
 PYTEST = $(BIN)/pytest --numprocesses $(WORKERS) --dist loadfile --no-loadscope-reorder
+NONE_SELECTED := 5
 
 # Each worker collects the tests for itself, and a set has the same order in two of them only if
 # they hash alike.

@@ -129,7 +129,7 @@ def _product(kernels: PeakKernels, end: int, clock: Clock) -> _Peak | None:
         too_long = GROWTH * LEAST_REPEATS * min(calls) > PRODUCT_NS
         doubled = NUMBERS_GROWTH * making + GROWTH * (max(calls) + sum(calls))
         is_last = size >= last or too_long or doubled > end - clock()
-        if is_last and LEAST_REPEATS * min(calls) < PRODUCT_NS:
+        if is_last:
             calls = _timed_calls(kernel, PRODUCT_NS, end, clock, calls)
         best = max(best, FLOPS_PER_MAC * size**3 * NANOSECONDS / min(calls))
         if is_last:
