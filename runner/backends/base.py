@@ -72,6 +72,10 @@ class Generator(Protocol):
         ...
 
 
+MOST_SKIPPED = 24
+"""Steps until the loss' scale of fp16, which begins at 2^16, lets one pass: it falls by half."""
+
+
 @dataclass(frozen=True)
 class TrainingStep:
     """Durations of a step's parts and the clock around them, nanoseconds; and the step's loss."""
@@ -274,7 +278,8 @@ class Session(Protocol):
 
         Runs the query once, untimed. On an accelerator it also runs the iteration (the query, if
         None) with and without a profiler, and adds `kernel_share`, the time in which kernels ran
-        by the iteration's; or `kernel_share_missing`, the reason why nothing tells of them.
+        by the iteration's; or `kernel_share_missing`, the reason why nothing tells of them. Where
+        launches are seen, `launch_share` also counts the time in which the host launched kernels.
         """
         ...
 

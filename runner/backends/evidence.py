@@ -54,6 +54,8 @@ def observe(call: Callable[[], _Outputs]) -> Observation[_Outputs]:
 
 LEAST_KERNEL_SHARE = 0.2
 """Share of an iteration in which the device must execute kernels, or the host did most of it."""
+LEAST_LAUNCH_SHARE = 0.2
+"""Share in which it must execute kernels or be given them, where those are short."""
 
 
 @dataclass(frozen=True)
@@ -66,6 +68,9 @@ class Kernels:
     """Time of an iteration without the profiler, which slows the host and hardly a kernel."""
     error: str | None = None
     """The error that the iteration raised."""
+    launch_share: float | None = None
+    """Share of an iteration under the profiler in which the device executed a kernel or an operator
+    of the host launched one; None where launches are not seen."""
 
     @property
     def share(self) -> float:
@@ -75,14 +80,18 @@ class Kernels:
     @property
     def suffice(self) -> bool:
         """True if the device did a good part of the work."""
-        return self.error is None and self.share >= LEAST_KERNEL_SHARE
+        if self.error is not None or not self.time_s:
+            return False
+        launched = self.launch_share is not None and self.launch_share >= LEAST_LAUNCH_SHARE
+        return launched or self.share >= LEAST_KERNEL_SHARE
 
     @property
     def evidence(self) -> dict[str, str]:
         """Time and share, as evidence; the error, if there was one."""
         failure = {} if self.error is None else {"iteration_error": self.error}
-        share = f"{self.share:.3f}"
-        return {"kernel_time_s": f"{self.time_s:.6f}", "kernel_share": share, **failure}
+        shares = {"kernel_share": self.share, "launch_share": self.launch_share}
+        known = {name: f"{share:.3f}" for name, share in shares.items() if share is not None}
+        return {"kernel_time_s": f"{self.time_s:.6f}", **known, **failure}
 
 
 @dataclass(frozen=True)

@@ -3,7 +3,7 @@
 import math
 from collections.abc import Iterator, Mapping, Sequence
 
-from runner.backends.base import Session
+from runner.backends.base import MOST_SKIPPED, Session
 from runner.contract.cell import Cell
 from runner.contract.doubts import Doubt, Scale, percent, scaled
 from runner.contract.errors import BenchError, Unsupported
@@ -42,6 +42,7 @@ class TrainingWorkload:
         self._trainer = session.bind_training(cell, batch, clock)
         self._losses: list[float] = []
         self._skipped = 0
+        self._stepped = False
         self._cell = cell
         self.timed_region = f"{TRAINING_REGION}; {_arithmetic(cell)}"
         self.samples = cell.batch_size
@@ -52,6 +53,7 @@ class TrainingWorkload:
         step = self._trainer.step()
         self._losses.append(step.loss)
         self._skipped += step.skipped
+        self._stepped |= not step.skipped
         if not math.isfinite(step.loss):
             raise self._infinite(step.loss)
         self.parts_ns["forward"].append(step.forward_ns)
@@ -64,9 +66,13 @@ class TrainingWorkload:
     def check(self) -> None:
         """Check that each parameter has changed since before the first step.
 
+        While the loss' scale has skipped every step, as on a GPU it does at first, it takes more.
+
         In pure bf16 some cannot, as their updates are below half a unit in the last place, so
         `training_changed_share` tells how many; one must.
         """
+        while not self._stepped and len(self._losses) < MOST_SKIPPED:
+            self()
         unchanged = self._trainer.unchanged()
         if unchanged and not (self._cell.pure and self._trainer.changed_share()):
             raise BenchError(f"{_names(unchanged)} did not change in {_steps(len(self._losses))}")

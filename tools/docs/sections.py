@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 
 from orchestrator.app.measure.verification import Verification, load_verification, verdict_table
-from orchestrator.backends.catalogue import CATALOGUE
+from orchestrator.backends.catalogue import CATALOGUE, BackendSpec
 from orchestrator.system.git import ROOT
 from runner.contract.cell import Backend, Runtime
 from runner.contract.models import catalogue, model_sets
@@ -46,11 +46,18 @@ def built_markdown() -> str:
     """Backends, runtimes, modes and precisions as a table."""
     rows = [
         f"| `{backend}` | `{runtime}` | {_code(modes)} | {_code(precisions)} "
-        f"| {CATALOGUE[backend].support_class or '–'} |"
+        f"| {_class(CATALOGUE[backend])} |"
         for backend, runtime, modes, precisions in _built()
     ]
     head = "| backend | runtime | modes | precisions | support class |\n|---|---|---|---|---|"
     return "\n".join([head, *rows])
+
+
+def _class(spec: BackendSpec) -> str:
+    """The support class, with the device and the day of one that was measured by hand."""
+    by_hand = spec.measured_by_hand
+    where = f": {by_hand.device}, {by_hand.day}" if by_hand else ""
+    return f"{spec.support_class or '–'}{where}"
 
 
 def _built() -> Iterator[tuple[Backend, Runtime, list[str], list[str]]]:

@@ -25,7 +25,7 @@ Mark = Literal[
 """The verdict, whose meaning `analysis.compatibility.verdicts` tells, or that it was predicted."""
 _OF_OUTPUTS = ("unverified", "wrong")
 """Verdicts whose reason is that of the comparison of outputs."""
-_TIMES = frozenset({"wall_s", "cpu_time_s", "kernel_time_s", "kernel_share"})
+_TIMES = frozenset({"wall_s", "cpu_time_s", "kernel_time_s", "kernel_share", "launch_share"})
 
 
 class VerifiedCell(Frozen):

@@ -174,8 +174,7 @@ def _gpu(backend: Backend, library: Any, environment: Mapping[str, str]) -> Torc
     gpus = [library.cuda.get_device_properties(i) for i in range(library.cuda.device_count())]
     index = _choose(backend, [_uuid(gpu) for gpu in gpus], environment)
     library.cuda.set_device(index)
-    name = " ".join(filter(None, (gpus[index].name, getattr(gpus[index], "gcnArchName", None))))
-    return TorchDevice(torch.device("cuda", index), name, _uuid(gpus[index]))
+    return TorchDevice(torch.device("cuda", index), _name(gpus[index]), _uuid(gpus[index]))
 
 
 def _mps(library: Any, environment: Mapping[str, str]) -> TorchDevice:
@@ -233,6 +232,13 @@ def _lack(device_type: str, precision: Precision, library: Any) -> str | None:
     if library.cuda.is_bf16_supported(including_emulation=False):
         return None
     return "its arithmetic has no bf16, which torch would emulate"
+
+
+def _name(properties: Any) -> str:
+    """The GPU's name, with the architecture on ROCm; on CUDA torch gives the name as that again."""
+    return " ".join(
+        dict.fromkeys((properties.name, getattr(properties, "gcnArchName", "")))
+    ).strip()
 
 
 def _uuid(properties: Any) -> str | None:

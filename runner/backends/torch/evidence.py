@@ -62,10 +62,20 @@ def prove(
 
 def kernel_time_s(events: Iterable[FunctionEvent]) -> float:
     """Seconds in which a device executed at least one kernel; copies do not count."""
-    spans = (
-        (event.time_range.start, event.time_range.end) for event in events if _is_kernel(event)
-    )
-    return busy_time(spans) / _MICROSECONDS
+    return busy_time(_span(event) for event in events if _is_kernel(event)) / _MICROSECONDS
+
+
+def launch_time_s(events: Iterable[FunctionEvent]) -> float:
+    """Seconds in which a device executed a kernel, or an operator of the host launched one."""
+    return busy_time(_span(e) for e in events if _is_kernel(e) or _launches(e)) / _MICROSECONDS
+
+
+def _span(event: FunctionEvent) -> tuple[float, float]:
+    return event.time_range.start, event.time_range.end
+
+
+def _launches(event: FunctionEvent) -> bool:
+    return any(not kernel.name.startswith(COPIES) for kernel in event.kernels)
 
 
 def _is_kernel(event: FunctionEvent) -> bool:
@@ -97,8 +107,9 @@ def _kernels(iteration: Iteration, device: torch.device) -> Kernels:
         usual = observe(action)
         with profile(activities=activities(device)) as profiler:
             profiled = observe(action)
-    time_s = kernel_time_s(profiler.events() or ())
-    return Kernels(time_s, usual.wall_s, usual.error or profiled.error)
+    events = profiler.events() or ()
+    launch_share = launch_time_s(events) / profiled.wall_s if profiled.wall_s else None
+    return Kernels(kernel_time_s(events), usual.wall_s, usual.error or profiled.error, launch_share)
 
 
 _HEAVIEST = 30

@@ -73,7 +73,7 @@ class TorchPeaks:
         _fill((left, right), quantise_rows(self._tile(size))[0])
 
         def multiply() -> torch.Tensor:
-            torch._int_mm(left, right, out=sums)
+            torch._int_mm(left, right.t(), out=sums)
             self._wait()
             return sums
 

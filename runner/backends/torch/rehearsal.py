@@ -7,11 +7,8 @@ import numpy as np
 import torch
 from torch.nn.modules.batchnorm import _BatchNorm
 
-from runner.backends.base import FloatArray, Rehearsal
+from runner.backends.base import MOST_SKIPPED, FloatArray, Rehearsal
 from runner.backends.torch.sketch import SIZE, sketch, spread_elements
-
-_MOST_TRIES = 24
-"""Steps until the loss' scale of fp16, which begins at 2^16, lets one pass: it falls by half."""
 
 
 class GradientWatch:
@@ -60,7 +57,7 @@ def rehearse(
     try:
         with without_chance(model):
             loss = np.nan
-            for _ in range(_MOST_TRIES):
+            for _ in range(MOST_SKIPPED):
                 loss = step()
                 if watch.gradients is not None:
                     break

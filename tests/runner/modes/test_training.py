@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from runner.backends.base import TrainingStep
+from runner.backends.base import MOST_SKIPPED, TrainingStep
 from runner.backends.fake import FakeSession, FakeTrainer, Script
 from runner.contract.cell import Cell
 from runner.contract.errors import BenchError, Unsupported
@@ -30,10 +30,12 @@ class Trainer(FakeTrainer):
     """A trainer whose steps last what the test says, and which knows whether it was closed."""
 
     loss_ns: int | None = 20
+    skips = 0
     closed = False
 
     def step(self) -> TrainingStep:
         loss = super().step().loss
+        self.skips -= 1
         inside = 0 if self.loss_ns is None else self.loss_ns
         return TrainingStep(
             started_ns=1000,
@@ -43,6 +45,7 @@ class Trainer(FakeTrainer):
             optimizer_ns=50,
             ended_ns=1450 + inside,
             loss=loss,
+            skipped=self.skips >= 0,
         )
 
     def close(self) -> None:
@@ -107,6 +110,21 @@ def test_parameters_that_did_not_change_fail_the_cell() -> None:
     workload()
     with pytest.raises(BenchError, match="scripted did not change in 2 steps"):
         workload.check()
+
+
+def test_as_long_as_the_losss_scale_skips_every_step_a_check_takes_one_more() -> None:
+    session = Session(losses=[3, 2, 1])
+    workload = a_workload(session)
+    session.trainer.skips = 2
+    workload()
+    workload.check()
+    assert len(workload.parts_ns["forward"]) == 3
+    workload.check()
+    assert len(workload.parts_ns["forward"]) == 3
+    hopeless = a_workload(session)
+    session.trainer.skips = 1000
+    hopeless.check()
+    assert len(hopeless.parts_ns["forward"]) == MOST_SKIPPED
 
 
 def test_a_model_without_labels_is_unsupported() -> None:

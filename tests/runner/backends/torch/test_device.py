@@ -239,6 +239,12 @@ def test_this_builds_own_reason_is_the_reason() -> None:
             find_torch_device("cuda", "fp32")
 
 
+def test_cuda_names_the_gpu_once() -> None:
+    """Its torch gives the name as the architecture, too, as an H100 showed."""
+    torch_ = FakeTorch(cuda=FakeCuda(architecture="GPU 0"))
+    assert find_torch_device("cuda", "fp32", torch_, {}).name == "GPU 0"
+
+
 def test_rocm_names_the_architecture_and_mps_the_chip() -> None:
     result = find_torch_device("rocm", "bf16", rocm(architecture="gfx942", uuids=(None,)), {})
     assert result == TorchDevice(torch.device("cuda", 0), "GPU 0 gfx942")

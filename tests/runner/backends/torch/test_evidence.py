@@ -13,7 +13,13 @@ from torch.autograd.profiler_util import FunctionEvent
 
 from runner.backends.evidence import Kernels, Observation
 from runner.backends.torch.backend import TorchSession, open_session
-from runner.backends.torch.evidence import judge_tensors, kernel_time_s, prove, trace
+from runner.backends.torch.evidence import (
+    judge_tensors,
+    kernel_time_s,
+    launch_time_s,
+    prove,
+    trace,
+)
 from runner.backends.torch.forward import TorchQuery
 from runner.inputs import synthesise
 from tests.support.tiny_models import tiny_decoder, torch_job
@@ -93,6 +99,10 @@ RETURNED = Observation[object](None, None, wall_s=1.0, cpu_time_s=0.1)
         (Kernels(0.2, 1.0), "proven"),
         (Kernels(1.1, 1.0), "proven"),
         (Kernels(0.0, 0.0), "partial"),
+        (Kernels(0.01, 1.0, launch_share=0.25), "proven"),
+        (Kernels(0.01, 1.0, launch_share=0.19), "partial"),
+        (Kernels(0.0, 1.0, launch_share=0.9), "partial"),
+        (Kernels(0.01, 1.0, "RuntimeError: lost", launch_share=0.9), "partial"),
         (Kernels(0.9, 1.0, "RuntimeError: lost"), "partial"),
     ],
 )
@@ -154,6 +164,19 @@ def test_kernel_time_is_the_time_in_which_any_kernel_ran_and_nothing_else() -> N
         torch.ones(4) @ torch.ones(4)
     assert profiler.events()
     assert kernel_time_s(profiler.events() or ()) == 0
+
+
+def test_launch_time_counts_operators_that_launched_kernels_and_no_others() -> None:
+    def operator(start: int, end: int, *launched: str) -> FunctionEvent:
+        made = event(start, end, "aten::mm", device_type=DeviceType.CPU)
+        for kernel in launched:
+            made.append_kernel(kernel, 0, 1)
+        return made
+
+    launching = [operator(0, 10, "gemm"), event(5, 15), operator(20, 30, "Memcpy HtoD", "gemm")]
+    others = [operator(40, 90), operator(40, 90, "Memcpy HtoD"), operator(40, 90, "Memset")]
+    assert launch_time_s([*launching, *others]) == pytest.approx(25e-6)
+    assert launch_time_s(others) == launch_time_s([]) == 0
 
 
 CPU = torch.device("cpu")
