@@ -1,7 +1,9 @@
 """Contention study: what grades are worth while others use the machine.
 
-The host is calibrated first, as a record of one process has C at best without it. Then a model is
-measured by `orchestrator bench` on four paths while 0, 1, 2 and 4 other processes spin.
+A model is measured by `orchestrator bench` on four paths while 0, 1, 2 and 4 other processes spin.
+Each record is of one process, so the host is calibrated first. Where its processes differ by more
+than any grade allows, `--rounds 12` takes so many for each record; then no calibration is needed.
+
 The quiet median of a path is the median of its quiet runs. A row of grade A, B or C keeps its
 promise if it lies within that of the quiet median: its own precision, or the 5 % of B and the 20 %
 of C where that is more. In 95 % of such rows the promise must hold; rows of grade D promise
@@ -20,7 +22,7 @@ import sys
 import tempfile
 import time
 from collections import Counter, defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -51,6 +53,10 @@ while os.getppid() == study:
     for _ in range(1_000_000):
         pass
 """
+_ITERATIONS = 5
+"""Fewest of a launch."""
+_RAN = {0, 1}
+"""Exit codes of runs whose cells have verdicts; of some it may be that they failed."""
 _ORCHESTRATOR = (sys.executable, "-m", "orchestrator", "--quiet")
 
 
@@ -72,23 +78,40 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--repeats", type=int, default=REPEATS)
     parser.add_argument("--profile", default="quick")
+    parser.add_argument("--rounds", type=int, default=1, help="launches of each cell in a run")
     parser.add_argument("--results", type=Path, help="a new folder that keeps the results")
     options = parser.parse_args()
     with tempfile.TemporaryDirectory() as temporary:
         folder = options.results or Path(temporary)
-        rows = list(measure(folder, options.repeats, options.profile))
+        measured = ["--profile", options.profile]
+        if options.rounds > 1:
+            iterations = _ITERATIONS * options.rounds
+            measured += ["--rounds", str(options.rounds), "--iterations", str(iterations)]
+        if options.rounds == 1:
+            calibrate(folder)
+        rows = list(measure(folder, loads(options.repeats, options.rounds), measured))
     return report(rows)
 
 
-def measure(folder: Path, repeats: int, profile: str) -> Iterator[ContendedRow]:
-    """The rows of all runs; loads take turns, so that none of them has an hour of its own."""
-    calibrate(folder)
-    bench(folder, profile)  # exports and references are made once, beside nobody's clock
-    for _ in range(repeats):
-        wait_for_quiet()
-        for busy in BUSY:
-            with spinning(busy):
-                yield from (ContendedRow(busy, row) for row in bench(folder, profile))
+def loads(repeats: int, rounds: int) -> Iterator[int]:
+    """How many spin in each run: the loads take turns, so that none has an hour of its own.
+
+    Runs of many launches take minutes, so that a quiet one is followed by one of the loads.
+    """
+    quiet, *loaded = BUSY
+    for repeat in range(repeats):
+        yield quiet
+        yield from loaded if rounds == 1 else [loaded[repeat % len(loaded)]]
+
+
+def measure(folder: Path, loads: Iterable[int], measured: Sequence[str]) -> Iterator[ContendedRow]:
+    """The rows of all runs; the options `measured` say how long and how often."""
+    bench(folder)  # exports and references are made once, beside nobody's clock
+    for busy in loads:
+        if not busy:
+            wait_for_quiet()
+        with spinning(busy):
+            yield from (ContendedRow(busy, row) for row in bench(folder, *measured))
 
 
 def wait_for_quiet() -> None:
@@ -117,12 +140,18 @@ def calibrate(folder: Path) -> None:
     subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
 
 
-def bench(folder: Path, profile: str) -> Sequence[ResultRow]:
-    """The results of one run of every path."""
+def bench(folder: Path, *measured: str) -> Sequence[ResultRow]:
+    """The results of one run of every path.
+
+    Raises:
+        CalledProcessError: it was refused; a run some of whose cells failed was not.
+    """
     selected = [word for pattern in _LEFT_OUT for word in ("--select", pattern)]
     command = [*_ORCHESTRATOR, "bench", "--model", MODEL, *_PATHS, *_NUMBERS, *selected]
-    command += ["--profile", profile, "--no-verify", *_place(folder)]
-    subprocess.run(command, check=False, stdout=subprocess.DEVNULL)
+    command += [*measured, "--no-verify", *_place(folder)]
+    done = subprocess.run(command, check=False, stdout=subprocess.DEVNULL)
+    if done.returncode not in _RAN:
+        done.check_returncode()
     with Store.open_readonly(folder / DATABASE_NAME) as store:
         run = newest_run(store.runs())
         assert run is not None

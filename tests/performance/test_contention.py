@@ -2,7 +2,7 @@
 
 import pytest
 
-from performance.contention import ContendedRow, keeps_promise, quiet_medians, report
+from performance.contention import ContendedRow, keeps_promise, loads, quiet_medians, report
 from tests.support.results import a_row
 
 
@@ -23,6 +23,14 @@ def test_a_row_is_as_near_to_the_quiet_median_as_its_grade_says(
     grade: str, precision: float, times: float, kept: bool
 ) -> None:
     assert keeps_promise(contended(grade, times, precision).row, 10.0) is kept
+
+
+@pytest.mark.parametrize(
+    ("repeats", "rounds", "busy"),
+    [(2, 1, [0, 1, 2, 4] * 2), (4, 12, [0, 1, 0, 2, 0, 4, 0, 1])],
+)
+def test_each_load_has_its_turn(repeats: int, rounds: int, busy: list[int]) -> None:
+    assert list(loads(repeats, rounds)) == busy
 
 
 def contended(grade: str, times: float, precision: float = 0.01, busy: int = 2) -> ContendedRow:
