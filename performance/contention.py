@@ -84,11 +84,11 @@ def main() -> int:
     with tempfile.TemporaryDirectory() as temporary:
         folder = options.results or Path(temporary)
         measured = ["--profile", options.profile]
-        if options.rounds > 1:
-            iterations = _ITERATIONS * options.rounds
-            measured += ["--rounds", str(options.rounds), "--iterations", str(iterations)]
         if options.rounds == 1:
             calibrate(folder)
+        else:
+            iterations = _ITERATIONS * options.rounds
+            measured += ["--rounds", str(options.rounds), "--iterations", str(iterations)]
         rows = list(measure(folder, loads(options.repeats, options.rounds), measured))
     return report(rows)
 

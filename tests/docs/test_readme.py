@@ -67,7 +67,11 @@ def test_the_supported_combinations_are_those_that_are_built() -> None:
     claimed = set()
     for row in SUPPORTED.rows("backend"):
         backend, runtime, modes, precisions = (re.findall(r"`(\w+)`", cell) for cell in row[:4])
-        assert str(CATALOGUE[backend[0]].support_class) == row[4]
+        support_class, _, where = row[4].partition(": ")
+        spec = CATALOGUE[backend[0]]
+        assert support_class == str(spec.support_class)
+        by_hand = spec.measured_by_hand
+        assert where == (f"{by_hand.device}, {by_hand.day}" if by_hand else "")
         for mode in modes:
             claimed.add((backend[0], runtime[0], mode, *sorted(precisions)))
     assert claimed == {(*key, *sorted(precisions)) for key, precisions in support.SUPPORTED.items()}
