@@ -53,9 +53,7 @@ def observe(call: Callable[[], _Outputs]) -> Observation[_Outputs]:
 
 
 LEAST_KERNEL_SHARE = 0.2
-"""Share of an iteration in which the device must execute kernels, or the host did most of it."""
-LEAST_LAUNCH_SHARE = 0.2
-"""Share in which it must execute kernels or be given them, where those are short."""
+"""Share of an iteration in which kernels must run, or be launched, or the host did most of it."""
 
 
 @dataclass(frozen=True)
@@ -80,10 +78,8 @@ class Kernels:
     @property
     def suffice(self) -> bool:
         """True if the device did a good part of the work."""
-        if self.error is not None or not self.time_s:
-            return False
-        launched = self.launch_share is not None and self.launch_share >= LEAST_LAUNCH_SHARE
-        return launched or self.share >= LEAST_KERNEL_SHARE
+        share = max(self.share, self.launch_share or 0)
+        return self.error is None and self.time_s > 0 and share >= LEAST_KERNEL_SHARE
 
     @property
     def evidence(self) -> dict[str, str]:
