@@ -285,9 +285,10 @@ def test_garbage_is_collected_once_ahead_of_all_that_is_timed(
         frozen = gc.get_freeze_count()
         assert frozen > 0
         run_steady_phase(lambda: SECOND, QUOTA)
+        added = [[number] for number in range(10_000)]
         with garbage_frozen():
             collections.append("nested")
-            assert gc.get_freeze_count() == frozen
+            assert gc.get_freeze_count() < frozen + len(added) // 2
         assert not gc.isenabled()
     assert gc.get_freeze_count() == 0
     assert collections == ["collected", "collected", "nested"]
