@@ -5,8 +5,11 @@ What follows one name is for that measurement: `python -m performance sabotage s
 `python -m performance faults` tries faults instead, and prints a table; see performance/faults.py.
 """
 
+import os
+import signal
 import subprocess
 import sys
+from types import FrameType
 
 from performance.faults import main as try_faults
 from performance.synthesise import main as synthesise
@@ -74,9 +77,25 @@ def main() -> int:
     codes = []
     for name in names or MEASUREMENTS:
         print(f"\n== {name}", flush=True)
-        command = [sys.executable, "-m", f"performance.{name}", *options]
-        codes.append(subprocess.run(command, check=False).returncode)
+        codes.append(_measured([sys.executable, "-m", f"performance.{name}", *options]))
     return max(codes)
+
+
+def _measured(command: list[str]) -> int:
+    """The exit status of a measurement; a signal that ends us ends all that it has started.
+
+    Raises:
+        SystemExit: a signal came.
+    """
+    measurement = subprocess.Popen(command, process_group=0)
+
+    def end(number: int, _frame: FrameType | None) -> None:
+        os.killpg(measurement.pid, number)
+        sys.exit(128 + number)
+
+    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+        signal.signal(number, end)
+    return measurement.wait()
 
 
 if __name__ == "__main__":

@@ -38,6 +38,7 @@ def test_a_cell_that_fails_gets_its_verdict_and_the_others_are_measured(
     workplace.check()
 
 
+@BY_CONTAINERS
 @pytest.mark.parametrize("interruptions", [1, pytest.param(2, marks=pytest.mark.nightly)])
 def test_interruption_stops_at_once_and_resuming_finishes_the_rest(
     workplace: Workplace, interruptions: int

@@ -53,6 +53,23 @@ NOTHING = {
     attacks.claims_without_records: "failed",
 }
 """What leaves nothing in the record's place: a failure like others."""
+SIBLINGS = frozenset(
+    {
+        attacks.other_run_nested,
+        attacks.link_to_text_of_the_host,
+        attacks.text_that_is_none,
+        attacks.nested_line,
+        attacks.wrong_types,
+        attacks.deep_folders,
+        attacks.other_cell_under_a_planned_name,
+        attacks.other_host,
+        attacks.other_environment_of_the_same_id,
+        attacks.infinite,
+        attacks.negative,
+        attacks.fifo,
+    }
+)
+"""Those that resemble another one, and are tried by night alone."""
 BY_CONTAINER: dict[Attack, str] = {
     attacks.many_values: "lost",
     attacks.many_lines: "ok",

@@ -1,20 +1,29 @@
 """A job that lies, behind a scripted launcher: it can falsify its own cell and nothing else."""
 
 import shutil
+from collections.abc import Iterable
 from pathlib import Path
 
 import pytest
 
 from runner.contract.record import RETRIED, Record
 from tests.hostile.attacks import Attack
-from tests.hostile.outcomes import KEPT, LOST, NOTHING
+from tests.hostile.outcomes import KEPT, LOST, NOTHING, SIBLINGS
 from tests.hostile.scene import Village, measured_records
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(60)]
 
 
-def _named(attack: Attack) -> str:
-    return attack.__name__
+def _each(attacks: Iterable[Attack]) -> pytest.MarkDecorator:
+    return pytest.mark.parametrize(
+        "attack",
+        [
+            pytest.param(
+                attack, marks=pytest.mark.nightly if attack in SIBLINGS else (), id=attack.__name__
+            )
+            for attack in attacks
+        ],
+    )
 
 
 @pytest.fixture(scope="module")
@@ -50,19 +59,19 @@ def _withstand(village: Village, attack: Attack, expected: str, code: int) -> No
     village.require_untouched(before, elsewhere)
 
 
-@pytest.mark.parametrize("attack", KEPT, ids=_named)
+@_each(KEPT)
 def test_what_lies_beside_a_record_changes_nothing(village: Village, attack: Attack) -> None:
     _withstand(village, attack, "ok", 0)
 
 
-@pytest.mark.parametrize("attack", LOST, ids=_named)
+@_each(LOST)
 def test_what_is_no_record_of_the_cell_costs_the_cell_alone(
     village: Village, attack: Attack
 ) -> None:
     _withstand(village, attack, "lost", 6)
 
 
-@pytest.mark.parametrize("attack", NOTHING, ids=_named)
+@_each(NOTHING)
 def test_a_launch_that_leaves_nothing_is_a_failure_like_others(
     village: Village, attack: Attack
 ) -> None:

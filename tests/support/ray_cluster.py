@@ -4,6 +4,7 @@ import os
 import subprocess
 import sys
 from collections.abc import Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -127,6 +128,6 @@ def running_cluster(
             assert joined.returncode == 0, joined.stderr
         yield cluster
     finally:
-        for name in HOSTS:
-            cluster.call("leave", "--name", name)
+        with ThreadPoolExecutor() as together:
+            list(together.map(lambda name: cluster.call("leave", "--name", name), HOSTS))
         cluster.call("down")

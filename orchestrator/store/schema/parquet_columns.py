@@ -95,7 +95,9 @@ NO_ROWS = (
 
 _CHANGED = frozenset(OLDER_VALUES) | FORMER_STAGES | {"device_uuid", "hardware_id"}
 _VALUES = {**OLDER_VALUES, **MACHINE_VALUES}
-_REPLACED = ", ".join(f"{value} AS {name}" for name, value in _VALUES.items())
+"""Expressions of what may have meant something else when it was recorded."""
+_TODAYS_VALUES = {"hardware_id": MACHINE_VALUES["hardware_id"]}
+"""Those that concern records of this schema as well."""
 
 
 @dataclass(frozen=True)
@@ -103,6 +105,8 @@ class ParquetColumns:
     """The columns of some record files, which are read under those that a merge works with."""
 
     names: frozenset[str]
+    older: bool = True
+    """False if no record has a schema in which columns meant something else."""
 
     def query(self, rows: str) -> str:
         """SELECT the rows of a relation that adds `filename` and `file_row_number` to them."""
@@ -111,7 +115,11 @@ class ParquetColumns:
             "SELECT run_id || '/' || cell_id AS result_id, filename, file_row_number,"
             f" {known}, {self._other} FROM {rows}"
         )
-        return f"SELECT * REPLACE ({_REPLACED}) FROM ({whole})" if self._may_be_older else whole
+        if not self.names & _CHANGED:
+            return whole
+        values = _VALUES if self.older else _TODAYS_VALUES
+        replaced = ", ".join(f"{value} AS {name}" for name, value in values.items())
+        return f"SELECT * REPLACE ({replaced}) FROM ({whole})"
 
     def _value(self, column: SqlColumn) -> str:
         name = column.name
@@ -122,11 +130,6 @@ class ParquetColumns:
         if name not in self.names:
             return f"{DEFAULTS.get(name, 'NULL')}::{column.type} AS {name}"
         return name
-
-    @property
-    def _may_be_older(self) -> bool:
-        """True if the file has columns that meant something else in an older schema."""
-        return bool(self.names & _CHANGED)
 
     @property
     def _derived(self) -> Mapping[str, str]:

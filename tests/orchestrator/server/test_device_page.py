@@ -95,7 +95,7 @@ def tab(browser, url: str) -> Iterator[Tab]:
     ("backend", "threads", "words"),
     [
         ("wasm", "1", ["wasm · fp32 · batch 2 · 1 thread"]),
-        ("wasm", "2", ["2 threads"]),
+        pytest.param("wasm", "2", ["2 threads"], marks=pytest.mark.nightly),
         ("webnn", None, ["webnn · fp32"]),
         ("webgpu", None, ["webgpu · fp32", "computes on the CPU: its times say nothing of a GPU"]),
     ],

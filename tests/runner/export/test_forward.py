@@ -206,7 +206,13 @@ def taken_apart(tmp_path_factory: pytest.TempPathFactory) -> Graphs:
     return graphs
 
 
-@pytest.mark.parametrize("name", MODELS)
+@pytest.mark.parametrize(
+    "name",
+    [
+        pytest.param(name, marks=pytest.mark.nightly if name.startswith("llava-one") else ())
+        for name in MODELS
+    ],
+)
 def test_a_model_is_taken_apart_at_last_with_the_reason(name: str, taken_apart: Graphs) -> None:
     model = find(name)
     graph, _ = graph_of(job_of(model), taken_apart(model))

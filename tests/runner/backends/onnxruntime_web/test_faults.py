@@ -216,7 +216,10 @@ def records(job: Job, folder: Path, progress: KeptProgress, graph: onnx.ModelPro
             *("wasm", "browser", signal.SIGKILL, "failed", "the page ended"),
             marks=pytest.mark.nightly,
         ),
-        ("webgpu", "gpu-process", signal.SIGKILL, "failed", "the GPU device was lost"),
+        pytest.param(
+            *("webgpu", "gpu-process", signal.SIGKILL, "failed", "the GPU device was lost"),
+            marks=pytest.mark.nightly,
+        ),
         pytest.param(
             *("wasm", "renderer", signal.SIGSTOP, "timeout", "did not answer within 9 s"),
             marks=pytest.mark.nightly,
