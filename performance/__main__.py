@@ -11,6 +11,7 @@ import subprocess
 import sys
 from types import FrameType
 
+from orchestrator.cli.boundary import SIGNALS
 from performance.faults import main as try_faults
 from performance.synthesise import main as synthesise
 
@@ -93,7 +94,7 @@ def _measured(command: list[str]) -> int:
         os.killpg(measurement.pid, number)
         sys.exit(128 + number)
 
-    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+    for number in SIGNALS:
         signal.signal(number, end)
     return measurement.wait()
 

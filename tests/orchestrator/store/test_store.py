@@ -79,10 +79,21 @@ def test_another_schema_is_refused(database: Path, version: int, message: str) -
         assert caught.value.hint
 
 
-def test_columns_that_changed_without_a_new_version_are_noticed(database: Path) -> None:
+@pytest.mark.parametrize(
+    "statements",
+    [
+        "ALTER TABLE raw_benchmark_data ADD COLUMN more BIGINT",
+        "ALTER TABLE raw_benchmark_data RENAME TO other;"
+        " CREATE VIEW raw_benchmark_data AS SELECT * FROM other",
+    ],
+    ids=["a column more", "a view in its place"],
+)
+def test_tables_that_changed_without_a_new_version_are_noticed(
+    database: Path, statements: str
+) -> None:
     Store.open(database).close()
     with duckdb.connect(database) as connection:
-        connection.execute("ALTER TABLE raw_benchmark_data ADD COLUMN more BIGINT")
+        connection.execute(statements)
     with pytest.raises(StoreError, match="table raw_benchmark_data does not have the columns"):
         Store.open(database)
 

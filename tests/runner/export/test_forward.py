@@ -209,7 +209,7 @@ def taken_apart(tmp_path_factory: pytest.TempPathFactory) -> Graphs:
 @pytest.mark.parametrize(
     "name",
     [
-        pytest.param(name, marks=pytest.mark.nightly if name.startswith("llava-one") else ())
+        pytest.param(name, marks=pytest.mark.nightly if name == "llava-onevision-micro" else ())
         for name in MODELS
     ],
 )

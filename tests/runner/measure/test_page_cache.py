@@ -3,9 +3,8 @@
 import os
 from pathlib import Path
 
-import pytest
-
 from runner.measure.page_cache import PageCache
+from tests.support.needs import lacking
 
 BYTES = 1 << 22
 
@@ -18,7 +17,7 @@ def test_a_file_is_dropped_without_rights_and_read_again(tmp_path: Path) -> None
     cache.drop(files)
     after = cache.resident_share(files)
     if before is None or after == before:
-        pytest.skip("this file system lies in memory, or the kernel does not tell")
+        lacking("a file system on a disk, and a kernel that tells what it keeps of a file")
     assert after is not None
     assert (before, after < 0.1) == (1, True)
     assert len(path.read_bytes()) == BYTES
