@@ -11,7 +11,7 @@ import subprocess
 import sys
 from types import FrameType
 
-from orchestrator.cli.boundary import SIGNALS
+from orchestrator.cli.boundary import heeded_signals
 from performance.faults import main as try_faults
 from performance.synthesise import main as synthesise
 
@@ -94,7 +94,7 @@ def _measured(command: list[str]) -> int:
         os.killpg(measurement.pid, number)
         sys.exit(128 + number)
 
-    for number in SIGNALS:
+    for number in heeded_signals():
         signal.signal(number, end)
     return measurement.wait()
 

@@ -41,6 +41,11 @@ _UNWRITABLE = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO})
 """Errors of a stdout that leads to a file. Those of other files are StoreErrors by now."""
 
 
+def heeded_signals() -> tuple[signal.Signals, ...]:
+    """The signals that end a command, except those that were ignored at start, as by `nohup`."""
+    return tuple(sig for sig in SIGNALS if signal.getsignal(sig) is not signal.SIG_IGN)
+
+
 class Interruptions:
     """Turns signals into KeyboardInterrupt, but lets the clean-up that follows finish."""
 
@@ -48,10 +53,9 @@ class Interruptions:
         self._count = 0
 
     def install(self) -> None:
-        """Install the handlers, except for signals that were ignored at start, as by `nohup`."""
-        for number in SIGNALS:
-            if signal.getsignal(number) is not signal.SIG_IGN:
-                signal.signal(number, self._take)
+        """Install the handlers."""
+        for number in heeded_signals():
+            signal.signal(number, self._take)
 
     def _take(self, number: int, frame: FrameType | None) -> None:
         del number, frame

@@ -17,7 +17,12 @@ bench = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(60)"])
 print(bench.pid, flush=True)
 bench.wait()
 """
-_MAIN = "import sys; from performance.__main__ import main; sys.exit(main())"
+_MAIN = """
+import signal, sys
+from performance.__main__ import main
+signal.signal(int(sys.argv.pop(1)), signal.default_int_handler)  # whatever starts this test ignores
+sys.exit(main())
+"""
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT, signal.SIGHUP])
@@ -29,7 +34,7 @@ def test_a_signal_ends_all_that_was_started(tmp_path: Path, number: signal.Signa
     (package / "plan_matrix.py").write_text("print('went on')")
     paths = {"PYTHONPATH": os.pathsep.join([str(tmp_path), str(ROOT)])}
     with subprocess.Popen(
-        [sys.executable, "-c", _MAIN, "start_up", "plan_matrix"],
+        [sys.executable, "-c", _MAIN, str(int(number)), "start_up", "plan_matrix"],
         env=os.environ | paths,
         cwd=tmp_path,
         stdout=subprocess.PIPE,
