@@ -10,7 +10,6 @@ from runner.modes.offline.curve import BatchCurve, BatchTry, Gain, gain_of, gain
 
 FLAT_DOUBLINGS = 2
 """Doublings without gain that end the search; accelerators have plateaus of one."""
-LARGEST_BATCH = 1024
 TRY_QUERIES = 3
 TRY_NS = 300_000_000
 """Least duration of a try."""
@@ -106,8 +105,6 @@ class BatchSearch:
         needed_ns = (TRY_QUERIES + 1) * 2 * round(curve.last.duration_ns)
         if curve.flat >= FLAT_DOUBLINGS and self._is_confirmed(curve.useful):
             return gains_nothing(curve)
-        if doubled > LARGEST_BATCH:
-            return f"batches beyond {LARGEST_BATCH} are not tried"
         if needed > bounds.memory_budget_bytes:
             allowed = f"{bounds.memory_budget_bytes / _GIGABYTE:.1f} GB"
             memory = f"{needed / _GIGABYTE:.1f} GB, and {allowed}"

@@ -129,11 +129,13 @@ def test_a_gain_of_one_percent_is_no_longer_useful() -> None:
     assert measured(Scene(gains(0.012))).columns["batch_size"] == 2
 
 
-def test_batches_end_at_1024() -> None:
-    scene = Scene(lambda _: 0.01)
-    result = measured(scene, fake_cell(256, scenario="offline"))
-    assert (scene.bound[:3], scene.bound[-1]) == ([256, 512, 1024], 1024)
-    assert result.columns["search"][-1] == "ended: batches beyond 1024 are not tried"
+def test_batches_that_gain_double_as_long_as_memory_lasts() -> None:
+    scene = Scene(lambda _: 0.01, bytes_of=lambda size: MIB * size // 10)
+    result = measured(
+        scene, fake_cell(256, scenario="offline"), limits=Limits(memory_bytes=1000 * MIB)
+    )
+    assert (scene.bound[:3], max(scene.bound)) == ([256, 512, 1024], 4096)
+    assert "batch 8192 would need" in result.columns["search"][-1]
 
 
 def test_a_batch_that_would_not_fit_into_memory_is_never_tried() -> None:
