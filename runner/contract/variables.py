@@ -1,7 +1,9 @@
 """Environment variables: those that decide how runtimes execute, and the names of variables."""
 
+import hashlib
+import os
 import re
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from typing import Annotated
 
 from pydantic import Field
@@ -11,11 +13,14 @@ VariableName = Annotated[str, Field(pattern=_NAME)]
 """The name of an environment variable."""
 
 _PREFIXES = (
-    *("OMP_", "KMP_", "GOMP_", "MKL_", "ONEDNN_", "DNNL_", "OPENBLAS_", "BLIS_", "ACL_"),
+    *("OMP_", "KMP_", "GOMP_", "MKL_", "MKLDNN_", "ONEDNN_", "DNNL_", "OPENBLAS_", "GOTO_"),
+    *("BLIS_", "ACL_", "FBGEMM_"),
     *("TORCH", "PYTORCH_", "ATEN_", "TRITON_", "CUDA_", "CUDNN_", "CUBLAS_", "CUBLASLT_"),
-    *("NCCL_", "NVIDIA_TF32_OVERRIDE"),
-    *("HSA_", "HIP_", "ROCR_", "ROCBLAS_", "HIPBLASLT_", "MIOPEN_", "AMD_"),
-    *("OV_", "OPENVINO_", "ORT_", "QNN_", "TBB_", "SYCL_", "ONEAPI_", "ZE_", "NEO_"),
+    *("DISABLE_ADDMM_CUDA_LT", "NCCL_", "NVIDIA_TF32_OVERRIDE"),
+    *("HSA_", "HSAKMT_", "HIP_", "ROC_", "ROCR_", "ROCBLAS_", "HIPBLASLT_", "TENSILE_"),
+    *("MIOPEN_", "AMD_", "GPU_"),
+    *("OV_", "OPENVINO_", "ORT_", "QNN_", "ADSP_", "TBB_", "HWLOC_", "SYCL_", "ONEAPI_", "ZE_"),
+    *("NEO_", "IGC_", "OCL_", "METAL_", "MTL_"),
     *("LD_PRELOAD", "LD_LIBRARY_PATH", "LD_BIND_NOW", "DYLD_", "MALLOC_", "GLIBC_TUNABLES"),
     *("JE_MALLOC", "TCMALLOC_", "MIMALLOC_", "NPY_", "VECLIB_", "PYTHON"),
 )
@@ -32,6 +37,9 @@ say which one it was."""
 _OWN = frozenset({"PYTHONPATH", "PYTHONHASHSEED"})
 """Variables that the launcher sets, or that decide no speed."""
 _LETTERS = 1000
+_HASH = "sha256:"
+_HASH_LETTERS = 8
+"""Enough to tell two values from each other, too few to make out a long random one."""
 
 
 def is_variable_name(text: str) -> bool:
@@ -44,19 +52,29 @@ def decides_execution(name: str) -> bool:
     return name.startswith(_PREFIXES) and name not in DEVICE_CHOICES | _OWN
 
 
-def runtime_variables(environment: Mapping[str, str]) -> dict[str, str] | None:
+def runtime_variables(
+    environment: Mapping[str, str], inherited: Collection[str] = ()
+) -> dict[str, str] | None:
     """The variables that decide how a runtime executes, by name; None without one.
 
     The user's own folder is written as `~`, so that a record does not name it. What cannot be
-    printed becomes a question mark.
+    printed becomes a question mark. Those that the user named as `inherited` are among them, but
+    for the choice of a device. A value that no runtime is known to read may be a secret: its hash
+    stands for it.
     """
     home = environment.get("HOME", "").rstrip("/")
     variables = {
-        _printable(name): _printable(value.replace(home, "~") if home else value)
+        _printable(name): _recorded(name, value, home)
         for name, value in sorted(environment.items())
-        if decides_execution(name)
+        if decides_execution(name) or (name in inherited and name not in DEVICE_CHOICES)
     }
     return variables or None
+
+
+def _recorded(name: str, value: str, home: str) -> str:
+    if name.startswith(_PREFIXES):
+        return _printable(value.replace(home, "~") if home else value)
+    return _HASH + hashlib.sha256(os.fsencode(value)).hexdigest()[:_HASH_LETTERS]
 
 
 def _printable(text: str) -> str:

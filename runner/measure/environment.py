@@ -5,7 +5,7 @@ import math
 import os
 import platform
 import sys
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -47,8 +47,12 @@ class Environment(ProcessorSettings):
     environment_variables: dict[str, str] | None
 
 
-def read_environment() -> Environment:
-    """Read the facts from this machine."""
+def read_environment(inherited: Collection[str] = ()) -> Environment:
+    """Read the facts from this machine.
+
+    Args:
+        inherited: the variables that the user named.
+    """
     cpu_model, cpu_flags = read_processor()
     affinity = _affinity()
     return Environment(
@@ -65,7 +69,7 @@ def read_environment() -> Environment:
         container_memory_limit_bytes=cgroup.memory_limit_bytes(),
         container_cpu_limit=cgroup.cpu_limit(),
         python_version=platform.python_version(),
-        environment_variables=runtime_variables(os.environ),
+        environment_variables=runtime_variables(os.environ, inherited),
     )
 
 

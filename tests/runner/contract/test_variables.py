@@ -1,4 +1,8 @@
-"""Variables that decide speed are known by their names; the rest of an environment stays unseen."""
+"""Variables that decide speed are known by their names, those that the user named are recorded as
+well; the rest of an environment stays unseen."""
+
+from collections.abc import Collection
+from hashlib import sha256
 
 import pytest
 
@@ -30,8 +34,30 @@ def test_what_is_recorded_decides_speed(
     assert runtime_variables(environment) == seen
 
 
-def with_variables(environment: dict[str, str]) -> Record:
-    variables = runtime_variables(environment)
+@pytest.mark.parametrize(
+    "name",
+    [
+        *("DISABLE_ADDMM_CUDA_LT", "GPU_MAX_HW_QUEUES", "ROC_ACTIVE_WAIT_TIMEOUT", "TENSILE_DB"),
+        *("HSAKMT_DEBUG_LEVEL", "OCL_ICD_VENDORS", "IGC_ShaderDumpEnable", "MKLDNN_VERBOSE"),
+        *("ADSP_LIBRARY_PATH", "GOTO_NUM_THREADS", "HWLOC_COMPONENTS", "MTL_DEBUG_LAYER"),
+    ],
+)
+def test_what_libraries_of_every_vendor_read_is_recorded(name: str) -> None:
+    assert runtime_variables({name: "1"}) == {name: "1"}
+
+
+def test_of_a_named_variable_that_no_runtime_is_known_to_read_a_hash_is_recorded() -> None:
+    environment = {"HF_TOKEN": "hf_secret", "OTHER_TOKEN": "b", "OMP_NUM_THREADS": "2"}
+    assert runtime_variables(environment, ["HF_TOKEN", "OMP_NUM_THREADS", "UNSET"]) == {
+        "HF_TOKEN": f"sha256:{sha256(b'hf_secret').hexdigest()[:8]}",
+        "OMP_NUM_THREADS": "2",
+    }
+    assert runtime_variables({"CUDA_VISIBLE_DEVICES": "1"}, ["CUDA_VISIBLE_DEVICES"]) is None
+    assert runtime_variables({"PYTHONPATH": "/a"}, ["PYTHONPATH"]) == {"PYTHONPATH": "/a"}
+
+
+def with_variables(environment: dict[str, str], inherited: Collection[str] = ()) -> Record:
+    variables = runtime_variables(environment, inherited)
     return record_for(a_job(), fake_cell(), environment_variables=variables)
 
 
@@ -39,6 +65,13 @@ def test_a_record_made_with_another_variable_has_another_environment() -> None:
     slow = with_variables({"ONEDNN_MAX_CPU_ISA": "AVX2"})
     assert slow.environment_id != with_variables({}).environment_id
     assert with_variables({"HOME": "/"}).environment_id == with_variables({}).environment_id
+
+
+def test_every_named_variable_makes_another_environment_by_its_value() -> None:
+    named = ["MY_SWITCH"]
+    records = [with_variables({"MY_SWITCH": text}, named) for text in ("0", "1", "\udcff")]
+    records.append(with_variables({}, named))
+    assert len({record.environment_id for record in records}) == 4
 
 
 @pytest.mark.parametrize(
