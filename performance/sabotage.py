@@ -2,19 +2,21 @@
 
 Each micro model gets, in each precision, one fault at a time, such as an attention that returns
 zeros, and goes through the runner's own verification. The table shows the nearest difference by its
-tolerance: above 1 the fault is found. `python -m performance sabotage small fp32,int8` takes other
-models and precisions.
+tolerance: above 1 the fault is found. A fault that is known to be smaller than the rounding is
+excused as long as it shows beside the honest model; once it is found, its excuse is stale.
+`python -m performance sabotage small fp32,int8` takes other models and precisions.
 """
 
 import json
 import sys
 import warnings
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, closing, contextmanager
 from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any, get_args
+from typing import Any, Literal, get_args
 from unittest.mock import patch
 
 import numpy as np
@@ -34,6 +36,11 @@ from runner.measure.clock import monotonic
 HONEST = "honest"
 """The row of the model without a fault."""
 PRECISIONS: tuple[Precision, ...] = get_args(Precision)
+Shares = Mapping[str, float | None]
+"""By sabotage, the worst difference by its tolerance; None if it does not apply."""
+SabotageVerdict = Literal["right", "below rounding", "stale excuse", "MISSED"]
+LEAST_EXCUSED = 0.3
+"""The share of its tolerance that an excused fault must exceed at least."""
 _ONE_LAYER = "one layer's weights at half the bits"
 _FIRST_WEIGHT, _BASE = "weight of the first norm lost", "rotary base wrong"
 _SHARP = "scores too large by the root of 2"
@@ -70,8 +77,8 @@ class Judge:
         for mode, job in self._jobs.items():
             np.savez(folder / f"{mode}.npz", allow_pickle=False, **reference_arrays(job, monotonic))
 
-    def shares(self, precision: Precision) -> dict[str, float | None]:
-        """By sabotage, the worst difference by its tolerance; None if it does not apply."""
+    def shares(self, precision: Precision) -> Shares:
+        """Break the model in each way and compare it."""
         jobs = {mode: _in_precision(job, precision) for mode, job in self._jobs.items()}
         shares: dict[str, float | None] = {}
         with closing(open_session(jobs["inference"], threads=1)) as session:
@@ -101,19 +108,35 @@ class Judge:
         return float(columns.get("tolerance_share", np.inf))
 
 
-def shares_of(model: str, precisions: Sequence[Precision]) -> dict[Precision, dict[str, Any]]:
-    """By precision and sabotage, the worst difference by its tolerance.
-
-    None for sabotages that do not apply, since the model has no such part.
-    """
+def shares_of(model: str, precisions: Sequence[Precision]) -> dict[Precision, Shares]:
+    """The shares of the model in each precision."""
     with warnings.catch_warnings(action="ignore"), TemporaryDirectory() as folder:
         judge = Judge(model, Path(folder))
         return {precision: judge.shares(precision) for precision in precisions}
 
 
-def below_rounding(model: str, precision: Precision) -> frozenset[str]:
-    """The faults that are known to be smaller than three times the rounding of this precision."""
-    return _BELOW_ROUNDING.get((model, precision), frozenset())
+def verdicts(model: str, precision: Precision, shares: Shares) -> dict[str, SabotageVerdict]:
+    """What the study says of each share.
+
+    A fault is excused if it differs by more than the honest model does, as one that nobody notices
+    would not. An excuse for a fault that is found, or that does not apply, is stale.
+    """
+    excused = _BELOW_ROUNDING.get((model, precision), frozenset())
+    honest = shares[HONEST]
+    assert honest is not None
+    least = max(honest, LEAST_EXCUSED)
+    found: dict[str, SabotageVerdict] = {HONEST: "right" if honest <= 1 else "MISSED"}
+    for name in shares.keys() - {HONEST}:
+        found[name] = _verdict(shares[name], least if name in excused else None)
+    return found
+
+
+def _verdict(share: float | None, least_excused: float | None) -> SabotageVerdict:
+    if share is None or share > 1:
+        return "right" if least_excused is None else "stale excuse"
+    if least_excused is None or share <= least_excused:
+        return "MISSED"
+    return "below rounding"
 
 
 @contextmanager
@@ -136,26 +159,32 @@ def _in_precision(job: Job, precision: Precision) -> Job:
 
 
 def main() -> int:
-    """Print a row for each model, precision and sabotage; 1 if a verdict is not what it must be."""
+    """Print a row for each model, precision and sabotage; 1 if a fault is missed."""
     chosen = sys.argv[1] if len(sys.argv) > 1 else "micro"
     models = model_sets().get(chosen) or tuple(chosen.split(","))
     wanted = sys.argv[2].split(",") if len(sys.argv) > 2 else PRECISIONS
-    missed = 0
+    counts: Counter[SabotageVerdict] = Counter()
     for model in models:
         precisions = [name for name in PRECISIONS if name in wanted]
         for precision, shares in shares_of(model, precisions).items():
-            for name, share in shares.items():
-                if share is None:
-                    continue
-                wrong = (share > 1) == (name == HONEST)
-                known = name in below_rounding(model, precision)
-                missed += wrong and not known
-                mark = "" if not wrong else "  below rounding" if known else "  MISSED"
-                print(f"{model:24} {precision:5} {name:40} {share:10.3g}{mark}", flush=True)
+            found = verdicts(model, precision, shares)
+            counts.update(found.values())
+            print_rows(f"{model:24} {precision:5}", shares, found)
             data = {"measurement": "sabotage", "model": model, "precision": precision}
             print(json.dumps(data | {"shares": shares}), flush=True)
-    print(f"{missed} verdicts are not what they must be")
-    return int(missed > 0)
+    print(f"{counts['MISSED']} verdicts are not what they must be")
+    print(f"{counts['stale excuse']} excuses are stale: `_BELOW_ROUNDING` can do without them")
+    return int(counts["MISSED"] > 0)
+
+
+def print_rows(subject: str, shares: Shares, found: Mapping[str, SabotageVerdict]) -> None:
+    """Print a row for each sabotage that applies, or whose excuse is stale."""
+    for name, share in shares.items():
+        if share is None and found[name] == "right":
+            continue
+        shown = f"{'–':>10}" if share is None else f"{share:10.3g}"
+        mark = "" if found[name] == "right" else f"  {found[name]}"
+        print(f"{subject} {name:40} {shown}{mark}", flush=True)
 
 
 if __name__ == "__main__":

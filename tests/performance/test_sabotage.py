@@ -4,7 +4,15 @@ from collections.abc import Mapping
 
 import pytest
 
-from performance.sabotage import HONEST, PRECISIONS, below_rounding, shares_of
+from performance.sabotage import (
+    HONEST,
+    PRECISIONS,
+    SabotageVerdict,
+    Shares,
+    print_rows,
+    shares_of,
+    verdicts,
+)
 from performance.sabotages import sabotages
 from runner.contract.cell import Precision
 from runner.contract.models import model_sets
@@ -59,13 +67,16 @@ EVERY_MODEL = [
 ]
 
 
-def missed(model: str, precision: Precision, shares: Mapping[str, float | None]) -> list[str]:
-    """The faults that were not found, beside those that are known not to be."""
-    excused = below_rounding(model, precision)
+EXCUSED = "scores too large by the root of 2"
+"""A fault of vit-micro that int8's rounding hides."""
+
+
+def wrong(model: str, precision: Precision, shares: Shares) -> list[str]:
+    """The faults that were missed, and those that were found though they are excused."""
     return [
-        f"{name}: {share:.2g}"
-        for name, share in shares.items()
-        if share is not None and share <= 1 and name not in {HONEST, *excused}
+        f"{name}: {shares[name]}, {verdict}"
+        for name, verdict in verdicts(model, precision, shares).items()
+        if verdict in ("MISSED", "stale excuse")
     ]
 
 
@@ -77,11 +88,41 @@ def lacking(model: str) -> set[str]:
     return absent | TOO_SMALL.get(model, frozenset())
 
 
+@pytest.mark.parametrize(
+    ("honest", "share", "verdict"),
+    [
+        (0.34, 0.85, "below rounding"),
+        (0.34, 0.34, "MISSED"),
+        (0.02, 0.3, "MISSED"),
+        (0.34, 1.2, "stale excuse"),
+        (0.34, None, "stale excuse"),
+    ],
+)
+def test_an_excused_fault_shows_beside_the_honest_model_and_is_not_found(
+    honest: float, share: float | None, verdict: SabotageVerdict
+) -> None:
+    shares = {HONEST: honest, EXCUSED: share}
+    assert verdicts("vit-micro", "int8", shares) == {HONEST: "right", EXCUSED: verdict}
+
+
+def test_without_an_excuse_what_applies_must_be_found() -> None:
+    shares = {HONEST: 1.1, "a": 0.9, "b": 1.1, "c": None}
+    found = verdicts("vit-micro", "fp32", shares)
+    assert found == {HONEST: "MISSED", "a": "MISSED", "b": "right", "c": "right"}
+
+
+def test_the_study_tells_which_excuse_is_stale(capsys: pytest.CaptureFixture[str]) -> None:
+    shares = {HONEST: 0.34, EXCUSED: 1.2, "a": None}
+    print_rows("vit-micro", shares, verdicts("vit-micro", "int8", shares))
+    honest, excused = capsys.readouterr().out.splitlines()
+    assert honest.endswith("0.34")
+    assert excused.endswith("1.2  stale excuse")
+
+
 @pytest.mark.slow
 def test_the_faults_of_a_classifier_are_found_in_int8() -> None:
     (shares,) = shares_of("vit-micro", ["int8"]).values()
-    assert shares[HONEST] <= 1
-    assert missed("vit-micro", "int8", shares) == []
+    assert wrong("vit-micro", "int8", shares) == []
     assert {name for name, share in shares.items() if share is None} == lacking("vit-micro")
 
 
@@ -95,8 +136,7 @@ def test_what_no_architecture_could_lack_is_not_in_the_list() -> None:
 @pytest.mark.parametrize("model", EVERY_MODEL)
 def test_every_fault_is_found_in_every_precision(model: str) -> None:
     by_precision = shares_of(model, PRECISIONS)
-    assert all(shares[HONEST] <= 1 for shares in by_precision.values())
-    assert {name: missed(model, name, shares) for name, shares in by_precision.items()} == {
+    assert {name: wrong(model, name, shares) for name, shares in by_precision.items()} == {
         name: [] for name in PRECISIONS
     }
     absent = {name for name, share in by_precision["fp32"].items() if share is None}
