@@ -157,9 +157,12 @@ class ProcessSpread(Frozen):
     """By how much fresh processes of one cell differ on this host, as a calibration measured it."""
 
     cv: Annotated[NonNegativeFloat, Field(allow_inf_nan=False)]
-    """Standard deviation of the processes' medians, by their mean."""
+    """Standard deviation of fresh processes' medians, by their mean."""
     processes: Annotated[int, Field(ge=2, le=1000)]
     """Processes that it was measured with."""
+    degrees: Annotated[float, Field(ge=1, le=1000)] | None = None
+    """Degrees of freedom of the deviation; None in older jobs, which took processes as
+    independent."""
     measured_at: AwareDatetime
     """The moment at which that was, UTC."""
 

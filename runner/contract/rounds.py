@@ -83,7 +83,8 @@ class CpuClock(Frozen):
     """The clock of the CPUs at work, and how often heat held it down."""
 
     before_hz: float | None
-    """Their mean ahead of the warm-up; None where the kernel shows none."""
+    """Their mean ahead of the warm-up; None where the kernel shows none, or the job is not pinned
+    to any."""
     mean_hz: float | None
     """Mean over the steady phase; None likewise."""
     low_hz: float | None
@@ -91,7 +92,8 @@ class CpuClock(Frozen):
     after_hz: float | None
     """Their mean behind the steady phase; None likewise."""
     throttle_events: int | None
-    """Times that heat held clocks down in the steady phase; None where nobody counts."""
+    """Times that heat held a core or a package down in the steady phase, the most of any; None
+    where nobody counts."""
     throttled_s: float | None
     """Seconds for which it did; None likewise."""
 
@@ -138,7 +140,7 @@ class RoundResult(Frozen):
     device: DeviceState | None = None
     """The accelerator's state; None where there is none, or none that tells."""
     measured_at: AwareDatetime | None = None
-    """The moment at which its steady phase ended, UTC; None where rounds need no interval."""
+    """The moment at which its steady phase ended, UTC; None if it depends on no other round."""
     load_average_1m: float
     """The host's load average as the cell began."""
     columns: dict[str, Any] = Field(default_factory=dict)

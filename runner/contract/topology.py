@@ -69,15 +69,14 @@ def requested_cpus(job: Job) -> int | None:
     return min(limit, threads) if limit and threads else limit or threads
 
 
-def place_job(job: Job, topology: Topology, allowed: Collection[int]) -> tuple[int, ...] | None:
-    """The CPUs that a job is pinned to; None if it may use all of them.
+def is_pinned(job: Job) -> bool:
+    """True if a job gets CPUs of its own: one of an accelerator if it asks for a number of them."""
+    return requested_cpus(job) is not None or job.cells[0].backend not in _ACCELERATED
 
-    A job of an accelerator is pinned if it asks for a number of CPUs.
-    """
-    count = requested_cpus(job)
-    if count is None and job.cells[0].backend in _ACCELERATED:
-        return None
-    return choose_cpus(topology, allowed, count)
+
+def place_job(job: Job, topology: Topology, allowed: Collection[int]) -> tuple[int, ...] | None:
+    """The CPUs that a job is pinned to; None if it may use all of them."""
+    return choose_cpus(topology, allowed, requested_cpus(job)) if is_pinned(job) else None
 
 
 def choose_cpus(

@@ -4,8 +4,9 @@ Peaks are measured once, while the first launch of a job loads. The product is o
 precision, by its own runtime and threads; matrices double until another doubling would take too
 long. The copy counts bytes read and bytes written, and its arrays together are four times the last
 cache (STREAM, McCalpin 1995). It comes first, since nobody can tell how long a machine takes to
-give it memory, and the product takes what is left of the time for both. The best of several is
-kept, as STREAM keeps it: whatever else happens on a machine makes a kernel slower, never faster.
+give it memory, and the product takes what is left of the time for both; if nothing is, there is no
+product. The best of several is kept, as STREAM keeps it: whatever else happens on a machine makes
+a kernel slower, never faster.
 """
 
 from collections.abc import Iterator, Sequence
@@ -23,7 +24,8 @@ from runner.measure.phases import time_once
 from runner.modes.registry import COLD_MODES
 
 LIMIT_NS = 500_000_000
-"""Longest time for both, to make their kernels included."""
+"""Time for both, to make their kernels included. It cuts short neither the
+making of the copy and of the smallest product, nor the first two calls of each."""
 PRODUCT_NS = 80_000_000
 """Least sum of the timed products of the last size, which are at least three if time allows."""
 COPY_NS = 50_000_000
@@ -82,7 +84,8 @@ def peak_columns(session: Session, room: Room, clock: Clock) -> Columns:
     end = clock() + LIMIT_NS
     try:
         copy = _copy(kernels, room, end, clock)
-        product = _product(kernels, end, clock)
+        is_late = clock() >= end
+        product = None if is_late else _product(kernels, end, clock)
     except Exception as error:  # runtimes raise what they like
         return {"peak_method": f"unavailable: {failure_reason(error)}"}
     finally:
@@ -90,7 +93,7 @@ def peak_columns(session: Session, room: Room, clock: Clock) -> Columns:
     return {
         "peak_flops_per_s": product and product.per_s,
         "peak_bytes_per_s": copy and copy.per_s,
-        "peak_method": "; ".join(_method(kernels, product, copy)),
+        "peak_method": "; ".join(_method(kernels, product, copy, is_late=is_late)),
         "device_cache_bytes": kernels.cache_bytes or room.cache_bytes,
     }
 
@@ -167,9 +170,13 @@ def _timed_calls(
     return calls
 
 
-def _method(kernels: PeakKernels, product: _Peak | None, copy: _Peak | None) -> Iterator[str]:
+def _method(
+    kernels: PeakKernels, product: _Peak | None, copy: _Peak | None, *, is_late: bool
+) -> Iterator[str]:
     yield kernels.method
     if product:
         yield f"matrices of {product.size} rows"
+    elif is_late and kernels.product:
+        yield "no matrices: the copy took all the time"
     if copy:
         yield f"arrays of {copy.size >> 20} MiB"

@@ -28,7 +28,7 @@ from runner.job.replication import is_done
 from runner.job.summary import summarise_rounds
 from runner.measure.accelerator import accelerator_reader
 from runner.measure.clock import Clock, monotonic, resolution_s
-from runner.measure.cpu_clock import CpuClockMeter
+from runner.measure.cpu_clock import cpu_clock_meter
 from runner.measure.energy import energy_meter
 from runner.measure.environment import read_environment
 from runner.measure.grade import Conditions
@@ -68,13 +68,13 @@ class Harness:
         self._progress = progress
         self._clock = clock
         self._phase: Phase = "load"
-        self._environment = read_environment()
+        self._environment = read_environment(job.inherit_environ)
         self._of_tree = job.cells[0].runtime in IN_CHILDREN
         self._memory = memory_meter(
             in_container=job.provenance.image is not None, of_tree=self._of_tree
         )
         self._resolution_s = resolution_s(clock)
-        self._cpu_clock = CpuClockMeter(self._environment.cpu_affinity or ())
+        self._cpu_clock = cpu_clock_meter(job, self._environment.cpu_affinity)
         self._folders = folders
         self._agreement: Columns | None = None
         self._sized: dict[Cell, Cell] = {}

@@ -2,7 +2,6 @@
 
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass, replace
-from statistics import median
 from typing import Any
 
 from runner.contract.cell import Cell
@@ -12,14 +11,21 @@ from runner.contract.record import Columns
 from runner.contract.rounds import RoundResult
 from runner.measure.clock import NANOSECONDS
 from runner.measure.grade import DRIFT, IMPRECISION, signed
-from runner.measure.statistics.drift import Drift, LevelChange, change_inside, drift
-from runner.measure.statistics.percentiles import Interval, median_interval
+from runner.measure.statistics.drift import (
+    UNKNOWN_BETWEEN,
+    Drift,
+    LevelChange,
+    change_inside,
+    drift,
+)
+from runner.measure.statistics.percentiles import Interval
 from runner.measure.statistics.replication import (
     DEFAULT_SPREAD,
     Processes,
     Spread,
     between_cv,
     growing_confidence,
+    medians_of,
     moments_of,
     process_error,
     round_interval,
@@ -28,13 +34,13 @@ from runner.measure.statistics.replication import (
     widened_percentiles,
 )
 from runner.measure.statistics.serial_correlation import effective_rounds
-from runner.measure.statistics.spread import effective_count
 from runner.measure.statistics.summary import LatencySummary
 from runner.modes.registry import COLD_MODES
 from runner.modes.server.serving import SERVICE
 
 SIGNIFICANCE = 0.01
 """A change is a doubt if chance makes one so large less often than this."""
+CALIBRATION = "`orchestrator doctor --calibrate`"
 
 
 @dataclass(frozen=True)
@@ -57,6 +63,8 @@ class Changes:
 
     drift: Drift | None
     inside: LevelChange | None
+    is_calibrated: bool
+    """True if it was known beforehand what processes of this host differ by."""
 
     @property
     def columns(self) -> Columns:
@@ -86,16 +94,14 @@ def is_done(measure: Measure, cell: Cell, rounds: Sequence[RoundResult]) -> bool
     spent = [result.steady_ns for result in rounds]
     if sum(spent) + max(spent) > measure.max_s * NANOSECONDS:
         return True
-    interval = _interval(measure, cell, rounds)
+    interval = round_interval(medians_of(rounds), growing_confidence(measure), moments_of(rounds))
     precision = interval.precision if interval else None
     return precision is not None and precision <= measure.precision_target
 
 
-def replicate(
-    summary: LatencySummary, job: Job, cell: Cell, rounds: Sequence[RoundResult]
-) -> Replicated:
+def replicate(summary: LatencySummary, job: Job, rounds: Sequence[RoundResult]) -> Replicated:
     """Give a summary of all durations the interval that fresh processes justify."""
-    medians = [median(result.durations_ns) / NANOSECONDS for result in rounds]
+    medians = medians_of(rounds)
     columns: dict[str, Any] = {
         "round_medians": medians,
         "latency_between_process_cv": between_cv(medians),
@@ -103,8 +109,6 @@ def replicate(
     if len(rounds) > 1:
         effective = effective_rounds(len(rounds), moments_of(rounds))
         columns |= {"effective_rounds": effective.count, "round_degrees": effective.degrees}
-    if cell.mode in COLD_MODES:  # each of its iterations is a process
-        return Replicated(summary, summary, columns, None)
     processes = Processes.of(job, rounds)
     spread, durations = processes.spread, [result.durations_ns for result in rounds]
     error = process_error(durations, processes)
@@ -130,16 +134,18 @@ def changes_of(job: Job, rounds: Sequence[RoundResult]) -> Changes:
 
     Of queries that waited in line it is the time without the line, which changes by nature.
     """
-    deviation = spread_of(job.process_spread).deviation
+    known = job.process_spread
+    deviation = spread_of(known).safe_deviation if known else UNKNOWN_BETWEEN
     durations = [result.parts_ns.get(SERVICE, result.durations_ns) for result in rounds]
     inside = [change_inside(values) for values in durations]
     surest = min(filter(None, inside), key=lambda change: change.p_value, default=None)
     if surest is not None:  # it is the best of several
         surest = replace(surest, p_value=min(1.0, surest.p_value * len(rounds)))
-    return Changes(drift(durations, deviation, moments_of(rounds)), surest)
+    between = drift(durations, deviation, moments_of(rounds))
+    return Changes(between, surest, is_calibrated=known is not None)
 
 
-def process_doubts(replicated: Replicated) -> Iterator[Doubt]:
+def process_doubts(replicated: Replicated, cell: Cell) -> Iterator[Doubt]:
     """The doubt about a record of one process, which is never better than B.
 
     B promises differences of 5 %. What processes of an unknown host differ by hides more, so such
@@ -147,10 +153,11 @@ def process_doubts(replicated: Replicated) -> Iterator[Doubt]:
     """
     if replicated.spread is not None:
         shown = replicated.spread.shown
-        finding = f"one process: differences below {percent(shown)} are not shown"
+        subject = "one round of starts" if cell.mode in COLD_MODES else "one process"
+        finding = f"{subject}: differences below {percent(shown)} are not shown"
         remedy = "take --profile standard"
         if replicated.spread is DEFAULT_SPREAD:
-            remedy = f"calibrate this host by `orchestrator doctor --calibrate`, or {remedy}"
+            remedy = f"calibrate this host by {CALIBRATION}, or {remedy}"
         yield from scaled(IMPRECISION, max(shown, 1e-9), f"{finding}: {remedy}")
 
 
@@ -159,21 +166,22 @@ def change_doubts(changes: Changes) -> Iterator[Doubt]:
     between, inside = changes.drift, changes.inside
     remedy = "let the machine cool down and stop what else runs"
     if between and between.change is not None and between.p_value < SIGNIFICANCE:
-        how = "rose or fell in their order" if between.steady else "more than processes do"
-        finding = f"rounds differ by {percent(between.change)}, {how}"
-        yield from scaled(DRIFT, between.change, f"{finding}: {remedy}, or raise measure.rounds")
+        yield from scaled(
+            DRIFT,
+            between.change,
+            _drift_in_words(between, remedy, is_calibrated=changes.is_calibrated),
+        )
     if inside and inside.p_value < SIGNIFICANCE:
         finding = f"a {inside.kind} inside the steady phase: {signed(inside.size)} time behind it"
         yield from scaled(DRIFT, abs(inside.size), f"{finding}: {remedy}")
 
 
-def _interval(measure: Measure, cell: Cell, rounds: Sequence[RoundResult]) -> Interval | None:
-    """The interval over rounds, seconds; over all starts where each of them is a process."""
-    if cell.mode in COLD_MODES:
-        starts = [value / NANOSECONDS for result in rounds for value in result.durations_ns]
-        return median_interval(starts, effective_count(starts))
-    medians = [median(result.durations_ns) / NANOSECONDS for result in rounds]
-    return round_interval(medians, growing_confidence(measure), moments_of(rounds))
+def _drift_in_words(between: Drift, remedy: str, *, is_calibrated: bool) -> str:
+    how = "rose or fell in their order" if between.steady else "more than processes do"
+    finding = f"rounds differ by {percent(between.change or 0.0)}, {how}"
+    if not (is_calibrated or between.steady):
+        remedy = f"calibrate this host by {CALIBRATION}, {remedy}"
+    return f"{finding}: {remedy}, or raise measure.rounds"
 
 
 def _with_interval(summary: LatencySummary, interval: Interval) -> LatencySummary:

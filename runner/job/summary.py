@@ -48,11 +48,11 @@ def summarise_rounds(
     if cell.seeks_peak:  # its trials end with their queries, not with a precise median
         measure = measure.model_copy(update={"precision_target": math.inf, "iterations": 1})
     tokens = _tokens(job, cell, rounds)
-    replicated = replicate(summary, job, cell, rounds)
+    replicated = replicate(summary, job, rounds)
     changes = changes_of(job, rounds)
     doubts = chain(
         doubts_of(replicated.judged, measure, rounds, conditions, _service(cell, parts_ns)),
-        process_doubts(replicated),
+        process_doubts(replicated, cell),
         change_doubts(changes),
         tokens.doubts,
         training_doubts(cell, rounds) if cell.mode == "training" else (),

@@ -1,28 +1,34 @@
 """Clock of the CPUs around and during something that is timed, and how often heat held it down.
 
 Frequencies are read ten times a second by a process of its own, which is started once, ahead of a
-warm-up, and costs some 0.1 % of one core: of one that the job is not pinned to, where the machine
-and the container's own set of CPUs have one to spare. Guests show no frequencies, so there is no
-such process in them.
+warm-up, and costs some 0.4 % of one core (`python -m performance monitors`): of one that the job is
+not pinned to, where the machine and the container's own set of CPUs have one to spare. Guests show
+no frequencies, so there is no such process in them.
 """
 
 import json
 import statistics
 import subprocess
 import sys
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping
 from contextlib import suppress
 from pathlib import Path
 
 from runner.contract.frequency import read_word
+from runner.contract.job import Job
 from runner.contract.rounds import CpuClock
-from runner.contract.topology import read_cpus
+from runner.contract.topology import is_pinned, read_cpus
 from runner.measure.processor import SYS
 
 CLOCK_INTERVAL_S = 0.1
 MOST_CPUS = 8
 """CPUs whose frequency is read: cores at work on one operator have much the same."""
 _HERTZ_PER_KHZ = 1000
+_MS_PER_S = 1000
+_HEATED = ("core", "package")
+_COUNT, _TIME_MS = "throttle_count", "throttle_total_time_ms"
+_Heat = Mapping[Path, int]
+"""Counters of the kernel's since it has started, by their files."""
 _BEGIN, _END = b"b", b"e"
 _SAMPLER = f"""
 import json, os, select, sys
@@ -53,16 +59,21 @@ answers the other byte with what it has read. A container allows no CPU beyond i
 class CpuClockMeter:
     """Reads clocks before, during and after; it never raises: an unknown clock spoils nothing."""
 
-    def __init__(self, cpus: Collection[int], sys_folder: Path = SYS) -> None:
-        """A meter of these CPUs, whose settings lie in that folder."""
+    def __init__(
+        self, cpus: Collection[int], sys_folder: Path = SYS, *, pinned: bool = True
+    ) -> None:
+        """A meter of these CPUs, whose settings lie in that folder.
+
+        Without a job pinned to them only their heat is read: which of them work is not known.
+        """
         self._folder = sys_folder / "devices" / "system" / "cpu"
         self._cpus = sorted(cpus)
         names = (self._folder / f"cpu{cpu}/cpufreq/scaling_cur_freq" for cpu in self._cpus)
-        self._paths = [path for path in names if read_word(path)][:MOST_CPUS]
+        self._paths = [path for path in names if pinned and read_word(path)][:MOST_CPUS]
         self._others = sorted(set(read_cpus(self._folder / "online")) - set(cpus))
         self._sampler: subprocess.Popen[bytes] | None = None
         self._before_hz: float | None = None
-        self._heat: tuple[int, float] | None = None
+        self._heat: _Heat = {}
 
     def before(self) -> None:
         """Take the readings ahead of the warm-up, and start the process that reads later."""
@@ -81,16 +92,16 @@ class CpuClockMeter:
         """End the readings; None where neither clocks nor heat are shown."""
         samples, after_hz = self._samples(), self._read_hz()
         heat = self._read_heat()
-        if self._before_hz is None and heat is None:
+        events, time_ms = (_most_grown(self._heat, heat, name) for name in (_COUNT, _TIME_MS))
+        if self._before_hz is None and events is None:
             return None
-        throttled = None if heat is None or self._heat is None else _between(self._heat, heat)
         return CpuClock(
             before_hz=self._before_hz,
             mean_hz=statistics.fmean(samples) * _HERTZ_PER_KHZ if samples else None,
             low_hz=min(samples) * _HERTZ_PER_KHZ if samples else None,
             after_hz=after_hz,
-            throttle_events=throttled[0] if throttled else None,
-            throttled_s=throttled[1] if throttled else None,
+            throttle_events=events,
+            throttled_s=None if time_ms is None else time_ms / _MS_PER_S,
         )
 
     def close(self) -> None:
@@ -127,23 +138,22 @@ class CpuClockMeter:
         words = [word for path in self._paths if (word := read_word(path))]
         return statistics.fmean(map(int, words)) * _HERTZ_PER_KHZ if words else None
 
-    def _read_heat(self) -> tuple[int, float] | None:
-        """Times that heat held the clock of a CPU or its package down, and seconds; Intel's."""
+    def _read_heat(self) -> _Heat:
+        """The counters of heat that has held CPUs and their packages down so far; Intel's."""
         folders = [self._folder / f"cpu{cpu}" / "thermal_throttle" for cpu in self._cpus]
-        counts = _highest(folders, "throttle_count")
-        if counts is None:
-            return None
-        return counts, (_highest(folders, "throttle_total_time_ms") or 0) / 1000
+        names = [f"{part}_{counter}" for part in _HEATED for counter in (_COUNT, _TIME_MS)]
+        paths = [folder / name for folder in folders for name in names]
+        return {path: int(word) for path in paths if (word := read_word(path))}
 
 
-def _highest(folders: Sequence[Path], name: str) -> int | None:
-    """The sum of the highest counts of a core and of a package."""
-    known = [
-        [int(word) for folder in folders if (word := read_word(folder / f"{part}_{name}"))]
-        for part in ("core", "package")
-    ]
-    return sum(max(values) for values in known if values) if any(known) else None
+def cpu_clock_meter(
+    job: Job, cpus: Collection[int] | None, sys_folder: Path = SYS
+) -> CpuClockMeter:
+    """The meter of a job that may use these CPUs; None where nobody tells them."""
+    return CpuClockMeter(cpus or (), sys_folder, pinned=is_pinned(job))
 
 
-def _between(before: tuple[int, float], after: tuple[int, float]) -> tuple[int, float]:
-    return after[0] - before[0], after[1] - before[1]
+def _most_grown(before: _Heat, after: _Heat, name: str) -> int | None:
+    """The greatest growth of a counter of that name: many are held down at the same time."""
+    paths = [path for path in before.keys() & after.keys() if path.name.endswith(name)]
+    return max((after[path] - before[path] for path in paths), default=None)

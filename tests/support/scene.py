@@ -7,7 +7,9 @@ from runner.backends.base import Session
 from runner.contract.cell import Cell
 from runner.contract.rounds import RoundResult
 from runner.inputs import Inputs
+from runner.measure.accelerator import AcceleratorReader
 from runner.measure.clock import NANOSECONDS
+from runner.measure.cpu_clock import CpuClockMeter
 from runner.measure.energy import EnergyMeter
 from runner.measure.environment import Environment, read_environment
 from runner.measure.memory.meter import MemoryMeter
@@ -55,6 +57,8 @@ class Scene:
         self.clock = FakeClock()
         self.reader = ScriptedReader()
         self.cache = ScriptedCache(can_drop=False)
+        self.cpu_clock = CpuClockMeter(())
+        self.accelerator = AcceleratorReader()
         self.bound: list[int] = []
         self.phases: list[str] = []
         self.timed_region = "a query"
@@ -99,4 +103,6 @@ class Scene:
             enter=self.phases.append,
             earlier=earlier,
             page_cache=self.cache,
+            cpu_clock=self.cpu_clock,
+            accelerator=self.accelerator,
         )

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from math import ceil
+from math import ceil, sqrt
 from pathlib import Path
 
 from orchestrator.app.measure.plan import plan_run
@@ -23,6 +23,7 @@ from orchestrator.running.outcome import RunOutcome
 from orchestrator.system.files import RESULTS_FOLDER
 from orchestrator.system.text import plural
 from runner.contract.cell import Cell
+from runner.contract.confidence import shown_share
 from runner.contract.errors import Unavailable
 from runner.contract.job import Measure, ProcessSpread
 from runner.contract.record import Record
@@ -127,17 +128,32 @@ def _announcement(plan: Plan) -> str:
 def spreads_of(cells: Iterable[Cell], records: Mapping[str, Record]) -> Spreads:
     """The spread of fresh processes, by path and device, from the cells' records."""
     return {
-        spread_key(cell, record.hardware_id): ProcessSpread(
-            cv=record.latency_between_process_cv,
-            processes=record.rounds,
-            measured_at=record.recorded_at,
-        )
+        spread_key(cell, record.hardware_id): spread
         for cell in cells
         if (record := records.get(cell.id)) is not None
         and record.hardware_id is not None
-        and record.latency_between_process_cv is not None
-        and record.rounds is not None
+        and (spread := _spread_of(record)) is not None
     }
+
+
+def _spread_of(record: Record) -> ProcessSpread | None:
+    """What fresh processes differ by that are as far apart as one likes; None if it tells nothing.
+
+    Processes that are near in time differ by less.
+    """
+    cv, count, effective = (
+        record.latency_between_process_cv,
+        record.rounds,
+        record.effective_rounds,
+    )
+    if cv is None or count is None or effective is None:
+        return None
+    return ProcessSpread(
+        cv=cv / sqrt(shown_share(count, effective)),
+        processes=count,
+        degrees=record.round_degrees,
+        measured_at=record.recorded_at,
+    )
 
 
 def other_load_of(records: Mapping[str, Record]) -> float:

@@ -98,7 +98,7 @@ class OpenVINOSession:
 
     @property
     def columns(self) -> Mapping[str, object]:
-        """Graph and options of the cell bound last; before, of the first that has a graph.
+        """Device, and graph and options of the cell bound last; before, of the first with a graph.
 
         Empty while no part is compiled: after a failure, and after the session was closed.
         In mode `startup` the graph is compiled twice more here, to measure the gain of a warm
@@ -110,6 +110,7 @@ class OpenVINOSession:
         starts = self._job.cells[0].mode == "startup"
         cached_ns = opened.cached_ns() if starts else None
         return {
+            **self._device.columns,
             **graph_columns(self._job, opened.graph),
             **compiled_columns(opened.parts, opened.shapes, opened.quantized),
             "cached_compile_time_s": None if cached_ns is None else seconds(cached_ns),

@@ -1,9 +1,9 @@
 """OpenVINO's devices: choosing one, and explaining its errors."""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -38,6 +38,18 @@ class OpenVINODevice:
     """True if it is a GPU on a card of its own."""
     pci_address: str | None = None
     """The card's address, such as `0000:03:00.0`; None if it has none or OpenVINO tells none."""
+    memory_bytes: int | None = None
+    """The card's memory; None as above: other GPUs take the host's."""
+    execution_units: int | None = None
+    """Those of a GPU; None for other devices, or if OpenVINO tells none."""
+
+    @property
+    def columns(self) -> Mapping[str, object]:
+        """The build, as columns of a record."""
+        return {
+            "device_memory_bytes": self.memory_bytes,
+            "device_compute_units": self.execution_units,
+        }
 
 
 def find_openvino_device(core: Any, requested: str | None) -> OpenVINODevice:
@@ -59,16 +71,8 @@ def find_openvino_device(core: Any, requested: str | None) -> OpenVINODevice:
         lack = f"has no device {requested}, only {names}" if names else "finds no device"
         raise Unavailable(f"OpenVINO {lack}", hint=_MISSING)
     full_name = str(core.get_property(name, "FULL_DEVICE_NAME"))
-    if name.partition(".")[0] != "GPU" or not _is_discrete(core, name):
-        return OpenVINODevice(name, full_name, requested, available)
-    return OpenVINODevice(
-        name,
-        full_name,
-        requested,
-        available,
-        is_discrete=True,
-        pci_address=_pci_address(core, name),
-    )
+    device = OpenVINODevice(name, full_name, requested, available)
+    return _with_build(core, device) if name.partition(".")[0] == "GPU" else device
 
 
 def base_name(name: str) -> str:
@@ -94,21 +98,42 @@ def _preferred(core: Any, available: tuple[str, ...]) -> str | None:
     return None
 
 
+def _with_build(core: Any, gpu: OpenVINODevice) -> OpenVINODevice:
+    built = replace(gpu, execution_units=_number(core, gpu.name, "GPU_EXECUTION_UNITS_COUNT"))
+    if not _is_discrete(core, gpu.name):
+        return built
+    return replace(
+        built,
+        is_discrete=True,
+        pci_address=_pci_address(core, gpu.name),
+        memory_bytes=_number(core, gpu.name, "GPU_DEVICE_TOTAL_MEM_SIZE"),
+    )
+
+
 def _is_discrete(core: Any, name: str) -> bool:
     return "discrete" in str(core.get_property(name, "DEVICE_TYPE")).lower()
 
 
 def _pci_address(core: Any, name: str) -> str | None:
     """The card's address as Linux writes it; None where the plug-in does not tell."""
-    try:
-        text = str(core.get_property(name, "DEVICE_PCI_INFO"))
-    except (RuntimeError, TypeError):  # an unknown property, or a type without a Python counterpart
-        return None
-    parts = dict(_PCI_PART.findall(text))
+    parts = dict(_PCI_PART.findall(str(_property(core, name, "DEVICE_PCI_INFO"))))
     if not parts.keys() >= set(_PCI_KEYS):
         return None
     domain, bus, device, function = (int(parts[key], 0) for key in _PCI_KEYS)
     return f"{domain:04x}:{bus:02x}:{device:02x}.{function:x}"
+
+
+def _number(core: Any, name: str, key: str) -> int | None:
+    """A number above zero; None where the plug-in tells none."""
+    value = _property(core, name, key)
+    return value if isinstance(value, int) and value > 0 else None
+
+
+def _property(core: Any, name: str, key: str) -> object:
+    try:
+        return core.get_property(name, key)
+    except (RuntimeError, TypeError):  # an unknown property, or a type without a Python counterpart
+        return None
 
 
 _PCI_KEYS = ("domain", "bus", "device", "function")

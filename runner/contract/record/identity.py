@@ -127,9 +127,9 @@ class RuntimeFacts(Frozen):
     device_memory_bytes: int | None = None
     """Memory of the accelerator, or of the part of it that was used, bytes."""
     device_compute_units: int | None = None
-    """Multiprocessors or compute units of the accelerator, or of the part of it that was used."""
+    """Multiprocessors, compute or execution units of the accelerator, or of its part in use."""
     cpu_clock_before_hz: float | None = None
-    """Mean clock of the CPUs at work ahead of the warm-up; null where the kernel shows none."""
+    """Mean clock of the CPUs a job is pinned to, ahead of the warm-up; null if none is shown."""
     cpu_clock_hz: float | None = None
     """Mean clock over the steady phase, read ten times a second; null likewise."""
     cpu_clock_low_hz: float | None = None
@@ -137,9 +137,9 @@ class RuntimeFacts(Frozen):
     cpu_clock_after_hz: float | None = None
     """Mean clock behind the steady phase; null likewise."""
     cpu_throttle_events: int | None = None
-    """Times that heat held a CPU's clock down in the steady phase; null where nobody counts."""
+    """Times that heat held a core or package down while timed, most of any; null: not counted."""
     cpu_throttled_s: float | None = None
-    """Seconds for which it did; null likewise."""
+    """Seconds for which it did, likewise."""
 
 
 class Execution(RuntimeFacts):
@@ -211,7 +211,8 @@ class Host(Frozen):
     python_version: str | None = None
     """Version of the Python interpreter."""
     environment_variables: dict[str, str] | None = None
-    """Variables that decide how a runtime executes, as the runner found them when it started; null
+    """Variables that decide how a runtime executes, as the runner found them when it started, and
+    those that the user named; `sha256:…` stands for a value that no runtime is known to read. Null
     without one, or where nobody looked."""
     libraries: dict[str, str] | None = None
     """Versions of the libraries that took part, and of the accelerator's driver."""

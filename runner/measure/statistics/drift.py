@@ -18,9 +18,17 @@ from runner.measure.statistics.spread import Floats, Series, effective_count, ra
 
 MEDIAN_ERROR = 1.2533
 """The standard error of a median by that of the mean: sqrt(pi / 2) for normal durations."""
-UNSEEN_DEPENDENCE = 60.0
+UNSEEN_DEPENDENCE = 90.0
 """Few durations show little of how they depend on each other. A variance from n of them counts
-1 + 60 / n times; chosen by simulation for an autocorrelation of 0.9 (`performance drift`)."""
+1 + 90 / n times; chosen by simulation for an autocorrelation of 0.9 (`performance drift`)."""
+UNKNOWN_BETWEEN = 0.04
+"""What processes of a host that nobody calibrated may differ by before it is called a change: with
+5 % three rounds at 1.0, 1.3 and 1.0 would be named in fewer than 95 % (`performance drift`)."""
+TELLING_ROUNDS = 6
+"""Rounds from which on their scatter tells what processes of this cell differ by."""
+SCATTER_ALLOWANCE = 1.5
+"""The deviation that it gives counts so many times, as few rounds may scatter too little."""
+_MAD_OF_NORMAL = 0.6745
 EDGE = 0.15
 """Share of a steady phase that each side of a step has at least."""
 FEWEST = 8
@@ -60,13 +68,16 @@ def drift(
     """Compare the medians of rounds; None with fewer than two.
 
     The range of R medians, by the deviation that explains them, is a studentized range (Tukey
-    1949). That deviation adds up what fresh processes differ by, which is known beforehand, and the
-    standard error of the medians. The order is tested by Mann & Kendall's S (Kendall 1975). Either
-    may find something, so the smaller p-value counts twice.
+    1949). That deviation adds up what fresh processes differ by and the standard error of the
+    medians. Processes of this cell may differ by more than is known beforehand; six rounds or more
+    tell so by their median absolute deviation, to which a hump adds little. The order is tested by
+    Mann & Kendall's S (Kendall 1975). Either may find something, so the smaller p-value counts
+    twice.
 
     Args:
         rounds: their durations, in order.
-        deviation: standard deviation of fresh processes' medians, by their mean.
+        deviation: what is known of the standard deviation of fresh processes' medians, by their
+            mean.
         moments_s: when each round was measured, seconds; None if they are independent.
     """
     if len(rounds) < 2:
@@ -76,7 +87,8 @@ def drift(
     if not mean:
         return Drift(None, 1.0)
     errors = [_squared_error(durations) for durations in rounds]
-    scale = math.sqrt((deviation * mean) ** 2 + float(np.mean(errors)))
+    between = max(deviation * mean, _scatter(medians))
+    scale = math.sqrt(between**2 + float(np.mean(errors)))
     by_range = range_survival(float(np.ptp(medians)) / scale, len(medians)) if scale else 1.0
     by_order = order_p_value(medians, moments_s)
     return Drift(
@@ -84,6 +96,14 @@ def drift(
         p_value=min(1.0, 2 * min(by_range, by_order)),
         steady=by_order < by_range,
     )
+
+
+def _scatter(medians: Floats) -> float:
+    """The deviation of normal values with this median absolute deviation; 0 of too few."""
+    if len(medians) < TELLING_ROUNDS:
+        return 0.0
+    deviations = np.abs(medians - np.median(medians))
+    return SCATTER_ALLOWANCE * float(np.median(deviations)) / _MAD_OF_NORMAL
 
 
 def range_survival(value: float, count: int) -> float:

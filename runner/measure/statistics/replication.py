@@ -15,6 +15,7 @@ from typing import Any
 from runner.contract.confidence import GROWING_CONFIDENCE, INTERVAL_CONFIDENCE, students_t
 from runner.contract.job import Job, Measure, ProcessSpread
 from runner.contract.rounds import RoundResult
+from runner.measure.clock import NANOSECONDS
 from runner.measure.statistics.percentiles import Interval
 from runner.measure.statistics.serial_correlation import effective_rounds
 from runner.measure.statistics.spread import Series
@@ -33,25 +34,31 @@ class Spread:
     """Its origin, in words."""
 
     @property
+    def safe_deviation(self) -> float:
+        """The deviation that normal quantiles may be taken of, though few processes gave it."""
+        return self.deviation * self.quantile / _NORMAL
+
+    @property
     def shown(self) -> float:
         """The least difference of two records of one process each that is more than chance."""
         return math.sqrt(2) * self.quantile * self.deviation
 
 
+_NORMAL = NormalDist().inv_cdf((1 + INTERVAL_CONFIDENCE) / 2)
 DEFAULT_SPREAD = Spread(
-    deviation=0.04,
-    quantile=NormalDist().inv_cdf((1 + INTERVAL_CONFIDENCE) / 2),
+    deviation=0.053,
+    quantile=_NORMAL,
     source="default of our A/A study; `orchestrator doctor --calibrate` measures this host's",
 )
-"""Fresh processes of one cell lay 3.9 % apart in the median pair (`performance aa_study`), which is
-0.954 deviations."""
+"""The deviation of 480 processes of one cell, in two sessions (`performance aa_study`)."""
 
 
 def spread_of(known: ProcessSpread | None) -> Spread:
     """The spread that a job brings along from a calibration of its host, or the default."""
     if known is None:
         return DEFAULT_SPREAD
-    quantile = students_t(known.processes - 1, INTERVAL_CONFIDENCE)
+    degrees = known.processes - 1 if known.degrees is None else known.degrees
+    quantile = students_t(degrees, INTERVAL_CONFIDENCE)
     day = known.measured_at.date()
     return Spread(known.cv, quantile, f"calibration with {known.processes} processes, {day}")
 
@@ -77,6 +84,11 @@ class Processes:
     def interval(self, medians: Sequence[float]) -> Interval | None:
         """The interval of the mean of their medians; None with fewer than two."""
         return round_interval(medians, self.confidence, self.moments_s)
+
+
+def medians_of(rounds: Sequence[RoundResult]) -> list[float]:
+    """The median duration of each round, seconds."""
+    return [median(result.durations_ns) / NANOSECONDS for result in rounds]
 
 
 def moments_of(rounds: Sequence[RoundResult]) -> list[float] | None:

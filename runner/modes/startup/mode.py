@@ -7,6 +7,7 @@ them, each behind a drop of the files that a first, untimed start has opened.
 import math
 from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
+from datetime import UTC, datetime
 from statistics import median
 
 from runner.contract.axes import IN_CHILDREN
@@ -65,10 +66,16 @@ def measure_startup(job: Job, cell: Cell, instruments: Instruments) -> RoundResu
     cold, resident = _cold_starts(request, job, instruments)
     instruments.enter("steady")
     with garbage_frozen():
+        instruments.cpu_clock.before()
         instruments.noise.before()
+        instruments.accelerator.begin()
+        instruments.cpu_clock.begin()
         instruments.energy.start()
         starts = _one_by_one(request, job, instruments)
         energy = instruments.energy.stop()
+        device = instruments.accelerator.read()
+        cpu_clock = instruments.cpu_clock.end()
+        measured_at = datetime.now(UTC)
     noise = instruments.noise.after()
     concurrent, doubts = _concurrent(request, starts, instruments)
     in_page = cell.runtime in IN_CHILDREN
@@ -79,7 +86,10 @@ def measure_startup(job: Job, cell: Cell, instruments: Instruments) -> RoundResu
         parts_ns=_parts_ns(starts) | (_parts_ns(cold, COLD) if cold else {}),
         noise=noise,
         energy=energy,
+        cpu_clock=cpu_clock,
+        device=device and device.model_copy(update={"clock_hz": None}),  # it idles by now
         memory=_memory([*starts, *cold]),
+        measured_at=measured_at,
         load_average_1m=load,
         columns={
             "timed_region": TIMED_REGION_OF_PAGES if in_page else TIMED_REGION,

@@ -29,6 +29,7 @@ from orchestrator.running.outcome import RunOutcome
 from orchestrator.store import MergeReport
 from runner.contract.errors import StoreError
 from runner.contract.record import hardware_id
+from runner.measure.statistics.serial_correlation import effective_rounds
 from tests.support.jobs import a_job, a_spread, fake_cell
 from tests.support.records import record_for
 from tests.support.runs import a_plan, a_run_folder
@@ -126,13 +127,22 @@ def test_a_calibration_is_what_its_records_say(tmp_path: Path) -> None:
     folder = a_run_folder(tmp_path)
     first, second, _ = folder.cells
     device = hardware_id({})
-    differs = {"rounds": 8, "latency_between_process_cv": 0.02, "hardware_id": device}
+    near = effective_rounds(8, [9.0 * number for number in range(8)])
+    differs = {
+        "rounds": 8,
+        "latency_between_process_cv": 0.02,
+        "hardware_id": device,
+        "effective_rounds": near.count,
+        "round_degrees": near.degrees,
+    }
     for cell, columns in ((first, differs), (second, {})):
         folder.save(
             record_for(folder.job([cell], folder.nowhere), cell, status="failed", **columns)
         )
     ((key, spread),) = spreads_of(folder.cells, folder.sound_records()).items()
-    assert (key, spread.cv, spread.processes) == (f"fake/fake/{device}", 0.02, 8)
+    assert (key, spread.processes) == (f"fake/fake/{device}", 8)
+    assert spread.degrees == near.degrees < 7
+    assert spread.cv == pytest.approx(0.02 / 0.796, rel=1e-3), "near processes differ by less"
 
 
 @pytest.mark.parametrize(("load", "told"), [(0.3, True), (0.02, False), (None, False)])

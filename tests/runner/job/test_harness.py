@@ -63,6 +63,17 @@ def test_every_cell_gets_one_record_with_raw_durations_and_no_proof(finished: Fi
     assert len({record.load_time_s for record in finished.records.values()}) == 1
 
 
+def test_a_record_tells_of_each_variable_that_its_job_inherited(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("MY_SWITCH", "OTHER"):
+        monkeypatch.setenv(name, "1")
+    job = a_job([fake_cell()]).model_copy(update={"inherit_environ": ("MY_SWITCH",)})
+    variables = run_one(job, tmp_path).environment_variables or {}
+    assert variables["MY_SWITCH"].startswith("sha256:")
+    assert "OTHER" not in variables
+
+
 def test_a_record_holds_the_job_that_can_be_run_again(finished: Finished) -> None:
     for cell, record in finished.records.items():
         fields = {**json.loads(record.job or ""), "model": json.loads(record.model_spec or "")}

@@ -13,8 +13,10 @@ import numpy as np
 import openvino as ov
 import pytest
 
+from runner.backends.openvino import backend
 from runner.backends.openvino.backend import OpenVINOSession, open_session
 from runner.backends.openvino.columns import compiled_columns, options_of, require_int8, threads_of
+from runner.backends.openvino.device import find_openvino_device
 from runner.backends.openvino.graph import CompiledPart
 from runner.backends.openvino.int8 import Quantized
 from runner.contract.errors import Unavailable, Unsupported
@@ -170,6 +172,16 @@ def test_the_chosen_device_is_taken(graphs: Path, monkeypatch: pytest.MonkeyPatc
     monkeypatch.setenv(DEVICE_VARIABLE, "openvino=GPU.7")
     with pytest.raises(Unavailable, match=r"no device GPU\.7"):
         open_session(TWO, 1, graphs)
+
+
+def test_a_record_holds_the_build_of_the_device(
+    graphs: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    built = replace(find_openvino_device(CORE, "CPU"), memory_bytes=16 << 30, execution_units=512)
+    monkeypatch.setattr(backend, "find_openvino_device", lambda *_: built)
+    with closing(open_session(TWO, 1, graphs)) as session:
+        assert session.columns["device_memory_bytes"] == 16 << 30
+        assert session.columns["device_compute_units"] == 512
 
 
 def test_in_mode_startup_it_is_told_what_a_warm_cache_saves(graphs: Path) -> None:

@@ -15,19 +15,29 @@ from runner.backends.openvino.device import (
 from runner.contract.errors import Unavailable, Unsupported
 from tests.support.openvino_models import FakeCompiled
 
+GPU_PROPERTIES = {"GPU_DEVICE_TOTAL_MEM_SIZE": 16 << 30, "GPU_EXECUTION_UNITS_COUNT": 512}
+
 
 class FakeCore:
     """OpenVINO on a machine with these devices; those that are discrete are named."""
 
-    def __init__(self, *devices: str, discrete: str = "", auto: str = "CPU") -> None:
+    def __init__(
+        self, *devices: str, discrete: str = "", auto: str = "CPU", is_silent: bool = False
+    ) -> None:
         self.available_devices = list(devices)
         self.asked: list[Mapping[str, object]] = []
         self._discrete = discrete
         self._auto = auto
+        self._is_silent = is_silent
 
-    def get_property(self, device: str, name: str) -> str:
+    def get_property(self, device: str, name: str) -> object:
         if name == "FULL_DEVICE_NAME":
             return f"Intel {device}"
+        if self._is_silent and name != "DEVICE_TYPE":
+            raise RuntimeError(f"Option not found: {name}")
+        if name in GPU_PROPERTIES:
+            assert device.startswith("GPU")
+            return GPU_PROPERTIES[name]
         if name == "DEVICE_PCI_INFO":
             return "{domain: 0 bus: 3 device: 0x1f function: 1}"
         return f"Type.{'DISCRETE' if device == self._discrete else 'INTEGRATED'}"
@@ -75,14 +85,26 @@ def test_auto_is_asked_without_its_start_on_the_cpu() -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "discrete", "address"),
-    [("GPU.1", True, "0000:03:1f.1"), ("GPU.0", False, None), ("CPU", False, None)],
+    ("name", "discrete", "address", "memory_bytes", "units"),
+    [
+        ("GPU.1", True, "0000:03:1f.1", 16 << 30, 512),
+        ("GPU.0", False, None, None, 512),
+        ("CPU", False, None, None, None),
+        ("NPU", False, None, None, None),
+    ],
 )
-def test_a_card_of_its_own_is_told_with_its_address(
-    name: str, discrete: bool, address: str | None
+def test_a_card_of_its_own_is_told_with_its_address_and_memory_and_each_gpu_with_its_units(
+    name: str, discrete: bool, address: str | None, memory_bytes: int | None, units: int | None
 ) -> None:
-    device = find_openvino_device(FakeCore("CPU", "GPU.0", "GPU.1", discrete="GPU.1"), name)
+    device = find_openvino_device(FakeCore("CPU", "GPU.0", "GPU.1", "NPU", discrete="GPU.1"), name)
     assert (device.is_discrete, device.pci_address) == (discrete, address)
+    assert device.columns == {"device_memory_bytes": memory_bytes, "device_compute_units": units}
+
+
+def test_a_plug_in_that_tells_nothing_of_its_card_leaves_it_unknown() -> None:
+    device = find_openvino_device(FakeCore("CPU", "GPU", discrete="GPU", is_silent=True), None)
+    assert (device.is_discrete, device.pci_address) == (True, None)
+    assert set(device.columns.values()) == {None}
 
 
 @pytest.mark.parametrize("asked", ["GPU", "GPU.1", "NPU", "gpu", "0"])

@@ -56,12 +56,16 @@ def test_rounds_whose_number_grows_spend_alpha_beforehand() -> None:
 
 def test_one_process_has_what_processes_differ_by_in_its_interval() -> None:
     interval = widened(Interval(0.99, 1.0, 1.01), DEFAULT_SPREAD)
-    assert interval.high - 1 == pytest.approx(math.hypot(0.01, 1.96 * 0.04), rel=1e-3)
-    assert DEFAULT_SPREAD.shown == pytest.approx(0.111, abs=0.001)
+    assert interval.high - 1 == pytest.approx(math.hypot(0.01, 1.96 * 0.053), rel=1e-3)
+    assert DEFAULT_SPREAD.shown == pytest.approx(0.147, abs=0.001)
     measured_at = datetime(2026, 11, 23, tzinfo=UTC)
     known = spread_of(ProcessSpread(cv=0.01, processes=8, measured_at=measured_at))
     assert known.source == "calibration with 8 processes, 2026-11-23"
     assert known.quantile == pytest.approx(2.365, abs=0.001)
+    assert known.safe_deviation == pytest.approx(0.01 * 2.365 / 1.96, rel=1e-3)
+    near = spread_of(ProcessSpread(cv=0.01, processes=8, degrees=5, measured_at=measured_at))
+    assert near.quantile == pytest.approx(2.571, abs=0.001)
+    assert DEFAULT_SPREAD.safe_deviation == DEFAULT_SPREAD.deviation
     assert spread_of(None) is DEFAULT_SPREAD
 
 
@@ -80,4 +84,4 @@ def test_what_processes_differ_by_is_that_of_the_rounds_or_what_is_known() -> No
     error = process_error(rounds, apart)
     assert error == pytest.approx(4.3027 * 0.2 / math.sqrt(3) / 10, rel=1e-4)
     assert process_error(rounds, replace(apart, moments_s=[0, 9, 18])) > 1.9 * error
-    assert process_error(rounds[:1], apart) == pytest.approx(0.0784, rel=1e-3)
+    assert process_error(rounds[:1], apart) == pytest.approx(1.96 * 0.053, rel=1e-3)

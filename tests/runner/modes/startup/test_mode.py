@@ -2,6 +2,7 @@
 
 import os
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -11,10 +12,13 @@ from runner.contract.cell import Cell
 from runner.contract.errors import BenchError
 from runner.contract.job import Limits, Measure
 from runner.contract.record.starts import Startup
-from runner.contract.rounds import RoundResult
+from runner.contract.rounds import DeviceState, RoundResult
+from runner.measure.accelerator import AcceleratorReader
 from runner.measure.clock import monotonic
+from runner.measure.cpu_clock import CpuClockMeter
 from runner.measure.phases import LOOKING_CONFIDENCE
 from runner.measure.statistics.percentiles import fewest
+from runner.measure.vendors.nvidia import watch_nvidia_gpu
 from runner.modes.startup.child import StartRequest
 from runner.modes.startup.launch import TimedStart, launch_start
 from runner.modes.startup.mode import (
@@ -26,8 +30,10 @@ from runner.modes.startup.mode import (
     startup_columns,
 )
 from tests.support.jobs import a_job, fake_cell, fake_model
+from tests.support.machines import a_sys_folder, cores
 from tests.support.records import a_round
 from tests.support.scene import Scene, ScriptedCache
+from tests.support.vendors import Nvml
 
 pytestmark = pytest.mark.serial
 
@@ -94,6 +100,44 @@ def test_a_start_is_repeated_until_its_median_has_an_interval() -> None:
     assert "started process" in columns["memory_method"]
     assert "page cache" in columns["timed_region"]
     assert "without the runner's own imports" in columns["timed_region"]
+
+
+class HeatingMeter(CpuClockMeter):
+    """The meter of CPU 0 of a machine that heats up as the timed starts begin."""
+
+    def __init__(self, sys_folder: Path, heat_up: Callable[[], None]) -> None:
+        super().__init__([0], sys_folder)
+        self._heat_up = heat_up
+
+    def begin(self) -> None:
+        super().begin()
+        self._heat_up()
+
+
+@pytest.mark.slow
+def test_what_holds_clocks_down_during_warm_starts_is_told(tmp_path: Path) -> None:
+    cpu, gpu = "devices/system/cpu/cpu0", Nvml()
+    count = f"{cpu}/thermal_throttle/core_throttle_count"
+    files = {f"{cpu}/cpufreq/scaling_cur_freq": "2000000", count: "3"}
+    folder = a_sys_folder(tmp_path, [cores(0, 1)], files=files)
+
+    def heat_up() -> None:
+        (folder / count).write_text("5\n")
+        gpu.at_us += 1_000
+        gpu.held_ns[1] += 500_000
+
+    scene = Scene()
+    scene.cpu_clock = HeatingMeter(folder, heat_up)
+    scene.accelerator = AcceleratorReader(lambda: watch_nvidia_gpu(gpu))
+    job = a_job([a_cell()], fake_model(), MEASURE.model_copy(update={"rounds": 2}))
+    result = measure_startup(job, job.cells[0], scene.instruments())
+    scene.cpu_clock.close()
+    clock = result.cpu_clock
+    assert clock is not None
+    assert (clock.before_hz, clock.mean_hz, clock.after_hz) == (2e9, 2e9, 2e9)
+    assert clock.throttle_events == 2
+    # A GPU without work has no clock that says anything of the starts.
+    assert result.device == DeviceState(clock_hz=None, temperature_c=64, throttled={"Thermal": 0.5})
 
 
 @pytest.mark.slow
