@@ -1,17 +1,18 @@
 """The answer of a run: which result is fastest among those that may be compared, and by how much.
 
 Results answer one question if they do the same work: model, mode, scenario and sizes agree, but
-for the batch size, which divides a query's time. Speed is the time of one item: a sample, a start,
-or at a set rate a query.
+for the batch size, which divides a query's time. Speed is the time of one item.
 """
 
+import math
 from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from analysis.results.item_time import is_per_sample, item_estimate_ms, item_ms
 from analysis.results.row import ResultRow
-from analysis.statistics.ratios import Estimate, estimate, shows_difference
+from analysis.statistics.ratios import Estimate, shows_difference
 from runner.contract.axes import ARRIVAL_AXES, SIZE_AXES
 from runner.contract.record import Grade
 
@@ -91,39 +92,17 @@ def objection(row: ResultRow) -> str | None:
         return _UNPROVEN
     if row.grade is None or row.grade == "D":
         return f"grade {row.grade or 'missing'}"
-    return None if _item_ms(row) else "no interval"
+    return None if item_estimate_ms(row) else "no interval"
 
 
 def _question(row: ResultRow) -> tuple[Any, ...]:
     """The work that a result measures; only in samples per second do batches compare."""
-    sizes = () if _per_sample(row) else (row.batch_size,)
+    sizes = () if is_per_sample(row) else (row.batch_size,)
     return (*(getattr(row, name) for name in _WORK), *sizes)
 
 
-def _per_sample(row: ResultRow) -> bool:
-    return row.mode != "startup" and (row.scenario != "server" or row.target_qps is None)
-
-
-def _item_ms(row: ResultRow) -> Estimate | None:
-    """Time of an item; that of a peak lies between the ends of its bracket."""
-    if row.scenario == "server" and row.target_qps is None:
-        if not row.peak_qps or not row.peak_qps_high:
-            return None
-        slowest, fastest = (
-            1000 / (rate * row.batch_size) for rate in (row.peak_qps, row.peak_qps_high)
-        )
-        return estimate(slowest, fastest, slowest)
-    query = row.median_ms
-    return query and query.divided(row.batch_size if _per_sample(row) else 1)
-
-
-def item_ms(row: ResultRow) -> float:
-    """The time of an item, whatever speaks against it: of a sample, a start or a query."""
-    return (row.latency_median_ms or 0) / (row.batch_size if _per_sample(row) else 1)
-
-
 def _contender(row: ResultRow) -> Contender | None:
-    if objection(row) or row.grade is None or (item := _item_ms(row)) is None:
+    if objection(row) or row.grade is None or (item := item_estimate_ms(row)) is None:
         return None
     return Contender(row, row.grade, item, row.median_ms)
 
@@ -131,7 +110,7 @@ def _contender(row: ResultRow) -> Contender | None:
 def _compare(rows: Sequence[ResultRow]) -> Comparison:
     contenders = sorted(filter(None, map(_contender, rows)), key=lambda one: one.item_ms.value)
     excluded: dict[str, list[ResultRow]] = defaultdict(list)
-    for row in sorted(rows, key=item_ms):
+    for row in sorted(rows, key=lambda row: item_ms(row) or math.inf):
         if reason := objection(row):
             excluded[reason].append(row)
     comparable = [one.row for one in contenders]

@@ -4,8 +4,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 
+from analysis.results.item_time import item_estimate_ms
 from analysis.results.row import ResultRow
-from analysis.statistics.ratios import Estimate, estimate, shows_difference
+from analysis.statistics.ratios import Estimate, shows_difference
 from runner.contract.record import Grade
 
 DOUBTFUL_FACTOR = 2.0
@@ -20,9 +21,15 @@ class Neighbour:
     run_id: str
     measured_at: datetime
     grade: Grade
+    mode: str
+    scenario: str
+    target_qps: float | None
+    batch_size: int
     latency_median_ms: float
     latency_median_low_ms: float | None
     latency_median_high_ms: float | None
+    peak_qps: float | None
+    peak_qps_high: float | None
     same_software: bool
     """True if image, libraries, runner and variables were the same ones."""
     differences: tuple[str, ...] = ()
@@ -36,7 +43,7 @@ class Change:
     now: ResultRow
     then: Neighbour
     ratio: Estimate
-    """The median now by the one then."""
+    """The time of an item now by the one then."""
 
     @property
     def is_contradiction(self) -> bool:
@@ -73,10 +80,7 @@ def doubt_contradictions(
 
 
 def _change(row: ResultRow, then: Neighbour) -> Change | None:
-    now = row.median_ms
-    before = estimate(
-        then.latency_median_ms, then.latency_median_low_ms, then.latency_median_high_ms
-    )
+    now, before = item_estimate_ms(row), item_estimate_ms(then)
     if now is None or before is None or row.grade is None:
         return None
     ratio = now.over(before)

@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from analysis.compare.values import MACHINE_KEY, PART, MetricValue
+from analysis.results.item_time import FOUND
 from analysis.results.metrics import Metric
 from analysis.results.series import COMPARED, agreeing_columns
 
@@ -36,7 +37,7 @@ def groups_of(
     values: Iterable[MetricValue], by: str, metric: Metric, *, across_hosts: bool = False
 ) -> tuple[Group, ...]:
     """The groups with at least two values, by mode, model and sizes."""
-    columns = (*agreeing_columns(by, across_hosts=across_hosts), PART)
+    columns = (*agreeing_columns(by, across_hosts=across_hosts), PART, FOUND)
     by_key: dict[tuple[Any, ...], list[MetricValue]] = defaultdict(list)
     for value in values:
         if value.facts[_column(by)] is not None:

@@ -13,6 +13,7 @@ from analysis.compare.circumstances import (
 from analysis.compare.compare import ComparedGroup, ComparedValue, ComparisonBy, beside
 from analysis.compare.intervals import key_of, with_intervals
 from analysis.compare.values import MACHINE_KEY, PART, MetricValue, metric_values
+from analysis.results.item_time import FOUND
 from analysis.results.metrics import Metric
 from analysis.results.selection import Selection, Side
 from analysis.results.series import SERIES, WEIGHTS
@@ -147,6 +148,8 @@ def _refusal(then: MetricValue, now: MetricValue, across_hosts: bool) -> str | N
         return "of another model or other weights"
     if not (across_hosts or _is_one_machine(then, now)):
         return "of another machine"
+    if then.facts[FOUND] != now.facts[FOUND]:
+        return "of another batch or rate, which was found (--metric throughput or peak_qps)"
     return None
 
 

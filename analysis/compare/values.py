@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, get_args
 
+from analysis.results.item_time import FOUND, found_sql
 from analysis.results.metrics import Metric
 from analysis.results.selection import IS_OURS, Selection
 from analysis.results.series import ASKED_THREADS, COMPARED
@@ -126,7 +127,7 @@ def metric_values(
     beside = "" if own else f" JOIN {metric.view} v USING (result_id)"
     sql = f"""
         SELECT {_COLUMNS}, coalesce(r.host, r.hostname, r.run_id) AS {MACHINE_KEY},
-            {part} AS {PART}, v.{metric.column}::DOUBLE AS value,
+            {part} AS {PART}, {found_sql(metric)} AS {FOUND}, v.{metric.column}::DOUBLE AS value,
             {low}::DOUBLE AS low, {high}::DOUBLE AS high
         FROM {selection.relation} r{beside} WHERE v.{metric.column} > 0
         ORDER BY r.cell_id, r.measured_at, r.result_id, {PART}

@@ -9,6 +9,7 @@ from typing import Any, TypeAlias
 
 from analysis.compare.values import ASKED_THREADS_COLUMN, PART, ResultValue
 from analysis.regressions.launch_values import is_as_noisy_as_latency, launch_values
+from analysis.results.item_time import FOUND, found_sql
 from analysis.results.metrics import Metric
 from analysis.results.selection import Selection
 from analysis.results.series import IN_HISTORY, SERIES
@@ -26,7 +27,7 @@ _FACTS = (
 )
 _OF_RESULTS = ("process_spread", "process_spread_source", "interleaved_with")
 """Facts that exports lack."""
-_KEY = ("cell_id", *(name for name in SERIES if name != "cell_id"), PART)
+_KEY = ("cell_id", *(name for name in SERIES if name != "cell_id"), PART, FOUND)
 LEAST_HISTORY = 10
 """Launches of a series from which on its steps are sought."""
 _AT_ONCE = 5_000
@@ -177,10 +178,10 @@ def _question(selection: Selection, metric: Metric, columns: str, chosen: str = 
     part = f"v.{PART}" if metric.view == "efficiency" else "NULL"
     launches = launch_values(metric, value)
     return f"""
-        SELECT {columns}, {part} AS {PART}, {value}::DOUBLE AS value,
-            {launches.expression} AS launches
+        SELECT {columns}, {part} AS {PART}, {found_sql(metric)} AS {FOUND},
+            {value}::DOUBLE AS value, {launches.expression} AS launches
         FROM {selection.relation} r{beside}
         JOIN benchmark_results b ON b.result_id = r.result_id {launches.join}
-        WHERE {value} > 0 AND ({chosen})
+        WHERE {value} > 0 AND {metric.condition} AND ({chosen})
         ORDER BY r.cell_id, r.measured_at, r.result_id, {PART}
     """

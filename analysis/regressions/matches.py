@@ -8,6 +8,7 @@ from typing import Any, TypeAlias
 from analysis.compare.runs import CellVerdict
 from analysis.compare.values import PART
 from analysis.regressions.launches import LaunchedResult, launched_results
+from analysis.results.item_time import FOUND
 from analysis.results.metrics import Metric
 from analysis.results.selection import Side
 from analysis.results.series import SERIES
@@ -19,6 +20,7 @@ _WORDS: Mapping[str, str] = {
     "hardware_id": "hardware",
     "timed_region": "timed region",
     "container_cpu_limit": "CPU limit",
+    FOUND: "batch or rate that was found",
 }
 _LETTERS = 12
 """Letters of a hash that are shown."""
@@ -115,13 +117,13 @@ def _took_turns(before: LaunchedResult, after: LaunchedResult, per_host: bool) -
     beside = after.facts["interleaved_with"]
     if beside is None or beside != before.facts["run_id"]:
         return False
-    names = {*SERIES, *(["hostname"] if per_host else [])} - _OF_MODELS
+    names = {*SERIES, FOUND, *(["hostname"] if per_host else [])} - _OF_MODELS
     return all(before.facts[name] == after.facts[name] for name in names)
 
 
 def _another_series(before: LaunchedResult, after: LaunchedResult, *, per_host: bool) -> str:
     """The differences that make two results of one cell those of two series."""
-    names = (*SERIES, "hostname") if per_host else SERIES
+    names = (*SERIES, FOUND, *(["hostname"] if per_host else []))
     differing = [name for name in names if before.facts[name] != after.facts[name]]
     return ", ".join(
         f"another {_WORDS.get(name, name)}: {_shown(name, before.facts)},"

@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from difflib import get_close_matches
 
 import pyarrow as pa
@@ -29,6 +29,13 @@ class Metric:
     low: str | None = None
     """The column of the 95 % interval's low end; None where records hold no interval."""
     high: str | None = None
+    condition: str = field(default="true", compare=False)
+    """The results whose value is asked for, as a condition on their columns, where `r` is one."""
+
+    @property
+    def is_of_queries(self) -> bool:
+        """True if it is a time of queries, which depends on their batch and their rate."""
+        return "latency" in self.column
 
     @property
     def heading(self) -> str:
@@ -103,9 +110,9 @@ def metric_of(name: str, source: ArrowSource) -> Metric:
         return METRICS[wanted]
     known: dict[str, str] = {}
     for view in _VIEWS:
-        for field in source.arrow(f"SELECT * FROM {view} LIMIT 0").schema:
-            if _is_number(field.type):
-                known.setdefault(field.name, view)
+        for column in source.arrow(f"SELECT * FROM {view} LIMIT 0").schema:
+            if _is_number(column.type):
+                known.setdefault(column.name, view)
     if wanted not in known:
         near = get_close_matches(wanted, [*METRICS, *known], n=1)
         guess = f"did you mean {near[0]}? " if near else ""

@@ -36,7 +36,7 @@ Metrics = Annotated[
         "--metric",
         metavar="NAMES",
         help="latency, p99, throughput, memory, energy, load, tokens, ttft, …, or number columns"
-        " of a view.  [default: latency]",
+        " of a view.  [default: latency; throughput of offline, peak_qps of a sought rate]",
         autocompletion=complete_metric,
     ),
 ]

@@ -3,6 +3,7 @@
 from datetime import date
 from typing import Any
 
+from analysis.answers.changes import Neighbour
 from analysis.results.row import ResultRow
 from orchestrator.app.measure.verification import Verification, VerifiedCell
 from orchestrator.store import Measurement, Stale
@@ -34,6 +35,13 @@ def a_failed_row(cell_id: str, status: str, reason: str) -> ResultRow:
     """A verdict without a measurement."""
     nothing = dict.fromkeys(_UNMEASURED)
     return a_row(cell_id, **nothing, status=status, reason=reason, proof="none")
+
+
+def a_neighbour(row: ResultRow, **changes: Any) -> Neighbour:
+    """The numbers of a row as those of an earlier run with the same software."""
+    facts = {name: value for name, value in vars(row).items() if name in Neighbour.__annotations__}
+    known = {"run_id": "run-0", "same_software": True, "measured_at": RECORDED_AT}
+    return Neighbour(**facts | known | changes)
 
 
 def a_measurement(**changes: Any) -> Measurement:

@@ -9,6 +9,7 @@ from typing import Any
 from pydantic import ValidationError
 
 from analysis.results.conditions import DIRTY, differences
+from analysis.results.item_time import item_estimate_ms, item_ms
 from analysis.statistics.ratios import Estimate, shows_difference
 from orchestrator.app.measure.consent import describe_choices, is_own, require_consent
 from orchestrator.app.measure.run import execute_run
@@ -89,14 +90,14 @@ class Replay:
 
     @property
     def ratio(self) -> float | None:
-        """The median now by the one then; None unless both were timed."""
-        then, now = self.then.latency_median_ms, self.now.latency_median_ms
+        """The time of an item now by the one then; None unless both were timed."""
+        then, now = item_ms(self.then), item_ms(self.now)
         return now / then if then and now else None
 
     @property
     def ratio_interval(self) -> Estimate | None:
         """That ratio with its 95 % interval; None unless there are two."""
-        then, now = self.then.median_ms, self.now.median_ms
+        then, now = item_estimate_ms(self.then), item_estimate_ms(self.now)
         return now.over(then) if then and now else None
 
     @property
@@ -113,11 +114,11 @@ class Replay:
 
     @property
     def intervals_overlap(self) -> bool | None:
-        """True if the medians' 95 % intervals overlap; None unless there are two."""
-        then, now = _interval(self.then), _interval(self.now)
+        """True if the 95 % intervals of these times overlap; None unless there are two."""
+        then, now = item_estimate_ms(self.then), item_estimate_ms(self.now)
         if then is None or now is None:
             return None
-        return then[0] <= now[1] and now[0] <= then[1]
+        return then.low <= now.high and now.low <= then.high
 
     @property
     def differences(self) -> list[str]:
@@ -312,11 +313,6 @@ def _launcher_of(measured: Measurement) -> LauncherName:
         f"does not know",
         hint=f"it knows {', '.join(LAUNCHERS)}",
     )
-
-
-def _interval(measured: Measurement) -> tuple[float, float] | None:
-    low, high = measured.latency_median_low_ms, measured.latency_median_high_ms
-    return None if low is None or high is None else (low, high)
 
 
 def _public(measured: Measurement) -> dict[str, Any]:

@@ -11,6 +11,7 @@ from analysis.regressions.judgements import (
     RegressionQuestion,
     judge,
 )
+from analysis.results.item_time import usual_metrics
 from analysis.results.metrics import metric_of
 from analysis.results.selection import Side
 from orchestrator.app.results.selection import SelectionRequest
@@ -33,7 +34,8 @@ class RegressionRequest:
     a database or an exported file."""
     run: str = "last"
     """The same for the side that is judged; `last` is the newest run."""
-    metrics: tuple[str, ...] = ("latency",)
+    metrics: tuple[str, ...] = ()
+    """Their names; none for the usual one of each scenario."""
     threshold: float = THRESHOLD
     """The least relative change that matters."""
     per_host: bool = False
@@ -115,7 +117,8 @@ def judge_sides(sides: Sides, request: RegressionRequest) -> RegressionAnswer:
     question = RegressionQuestion(
         base=sides.base,
         run=sides.run,
-        metrics=tuple(metric_of(name, sides.run.source) for name in request.metrics),
+        metrics=tuple(metric_of(name, sides.run.source) for name in request.metrics)
+        or usual_metrics(sides.run.source, sides.run.selection),
         threshold=request.threshold,
         per_host=request.per_host,
         accepted=sides.accepted,

@@ -161,7 +161,7 @@ def _judge(
     from orchestrator.render.regressions.output import RegressionOutput
     from orchestrator.render.terminal.sheet import SHEET_SUFFIXES
 
-    metrics = (metric,) if metric else ("latency",)
+    metrics = (metric,) if metric else ()
     request = RegressionRequest(
         *(selected, *runs), metrics=metrics, threshold=threshold, require_grade=grade
     )

@@ -115,7 +115,7 @@ def regress(
         selected=replace(selected, run=None),
         baseline=required_baseline(baseline, "regress"),
         run=_judged_run(judged, selected.run),
-        metrics=tuple(dict.fromkeys(split_list(metric or ()))) or ("latency",),
+        metrics=tuple(dict.fromkeys(split_list(metric or ()))),
         threshold=share,
         per_host=per_host,
         require_grade=required_grade(require_grade),

@@ -4,7 +4,8 @@ from collections.abc import Iterator
 from dataclasses import asdict
 
 from analysis.results.conditions import DIRTY
-from analysis.statistics.ratios import PROMISES
+from analysis.results.item_time import seeks_peak
+from analysis.statistics.ratios import PROMISES, Estimate
 from orchestrator.app.measure.replay import Replay
 from orchestrator.render.terminal.lines import print_json, print_line
 from orchestrator.render.terminal.tables import print_table, wrapping
@@ -67,6 +68,8 @@ def _sentences(replay: Replay) -> Iterator[str]:
         yield f"now {replay.now.status}: {replay.now.reason}"
     for difference in replay.differences:
         yield f"note: {difference}"
+    if (then := replay.then.batch_size) != (now := replay.now.batch_size):
+        yield f"note: offline found another batch: {then}, now {now}"
     if "D" in {replay.then.grade, replay.now.grade}:
         yield "note: grade D says not to quote such a number"
     elif replay.grade and replay.intervals_overlap is False and not replay.shows_difference:
@@ -76,16 +79,46 @@ def _sentences(replay: Replay) -> Iterator[str]:
 
 
 def _verdict(replay: Replay) -> str:
-    if replay.intervals_overlap is None or replay.ratio is None:
-        return "There are no two medians with intervals to compare."
-    if not replay.shows_difference and replay.intervals_overlap:
-        return "The 95 % intervals of the two medians overlap: no difference is shown."
-    if not replay.shows_difference:
-        return "The two medians differ by less than their grades can show: no difference is shown."
-    change = f"{abs(replay.ratio - 1) * 100:.1f} % {'more' if replay.ratio > 1 else 'less'}"
+    numbers, intervals = _compared(replay)
     ratio = replay.ratio_interval
-    ends = f", {ratio.low:.2f} to {ratio.high:.2f} times as much" if ratio else ""
-    return f"They differ by more than fresh processes do: now it takes {change} time{ends}."
+    if ratio is None:
+        return f"There are no two {numbers} with {intervals} to compare."
+    if not replay.shows_difference and replay.intervals_overlap:
+        return f"The {intervals} of the two {numbers} overlap: no difference is shown."
+    if not replay.shows_difference:
+        return (
+            f"The two {numbers} differ by less than their grades can show: no difference is shown."
+        )
+    if seeks_peak(replay.now):
+        return _change_of_peak(ratio)
+    subject = "a sample" if replay.now.scenario == "offline" else "it"
+    return (
+        f"They differ by more than fresh processes do: now {subject} takes"
+        f" {_share(ratio.value)} % {'more' if ratio.value > 1 else 'less'} time,"
+        f" {ratio.low:.2f} to {ratio.high:.2f} times as much."
+    )
+
+
+def _compared(replay: Replay) -> tuple[str, str]:
+    """The numbers that are compared, and what tells how far they can be trusted."""
+    if seeks_peak(replay.now):
+        return "peaks", "brackets"
+    if replay.now.scenario == "offline":
+        return "times of a sample", "95 % intervals"
+    return "medians", "95 % intervals"
+
+
+def _change_of_peak(time: Estimate) -> str:
+    rate = Estimate(1 / time.value, 1 / time.high, 1 / time.low)
+    return (
+        f"They differ by more than their brackets leave open: now the peak is"
+        f" {_share(rate.value)} % {'higher' if rate.value > 1 else 'lower'},"
+        f" {rate.low:.2f} to {rate.high:.2f} times as high."
+    )
+
+
+def _share(ratio: float) -> str:
+    return f"{abs(ratio - 1) * 100:.1f}"
 
 
 def _ratio(then: float | None, now: float | None) -> float | None:

@@ -172,7 +172,7 @@ def step_lines(answer: RegressionAnswer, *, every: bool) -> Iterator[str]:
             for step in judgement.steps:
                 by_run.setdefault(step.run_id, []).append((judgement, step))
     runs = sorted(by_run.values(), key=lambda steps: steps[0][1].date, reverse=True)
-    several = len(answer.request.metrics) > 1
+    several = len({one.metric for one in answer.judgements.judgements}) > 1
     for steps in runs[: None if every else _MOST_NAMED]:
         sizes = [
             f"{full_name(one)}{f' in {one.metric.label}' if several else ''}"

@@ -3,9 +3,10 @@
 from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime
 
-from analysis.answers.answer import LASTING, Comparison, Lead, Ranking, item_ms
+from analysis.answers.answer import LASTING, Comparison, Lead, Ranking
 from analysis.answers.changes import Change
 from analysis.answers.trust import GradeSummary
+from analysis.results.item_time import Timed, item_ms, seeks_peak
 from analysis.results.row import ResultRow
 from analysis.statistics.ratios import Estimate
 from orchestrator.app.measure.report import RunReport
@@ -173,16 +174,24 @@ def change_lines(changes: Sequence[Change], rows: Sequence[ResultRow]) -> Iterat
     varying = varying_axes(rows)
     for change in changes[:_SHOWN]:
         name = " ".join(describe_axes(change.now, varying or AXIS_NAMES[:4]))
-        now, then = change.now.latency_median_ms, change.then.latency_median_ms
         software = "same software" if change.then.same_software else "other software"
         cause = "; ".join(change.then.differences) or software
         cause = "grade D" if change.now.grade == "D" else cause
         yield (
-            f"changed: {name} {_milliseconds(now)}, was {_milliseconds(then)}"
+            f"changed: {name} {_compared(change.now)}, was {_compared(change.then)}"
             f" {_moment(change.then.measured_at)} ({cause})"
         )
     if len(changes) > _SHOWN:
         yield f"… and {len(changes) - _SHOWN} more changes; --json has them all"
+
+
+def _compared(result: Timed) -> str:
+    """The number by which it is compared with its series: a query's time where nothing is found."""
+    if seeks_peak(result):
+        return f"{format_number(result.peak_qps or 0)} queries/s"
+    if result.scenario == "offline":
+        return f"{_milliseconds(item_ms(result))} a sample"
+    return _milliseconds(result.latency_median_ms)
 
 
 def _moment(moment: datetime) -> str:

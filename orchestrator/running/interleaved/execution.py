@@ -141,9 +141,13 @@ class InterleavedExecution:
         return pairs_to_take(before, after, looks_from(measure.rounds), self._threshold)
 
     def _logarithms(self, folder: RunFolder, cell: Cell, rounds: int) -> list[float]:
-        """The logarithms of the medians of the cell's first rounds."""
+        """The logarithms of the times of a sample by the medians of the cell's first rounds."""
         results = read_rounds(folder.out(cell.job_id), cell, rounds)
-        return [math.log(max(1.0, median(result.durations_ns))) for result in results]
+        return [
+            math.log(max(1.0, median(result.durations_ns)) * len(result.durations_ns))
+            - math.log(max(1, result.samples))
+            for result in results
+        ]
 
     def _launch_pair(self, due: DueLaunch, pairs: int) -> None:
         """Launch a round on both sides; a cell that ends on one side ends on the other as well."""

@@ -46,9 +46,15 @@ _OTHER = f"""
         'run_id': r.run_id,
         'measured_at': r.recorded_at,
         'grade': r.grade,
+        'mode': r.mode,
+        'scenario': r.scenario,
+        'target_qps': r.target_qps,
+        'batch_size': r.batch_size,
         'latency_median_ms': r.latency_median_s * 1000,
         'latency_median_low_ms': r.latency_median_low_s * 1000,
         'latency_median_high_ms': r.latency_median_high_s * 1000,
+        'peak_qps': r.peak_qps,
+        'peak_qps_high': r.peak_qps_high,
         'environment_id': r.environment_id,
         'conditions': {CONDITION_VALUES}
     }} END

@@ -1,12 +1,13 @@
 """Contradictions: neighbours of one series that differ by more than their grades promise.
 
-The rule is that of `analysis.answers.changes`, in SQL: the ratio's 95 % interval (MOVER, Zou and
-Donner 2008) lies far enough from 1, the ratio is beyond what the worse grade promises, and neither
-the software nor the settings of the machine differ. Then the one of the worse grade may be wrong,
-or both of them.
+The rule is that of `analysis.answers.changes`, in SQL: the 95 % interval of the ratio of both times
+of an item (MOVER, Zou and Donner 2008) lies far enough from 1, the ratio is beyond what the worse
+grade promises, and neither the software nor the settings of the machine differ. Then the one of the
+worse grade may be wrong, or both of them.
 """
 
 from analysis.results.conditions import CONDITIONS
+from analysis.results.item_time import item_seconds_sql
 from analysis.results.source import text
 from analysis.statistics.ratios import DIFFERENCE_FACTOR, PROMISES
 from orchestrator.store.schema.tables import RESULTS
@@ -29,9 +30,7 @@ GRADED = f"r.grade IN ({', '.join(map(text, PROMISES))})"
 _FACT = {
     "place": "r.rowid",
     "grade": "r.grade",
-    "median": "r.latency_median_s",
-    "low": "r.latency_median_low_s",
-    "high": "r.latency_median_high_s",
+    **item_seconds_sql(),
     "software": "CASE WHEN r.environment_id IS NOT NULL"
     f" THEN hash(r.environment_id, {_SETTINGS}) END",
 }
@@ -46,26 +45,26 @@ def promise(one: str, other: str) -> str:
 
 
 def ratio_end(one: str, other: str, end: str, factor: float = 1.0) -> str:
-    """The low or high end of the interval of the ratio of one median by another.
+    """The low or high end of the interval of the ratio of one time by another.
 
     A factor makes it so many times as wide, on a logarithmic scale.
     """
     ends = {"low": ("low", "high", "-"), "high": ("high", "low", "+")}
     own, others, sign = ends[end]
     squares = " + ".join(
-        f"ln({name}.{bound} / {name}.median) ** 2" for name, bound in ((one, own), (other, others))
+        f"ln({name}.{bound} / {name}.time) ** 2" for name, bound in ((one, own), (other, others))
     )
-    return f"({one}.median / {other}.median * exp({sign}{factor} * sqrt({squares})))"
+    return f"({one}.time / {other}.time * exp({sign}{factor} * sqrt({squares})))"
 
 
 def contradict(one: str, other: str) -> str:
     """The condition under which two graded results contradict each other."""
     sound = " AND ".join(
-        f"{name}.low > 0 AND {name}.low <= {name}.median AND {name}.median <= {name}.high"
+        f"{name}.low > 0 AND {name}.low <= {name}.time AND {name}.time <= {name}.high"
         for name in (one, other)
     )
     low, high = (ratio_end(one, other, end, DIFFERENCE_FACTOR) for end in ("low", "high"))
-    size = f"greatest({one}.median / {other}.median, {other}.median / {one}.median)"
+    size = f"greatest({one}.time / {other}.time, {other}.time / {one}.time)"
     return f"""(
         CASE WHEN {one}.software = {other}.software AND {sound} THEN
             ({low} > 1 OR {high} < 1)
@@ -105,7 +104,7 @@ _COLUMNS = [
     *result_columns("launcher", "backend", "runtime", "precision", "batch_size", "mode"),
     ViewColumn("measured_at", MEASURED_AT, "TIMESTAMPTZ", "When the result was measured, UTC."),
     ViewColumn(
-        "latency_median_ms", "s.one.median * 1000", "DOUBLE", "Its median time, milliseconds."
+        "latency_median_ms", "r.latency_median_s * 1000", "DOUBLE", "Its median time, milliseconds."
     ),
     ViewColumn("grade", "s.one.grade", "VARCHAR", "The grade that it was recorded with."),
     ViewColumn(
@@ -116,11 +115,15 @@ _COLUMNS = [
         " worse a grade.",
     ),
     ViewColumn(
-        "other_median_ms", "s.other.median * 1000", "DOUBLE", "That one's median, milliseconds."
+        "other_median_ms", "o.latency_median_s * 1000", "DOUBLE", "That one's median, milliseconds."
     ),
     ViewColumn("other_grade", "s.other.grade", "VARCHAR", "That one's grade."),
     ViewColumn(
-        "ratio", "s.one.median / s.other.median", "DOUBLE", "This one's median by that one's."
+        "ratio",
+        "s.one.time / s.other.time",
+        "DOUBLE",
+        "This one's time of an item by that one's: of a sample, a start, or at a set rate a query;"
+        " of a peak, by its rate.",
     ),
     ViewColumn(
         "ratio_low", ratio_end("s.one", "s.other", "low"), "DOUBLE", "Its 95 % interval's low end."

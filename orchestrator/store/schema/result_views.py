@@ -1,5 +1,6 @@
 """The views of whole results: every verdict, what may be quoted of them, and the newest."""
 
+from analysis.results.item_time import item_seconds_sql
 from orchestrator.store.schema.contradictions import GRADED, LOST_PLACES
 from orchestrator.store.schema.tables import RESULTS
 from orchestrator.store.schema.view import (
@@ -119,7 +120,7 @@ _GRADE = ViewColumn(
 _GRADE_REASONS = ViewColumn(
     "grade_reasons",
     "CASE WHEN r.contradicts THEN list_prepend('run ' || r.previous_run || ' took '"
-    " || round(r.previous_median_s / r.latency_median_s, 2)"
+    f" || round(r.previous_time / {item_seconds_sql()['time']}, 2)"
     " || ' times as long with the same software: measure longer, in several processes',"
     " r.grade_reasons) ELSE r.grade_reasons END",
     "VARCHAR[]",
@@ -140,7 +141,7 @@ _LATEST_COLUMNS = [
 ]
 _LATEST_ROWS = f"""(
     SELECT r.*, newest.best, newest.contradicts, before.run_id AS previous_run,
-        before.result_id AS previous_result, before.latency_median_s AS previous_median_s
+        before.result_id AS previous_result, {item_seconds_sql("before")["time"]} AS previous_time
     FROM {RESULTS.name} r
     JOIN ({NEWEST_OF_SERIES}) newest ON r.rowid = newest.place
     LEFT JOIN {RESULTS.name} before ON before.rowid = newest.graded[2]

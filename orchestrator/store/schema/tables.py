@@ -10,8 +10,8 @@ OURS = "accelmatrix"
 SYNTHETIC = "synthetic"
 
 
-STORE_VERSION = 11
-"""Raised with every change of tables or columns; `migrations` brings older databases here.
+STORE_VERSION = 12
+"""Raised with every change of tables, columns or views; `migrations` brings older databases here.
 
 - 1 (2026-11-21): the first tables.
 - 2 (2026-11-21): record schema 2; raw durations of parts, replay_jobs, views by mode.
@@ -27,6 +27,7 @@ STORE_VERSION = 11
 - 10 (2026-11-24): runs of one matrix on hosts of several classes share a group; ids of machines
   count memory in GiB.
 - 11 (2026-11-26): effective rounds and their degrees of freedom.
+- 12 (2026-11-27): views compare results of a series by the time of an item; tables are those of 11.
 """
 OLDEST = 4
 """The oldest version that `migrations` brings forward."""

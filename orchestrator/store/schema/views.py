@@ -6,6 +6,7 @@ not timed, results of an unproven device, outputs that do not agree with the ref
 
 from dataclasses import replace
 
+from analysis.results.item_time import item_seconds_sql
 from orchestrator.store.schema.contradictions import CONTRADICTED
 from orchestrator.store.schema.efficiency_view import EFFICIENCY
 from orchestrator.store.schema.mode_views import MODE_VIEWS
@@ -41,6 +42,7 @@ _IMPORTED = View(
     f"SELECT * FROM benchmark_performance_all WHERE source <> '{OURS}' AND NOT simulated"
     " AND status = 'ok' AND coalesce(throughput, latency_median_ms, latency_mean_ms) IS NOT NULL",
 )
+_TIME = item_seconds_sql()["time"]
 _HISTORIC = (
     *("result_id", "run_id", "cell_id", "model", "hardware", "host", "hostname", "cores"),
     *("launcher", "backend", "runtime", "precision", "batch_size", "mode", "scenario", "profile"),
@@ -63,16 +65,17 @@ _HISTORY_COLUMNS = [
     ViewColumn("previous_grade", "b.previous.grade", "VARCHAR", "The grade of that one."),
     ViewColumn(
         "ratio",
-        "CASE WHEN r.grade IS DISTINCT FROM 'D' THEN r.latency_median_s / b.previous.median_s END",
+        f"CASE WHEN r.grade IS DISTINCT FROM 'D' THEN {_TIME} / b.previous.time END",
         "DOUBLE",
-        "This median by that one; null where this one's grade is D.",
+        "This time of an item by that one's, as in `contradictions`; null where this one's grade is"
+        " D.",
     ),
 ]
 # The cell's id is shown from here, so that a question for one cell looks at no other.
 _BEFORE = f"""
     SELECT r.rowid AS place, r.cell_id, lag(
         CASE WHEN r.grade IS DISTINCT FROM 'D'
-        THEN {{'median_s': r.latency_median_s, 'grade': r.grade}} END IGNORE NULLS
+        THEN {{'median_s': r.latency_median_s, 'time': {_TIME}, 'grade': r.grade}} END IGNORE NULLS
     ) OVER (
         PARTITION BY hash({OF_SERIES}, r.profile), r.cell_id ORDER BY r.recorded_at, r.run_id
     ) AS previous

@@ -12,7 +12,7 @@ from analysis.answers.trust import summarise_grades
 from analysis.results.row import ResultRow
 from analysis.statistics.ratios import shows_difference
 from tests.support.properties import property_test
-from tests.support.results import a_failed_row, a_row
+from tests.support.results import a_failed_row, a_neighbour, a_row
 
 
 def timed(cell_id: str, median_ms: float, share: float = 0.01, **changes: Any) -> ResultRow:
@@ -169,10 +169,15 @@ def test_the_reference_is_fp32_by_torch_at_the_same_batch(
 
 
 def earlier(median_ms: float, **changes: Any) -> Neighbour:
-    row = timed("cell", median_ms)
-    facts = {name: value for name, value in vars(row).items() if name in Neighbour.__annotations__}
-    facts |= {"run_id": "run-0", "same_software": True, "measured_at": None}
-    return Neighbour(**facts | changes)
+    return a_neighbour(timed("cell", median_ms), **changes)
+
+
+def offline(median_ms: float, batch_size: int) -> ResultRow:
+    return timed("cell", median_ms, scenario="offline", batch_size=batch_size)
+
+
+def peak(median_ms: float, low: float, high: float) -> ResultRow:
+    return timed("cell", median_ms, peak_qps=low, peak_qps_high=high, **PEAK)
 
 
 @pytest.mark.parametrize(
@@ -185,8 +190,18 @@ def earlier(median_ms: float, **changes: Any) -> Neighbour:
         (timed("other", 100), earlier(900), None),
         (timed("cell", 100), earlier(110), "D"),
         (timed("cell", 100), earlier(110, same_software=False), "B"),
+        (offline(200, 64), a_neighbour(offline(100, 32)), None),
+        (offline(150, 64), a_neighbour(offline(100, 32)), "D"),
+        (offline(200, 32), a_neighbour(offline(100, 32)), "D"),
+        (peak(9, 100, 104), a_neighbour(peak(30, 102, 107)), None),
+        (peak(9, 100, 104), a_neighbour(peak(9, 150, 156)), "D"),
+        (peak(9, 100, 104), a_neighbour(timed("cell", 30, peak_qps=None, **PEAK)), None),
     ],
-    ids=["within", "coarse", "D", "D by far", "other cell", "contradicts", "other software"],
+    ids=[
+        *("within", "coarse", "D", "D by far", "other cell", "contradicts", "other software"),
+        *("other batch, same speed", "other batch, slower", "same batch, slower"),
+        *("brackets overlap", "other peak", "no peak"),
+    ],
 )
 def test_a_result_beside_the_last_one_of_its_series(
     now: ResultRow, then: Neighbour, grade: str | None

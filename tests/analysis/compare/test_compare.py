@@ -6,6 +6,7 @@ import pytest
 
 from analysis.compare.compare import compare_by
 from analysis.compare.values import MACHINE_KEY, PART, MetricValue
+from analysis.results.item_time import FOUND
 from analysis.results.metrics import METRICS
 from analysis.results.series import COMPARED
 from analysis.statistics.ratios import Estimate
@@ -25,6 +26,7 @@ _FACTS: dict[str, Any] = {
     "family": "embedding",
     MACHINE_KEY: "host-1",
     PART: None,
+    FOUND: None,
 }
 
 
@@ -58,6 +60,7 @@ def test_the_baseline_comes_first_then_the_best_or_the_next_size(
     ("changes", "groups"),
     [
         ({}, 1),
+        ({FOUND: "rate 98.2"}, 0),
         ({"model": "gpt2"}, 0),
         ({"weights_seed": 8}, 0),
         ({"launcher": "docker"}, 0),

@@ -17,7 +17,7 @@ from tests.support.properties import property_test
 
 LAUNCHES = 5
 NOW = datetime(2026, 11, 21, tzinfo=UTC)
-SERIES_FACTS = dict.fromkeys((*SERIES, "part", "hostname"))
+SERIES_FACTS = dict.fromkeys((*SERIES, "part", "found", "hostname"))
 indices = st.integers(1, 60).flatmap(lambda last: st.tuples(st.just(last), st.integers(1, last)))
 
 

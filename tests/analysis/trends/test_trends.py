@@ -15,7 +15,9 @@ from orchestrator.store import Store
 from orchestrator.system.files import DATABASE_NAME
 from runner.contract.record import save_record
 from tests.analysis.charts.test_charts import rows_of
+from tests.support.databases import write_records
 from tests.support.launches import launched
+from tests.support.records import a_record
 from tests.support.repeated import BEGUN, MEDIANS_MS, write_repeated
 
 EVERY = Selection(every=True)
@@ -103,3 +105,23 @@ def test_steps_of_a_long_series_are_its_change_points(
     assert (trends.without_levels, plain.without_levels) == (0, 1)
     notes = trend_sheet(plain, "table", blocks=False).notes
     assert any("the extra `analysis` finds them" in note for note in notes)
+
+
+@pytest.mark.parametrize(("batches", "series"), [((32, 32), 1), ((32, 64), 0)])
+def test_latencies_of_another_batch_that_offline_found_are_of_another_series(
+    tmp_path: Path, batches: tuple[int, int], series: int
+) -> None:
+    records = [
+        a_record(
+            run_id=str(day),
+            recorded_at=BEGUN + timedelta(days=day),
+            scenario="offline",
+            batch_size=batch,
+            latency_median_s=0.001 * batch,
+        )
+        for day, batch in enumerate(batches)
+    ]
+    with Store.open_readonly(write_records(tmp_path, records)) as opened:
+        assert len(trends_of(opened, EVERY, LATENCY).series) == series
+        (samples,) = trends_of(opened, EVERY, METRICS["throughput"]).series
+    assert samples.ratio == pytest.approx(1)

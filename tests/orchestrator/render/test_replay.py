@@ -59,13 +59,44 @@ def test_one_sentence_tells_whether_the_medians_differ(
     assert shown(screen, latency_median_ms=median, **ends)[-1] == sentence
 
 
+OFFLINE: dict[str, Any] = {"scenario": "offline", "batch_size": 32}
+PEAK: dict[str, Any] = {"scenario": "server", "peak_qps": 100.0, "peak_qps_high": 104.0}
+
+
+@pytest.mark.parametrize(
+    ("then", "now", "sentence"),
+    [
+        (OFFLINE, OFFLINE, "95 % intervals of the two times of a sample overlap"),
+        (
+            OFFLINE,
+            {**OFFLINE, "batch_size": 64},
+            "now a sample takes 50.0 % less time, 0.49 to 0.51 times as much.",
+        ),
+        (PEAK, {**PEAK, "latency_median_ms": 9.0}, "The brackets of the two peaks overlap"),
+        (
+            PEAK,
+            {**PEAK, "peak_qps": 50.0, "peak_qps_high": 52.0},
+            "now the peak is 50.0 % lower, 0.48 to 0.52 times as high.",
+        ),
+        (PEAK, {**PEAK, "peak_qps": None}, "There are no two peaks with brackets to compare."),
+    ],
+)
+def test_what_a_search_found_has_a_sentence_of_its_own(
+    screen: Screen, then: dict[str, Any], now: dict[str, Any], sentence: str
+) -> None:
+    lines = shown(screen, a_measurement(**then), **now)
+    assert sentence in lines[-1]
+    batches = {then.get("batch_size"), now.get("batch_size")}
+    assert ("note: offline found another batch: 32, now 64" in lines) is (len(batches) > 1)
+
+
 def test_without_two_medians_nothing_is_compared(screen: Screen) -> None:
     nothing: dict[str, Any] = dict.fromkeys(
         name for name in vars(THEN) if name.startswith("latency")
     )
     assert shown(screen, status="timeout", reason="not done after 5 s", **nothing)[-2:] == [
         "now timeout: not done after 5 s",
-        "There are no two medians with intervals to compare.",
+        "There are no two medians with 95 % intervals to compare.",
     ]
 
 

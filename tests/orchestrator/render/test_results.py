@@ -4,7 +4,6 @@ import re
 import sys
 from collections.abc import Sequence
 from dataclasses import replace
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -26,7 +25,7 @@ from orchestrator.render.results.run import (
 from orchestrator.system.files import DATABASE_NAME, RESULTS_FOLDER
 from runner.contract.errors import UsageError
 from tests.orchestrator.render.conftest import Screen
-from tests.support.results import a_failed_row, a_row
+from tests.support.results import a_failed_row, a_neighbour, a_row
 
 DATABASE = Path("benchmarks.duckdb")
 
@@ -439,10 +438,7 @@ def test_what_is_next_fits_what_was_run(
 
 
 def an_earlier_result(**values: Any) -> Neighbour:
-    moment = datetime(2026, 11, 21, 12, tzinfo=UTC)
-    median = {name: value for name, value in interval(64.7).items() if name.endswith("_ms")}
-    facts = {"cell_id": "a", "run_id": "run-0", "measured_at": moment, "same_software": True}
-    return Neighbour(**{"grade": "C", **facts, **median} | values)
+    return a_neighbour(a_row("a", grade="C", **interval(64.7)), **values)
 
 
 @pytest.mark.parametrize(
@@ -455,6 +451,29 @@ def test_what_changed_since_the_last_run_is_named(same: bool, grade: str, why: s
     assert list(lines) == [
         f"changed: bert-tiny cpu torch int8 1,217 ms, was 64.7 ms on 2026-11-21 ({why})"
     ]
+
+
+@pytest.mark.parametrize(
+    ("now", "then", "words"),
+    [
+        (
+            {"scenario": "offline", "batch_size": 64, **interval(128.0)},
+            {"scenario": "offline", "batch_size": 32, **interval(32.0)},
+            "2 ms a sample, was 1 ms a sample",
+        ),
+        (
+            {"scenario": "server", "peak_qps": 50.0, "peak_qps_high": 52.0, **interval(9.0)},
+            {"scenario": "server", "peak_qps": 100.0, "peak_qps_high": 104.0, **interval(9.0)},
+            "50 queries/s, was 100 queries/s",
+        ),
+    ],
+)
+def test_what_changed_is_told_by_the_number_that_is_compared(
+    now: dict[str, Any], then: dict[str, Any], words: str
+) -> None:
+    row = a_row("a", grade="C", **now)
+    (line,) = change_lines(changes([row], [a_neighbour(a_row("a", grade="C", **then))]), [row])
+    assert words in line
 
 
 def test_findings_are_all_listed_with_the_run(screen: Screen) -> None:

@@ -62,8 +62,10 @@ class Turns:
             threshold,
         )
 
-    def script(self, side: str, takes: Takes, then: Script | None = None) -> Script:
-        """A launch that measures what it is given, or plays something else first."""
+    def script(
+        self, side: str, takes: Takes, then: Script | None = None, samples: int = 1
+    ) -> Script:
+        """A launch that measures what it is given, so many samples a query, or plays something."""
 
         def measures(job: Job, out: Path, lines: "Queue[str | None]") -> Exit:
             self.order.append((side, job.round))
@@ -71,7 +73,7 @@ class Turns:
                 return then(job, out, lines)
             enter(lines, "load")
             for cell in job.cells:
-                measure(job, cell, out, takes(cell, job.round), lines)
+                measure(job, cell, out, takes(cell, job.round), lines, samples)
             return finish(lines)
 
         return measures
@@ -127,10 +129,10 @@ def without_database(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def measure(
-    job: Job, cell: Cell, out: Path, milliseconds: float, lines: "Queue[str | None]"
+    job: Job, cell: Cell, out: Path, milliseconds: float, lines: "Queue[str | None]", samples: int
 ) -> None:
-    """Leave what the runner leaves of a cell in a round."""
-    result = a_round([round(milliseconds * 1e6)] * 3)
+    """Leave what the runner leaves of a cell in a round, by the milliseconds of a sample."""
+    result = a_round([round(samples * milliseconds * 1e6)] * 3, samples=3 * samples)
     rounds = [*read_rounds(out, cell, job.round - 1), result]
     durations = [value for one in rounds for value in one.durations_ns]
     record = record_for(
@@ -200,14 +202,16 @@ def test_a_job_of_the_baseline_has_no_field_that_an_older_runner_refuses(turns: 
     assert "interleaved_with" in texts["run"]
 
 
+@pytest.mark.parametrize("found", [1, 2])
 @pytest.mark.parametrize(
     ("slower", "spread", "pairs"), [(0.10, 0.002, 10), (0.03, 0.010, 16), (0.03, 0.06, 28)]
 )
 def test_pairs_are_added_on_both_sides_until_they_decide(
-    turns: Turns, slower: float, spread: float, pairs: int
+    turns: Turns, slower: float, spread: float, pairs: int, found: int
 ) -> None:
-    scripts = [turns.script(side, duration(side, slower, spread)) for side in ("run", "baseline")]
-    turns.run(*scripts)
+    """Whatever batch the run found, as offline does."""
+    run, baseline = (duration(side, slower, spread) for side in ("run", "baseline"))
+    turns.run(turns.script("run", run, samples=found), turns.script("baseline", baseline))
     assert turns.ends == [("ok", pairs)] * 2
     assert len(turns.order) == 2 * pairs
 

@@ -4,6 +4,7 @@ import json
 from collections.abc import Callable
 from itertools import cycle
 from pathlib import Path
+from typing import Any
 
 import duckdb
 import pytest
@@ -19,6 +20,7 @@ from orchestrator.backends.catalogue import LauncherName
 from orchestrator.launchers.registry import Pinned
 from orchestrator.running.folder import RunFolder
 from orchestrator.running.merge_run import merge_run
+from orchestrator.store import Measurement
 from runner.contract.errors import UsageError
 from runner.contract.job import Job, Provenance
 from runner.contract.web.browser_choice import BROWSER_VARIABLE, BrowserChoice
@@ -162,9 +164,38 @@ def test_the_browser_is_chosen_again_where_no_image_has_one(
 )
 def test_intervals_overlap_if_they_share_a_point(low: float, high: float, overlap: bool) -> None:
     then = a_measurement()
-    now = a_measurement(latency_median_low_ms=low, latency_median_high_ms=high)
+    ends = {"latency_median_low_ms": low, "latency_median_high_ms": high}
+    now = a_measurement(latency_median_ms=(low + high) / 2, **ends)
     assert Replay(then, now).intervals_overlap is overlap
     assert Replay(now, then).intervals_overlap is overlap
+
+
+def offline(median: float, batch_size: int) -> Measurement:
+    ends = {"latency_median_low_ms": median * 0.99, "latency_median_high_ms": median * 1.01}
+    facts = {"scenario": "offline", "batch_size": batch_size, "latency_median_ms": median}
+    return a_measurement(**facts, **ends)
+
+
+def peak(low: float, high: float, **facts: Any) -> Measurement:
+    return a_measurement(scenario="server", peak_qps=low, peak_qps_high=high, **facts)
+
+
+@pytest.mark.parametrize(
+    ("then", "now", "ratio", "differs"),
+    [
+        (offline(10, 32), offline(20, 64), 1, False),
+        (offline(10, 32), offline(30, 64), 1.5, True),
+        (offline(10, 32), offline(10, 64), 0.5, True),
+        (peak(100, 104), peak(100, 104, latency_median_ms=9.0), 1, False),
+        (peak(100, 104), peak(50, 52), 2, True),
+    ],
+)
+def test_what_a_search_found_is_compared_by_the_time_of_an_item(
+    then: Measurement, now: Measurement, ratio: float, differs: bool
+) -> None:
+    replay = Replay(then, now)
+    assert replay.ratio == pytest.approx(ratio)
+    assert (replay.shows_difference, replay.intervals_overlap) == (differs, not differs)
 
 
 def test_without_an_interval_nothing_overlaps() -> None:

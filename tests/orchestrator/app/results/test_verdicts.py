@@ -8,12 +8,14 @@ from typing import Any
 import pytest
 
 from analysis.regressions.judgements import Judgement
+from orchestrator.app.results.comparisons import RunPairRequest, compare_run_pair
 from orchestrator.app.results.grades import require_grade
 from orchestrator.app.results.selection import SelectionRequest
 from orchestrator.app.results.verdicts import RegressionRequest, judge_regressions
 from orchestrator.store import Store
-from runner.contract.errors import Inconclusive
+from runner.contract.errors import Inconclusive, NothingToDo
 from runner.contract.record import Grade, save_record
+from tests.support.databases import write_records
 from tests.support.records import RECORDED_AT, a_record
 from tests.support.verdicts import BASE, RUN, a_judgement, a_refusal, an_answer
 
@@ -77,3 +79,93 @@ def test_nothing_is_claimed_of_what_must_not_be_quoted_nor_of_grade_d(tmp_path: 
         1: "outputs wrong, so nothing is claimed",
         2: f"this result has grade D: `orchestrator status {RUN} --why` tells why",
     }
+
+
+OFFLINE: dict[str, Any] = {"scenario": "offline", "sequence_length": 64}
+PEAK: dict[str, Any] = {"scenario": "server", "slo_ms": 100}
+CALIBRATED: dict[str, Any] = {
+    "grade": "A",
+    "process_spread": 0.002,
+    "process_spread_source": "calibration with 30 processes",
+}
+QUERY: dict[str, Any] = {"latency_median_s": 0.004}
+
+
+def found(batch_size: int, seconds: float) -> dict[str, Any]:
+    """What offline found: a batch, and the time of a query of it."""
+    return {**OFFLINE, "batch_size": batch_size, "latency_median_s": seconds}
+
+
+def peak(low: float, high: float, seconds: float) -> dict[str, Any]:
+    """The bracket of a peak, and the median of the line at it."""
+    bracket = {"peak_qps": low, "peak_qps_low": low, "peak_qps_high": high}
+    return {**PEAK, **bracket, "latency_median_s": seconds}
+
+
+def judged(folder: Path, then: dict[str, Any], now: dict[str, Any], *metrics: str) -> list[Any]:
+    """The verdicts on one cell that two runs measured, beside one whose queries take as long."""
+    records = [
+        a_record(run_id=run, recorded_at=RECORDED_AT + timedelta(days=day), **CALIBRATED, **facts)
+        for day, (run, searched) in enumerate(((BASE, then), (RUN, now)))
+        for facts in (QUERY, searched)
+    ]
+    selected = SelectionRequest(write_records(folder, records))
+    answer = judge_regressions(RegressionRequest(selected, BASE, RUN, metrics=metrics))
+    plain, searched = sorted(
+        answer.judgements.judgements, key=lambda one: one.facts["scenario"] != "single_stream"
+    )
+    assert (plain.metric.name, plain.verdict) == ("latency", "no change")
+    return [searched.metric.name, searched.verdict, searched.reason]
+
+
+@pytest.mark.parametrize(
+    ("then", "now", "metric", "verdict"),
+    [
+        (found(32, 0.01), found(64, 0.02), "throughput", "no change"),
+        (found(32, 0.01), found(64, 0.04), "throughput", "regression"),
+        (found(32, 0.01), found(64, 0.01), "throughput", "improvement"),
+        (peak(100, 104, 0.01), peak(101, 106, 0.03), "peak_qps", "inconclusive"),
+    ],
+)
+def test_what_a_search_found_is_judged_by_its_own_metric(
+    tmp_path: Path, then: dict[str, Any], now: dict[str, Any], metric: str, verdict: str
+) -> None:
+    assert judged(tmp_path, then, now)[:2] == [metric, verdict]
+
+
+@pytest.mark.parametrize(
+    ("then", "now", "verdict", "reason"),
+    [
+        (found(32, 0.01), found(32, 0.01), "no change", ""),
+        (found(32, 0.01), found(64, 0.02), "not comparable", "found: batch 32, now batch 64"),
+        (
+            peak(100, 104, 0.01),
+            peak(50, 53, 0.01),
+            "not comparable",
+            "found: rate 100, now rate 50",
+        ),
+    ],
+)
+def test_latencies_of_another_batch_or_rate_are_not_judged(
+    tmp_path: Path, then: dict[str, Any], now: dict[str, Any], verdict: str, reason: str
+) -> None:
+    metric, said, why = judged(tmp_path, then, now, "latency")
+    assert (metric, said) == ("latency", verdict)
+    assert why.endswith(reason)
+
+
+@pytest.mark.parametrize(
+    ("then", "now", "metric"),
+    [
+        (found(32, 0.01), found(64, 0.02), "throughput"),
+        (peak(100, 104, 0.01), peak(50, 53, 0.01), "peak_qps"),
+    ],
+)
+def test_runs_are_compared_by_what_does_not_depend_on_what_was_found(
+    tmp_path: Path, then: dict[str, Any], now: dict[str, Any], metric: str
+) -> None:
+    records = [a_record(run_id=run, **facts) for run, facts in ((BASE, then), (RUN, now))]
+    selected = SelectionRequest(write_records(tmp_path, records))
+    with pytest.raises(NothingToDo, match="1 of another batch or rate"):
+        compare_run_pair(RunPairRequest(selected, BASE, RUN))
+    assert len(compare_run_pair(RunPairRequest(selected, BASE, RUN, metric=metric)).cells) == 1

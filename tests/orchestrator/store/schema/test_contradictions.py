@@ -21,6 +21,15 @@ def result(grade: str, factor: float, half: float = 0.01, **facts: Any) -> Facts
     return grade, factor, half, facts
 
 
+def offline(factor: float, batch_size: int) -> Facts:
+    return result("C", factor, scenario="offline", batch_size=batch_size)
+
+
+def peak(factor: float, low: float, high: float) -> Facts:
+    bracket = {"peak_qps": low, "peak_qps_low": low, "peak_qps_high": high}
+    return result("C", factor, scenario="server", slo_ms=100, **bracket)
+
+
 CASES: list[tuple[list[Facts], str]] = [
     ([result("C", 1), result("C", 19)], "01"),
     ([result("C", 19), result("C", 1)], "01"),
@@ -45,6 +54,12 @@ CASES: list[tuple[list[Facts], str]] = [
     ([result("C", 1, cpu_turbo=True), result("C", 19, cpu_turbo=True)], "01"),
     ([result("C", 1), result("C", 19, weights_seed=8)], ""),
     ([result("C", 1), result("C", 19, launcher="docker")], ""),
+    ([offline(1, 32), offline(2, 64)], ""),
+    ([offline(1, 32), offline(1, 64)], "01"),
+    ([offline(1, 32), offline(2, 32)], "01"),
+    ([peak(1, 100, 104), peak(19, 104, 109)], ""),
+    ([peak(1, 100, 104), peak(1, 200, 208)], "01"),
+    ([peak(1, 100, 200), peak(1, 130, 260)], ""),
 ]
 """Results of one cell, hour by hour, and the hours of those that lose their grade."""
 
@@ -138,3 +153,16 @@ def test_a_contradiction_names_both_results_and_what_their_grades_promise(databa
         "as recorded",
     ]
     assert latest["better_grade"] == "B"
+
+
+def test_the_ratio_of_offline_is_that_of_a_sample_wherever_it_is_told(database: Path) -> None:
+    rows_of = {
+        view: rows(query(database, f"FROM {view} WHERE model = 'case-24' ORDER BY run_id"))
+        for view in ("contradictions", "history", "latest_results")
+    }
+    later = rows_of["contradictions"][1]
+    assert later["ratio"] == pytest.approx(0.5)
+    assert (later["latency_median_ms"], later["other_median_ms"]) == pytest.approx((3, 3))
+    assert [row["ratio"] for row in rows_of["history"]] == [None, pytest.approx(0.5)]
+    (latest,) = rows_of["latest_results"]
+    assert latest["grade_reasons"][0].startswith("run 0 took 2.0 times as long")

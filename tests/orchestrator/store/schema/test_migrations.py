@@ -77,15 +77,17 @@ def test_older_databases_are_as_their_versions_left_them(older: Path, schema: in
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize("version", [5, 11])
 def test_views_that_an_earlier_version_defined_become_those_of_today(
-    fresh: Path, tmp_path: Path
+    fresh: Path, tmp_path: Path, version: int
 ) -> None:
-    """Schema 5 has the tables of 6."""
+    """Schema 5 has the tables of 6, and schema 11 those of 12."""
     today = schema_of(fresh)
     copied = Path(shutil.copy(fresh, tmp_path))
     with duckdb.connect(copied) as connection:
-        connection.execute("UPDATE schema_version SET version = 5")
-        connection.execute("DROP TABLE accepted_changes")
+        connection.execute("UPDATE schema_version SET version = ?", [version])
+        if version == 5:
+            connection.execute("DROP TABLE accepted_changes")
         connection.execute("DROP VIEW generation_results")
         connection.execute("CREATE OR REPLACE VIEW history AS SELECT 1 AS ratio")
         connection.execute("CREATE VIEW no_longer AS SELECT 1 AS one")

@@ -1,0 +1,155 @@
+"""Time of an item: the number by which the speeds of two results are compared, in Python and SQL.
+
+An item is a sample, a start, or at a set rate a query. The median of a query would not do: offline
+finds its batch and a search its rate, so that two honest results of one cell are of other work. A
+peak is known by the bracket of its search: its queries come that far apart, and the latencies are
+those of a line at whatever rate was found.
+"""
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Protocol
+
+from analysis.results.metrics import METRICS, Metric
+from analysis.results.selection import Selection
+from analysis.results.source import ArrowSource
+from analysis.statistics.ratios import Estimate, estimate
+
+FOUND = "found"
+"""The fact that tells which batch or rate a search found, where a metric depends on it; else null.
+Only results that agree in it have values of such a metric that may be compared."""
+
+
+class Timed(Protocol):
+    """A result as far as its speed is concerned."""
+
+    @property
+    def mode(self) -> str:
+        """The work."""
+        ...
+
+    @property
+    def scenario(self) -> str:
+        """The arrival of queries."""
+        ...
+
+    @property
+    def target_qps(self) -> float | None:
+        """Queries per second that were offered; None where the highest rate was sought."""
+        ...
+
+    @property
+    def batch_size(self) -> int:
+        """Samples in a query."""
+        ...
+
+    @property
+    def latency_median_ms(self) -> float | None:
+        """The median time of a query."""
+        ...
+
+    @property
+    def latency_median_low_ms(self) -> float | None:
+        """Lower end of its 95 % interval."""
+        ...
+
+    @property
+    def latency_median_high_ms(self) -> float | None:
+        """Upper end."""
+        ...
+
+    @property
+    def peak_qps(self) -> float | None:
+        """The highest rate that was accepted, queries per second."""
+        ...
+
+    @property
+    def peak_qps_high(self) -> float | None:
+        """Upper end of the bracket that it is the lower end of."""
+        ...
+
+
+def seeks_peak(result: Timed) -> bool:
+    """True if the highest rate was sought."""
+    return result.scenario == "server" and result.target_qps is None
+
+
+def is_per_sample(result: Timed) -> bool:
+    """True if an item is a sample, so that batches compare."""
+    return result.mode != "startup" and (result.scenario != "server" or seeks_peak(result))
+
+
+def item_ms(result: Timed) -> float | None:
+    """The time of an item; None where none was measured, or no peak was found."""
+    return _ends_ms(result)[0]
+
+
+def item_estimate_ms(result: Timed) -> Estimate | None:
+    """The time of an item with its interval, or that of the peak's bracket; None without one."""
+    return estimate(*_ends_ms(result))
+
+
+def _ends_ms(result: Timed) -> tuple[float | None, float | None, float | None]:
+    """The time, its low end and its high end."""
+    items = result.batch_size if is_per_sample(result) else 1
+    if seeks_peak(result):
+        slowest, fastest = (
+            1000 / (rate * items) if rate else None
+            for rate in (result.peak_qps, result.peak_qps_high)
+        )
+        return slowest, fastest, slowest
+    median, low, high = (
+        None if time is None else time / items
+        for time in (
+            result.latency_median_ms,
+            result.latency_median_low_ms,
+            result.latency_median_high_ms,
+        )
+    )
+    return median, low, high
+
+
+def item_seconds_sql(row: str = "r") -> Mapping[str, str]:
+    """The same of a row of `benchmark_results`, in seconds: `time`, `low` and `high` in SQL."""
+    ends = {
+        "time": ("latency_median_s", "peak_qps"),
+        "low": ("latency_median_low_s", "peak_qps_high"),
+        "high": ("latency_median_high_s", "peak_qps"),
+    }
+    return {
+        name: f"""(CASE WHEN {_seeks_peak_sql(row)} THEN 1 / ({row}.{rate} * {row}.batch_size)
+            WHEN {row}.mode = 'startup' OR {row}.scenario = 'server' THEN {row}.{column}
+            ELSE {row}.{column} / {row}.batch_size END)"""
+        for name, (column, rate) in ends.items()
+    }
+
+
+def found_sql(metric: Metric) -> str:
+    """The fact `found` for a metric, where `r` is a row with the columns of a result."""
+    if not metric.is_of_queries:
+        return "NULL"
+    return f"""CASE WHEN {_IS_OFFLINE} THEN 'batch ' || r.batch_size
+        WHEN {_seeks_peak_sql("r")} THEN coalesce(format('rate {{:.4g}}', r.peak_qps), 'no rate')
+        END"""
+
+
+def usual_metrics(source: ArrowSource, selection: Selection) -> tuple[Metric, ...]:
+    """The metrics by which the speeds of these results are judged, each of its own scenarios.
+
+    They are throughput for offline, the peak where one was sought, else the median latency.
+    """
+    counts = ", ".join(f"bool_or({metric.condition}) AS {metric.name}" for metric in _USUAL)
+    (measured,) = source.arrow(f"SELECT {counts} FROM {selection.verdicts} r").to_pylist()
+    return tuple(metric for metric in _USUAL if measured[metric.name]) or _USUAL[:1]
+
+
+def _seeks_peak_sql(row: str) -> str:
+    return f"({row}.scenario = 'server' AND {row}.target_qps IS NULL)"
+
+
+_IS_OFFLINE = "r.scenario = 'offline'"
+_USUAL = (
+    replace(METRICS["latency"], condition=f"({_IS_OFFLINE} OR {_seeks_peak_sql('r')}) IS NOT TRUE"),
+    replace(METRICS["throughput"], condition=_IS_OFFLINE),
+    replace(METRICS["peak_qps"], condition=_seeks_peak_sql("r")),
+)
