@@ -6,8 +6,8 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from analysis.compare.values import MACHINE_KEY, PART, MetricValue
-from analysis.results.item_time import FOUND
 from analysis.results.metrics import Metric
+from analysis.results.searches import FOUND
 from analysis.results.series import COMPARED, agreeing_columns
 
 COLUMN_OF: Mapping[str, str] = {"run": "run_id"}

@@ -13,8 +13,8 @@ from analysis.compare.circumstances import (
 from analysis.compare.compare import ComparedGroup, ComparedValue, ComparisonBy, beside
 from analysis.compare.intervals import key_of, with_intervals
 from analysis.compare.values import MACHINE_KEY, PART, MetricValue, metric_values
-from analysis.results.item_time import FOUND
 from analysis.results.metrics import Metric
+from analysis.results.searches import FOUND
 from analysis.results.selection import Selection, Side
 from analysis.results.series import SERIES, WEIGHTS
 from analysis.results.source import ArrowSource

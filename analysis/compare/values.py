@@ -4,8 +4,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, get_args
 
-from analysis.results.item_time import FOUND, found_sql
 from analysis.results.metrics import Metric
+from analysis.results.searches import FOUND, found_sql
 from analysis.results.selection import IS_OURS, Selection
 from analysis.results.series import ASKED_THREADS, COMPARED
 from analysis.results.source import OWN_SOURCES, ArrowSource

@@ -9,8 +9,8 @@ from typing import Any, TypeAlias
 
 from analysis.compare.values import ASKED_THREADS_COLUMN, PART, ResultValue
 from analysis.regressions.launch_values import is_as_noisy_as_latency, launch_values
-from analysis.results.item_time import FOUND, found_sql
 from analysis.results.metrics import Metric
+from analysis.results.searches import FOUND, found_sql
 from analysis.results.selection import Selection
 from analysis.results.series import IN_HISTORY, SERIES
 from analysis.results.source import ArrowSource, text

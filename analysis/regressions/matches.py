@@ -8,8 +8,8 @@ from typing import Any, TypeAlias
 from analysis.compare.runs import CellVerdict
 from analysis.compare.values import PART
 from analysis.regressions.launches import LaunchedResult, launched_results
-from analysis.results.item_time import FOUND
 from analysis.results.metrics import Metric
+from analysis.results.searches import FOUND
 from analysis.results.selection import Side
 from analysis.results.series import SERIES
 

@@ -7,17 +7,9 @@ those of a line at whatever rate was found.
 """
 
 from collections.abc import Mapping
-from dataclasses import replace
 from typing import Protocol
 
-from analysis.results.metrics import METRICS, Metric
-from analysis.results.selection import Selection
-from analysis.results.source import ArrowSource
 from analysis.statistics.ratios import Estimate, estimate
-
-FOUND = "found"
-"""The fact that tells which batch or rate a search found, where a metric depends on it; else null.
-Only results that agree in it have values of such a metric that may be compared."""
 
 
 class Timed(Protocol):
@@ -117,39 +109,13 @@ def item_seconds_sql(row: str = "r") -> Mapping[str, str]:
         "high": ("latency_median_high_s", "peak_qps"),
     }
     return {
-        name: f"""(CASE WHEN {_seeks_peak_sql(row)} THEN 1 / ({row}.{rate} * {row}.batch_size)
+        name: f"""(CASE WHEN {seeks_peak_sql(row)} THEN 1 / ({row}.{rate} * {row}.batch_size)
             WHEN {row}.mode = 'startup' OR {row}.scenario = 'server' THEN {row}.{column}
             ELSE {row}.{column} / {row}.batch_size END)"""
         for name, (column, rate) in ends.items()
     }
 
 
-def found_sql(metric: Metric) -> str:
-    """The fact `found` for a metric, where `r` is a row with the columns of a result."""
-    if not metric.is_of_queries:
-        return "NULL"
-    return f"""CASE WHEN {_IS_OFFLINE} THEN 'batch ' || r.batch_size
-        WHEN {_seeks_peak_sql("r")} THEN coalesce(format('rate {{:.4g}}', r.peak_qps), 'no rate')
-        END"""
-
-
-def usual_metrics(source: ArrowSource, selection: Selection) -> tuple[Metric, ...]:
-    """The metrics by which the speeds of these results are judged, each of its own scenarios.
-
-    They are throughput for offline, the peak where one was sought, else the median latency.
-    """
-    counts = ", ".join(f"bool_or({metric.condition}) AS {metric.name}" for metric in _USUAL)
-    (measured,) = source.arrow(f"SELECT {counts} FROM {selection.verdicts} r").to_pylist()
-    return tuple(metric for metric in _USUAL if measured[metric.name]) or _USUAL[:1]
-
-
-def _seeks_peak_sql(row: str) -> str:
+def seeks_peak_sql(row: str = "r") -> str:
+    """The condition that the highest rate was sought, of a row of `benchmark_results`."""
     return f"({row}.scenario = 'server' AND {row}.target_qps IS NULL)"
-
-
-_IS_OFFLINE = "r.scenario = 'offline'"
-_USUAL = (
-    replace(METRICS["latency"], condition=f"({_IS_OFFLINE} OR {_seeks_peak_sql('r')}) IS NOT TRUE"),
-    replace(METRICS["throughput"], condition=_IS_OFFLINE),
-    replace(METRICS["peak_qps"], condition=_seeks_peak_sql("r")),
-)

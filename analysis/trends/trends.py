@@ -8,8 +8,8 @@ from typing import Any
 from analysis.compare.circumstances import circumstance_changes, circumstances_of
 from analysis.compare.intervals import key_of, with_intervals
 from analysis.compare.values import PART, MetricValue
-from analysis.results.item_time import found_sql
 from analysis.results.metrics import Metric
+from analysis.results.searches import found_sql
 from analysis.results.selection import Selection
 from analysis.results.series import IN_HISTORY, SERIES
 from analysis.results.source import ArrowSource

@@ -97,17 +97,19 @@ def can(cell: Cell, mode: Mode) -> bool:
 
 def params(names: Iterable[str]) -> list[Any]:
     """The jobs as parameters; those that load a real model, export or compile one are marked."""
-    return [pytest.param(name, marks=marks(JOBS[name])) for name in names]
+    return [pytest.param(name, marks=marks(name, JOBS[name])) for name in names]
 
 
-def marks(job: Job) -> list[pytest.MarkDecorator]:
+def marks(name: str, job: Job) -> list[pytest.MarkDecorator]:
+    runtime = job.cells[0].runtime
     if job.model.architecture == "none":
         return []
-    if job.cells[0].backend == "webgpu":  # whose software adapter takes a minute
+    if runtime == "torch_compile":  # which compiles for minutes what torch computes
         return [pytest.mark.nightly]
-    if job.cells[0].runtime == "torch_compile":  # which compiles for minutes what torch computes
-        return [pytest.mark.nightly]
-    return [pytest.mark.slow] if job.cells[0].runtime in EXPORTED else []
+    if runtime not in EXPORTED:
+        return []
+    # Generation answers what inference does, and more; the runtimes share the graph of this one.
+    return [pytest.mark.slow if name == f"{runtime}-decoder-generation" else pytest.mark.nightly]
 
 
 def refusing(mode: Mode) -> list[str]:

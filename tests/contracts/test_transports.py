@@ -5,7 +5,7 @@ A new transport is one more parameter of `host`, with a fixture that gives a `Re
 
 import hashlib
 import os
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, ExitStack
 from pathlib import Path
 
@@ -55,23 +55,31 @@ sys.stdout.buffer.write(encode(frame_of(Left(path=("logs", "large.log")), conten
 sys.stdout.buffer.write(encode(frame_of(Ended())))
 """
 LARGE_SHA256 = "636dae58eea805d80f72b6011d4d1e5c4f17423b43f9dcc87035d4e7bd3066d7"
-SSH = pytest.param("ssh", marks=pytest.mark.slow)
-RAY = pytest.param("ray", marks=pytest.mark.slow)
-SLURM = pytest.param("slurm", marks=(pytest.mark.slow, pytest.mark.engine))
-BY_PIPE = pytest.mark.parametrize(
-    "host",
-    [
-        "pipe",
-        pytest.param("ssh", marks=pytest.mark.nightly),
-        pytest.param("ray", marks=pytest.mark.nightly),
-        pytest.param("slurm", marks=(pytest.mark.nightly, pytest.mark.engine)),
-    ],
-    indirect=True,
-)
-"""A pipe alone, where the host's program does it all; `make test-nightly` tries the others."""
+MARKS: Mapping[str, Sequence[pytest.MarkDecorator]] = {
+    "pipe": (),
+    "ssh": (pytest.mark.slow,),
+    "ray": (pytest.mark.slow,),
+    "slurm": (pytest.mark.slow, pytest.mark.engine),
+}
+"""Those of each transport."""
 
 
-@pytest.fixture(params=["pipe", SSH, RAY, SLURM])
+def reached_by(*kept: str) -> pytest.MarkDecorator:
+    """A host by these transports; `make test-nightly` tries the others."""
+    cases = [
+        pytest.param(name, marks=marks if name in kept else (*marks, pytest.mark.nightly))
+        for name, marks in MARKS.items()
+    ]
+    return pytest.mark.parametrize("host", cases, indirect=True)
+
+
+BY_PIPE = reached_by("pipe")
+"""Where the host's program does it all."""
+BY_SSH_AND_RAY = reached_by("ssh", "ray")
+"""Where the transport ends what it began: a pipe and Slurm end it as ssh does."""
+
+
+@pytest.fixture(params=[pytest.param(name, marks=marks) for name, marks in MARKS.items()])
 def host(request: pytest.FixtureRequest, tmp_path: Path) -> ReachedHost:
     """A host, reached by each transport."""
     return ReachedHost(request.getfixturevalue(f"by_{request.param}"), tmp_path)
@@ -135,7 +143,11 @@ def sshd(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Sshd]:
         yield running
 
 
-@pytest.mark.parametrize("cluster", [SSH, SLURM])
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    "cluster",
+    ["ssh", pytest.param("slurm", marks=(pytest.mark.engine, pytest.mark.nightly))],
+)
 def test_a_run_by_a_hosts_file_has_a_verdict_of_each_cell(
     request: pytest.FixtureRequest, tmp_path: Path, cluster: str
 ) -> None:
@@ -210,6 +222,7 @@ def _rows(folder: Path, records: Sequence[bytes]) -> list[dict[str, object]]:
     return rows
 
 
+@BY_SSH_AND_RAY
 @pytest.mark.slow
 def test_a_host_tells_what_it_is(host: ReachedHost) -> None:
     exchange = Exchange(host.transport(), frame_of(FactsWanted()))
@@ -231,6 +244,7 @@ def test_another_version_is_refused(host: ReachedHost, tmp_path: Path) -> None:
     assert refused.hint == "install the same version on both"
 
 
+@BY_SSH_AND_RAY
 @pytest.mark.slow
 def test_a_cancelled_order_ends_with_its_job(host: ReachedHost, tmp_path: Path) -> None:
     exchange = begun(host, tmp_path)
@@ -239,12 +253,14 @@ def test_a_cancelled_order_ends_with_its_job(host: ReachedHost, tmp_path: Path) 
     assert_nothing_left(host)
 
 
+@BY_SSH_AND_RAY
 @pytest.mark.slow
 def test_a_conversation_that_is_ended_ends_the_order(host: ReachedHost, tmp_path: Path) -> None:
     begun(host, tmp_path).talk.end()
     assert_nothing_left(host)
 
 
+@BY_SSH_AND_RAY
 @pytest.mark.slow
 def test_nothing_runs_on_once_the_driver_was_killed(host: ReachedHost, tmp_path: Path) -> None:
     _, order = an_order(tmp_path / "driver", HUNG_S)
@@ -292,6 +308,7 @@ def test_what_is_no_frame_is_a_fault(host: ReachedHost, script: str, fault: str)
     assert fault in end.fault
 
 
+@reached_by("pipe", "ray")
 def test_large_files_come_back_byte_for_byte(host: ReachedHost) -> None:
     large = Exchange(host.transport(LARGE)).until(Left)
     assert len(large.body) == 50_000_000

@@ -5,7 +5,7 @@ import shutil
 import signal
 import subprocess
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 
@@ -14,19 +14,31 @@ import pytest
 from tests.support.workplace import BY_CONTAINERS, Workplace, wait_until
 
 pytestmark = [pytest.mark.slow, pytest.mark.serial]
+STATUSES = {
+    "fill_memory": "out_of_memory",
+    "die": "lost",
+    "exit": "lost",
+    "raise": "failed",
+    "memory_error": "out_of_memory",
+    "hang": "timeout",
+}
+KEPT = {"process": ("raise", "hang"), "docker": ("fill_memory", "die")}
+"""The faults that the gate tries with each launcher."""
+MARKS: Mapping[str, Sequence[pytest.MarkDecorator]] = {
+    "process": (),
+    "docker": (pytest.mark.engine,),
+}
+FAILURES = [
+    pytest.param(
+        *(launcher, fault, status),
+        marks=marks if fault in KEPT[launcher] else (*marks, pytest.mark.nightly),
+    )
+    for launcher, marks in MARKS.items()
+    for fault, status in STATUSES.items()
+]
 
 
-@pytest.mark.parametrize(
-    ("fault", "status"),
-    [
-        ("fill_memory", "out_of_memory"),
-        ("die", "lost"),
-        pytest.param("exit", "lost", marks=pytest.mark.nightly),
-        ("raise", "failed"),
-        pytest.param("memory_error", "out_of_memory", marks=pytest.mark.nightly),
-        ("hang", "timeout"),
-    ],
-)
+@pytest.mark.parametrize(("workplace", "fault", "status"), FAILURES, indirect=["workplace"])
 def test_a_cell_that_fails_gets_its_verdict_and_the_others_are_measured(
     workplace: Workplace, fault: str, status: str
 ) -> None:

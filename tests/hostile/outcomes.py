@@ -53,23 +53,20 @@ NOTHING = {
     attacks.claims_without_records: "failed",
 }
 """What leaves nothing in the record's place: a failure like others."""
-SIBLINGS = frozenset(
+FEW = frozenset(
     {
-        attacks.other_run_nested,
-        attacks.link_to_text_of_the_host,
-        attacks.text_that_is_none,
-        attacks.nested_line,
-        attacks.wrong_types,
-        attacks.deep_folders,
-        attacks.other_cell_under_a_planned_name,
-        attacks.other_host,
-        attacks.other_environment_of_the_same_id,
-        attacks.infinite,
-        attacks.negative,
-        attacks.fifo,
+        attacks.other_run_beside,
+        attacks.link_out_of_the_folder,
+        attacks.talk_about_others,
+        attacks.other_run_under_a_planned_name,
+        attacks.another_row_behind_the_record,
+        attacks.other_machine_of_the_same_id,
+        attacks.refuted_by_its_durations,
+        attacks.link_to_a_record_of_the_host,
+        *NOTHING,
     }
 )
-"""Those that resemble another one, and are tried by night alone."""
+"""Those that the gate tries: one of a kind. The others resemble one, and are tried by night."""
 BY_CONTAINER: dict[Attack, str] = {
     attacks.many_values: "lost",
     attacks.many_lines: "ok",

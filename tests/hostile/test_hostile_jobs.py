@@ -8,22 +8,17 @@ import pytest
 
 from runner.contract.record import RETRIED, Record
 from tests.hostile.attacks import Attack
-from tests.hostile.outcomes import KEPT, LOST, NOTHING, SIBLINGS
+from tests.hostile.outcomes import FEW, KEPT, LOST, NOTHING
 from tests.hostile.scene import Village, measured_records
+from tests.support.siblings import siblings
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(60)]
 
 
 def _each(attacks: Iterable[Attack]) -> pytest.MarkDecorator:
-    return pytest.mark.parametrize(
-        "attack",
-        [
-            pytest.param(
-                attack, marks=pytest.mark.nightly if attack in SIBLINGS else (), id=attack.__name__
-            )
-            for attack in attacks
-        ],
-    )
+    tried = list(attacks)
+    few = [attack for attack in tried if attack in FEW]
+    return pytest.mark.parametrize("attack", siblings(tried, few, lambda attack: attack.__name__))
 
 
 @pytest.fixture(scope="module")

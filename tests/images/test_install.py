@@ -228,10 +228,10 @@ def environment(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.mark.parametrize(
     ("versions", "taken"),
     [
-        (["2.13.0+cpu"], "2.13.0+cpu"),
+        pytest.param(["2.13.0+cpu"], "2.13.0+cpu", marks=pytest.mark.nightly),
         (["2.13.0", "2.13.0+cpu", "2.13.0+cu130"], "2.13.0+cpu"),
         (["2.13.0", "2.13.0+cu130"], None),
-        ([], None),
+        pytest.param([], None, marks=pytest.mark.nightly),
     ],
 )
 def test_real_pip_takes_the_cpu_build_or_nothing(

@@ -10,18 +10,17 @@ from performance.training_faults import (
 )
 from runner.contract.axes import TrainingPrecision
 from runner.contract.cell import Precision
+from tests.support.siblings import siblings
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    "model",
-    [
-        "bert-micro",
-        pytest.param("gpt2-micro", marks=pytest.mark.nightly),
-        pytest.param("clip-micro", marks=pytest.mark.nightly),
-    ],
+    "model", siblings(["bert-micro", "gpt2-micro", "clip-micro"], keep=["bert-micro"])
 )
-@pytest.mark.parametrize(("precision", "training_precision"), FORMATS)
+@pytest.mark.parametrize(
+    ("precision", "training_precision"),
+    siblings(FORMATS, keep=[("fp32", None), ("bf16", "pure")]),
+)
 def test_each_fault_of_a_step_is_found(
     model: str, precision: Precision, training_precision: TrainingPrecision | None
 ) -> None:

@@ -81,6 +81,7 @@ def test_a_chart_of_nothing_is_none(charted: Store) -> None:
         assert charts_of(topic, charted, nothing) == ()
 
 
+@pytest.mark.slow
 def test_every_chart_has_a_name_a_finding_and_the_colours_of_its_backends(charted: Store) -> None:
     charts = charts_of("run", charted, EVERYTHING)
     names = [chart.name for chart in charts]

@@ -6,8 +6,8 @@ import pytest
 
 from analysis.compare.compare import compare_by
 from analysis.compare.values import MACHINE_KEY, PART, MetricValue
-from analysis.results.item_time import FOUND
 from analysis.results.metrics import METRICS
+from analysis.results.searches import FOUND
 from analysis.results.series import COMPARED
 from analysis.statistics.ratios import Estimate
 

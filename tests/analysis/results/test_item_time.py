@@ -51,6 +51,5 @@ def _in_sql(facts: dict[str, Any]) -> list[float | None]:
     columns = ", ".join(f"${name} AS {name}" for name in values)
     time = item_seconds_sql("one")
     sql = f"SELECT {time['low']}, {time['time']}, {time['high']} FROM (SELECT {columns}) one"
-    row = duckdb.execute(sql, values).fetchone()
-    assert row is not None
+    (row,) = duckdb.execute(sql, values).fetchall()
     return list(row)

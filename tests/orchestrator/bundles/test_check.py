@@ -557,6 +557,7 @@ def test_a_newer_bundle_tells_of_a_runs_end_what_its_records_say(
     assert query(database, sql).to_pylist() == [{"finished_at": RECORDED_AT, "planned": 5}]
 
 
+@pytest.mark.slow
 def test_a_bundle_with_exact_ids_of_machines_is_merged(database: Path, tmp_path: Path) -> None:
     """As bundles had them until ids counted memory in GiB."""
     before = content_of_database(database)["hardware_info"]

@@ -55,6 +55,7 @@ def user(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Workplace:
 ON_FLEET = ("--fleet", "--hosts-file", "hosts.yaml")
 
 
+@pytest.mark.slow
 def test_the_doctor_tells_what_each_host_lacks(user: Workplace) -> None:
     a_file(user.folder, here="here", gone="nowhere")
     done = user.do("fleet", "doctor", *ON_FLEET[1:], "--backend", "mps", "--json")
@@ -68,6 +69,7 @@ def test_the_doctor_tells_what_each_host_lacks(user: Workplace) -> None:
     assert "Could not resolve hostname nowhere" in rows["gone"]["reason"]
 
 
+@pytest.mark.slow
 def test_a_plan_shows_the_classes_of_hosts_and_starts_nothing(user: Workplace) -> None:
     done = user.do("plan", "matrix.yaml", *ON_FLEET, "--launcher", "process", "--format", "json")
     plan = json.loads(done.stdout)

@@ -67,7 +67,7 @@ SLOW_COMMANDS = (
 WIDTHS_AND_COMMANDS = [
     *((80, command) for command in COMMANDS),
     *(
-        pytest.param(width, command, marks=pytest.mark.slow)
+        pytest.param(width, command, marks=pytest.mark.slow if width == 80 else pytest.mark.nightly)
         for width in WIDTHS
         for command in (*COMMANDS, *SLOW_COMMANDS)
         if width != 80 or command in SLOW_COMMANDS

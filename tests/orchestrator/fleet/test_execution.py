@@ -492,6 +492,7 @@ def heard_ctrl_c() -> Iterator[None]:
     signal.signal(signal.SIGINT, before)
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("heard_ctrl_c")
 def test_ctrl_c_ends_the_hosts_and_keeps_what_arrived(tmp_path: Path) -> None:
     def interrupted(order: Order, run: RunFile) -> Iterator[Frame]:

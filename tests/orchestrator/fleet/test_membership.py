@@ -133,6 +133,7 @@ def test_a_failed_start_says_why(output: str, message: str) -> None:
     assert message in str(start_refusal("head a", output))
 
 
+@pytest.mark.slow
 def test_a_failed_start_leaves_nothing() -> None:
     mark = f"test-{os.getpid()}"
     child = f"subprocess.Popen([sys.executable, '-c', {SLEEP!r}])"

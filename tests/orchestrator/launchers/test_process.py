@@ -243,6 +243,7 @@ time.sleep(600)
 """A program that ends with nobody, and its profile."""
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("is_killed", [True, False])
 def test_a_browser_ends_with_its_launch_and_its_profile_goes(
     scripted: Interpreter, tmp_path: Path, is_killed: bool

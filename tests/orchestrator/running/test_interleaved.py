@@ -216,6 +216,7 @@ def test_pairs_are_added_on_both_sides_until_they_decide(
     assert len(turns.order) == 2 * pairs
 
 
+@pytest.mark.slow
 def test_a_cell_that_is_decided_leaves_the_later_pairs_to_the_others(tmp_path: Path) -> None:
     turns = Turns(tmp_path / "results", a_plan([fake_cell(1), fake_cell(2)]))
     noisy = {1: 0.002, 2: 0.06}

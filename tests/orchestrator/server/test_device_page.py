@@ -5,6 +5,7 @@ import os
 import re
 import shutil
 from collections.abc import Iterator
+from itertools import product
 from pathlib import Path
 
 import pytest
@@ -17,17 +18,13 @@ from orchestrator.server.web_server import serving
 from runner.contract.web.pages import RUNTIME_FOLDER, WEB_FOLDER
 from tests.support.needs import lacking
 from tests.support.onnx_graphs import KEY
+from tests.support.siblings import siblings
 
 pytestmark = [
     pytest.mark.slow,
     pytest.mark.skipif(not RUNTIME_FOLDER.is_dir(), reason="`make browser` was not called"),
 ]
-SCREENS = [
-    ("light", 1280),
-    ("dark", 390),
-    pytest.param("light", 390, marks=pytest.mark.nightly),
-    pytest.param("dark", 1280, marks=pytest.mark.nightly),
-]
+SCREENS = siblings(product(("light", "dark"), (1280, 390)), keep=[("dark", 390)])
 ENDED = re.compile(r"^(Done|Stopped)")
 SWITCHES = (
     *("--disable-dev-shm-usage", "--enable-unsafe-webgpu", "--use-webgpu-adapter=swiftshader"),
@@ -96,8 +93,12 @@ def tab(browser, url: str) -> Iterator[Tab]:
     [
         ("wasm", "1", ["wasm · fp32 · batch 2 · 1 thread"]),
         pytest.param("wasm", "2", ["2 threads"], marks=pytest.mark.nightly),
-        ("webnn", None, ["webnn · fp32"]),
-        ("webgpu", None, ["webgpu · fp32", "computes on the CPU: its times say nothing of a GPU"]),
+        pytest.param("webnn", None, ["webnn · fp32"], marks=pytest.mark.nightly),
+        pytest.param(
+            *("webgpu", None),
+            ["webgpu · fp32", "computes on the CPU: its times say nothing of a GPU"],
+            marks=pytest.mark.nightly,
+        ),
     ],
 )
 def test_a_model_is_measured_on_each_backend(

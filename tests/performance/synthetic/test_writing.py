@@ -44,7 +44,8 @@ def rows(written: Path) -> list[dict[str, Any]]:
 
 
 def ask(written: Path, select: str) -> list[tuple[Any, ...]]:
-    return duckdb.sql(select.format(files=f"'{written}/*.parquet'")).fetchall()
+    with duckdb.connect() as connection:
+        return connection.execute(select.format(files=f"'{written}/*.parquet'")).fetchall()
 
 
 @pytest.mark.slow

@@ -157,6 +157,7 @@ _WORDS = ["m", "fp32", "b", "b1", "s8", "inference", "offline", "server"]
 _NAMES = st.lists(st.sampled_from(_WORDS), min_size=1, max_size=4).map("-".join)
 
 
+@pytest.mark.slow
 @given(st.lists(_NAMES, min_size=2, unique=True))
 @example(["m", "m-fp32-b1", "m-fp32-b"])
 def test_models_named_like_parts_of_ids_do_not_confuse_the_globs(names: list[str]) -> None:

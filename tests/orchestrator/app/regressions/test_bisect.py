@@ -196,6 +196,7 @@ def test_what_is_recorded_proposes_what_to_measure(site: Site) -> None:
     assert query(site.database, "FROM benchmark_runs").num_rows == RUNS
 
 
+@pytest.mark.slow
 def test_the_guilty_image_is_found_and_named_with_what_changed_there(site: Site) -> None:
     before = query(site.database, "FROM benchmark_results").num_rows
     proposal, images, notes = site.go()
@@ -242,6 +243,7 @@ def test_an_image_between_that_is_gone_widens_the_answer(site: Site) -> None:
     assert "could not be measured again: the engine holds no image" in sentences(proposal)
 
 
+@pytest.mark.slow
 def test_processes_leave_no_image_and_their_commits_are_named(site: Site) -> None:
     with duckdb.connect(site.database) as connection:
         connection.execute("UPDATE environments SET image = NULL, image_digest = NULL")

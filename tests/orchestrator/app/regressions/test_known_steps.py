@@ -76,6 +76,7 @@ def test_without_acceptance_a_step_stays_a_regression(database: Path) -> None:
     }
 
 
+@pytest.mark.slow
 def test_later_runs_are_judged_by_the_level_that_was_accepted(database: Path) -> None:
     accept_step(asked(database, "slow"))
     for run, expected in {

@@ -25,6 +25,7 @@ from tests.orchestrator.store.conftest import scalar
 from tests.support.databases import after, everything, killed
 from tests.support.records import a_record
 from tests.support.runs import NOW, a_run_folder, finished
+from tests.support.siblings import siblings
 
 MAINTAIN = """
 import sys
@@ -289,7 +290,7 @@ def _moments(results: Path) -> list[Callable[[], bool]]:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("moment", range(6))
+@pytest.mark.parametrize("moment", siblings(range(6), keep=[0, 3]))
 def test_killed_at_any_moment_it_can_be_finished(results: Path, moment: int) -> None:
     database = results / "benchmarks.duckdb"
     kept = "SELECT count(*) FROM benchmark_results WHERE run_id = 'c'"

@@ -222,6 +222,7 @@ def test_what_is_no_side_is_refused_with_help(
     assert hint in (refusal.value.hint or "")
 
 
+@pytest.mark.slow
 def test_files_are_compared_without_a_database(place: Place, tmp_path: Path) -> None:
     nowhere = SelectionRequest(tmp_path / "benchmarks.duckdb")
     with open_sides(nowhere, "first.zip", "table.csv") as sides:
@@ -296,6 +297,7 @@ def test_records_decide(place: Place, word: str) -> None:
     assert answer.exit_code == 7
 
 
+@pytest.mark.slow
 def test_what_a_table_cannot_decide_names_the_bundle(place: Place, tmp_path: Path) -> None:
     nowhere = SelectionRequest(tmp_path / "benchmarks.duckdb", filters={"batch_size": 4})
     answer = judge_regressions(RegressionRequest(nowhere, "table.csv", "later.csv"))
@@ -323,6 +325,7 @@ def test_what_was_accepted_here_holds_for_a_run_from_elsewhere(
     assert "a new kernel" in reasons[CELL.format(1)]
 
 
+@pytest.mark.slow
 def test_two_sides_from_two_databases_are_compared_with_what_differs(place: Place) -> None:
     pair = compare_run_pair(RunPairRequest(place.selected, "first.zip", "last"))
     ratios = {cell.after.result.cell_id: cell.after.ratio for cell in pair.cells}

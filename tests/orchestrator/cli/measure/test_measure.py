@@ -20,6 +20,7 @@ def test_a_run_shows_progress_on_stderr_and_results_on_stdout(finished: Finished
     assert "database: results/benchmarks.duckdb" in done.stdout
 
 
+@pytest.mark.slow
 def test_a_worse_grade_than_the_required_one_is_told_behind_the_results(place: Workplace) -> None:
     done = place.run("--limit", "1", "--require-grade", "A", "--json")
     assert done.returncode == 8, done.stderr
@@ -29,6 +30,7 @@ def test_a_worse_grade_than_the_required_one_is_told_behind_the_results(place: W
     assert f"`orchestrator status {place.run_folder.name} --why" in done.stderr
 
 
+@pytest.mark.slow
 def test_a_quiet_run_as_json_is_json_alone(place: Workplace) -> None:
     done = place.do("--quiet", *place.run_arguments("--json"))
     assert (done.returncode, done.stderr) == (0, "")

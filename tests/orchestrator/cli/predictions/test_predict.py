@@ -169,6 +169,7 @@ def test_all_targets_have_a_table_each(trained: Path) -> None:
     assert {"throughput_predicted", "memory_peak_bytes_low_predicted"} <= first.keys()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("suffix", ["svg", "html"])
 def test_charts_show_band_and_factors(trained: Path, tmp_path: Path, suffix: str) -> None:
     for words in (

@@ -10,6 +10,7 @@ import pytest
 from tests.orchestrator.render.reports.conftest import EARLIER
 from tests.support.command_line import call
 from tests.support.needs import lacking
+from tests.support.siblings import siblings
 
 pytestmark = pytest.mark.slow
 SCREENS = [(scheme, width) for scheme in ("light", "dark") for width in (1280, 390)]
@@ -179,8 +180,17 @@ def test_a_step_and_a_run_of_a_judged_series_tell_what_they_are(
     tab.context.close()
 
 
-@pytest.mark.parametrize("address", ["page_url", "regression_url"])
-@pytest.mark.parametrize(("scheme", "width"), SCREENS)
+@pytest.mark.parametrize(
+    ("address", "scheme", "width"),
+    siblings(
+        ((address, *screen) for address in ("page_url", "regression_url") for screen in SCREENS),
+        keep=[
+            ("page_url", "light", 1280),
+            ("page_url", "dark", 390),
+            ("regression_url", "light", 390),
+        ],
+    ),
+)
 def test_no_screen_has_barriers(
     browser, request: pytest.FixtureRequest, address: str, scheme: str, width: int
 ) -> None:

@@ -19,6 +19,7 @@ def selected(tmp_path: Path) -> SelectionRequest:
     return SelectionRequest(tmp_path / "benchmarks.duckdb")
 
 
+@pytest.mark.slow
 def test_the_first_page_leads_to_every_other(
     selected: SelectionRequest, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -25,6 +25,7 @@ from runner.contract.errors import StoreError, UsageError
 from tests.orchestrator.store.conftest import Save, scalar
 from tests.support.databases import after, done, everything, killed, refused, script, time_of
 from tests.support.records import a_record
+from tests.support.siblings import siblings
 
 IMPORT = "from orchestrator.store.health.snapshots import restore_snapshot, take_snapshot"
 RESTORE = script(
@@ -178,7 +179,7 @@ def test_a_full_disk_changes_nothing(past: Snapshot, database: Path, root: Path)
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("moment", range(6))
+@pytest.mark.parametrize("moment", siblings(range(6), keep=[0, 2]))
 def test_killed_at_any_moment_it_is_one_or_the_other(
     past: Snapshot, database: Path, root: Path, moment: int
 ) -> None:

@@ -162,6 +162,7 @@ def test_records_merged_one_by_one_are_stored(database: Path, save: Save) -> Non
     assert {value: scalar(database, f"SELECT {value}") for value in answers} == answers
 
 
+@pytest.mark.slow
 def test_runners_of_one_kind_have_one_series(database: Path, save: Save) -> None:
     """Their names differ, and the memory that their kernels leave; one runner was an older one."""
     memory = 33_656_000_000

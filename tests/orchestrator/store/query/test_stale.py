@@ -5,6 +5,8 @@ from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from orchestrator.store import Installation, Run, Stale, Store
 from runner.contract.record import Record
 from tests.orchestrator.store.conftest import Save
@@ -95,6 +97,7 @@ def test_what_is_not_comparable_or_was_measured_anew_is_not_stale(
     assert [group.hostname for group in stale_after(database, results)] == ["host stale"]
 
 
+@pytest.mark.slow
 def test_failures_show_what_runs_now_but_verdicts_of_the_host_do_not(
     database: Path, results: Path, save: Save
 ) -> None:

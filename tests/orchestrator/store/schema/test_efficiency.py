@@ -76,6 +76,7 @@ def test_a_generation_has_a_row_for_filling_the_cache_and_one_for_extending_it(a
     assert decode == ("decode", pytest.approx(50), pytest.approx(2))
 
 
+@pytest.mark.slow
 def test_a_share_above_a_fifth_more_than_the_peak_is_noted(ask: Ask, database: Path) -> None:
     slow = MACHINE | {"peak_flops_per_s": 5e10}
     (row,) = ask("SELECT mfu FROM efficiency", a_record(**slow))

@@ -255,6 +255,7 @@ def test_the_file_as_it_was_is_kept(older: Path, forward: Path, schema: int) -> 
     assert version_of(forward) == STORE_VERSION
 
 
+@pytest.mark.slow
 def test_a_report_names_the_results_of_an_older_database(older: Path, tmp_path: Path) -> None:
     measured = "SELECT result_id, model FROM benchmark_results WHERE status = 'ok'"
     expected = {(row["result_id"], row["model"], 3.0) for row in ask(older, measured)}

@@ -37,6 +37,7 @@ from tests.support.fakes import KeptProgress
 from tests.support.jobs import a_task
 from tests.support.needs import lacking
 from tests.support.onnx_graphs import WIDTH, layer, model_of, onnx_cell, onnx_job, save_graph
+from tests.support.siblings import siblings
 from tests.support.workplace import wait_until
 
 pytestmark = [pytest.mark.slow, pytest.mark.serial]
@@ -109,18 +110,21 @@ def strike(folder: Path, kind: Kind, how: signal.Signals) -> None:
 
 @pytest.mark.parametrize(
     ("script", "kind", "how", "error", "words"),
-    [
-        (HANG, None, None, TimedOut, r"hang: the page did not answer within 1\.5 s"),
-        (SPIN, None, None, TimedOut, r"hang: the page did not answer within 1\.5 s"),
-        pytest.param(
-            *(HANG, "renderer", signal.SIGSTOP, TimedOut, "did not answer"),
-            marks=pytest.mark.nightly,
-        ),
-        (HANG, "browser", signal.SIGSTOP, TimedOut, "did not answer"),
-        (HANG, "renderer", signal.SIGKILL, BenchError, "the page ended: .*crashed"),
-        (HANG, "browser", signal.SIGKILL, BenchError, "the page ended: .*closed"),
-        (HANG, "gpu-process", signal.SIGKILL, BenchError, "ended: the GPU device was lost"),
-    ],
+    siblings(
+        [
+            (HANG, None, None, TimedOut, r"hang: the page did not answer within 1\.5 s"),
+            (SPIN, None, None, TimedOut, r"hang: the page did not answer within 1\.5 s"),
+            (HANG, "renderer", signal.SIGSTOP, TimedOut, "did not answer"),
+            (HANG, "browser", signal.SIGSTOP, TimedOut, "did not answer"),
+            (HANG, "renderer", signal.SIGKILL, BenchError, "the page ended: .*crashed"),
+            (HANG, "browser", signal.SIGKILL, BenchError, "the page ended: .*closed"),
+            (HANG, "gpu-process", signal.SIGKILL, BenchError, "ended: the GPU device was lost"),
+        ],
+        keep=[
+            (HANG, "browser", signal.SIGSTOP, TimedOut, "did not answer"),
+            (HANG, "browser", signal.SIGKILL, BenchError, "the page ended: .*closed"),
+        ],
+    ),
 )
 def test_a_call_ends_whatever_happens_to_the_page(
     temporary: Path,
