@@ -12,7 +12,7 @@ from typing import Protocol
 from analysis.statistics.ratios import Estimate, estimate
 
 
-class Timed(Protocol):
+class WithSpeed(Protocol):
     """A result as far as its speed is concerned."""
 
     @property
@@ -61,27 +61,27 @@ class Timed(Protocol):
         ...
 
 
-def seeks_peak(result: Timed) -> bool:
+def seeks_peak(result: WithSpeed) -> bool:
     """True if the highest rate was sought."""
     return result.scenario == "server" and result.target_qps is None
 
 
-def is_per_sample(result: Timed) -> bool:
+def is_per_sample(result: WithSpeed) -> bool:
     """True if an item is a sample, so that batches compare."""
     return result.mode != "startup" and (result.scenario != "server" or seeks_peak(result))
 
 
-def item_ms(result: Timed) -> float | None:
+def item_ms(result: WithSpeed) -> float | None:
     """The time of an item; None where none was measured, or no peak was found."""
     return _ends_ms(result)[0]
 
 
-def item_estimate_ms(result: Timed) -> Estimate | None:
+def item_estimate_ms(result: WithSpeed) -> Estimate | None:
     """The time of an item with its interval, or that of the peak's bracket; None without one."""
     return estimate(*_ends_ms(result))
 
 
-def _ends_ms(result: Timed) -> tuple[float | None, float | None, float | None]:
+def _ends_ms(result: WithSpeed) -> tuple[float | None, float | None, float | None]:
     """The time, its low end and its high end."""
     items = result.batch_size if is_per_sample(result) else 1
     if seeks_peak(result):

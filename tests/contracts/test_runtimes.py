@@ -109,7 +109,9 @@ def marks(name: str, job: Job) -> list[pytest.MarkDecorator]:
     if runtime not in EXPORTED:
         return []
     # Generation answers what inference does, and more; the runtimes share the graph of this one.
-    return [pytest.mark.slow if name == f"{runtime}-decoder-generation" else pytest.mark.nightly]
+    # The software adapter of webgpu takes a minute.
+    one = {f"{name}-decoder-generation" for name in (runtime, "webnn")}
+    return [pytest.mark.slow if name in one else pytest.mark.nightly]
 
 
 def refusing(mode: Mode) -> list[str]:

@@ -137,9 +137,9 @@ def spreads_of(cells: Iterable[Cell], records: Mapping[str, Record]) -> Spreads:
 
 
 def _spread_of(record: Record) -> ProcessSpread | None:
-    """What fresh processes differ by that are as far apart as one likes; None if it tells nothing.
+    """The spread of fresh processes that are far apart in time; None if the record tells none.
 
-    Processes that are near in time differ by less.
+    Those that are near in time differ by less.
     """
     cv, count, effective = (
         record.latency_between_process_cv,

@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 from analysis.answers.answer import LASTING, Comparison, Lead, Ranking
 from analysis.answers.changes import Change
 from analysis.answers.trust import GradeSummary
-from analysis.results.item_time import Timed, item_ms, seeks_peak
+from analysis.results.item_time import WithSpeed, item_ms, seeks_peak
 from analysis.results.row import ResultRow
 from analysis.statistics.ratios import Estimate
 from orchestrator.app.measure.report import RunReport
@@ -185,7 +185,7 @@ def change_lines(changes: Sequence[Change], rows: Sequence[ResultRow]) -> Iterat
         yield f"… and {len(changes) - _SHOWN} more changes; --json has them all"
 
 
-def _compared(result: Timed) -> str:
+def _compared(result: WithSpeed) -> str:
     """The number by which it is compared with its series: a query's time where nothing is found."""
     if seeks_peak(result):
         return f"{format_number(result.peak_qps or 0)} queries/s"

@@ -22,8 +22,8 @@ UNSEEN_DEPENDENCE = 90.0
 """Few durations show little of how they depend on each other. A variance from n of them counts
 1 + 90 / n times; chosen by simulation for an autocorrelation of 0.9 (`performance drift`)."""
 UNKNOWN_BETWEEN = 0.04
-"""What processes of a host that nobody calibrated may differ by before it is called a change: with
-5 % three rounds at 1.0, 1.3 and 1.0 would be named in fewer than 95 % (`performance drift`)."""
+"""The deviation that the test takes for processes of a host that nobody calibrated: by 5 % it would
+name three rounds at 1.0, 1.3 and 1.0 in fewer than 95 % (`performance drift`)."""
 TELLING_ROUNDS = 6
 """Rounds from which on their scatter tells what processes of this cell differ by."""
 SCATTER_ALLOWANCE = 1.5
