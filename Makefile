@@ -37,7 +37,7 @@ qnn: $(BIN)/.qnn ## The same for the qnn backend
 browser: $(BIN)/.browser ## The same for wasm, webgpu and webnn: a browser and ONNX Runtime Web
 
 FAST := not slow and not engine and not nightly
-SLOW := (slow or engine or hypothesis) and not nightly
+SLOW := (slow or engine) and not nightly
 PYTEST = $(BIN)/pytest --numprocesses $(WORKERS) --dist loadfile --no-loadscope-reorder
 NONE_SELECTED := 5
 
@@ -53,8 +53,8 @@ test: $(BIN)/.dev $(STACKS) ## Run the fast test suite; TESTS=path runs a part
 test-slow: $(BIN)/.dev $(STACKS) ## Run the rest: containers, real models, exports, compilers
 	$(PYTEST) -m "$(SLOW)" $(TESTS)
 
-test-nightly: $(BIN)/.dev $(STACKS) ## Run those of which the suites hold one of a kind
-	$(PYTEST) -m "nightly and not quiet" $(TESTS) || [ $$? -eq $(NONE_SELECTED) ]
+test-nightly: $(BIN)/.dev $(STACKS) ## Run those of which the suites hold one of a kind, and properties with many examples
+	$(PYTEST) -m "(nightly or hypothesis) and not quiet" $(TESTS) || [ $$? -eq $(NONE_SELECTED) ]
 	$(BIN)/pytest -m quiet $(TESTS) || [ $$? -eq $(NONE_SELECTED) ]
 
 test-all: test test-slow ## Run the fast suite, then the rest

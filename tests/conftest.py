@@ -30,7 +30,7 @@ settings.register_profile("few", deadline=None, max_examples=25)
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Properties have few examples in the fast suite; the slow one tries them with many."""
+    """Properties have few examples in the fast suite; by night they have many."""
     settings.load_profile("few" if config.getoption("markexpr") == FAST else "many")
 
 

@@ -60,7 +60,7 @@ def test_anything_is_taken_or_refused(reader: Reader) -> None:
     try_examples(reader.fast, lambda content: check(reader, content), reader.contents())
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 @pytest.mark.parametrize("reader", READERS, ids=by_name)
 def test_many_things_are_taken_or_refused(reader: Reader) -> None:
     try_examples(MANY * reader.fast, lambda content: check(reader, content), reader.contents())

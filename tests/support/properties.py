@@ -1,4 +1,4 @@
-"""Property tests with few examples in the fast suite, and with many in the slow one."""
+"""Property tests with few examples in the fast suite, and with many by night."""
 
 from collections.abc import Callable
 from typing import Any
@@ -13,8 +13,8 @@ _FAST = 25
 def property_test(
     examples: int, *strategies: SearchStrategy[Any]
 ) -> Callable[[Callable[..., None]], Callable[[int], None]]:
-    """A test of a property with few examples, and a slow one with this number of them."""
-    numbers = [_FAST, pytest.param(examples, marks=pytest.mark.slow)]
+    """A test of a property with few examples, and a nightly one with this number of them."""
+    numbers = [_FAST, pytest.param(examples, marks=pytest.mark.nightly)]
 
     def decorate(check: Callable[..., None]) -> Callable[[int], None]:
         @pytest.mark.parametrize("examples", numbers)
