@@ -45,6 +45,7 @@ MEASUREMENTS = (
     "peak_search",
     "offline_search",
     "rounds",
+    "aa_study",
     "ratio_intervals",
     "regressions",
     "drift",
@@ -59,8 +60,8 @@ MEASUREMENTS = (
     "finite_outputs",
 )
 
-LONG = ("real_slowdown", "aa_study")
-"""Measurements that take hours, and run only if they are named."""
+LONG = ("real_slowdown",)
+"""What takes hours, and runs only if it is named."""
 
 
 def main() -> int:

@@ -9,7 +9,7 @@ A A' B, so that a triple sees one machine.
 
 Forty triples take hours, so each record is kept as it ends, in `performance/data/aa_study.jsonl` or
 the file that `--data` names. The study goes on until that file has `--pairs`, or for `--minutes`
-and to the end of the triple; a later session adds to it. `--report` only looks at the file.
+and to the end of the triple; a later session adds to it. Without these it only judges the file.
 """
 
 import argparse
@@ -51,24 +51,33 @@ _MINUTE_S = 60
 
 
 def main() -> int:
-    """Measure what the file lacks, and print the rates; 1 if a bar is missed."""
+    """Measure what the file lacks if asked, and print the rates; 1 if a bar is missed."""
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
-    parser.add_argument("--pairs", type=int, default=PAIRS, help="pairs that the file shall have")
-    parser.add_argument("--minutes", type=float, help="stop at a triple's end after so many")
-    parser.add_argument("--seconds", type=float, default=PROFILES["standard"].min_s)
+    parser.add_argument("--pairs", type=int, help="measure until the file has so many")
+    parser.add_argument("--minutes", type=float, help="measure to a triple's end after so many")
+    parser.add_argument("--seconds", type=float, help="of a record; `standard` has 30")
     parser.add_argument("--data", type=Path, default=AA_DATA, help="the file of all records")
     parser.add_argument("--no-slowdown", action="store_true", help="leave out the slowed records")
-    parser.add_argument("--report", action="store_true", help="measure nothing")
     options = parser.parse_args()
-    if not options.report:
+    length = options.seconds
+    if options.pairs is not None or options.minutes is not None:
+        length = length or PROFILES["standard"].min_s
         slowdowns = (0.0, 0.0) if options.no_slowdown else (0.0, 0.0, SLOWDOWN)
-        measure_pairs(options.data, options.pairs, options.minutes, options.seconds, slowdowns)
-    rates = rates_of(read_study(options.data, options.seconds))
+        measure_pairs(options.data, options.pairs or PAIRS, options.minutes, length, slowdowns)
+    lengths = [length] if length else sorted({one.seconds for one in read_study(options.data)})
+    held = [judge(options.data, seconds_) for seconds_ in lengths]
+    return int(not held or not all(held))
+
+
+def judge(data: Path, seconds_: float) -> bool:
+    """Print the rates of records of so many seconds; True if there are some and the bars hold."""
+    rates = rates_of(read_study(data, seconds_))
     if rates is None:
-        print(f"{options.data}: no pair of {options.seconds:g} s yet")
-        return 1
+        print(f"{data}: no pair of {seconds_:g} s yet")
+        return False
+    print(f"records of {seconds_:g} s:")
     print_rates(rates)
-    return int(not rates.held)
+    return rates.held
 
 
 def measure_pairs(
