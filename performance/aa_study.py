@@ -15,7 +15,6 @@ and to the end of the triple; a later session adds to it. Without these it only 
 import argparse
 import json
 import secrets
-import statistics
 import subprocess
 import sys
 from datetime import UTC, datetime
@@ -33,13 +32,13 @@ from performance.aa_records import (
     read_study,
 )
 from performance.sessions import torch_job
-from performance.simulated import SECOND
 from runner.contract.job import PROFILES
 from runner.contract.rounds import RoundResult
 from runner.job.replication import is_done
 from runner.measure.clock import monotonic, seconds
 from runner.measure.statistics.replication import (
     growing_confidence,
+    medians_of,
     moments_of,
     round_interval,
 )
@@ -149,7 +148,7 @@ def make_record(
     while not rounds or not is_done(measure, cell, rounds):
         windows = rounds[-1].enough_windows if rounds else None
         rounds.append(launch(slowdown, seconds_, windows or 0))
-    medians = tuple(statistics.median(result.durations_ns) / SECOND for result in rounds)
+    medians = tuple(medians_of(rounds))
     moments = moments_of(rounds)
     interval = round_interval(medians, growing_confidence(measure), moments)
     assert interval is not None

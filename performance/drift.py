@@ -3,8 +3,8 @@
 Without a change it should happen in at most 1.5 % of cells, however much durations depend on each
 other (AR(1) up to 0.9) and although fresh processes differ by 3 %, which a calibration has told,
 whether they are independent or, being near in time, alike. The same holds for six rounds or more of
-an unknown host whose processes differ by up to 10 %. A hump of 1.0, 1.3, 1.0 over
-three rounds, and a step of a quarter in the middle of a steady phase, should be named in 95 %.
+an unknown host whose processes differ by up to 10 %. A hump of 1.0, 1.3, 1.0 over three rounds, and
+a step of a quarter in the middle of a steady phase, should be named in 95 %.
 """
 
 import json

@@ -21,7 +21,7 @@ from performance.sessions import open_job_session, torch_job
 from runner.backends.base import Query
 from runner.inputs import synthesise
 from runner.measure.clock import Sampler, monotonic
-from runner.measure.cpu_clock import CLOCK_INTERVAL_S, MOST_CPUS, CpuClockMeter
+from runner.measure.cpu_clock import CLOCK_FILE, CLOCK_INTERVAL_S, CPUS, MOST_CPUS, CpuClockMeter
 from runner.measure.memory.meter import memory_reader
 from runner.measure.memory.reader import MemoryReader
 from runner.measure.phases import time_once
@@ -38,7 +38,6 @@ LIMIT = 1.01
 READING_S = 30.0
 """Time for which the CPU time of the process that reads clocks is counted."""
 CLOCKS = f"clocks, each {CLOCK_INTERVAL_S} s by a process"
-CLOCK_FILE = "devices/system/cpu/cpu{}/cpufreq/scaling_cur_freq"
 
 
 @dataclass(frozen=True)
@@ -85,12 +84,12 @@ def memory_monitors() -> Mapping[str, Monitor]:
 def clock_meter() -> Iterator[CpuClockMeter]:
     """A meter whose process reads this machine's clocks, or plain files where it shows none."""
     cpus = os.sched_getaffinity(0)
-    shown = any((SYS / CLOCK_FILE.format(cpu)).exists() for cpu in cpus)
+    shown = any((SYS / CPUS / CLOCK_FILE.format(cpu)).exists() for cpu in cpus)
     with TemporaryDirectory() as folder:
         if shown:
             meter = CpuClockMeter(cpus)
         else:
-            files = {CLOCK_FILE.format(cpu): "2000000" for cpu in range(MOST_CPUS)}
+            files = {f"{CPUS}/{CLOCK_FILE.format(cpu)}": "2000000" for cpu in range(MOST_CPUS)}
             system = a_sys_folder(Path(folder), [cores(0, MOST_CPUS)], files=files)
             meter = CpuClockMeter(range(MOST_CPUS), system)
         with closing(meter):

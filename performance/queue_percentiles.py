@@ -3,8 +3,7 @@
 Queries arrive at random at a server that answers one at a time (Lindley's recursion), with
 lognormal service times; load 0 is independent durations. The true percentile is that of tens of
 millions of queries. Where the percentile is given it must be within 10 % in 90 % of the simulations
-of each setting, as far as chance lets one tell
-(an exact binomial test).
+of each setting, as far as chance lets one tell (an exact binomial test).
 """
 
 import json

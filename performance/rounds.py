@@ -15,20 +15,21 @@ import math
 import sys
 from collections.abc import Iterator, Mapping
 from datetime import UTC, datetime, timedelta
-from statistics import fmean, median
+from statistics import fmean
 from typing import Any
 
 import numpy as np
 
 from analysis.statistics.ratios import Estimate, shows_difference
 from performance.sessions import torch_job
-from performance.simulated import SECOND, SPACING_S, a_result, chance, durations_of, levels
+from performance.simulated import SPACING_S, a_result, chance, durations_of, levels
 from runner.contract.job import PROFILES, Job, Measure
 from runner.contract.rounds import RoundResult
 from runner.job.replication import is_done
 from runner.measure.phases import quota_of, run_steady_phase
 from runner.measure.statistics.replication import (
     growing_confidence,
+    medians_of,
     moments_of,
     round_interval,
 )
@@ -129,7 +130,7 @@ def simulate(job: Job, between: float, spacing_s: float | None = None) -> dict[s
             quota = quota_of(job.measure, sum(result.steady_ns for result in rounds))
             durations = run_steady_phase(durations_of(random, next(level), WITHIN), quota)
             rounds.append(_at(a_result(durations), len(rounds), spacing_s))
-        medians = [median(result.durations_ns) / SECOND for result in rounds]
+        medians = medians_of(rounds)
         confidence = growing_confidence(job.measure)
         interval = round_interval(medians, confidence, moments_of(rounds))
         assert interval is not None

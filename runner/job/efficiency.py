@@ -24,8 +24,8 @@ from runner.measure.phases import time_once
 from runner.modes.registry import COLD_MODES
 
 LIMIT_NS = 500_000_000
-"""Time for both, to make their kernels included. It cuts short neither the
-making of the copy and of the smallest product, nor the first two calls of each."""
+"""Time for both, to make their kernels included. It cuts short neither the making
+of the copy and of the smallest product, nor the first two calls of each."""
 PRODUCT_NS = 80_000_000
 """Least sum of the timed products of the last size, which are at least three if time allows."""
 COPY_NS = 50_000_000

@@ -56,6 +56,12 @@ while True:
 answers the other byte with what it has read. A container allows no CPU beyond its own set."""
 
 
+CPUS = "devices/system/cpu"
+"""The folder of all CPUs, below the one of the system's settings."""
+CLOCK_FILE = "cpu{}/cpufreq/scaling_cur_freq"
+"""The file with the clock of a CPU, in kHz, below it."""
+
+
 class CpuClockMeter:
     """Reads clocks before, during and after; it never raises: an unknown clock spoils nothing."""
 
@@ -66,9 +72,9 @@ class CpuClockMeter:
 
         Without a job pinned to them only their heat is read: which of them work is not known.
         """
-        self._folder = sys_folder / "devices" / "system" / "cpu"
+        self._folder = sys_folder / CPUS
         self._cpus = sorted(cpus)
-        names = (self._folder / f"cpu{cpu}/cpufreq/scaling_cur_freq" for cpu in self._cpus)
+        names = (self._folder / CLOCK_FILE.format(cpu) for cpu in self._cpus)
         self._paths = [path for path in names if pinned and read_word(path)][:MOST_CPUS]
         self._others = sorted(set(read_cpus(self._folder / "online")) - set(cpus))
         self._sampler: subprocess.Popen[bytes] | None = None

@@ -16,6 +16,7 @@ from performance.sabotage import (
 from performance.sabotages import sabotages
 from runner.contract.cell import Precision
 from runner.contract.models import model_sets
+from tests.support.siblings import siblings
 
 MICRO = frozenset(name.removesuffix("-micro") for name in model_sets()["micro"])
 GENERATING = frozenset(
@@ -61,10 +62,7 @@ TOO_SMALL: Mapping[str, frozenset[str]] = {"t5-micro": frozenset({"last two laye
 
 FEW = ("qwen3-micro",)
 """The model of the slow suite; `python -m performance faults sabotage` takes all."""
-EVERY_MODEL = [
-    pytest.param(model, marks=() if model in FEW else pytest.mark.nightly)
-    for model in sorted({*model_sets()["micro"], *model_sets()["small"]})
-]
+EVERY_MODEL = siblings(sorted({*model_sets()["micro"], *model_sets()["small"]}), keep=FEW)
 
 
 EXCUSED = "scores too large by the root of 2"

@@ -14,7 +14,7 @@ from typing import Literal
 import numpy as np
 
 from runner.measure.statistics.serial_correlation import correlation_of
-from runner.measure.statistics.spread import Floats, Series, effective_count, ranks
+from runner.measure.statistics.spread import NORMAL_QUARTILE, Floats, Series, effective_count, ranks
 
 MEDIAN_ERROR = 1.2533
 """The standard error of a median by that of the mean: sqrt(pi / 2) for normal durations."""
@@ -28,7 +28,6 @@ TELLING_ROUNDS = 6
 """Rounds from which on their scatter tells what processes of this cell differ by."""
 SCATTER_ALLOWANCE = 1.5
 """The deviation that it gives counts so many times, as few rounds may scatter too little."""
-_MAD_OF_NORMAL = 0.6745
 EDGE = 0.15
 """Share of a steady phase that each side of a step has at least."""
 FEWEST = 8
@@ -103,7 +102,7 @@ def _scatter(medians: Floats) -> float:
     if len(medians) < TELLING_ROUNDS:
         return 0.0
     deviations = np.abs(medians - np.median(medians))
-    return SCATTER_ALLOWANCE * float(np.median(deviations)) / _MAD_OF_NORMAL
+    return SCATTER_ALLOWANCE * float(np.median(deviations)) / NORMAL_QUARTILE
 
 
 def range_survival(value: float, count: int) -> float:

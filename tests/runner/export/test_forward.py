@@ -35,6 +35,7 @@ from runner.export.torch_exporters import ExportSubject
 from tests.support.exports import graph_cell, tiny_vision
 from tests.support.fakes import FakeClock, KeptProgress
 from tests.support.jobs import a_job
+from tests.support.siblings import siblings
 from tests.support.tiny_models import tiny_encoder_decoder, torch_cell
 
 pytestmark = pytest.mark.slow
@@ -207,11 +208,7 @@ def taken_apart(tmp_path_factory: pytest.TempPathFactory) -> Graphs:
 
 
 @pytest.mark.parametrize(
-    "name",
-    [
-        pytest.param(name, marks=pytest.mark.nightly if name == "llava-onevision-micro" else ())
-        for name in MODELS
-    ],
+    "name", siblings(MODELS, keep=[name for name in MODELS if name != "llava-onevision-micro"])
 )
 def test_a_model_is_taken_apart_at_last_with_the_reason(name: str, taken_apart: Graphs) -> None:
     model = find(name)

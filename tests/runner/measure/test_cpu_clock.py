@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from runner.contract.cell import Backend
+from runner.contract.rounds import CpuClock
 from runner.measure.cpu_clock import CLOCK_INTERVAL_S, CpuClockMeter, cpu_clock_meter
 from tests.support.jobs import a_job, fake_cell
 from tests.support.machines import a_sys_folder, cores
@@ -27,6 +28,16 @@ def counters(part: str, counts: Sequence[int], times_ms: Sequence[int]) -> dict[
 
 
 HEAT = counters("core", [3, 3], [3, 3]) | counters("package", [3, 3], [3, 3])
+
+
+def read(meter: CpuClockMeter) -> CpuClock:
+    """The clock around a steady phase of some readings."""
+    meter.before()
+    meter.begin()
+    time.sleep(5 * CLOCK_INTERVAL_S)
+    clock = meter.end()
+    assert clock is not None
+    return clock
 
 
 def test_clocks_before_during_and_after(tmp_path: Path) -> None:
@@ -100,12 +111,8 @@ def test_only_the_heat_is_read_of_cpus_that_a_job_is_not_pinned_to(
     folder = a_sys_folder(tmp_path, [cores(0, 1)], files={**CLOCKS, **HEAT})
     job = a_job([fake_cell(backend=backend, threads=threads)])
     meter = cpu_clock_meter(job, [0], folder)
-    meter.before()
-    meter.begin()
-    time.sleep(5 * CLOCK_INTERVAL_S)
-    clock = meter.end()
+    clock = read(meter)
     meter.close()
-    assert clock is not None
     assert {clock.before_hz, clock.mean_hz, clock.low_hz, clock.after_hz} == {hz}
     assert (clock.throttle_events, clock.throttled_s) == (0, 0.0)
 
@@ -118,12 +125,8 @@ def test_a_cell_that_failed_leaves_no_readings_to_the_next(tmp_path: Path) -> No
     meter.begin()
     time.sleep(3 * CLOCK_INTERVAL_S)
     clock_file.write_text("1000000\n")
-    meter.before()
-    meter.begin()
-    time.sleep(3 * CLOCK_INTERVAL_S)
-    clock = meter.end()
+    clock = read(meter)
     meter.close()
-    assert clock is not None
     assert (clock.mean_hz, clock.low_hz) == (1_000_000e3, 1_000_000e3)
 
 
@@ -131,12 +134,8 @@ def test_cpus_that_a_container_does_not_allow_stop_no_readings(tmp_path: Path) -
     beyond = max(os.sched_getaffinity(0)) + 1
     folder = a_sys_folder(tmp_path, [cores(0, 1), cores(beyond, 1)], files=CLOCKS)
     meter = CpuClockMeter([0], folder)
-    meter.before()
-    meter.begin()
-    time.sleep(5 * CLOCK_INTERVAL_S)
-    clock = meter.end()
+    clock = read(meter)
     meter.close()
-    assert clock is not None
     assert clock.mean_hz == 2_000_000e3
 
 

@@ -20,6 +20,7 @@ from runner.contract.errors import StoreError
 from runner.contract.record import save_record
 from tests.support.databases import schema_of, unpacked, version_of
 from tests.support.records import RECORDED_AT, a_record
+from tests.support.siblings import siblings
 
 LATER = RECORDED_AT + timedelta(hours=1)
 
@@ -155,13 +156,7 @@ def test_a_result_goes_into_quarantine_with_what_was_accepted_of_it(database: Pa
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(
-    "version",
-    [
-        pytest.param(number, marks=() if number in (4, STORE_VERSION - 1) else pytest.mark.nightly)
-        for number in range(4, STORE_VERSION)
-    ],
-)
+@pytest.mark.parametrize("version", siblings(range(4, STORE_VERSION), keep=[4, STORE_VERSION - 1]))
 def test_older_databases_get_the_table_and_their_results_can_be_accepted(
     made: Path, tmp_path: Path, version: int
 ) -> None:

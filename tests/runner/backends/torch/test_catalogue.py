@@ -14,6 +14,7 @@ from runner.backends.torch.backend import open_session
 from runner.contract.models import ModelSpec, catalogue, model_sets
 from runner.correctness.reference import fixed_cell
 from runner.inputs import synthesise
+from tests.support.siblings import siblings
 from tests.support.tiny_models import torch_job
 
 LARGEST = 130_000_000
@@ -27,10 +28,8 @@ def smallest_of_each_architecture() -> list[Any]:
     largest_first = sorted(tried, key=lambda spec: spec.parameters or 0, reverse=True)
     small = [spec for spec in largest_first if (spec.parameters or 0) < LARGEST]
     chosen = {spec.config["model_type"]: spec for spec in small}
-    return [
-        pytest.param(spec, marks=() if kind in KEPT else pytest.mark.nightly, id=spec.name)
-        for kind, spec in chosen.items()
-    ]
+    kept = [chosen[kind] for kind in KEPT]
+    return siblings(chosen.values(), kept, lambda spec: str(spec.name))
 
 
 @pytest.mark.slow
