@@ -3,7 +3,9 @@
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+_HEAT = "heat_s"
 CONDITIONS: Mapping[str, str] = {
+    _HEAT: "heating in seconds",
     "cpu_governor": "CPU governor",
     "cpu_scaling_driver": "frequency driver",
     "cpu_energy_preference": "energy preference",
@@ -17,7 +19,9 @@ CONDITIONS: Mapping[str, str] = {
     "device_compute_units": "compute units",
     "transparent_huge_pages": "transparent huge pages",
 }
-"""Columns of results that a machine's owner may change between two measurements, in words."""
+"""Columns of results that a user may change between two measurements, in words."""
+_NONE_IF_NULL = frozenset({_HEAT})
+"""Columns that are null where there is none, not where nothing is known."""
 _VARIABLES = "environment_variables"
 VARIABLES_SINCE = 6
 """The first schema of records that tells the variables a runner saw."""
@@ -37,7 +41,8 @@ def differences(then: MachineState, now: MachineState) -> tuple[str, ...]:
 def _differing_columns(then: MachineState, now: MachineState) -> Iterator[str]:
     for name, words in CONDITIONS.items():
         before, after = then.get(name), now.get(name)
-        if before is not None and after is not None and before != after:
+        is_known = name in _NONE_IF_NULL or None not in {before, after}
+        if is_known and before != after:
             yield f"{words} {_shown(before)}, now {_shown(after)}"
 
 
@@ -55,6 +60,8 @@ def _tells_variables(conditions: MachineState) -> bool:
 
 
 def _shown(value: object) -> str:
+    if value is None:
+        return "none"
     if isinstance(value, bool):
         return "on" if value else "off"
     return f"{value:g}" if isinstance(value, float) else str(value)

@@ -92,6 +92,9 @@ class MeasureTable(TypedDict, total=False):
     """Fewest warm-up iterations."""
     warmup_max_duration: PositiveDuration
     """Warm-up ends after this time even if the durations have not settled."""
+    heat_duration: PositiveDuration
+    """Time of iterations ahead of each launch's warm-up, so that the clock has come down to what
+    the machine sustains; none if not named."""
     iterations: SizeValue
     """Fewest timed iterations."""
     min_duration: DurationValue

@@ -14,6 +14,7 @@ DEFAULT_PROFILE: ProfileName = "standard"
 _MEASURE = {
     "warmup_iterations": "warmup_iterations",
     "warmup_max_duration": "warmup_max_s",
+    "heat_duration": "heat_s",
     "iterations": "iterations",
     "min_duration": "min_s",
     "max_duration": "max_s",

@@ -139,13 +139,14 @@ def _cold_starts_s(start: float, measure: Measure, workers: int | None) -> float
 
 
 def _prepared_s(iteration: float, measure: Measure) -> float:
-    """First, warm-up and what else is untimed; one window warms up a later round at the least."""
+    """First, heating, warm-up and what else is untimed; a later round's has one window at least."""
     window = max(WINDOW_ITERATIONS * iteration, measure.warmup_window_s)
     floor = iteration * measure.warmup_iterations
     first, later = (
         min(max(windows * window, floor), measure.warmup_max_s) for windows in (WINDOWS, 1)
     )
-    return measure.rounds * _UNTIMED * iteration + first + (measure.rounds - 1) * later
+    each = _UNTIMED * iteration + (measure.heat_s or 0)
+    return measure.rounds * each + first + (measure.rounds - 1) * later
 
 
 def _within(seconds: float, measure: Measure) -> float:

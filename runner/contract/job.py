@@ -2,7 +2,7 @@
 
 import math
 import os
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from typing import Annotated, Any
 
 from pydantic import (
@@ -35,6 +35,11 @@ WINDOWS = 3
 """Neighbouring windows that must agree: two of noisy durations do so by chance."""
 
 
+def _without_unused(values: dict[str, Any], later: Collection[str]) -> dict[str, Any]:
+    """The fields by name; a runner from before a later field, not used here, would refuse it."""
+    return {name: value for name, value in values.items() if value is not None or name not in later}
+
+
 class Measure(Frozen):
     """Length and number of a cell's iterations."""
 
@@ -44,6 +49,9 @@ class Measure(Frozen):
     """Fewest warm-up iterations, however early the durations settle."""
     warmup_max_s: PositiveFloat
     """Seconds after which warm-up ends even if the durations have not settled."""
+    heat_s: PositiveFloat | None = None
+    """Seconds of iterations ahead of each round's warm-up, so that the clock has come down to what
+    the machine sustains; null: none."""
     iterations: PositiveInt
     """Fewest timed iterations."""
     min_s: NonNegativeFloat
@@ -64,6 +72,10 @@ class Measure(Frozen):
         if isinstance(data, dict) and data.get("workers", 1) is None:
             return {name: value for name, value in data.items() if name != "workers"}
         return data
+
+    @model_serializer(mode="wrap")
+    def _without_new_fields(self, serialise: SerializerFunctionWrapHandler) -> dict[str, Any]:
+        return _without_unused(serialise(self), ("heat_s",))
 
     @property
     def warmup_window_s(self) -> float:
@@ -146,11 +158,12 @@ class Limits(Frozen):
 
         Unless it is set: 10 minutes, or as long as warm-up and twice the steady phase may take,
         since untimed work lies between the iterations, and a server answers the line at the end for
-        as long again as its arrivals took; and 5 minutes for all else.
+        as long again as its arrivals took; and 5 minutes for all else. Heating comes on top.
         """
         if self.cell_timeout_s is not None:
             return self.cell_timeout_s
-        return max(600, measure.warmup_max_s + 2 * measure.max_s + 300)
+        measured = max(600, measure.warmup_max_s + 2 * measure.max_s + 300)
+        return measured + (measure.heat_s or 0)
 
 
 class ProcessSpread(Frozen):
@@ -262,10 +275,7 @@ class Job(Seeds):
 
     @model_serializer(mode="wrap")
     def _without_new_fields(self, serialise: SerializerFunctionWrapHandler) -> dict[str, Any]:
-        """The fields by name; a runner from before a field that is not used would refuse it."""
-        values: dict[str, Any] = serialise(self)
-        fields = values.items()
-        return {name: value for name, value in fields if value is not None or name not in _LATER}
+        return _without_unused(serialise(self), _LATER)
 
     @property
     def timeout_s(self) -> float:

@@ -124,7 +124,7 @@ class RoundResult(Frozen):
     first_ns: NonNegativeInt | None = None
     """The first query at this shape; None where every iteration is a first one."""
     warmup_ns: list[NonNegativeInt] = Field(default_factory=list)
-    """Durations of the warm-up."""
+    """Durations of the warm-up, and of the heating before it."""
     enough_windows: int | None = None
     """Windows of a warm-up that are enough for later rounds; None if none has settled so far."""
     settled: bool | None = None

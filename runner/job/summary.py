@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 
 from runner.contract.cell import Cell
 from runner.contract.doubts import Doubt
-from runner.contract.job import Job
+from runner.contract.job import Job, Measure
 from runner.contract.record import Columns
 from runner.contract.rounds import (
     CpuClock,
@@ -63,7 +63,7 @@ def summarise_rounds(
         **changes.columns,
         "rounds": len(rounds),
         "round_iterations": [len(result.durations_ns) for result in rounds],
-        **_warmup(rounds),
+        **_warmup(rounds, measure),
         **tokens.columns,
         **_mode_columns(cell, parts_ns),
         **_arrivals(cell, summary, parts_ns),
@@ -82,7 +82,7 @@ def summarise_rounds(
     }
 
 
-def _warmup(rounds: Sequence[RoundResult]) -> Columns:
+def _warmup(rounds: Sequence[RoundResult], measure: Measure) -> Columns:
     """The first query and the warm-up of the first round; settled only if every round was."""
     first = rounds[0]
     if first.first_ns is None:
@@ -91,6 +91,7 @@ def _warmup(rounds: Sequence[RoundResult]) -> Columns:
         "first_latency_s": seconds(first.first_ns),
         "warmup_iterations": len(first.warmup_ns),
         "warmup_time_s": seconds(sum(first.warmup_ns)),
+        "heat_s": measure.heat_s,
         "warmup_settled": all(result.settled is not False for result in rounds),
     }
 

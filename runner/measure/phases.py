@@ -96,6 +96,19 @@ def harness_overhead_s(query: Execute | SelfTimed, clock: Clock) -> float:
     return seconds(round(statistics.median(durations)))
 
 
+def heat(timed: Timed, clock: Clock, span_s: float) -> list[int]:
+    """Iterate for so many seconds and return the durations.
+
+    A processor or accelerator may take more power for its first half minute than it sustains.
+    """
+    durations: list[int] = []
+    ends = clock() + round(span_s * NANOSECONDS)
+    with garbage_collection_off():
+        while clock() < ends:
+            durations.append(timed())
+    return durations
+
+
 def warm_up(
     timed: Timed, clock: Clock, measure: Measure, enough_windows: int | None = None
 ) -> WarmUp:

@@ -16,6 +16,7 @@ from runner.measure.phases import (
     Quota,
     WarmUp,
     garbage_frozen,
+    heat,
     quota_of,
     run_steady_phase,
     warm_up,
@@ -56,6 +57,7 @@ def measure_phases(
             instruments.cpu_clock.before()
             instruments.noise.before()  # ahead of the warm-up, which leads straight to steady
             instruments.enter("warmup")
+            heating_ns = heat(workload, instruments.clock, job.measure.heat_s or 0)
             warmup = warm_up(workload, instruments.clock, job.measure, instruments.enough_windows)
             instruments.memory.mark()
             instruments.enter("steady")
@@ -76,7 +78,7 @@ def measure_phases(
     return RoundResult(
         **measured,
         first_ns=first_ns,
-        warmup_ns=warmup.durations_ns,
+        warmup_ns=[*heating_ns, *warmup.durations_ns],
         enough_windows=warmup.enough_windows,
         settled=warmup.settled,
         noise=noise,

@@ -106,6 +106,8 @@ def _unusual(job: Job) -> Iterator[str]:
         value, most = getattr(job.measure, name), getattr(_LONGEST, name)
         if value > most:
             yield f"{name} {value:g} (up to {most:g})"
+    if (heat_s := job.measure.heat_s or 0) > _LONGEST.warmup_max_s:
+        yield f"heat_s {heat_s:g} (up to {_LONGEST.warmup_max_s:g})"
     if job.measure.most_rounds > _LONGEST.most_rounds:
         yield f"rounds {job.measure.most_rounds} (up to {_LONGEST.most_rounds})"
     yield from _of_the_shell(job)

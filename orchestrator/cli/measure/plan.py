@@ -71,6 +71,7 @@ def plan(
     select: options.Select = None,
     set_: options.Set = None,
     profile: options.Profile = None,
+    sustained: options.Sustained = False,
     limit: options.Limit = None,
     resume: _Resume = None,
     launcher: options.LauncherOption = LauncherChoice.auto,
@@ -92,7 +93,7 @@ def plan(
 
     request = PlanRequest(
         matrix,
-        overrides=options.overrides_of(set_, profile),
+        overrides=options.overrides_of(set_, profile, sustained=sustained),
         select=tuple(select or ()),
         limit=limit,
         results=results,

@@ -58,6 +58,7 @@ def run(
     select: options.Select = None,
     set_: options.Set = None,
     profile: options.Profile = None,
+    sustained: options.Sustained = False,
     limit: options.Limit = None,
     launcher: options.LauncherOption = LauncherChoice.auto,
     results: options.Results = RESULTS_FOLDER,
@@ -78,14 +79,14 @@ def run(
     if resume is not None:
         from orchestrator.app.measure.run import ResumeRequest
 
-        shape = {"select": select, "set": set_, "profile": profile, "limit": limit}
-        other = {"dry_run": dry_run, "compare_to": against is not None}
+        shape = {"select": select, "set": set_, "profile": profile, "sustained": sustained}
+        other = {"limit": limit, "dry_run": dry_run, "compare_to": against is not None}
         _refuse_beside_resume(**shape, **work.beside_resume, **other)
         resumed = ResumeRequest(resume, results, matrix, run_options)
         return _resume(resumed, shown) if fleet is None else finish_on_fleet(resumed, fleet, shown)
     request = PlanRequest(
         _require_matrix(matrix),
-        overrides=options.overrides_of(set_, profile),
+        overrides=options.overrides_of(set_, profile, sustained=sustained),
         select=tuple(select or ()),
         limit=limit,
         results=results,

@@ -329,6 +329,11 @@ def _to_11(connection: DuckDBPyConnection) -> None:
         connection.execute(f"ALTER TABLE benchmark_results ADD COLUMN IF NOT EXISTS {column}")
 
 
+def _to_13(connection: DuckDBPyConnection) -> None:
+    """Results tell for how long the machine was heated before their warm-up; none was so far."""
+    connection.execute("ALTER TABLE benchmark_results ADD COLUMN IF NOT EXISTS heat_s DOUBLE")
+
+
 MIGRATIONS: Mapping[int, Migration] = {
     4: _to_5,
     5: _to_6,
@@ -338,6 +343,7 @@ MIGRATIONS: Mapping[int, Migration] = {
     9: _to_10,
     10: _to_11,
     11: lambda _: None,  # views alone are others, and those are made anew
+    12: _to_13,
 }
 """The step from each version to the next."""
 

@@ -10,7 +10,7 @@ OURS = "accelmatrix"
 SYNTHETIC = "synthetic"
 
 
-STORE_VERSION = 12
+STORE_VERSION = 13
 """Raised with every change of tables, columns or views; `migrations` brings older databases here.
 
 - 1 (2026-11-21): the first tables.
@@ -28,6 +28,7 @@ STORE_VERSION = 12
   count memory in GiB.
 - 11 (2026-11-26): effective rounds and their degrees of freedom.
 - 12 (2026-11-27): views compare results of a series by the time of an item; tables are those of 11.
+- 13 (2026-11-27): results tell for how long the machine was heated first.
 """
 OLDEST = 4
 """The oldest version that `migrations` brings forward."""

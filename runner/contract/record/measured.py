@@ -19,7 +19,10 @@ class Timing(Frozen):
     warmup_iterations: int | None = None
     """Queries between the first one and the steady phase."""
     warmup_time_s: float | None = None
-    """Seconds the warm-up took."""
+    """Seconds the warm-up took, and the heating before it."""
+    heat_s: float | None = None
+    """Seconds of queries that were asked for ahead of each round's warm-up, to heat the machine;
+    null if none were."""
     warmup_settled: bool | None = None
     """Whether the warm-up settled, in every round."""
     timed_region: str | None = None

@@ -41,6 +41,8 @@ _SAME: dict[str, Any] = {
         ({"git_commit": "d" * 40}, ("commit bbbbbbbbbbbb, now dddddddddddd",)),
         ({"kernel": "6.13.0", "threads": 4}, ("kernel 6.12.0, now 6.13.0", "threads 2, now 4")),
         ({"kernel": None}, ()),
+        ({"cpu_governor": "performance"}, ()),
+        ({"heat_s": 60.0}, ("heating in seconds none, now 60",)),
         (
             {"libraries": {"torch": "2.14.0", "NVIDIA driver": "570"}},
             ("NVIDIA driver missing, now 570", "torch 2.13.0, now 2.14.0"),

@@ -215,6 +215,7 @@ def test_measure_and_limits_are_resolved_for_each_backend(write: Write) -> None:
             "backends:\n"
             "  cuda:\n"
             "    measure: {warmup_iterations: 30, warmup_max_duration: 500ms, rounds: 3,\n"
+            "      heat_duration: 1m,\n"
             "      precision_target: 1.5%}\n"
             "    limits: {memory: 512MB, cpus: 2, pids: 100}\n"
         )
@@ -224,6 +225,7 @@ def test_measure_and_limits_are_resolved_for_each_backend(write: Write) -> None:
     assert (cpu.precision_target, cpu.rounds) == (0.05, 1)
     assert (cuda.iterations, cuda.warmup_iterations, cuda.warmup_max_s) == (7, 30, 0.5)
     assert (cuda.precision_target, cuda.rounds) == (0.015, 3)
+    assert (cpu.heat_s, cuda.heat_s) == (None, 60)
     assert (matrix.limits["cpu"].memory_bytes, matrix.limits["cpu"].cpus) == (8 << 30, None)
     assert (matrix.limits["cuda"].memory_bytes, matrix.limits["cuda"].cpus) == (512_000_000, 2)
     assert (matrix.limits["cuda"].cell_timeout_s, matrix.limits["cuda"].pids) == (1200, 100)

@@ -35,6 +35,27 @@ def test_a_small_cell_takes_about_its_profiles_shortest_time() -> None:
         assert measure.min_s < tiny < measure.min_s * 1.2 + 1
 
 
+def test_each_round_is_heated() -> None:
+    measure = PROFILES["standard"]
+    cell = Cell(
+        model="bert-tiny",
+        backend="cpu",
+        runtime="torch",
+        precision="fp32",
+        batch_size=1,
+        sequence_length=128,
+        mode="inference",
+    )
+    usual, heated = (
+        cell_estimate(cell, find("bert-tiny"), measure.model_copy(update={"heat_s": heat_s}))
+        for heat_s in (None, 60)
+    )
+    assert heated - usual == pytest.approx(3 * 60)
+    assert Limits().timeout_s(measure.model_copy(update={"heat_s": 60})) == (
+        Limits().timeout_s(measure) + 60
+    )
+
+
 def test_more_work_takes_longer() -> None:
     gpt2 = find("gpt2")
     batches = [seconds(gpt2, batch_size=size) for size in (1, 64, 1024)]

@@ -140,6 +140,7 @@ def test_the_first_query_is_the_first_rounds_and_settling_takes_every_round() ->
         a_round(first_ns=None, warmup_ns=[], settled=None, parts_ns=parts), mode="startup"
     )
     assert "warmup_settled" not in cold
+    assert "heat_s" not in cold
     assert cold["startup_warm_import_median_s"] == pytest.approx(1.5e-9)
 
 

@@ -1,6 +1,7 @@
 """Phases of a warm cell."""
 
 import gc
+from functools import partial
 
 import pytest
 
@@ -45,6 +46,20 @@ def test_a_later_round_knows_how_long_the_earlier_ones_warmed_up() -> None:
     assert first.settled
     assert second.settled
     assert len(second.warmup_ns) == len(first.warmup_ns) / 3
+
+
+def test_a_machine_is_heated_ahead_of_the_warm_up_and_nothing_of_it_is_timed() -> None:
+    plain = PROFILES["quick"]
+    heated = plain.model_copy(update={"heat_s": 60.0})
+    results = []
+    for measure in (plain, heated):
+        scene, job = Scene(), a_job(measure=measure)
+        make = partial(InferenceWorkload, scene.session, job, job.cells[0], scene.clock)
+        results.append(measure_steadily(make, scene.session, job, scene.instruments()))
+    usual, sustained = results
+    assert sum(sustained.warmup_ns) - sum(usual.warmup_ns) == pytest.approx(60e9, rel=0.01)
+    assert sustained.durations_ns == usual.durations_ns
+    assert sustained.enough_windows == usual.enough_windows
 
 
 class InAPage(Scene):

@@ -60,6 +60,10 @@ UNUSUAL: dict[str, tuple[dict[str, Any], str]] = {
         {"measure": PROFILES["audit"].model_copy(update={"max_s": 1e9})},
         r"max_s 1e\+09 \(up to 3600\)",
     ),
+    "heating": (
+        {"measure": PROFILES["quick"].model_copy(update={"heat_s": 1e9})},
+        r"heat_s 1e\+09 \(up to 120\)",
+    ),
     "rounds": ({"measure": PROFILES["quick"].model_copy(update={"rounds": 999})}, "rounds 999"),
     "variable": ({"inherit_environ": ("LD_PRELOAD",)}, "variable LD_PRELOAD of this shell"),
     "browser": ({"browser": BrowserChoice(name="/tmp/evil")}, "browser /tmp/evil"),

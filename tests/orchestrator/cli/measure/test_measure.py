@@ -96,10 +96,12 @@ def test_available_stands_alone_and_for_bench_alone(place: Workplace) -> None:
 
 
 def test_a_run_traces_and_measures_by_a_profile(place: Workplace) -> None:
-    assert place.run("--trace", "--profile", "audit", *NO_LAUNCH).returncode == 3
+    options = ("--trace", "--profile", "audit", "--sustained")
+    assert place.run(*options, *NO_LAUNCH).returncode == 3
     written = json.loads((place.run_folder / "run.json").read_text())
     assert written["trace"] is True
-    assert written["plan"]["measure"]["fake"]["profile"] == "audit"
+    measure = written["plan"]["measure"]["fake"]
+    assert (measure["profile"], measure["heat_s"]) == ("audit", 60)
 
 
 @pytest.mark.parametrize("glob", ["nothing-like-it", "!*"])

@@ -52,6 +52,7 @@ CASES: list[tuple[list[Facts], str]] = [
     ([result("C", 1), result("C", 19, libraries={"torch": "9"})], ""),
     ([result("C", 1, cpu_governor="performance"), result("C", 19, cpu_governor="powersave")], ""),
     ([result("C", 1, cpu_turbo=True), result("C", 19, cpu_turbo=True)], "01"),
+    ([result("C", 1), result("C", 19, heat_s=60)], ""),
     ([result("C", 1), result("C", 19, weights_seed=8)], ""),
     ([result("C", 1), result("C", 19, launcher="docker")], ""),
     ([offline(1, 32), offline(2, 64)], ""),

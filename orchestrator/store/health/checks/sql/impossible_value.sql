@@ -133,6 +133,7 @@ SELECT concat_ws(', ',
     negative(r.cached_compile_time_s),
     negative(r.warmup_iterations),
     negative(r.warmup_time_s),
+    negative(r.heat_s),
     negative(r.outliers),
     negative(r.effective_iterations),
     negative(r.latency_stddev_s),
@@ -332,7 +333,7 @@ WHERE NOT (
 OR NOT (
     least(
         r.import_time_s, r.load_time_s, r.compile_time_s, r.cached_compile_time_s,
-        r.warmup_iterations, r.warmup_time_s, r.outliers, r.effective_iterations,
+        r.warmup_iterations, r.warmup_time_s, r.heat_s, r.outliers, r.effective_iterations,
         r.latency_stddev_s, r.time_to_first_token_stddev_s, r.time_per_output_token_stddev_s,
         r.inter_token_latency_stddev_s, r.latency_mad_s, r.latency_cv, r.latency_precision,
         r.latency_between_process_cv, r.effective_rounds, r.round_degrees,
@@ -365,7 +366,7 @@ OR NOT (
     ) >= 0
     AND greatest(
         r.import_time_s, r.load_time_s, r.compile_time_s, r.cached_compile_time_s,
-        r.warmup_iterations, r.warmup_time_s, r.outliers, r.effective_iterations,
+        r.warmup_iterations, r.warmup_time_s, r.heat_s, r.outliers, r.effective_iterations,
         r.latency_stddev_s, r.time_to_first_token_stddev_s, r.time_per_output_token_stddev_s,
         r.inter_token_latency_stddev_s, r.latency_mad_s, r.latency_cv, r.latency_precision,
         r.latency_between_process_cv, r.effective_rounds, r.round_degrees,
