@@ -131,16 +131,11 @@ Profile = Annotated[
         help="How long to measure; as --set measure.profile.",
     ),
 ]
-_SUSTAINED = "60s"
-"""Twice the 28 s for which Intel's processors usually may take more power than they sustain (PL1's
-time constant)."""
+_SUSTAINED = "measure.heat_duration=60s"
+"""Twice the 28 s for which Intel's processors usually may take more power than they sustain."""
 Sustained = Annotated[
     bool,
-    typer.Option(
-        "--sustained",
-        help="Heat the machine for a minute first, past its boost; as --set"
-        f" measure.heat_duration={_SUSTAINED}.",
-    ),
+    typer.Option("--sustained", help=f"Heat the machine first; as --set {_SUSTAINED}."),
 ]
 Limit = Annotated[
     int | None,
@@ -349,7 +344,5 @@ def overrides_of(
     set_: Sequence[str] | None, profile: ProfileChoice | None = None, *, sustained: bool = False
 ) -> tuple[str, ...]:
     """The changes of a matrix that options ask for, `path=value`."""
-    measured = [] if profile is None else [f"measure.profile={profile.value}"]
-    if sustained:
-        measured.append(f"measure.heat_duration={_SUSTAINED}")
-    return (*(set_ or ()), *measured)
+    measured = () if profile is None else (f"measure.profile={profile.value}",)
+    return (*(set_ or ()), *measured, *([_SUSTAINED] if sustained else ()))

@@ -145,8 +145,8 @@ def _prepared_s(iteration: float, measure: Measure) -> float:
     first, later = (
         min(max(windows * window, floor), measure.warmup_max_s) for windows in (WINDOWS, 1)
     )
-    each = _UNTIMED * iteration + (measure.heat_s or 0)
-    return measure.rounds * each + first + (measure.rounds - 1) * later
+    untimed = _UNTIMED * iteration + (measure.heat_s or 0)
+    return measure.rounds * untimed + first + (measure.rounds - 1) * later
 
 
 def _within(seconds: float, measure: Measure) -> float:

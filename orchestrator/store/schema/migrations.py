@@ -5,6 +5,7 @@ version, whatever came after it. Views and comments are made anew from today's c
 """
 
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 
 from duckdb import DuckDBPyConnection
 
@@ -127,14 +128,19 @@ _AFTERWARDS: Sequence[str] = (
 )
 
 
+def _add_columns(connection: DuckDBPyConnection, columns: Sequence[str]) -> None:
+    """Give results further columns, null so far."""
+    for column in columns:
+        connection.execute(f"ALTER TABLE benchmark_results ADD COLUMN IF NOT EXISTS {column}")
+
+
 def _to_6(connection: DuckDBPyConnection) -> None:
     """Views alone are others, and made anew."""
 
 
 def _to_7(connection: DuckDBPyConnection) -> None:
     """Columns of record schema 6; columns whose meaning changed say what their names say."""
-    for name, kind in _ADDED.items():
-        connection.execute(f"ALTER TABLE benchmark_results ADD COLUMN IF NOT EXISTS {name} {kind}")
+    _add_columns(connection, [f"{name} {kind}" for name, kind in _ADDED.items()])
     for table, column in _ADDED_ELSEWHERE.items():
         connection.execute(f"ALTER TABLE {table} ADD COLUMN IF NOT EXISTS {column}")
     for statement in (_CHANGE_VALUES, *_SLICES):
@@ -274,8 +280,7 @@ def _to_9(connection: DuckDBPyConnection) -> None:
     """Results tell the memory of a page, and whether software stood in for the device; runs have
     labels.
     """
-    for column in _OF_BROWSERS:
-        connection.execute(f"ALTER TABLE benchmark_results ADD COLUMN IF NOT EXISTS {column}")
+    _add_columns(connection, _OF_BROWSERS)
     connection.execute(
         "ALTER TABLE benchmark_runs ADD COLUMN IF NOT EXISTS labels MAP(VARCHAR, VARCHAR)"
     )
@@ -292,8 +297,7 @@ _OF_BROWSERS = (
 def _to_10(connection: DuckDBPyConnection) -> None:
     """Runs have a group, results a fleet's transport and daemons; machines' ids count GiB."""
     connection.execute("ALTER TABLE benchmark_runs ADD COLUMN IF NOT EXISTS group_id VARCHAR")
-    for column in _OF_FLEETS:
-        connection.execute(f"ALTER TABLE benchmark_results ADD COLUMN IF NOT EXISTS {column}")
+    _add_columns(connection, _OF_FLEETS)
     for statement in _MACHINES:
         connection.execute(statement)
 
@@ -323,17 +327,6 @@ _MACHINES: Sequence[str] = (
 """Ids of machines count memory in GiB."""
 
 
-def _to_11(connection: DuckDBPyConnection) -> None:
-    """Results tell as how many independent ones their rounds count."""
-    for column in ("effective_rounds DOUBLE", "round_degrees DOUBLE"):
-        connection.execute(f"ALTER TABLE benchmark_results ADD COLUMN IF NOT EXISTS {column}")
-
-
-def _to_13(connection: DuckDBPyConnection) -> None:
-    """Results tell for how long the machine was heated before their warm-up; none was so far."""
-    connection.execute("ALTER TABLE benchmark_results ADD COLUMN IF NOT EXISTS heat_s DOUBLE")
-
-
 MIGRATIONS: Mapping[int, Migration] = {
     4: _to_5,
     5: _to_6,
@@ -341,9 +334,9 @@ MIGRATIONS: Mapping[int, Migration] = {
     7: _to_8,
     8: _to_9,
     9: _to_10,
-    10: _to_11,
+    10: partial(_add_columns, columns=("effective_rounds DOUBLE", "round_degrees DOUBLE")),
     11: lambda _: None,  # views alone are others, and those are made anew
-    12: _to_13,
+    12: partial(_add_columns, columns=("heat_s DOUBLE",)),
 }
 """The step from each version to the next."""
 

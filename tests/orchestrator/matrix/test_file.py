@@ -116,7 +116,7 @@ def test_the_guides_table_of_profiles_is_right() -> None:
         row = re.search(rf"^\| `{key}` \|(.*)\|$", GUIDE, re.MULTILINE)
         assert row
         for profile, cell in zip(PROFILES, row[1].split("|")[1:], strict=True):
-            given = {} if cell.strip() == "a core each" else {key: _value(key, cell.strip())}
+            given = {} if cell.strip() == "none" else {key: _value(key, cell.strip())}
             changed: Any = {"profile": profile, **given}
             file = MatrixDocument.model_validate({"version": 1, "measure": changed})
             assert measure_of(file, "cpu") == PROFILES[profile], key

@@ -52,7 +52,6 @@ CASES: list[tuple[list[Facts], str]] = [
     ([result("C", 1), result("C", 19, libraries={"torch": "9"})], ""),
     ([result("C", 1, cpu_governor="performance"), result("C", 19, cpu_governor="powersave")], ""),
     ([result("C", 1, cpu_turbo=True), result("C", 19, cpu_turbo=True)], "01"),
-    ([result("C", 1), result("C", 19, heat_s=60)], ""),
     ([result("C", 1), result("C", 19, weights_seed=8)], ""),
     ([result("C", 1), result("C", 19, launcher="docker")], ""),
     ([offline(1, 32), offline(2, 64)], ""),
@@ -61,6 +60,7 @@ CASES: list[tuple[list[Facts], str]] = [
     ([peak(1, 100, 104), peak(19, 104, 109)], ""),
     ([peak(1, 100, 104), peak(1, 200, 208)], "01"),
     ([peak(1, 100, 200), peak(1, 130, 260)], ""),
+    ([result("C", 1), result("C", 19, heat_s=60)], ""),
 ]
 """Results of one cell, hour by hour, and the hours of those that lose their grade."""
 
