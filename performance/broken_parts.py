@@ -61,6 +61,12 @@ def layers(model: Any) -> list[Any]:
     return list(stack(model))
 
 
+def feed_forward(model: Any, place: int) -> list[Any]:
+    """The linear layer that ends the feed-forward network of the layer at this place."""
+    inside = layers(model)[place].modules()
+    return [part for part in inside if type(part).__name__.endswith(("Linear", "Conv1D"))][-1:]
+
+
 def stack(model: Any) -> torch.nn.ModuleList:
     """The list of layers that comes last."""
     stacks = [

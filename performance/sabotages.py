@@ -3,6 +3,7 @@
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import torch
@@ -28,6 +29,7 @@ from performance.broken_parts import (
     Inapplicable,
     activations,
     biases,
+    feed_forward,
     frequencies,
     half_bits,
     layers,
@@ -79,11 +81,20 @@ def _other_activation(given: Any, outputs: Any) -> Any:
     return functional.gelu(given) if torch.equal(rectified, outputs) else rectified
 
 
-def _swapped_samples(_: Any, outputs: Any) -> Any:
-    for name, value in outputs.items():
-        if isinstance(value, torch.Tensor) and value.ndim and value.is_floating_point():
-            outputs[name] = value.roll(1, 0)
-    return outputs
+def _outputs(change: Callable[[torch.Tensor], torch.Tensor]) -> Fault:
+    """Change each output, whose first axis holds the samples."""
+
+    def changed(_: Any, outputs: Any) -> Any:
+        for name, value in outputs.items():
+            if isinstance(value, torch.Tensor) and value.ndim and value.is_floating_point():
+                outputs[name] = change(value)
+        return outputs
+
+    return hooked_outputs(lambda model: [model], changed)
+
+
+def _zeros(_: Any, outputs: Any) -> Any:
+    return torch.zeros_like(outputs)
 
 
 def _without_rotation(_: Any, outputs: Any) -> Any:
@@ -199,6 +210,16 @@ def _late_logits(model: Model) -> Iterator[None]:
         yield
 
 
+def _modules(model: Model) -> list[Any]:
+    return [part for part in model.modules() if not any(part.children())]
+
+
+def _in_bf16(_: Any, outputs: Any) -> Any:
+    if isinstance(outputs, torch.Tensor) and outputs.is_floating_point():
+        return outputs.to(torch.bfloat16).to(outputs.dtype)
+    return outputs
+
+
 def _bias_of(index: int | str) -> Callable[[Model], list[Any]]:
     def find(model: Model) -> list[Any]:
         biased = [norm.bias for norm in norms(model) if getattr(norm, "bias", None) is not None]
@@ -231,16 +252,24 @@ def sabotages(precision: Precision) -> Iterator[Sabotage]:
     yield Sabotage("last layer skipped", hooked_outputs(last_layer, skipped))
     yield Sabotage("residual of the last layer lost", hooked_outputs(last_layer, without_residual))
     yield Sabotage("last two layers swapped", swapped_layers)
+    for name, place in (("first", 0), ("last", -1)):
+        find = partial(feed_forward, place=place)
+        yield Sabotage(f"feed-forward of the {name} layer zero", hooked_outputs(find, _zeros))
     yield Sabotage("dropout left on", in_training(torch.nn.Dropout))
     yield Sabotage("batch norms by the batch", in_training(torch.nn.modules.batchnorm._BatchNorm))
     yield Sabotage("activation swapped", hooked_outputs(activations, _other_activation))
-    yield Sabotage("samples swapped", hooked_outputs(lambda model: [model], _swapped_samples))
+    yield Sabotage("samples swapped", _outputs(lambda value: value.roll(1, 0)))
+    yield Sabotage(
+        "first sample for all", _outputs(lambda value: value[:1].expand_as(value).contiguous())
+    )
     yield Sabotage("patches moved by one", hooked_outputs(patch_embeddings, _moved_patches))
     yield Sabotage("positions of the last layer moved", hooked_outputs(last_layer, moved_positions))
     yield Sabotage("windows moved by one", hooked_outputs(convolutions, moved_windows))
     yield Sabotage("rotary positions lost", hooked_outputs(rotary_embeddings, _without_rotation))
     yield Sabotage("rotary base wrong", _edited(frequencies, lambda own: own**_OTHER_BASE))
     yield Sabotage("epsilon of the norms 1", _epsilons(1.0))
+    if precision in {"fp32", "fp16"}:
+        yield Sabotage("computed in bf16", hooked_outputs(_modules, _in_bf16))
     if precision == "fp32":
         yield Sabotage("epsilon of the norms 1e-3", _epsilons(1e-3))
     yield Sabotage(
