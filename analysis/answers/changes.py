@@ -29,6 +29,7 @@ class Neighbour:
     latency_median_low_ms: float | None
     latency_median_high_ms: float | None
     peak_qps: float | None
+    peak_qps_low: float | None
     peak_qps_high: float | None
     same_software: bool
     """True if image, libraries, runner and variables were the same ones."""

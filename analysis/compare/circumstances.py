@@ -3,7 +3,13 @@
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
-from analysis.results.conditions import CONDITIONS, differences
+from analysis.results.conditions import (
+    CONDITIONS,
+    chosen_differences,
+    differences,
+    machine_differences,
+    variable_differences,
+)
 from analysis.results.source import ArrowSource, text
 
 _FACTS: Mapping[str, str] = {
@@ -37,7 +43,8 @@ _LETTERS = 12
 _SHORTENED = frozenset({"image_digest", "git_commit"})
 _COLUMNS = ", ".join(
     (
-        *("r.result_id", "r.schema_version", "e.environment_variables", "e.libraries"),
+        *("r.result_id", "r.schema_version", "r.hardware_id"),
+        *("e.environment_variables", "e.libraries"),
         "coalesce(h.device_name, h.cpu_model) AS device",
         *(f"r.{name}" for name in CONDITIONS),
         *(f"r.{name}" for name in _GAUGES),
@@ -72,6 +79,17 @@ def circumstance_changes(then: Circumstances, now: Circumstances) -> tuple[str, 
         *_changed_libraries(then, now),
         *differences(then, now),
         *_changed_gauges(then, now),
+    )
+
+
+def setting_changes(then: Circumstances, now: Circumstances) -> tuple[str, ...]:
+    """The changes of settings that do not follow from another machine or another image."""
+    is_one_machine = then["hardware_id"] is not None and then["hardware_id"] == now["hardware_id"]
+    is_one_image = then["image_digest"] == now["image_digest"]
+    return (
+        *chosen_differences(then, now),
+        *(machine_differences(then, now) if is_one_machine else ()),
+        *(variable_differences(then, now) if is_one_image else ()),
     )
 
 

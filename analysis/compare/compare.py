@@ -5,6 +5,7 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from typing import Any
 
+from analysis.compare.circumstances import Circumstances, circumstances_of, setting_changes
 from analysis.compare.groups import Group, groups_of
 from analysis.compare.intervals import key_of, with_intervals
 from analysis.compare.values import MetricValue, selected_values
@@ -55,6 +56,8 @@ class ComparedValue:
     """Throughput by that of the baseline at the same throughput per item, 1 for perfect scaling."""
     more_is_better: bool
     """True if the greater value is the better one."""
+    settings: tuple[str, ...] = ()
+    """Settings that differ from the baseline's, as `turbo off, now on`."""
 
     @property
     def speedup_interval(self) -> Estimate | None:
@@ -146,7 +149,9 @@ def compare_selected(
         wider = groups_of(selected.values, by, metric, across_hosts=True)
         elsewhere = _count(wider) - _count(groups)
     left_out = LeftOut(selected.without, selected.unquotable, elsewhere)
-    return replace(comparison, left_out=left_out)
+    known = circumstances_of(source, sorted({key_of(one)[0] for one in members}))
+    compared_groups = tuple(_with_settings(group, known) for group in comparison.groups)
+    return replace(comparison, groups=compared_groups, left_out=left_out)
 
 
 def compare_by(
@@ -181,6 +186,16 @@ def _comparison(
     )
     used = sum(len(group.rows) + group.passed_over for group in compared)
     return ComparisonBy(by, metric, compared, count - used)
+
+
+def _with_settings(group: ComparedGroup, known: Mapping[str, Circumstances]) -> ComparedGroup:
+    """The group, each row with the settings that differ from its baseline's."""
+    facts = [known[str(row.result.facts["result_id"])] for row in group.rows]
+    rows = tuple(
+        replace(row, settings=setting_changes(facts[0], own))
+        for row, own in zip(group.rows, facts, strict=True)
+    )
+    return replace(group, rows=rows)
 
 
 def _count(groups: Sequence[Group]) -> int:

@@ -2,7 +2,8 @@
 
 A record has intervals of medians and percentiles. A total per second follows from all durations,
 so its interval is made here the same way: Student's t over the mean durations of the launches; with
-one launch that of its durations, widened by what fresh processes differ by.
+one launch that of its durations, widened by what fresh processes differ by. The degrees of freedom
+of a calibrated spread stand in the job.
 """
 
 import math
@@ -20,6 +21,10 @@ from runner.contract.confidence import GROWING_CONFIDENCE, INTERVAL_CONFIDENCE, 
 
 TOTALS = ("throughput", "token_throughput")
 """Columns that are a number of things by the sum of all durations."""
+_PROCESSES = ("process", "processes")
+_STARTS = ("round of starts", "rounds of starts")
+LAUNCHES = (_PROCESSES, _STARTS)
+"""Words for one launch and for several: in most modes, and in `startup`."""
 _SUM_AGREES = 0.01
 """Most by which the sum of durations may be off the steady time: in `server` queries overlap."""
 _CALIBRATED = re.compile(r"calibration with (\d+) processes")
@@ -42,6 +47,10 @@ _MEANS = """
     list_transform(range(1, len(r.round_iterations) + 1), lambda number: list_avg(list_slice(
         w.durations_ns, coalesce(list_sum(r.round_iterations[:number - 1]), 0)::BIGINT + 1,
         list_sum(r.round_iterations[:number])::BIGINT)) / 1e9)
+"""
+_SPREAD_DEGREES = """
+    CASE WHEN json_valid(j.job)
+    THEN TRY_CAST(json_extract_string(j.job, '$.process_spread.degrees') AS DOUBLE) END
 """
 _SUM_FITS = f"""(list_sum(r.round_iterations) = len(w.durations_ns)
     AND abs(list_sum(w.durations_ns) / 1e9 / r.steady_time_s - 1) <= {_SUM_AGREES})"""
@@ -70,14 +79,16 @@ def key_of(value: MetricValue) -> tuple[str, str | None]:
 
 def _question(ids: Sequence[str], metric: Metric) -> str:
     named = f"r.result_id IN ({', '.join(map(text, ids))})"
-    columns = "r.result_id, r.process_spread, r.process_spread_source, r.rounds, r.iterations"
+    columns = "r.result_id, r.process_spread, r.process_spread_source, r.rounds"
     if metric.column not in TOTALS:
         return f"""SELECT {columns}, {{{_PART_TIMES}}} AS times FROM benchmark_results r
             WHERE {named}"""
     return f"""
-        SELECT {columns}, r.latency_mean_s, r.latency_stddev_s, r.effective_iterations, r.mode,
-            r.effective_rounds, r.round_degrees, CASE WHEN {_SUM_FITS} THEN {_MEANS} END AS means
-        FROM benchmark_results r JOIN raw_benchmark_data w USING (result_id) WHERE {named}
+        SELECT {columns}, r.latency_mean_s, r.latency_stddev_s, r.effective_iterations,
+            r.effective_rounds, r.round_degrees, {_SPREAD_DEGREES} AS spread_degrees,
+            CASE WHEN {_SUM_FITS} THEN {_MEANS} END AS means
+        FROM benchmark_results r JOIN raw_benchmark_data w ON w.result_id = r.result_id
+        LEFT JOIN replay_jobs j ON j.result_id = r.result_id WHERE {named}
     """
 
 
@@ -120,20 +131,22 @@ def _error_of_several(means: Sequence[float], row: Mapping[str, Any]) -> float:
 
 
 def _error_of_one(row: Mapping[str, Any]) -> float | None:
-    """The same of one launch: of its durations and, but for starts, of fresh processes."""
+    """The same of one launch: of its durations and of fresh processes."""
     count, deviation = row["effective_iterations"], row["latency_stddev_s"]
-    if not count or count < 2 or deviation is None:
+    spread = row["process_spread"]
+    if not count or count < 2 or deviation is None or spread is None:
         return None
     quantile = students_t(int(count) - 1, INTERVAL_CONFIDENCE)
     within = quantile * deviation / math.sqrt(count) / row["latency_mean_s"]
-    if row["mode"] == "startup":  # each of its iterations is a process
-        return float(within)
-    spread = row["process_spread"]
-    if spread is None:
-        return None
+    return math.hypot(within, students_t(_spread_degrees(row), INTERVAL_CONFIDENCE) * spread)
+
+
+def _spread_degrees(row: Mapping[str, Any]) -> float:
+    """The degrees of freedom of the spread; older jobs took the processes as independent."""
     processes = _processes(row)
-    degrees = processes - 1 if processes else _NORMAL
-    return math.hypot(within, students_t(degrees, INTERVAL_CONFIDENCE) * spread)
+    if processes is None:
+        return _NORMAL
+    return max(1.0, row["spread_degrees"] or processes - 1)
 
 
 def _of_inverse(value: MetricValue, times: Mapping[str, Sequence[float | None]]) -> Estimate | None:
@@ -153,12 +166,11 @@ def _processes(row: Mapping[str, Any]) -> int | None:
 
 
 def _basis(value: MetricValue, row: Mapping[str, Any]) -> str:
-    if value.facts["mode"] == "startup":
-        return f"{row['iterations']} starts"
+    one, several = _STARTS if value.facts["mode"] == "startup" else _PROCESSES
     if (row["rounds"] or 1) > 1:
-        return f"{row['rounds']} processes"
+        return f"{row['rounds']} {several}"
     if row["process_spread"] is None:
-        return "1 process alone"
+        return f"1 {one} alone"
     spread = f"{100 * row['process_spread']:.2g} %"
     calibrated = _processes(row) is not None
-    return f"1 process and {'a calibrated' if calibrated else 'the default'} spread of {spread}"
+    return f"1 {one} and {'a calibrated' if calibrated else 'the default'} spread of {spread}"

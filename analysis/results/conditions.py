@@ -3,9 +3,9 @@
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-_HEAT = "heat_s"
-CONDITIONS: Mapping[str, str] = {
-    _HEAT: "heating in seconds",
+CHOSEN: Mapping[str, str] = {"heat_s": "heating in seconds"}
+"""Settings that a run chose, by column, in words; null is none."""
+MACHINE_SETTINGS: Mapping[str, str] = {
     "cpu_governor": "CPU governor",
     "cpu_scaling_driver": "frequency driver",
     "cpu_energy_preference": "energy preference",
@@ -19,9 +19,9 @@ CONDITIONS: Mapping[str, str] = {
     "device_compute_units": "compute units",
     "transparent_huge_pages": "transparent huge pages",
 }
+"""Settings of the machine, by column, in words; null is not known."""
+CONDITIONS: Mapping[str, str] = {**CHOSEN, **MACHINE_SETTINGS}
 """Columns of results that a user may change between two measurements, in words."""
-_NONE_IF_NULL = frozenset({_HEAT})
-"""Columns that are null where there is none, not where nothing is known."""
 _VARIABLES = "environment_variables"
 VARIABLES_SINCE = 6
 """The first schema of records that tells the variables a runner saw."""
@@ -35,24 +35,43 @@ MachineState = Mapping[str, Any]
 
 def differences(then: MachineState, now: MachineState) -> tuple[str, ...]:
     """Differences that are known, as `CPU governor powersave, now performance`."""
-    return (*_differing_columns(then, now), *_differing_variables(then, now))
+    return (
+        *chosen_differences(then, now),
+        *machine_differences(then, now),
+        *variable_differences(then, now),
+    )
 
 
-def _differing_columns(then: MachineState, now: MachineState) -> Iterator[str]:
-    for name, words in CONDITIONS.items():
-        before, after = then.get(name), now.get(name)
-        is_known = name in _NONE_IF_NULL or None not in {before, after}
-        if is_known and before != after:
-            yield f"{words} {_shown(before)}, now {_shown(after)}"
+def chosen_differences(then: MachineState, now: MachineState) -> Iterator[str]:
+    """Differences of `CHOSEN`."""
+    return _differing(CHOSEN, then, now)
 
 
-def _differing_variables(then: MachineState, now: MachineState) -> Iterator[str]:
+def machine_differences(then: MachineState, now: MachineState) -> Iterator[str]:
+    """Differences of `MACHINE_SETTINGS` that both tell."""
+    known = {
+        name: words
+        for name, words in MACHINE_SETTINGS.items()
+        if None not in {then.get(name), now.get(name)}
+    }
+    return _differing(known, then, now)
+
+
+def variable_differences(then: MachineState, now: MachineState) -> Iterator[str]:
+    """Differences of environment variables, where both tell these."""
     if not (_tells_variables(then) and _tells_variables(now)):
         return
     before, after = then.get(_VARIABLES) or {}, now.get(_VARIABLES) or {}
     for name in sorted({*before, *after}):
         if before.get(name) != after.get(name):
             yield f"{name} {before.get(name, _UNSET)}, now {after.get(name, _UNSET)}"
+
+
+def _differing(names: Mapping[str, str], then: MachineState, now: MachineState) -> Iterator[str]:
+    for name, words in names.items():
+        before, after = then.get(name), now.get(name)
+        if before != after:
+            yield f"{words} {_shown(before)}, now {_shown(after)}"
 
 
 def _tells_variables(conditions: MachineState) -> bool:

@@ -56,8 +56,13 @@ class WithSpeed(Protocol):
         ...
 
     @property
+    def peak_qps_low(self) -> float | None:
+        """Lower end of its bracket."""
+        ...
+
+    @property
     def peak_qps_high(self) -> float | None:
-        """Upper end of the bracket that it is the lower end of."""
+        """Upper end."""
         ...
 
 
@@ -85,11 +90,12 @@ def _ends_ms(result: WithSpeed) -> tuple[float | None, float | None, float | Non
     """The time, its low end and its high end."""
     items = result.batch_size if is_per_sample(result) else 1
     if seeks_peak(result):
-        slowest, fastest = (
+        least = result.peak_qps_low or result.peak_qps
+        peak, fastest, slowest = (
             1000 / (rate * items) if rate else None
-            for rate in (result.peak_qps, result.peak_qps_high)
+            for rate in (result.peak_qps, result.peak_qps_high, least)
         )
-        return slowest, fastest, slowest
+        return peak, fastest, slowest
     median, low, high = (
         None if time is None else time / items
         for time in (
@@ -104,12 +110,12 @@ def _ends_ms(result: WithSpeed) -> tuple[float | None, float | None, float | Non
 def item_seconds_sql(row: str = "r") -> Mapping[str, str]:
     """The same of a row of `benchmark_results`, in seconds: `time`, `low` and `high` in SQL."""
     ends = {
-        "time": ("latency_median_s", "peak_qps"),
-        "low": ("latency_median_low_s", "peak_qps_high"),
-        "high": ("latency_median_high_s", "peak_qps"),
+        "time": ("latency_median_s", f"{row}.peak_qps"),
+        "low": ("latency_median_low_s", f"{row}.peak_qps_high"),
+        "high": ("latency_median_high_s", f"coalesce({row}.peak_qps_low, {row}.peak_qps)"),
     }
     return {
-        name: f"""(CASE WHEN {seeks_peak_sql(row)} THEN 1 / ({row}.{rate} * {row}.batch_size)
+        name: f"""(CASE WHEN {seeks_peak_sql(row)} THEN 1 / ({rate} * {row}.batch_size)
             WHEN {row}.mode = 'startup' OR {row}.scenario = 'server' THEN {row}.{column}
             ELSE {row}.{column} / {row}.batch_size END)"""
         for name, (column, rate) in ends.items()

@@ -69,9 +69,12 @@ class ResultRow:
     concurrent_models_per_second: float | None
     achieved_qps: float | None
     peak_qps: float | None
-    """The highest rate that was accepted, which is the lower end of the bracket of the peak."""
+    """The highest rate that was accepted."""
+    peak_qps_low: float | None
+    """Lower end of the peak's bracket, which allows for fresh processes; None where the search was
+    another's."""
     peak_qps_high: float | None
-    """Upper end of that bracket; None where the search was another's."""
+    """Upper end."""
     load_time_s: float | None
     memory_mb: float | None
     """Highest memory use, megabytes (1,000,000 bytes)."""

@@ -345,4 +345,4 @@ def overrides_of(
 ) -> tuple[str, ...]:
     """The changes of a matrix that options ask for, `path=value`."""
     measured = () if profile is None else (f"measure.profile={profile.value}",)
-    return (*(set_ or ()), *measured, *([_SUSTAINED] if sustained else ()))
+    return (*([_SUSTAINED] if sustained else ()), *(set_ or ()), *measured)

@@ -10,6 +10,7 @@ machine, an iteration takes as long as it says. The profile that is asked for te
 iterations a cell makes.
 """
 
+import math
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
@@ -43,6 +44,10 @@ _OFFLINE_TRIES = 14
 _OFFLINE_TRY_S = 0.3
 _OFFLINE_QUERIES = 60
 """Queries of that size in the time of its search: four in each try, of the sizes of those."""
+_FEWEST_COLD = 6
+"""Cold starts of all rounds that make an interval."""
+_COLD_SHARE = 1 / 3
+"""Share of `max_s` for cold starts, as the runner has it."""
 _LONGEST_RUN = 2.0
 """Longest run of a server with its line at the end, by `max_s`, as the runner has it."""
 
@@ -65,7 +70,7 @@ def cell_estimate(
     """
     iteration = before.iteration_s if before else predicted_s or _iteration_s(cell, model)
     if cell.mode == "startup":
-        return _cold_starts_s(iteration, measure, cell.workers)
+        return _starts_s(iteration, measure, cell.workers)
     if cell.scenario == "server":
         return _served_s(cell, iteration, measure)
     if cell.scenario == "offline":
@@ -129,13 +134,17 @@ def _served_s(cell: Cell, query: float, measure: Measure) -> float:
     return _prepared_s(query, measure) + steady
 
 
-def _cold_starts_s(start: float, measure: Measure, workers: int | None) -> float:
-    """Starts one after the other, then all workers' at once, once.
+def _starts_s(start: float, measure: Measure, workers: int | None) -> float:
+    """Starts one after the other, untimed, cold and warm, then all workers' at once, once.
 
-    Workers whose number is not named have a core each, so that together they take as long as one.
+    A round has one untimed and at least one cold start. Workers whose number is not named have a
+    core each, so that together they take as long as one.
     """
-    alone = max(start, _within(start * measure.iterations, measure))
-    return alone + start * (workers or 1)
+    rounds = measure.rounds
+    share = math.ceil(max(_FEWEST_COLD, measure.iterations) / rounds)
+    cold = max(rounds * start, min(rounds * share * start, _COLD_SHARE * measure.max_s))
+    warm = max(start, _within(start * measure.iterations, measure))
+    return rounds * start + cold + warm + start * (workers or 1)
 
 
 def _prepared_s(iteration: float, measure: Measure) -> float:

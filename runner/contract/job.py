@@ -289,6 +289,11 @@ class Job(Seeds):
         own = {"cells": (cell,), "round": 1, "counted": None, "process_spreads": None}
         return self.model_copy(update=own)
 
+    def heated(self) -> "Job":
+        """The job where the machine is hot already."""
+        measure = self.measure.model_copy(update={"heat_s": None})
+        return self.model_copy(update={"measure": measure})
+
     def on_hardware(self, hardware_id: str | None) -> "Job":
         """The job with the spread of the device that was found, and none of another one's."""
         if self.process_spreads is None or hardware_id is None:

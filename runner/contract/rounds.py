@@ -1,5 +1,6 @@
 """Measurements of one cell in one round, kept until the last round makes the record."""
 
+import math
 from collections.abc import Sequence
 from itertools import chain
 from pathlib import Path
@@ -56,6 +57,21 @@ class Energy(Frozen):
     """The parts of the machine inside the joules, such as `package + dram`; None without any."""
     host_joules: float | None = None
     """Energy of the processor beside an accelerator; None where it is in the joules, or unknown."""
+
+
+def total_energy(energies: Sequence[Energy]) -> Energy:
+    """The energy of several phases, if each has it; else the reason of the first that has none."""
+    lacking = next((energy for energy in energies if energy.joules is None), None)
+    if lacking is not None:
+        return lacking.model_copy(update={"window_s": None, "host_joules": None})
+    hosts = [energy.host_joules for energy in energies]
+    return Energy(
+        joules=math.fsum(energy.joules or 0.0 for energy in energies),
+        window_s=math.fsum(energy.window_s or 0.0 for energy in energies),
+        method=energies[-1].method,
+        scope=energies[-1].scope,
+        host_joules=None if None in hosts else math.fsum(host or 0.0 for host in hosts),
+    )
 
 
 class MemoryUse(Frozen):
@@ -124,7 +140,9 @@ class RoundResult(Frozen):
     first_ns: NonNegativeInt | None = None
     """The first query at this shape; None where every iteration is a first one."""
     warmup_ns: list[NonNegativeInt] = Field(default_factory=list)
-    """Durations of the warm-up, and of the heating before it."""
+    """Durations of the warm-up."""
+    heating_ns: list[NonNegativeInt] = Field(default_factory=list)
+    """Durations of the iterations that heated the machine before it."""
     enough_windows: int | None = None
     """Windows of a warm-up that are enough for later rounds; None if none has settled so far."""
     settled: bool | None = None
@@ -168,7 +186,9 @@ def raw_columns(rounds: Sequence[RoundResult]) -> dict[str, Any]:
         "durations_ns": [value for result in rounds for value in result.durations_ns],
         "part_durations_ns": parts_ns or None,
         "warmup_durations_ns": (
-            None if first.first_ns is None else [first.first_ns, *first.warmup_ns]
+            None
+            if first.first_ns is None
+            else [first.first_ns, *first.heating_ns, *first.warmup_ns]
         ),
     }
 

@@ -22,7 +22,7 @@ from runner.correctness.differences import (
     token_agreement,
 )
 from runner.correctness.honest import honest_of_catalogue
-from runner.correctness.tolerance import tolerance_of
+from runner.correctness.tolerance import TOLD, tolerance_of
 
 _PLACES = {"relative": "", "row": " at the worst position", "mean": " in the mean of positions"}
 """The words for each kind of difference in a reason."""
@@ -87,9 +87,7 @@ def judge_outputs(
     measured = measure_outputs(outputs, reference)
     nearest = max(_shares(measured, allowed))
     difference, tolerance = measured[nearest.name].difference, allowed[nearest.name]
-    objection = None
-    if nearest.share > 1:
-        objection = _objection(nearest, difference, tolerance, precision)
+    correct, objection = _verdict(nearest, difference, tolerance, precision)
     return {
         # By numpy, since Python's max and min step over NaN.
         "difference_max_abs": float(np.max([one.max_abs for one in measured.values()])),
@@ -102,7 +100,7 @@ def judge_outputs(
         "tolerance_mean": tolerance.mean,
         "tolerance_share": nearest.share,
         "difference_where": f"{nearest.kind} of {nearest.name}",
-        "correct": objection is None,
+        "correct": correct,
         "correct_reason": objection,
     }
 
@@ -115,11 +113,17 @@ def _shares(measured: Mapping[str, Measured], allowed: Mapping[str, Difference])
     ]
 
 
-def _objection(
+def _verdict(
     nearest: Nearest, difference: Difference, tolerance: Difference, precision: Precision
-) -> str:
+) -> tuple[bool | None, str | None]:
+    """True, False or that nothing can tell, with the reason why it is not True."""
     value, most = (getattr(one, nearest.kind) for one in (difference, tolerance))
-    return (
-        f"the outputs differ from the fp32 reference by {value:.2g}{_PLACES[nearest.kind]} "
-        f"({nearest.name}), {precision} is allowed {most:.2g}"
+    finding = (
+        f"the outputs differ from the fp32 reference by {value:.2g}{_PLACES[nearest.kind]}"
+        f" ({nearest.name})"
     )
+    if nearest.share > 1:
+        return False, f"{finding}, {precision} is allowed {most:.2g}"
+    if difference.relative > TOLD:
+        return None, f"{finding}: rounding to {precision} may do that here, and so may a fault"
+    return True, None

@@ -29,6 +29,8 @@ _MOST_VALUES = 1 << 26
 """Values of all outputs at most, 256 MiB in fp32: they are copied to the host."""
 _COMPILING = ("torch_compile", "openvino")
 """Runtimes that compile for the shape of each query."""
+_FIXED = "fixed"
+"""The beginning of a session's option `shapes` where its graph was loaded for one shape."""
 _GROWING = ("batch_size", "sequence_length", "prompt_length")
 """Sizes in which a timed shape may differ from the fixed one."""
 
@@ -36,9 +38,10 @@ _GROWING = ("batch_size", "sequence_length", "prompt_length")
 def is_compiled_for(cell: Cell, columns: Columns) -> bool:
     """True if what the cell times goes through a program of that one shape.
 
-    No generation does, since its cache grows with each token: paths that compile a program for
-    each shape have no generation, but for OpenVINO's, whose generating graphs stay dynamic and say
-    so; and a graph of fixed sizes fails its export's check at the second step.
+    No generation does, since its cache grows with each token: OpenVINO's generating graphs stay
+    dynamic and say so, WebNN has a program for each length of the cache, other paths that compile
+    for each shape have no generation, and a graph of fixed sizes fails its export's check at the
+    second step.
 
     Args:
         cell: the cell.
@@ -51,8 +54,8 @@ def is_compiled_for(cell: Cell, columns: Columns) -> bool:
         return True
     compiles = cell.runtime in _COMPILING or cell.backend == "qnn"
     possible = (cell.backend, cell.runtime, cell.mode) in SUPPORTED
-    options = columns.get("execution_options") or {}
-    return compiles and possible and not str(options.get("shapes")).startswith(DYNAMIC)
+    shapes = str((columns.get("execution_options") or {}).get("shapes"))
+    return shapes.startswith(_FIXED) or (compiles and possible and not shapes.startswith(DYNAMIC))
 
 
 def timed_query(job: Job, cell: Cell) -> Inputs | None:

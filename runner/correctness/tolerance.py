@@ -20,6 +20,12 @@ MARGIN = 3.0
 """Times that honest arithmetic may differ by more in another implementation."""
 MEASURED_MARGIN = 2.0
 """Times that an arithmetic of `METHODS` may differ by more than was measured of it."""
+MOST = 0.9
+"""The most that outputs may differ by as a whole: those that are all zero differ by 1, those of
+another model by 1.4."""
+TOLD = 0.6
+"""The most by which they may differ and be called right: torch's own int8 of the deepest models is
+allowed no more. Above, rounding and a broken model cannot be told apart."""
 
 FLOORS: Mapping[Precision, Difference] = {
     "fp32": Difference(1e-5, 3e-5, 1e-5),
@@ -72,9 +78,10 @@ def tolerance_of(
     """The differences that one output is allowed; `method` is the name of the arithmetic."""
     own = HONEST[precision] if honest is None else honest
     kinds = zip(FLOORS[precision], own, method_ratios(precision, method), strict=True)
-    return Difference(
+    allowed = Difference(
         *(max(floor, value * max(MARGIN, MEASURED_MARGIN * ratio)) for floor, value, ratio in kinds)
     )
+    return allowed._replace(relative=min(allowed.relative, MOST))
 
 
 def method_ratios(precision: Precision, method: str | None) -> Difference:

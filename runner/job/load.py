@@ -129,7 +129,9 @@ class Loader:
     def _room(self, session: Session) -> Room:
         facts = self._environment
         cpus = facts.cpu_affinity or () if session.region == "host" else ()
-        return Room(last_cache_bytes(cpus), facts.container_memory_limit_bytes)
+        limits = (self._job.limits.memory_bytes, facts.container_memory_limit_bytes)
+        least = min((limit for limit in limits if limit is not None), default=None)
+        return Room(last_cache_bytes(cpus), least)
 
     def _machine(self, session: Session) -> dict[str, Any]:
         """The device with its build, and the id of the machine with this device."""

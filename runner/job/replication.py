@@ -36,8 +36,11 @@ from runner.measure.statistics.replication import (
 from runner.measure.statistics.serial_correlation import effective_rounds
 from runner.measure.statistics.summary import LatencySummary
 from runner.modes.registry import COLD_MODES
+from runner.modes.server.queue_model import QueueModel
 from runner.modes.server.serving import SERVICE
 
+_LEAST_SHARE = 1e-3
+"""The least share of service times by which a queue's slowdown is simulated."""
 SIGNIFICANCE = 0.01
 """A change is a doubt if chance makes one so large less often than this."""
 CALIBRATION = "`orchestrator doctor --calibrate`"
@@ -99,7 +102,9 @@ def is_done(measure: Measure, cell: Cell, rounds: Sequence[RoundResult]) -> bool
     return precision is not None and precision <= measure.precision_target
 
 
-def replicate(summary: LatencySummary, job: Job, rounds: Sequence[RoundResult]) -> Replicated:
+def replicate(
+    summary: LatencySummary, job: Job, cell: Cell, rounds: Sequence[RoundResult]
+) -> Replicated:
     """Give a summary of all durations the interval that fresh processes justify."""
     medians = medians_of(rounds)
     columns: dict[str, Any] = {
@@ -109,7 +114,7 @@ def replicate(summary: LatencySummary, job: Job, rounds: Sequence[RoundResult]) 
     if len(rounds) > 1:
         effective = effective_rounds(len(rounds), moments_of(rounds))
         columns |= {"effective_rounds": effective.count, "round_degrees": effective.degrees}
-    processes = Processes.of(job, rounds)
+    processes = _processes(job, cell, rounds)
     spread, durations = processes.spread, [result.durations_ns for result in rounds]
     error = process_error(durations, processes)
     bounds: dict[str, Any] = {**widened_percentiles("latency", asdict(summary), error)}
@@ -127,6 +132,31 @@ def replicate(summary: LatencySummary, job: Job, rounds: Sequence[RoundResult]) 
         return Replicated(bounded, summary, columns, spread)
     within = Interval(low, summary.latency_median_s, high)
     return Replicated(_with_interval(bounded, widened(within, spread)), summary, columns, spread)
+
+
+def _processes(job: Job, cell: Cell, rounds: Sequence[RoundResult]) -> Processes:
+    """The processes of these rounds; a single one's queue multiplies what they differ by."""
+    processes = Processes.of(job, rounds)
+    if len(rounds) > 1 or cell.target_qps is None:
+        return processes
+    spread = processes.spread
+    queue = QueueModel(rounds[0].parts_ns[SERVICE], [job.seed])
+    share = max(spread.deviation * spread.quantile, _LEAST_SHARE)
+    factor = max(1.0, queue.slowdown(cell.target_qps, share) / share)
+    return replace(processes, spread=replace(spread, deviation=factor * spread.deviation))
+
+
+def bracket_of_processes(columns: Columns, job: Job, cell: Cell) -> Columns:
+    """The bracket of a peak, with what fresh processes differ by added in quadrature."""
+    if not cell.seeks_peak:
+        return {}
+    low, high = columns["peak_qps_low"], columns["peak_qps_high"]
+    if high is None:
+        return {}
+    spread = spread_of(job.process_spread)
+    ends = Interval(low or 0.0, (high + (low or 0.0)) / 2, high)
+    between = widened(ends, spread)
+    return {"peak_qps_low": low and between.low, "peak_qps_high": between.high}
 
 
 def changes_of(job: Job, rounds: Sequence[RoundResult]) -> Changes:
@@ -155,9 +185,10 @@ def process_doubts(replicated: Replicated, cell: Cell) -> Iterator[Doubt]:
         shown = replicated.spread.shown
         subject = "one round of starts" if cell.mode in COLD_MODES else "one process"
         finding = f"{subject}: differences below {percent(shown)} are not shown"
-        remedy = "take --profile standard"
-        if replicated.spread is DEFAULT_SPREAD:
-            remedy = f"calibrate this host by {CALIBRATION}, or {remedy}"
+        remedies = [] if cell.seeks_peak else ["take --profile standard"]
+        if replicated.spread.source == DEFAULT_SPREAD.source:
+            remedies.insert(0, f"calibrate this host by {CALIBRATION}")
+        remedy = ", or ".join(remedies or ["run it several times"])
         yield from scaled(IMPRECISION, max(shown, 1e-9), f"{finding}: {remedy}")
 
 

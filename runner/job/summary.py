@@ -19,15 +19,22 @@ from runner.contract.rounds import (
     Noise,
     RoundResult,
     raw_columns,
+    total_energy,
 )
-from runner.job.replication import change_doubts, changes_of, process_doubts, replicate
+from runner.job.replication import (
+    bracket_of_processes,
+    change_doubts,
+    changes_of,
+    process_doubts,
+    replicate,
+)
 from runner.job.tokens import TokenSummary, summarise_tokens
 from runner.measure.clock import NANOSECONDS, seconds
 from runner.measure.grade import Conditions, doubts_of, grade_of
 from runner.measure.phases import GARBAGE_COLLECTION
 from runner.measure.statistics.summary import LatencySummary, summarise
 from runner.modes.server.serving import SERVICE
-from runner.modes.startup.mode import startup_columns
+from runner.modes.startup.stages import startup_columns
 from runner.modes.training import training_columns, training_doubts, training_totals
 
 _Number = TypeVar("_Number", int, float)
@@ -43,15 +50,16 @@ def summarise_rounds(
         durations,
         samples=sum(result.samples for result in rounds),
         steady_ns=sum(result.steady_ns for result in rounds),
+        rounds=[len(result.durations_ns) for result in rounds],
     )
     measure = job.measure
     if cell.seeks_peak:  # its trials end with their queries, not with a precise median
         measure = measure.model_copy(update={"precision_target": math.inf, "iterations": 1})
     tokens = _tokens(job, cell, rounds)
-    replicated = replicate(summary, job, rounds)
+    replicated = replicate(summary, job, cell, rounds)
     changes = changes_of(job, rounds)
     doubts = chain(
-        doubts_of(replicated.judged, measure, rounds, conditions, _service(cell, parts_ns)),
+        doubts_of(replicated.judged, measure, rounds, conditions, _service(cell, rounds)),
         process_doubts(replicated, cell),
         change_doubts(changes),
         tokens.doubts,
@@ -65,7 +73,7 @@ def summarise_rounds(
         "round_iterations": [len(result.durations_ns) for result in rounds],
         **_warmup(rounds, measure),
         **tokens.columns,
-        **_mode_columns(cell, parts_ns),
+        **_mode_columns(job, cell, rounds, parts_ns),
         **_arrivals(cell, summary, parts_ns),
         **_memory(rounds),
         **_energy([result.energy for result in rounds], rounds, cell),
@@ -79,6 +87,7 @@ def summarise_rounds(
         **raw,
         **dict(chain.from_iterable(result.columns.items() for result in rounds)),
         **(training_totals(rounds) if cell.mode == "training" else {}),
+        **bracket_of_processes(rounds[0].columns, job, cell),
     }
 
 
@@ -89,8 +98,8 @@ def _warmup(rounds: Sequence[RoundResult], measure: Measure) -> Columns:
         return {}
     return {
         "first_latency_s": seconds(first.first_ns),
-        "warmup_iterations": len(first.warmup_ns),
-        "warmup_time_s": seconds(sum(first.warmup_ns)),
+        "warmup_iterations": len(first.heating_ns) + len(first.warmup_ns),
+        "warmup_time_s": seconds(sum(first.heating_ns) + sum(first.warmup_ns)),
         "heat_s": measure.heat_s,
         "warmup_settled": all(result.settled is not False for result in rounds),
     }
@@ -102,11 +111,13 @@ def _tokens(job: Job, cell: Cell, rounds: Sequence[RoundResult]) -> TokenSummary
     return TokenSummary({}, [])
 
 
-def _mode_columns(cell: Cell, parts_ns: Mapping[str, Sequence[int]]) -> Columns:
+def _mode_columns(
+    job: Job, cell: Cell, rounds: Sequence[RoundResult], parts_ns: Mapping[str, Sequence[int]]
+) -> Columns:
     if cell.mode == "training":
         return training_columns(parts_ns)
     if cell.mode == "startup":
-        return startup_columns(parts_ns)
+        return startup_columns(job, rounds)
     return {}
 
 
@@ -137,20 +148,19 @@ def _memory(rounds: Sequence[RoundResult]) -> Columns:
 
 def _energy(energies: Sequence[Energy], rounds: Sequence[RoundResult], cell: Cell) -> Columns:
     """Energy of all rounds together, if every round has it."""
-    method = next((e.method for e in energies if e.joules is None), energies[-1].method)
-    if any(energy.joules is None for energy in energies):
-        return {"energy_method": method}
-    joules = sum(energy.joules or 0.0 for energy in energies)
+    total = total_energy(energies)
+    if total.joules is None:
+        return {"energy_method": total.method}
     samples = sum(result.samples for result in rounds)
     tokens = samples * cell.new_tokens if cell.new_tokens else None
     return {
-        "energy_joules": joules,
-        "energy_per_sample_joules": joules / samples,
-        "energy_per_token_joules": joules / tokens if tokens else None,
-        "energy_window_s": sum(energy.window_s or 0.0 for energy in energies),
-        "energy_method": method,
-        "energy_scope": energies[-1].scope,
-        "energy_host_joules": _total([energy.host_joules for energy in energies]),
+        "energy_joules": total.joules,
+        "energy_per_sample_joules": total.joules / samples,
+        "energy_per_token_joules": total.joules / tokens if tokens else None,
+        "energy_window_s": total.window_s,
+        "energy_method": total.method,
+        "energy_scope": total.scope,
+        "energy_host_joules": total.host_joules,
     }
 
 
@@ -219,11 +229,13 @@ def _mean(values: Sequence[float | None]) -> float | None:
     return sum(known) / len(known) if known else None
 
 
-def _service(cell: Cell, parts_ns: Mapping[str, Sequence[int]]) -> LatencySummary | None:
+def _service(cell: Cell, rounds: Sequence[RoundResult]) -> LatencySummary | None:
     if cell.scenario != "server":
         return None
-    durations = parts_ns[SERVICE]
-    return summarise(durations, samples=len(durations), steady_ns=sum(durations))
+    of_rounds = [result.parts_ns[SERVICE] for result in rounds]
+    durations = list(chain.from_iterable(of_rounds))
+    lengths = list(map(len, of_rounds))
+    return summarise(durations, samples=len(durations), steady_ns=sum(durations), rounds=lengths)
 
 
 def _own_doubts(rounds: Sequence[RoundResult]) -> list[Doubt]:

@@ -96,17 +96,14 @@ def harness_overhead_s(query: Execute | SelfTimed, clock: Clock) -> float:
     return seconds(round(statistics.median(durations)))
 
 
-def heat(timed: Timed, clock: Clock, span_s: float) -> list[int]:
+def heat(timed: Timed, span_s: float, series: TimeSeries | None = None) -> list[int]:
     """Iterate for so many seconds and return the durations.
 
     A processor or accelerator may take more power for its first half minute than it sustains.
     """
-    durations: list[int] = []
-    ends = clock() + round(span_s * NANOSECONDS)
+    span_ns = round(span_s * NANOSECONDS)
     with garbage_collection_off():
-        while clock() < ends:
-            durations.append(timed())
-    return durations
+        return (series or partial(_each, timed))(1, span_ns, span_ns)
 
 
 def warm_up(

@@ -54,10 +54,10 @@ def measure_phases(
     with closing(make()) as workload:
         first_ns = workload()
         with garbage_frozen():
+            heating_ns = heat_up(workload, job, instruments)
             instruments.cpu_clock.before()
             instruments.noise.before()  # ahead of the warm-up, which leads straight to steady
             instruments.enter("warmup")
-            heating_ns = heat(workload, instruments.clock, job.measure.heat_s or 0)
             warmup = warm_up(workload, instruments.clock, job.measure, instruments.enough_windows)
             instruments.memory.mark()
             instruments.enter("steady")
@@ -78,7 +78,8 @@ def measure_phases(
     return RoundResult(
         **measured,
         first_ns=first_ns,
-        warmup_ns=[*heating_ns, *warmup.durations_ns],
+        heating_ns=heating_ns,
+        warmup_ns=warmup.durations_ns,
         enough_windows=warmup.enough_windows,
         settled=warmup.settled,
         noise=noise,
@@ -88,6 +89,14 @@ def measure_phases(
         measured_at=measured_at,
         load_average_1m=load,
     )
+
+
+def heat_up(workload: Workload, job: Job, instruments: Instruments) -> list[int]:
+    """Repeat the iteration for as long as the job asks for; the durations of that."""
+    if job.measure.heat_s is None:
+        return []
+    instruments.enter("warmup")
+    return heat(workload, job.measure.heat_s, workload.series)
 
 
 def _iterate(

@@ -103,6 +103,7 @@ def _data_row(number: int, group: ComparedGroup, row: ComparedValue) -> dict[str
         "grade": row.result.grade,
         "interval_of": row.result.basis,
         "marks": list(row.result.marks),
+        "settings": list(row.settings),
         "baseline": group.baseline,
         "baseline_cell": group.rows[0].result.cell_id,
         "run_id": facts["run_id"],

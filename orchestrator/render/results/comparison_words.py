@@ -1,11 +1,12 @@
 """Sentences about a comparison: what it answers, what it rests on, and what it leaves out."""
 
 import re
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from analysis.compare.compare import ComparedGroup, ComparedValue, ComparisonBy
+from analysis.compare.intervals import LAUNCHES
 from analysis.compare.values import MACHINE_KEY
 from analysis.results.metrics import Metric
 from analysis.results.series import ASKED_THREADS
@@ -15,11 +16,11 @@ from runner.contract.axes import AXIS_NAMES
 from runner.contract.synonyms import axis_of, axis_words
 
 _MOST_NAMED = 3
-"""Values that the answer speaks of; others are in the table."""
+"""Values that the answer speaks of, and settings that a note names."""
 _TIMES = "times as good as the baseline"
-_COUNTED = re.compile(r"\d+ (processes|starts)$")
+_COUNTED = re.compile(rf"\d+ ({'|'.join(several for _, several in LAUNCHES)})$")
 """A number of launches behind an interval."""
-_DEFAULT_SPREAD = "the default spread"
+_DEFAULT_SPREAD, _CALIBRATED_SPREAD = "the default spread", "a calibrated spread"
 
 
 def heading(comparison: ComparisonBy, groups: Sequence[ComparedGroup]) -> str:
@@ -100,7 +101,12 @@ def hidden_note(groups: int, rows: int) -> tuple[str, ...]:
 
 def comparison_notes(comparison: ComparisonBy) -> tuple[str, ...]:
     """The answer, what it rests on, and what takes no part in it."""
-    return (*_answers(comparison), *basis_notes(comparison), *_left_out(comparison))
+    return (
+        *_answers(comparison),
+        *_setting_notes(comparison),
+        *basis_notes(comparison),
+        *_left_out(comparison),
+    )
 
 
 def _answers(comparison: ComparisonBy) -> Iterator[str]:
@@ -174,27 +180,44 @@ def times_range(values: Sequence[float]) -> str:
     return low if low == high else f"{low} to {high}"
 
 
+def _setting_notes(comparison: ComparisonBy) -> Iterator[str]:
+    """The settings that differ though nothing was compared by them, those in most rows first."""
+    rows = [row for group in comparison.groups for row in group.rows[1:]]
+    counts = Counter(words for row in rows for words in row.settings)
+    named = [
+        f"{words} ({count:,} of {len(rows):,} comparisons)" if len(rows) > 1 else words
+        for words, count in counts.most_common(_MOST_NAMED)
+    ]
+    if len(counts) > _MOST_NAMED:
+        named.append(f"{len(counts) - _MOST_NAMED:,} more")
+    if named:
+        by = property_heading(comparison.by)
+        yield f"Settings differ beside the {by}: {'; '.join(named)}."
+
+
 def basis_notes(comparison: ComparisonBy) -> Iterator[str]:
     """The replication behind the intervals, with the remedy if there is one."""
     rows = [row for group in comparison.groups for row in group.rows]
-    bases = {row.result.basis for row in rows}
-    known = [basis for basis in bases if basis]
+    known = sorted({row.result.basis for row in rows if row.result.basis})
     if not known:
         label = comparison.metric.label
         yield f"Records hold one value of {label} and no interval of it, so a ratio has none."
-    elif any(_DEFAULT_SPREAD in basis for basis in known):
+    elif by_default := [basis for basis in known if _DEFAULT_SPREAD in basis]:
+        one, several = _launch_words(by_default)
         yield (
-            "Results of one process hold a default spread of processes:"
+            f"Results of one {one} hold a default spread of processes:"
             " `orchestrator doctor --calibrate` measures this host's, `--profile standard` takes"
-            " several processes."
+            f" several {several}."
         )
-    elif any(basis.startswith("1 process and") for basis in known):
-        yield "Results of one process hold the spread that a calibration of their host found."
+    elif calibrated := [basis for basis in known if _CALIBRATED_SPREAD in basis]:
+        one, _ = _launch_words(calibrated)
+        yield f"Results of one {one} hold the spread that a calibration of their host found."
     elif counts := [basis for basis in known if _COUNTED.match(basis)]:
         yield f"Intervals are over {_counted(counts)}."
-    if any(basis.startswith("1 process alone") for basis in known):
+    if alone := [basis for basis in known if basis.endswith(" alone")]:
+        one, _ = _launch_words(alone)
         yield (
-            "Differences between processes are not in intervals of one process alone:"
+            f"Differences between processes are not in intervals of one {one} alone:"
             " `--profile standard` takes several."
         )
     doubtful = sum(row.result.grade == "D" and not row.result.is_imported for row in rows)
@@ -205,8 +228,14 @@ def basis_notes(comparison: ComparisonBy) -> Iterator[str]:
         )
 
 
+def _launch_words(bases: Sequence[str]) -> tuple[str, str]:
+    """The words for one of the launches that these speak of, and for several."""
+    spoken = [words for words in LAUNCHES if any(f" {words[0]} " in basis for basis in bases)]
+    return " or ".join(one for one, _ in spoken), " or ".join(several for _, several in spoken)
+
+
 def _counted(bases: Sequence[str]) -> str:
-    """The least and the greatest number of processes, and of starts."""
+    """The least and the greatest number of processes, and of rounds of starts."""
     counts: dict[str, list[int]] = defaultdict(list)
     for basis in bases:
         count, _, noun = basis.partition(" ")

@@ -54,6 +54,7 @@ _OTHER = f"""
         'latency_median_low_ms': r.latency_median_low_s * 1000,
         'latency_median_high_ms': r.latency_median_high_s * 1000,
         'peak_qps': r.peak_qps,
+        'peak_qps_low': r.peak_qps_low,
         'peak_qps_high': r.peak_qps_high,
         'environment_id': r.environment_id,
         'conditions': {CONDITION_VALUES}

@@ -11,6 +11,7 @@ from duckdb import DuckDBPyConnection
 
 from orchestrator.store.schema.older_records import (
     FORMER_STAGES,
+    GRADE_VALUES,
     IS_OLDER_SLICE,
     OLDER_PARTITION,
     OLDER_VALUES,
@@ -134,19 +135,14 @@ def _add_columns(connection: DuckDBPyConnection, columns: Sequence[str]) -> None
         connection.execute(f"ALTER TABLE benchmark_results ADD COLUMN IF NOT EXISTS {column}")
 
 
-def _to_6(connection: DuckDBPyConnection) -> None:
-    """Views alone are others, and made anew."""
-
-
 def _to_7(connection: DuckDBPyConnection) -> None:
     """Columns of record schema 6; columns whose meaning changed say what their names say."""
     _add_columns(connection, [f"{name} {kind}" for name, kind in _ADDED.items()])
     for table, column in _ADDED_ELSEWHERE.items():
         connection.execute(f"ALTER TABLE {table} ADD COLUMN IF NOT EXISTS {column}")
-    for statement in (_CHANGE_VALUES, *_SLICES):
+    stand_ins = (f"UPDATE benchmark_results SET {new} = {old}" for new, old in STOOD_FOR.items())
+    for statement in (_CHANGE_VALUES, *_SLICES, *stand_ins):
         connection.execute(statement)
-    for name, former in STOOD_FOR.items():
-        connection.execute(f"UPDATE benchmark_results SET {name} = {former}")
     for name in sorted(FORMER_STAGES):
         connection.execute(f"ALTER TABLE benchmark_results DROP COLUMN IF EXISTS {name}")
 
@@ -265,7 +261,7 @@ _SLICES: Sequence[str] = (
 def _to_8(connection: DuckDBPyConnection) -> None:
     """Steps that somebody accepted get a table, and results name the run they took turns with."""
     connection.execute(_ACCEPTED)
-    connection.execute(_INTERLEAVED)
+    _add_columns(connection, ("interleaved_with VARCHAR",))
 
 
 _ACCEPTED = """
@@ -273,7 +269,6 @@ _ACCEPTED = """
         cell_id VARCHAR NOT NULL, because VARCHAR NOT NULL, accepted_at TIMESTAMPTZ NOT NULL,
         accepted_by VARCHAR, PRIMARY KEY (result_id))
 """
-_INTERLEAVED = "ALTER TABLE benchmark_results ADD COLUMN IF NOT EXISTS interleaved_with VARCHAR"
 
 
 def _to_9(connection: DuckDBPyConnection) -> None:
@@ -327,16 +322,23 @@ _MACHINES: Sequence[str] = (
 """Ids of machines count memory in GiB."""
 
 
+def _to_13(connection: DuckDBPyConnection) -> None:
+    """Results tell for how long the machine was heated first; grades of before schema 6 are C."""
+    _add_columns(connection, ("heat_s DOUBLE",))
+    values = ", ".join(f"{name} = {value}" for name, value in GRADE_VALUES.items())
+    connection.execute(f"UPDATE benchmark_results SET {values}")
+
+
 MIGRATIONS: Mapping[int, Migration] = {
     4: _to_5,
-    5: _to_6,
+    5: lambda _: None,  # views alone are others, and those are made anew
     6: _to_7,
     7: _to_8,
     8: _to_9,
     9: _to_10,
     10: partial(_add_columns, columns=("effective_rounds DOUBLE", "round_degrees DOUBLE")),
-    11: lambda _: None,  # views alone are others, and those are made anew
-    12: partial(_add_columns, columns=("heat_s DOUBLE",)),
+    11: lambda _: None,  # likewise
+    12: _to_13,
 }
 """The step from each version to the next."""
 

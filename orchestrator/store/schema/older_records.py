@@ -3,8 +3,9 @@
 Before schema 6 `time_per_output_token_*` held all gaps between tokens, pooled, which are
 `inter_token_latency_*` since; only MLPerf's summaries told one value of each query. Percentiles of
 a queue stood without the bounds that they need, so they are dropped: the raw durations are kept.
-Grades of one process left out what processes differ by. Until 2026-11-25 the id of a machine told
-its memory to the byte, of which each kernel keeps another part for itself.
+Grades left out what processes differ by; intervals of several rounds were of all durations, as if
+one process had them. Until 2026-11-25 the id of a machine told its memory to the byte, of which
+each kernel keeps another part for itself.
 """
 
 from collections.abc import Mapping
@@ -76,21 +77,25 @@ STAGE_VALUES: Mapping[str, str] = {
 """Expressions of medians of warm starts' stages, which need raw durations."""
 STOOD_FOR: Mapping[str, str] = {"weights_seed": "seed"}
 """Columns that a file of before schema 6 lacks, with the one that said it as well."""
-_OVERRATED = f"""
-    {_CHANGED} AND {_OWN} AND grade IN ('A', 'B') AND coalesce(rounds, 1) = 1 AND mode <> 'startup'
-"""
-_ONE_PROCESS = (
-    "one process: differences below 11 % are not shown: measure again, and calibrate this host by"
+_OVERRATED = f"{_CHANGED} AND {_OWN} AND grade IN ('A', 'B')"
+_POOLED_ROUNDS = "the interval is of pooled iterations: processes were not counted: measure again"
+_ONE_ROUND = (
+    "differences below 15 % are not shown: measure again, and calibrate this host by"
     " `orchestrator doctor --calibrate`, or take --profile standard"
 )
+_REASON = f"""
+    CASE WHEN rounds > 1 THEN {text(_POOLED_ROUNDS)}
+    WHEN mode = 'startup' THEN {text(f"one round of starts: {_ONE_ROUND}")}
+    ELSE {text(f"one process: {_ONE_ROUND}")} END
+"""
 GRADE_VALUES: Mapping[str, str] = {
     "grade": f"CASE WHEN {_OVERRATED} THEN 'C' ELSE grade END",
     "grade_reasons": f"""
-        CASE WHEN {_OVERRATED} THEN list_prepend({text(_ONE_PROCESS)}, grade_reasons)
+        CASE WHEN {_OVERRATED} THEN list_prepend({_REASON}, grade_reasons)
         ELSE grade_reasons END
     """,
 }
-"""Expressions of grades: by today's rule one process of a host that nobody calibrated has C."""
+"""Expressions of grades: by today's rules no interval of before supports more than C."""
 OLDER_VALUES: Mapping[str, str] = {
     **TOKEN_VALUES,
     **GAP_VALUES,

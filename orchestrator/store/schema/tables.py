@@ -28,7 +28,8 @@ STORE_VERSION = 13
   count memory in GiB.
 - 11 (2026-11-26): effective rounds and their degrees of freedom.
 - 12 (2026-11-27): views compare results of a series by the time of an item; tables are those of 11.
-- 13 (2026-11-27): results tell for how long the machine was heated first.
+- 13 (2026-11-27): results tell for how long the machine was heated first; grades of before record
+  schema 6 are C at best.
 """
 OLDEST = 4
 """The oldest version that `migrations` brings forward."""

@@ -168,8 +168,10 @@ class WebSession:
         return nothing_query(self._opened())
 
     def peak_kernels(self) -> PeakKernels | None:
-        """None: a page has no kernels apart from a graph's."""
-        return None
+        """No kernels, as a page has none apart from a graph's; None on a software adapter."""
+        if self._device.is_software:
+            return None
+        return PeakKernels("no kernels of a page are measured")
 
     def all_finite(self, outputs: object) -> bool:
         """True if every output is finite."""

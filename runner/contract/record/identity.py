@@ -201,9 +201,9 @@ class Host(Frozen):
     hostname: str | None = None
     """The host's name, as the orchestrator saw it."""
     container_memory_limit_bytes: int | None = None
-    """Memory limit of the control group, bytes; null when there is none."""
+    """Least memory limit of the control group and those above it, bytes; null without one."""
     container_cpu_limit: float | None = None
-    """CPU quota of the control group, cores; null when there is none."""
+    """Least CPU quota of the control group and those above it, cores; null without one."""
     threads: int | None = None
     """Threads the runtime used for one operator; a cell's id names them if they were set."""
     interop_threads: int | None = None

@@ -53,7 +53,8 @@ class Timing(Frozen):
     """Degrees of freedom of the round medians' standard deviation; null with one round."""
     process_spread: float | None = None
     """Relative deviation between fresh processes that the interval of a record of one process
-    allows for; null where the interval comes from several processes."""
+    allows for, multiplied by its queue at a set rate; null where the interval comes from several
+    processes."""
     process_spread_source: str | None = None
     """What `process_spread` is known from: a calibration of the host, or a stated default."""
     steady_time_s: float | None = None
@@ -182,9 +183,11 @@ class Arrivals(Frozen):
     peak_qps: float | None = None
     """The highest rate that MLPerf's count accepts: 99 % of latencies within `slo_ms`; or null."""
     peak_qps_low: float | None = None
-    """Lower end of the bracket that holds the peak: the highest rate that was accepted; or null."""
+    """Lower end of the bracket that holds the peak: the highest rate that was accepted, less what
+    fresh processes differ by; or null."""
     peak_qps_high: float | None = None
-    """Upper end: the lowest rate that was rejected, or one query per mean service time."""
+    """Upper end: the lowest rate that was rejected, or one query per mean service time; likewise
+    more."""
     search: list[str] | None = None
     """What was tried to find the batch or the rate, in order, with the sample counts."""
     offline_batches: list[int] | None = None

@@ -1,9 +1,9 @@
 """Control group of this process, versions 1 and 2: its limits and its use of memory."""
 
-from collections.abc import Iterator
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from typing import BinaryIO
 
 from runner.measure.memory.process import ResidentReader
@@ -23,50 +23,68 @@ class Throttling:
     """CPU time of its threads."""
 
 
-def memory_limit_bytes(root: Path = CGROUP_ROOT) -> int | None:
-    """The memory limit in bytes; None if there is none."""
-    for name in ("memory.max", "memory/memory.limit_in_bytes"):
-        text = _read(root / name)
-        if text is not None and text != "max" and int(text) < _UNLIMITED:
-            return int(text)
-    return None
+def memory_limit_bytes(root: Path = CGROUP_ROOT, own: Path = OWN_CGROUPS) -> int | None:
+    """The least memory limit of this process' groups in bytes; None if there is none."""
+    texts = [
+        _read(folder / name)
+        for folder in _groups("memory", root, own)
+        for name in ("memory.max", "memory.limit_in_bytes")
+    ]
+    limits = [int(text) for text in texts if text is not None and text != "max"]
+    return min((limit for limit in limits if limit < _UNLIMITED), default=None)
 
 
-def cpu_limit(root: Path = CGROUP_ROOT) -> float | None:
-    """The CPU quota in cores; None if there is none."""
-    quota, period = _quota_and_period(root)
+def cpu_limit(root: Path = CGROUP_ROOT, own: Path = OWN_CGROUPS) -> float | None:
+    """The least CPU quota of this process' groups in cores; None if there is none."""
+    quotas = [_quota(folder) for folder in _groups("cpu", root, own)]
+    return min((quota for quota in quotas if quota is not None), default=None)
+
+
+def cpu_throttling(root: Path = CGROUP_ROOT, own: Path = OWN_CGROUPS) -> Throttling | None:
+    """Times that quotas held this process' groups back so far; None if no quota is counted.
+
+    Each group counts what its own quota did (sched-bwc.rst), so that they add up.
+    """
+    stats = [_stat(folder) for folder in _groups("cpu", root, own)]
+    counted = [stat for stat in stats if "nr_throttled" in stat]
+    if not counted:
+        return None
+    periods = sum(stat["nr_throttled"] for stat in counted)
+    return Throttling(periods, sum(map(_throttled_s, counted)))
+
+
+def _groups(controller: str, root: Path, own: Path) -> Sequence[Path]:
+    """The folders of the control groups that may limit this process, each once.
+
+    By `/proc/self/cgroup` they are its own and all above it. A container sees its own as the root.
+    """
+    folders = [root, root / controller]
+    for line in (_read(own) or "").splitlines():
+        _, controllers, path = line.split(":", 2)
+        if not controllers or controller in controllers.split(","):
+            mounted = root / controller if controllers else root
+            group = PurePosixPath(path.lstrip("/"))
+            folders += [mounted / part for part in (group, *group.parents)]
+    return list(dict.fromkeys(folders))
+
+
+def _quota(folder: Path) -> float | None:
+    unified = _read(folder / "cpu.max")
+    names = ("cpu.cfs_quota_us", "cpu.cfs_period_us")
+    quota, period = unified.split() if unified else (_read(folder / name) for name in names)
     if quota is None or period is None or quota in ("max", "-1"):
         return None
     return int(quota) / int(period)
 
 
-def cpu_throttling(root: Path = CGROUP_ROOT, own: Path = OWN_CGROUPS) -> Throttling | None:
-    """Times that a quota held this process' group back so far; None if no quota is told."""
-    for folder in (*_own_folders(root, own), root / "cpu", root):
-        lines = (_read(folder / "cpu.stat") or "").splitlines()
-        stat = {name: int(value) for name, _, value in (line.partition(" ") for line in lines)}
-        if "nr_throttled" in stat:
-            microseconds = stat.get("throttled_usec", stat.get("throttled_time", 0) // 1000)
-            return Throttling(stat["nr_throttled"], microseconds / 1_000_000)
-    return None
+def _stat(folder: Path) -> dict[str, int]:
+    lines = (_read(folder / "cpu.stat") or "").splitlines()
+    return {name: int(value) for name, _, value in (line.partition(" ") for line in lines)}
 
 
-def _own_folders(root: Path, own: Path) -> Iterator[Path]:
-    """The folders of this process' control groups that may limit CPUs, by `/proc/self/cgroup`."""
-    for line in (_read(own) or "").splitlines():
-        _, controllers, path = line.split(":", 2)
-        if not controllers:
-            yield root / path.lstrip("/")
-        elif "cpu" in controllers.split(","):
-            yield root / "cpu" / path.lstrip("/")
-
-
-def _quota_and_period(root: Path) -> tuple[str | None, str | None]:
-    unified = _read(root / "cpu.max")
-    if unified is not None:
-        quota, period = unified.split()
-        return quota, period
-    return _read(root / "cpu/cpu.cfs_quota_us"), _read(root / "cpu/cpu.cfs_period_us")
+def _throttled_s(stat: Mapping[str, int]) -> float:
+    """Version 2 counts microseconds, version 1 nanoseconds."""
+    return stat.get("throttled_usec", 0) / 1e6 + stat.get("throttled_time", 0) / 1e9
 
 
 def _read(path: Path) -> str | None:

@@ -80,6 +80,15 @@ def effective_count(values: Series) -> float:
     return count / min(max(tau, 1.0), count)
 
 
+def effective_count_of_rounds(values: Series, lengths: Sequence[int]) -> float:
+    """The sum of the effective counts of rounds, which follow each other with these lengths.
+
+    Levels at which processes differ are no dependence: intervals over rounds allow for them.
+    """
+    parts = np.split(np.asarray(values, dtype=float), np.cumsum(lengths)[:-1])
+    return float(sum(effective_count(part) for part in parts))
+
+
 def ranks(values: Series) -> Floats:
     """The rank of each value, from 1 upwards; equal values share the mean of theirs."""
     _, inverse, counts = np.unique(np.asarray(values), return_inverse=True, return_counts=True)

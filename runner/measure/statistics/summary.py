@@ -51,10 +51,19 @@ class LatencySummary:
     effective_iterations: float
 
 
-def summarise(durations_ns: Sequence[int], *, samples: int, steady_ns: int) -> LatencySummary:
-    """Summarise at least one duration of iterations that processed `samples` in `steady_ns`."""
+def summarise(
+    durations_ns: Sequence[int], *, samples: int, steady_ns: int, rounds: Sequence[int] = ()
+) -> LatencySummary:
+    """Summarise at least one duration of iterations that processed `samples` in `steady_ns`.
+
+    Args:
+        durations_ns: of all rounds, in order.
+        samples: of all iterations.
+        steady_ns: the time of all of them.
+        rounds: the iterations of each round; those of one if left out.
+    """
     durations = np.asarray(durations_ns, dtype=float) / NANOSECONDS
-    effective = spread.effective_count(durations)
+    effective = spread.effective_count_of_rounds(durations, rounds or [len(durations)])
     interval = median_interval(durations, effective)
     return LatencySummary(
         iterations=len(durations),

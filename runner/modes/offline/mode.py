@@ -16,7 +16,7 @@ from runner.modes.base import Instruments
 from runner.modes.inference import InferenceWorkload
 from runner.modes.offline.curve import BatchTry
 from runner.modes.offline.search import BatchSearch, SearchBounds, SearchResult, time_try
-from runner.modes.steady import measure_steadily
+from runner.modes.steady import heat_up, measure_steadily
 
 SEARCH_SHARE = 1 / 3
 """Share of `measure.max_s` for the search."""
@@ -31,12 +31,23 @@ def measure_offline(
         columns = instruments.earlier[0].columns
         chosen = {name: columns[name] for name in columns if _is_of_search(name)}
         return _measure_at(chosen, session, job, cell, instruments)
+    heating_ns = _heat_up(session, job, cell, instruments)
     search = _search(session, job, cell, instruments)
     chosen = {"batch_size": search.best.batch_size, "search": search.lines, **search.curve.columns}
-    result = _measure_at(chosen, session, job, cell, instruments)
+    result = _measure_at(chosen, session, job.heated(), cell, instruments)
     doubts = [*result.doubts, *((doubt.grade, doubt.text) for doubt in search.doubts)]
     # The search has queried at this shape already, so a first query lies there.
-    return result.model_copy(update={"first_ns": search.best.first_ns, "doubts": doubts})
+    own = {"first_ns": search.best.first_ns, "heating_ns": heating_ns, "doubts": doubts}
+    return result.model_copy(update=own)
+
+
+def _heat_up(session: Session, job: Job, cell: Cell, instruments: Instruments) -> list[int]:
+    """Heat the machine at the first batch, so that all batches meet the same clock."""
+    if job.measure.heat_s is None:
+        return []
+    with closing(InferenceWorkload(session, job, cell, instruments.clock)) as workload:
+        workload()
+        return heat_up(workload, job, instruments)
 
 
 def _is_of_search(name: str) -> bool:

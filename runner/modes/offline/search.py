@@ -76,6 +76,8 @@ class BatchSearch:
         self._curve = BatchCurve([])
         self._confirmed: set[int] = set()
         self._premature: Doubt | None = None
+        self._crowded = False
+        """True if memory ran out at a batch that had fitted before."""
 
     def run(self) -> SearchResult:
         """Search for the batch of most samples per second.
@@ -123,7 +125,9 @@ class BatchSearch:
         curve = self._curve
         if useful.batch_size not in self._confirmed:
             self._confirmed.add(useful.batch_size)
-            curve.add_again(self._trial(useful.batch_size, self._bounds.doublings_end_ns))
+            again = self._try_again(useful.batch_size, self._bounds.doublings_end_ns)
+            if again is not None:
+                curve.add_again(again)
         return curve.flat >= FLAT_DOUBLINGS
 
     def _double(self) -> str | None:
@@ -139,6 +143,16 @@ class BatchSearch:
             return f"batch {doubled} ran out of memory"
         return None
 
+    def _try_again(self, size: int, until_ns: int) -> BatchTry | None:
+        """Measure a batch that fitted before; None if it does not fit any more."""
+        try:
+            return self._trial(size, until_ns)
+        except Exception as error:
+            if not self._ran_out(error):
+                raise
+            self._crowded = True
+            return None
+
     def _choose(self) -> tuple[int, list[str], list[Doubt]]:
         """The best batch, by the best two measured again; with the line and the doubt of that."""
         two = self._curve.best_two
@@ -147,6 +161,9 @@ class BatchSearch:
         small, large = two
         gain = self._measure_again(small, large)
         names = f"batch {large.batch_size} over batch {small.batch_size}"
+        if gain is None and self._crowded:
+            finding = f"memory ran out as {names} was measured again"
+            return small.batch_size, [finding], [Doubt("B", f"{finding}: free memory")]
         if gain is None:
             finding = f"no time was left to measure {names} again"
             return self._curve.best.batch_size, [finding], [Doubt("B", f"{finding}: {_LONGER}")]
@@ -169,8 +186,12 @@ class BatchSearch:
             if self._clock() + needed_ns > self._bounds.deadline_ns:
                 break
             order = (small, large) if len(pairs) % 2 == 0 else (large, small)
-            again = [self._trial(one.batch_size, self._bounds.deadline_ns) for one in order]
-            pairs.append((again[0], again[1]) if order[0] is small else (again[1], again[0]))
+            first, second = (
+                self._try_again(one.batch_size, self._bounds.deadline_ns) for one in order
+            )
+            if first is None or second is None:
+                break
+            pairs.append((first, second) if order[0] is small else (second, first))
         for pair in pairs:
             for attempt in pair:
                 self._curve.add_again(attempt)

@@ -203,6 +203,8 @@ class _Search:
         trials.serve(self._server, queries, self._deadline)
         if trials.verdict is None and time_s <= self._left_s():
             trials.serve(self._server, queries, self._deadline)
+        if not trials.runs:  # the time was over before its first query
+            return
         self._trials.append(trials)
         served = [value for trial in self._trials for value in trial.served.service_ns]
         self._service_ns = served

@@ -1,8 +1,9 @@
-"""A queue with the service times that were measured, simulated to plan trials, and no more.
+"""A queue with the service times that were measured, simulated to plan trials and to bound doubt.
 
 A trial's length depends on how many queries of a queue are worth an independent one, and that on
-the rate. Service times in random order, put through Lindley's recursion (1952), tell it beforehand.
-No number of a record comes from here.
+the rate. Service times in random order, put through Lindley's recursion (1952), tell it beforehand,
+and by how much a queue multiplies what processes differ by. No value of a record comes from here,
+but the width of an interval does.
 """
 
 import math
@@ -70,10 +71,23 @@ class QueueModel:
         self._gaps = random.standard_exponential(QUERIES - 1) * NANOSECONDS
         self.mean_ns = float(np.mean(np.asarray(service_ns, dtype=float)))
 
+    def slowdown(self, rate: float, share: float) -> float:
+        """The share by which the median latency grows if each service takes this share longer."""
+        usual, slower = (
+            float(np.median(self._waiting(rate, stretch) + stretch * self._service))
+            for stretch in (1.0, 1.0 + share)
+        )
+        return slower / usual - 1
+
+    def _waiting(self, rate: float, stretch: float = 1.0) -> Floats:
+        """Waiting times if each service takes so many times as long."""
+        steps = stretch * self._service[:-1] - self._gaps / rate
+        surplus = np.concatenate([[0.0], np.cumsum(steps)])
+        return np.asarray(surplus - np.minimum.accumulate(surplus))
+
     def forecast(self, rate: float, slo_ns: float) -> RateForecast:
         """Simulate the rate."""
-        surplus = np.concatenate([[0.0], np.cumsum(self._service[:-1] - self._gaps / rate)])
-        waiting = surplus - np.minimum.accumulate(surplus)
+        waiting = self._waiting(rate)
         latencies = waiting + self._service
         late = float(np.mean(latencies > slo_ns))
         level = slo_ns if late >= LATE_SHARE else float(np.quantile(latencies, 1 - LATE_SHARE))

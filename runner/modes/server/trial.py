@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from itertools import islice
 
-from runner.contract.rounds import Energy
+from runner.contract.rounds import Energy, total_energy
 from runner.measure.statistics.binomial import chance_of_at_most
 from runner.measure.statistics.percentiles import quantile
 from runner.modes.server.queue_model import (
@@ -69,13 +69,7 @@ class RateTrials:
     @property
     def energy(self) -> Energy:
         """Energy of all schedules, if each has it."""
-        joules = [energy.joules for energy in self.energies]
-        windows = [energy.window_s for energy in self.energies]
-        return Energy(
-            joules=None if None in joules else math.fsum(j for j in joules if j is not None),
-            window_s=None if None in windows else math.fsum(w for w in windows if w is not None),
-            method=self.energies[-1].method,
-        )
+        return total_energy(self.energies)
 
     def serve(self, server: Server, planned: float, deadline: int) -> None:
         """Serve so many queries more, in fresh schedules, unless the rate is rejected before."""

@@ -1,11 +1,12 @@
 """Mode `startup`: each iteration is a start in an interpreter of its own.
 
 Warm starts find their files in the page cache, and are the record's latency. Cold ones come before
-them, each behind a drop of the files that a first, untimed start has opened.
+them, each behind a drop of the files that a first, untimed start has opened; without cold ones an
+untimed start reads the files.
 """
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from contextlib import ExitStack
 from datetime import UTC, datetime
 from statistics import median
@@ -21,12 +22,11 @@ from runner.measure.clock import NANOSECONDS, seconds
 from runner.measure.environment import job_threads, load_average_1m, memory_budget_bytes
 from runner.measure.phases import garbage_frozen, quota_of, run_steady_phase
 from runner.measure.statistics.percentiles import fewest
-from runner.measure.statistics.summary import median_columns
 from runner.modes.base import Instruments
 from runner.modes.startup.child import StartRequest
 from runner.modes.startup.launch import TimedStart, launch_start
+from runner.modes.startup.stages import COLD, STARTUP_STAGES
 
-STARTUP_STAGES = ("interpreter", "import", "instantiate", "weights", "first_query")
 _PIDS_PER_THREAD = 2
 _PIDS_PER_START = 8
 """A start of torch with T threads was observed to use 2 T + 3 ids; containers limit them."""
@@ -44,8 +44,6 @@ TIMED_REGION_OF_PAGES = (
     "the runner's clock, the rest by the page's; files in the page cache, which cold starts have "
     "just lost"
 )
-COLD = "cold_"
-"""Prefix of the parts of cold starts."""
 COLD_SHARE = 1 / 3
 """Share of `measure.max_s` for cold starts."""
 MOST_RESIDENT = 0.5
@@ -57,13 +55,18 @@ _MEMORY_METHOD_OF_PAGES = (
 
 
 def measure_startup(job: Job, cell: Cell, instruments: Instruments) -> RoundResult:
-    """Start one model after the other, cold and warm, and in the last round several at once."""
+    """Start one model after the other, cold and warm, and at last several at once, once.
+
+    That is in round `measure.rounds`; later ones have warm starts alone.
+    """
     load = load_average_1m()
     threads = job_threads(job, instruments.environment)
     alone = job.model_copy(update={"cells": (cell,)})
     request = StartRequest(job=alone, threads=threads, graphs=instruments.graphs, query=True)
     instruments.enter("first")
     cold, resident = _cold_starts(request, job, instruments)
+    if not cold:  # the files may be unread so far, or were just dropped
+        start_once(request)
     instruments.enter("steady")
     with garbage_frozen():
         instruments.cpu_clock.before()
@@ -95,27 +98,15 @@ def measure_startup(job: Job, cell: Cell, instruments: Instruments) -> RoundResu
             "timed_region": TIMED_REGION_OF_PAGES if in_page else TIMED_REGION,
             "memory_method": _MEMORY_METHOD_OF_PAGES if in_page else _MEMORY_METHOD,
             "garbage_collection": _GARBAGE_COLLECTION,
-            "startup_cold_resident_share": resident,
+            **({} if resident is None else {"startup_cold_resident_share": resident}),
             **concurrent,
         },
         doubts=doubts,
     )
 
 
-def startup_columns(parts_ns: Mapping[str, Sequence[int]]) -> Columns:
-    """Median and interval of each stage, warm and cold, and of whole cold starts."""
-    cold = [parts_ns.get(f"{COLD}{stage}", ()) for stage in STARTUP_STAGES]
-    series = {
-        **{f"warm_{stage}": parts_ns.get(stage, ()) for stage in STARTUP_STAGES},
-        **{f"cold_{stage}": values for stage, values in zip(STARTUP_STAGES, cold, strict=True)},
-        "cold": [sum(stages) for stages in zip(*cold, strict=True)],
-    }
-    columns = [median_columns(f"startup_{name}", values) for name, values in series.items()]
-    return {name: value for part in columns for name, value in part.items()}
-
-
 def start_once(request: StartRequest) -> TimedStart:
-    """Execute one cold start, with no other beside it."""
+    """Execute one start, with no other beside it."""
     with launch_start(request) as start:
         return start.wait()
 
@@ -138,11 +129,11 @@ def _cold_starts(
     """Starts whose files were dropped right before, and the share of pages that stayed.
 
     There are none where too many stay: another process may have the libraries mapped. Where the
-    kernel does not tell of the files, the first start's own reading does. Rounds share their
-    number, enough for an interval.
+    kernel does not tell of the files, the first start's own reading does. The first
+    `measure.rounds` rounds share their number, enough for an interval, and their time.
     """
     cache, clock = instruments.page_cache, instruments.clock
-    if not cache.can_drop:
+    if not cache.can_drop or job.round > job.measure.rounds:
         return [], None
     files = start_once(request.model_copy(update={"files": True})).report.files
     cache.drop(files)

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from analysis.compare.circumstances import circumstance_changes, common_changes
+from analysis.compare.circumstances import circumstance_changes, common_changes, setting_changes
 from analysis.results.conditions import CONDITIONS
 
 _SAME: dict[str, Any] = {
@@ -56,6 +56,32 @@ _SAME: dict[str, Any] = {
 )
 def test_changes_are_told_in_words(now: dict[str, Any], told: tuple[str, ...]) -> None:
     assert circumstance_changes(_SAME, _SAME | now) == told
+
+
+@pytest.mark.parametrize(
+    ("then", "now", "told"),
+    [
+        ({}, {"threads": 4, "kernel": "6.13.0"}, ()),
+        ({}, {"heat_s": 60.0}, ("heating in seconds none, now 60",)),
+        ({"heat_s": 60.0}, {"hardware_id": "b"}, ("heating in seconds 60, now none",)),
+        ({"cpu_turbo": True}, {"cpu_turbo": False}, ("turbo on, now off",)),
+        ({"cpu_turbo": True}, {"cpu_turbo": None}, ()),
+        ({"cpu_turbo": True}, {"cpu_turbo": False, "hardware_id": "b"}, ()),
+        ({"cpu_turbo": True, "hardware_id": None}, {"cpu_turbo": False, "hardware_id": None}, ()),
+        ({}, {"environment_variables": {"OMP": "1"}}, ("OMP not set, now 1",)),
+        ({}, {"environment_variables": {"OMP": "1"}, "image_digest": "sha256:c"}, ()),
+        (
+            {"image_digest": None},
+            {"environment_variables": {"OMP": "1"}, "image_digest": None, "hardware_id": "b"},
+            ("OMP not set, now 1",),
+        ),
+    ],
+)
+def test_settings_are_told_unless_another_machine_or_image_brings_them(
+    then: dict[str, Any], now: dict[str, Any], told: tuple[str, ...]
+) -> None:
+    before = _SAME | {"hardware_id": "a"} | then
+    assert setting_changes(before, before | {"heat_s": None} | now) == told
 
 
 def test_what_all_cells_share_is_told_once() -> None:

@@ -8,7 +8,8 @@ import pytest
 from analysis.results.item_time import item_estimate_ms, item_seconds_sql
 from tests.support.results import a_row
 
-_COLUMNS = ("mode", "scenario", "target_qps", "batch_size", "peak_qps", "peak_qps_high")
+_RATES = ("peak_qps", "peak_qps_low", "peak_qps_high")
+_COLUMNS = ("mode", "scenario", "target_qps", "batch_size", *_RATES)
 _PEAK = {"scenario": "server", "batch_size": 2}
 _MEDIAN = {
     "latency_median_ms": 80.0,
@@ -25,6 +26,7 @@ _MEDIAN = {
         ({"mode": "startup", "batch_size": 8}, (72, 80, 96)),
         ({"scenario": "server", "target_qps": 5.0, "batch_size": 8}, (72, 80, 96)),
         ({**_PEAK, "peak_qps": 100.0, "peak_qps_high": 125.0}, (4, 5, 5)),
+        ({**_PEAK, "peak_qps": 100.0, "peak_qps_low": 80.0, "peak_qps_high": 125.0}, (4, 5, 6.25)),
         ({**_PEAK, "peak_qps": 100.0, "peak_qps_high": None}, None),
         ({**_PEAK, "peak_qps": None, "peak_qps_high": 125.0}, None),
         ({"latency_median_low_ms": None}, None),

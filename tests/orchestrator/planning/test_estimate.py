@@ -7,11 +7,19 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from orchestrator.planning.estimate import _LONGEST_RUN, cell_estimate, launch_estimate
+from orchestrator.planning.estimate import (
+    _COLD_SHARE,
+    _FEWEST_COLD,
+    _LONGEST_RUN,
+    cell_estimate,
+    launch_estimate,
+)
 from runner.contract.cell import Backend, Cell, Mode, ProfileName
 from runner.contract.job import PROFILES, Limits
 from runner.contract.models import ModelSpec, find
+from runner.measure.statistics.percentiles import fewest
 from runner.modes.server import serving
+from runner.modes.startup import mode as startup
 
 
 def seconds(model: ModelSpec, profile: str = "quick", rounds: int = 1, **fields: Any) -> float:
@@ -81,24 +89,42 @@ def test_training_takes_more_than_three_forward_passes() -> None:
     assert seconds(gpt2, batch_size=64, mode="training") > 2.5 * seconds(gpt2, batch_size=64)
 
 
-def test_starts_are_counted_with_their_loading_and_their_workers() -> None:
+def test_starts_are_counted_with_their_loading() -> None:
     tiny = find("bert-tiny")
     alone = seconds(tiny, "standard", mode="startup")
     assert alone > 20 * launch_estimate(tiny)
     assert seconds(find("gpt2"), "standard", mode="startup") > alone
+
+
+@pytest.mark.parametrize(
+    ("start_s", "profile", "workers", "expected_s"),
+    [
+        (1.0, "quick", None, 1 + 6 + 5 + 1),
+        (1.0, "quick", 8, 1 + 6 + 5 + 8),
+        (2.0, "standard", None, 3 * 2 + 21 * 2 + 20 * 2 + 2),
+        (9.0, "standard", None, 3 * 9 + 100 + 20 * 9 + 9),
+        (50.0, "standard", None, 3 * 50 + 3 * 50 + 300 + 50),
+    ],
+    ids=["an interval takes six", "workers", "rounds share", "a third of the time", "one a round"],
+)
+def test_starts_are_untimed_cold_warm_and_at_once(
+    start_s: float, profile: ProfileName, workers: int | None, expected_s: float
+) -> None:
+    model = find("bert-tiny")
     cell = Cell(
-        model="bert-tiny",
+        model=model.name,
         backend="cpu",
         runtime="torch",
         precision="fp32",
         batch_size=1,
         sequence_length=128,
         mode="startup",
-        workers=8,
+        workers=workers,
     )
-    assert cell_estimate(cell, tiny, PROFILES["standard"]) == pytest.approx(
-        alone + 7 * launch_estimate(tiny), 1
-    )
+    estimate = cell_estimate(cell, model, PROFILES[profile], predicted_s=start_s)
+    assert estimate == pytest.approx(expected_s)
+    assert fewest() == _FEWEST_COLD
+    assert startup.COLD_SHARE == _COLD_SHARE
 
 
 def test_rare_queries_and_searches_end_with_the_longest_time() -> None:

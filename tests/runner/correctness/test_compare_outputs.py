@@ -34,6 +34,11 @@ numbers = st.floats(-1e6, 1e6, allow_subnormal=False, width=32)
 vectors = arrays(np.float32, st.integers(1, 50), elements=numbers)
 LOGITS = np.linspace(-1, 1, 24, dtype=np.float32).reshape(2, 3, 4)
 INT8 = METHODS["int8"]
+NNCF = "NNCF 3.4.0, post-training, int8"
+INT8_METHODS = ("dynamic, per channel", "QDQ: uint8", NNCF, "unheard of")
+SIZE = float(np.sqrt(np.mean(LOGITS**2)))
+ERRORS = SIZE * np.where(np.arange(6) % 2, 1, -1).astype(np.float32).reshape(2, 3, 1)
+"""Errors as large as logits, in no direction more than in another."""
 NOISE = np.where(np.arange(24) % 2, 1, -1).astype(np.float32).reshape(2, 3, 4)
 
 
@@ -174,6 +179,22 @@ def test_a_way_to_int8_is_allowed_its_own_differences(
     allowed = [margin * value for margin, value in zip(margins, honest, strict=True)]
     assert tolerance_of("int8", honest, method) == pytest.approx(allowed)
     assert tolerance_of("bf16", honest, method) == tolerance_of("bf16", honest)
+
+
+@pytest.mark.parametrize("method", [None, *INT8_METHODS])
+def test_no_arithmetic_is_so_coarse_that_a_dead_model_passes(method: str | None) -> None:
+    for outputs in (0 * LOGITS, LOGITS[::-1]):
+        result = compare_outputs({"x": outputs}, {"x": LOGITS}, None, "int8", method=method)
+        assert result["correct"] is False
+
+
+def test_what_rounding_and_a_fault_could_both_do_is_not_told() -> None:
+    found = [
+        compare_outputs({"x": LOGITS + share * ERRORS}, {"x": LOGITS}, None, "int8", method=NNCF)
+        for share in (0.5, 0.7, 0.95)
+    ]
+    assert [result["correct"] for result in found] == [True, None, False]
+    assert "and so may a fault" in found[1]["correct_reason"]
 
 
 def test_the_htp_is_allowed_its_own_differences_in_fp16() -> None:

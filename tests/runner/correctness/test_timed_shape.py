@@ -19,7 +19,14 @@ from tests.support.jobs import fake_cell
 from tests.support.tiny_models import tiny_decoder, torch_job
 
 STATIC = {"shapes": "static, compiled for each shape"}
-GROWING = "dynamic, as the cache grows with each token"
+GROWING = {
+    "openvino": "dynamic, as the cache grows with each token",
+    "wasm": "open",
+    "webgpu": "open",
+    "webnn": "one session for each length of the cache",
+}
+"""The option `shapes` of sessions that generate, by backend."""
+OF_PAGES = {"shapes": "fixed as the graph is loaded"}
 
 
 def other_shape(job: Job, batch: int, length: int | None) -> Cell:
@@ -113,6 +120,14 @@ def test_every_architecture_answers_alike_at_another_shape(name: str) -> None:
         ({"runtime": "openvino", "backend": "openvino"}, {"graph": "key/dynamic"}, True),
         ({"runtime": "onnxruntime", "backend": "qnn"}, {"graph": "key/dynamic"}, True),
         ({"runtime": "openvino", "backend": "openvino"}, {"execution_options": STATIC}, True),
+        *(
+            (
+                {"runtime": "onnxruntime_web", "backend": backend},
+                {"graph": "key/dynamic", "execution_options": OF_PAGES},
+                True,
+            )
+            for backend in ("wasm", "webgpu", "webnn")
+        ),
     ],
 )
 def test_shapes_are_compared_where_each_is_a_program_of_its_own(
@@ -125,7 +140,6 @@ def test_shapes_are_compared_where_each_is_a_program_of_its_own(
 @pytest.mark.parametrize("path", sorted({key[:2] for key in SUPPORTED}), ids="-".join)
 def test_no_generation_is_compiled_for_one_shape(path: tuple[str, str]) -> None:
     backend, runtime = path
-    shapes = GROWING if runtime == "openvino" else None
-    columns = {"graph": "key/dynamic", "execution_options": {"shapes": shapes}}
+    columns = {"graph": "key/dynamic", "execution_options": {"shapes": GROWING.get(backend)}}
     cell = fake_cell(backend=backend, runtime=runtime, mode="generation", new_tokens=2)
     assert not is_compiled_for(cell, columns)

@@ -5,13 +5,17 @@ from pathlib import Path
 
 import pytest
 
+from runner.backends.fake import FakeSession
 from runner.backends.peaks import Kernel, PeakKernels
+from runner.contract.job import Limits
 from runner.contract.models import find
 from runner.contract.record import Columns, Record, read_record
 from runner.job import efficiency
 from runner.job.efficiency import LAST_SIZE, Room, peak_columns, work_columns
 from runner.job.harness import Harness
+from runner.job.load import Loader
 from runner.measure.clock import NANOSECONDS
+from runner.measure.environment import read_environment
 from tests.support.fakes import KeptProgress, counted_work
 from tests.support.jobs import a_job, fake_cell
 from tests.support.scene import Scene
@@ -138,6 +142,30 @@ def test_a_copy_is_larger_than_the_cache_and_small_beside_the_memory(
     columns = Roofs().measured(room)
     assert (columns["peak_bytes_per_s"] is None) == (array_mib is None)
     assert array_mib is None or columns["peak_method"].endswith(f"arrays of {array_mib} MiB")
+
+
+@pytest.mark.parametrize(
+    ("limit_mib", "container_mib", "copies"),
+    [(None, None, True), (512, 1024, True), (256, 1024, False), (1024, 256, False)],
+)
+def test_the_least_limit_of_job_and_container_bounds_a_copy(
+    monkeypatch: pytest.MonkeyPatch,
+    limit_mib: int | None,
+    container_mib: int | None,
+    copies: bool,
+) -> None:
+    roofs, limit = Roofs(), limit_mib and limit_mib * MIB
+    assert roofs.kernels is not None
+    kernels = replace(roofs.kernels, cache_bytes=16 * MIB)
+    monkeypatch.setattr(FakeSession, "peak_kernels", lambda session: kernels)
+    job = a_job(limits=Limits(memory_bytes=limit))
+    container = container_mib and container_mib * MIB
+    environment = replace(read_environment(), container_memory_limit_bytes=container)
+    memory = roofs.instruments().memory
+    loader = Loader(job, memory, environment, roofs.phases.append, roofs.clock)
+    peaks = loader.load().peaks
+    loader.close()
+    assert (peaks["peak_bytes_per_s"] is not None) == copies
 
 
 def test_what_has_no_kernel_is_null_and_what_fails_leaves_its_reason() -> None:

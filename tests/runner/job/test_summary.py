@@ -1,5 +1,6 @@
 """Parts of all rounds become one record."""
 
+import math
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
@@ -49,6 +50,44 @@ def test_the_interval_of_several_rounds_is_that_of_their_medians() -> None:
     assert summary["latency_precision"] == pytest.approx(half / 100, rel=1e-4)
     assert (summary["effective_rounds"], summary["round_degrees"]) == (3, 2)
     assert "process_spread" not in summary
+
+
+def test_levels_of_processes_are_no_dependence_of_iterations() -> None:
+    levels = ([level, level + 1, level + 2, level + 1] * 25 for level in (1000, 1030, 1010))
+    summary = columns(*(a_round(durations[::step]) for durations in levels for step in (1, -1)))
+    assert summary["effective_iterations"] == summary["iterations"]
+    assert "autocorrelation" not in " ".join(summary["grade_reasons"])
+
+
+def test_heating_stands_with_the_warm_up_and_its_length_beside_it() -> None:
+    job = a_job(measure=PROFILES["quick"].model_copy(update={"heat_s": 60.0}))
+    rounds = [a_round(heating_ns=[13_000_000], settled=False)]
+    summary = summarise_rounds(job, job.cells[0], rounds, CONDITIONS)
+    assert (summary["heat_s"], summary["warmup_iterations"]) == (60, 3)
+    assert summary["warmup_durations_ns"] == [50_000_000, 13_000_000, 12_000_000, 11_000_000]
+    assert "did not settle in 2 iterations" in " ".join(summary["grade_reasons"])
+
+
+@pytest.mark.parametrize(("load", "grade"), [(0.1, "B"), (0.6, "C"), (0.95, "D")])
+def test_a_queue_multiplies_what_processes_differ_by(load: float, grade: str) -> None:
+    durations = [10_000_000 + place % 3 for place in range(500)]
+    served = a_round(durations, steady_ns=10**10, parts_ns={"service": durations})
+    summary = columns(served, process_spread=a_spread(), scenario="server", target_qps=100 * load)
+    assert summary["process_spread"] >= 0.01
+    assert summary["grade"] == grade
+
+
+def test_a_peaks_bracket_holds_for_fresh_processes() -> None:
+    bracket = {"peak_qps": 96.0, "peak_qps_low": 96.0, "peak_qps_high": 104.0}
+    served = a_round(parts_ns={"service": [5] * 10}, columns={"timed_region": "a sleep"} | bracket)
+    summary = columns(served, scenario="server", slo_ms=50.0)
+    half = math.hypot(4, 1.96 * 0.053 * 100)
+    ends = (summary["peak_qps_low"], summary["peak_qps_high"])
+    assert ends == pytest.approx((100 - half, 100 + half), rel=1e-3)
+    assert summary["peak_qps"] == 96
+    reasons = " ".join(summary["grade_reasons"])
+    assert "calibrate this host" in reasons
+    assert "--profile" not in reasons
 
 
 def test_rounds_of_one_minute_are_known_less_well_than_rounds_of_an_hour() -> None:

@@ -1,6 +1,7 @@
 """Facts about machine and software, and limits of what a job may use."""
 
 import platform
+from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -19,6 +20,7 @@ from runner.measure.environment import (
     versions,
 )
 from runner.measure.memory import cgroup
+from runner.measure.memory.cgroup import Throttling
 from tests.support.machines import a_sys_folder, cores
 from tests.support.vendors import AmdSmi, Nvml
 
@@ -83,6 +85,16 @@ def test_an_operator_has_a_thread_for_each_core_unless_it_is_told(
     assert usable_cpus(environment, requested, system) == threads
 
 
+def write_groups(root: Path, files: Mapping[str, str], own: str = "") -> Path:
+    """Write files of control groups; return one of a process that is in these groups."""
+    for name, text in files.items():
+        (root / name).parent.mkdir(parents=True, exist_ok=True)
+        (root / name).write_text(f"{text}\n")
+    path = root / "own"
+    path.write_text(own)
+    return path
+
+
 V1 = ("memory/memory.limit_in_bytes", "cpu/cpu.cfs_quota_us", "cpu/cpu.cfs_period_us")
 V2 = ("memory.max", "cpu.max")
 
@@ -105,11 +117,78 @@ def test_control_group_limits(
     memory: int | None,
     cpus: float | None,
 ) -> None:
-    for name, text in zip(files, values, strict=True):
-        (tmp_path / name).parent.mkdir(exist_ok=True)
-        (tmp_path / name).write_text(f"{text}\n")
-    assert cgroup.memory_limit_bytes(tmp_path) == memory
-    assert cgroup.cpu_limit(tmp_path) == cpus
+    own = write_groups(tmp_path, dict(zip(files, values, strict=True)))
+    assert cgroup.memory_limit_bytes(tmp_path, own) == memory
+    assert cgroup.cpu_limit(tmp_path, own) == cpus
+
+
+OWN_V1 = "5:memory:/a/b\n4:cpu,cpuacct:/a/b\n3:pids:/c\n"
+
+
+@pytest.mark.parametrize(
+    ("own", "files", "memory", "cpus", "throttling"),
+    [
+        (
+            "0::/a/b\n",
+            {
+                "cpu.stat": "usage_usec 9",
+                "a/cpu.max": "150000 100000",
+                "a/cpu.stat": "usage_usec 9\nnr_throttled 3\nthrottled_usec 1500000",
+                "a/memory.max": str(2 * GIB),
+                "a/b/cpu.max": "max 100000",
+                "a/b/cpu.stat": "usage_usec 9\nnr_throttled 1\nthrottled_usec 500000",
+                "a/b/memory.max": str(4 * GIB),
+                "c/cpu.max": "1000 100000",
+            },
+            2 * GIB,
+            1.5,
+            Throttling(4, 2.0),
+        ),
+        (
+            OWN_V1,
+            {
+                "cpu/cpu.cfs_quota_us": "-1",
+                "cpu/cpu.cfs_period_us": "100000",
+                "cpu/a/cpu.cfs_quota_us": "250000",
+                "cpu/a/cpu.cfs_period_us": "100000",
+                "cpu/a/b/cpu.stat": "nr_periods 9\nnr_throttled 2\nthrottled_time 2500000000",
+                "memory/a/memory.limit_in_bytes": str(GIB),
+                "memory/a/b/memory.limit_in_bytes": "9223372036854771712",
+            },
+            GIB,
+            2.5,
+            Throttling(2, 2.5),
+        ),
+        (
+            "0::/\n",
+            {"cpu.max": "50000 100000", "cpu.stat": "nr_throttled 1\nthrottled_usec 1"},
+            None,
+            0.5,
+            Throttling(1, 1e-6),
+        ),
+        (
+            OWN_V1,
+            {"cpu/cpu.stat": "nr_throttled 7\nthrottled_time 0", "memory/memory.max": "max"},
+            None,
+            None,
+            Throttling(7, 0),
+        ),
+        ("0::/../d\n", {"cpu.max": "max 100000", "cpu.stat": "usage_usec 9"}, None, None, None),
+    ],
+    ids=["v2", "v1", "container", "container whose path is not visible", "no quota"],
+)
+def test_limits_of_a_process_are_those_of_its_control_groups_and_all_above_them(
+    tmp_path: Path,
+    own: str,
+    files: dict[str, str],
+    memory: int | None,
+    cpus: float | None,
+    throttling: Throttling | None,
+) -> None:
+    path = write_groups(tmp_path, files, own)
+    assert cgroup.memory_limit_bytes(tmp_path, path) == memory
+    assert cgroup.cpu_limit(tmp_path, path) == cpus
+    assert cgroup.cpu_throttling(tmp_path, path) == throttling
 
 
 @pytest.mark.parametrize(

@@ -1,12 +1,15 @@
 """Phases of a warm cell."""
 
 import gc
+from dataclasses import replace
 from functools import partial
 
 import pytest
 
 from runner.backends.base import PageMemory
 from runner.contract.job import PROFILES
+from runner.contract.rounds import RoundResult
+from runner.measure.noise import NoiseMeter
 from runner.modes.inference import InferenceWorkload
 from runner.modes.steady import measure_steadily
 from tests.support.jobs import a_job
@@ -48,18 +51,28 @@ def test_a_later_round_knows_how_long_the_earlier_ones_warmed_up() -> None:
     assert len(second.warmup_ns) == len(first.warmup_ns) / 3
 
 
+def _look(scene: Scene, looks: list[int]) -> None:
+    looks.append(scene.clock())
+
+
 def test_a_machine_is_heated_ahead_of_the_warm_up_and_nothing_of_it_is_timed() -> None:
     plain = PROFILES["quick"]
     heated = plain.model_copy(update={"heat_s": 60.0})
-    results = []
+    results: list[RoundResult] = []
+    looks: list[int] = []
     for measure in (plain, heated):
         scene, job = Scene(), a_job(measure=measure)
         make = partial(InferenceWorkload, scene.session, job, job.cells[0], scene.clock)
-        results.append(measure_steadily(make, scene.session, job, scene.instruments()))
+        kernel = partial(_look, scene, looks)
+        noise = NoiseMeter(clock=scene.clock, kernel=kernel)
+        instruments = replace(scene.instruments(), noise=noise)
+        results.append(measure_steadily(make, scene.session, job, instruments))
     usual, sustained = results
-    assert sum(sustained.warmup_ns) - sum(usual.warmup_ns) == pytest.approx(60e9, rel=0.01)
-    assert sustained.durations_ns == usual.durations_ns
-    assert sustained.enough_windows == usual.enough_windows
+    assert usual.heating_ns == []
+    assert sum(sustained.heating_ns) == pytest.approx(60e9, rel=0.01)
+    assert looks[len(looks) // 2] > 60e9, "the host's noise is read behind the heating"
+    for name in ("warmup_ns", "durations_ns", "enough_windows"):
+        assert getattr(sustained, name) == getattr(usual, name)
 
 
 class InAPage(Scene):

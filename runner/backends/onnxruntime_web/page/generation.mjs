@@ -1,5 +1,5 @@
 // Greedy generation: the loop lies in the page, and caches stay on the device where the provider
-// takes them there.
+// takes them there. Logits are asked for where tokens are forced, and never while anything is timed.
 
 import { fetchTensors, postTensor, tensor } from "./arrays.mjs";
 
@@ -7,6 +7,8 @@ const PAST = "input.";
 const PRESENT = "output.";
 const LOGITS = "logits";
 const NEXT_TOKENS = "next_tokens";
+
+const present = (cache) => PRESENT + cache.slice(PAST.length);
 
 export class Generation {
   constructor(graph, options, prompt, constants) {
@@ -29,11 +31,11 @@ export class Generation {
   // Milliseconds from the prompt to each step's tokens, the tokens, and where caches lie.
   async generate() {
     const began = performance.now();
-    await this.start();
+    await this.start(NEXT_TOKENS);
     const tokens = [await this.tokens()];
     const times = [performance.now() - began];
     while (tokens.length < this.options.newTokens) {
-      await this.advance(this.latest[NEXT_TOKENS]);
+      await this.advance(this.latest[NEXT_TOKENS], NEXT_TOKENS);
       tokens.push(await this.tokens());
       times.push(performance.now() - began);
     }
@@ -45,21 +47,22 @@ export class Generation {
 
   // Logits of each step while these tokens are fed, [steps][batch].
   async forced({ tokens, url }) {
-    await this.start();
+    await this.start(LOGITS);
     const told = [];
     for (let step = 0; ; step++) {
       told.push(await postTensor(`${url}/${step}`, this.latest[LOGITS]));
       if (step + 1 === tokens.length) break;
       const fed = BigInt64Array.from(tokens[step], BigInt);
-      await this.advance(tensor(this.ort, "int64", fed, [fed.length, 1]));
+      await this.advance(tensor(this.ort, "int64", fed, [fed.length, 1]), LOGITS);
     }
     await this.dispose();
     return told;
   }
 
-  async start() {
+  async start(wanted) {
     const session = await this.graph.sessionFor("prefill", this.prompt);
-    this.latest = await session.run(this.prompt);
+    const names = this.options.caches.map((name) => name.slice(PAST.length));
+    this.latest = await session.run(this.prompt, [wanted, ...names]);
     this.caches = {};
     for (const name of this.options.caches) {
       this.caches[name] = this.latest[name.slice(PAST.length)];
@@ -67,17 +70,18 @@ export class Generation {
     this.positions = this.options.positions && BigInt64Array.from(this.options.positions.values, BigInt);
   }
 
-  async advance(token) {
+  async advance(token, wanted) {
     const feeds = { ...this.constants, ...this.caches, [this.options.tokenInput]: token };
     if (this.positions) {
       this.positions = this.positions.map((position) => position + 1n);
       feeds.position_ids = tensor(this.ort, "int64", this.positions, this.options.positions.dims);
     }
     const session = await this.graph.sessionFor("decode", feeds);
-    const outputs = await session.run(feeds);
-    for (const name of this.options.caches) {
-      const next = outputs[PRESENT + name.slice(PAST.length)];
-      if (!next) continue;
+    // Caches that no step changes are given by the first pass alone.
+    const given = this.options.caches.filter((name) => session.outputNames.includes(present(name)));
+    const outputs = await session.run(feeds, [wanted, ...given.map(present)]);
+    for (const name of given) {
+      const next = outputs[present(name)];
       if (next !== this.caches[name]) this.caches[name].dispose();
       this.caches[name] = next;
     }

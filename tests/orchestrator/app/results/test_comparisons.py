@@ -1,5 +1,6 @@
 """Comparisons by a property and of two runs, checked against SQL by hand."""
 
+import json
 import math
 import shutil
 from pathlib import Path
@@ -18,6 +19,7 @@ from orchestrator.app.results.comparisons import (
     compare_run_pair,
 )
 from orchestrator.app.results.selection import SelectionRequest
+from runner.contract.confidence import students_t
 from runner.contract.errors import BenchError, NothingToDo, UsageError
 from tests.support.comparable import FIRST, IMPORT, SECOND, write_comparable
 
@@ -110,17 +112,66 @@ def test_throughput_of_launches_that_were_near_in_time_is_known_less_well(
     assert after.low == pytest.approx(after.value / (1 + wider * error), rel=1e-4)
 
 
-def test_throughput_of_one_launch_holds_what_the_calibration_found(database: Path) -> None:
-    result = named(compared(database, "batch_size", run=FIRST))[4].result
+_DEFAULT = {"process_spread": "0.053", "process_spread_source": "'default of our A/A study'"}
+_STARTS = {"mode": "'startup'"}
+
+
+@pytest.mark.parametrize(
+    ("job", "columns", "quantile", "basis"),
+    [
+        ({}, {}, stats.t.ppf(0.975, 9), "1 process and a calibrated spread of 1 %"),
+        ({"degrees": None}, {}, stats.t.ppf(0.975, 9), "1 process and a calibrated spread of 1 %"),
+        ({"degrees": 4.9}, {}, students_t(4.9, 0.95), "1 process and a calibrated spread of 1 %"),
+        (None, {}, stats.t.ppf(0.975, 9), "1 process and a calibrated spread of 1 %"),
+        (None, _DEFAULT, 5.3 * 1.96, "1 process and the default spread of 5.3 %"),
+        (
+            {"degrees": 4.9},
+            _STARTS,
+            students_t(4.9, 0.95),
+            "1 round of starts and a calibrated spread of 1 %",
+        ),
+    ],
+)
+def test_throughput_of_one_launch_holds_what_is_known_of_fresh_ones(
+    database: Path,
+    tmp_path: Path,
+    job: dict[str, Any] | None,
+    columns: dict[str, str],
+    quantile: float,
+    basis: str,
+) -> None:
+    known = Path(shutil.copy(database, tmp_path))
+    text = "no job" if job is None else json.dumps({"process_spread": {"processes": 10} | job})
+    with duckdb.connect(known) as connection:
+        connection.execute("UPDATE replay_jobs SET job = ?", [text])
+        for name, value in columns.items():
+            connection.execute(f"UPDATE benchmark_results SET {name} = {value}")
+    filters = {"runtime": ("torch",)}
+    result = named(compared(known, "batch_size", run=FIRST, filters=filters))[4].result
     ((mean, deviation),) = ask(
-        database,
-        "SELECT latency_mean_s, latency_stddev_s FROM benchmark_results WHERE batch_size = 4",
+        known, "SELECT latency_mean_s, latency_stddev_s FROM benchmark_results WHERE batch_size = 4"
     )
     within = stats.t.ppf(0.975, 2) * deviation / math.sqrt(3) / mean
-    error = math.hypot(within, stats.t.ppf(0.975, 9) * 0.01)
+    error = math.hypot(within, quantile * 0.01)
     assert result.interval is not None
     assert result.interval.low == pytest.approx(result.value / (1 + error), rel=1e-4)
-    assert result.basis == "1 process and a calibrated spread of 1 %"
+    assert result.basis == basis
+
+
+def test_settings_that_differ_from_the_baselines_are_told(database: Path, tmp_path: Path) -> None:
+    changed = Path(shutil.copy(database, tmp_path))
+    with duckdb.connect(changed) as connection:
+        connection.execute("UPDATE benchmark_results SET cpu_governor = 'powersave', heat_s = 60")
+        connection.execute(
+            "UPDATE benchmark_results SET cpu_governor = 'performance', heat_s = NULL"
+            " WHERE runtime = 'onnxruntime'"
+        )
+    rows = named(compared(changed, "runtime", filters={"backend": ("cpu",)}))
+    assert rows["torch"].settings == ()
+    assert rows["onnxruntime"].settings == (
+        "heating in seconds 60, now none",
+        "CPU governor powersave, now performance",
+    )
 
 
 def test_scaling_efficiency_is_by_batch_and_throughput_of_one(database: Path) -> None:

@@ -10,7 +10,9 @@ import pytest
 
 from orchestrator.store import Store
 from orchestrator.store.schema.migrations import _ADDED
+from runner.contract.doubts import percent
 from runner.contract.record import save_record
+from runner.measure.statistics.replication import DEFAULT_SPREAD
 from tests.support.records import a_record
 
 GAPS = [1_000_000, 3_000_000, 2_000_000, 4_000_000]
@@ -98,22 +100,34 @@ def test_stages_of_older_starts_have_medians_in_place_of_means(tmp_path: Path) -
     assert rows(tmp_path / "merged.duckdb", sql) == [(2.0, None, None)]
 
 
-GRADES = [
-    ({"schema_version": 5, "grade": "A", "rounds": 1}, "C", 1),
-    ({"schema_version": 5, "grade": "B", "rounds": None}, "C", 1),
-    ({"schema_version": 5, "grade": "D", "rounds": 1}, "D", 0),
-    ({"schema_version": 5, "grade": "A", "rounds": 5}, "A", 0),
-    ({"schema_version": 6, "grade": "A", "rounds": 1}, "A", 0),
+NOT_SHOWN = f"differences below {percent(DEFAULT_SPREAD.shown)} are not shown"
+GRADES: list[tuple[dict[str, Any], str, list[str]]] = [
+    ({"schema_version": 5, "grade": "A", "rounds": 1}, "C", [f"one process: {NOT_SHOWN}"]),
+    ({"schema_version": 5, "grade": "B", "rounds": None}, "C", [f"one process: {NOT_SHOWN}"]),
+    ({"schema_version": 5, "grade": "A", "rounds": 5}, "C", ["the interval is of pooled"]),
+    (
+        {"schema_version": 5, "grade": "A", "rounds": 1, "mode": "startup"},
+        "C",
+        [f"one round of starts: {NOT_SHOWN}"],
+    ),
+    ({"schema_version": 5, "grade": "C", "rounds": 5}, "C", []),
+    ({"schema_version": 5, "grade": "D", "rounds": 1}, "D", []),
+    ({"schema_version": 6, "grade": "A", "rounds": 5}, "A", []),
+    ({"schema_version": 6, "grade": "A", "rounds": 1}, "A", []),
 ]
 
 
-def test_one_process_of_an_older_file_claims_no_more_than_one_of_today(tmp_path: Path) -> None:
+def test_an_older_file_claims_no_more_than_its_interval_supports_today(tmp_path: Path) -> None:
     for number, (columns, *_) in enumerate(GRADES, start=1):
         save_record(a_record(**columns, batch_size=number, grade_reasons=()), tmp_path)
     with Store.open(tmp_path / "merged.duckdb") as store:
         assert store.merge([tmp_path]).damaged == ()
-    sql = "SELECT grade, len(grade_reasons) FROM benchmark_results ORDER BY batch_size"
-    assert rows(tmp_path / "merged.duckdb", sql) == [(grade, more) for _, grade, more in GRADES]
+    sql = "SELECT grade, grade_reasons FROM benchmark_results ORDER BY batch_size"
+    graded = rows(tmp_path / "merged.duckdb", sql)
+    assert [grade for grade, _ in graded] == [grade for _, grade, _ in GRADES]
+    for (_, reasons), (*_, expected) in zip(graded, GRADES, strict=True):
+        assert len(reasons) == len(expected)
+        assert all(map(str.startswith, reasons, expected))
 
 
 @pytest.mark.slow

@@ -182,6 +182,27 @@ def test_a_batch_that_may_be_better_costs_the_grade() -> None:
     )
 
 
+def test_the_search_meets_a_machine_that_is_hot_already() -> None:
+    scene = Scene(saturates_at(2))
+    result = measured(scene, heat_s=60.0)
+    assert sum(result.heating_ns) == pytest.approx(60e9, rel=0.01)
+    assert scene.bound[:3] == [1, 1, 2]
+    assert len(result.warmup_ns) < 500
+
+
+def test_a_batch_that_fits_no_more_leaves_the_smaller_one() -> None:
+    def service(size: int) -> float:
+        if size == 128 and scene.bound.count(128) > 1:
+            raise NO_MEMORY
+        return 0.01 * max(1.0, size / 32)
+
+    scene = Scene(service)
+    result = measured(scene)
+    assert result.columns["batch_size"] == 32
+    finding = "memory ran out as batch 128 over batch 32 was measured again"
+    assert result.doubts == [("B", f"{finding}: free memory")]
+
+
 def test_the_first_query_is_the_first_at_that_batch() -> None:
     calls: list[int] = []
 

@@ -160,6 +160,12 @@ def test_a_budget_that_has_no_room_for_a_verdict_gives_what_was_found() -> None:
     assert "undecided" in outcome.columns["search"][0]
 
 
+def test_a_budget_without_room_for_a_query_leaves_the_warm_up() -> None:
+    outcome = seek(slo_ms=50, max_s=1e-9)
+    assert any("no trial was run" in text for _, text in outcome.doubts)
+    assert (outcome.columns["peak_qps"], outcome.columns["achieved_qps"]) == (None, None)
+
+
 def test_a_rate_that_misses_is_rejected_and_nothing_is_called_the_peak() -> None:
     outcome = seek(slo_ms=10.5, max_s=100)
     assert (outcome.columns["peak_qps"], outcome.columns["slo_met"]) == (None, False)

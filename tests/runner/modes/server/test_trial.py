@@ -5,6 +5,7 @@ from collections.abc import Iterator
 import numpy as np
 import pytest
 
+from runner.contract.rounds import Energy
 from runner.measure.clock import NANOSECONDS
 from runner.measure.energy import EnergyMeter
 from runner.modes.server.queue_model import QueueModel, accepted_from, rejected_up_to
@@ -69,6 +70,32 @@ def test_fresh_schedules_are_not_outvoted_by_those_that_chose_the_rate(
     assert verdict(trials.queries, trials.late, 1.0) is True
     assert (trials.verified, trials.verdict) == (verified, accepted)
     assert trials.queries <= 9000 + queries
+
+
+@pytest.mark.parametrize(
+    ("joules", "expected"),
+    [
+        ([4.0, 6.0], (10.0, 2.0, "NVML", "board", 3.0)),
+        ([None, 6.0], (None, None, "short", "board", None)),
+    ],
+)
+def test_energy_is_that_of_all_schedules_or_of_none(
+    joules: list[float | None], expected: tuple[object, ...]
+) -> None:
+    trials = RateTrials(rate=1.0, slo_ms=10.0, seed=[0, 0], weight=1.0)
+    trials.energies += [
+        Energy(
+            joules=value,
+            window_s=1.0,
+            method="NVML" if value else "short",
+            scope="board",
+            host_joules=1.5,
+        )
+        for value in joules
+    ]
+    total = trials.energy
+    found = (total.joules, total.window_s, total.method, total.scope, total.host_joules)
+    assert found == expected
 
 
 def test_without_time_left_nothing_is_verified() -> None:

@@ -2,7 +2,8 @@
 
 import os
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +12,6 @@ import pytest
 from runner.contract.cell import Cell
 from runner.contract.errors import BenchError
 from runner.contract.job import Limits, Measure
-from runner.contract.record.starts import Startup
 from runner.contract.rounds import DeviceState, RoundResult
 from runner.measure.accelerator import AcceleratorReader
 from runner.measure.clock import monotonic
@@ -19,16 +19,16 @@ from runner.measure.cpu_clock import CpuClockMeter
 from runner.measure.phases import LOOKING_CONFIDENCE
 from runner.measure.statistics.percentiles import fewest
 from runner.measure.vendors.nvidia import watch_nvidia_gpu
+from runner.modes.startup import mode
 from runner.modes.startup.child import StartRequest
 from runner.modes.startup.launch import TimedStart, launch_start
 from runner.modes.startup.mode import (
     MOST_RESIDENT,
-    STARTUP_STAGES,
     measure_startup,
     start_at_once,
     start_once,
-    startup_columns,
 )
+from runner.modes.startup.stages import STARTUP_STAGES
 from tests.support.jobs import a_job, fake_cell, fake_model
 from tests.support.machines import a_sys_folder, cores
 from tests.support.records import a_round
@@ -150,26 +150,12 @@ def test_no_more_models_are_held_at_once_than_ids_and_memory_allow(limits: Limit
 
 
 @pytest.mark.slow
-def test_all_but_the_last_round_leave_starts_at_once_alone() -> None:
+def test_rounds_before_the_last_planned_one_leave_starts_at_once_alone() -> None:
     result, scene = measured(1, rounds=2)
     assert "concurrent_workers" not in result.columns
     assert len(result.durations_ns) == 1
     assert scene.phases == ["first", "steady"]
     assert start_at_once(a_request(load_s=0.2), 2) >= 0.2e9
-
-
-def test_stages_become_columns() -> None:
-    warm = {stage: [10**9, 3 * 10**9] for stage in STARTUP_STAGES}
-    cold = {f"cold_{stage}": [value * 10**9 for value in range(5, 12)] for stage in STARTUP_STAGES}
-    columns = startup_columns({**warm, **cold})
-    known = {name for name in Startup.model_fields if name.startswith("startup_")}
-    assert set(columns) == known - {"startup_cold_resident_share"}
-    assert columns["startup_warm_import_median_s"] == pytest.approx(2)
-    assert columns["startup_warm_import_median_low_s"] is None
-    assert columns["startup_cold_weights_median_s"] == pytest.approx(8)
-    assert columns["startup_cold_median_s"] == pytest.approx(40)
-    assert columns["startup_cold_median_low_s"] < 40 < columns["startup_cold_median_high_s"]
-    assert startup_columns(warm)["startup_cold_median_s"] is None
 
 
 @pytest.mark.slow
@@ -198,7 +184,7 @@ def test_where_files_stay_in_memory_no_start_is_called_cold() -> None:
 def test_where_the_kernel_tells_nothing_the_first_start_tells_what_it_had_to_read() -> None:
     result, scene = measured(1, rounds=3, cache=ScriptedCache())
     assert len(scene.cache.dropped) == 1
-    share = result.columns["startup_cold_resident_share"]
+    share = result.columns.get("startup_cold_resident_share")
     assert share is None or share > MOST_RESIDENT  # nothing was dropped in truth
     assert not any(name.startswith("cold_") for name in result.parts_ns)
 
@@ -207,6 +193,58 @@ def test_where_the_kernel_tells_nothing_the_first_start_tells_what_it_had_to_rea
 def start() -> TimedStart:
     """A start that prints on stdout as it loads, which must do no harm."""
     return start_once(a_request({"load": "print"}, load_s=0.05))
+
+
+class NotedCache(ScriptedCache):
+    """A page cache whose drops are events."""
+
+    def __init__(self, resident: float | None, events: list[str], *, can_drop: bool = True) -> None:
+        super().__init__(resident, can_drop=can_drop)
+        self._events = events
+
+    def drop(self, files: Iterable[str]) -> None:
+        super().drop(files)
+        self._events.append("drop")
+
+
+_LISTED = ["first", "start", "drop"]
+
+
+@pytest.mark.parametrize(
+    ("round_", "resident", "can_drop", "before", "share"),
+    [
+        (3, 0.1, True, [*_LISTED, "start", "drop", "start"], 0.1),
+        (3, 0.6, True, [*_LISTED, "start"], 0.6),
+        (3, None, True, [*_LISTED, "start", "start"], 0.9),
+        (3, None, False, ["first", "start"], None),
+        (4, 0.1, True, ["first", "start"], None),
+    ],
+    ids=["cold", "files stay", "the start read little", "nothing drops", "a further round"],
+)
+def test_an_untimed_start_precedes_the_warm_ones_unless_a_cold_one_does(
+    monkeypatch: pytest.MonkeyPatch,
+    start: TimedStart,
+    round_: int,
+    resident: float | None,
+    can_drop: bool,
+    before: list[str],
+    share: float | None,
+) -> None:
+    scene = Scene()
+    scene.cache = NotedCache(resident, scene.phases, can_drop=can_drop)
+    report = start.report.model_copy(update={"unread_share": 0.9})
+
+    def scripted(request: StartRequest) -> TimedStart:
+        scene.phases.append("start")
+        return replace(start, report=report)
+
+    monkeypatch.setattr(mode, "start_once", scripted)
+    monkeypatch.setattr(mode, "start_at_once", lambda request, workers: 1)
+    job = a_job([a_cell(workers=1)], fake_model(), MEASURE.model_copy(update={"rounds": 3}))
+    job = job.model_copy(update={"round": round_})
+    result = measure_startup(job, job.cells[0], scene.instruments())
+    assert scene.phases == [*before, "steady", "start"]
+    assert result.columns.get("startup_cold_resident_share", "absent") == (share or "absent")
 
 
 def test_a_start_is_timed_by_one_clock_in_two_processes(start: TimedStart) -> None:

@@ -1,0 +1,65 @@
+"""Columns of the stages of starts, with intervals that hold for fresh processes."""
+
+from collections.abc import Mapping, Sequence
+from itertools import chain
+from statistics import median
+
+from runner.contract.job import Job
+from runner.contract.record import Columns
+from runner.contract.rounds import RoundResult
+from runner.measure.statistics.percentiles import Interval, median_interval
+from runner.measure.statistics.replication import Processes, widened
+from runner.measure.statistics.spread import effective_count
+from runner.measure.statistics.summary import SecondsColumns, interval_columns, median_columns
+
+STARTUP_STAGES = ("interpreter", "import", "instantiate", "weights", "first_query")
+COLD = "cold_"
+"""Prefix of the parts of cold starts."""
+
+
+def startup_columns(job: Job, rounds: Sequence[RoundResult]) -> Columns:
+    """Median and interval of each stage, warm and cold, and of whole cold starts.
+
+    The median is of all starts. With several rounds of them its interval is as wide, by it, as that
+    of the rounds' medians; with one it is widened by what processes differ by.
+    """
+    series = [_series(result.parts_ns) for result in rounds]
+    columns: SecondsColumns = {}
+    for name in series[0]:
+        measured = [index for index, values in enumerate(series) if values[name]]
+        processes = Processes.of(job, [rounds[index] for index in measured])
+        durations = [series[index][name] for index in measured]
+        columns |= _median_columns(f"startup_{name}", durations, processes)
+    return columns
+
+
+def _series(parts_ns: Mapping[str, Sequence[int]]) -> Mapping[str, Sequence[int]]:
+    """Durations of one round by the name in their columns; empty where it has no such starts."""
+    cold = [parts_ns.get(f"{COLD}{stage}", ()) for stage in STARTUP_STAGES]
+    return {
+        **{f"warm_{stage}": parts_ns.get(stage, ()) for stage in STARTUP_STAGES},
+        **{f"cold_{stage}": values for stage, values in zip(STARTUP_STAGES, cold, strict=True)},
+        "cold": [sum(stages) for stages in zip(*cold, strict=True)],
+    }
+
+
+def _median_columns(
+    prefix: str, rounds: Sequence[Sequence[int]], processes: Processes
+) -> SecondsColumns:
+    starts = list(chain.from_iterable(rounds))
+    interval = _interval(starts, rounds, processes)
+    return {**median_columns(prefix, starts), **interval_columns(prefix, interval)}
+
+
+def _interval(
+    starts: Sequence[int], rounds: Sequence[Sequence[int]], processes: Processes
+) -> Interval | None:
+    if len(rounds) == 1:
+        within = median_interval(starts, effective_count(starts))
+        return within and widened(within, processes.spread)
+    over = processes.interval([median(durations) for durations in rounds])
+    if over is None or not over.median:
+        return over
+    middle = median(starts)
+    low, high = (middle * (end / over.median) for end in (over.low, over.high))
+    return Interval(low, middle, high)

@@ -1,0 +1,103 @@
+"""The outputs that each step of a generation gives to the page, in a real browser."""
+
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
+from typing import NamedTuple
+
+import pytest
+from playwright.sync_api import Page
+
+from runner.backends.graphs.feeds import forward_pass
+from runner.backends.onnxruntime_web.browser import started_browser
+from runner.backends.onnxruntime_web.generation import WebGenerator
+from runner.backends.onnxruntime_web.graph import WebGraph
+from runner.backends.onnxruntime_web.page import WebPage
+from runner.contract.axes import Backend
+from runner.contract.graph import find_graph
+from runner.contract.models import ModelSpec
+from runner.contract.web.pages import BUNDLES
+from runner.inputs import synthesise
+from tests.support.prepared import PreparedGraphs
+from tests.support.tiny_models import generating_job, tiny_decoder, tiny_encoder_decoder
+
+pytestmark = pytest.mark.slow
+STEPS = 4
+NOTE = """async (bundle) => {
+    const { InferenceSession } = await import(`../runtime/${bundle}`);
+    const run = InferenceSession.prototype.run;
+    window.noted = [];
+    InferenceSession.prototype.run = async function (...passed) {
+        const outputs = await run.apply(this, passed);
+        const places = Object.entries(outputs).map(([name, { location }]) => [name, location]);
+        window.noted.push(Object.fromEntries(places));
+        return outputs;
+    };
+}"""
+TAKE_NOTED = "() => window.noted.splice(0)"
+
+
+class Generation(NamedTuple):
+    """A generator and the page that it lies in."""
+
+    generate: WebGenerator
+    tab: Page
+
+    def steps(self) -> list[dict[str, str]]:
+        """The memory of each output of each step since the last call."""
+        steps: list[dict[str, str]] = self.tab.evaluate(TAKE_NOTED)
+        return steps
+
+
+@contextmanager
+def generation(
+    backend: Backend, model: ModelSpec, prepared: PreparedGraphs
+) -> Iterator[Generation]:
+    job = prepared.named(generating_job(model, "onnxruntime_web", backend=backend))
+    graph, folder = find_graph(job, job.cells[0], prepared.folder)
+    inputs = synthesise(model, job.cells[0], job.weights_seed)
+    feeds = forward_pass(graph, model, inputs)[1]
+    with (
+        started_browser(backend, software=backend == "webgpu") as browser,
+        closing(WebPage(browser, backend, 1)) as page,
+    ):
+        web_graph = WebGraph(page, backend, graph, folder, feeds)
+        generate = WebGenerator(web_graph, model, inputs, STEPS)
+        (tab,) = browser.browser.contexts[0].pages
+        tab.evaluate(NOTE, BUNDLES[backend])
+        yield Generation(generate, tab)
+
+
+@pytest.mark.parametrize(
+    ("backend", "memory"),
+    [
+        ("wasm", "cpu"),
+        ("webnn", "ml-tensor"),
+        pytest.param("webgpu", "gpu-buffer", marks=pytest.mark.nightly),
+    ],
+)
+def test_timed_steps_give_tokens_and_caches_and_forced_ones_give_logits(
+    backend: Backend, memory: str, prepared: PreparedGraphs
+) -> None:
+    with generation(backend, tiny_decoder(), prepared) as noted:
+        tokens = noted.generate().tokens
+        timed = noted.steps()
+        logits = noted.generate.forced(tokens)
+        forced = noted.steps()
+    assert (logits.argmax(axis=-1) == tokens).all()
+    for steps, wanted in ((timed, "next_tokens"), (forced, "logits")):
+        assert len(steps) == STEPS
+        for step in steps:
+            assert step.pop(wanted) == "cpu"
+            assert step
+            assert set(step.values()) == {memory}
+            assert all("past_key_values" in name for name in step)
+
+
+def test_caches_that_no_step_changes_are_given_once(prepared: PreparedGraphs) -> None:
+    with generation("wasm", tiny_encoder_decoder(), prepared) as noted:
+        tokens = noted.generate().tokens
+        first, *others = noted.steps()
+        logits = noted.generate.forced(tokens)
+    assert (logits.argmax(axis=-1) == tokens).all()
+    assert any("cross_attention" in name for name in first)
+    assert not any("cross_attention" in name for step in others for name in step)
