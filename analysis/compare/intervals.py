@@ -2,12 +2,10 @@
 
 A record has intervals of medians and percentiles. A total per second follows from all durations,
 so its interval is made here the same way: Student's t over the mean durations of the launches; with
-one launch that of its durations, widened by what fresh processes differ by. The degrees of freedom
-of a calibrated spread stand in the job.
+one launch that of its durations, widened by what fresh processes differ by.
 """
 
 import math
-import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from statistics import fmean, stdev
@@ -15,6 +13,7 @@ from typing import Any
 
 from analysis.compare.values import MetricValue
 from analysis.results.metrics import Metric
+from analysis.results.process_spread import calibrated_processes, spread_degrees
 from analysis.results.source import ArrowSource, text
 from analysis.statistics.ratios import Estimate
 from runner.contract.confidence import GROWING_CONFIDENCE, INTERVAL_CONFIDENCE, students_t
@@ -27,11 +26,8 @@ LAUNCHES = (_PROCESSES, _STARTS)
 """Words for one launch and for several: in most modes, and in `startup`."""
 _SUM_AGREES = 0.01
 """Most by which the sum of durations may be off the steady time: in `server` queries overlap."""
-_CALIBRATED = re.compile(r"calibration with (\d+) processes")
 _AT_ONCE = 5_000
 """Results that are asked for in one question."""
-_NORMAL = 10**6
-"""Degrees of freedom at which Student's t is the normal distribution."""
 _TIMES = {
     "query": "r.latency_median_{}s",
     "step": "r.latency_median_{}s",
@@ -47,10 +43,6 @@ _MEANS = """
     list_transform(range(1, len(r.round_iterations) + 1), lambda number: list_avg(list_slice(
         w.durations_ns, coalesce(list_sum(r.round_iterations[:number - 1]), 0)::BIGINT + 1,
         list_sum(r.round_iterations[:number])::BIGINT)) / 1e9)
-"""
-_SPREAD_DEGREES = """
-    CASE WHEN json_valid(j.job)
-    THEN TRY_CAST(json_extract_string(j.job, '$.process_spread.degrees') AS DOUBLE) END
 """
 _SUM_FITS = f"""(list_sum(r.round_iterations) = len(w.durations_ns)
     AND abs(list_sum(w.durations_ns) / 1e9 / r.steady_time_s - 1) <= {_SUM_AGREES})"""
@@ -85,10 +77,8 @@ def _question(ids: Sequence[str], metric: Metric) -> str:
             WHERE {named}"""
     return f"""
         SELECT {columns}, r.latency_mean_s, r.latency_stddev_s, r.effective_iterations,
-            r.effective_rounds, r.round_degrees, {_SPREAD_DEGREES} AS spread_degrees,
-            CASE WHEN {_SUM_FITS} THEN {_MEANS} END AS means
-        FROM benchmark_results r JOIN raw_benchmark_data w ON w.result_id = r.result_id
-        LEFT JOIN replay_jobs j ON j.result_id = r.result_id WHERE {named}
+            r.effective_rounds, r.round_degrees, CASE WHEN {_SUM_FITS} THEN {_MEANS} END AS means
+        FROM benchmark_results r JOIN raw_benchmark_data w USING (result_id) WHERE {named}
     """
 
 
@@ -138,15 +128,8 @@ def _error_of_one(row: Mapping[str, Any]) -> float | None:
         return None
     quantile = students_t(int(count) - 1, INTERVAL_CONFIDENCE)
     within = quantile * deviation / math.sqrt(count) / row["latency_mean_s"]
-    return math.hypot(within, students_t(_spread_degrees(row), INTERVAL_CONFIDENCE) * spread)
-
-
-def _spread_degrees(row: Mapping[str, Any]) -> float:
-    """The degrees of freedom of the spread; older jobs took the processes as independent."""
-    processes = _processes(row)
-    if processes is None:
-        return _NORMAL
-    return max(1.0, row["spread_degrees"] or processes - 1)
+    degrees = spread_degrees(row["process_spread_source"])
+    return math.hypot(within, students_t(degrees, INTERVAL_CONFIDENCE) * spread)
 
 
 def _of_inverse(value: MetricValue, times: Mapping[str, Sequence[float | None]]) -> Estimate | None:
@@ -159,12 +142,6 @@ def _of_inverse(value: MetricValue, times: Mapping[str, Sequence[float | None]])
     return Estimate(value.value, value.value * middle / high, value.value * middle / low)
 
 
-def _processes(row: Mapping[str, Any]) -> int | None:
-    """The processes of the calibration that told the spread; None for the default one."""
-    match = _CALIBRATED.match(row["process_spread_source"] or "")
-    return int(match[1]) if match else None
-
-
 def _basis(value: MetricValue, row: Mapping[str, Any]) -> str:
     one, several = _STARTS if value.facts["mode"] == "startup" else _PROCESSES
     if (row["rounds"] or 1) > 1:
@@ -172,5 +149,5 @@ def _basis(value: MetricValue, row: Mapping[str, Any]) -> str:
     if row["process_spread"] is None:
         return f"1 {one} alone"
     spread = f"{100 * row['process_spread']:.2g} %"
-    calibrated = _processes(row) is not None
+    calibrated = calibrated_processes(row["process_spread_source"]) is not None
     return f"1 {one} and {'a calibrated' if calibrated else 'the default'} spread of {spread}"

@@ -1,7 +1,6 @@
 """Noise of a series: what two runs of it differ by though nothing changed."""
 
 import math
-import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from statistics import stdev
@@ -9,6 +8,7 @@ from typing import Literal, TypeAlias
 
 from analysis.regressions.launches import LaunchedResult, PastResult
 from analysis.regressions.study import APART, RUN_PRIOR, TAIL_DEGREES
+from analysis.results.process_spread import calibrated_processes, spread_degrees
 from analysis.statistics.significance import student_quantile
 from analysis.statistics.variance import ShiftSpread, VarianceComponents, variance_components
 
@@ -19,7 +19,6 @@ LEAST_RUNS = 5
 """Runs at one level that tell what runs differ by."""
 LEAST_DEGREES = 4
 """Degrees of freedom from which on launches tell what launches differ by."""
-_CALIBRATED = re.compile(r"calibration with (\d+) processes")
 _STUDY_CONFIDENCE = 0.99
 
 
@@ -105,12 +104,13 @@ def noise_of_pairs(before: Sequence[float], after: Sequence[float]) -> SeriesNoi
 def _of_calibration(before: LaunchedResult, after: LaunchedResult) -> SeriesNoise | None:
     """The spread that fresh processes had when the host was calibrated."""
     for side in (after, before):
-        match = _CALIBRATED.match(side.facts["process_spread_source"] or "")
-        if match is None:
+        source = side.facts["process_spread_source"]
+        processes = calibrated_processes(source)
+        if processes is None:
             continue
-        spread, processes = side.facts["process_spread"], int(match[1])
+        spread = side.facts["process_spread"]
         basis = f"the host's calibration, {processes} processes {100 * spread:.2g} % apart"
-        components = VarianceComponents(spread**2, processes - 1, 0.0, 0, 1.0)
+        components = VarianceComponents(spread**2, spread_degrees(source), 0.0, 0, 1.0)
         return _of_components("calibration", basis, components)
     return None
 

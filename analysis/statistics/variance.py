@@ -38,7 +38,7 @@ class VarianceComponents:
 
     within: float
     """Mean square of launches about the mean of their run."""
-    within_degrees: int
+    within_degrees: float
     between: float
     """Mean square of runs about the mean of their level, by their launches."""
     between_degrees: int

@@ -60,7 +60,8 @@ def spread_of(known: ProcessSpread | None) -> Spread:
     degrees = known.processes - 1 if known.degrees is None else known.degrees
     quantile = students_t(degrees, INTERVAL_CONFIDENCE)
     day = known.measured_at.date()
-    return Spread(known.cv, quantile, f"calibration with {known.processes} processes, {day}")
+    basis = f"{known.processes} processes ({degrees:.3g} degrees of freedom)"
+    return Spread(known.cv, quantile, f"calibration with {basis}, {day}")
 
 
 @dataclass(frozen=True)

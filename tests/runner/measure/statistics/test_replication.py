@@ -60,7 +60,7 @@ def test_one_process_has_what_processes_differ_by_in_its_interval() -> None:
     assert DEFAULT_SPREAD.shown == pytest.approx(0.147, abs=0.001)
     measured_at = datetime(2026, 11, 23, tzinfo=UTC)
     known = spread_of(ProcessSpread(cv=0.01, processes=8, measured_at=measured_at))
-    assert known.source == "calibration with 8 processes, 2026-11-23"
+    assert known.source == "calibration with 8 processes (7 degrees of freedom), 2026-11-23"
     assert known.quantile == pytest.approx(2.365, abs=0.001)
     assert known.safe_deviation == pytest.approx(0.01 * 2.365 / 1.96, rel=1e-3)
     near = spread_of(ProcessSpread(cv=0.01, processes=8, degrees=5, measured_at=measured_at))
