@@ -154,9 +154,10 @@ def bracket_of_processes(columns: Columns, job: Job, cell: Cell) -> Columns:
     if high is None:
         return {}
     spread = spread_of(job.process_spread)
-    ends = Interval(low or 0.0, (high + (low or 0.0)) / 2, high)
-    between = widened(ends, spread)
-    return {"peak_qps_low": low and between.low, "peak_qps_high": between.high}
+    if not low:
+        return {"peak_qps_high": high * (1 + spread.quantile * spread.deviation)}
+    between = widened(Interval(low, (low + high) / 2, high), spread)
+    return {"peak_qps_low": between.low, "peak_qps_high": between.high}
 
 
 def changes_of(job: Job, rounds: Sequence[RoundResult]) -> Changes:

@@ -88,6 +88,11 @@ def test_a_peaks_bracket_holds_for_fresh_processes() -> None:
     reasons = " ".join(summary["grade_reasons"])
     assert "calibrate this host" in reasons
     assert "--profile" not in reasons
+    bracket |= {"peak_qps": None, "peak_qps_low": None}
+    nothing = a_round(parts_ns={"service": [5] * 10}, columns={"timed_region": ""} | bracket)
+    summary = columns(nothing, scenario="server", slo_ms=50.0)
+    assert summary["peak_qps_low"] is None
+    assert summary["peak_qps_high"] == pytest.approx(104 * (1 + 1.96 * 0.053), rel=1e-3)
 
 
 def test_rounds_of_one_minute_are_known_less_well_than_rounds_of_an_hour() -> None:
