@@ -87,7 +87,7 @@ def judge_outputs(
     measured = measure_outputs(outputs, reference)
     nearest = max(_shares(measured, allowed))
     difference, tolerance = measured[nearest.name].difference, allowed[nearest.name]
-    correct, objection = _verdict(nearest, difference, tolerance, precision)
+    correct, objection = _verdict(nearest, measured, tolerance, precision)
     return {
         # By numpy, since Python's max and min step over NaN.
         "difference_max_abs": float(np.max([one.max_abs for one in measured.values()])),
@@ -114,16 +114,19 @@ def _shares(measured: Mapping[str, Measured], allowed: Mapping[str, Difference])
 
 
 def _verdict(
-    nearest: Nearest, difference: Difference, tolerance: Difference, precision: Precision
+    nearest: Nearest,
+    measured: Mapping[str, Measured],
+    tolerance: Difference,
+    precision: Precision,
 ) -> tuple[bool | None, str | None]:
     """True, False or that nothing can tell, with the reason why it is not True."""
-    value, most = (getattr(one, nearest.kind) for one in (difference, tolerance))
-    finding = (
-        f"the outputs differ from the fp32 reference by {value:.2g}{_PLACES[nearest.kind]}"
-        f" ({nearest.name})"
-    )
+    subject = "the outputs differ from the fp32 reference by"
     if nearest.share > 1:
-        return False, f"{finding}, {precision} is allowed {most:.2g}"
-    if difference.relative > TOLD:
+        value = getattr(measured[nearest.name].difference, nearest.kind)
+        finding = f"{subject} {value:.2g}{_PLACES[nearest.kind]} ({nearest.name})"
+        return False, f"{finding}, {precision} is allowed {getattr(tolerance, nearest.kind):.2g}"
+    farthest, name = max((one.difference.relative, name) for name, one in measured.items())
+    if farthest > TOLD:
+        finding = f"{subject} {farthest:.2g} ({name})"
         return None, f"{finding}: rounding to {precision} may do that here, and so may a fault"
     return True, None

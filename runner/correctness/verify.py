@@ -31,6 +31,9 @@ from runner.correctness.timed_shape import compare_timed, is_compiled_for
 from runner.correctness.tolerance import FLOORS, method_of
 from runner.measure.clock import Clock
 
+_ORDER = (False, None, True)
+"""Verdicts, the one first that counts where another comparison has none."""
+
 
 class Reference(NamedTuple):
     """The content of a reference that counts for one precision."""
@@ -122,12 +125,12 @@ def verify_timed(
 
 def join_verified(fixed: Columns, timed: Columns) -> Columns:
     """The columns of both comparisons: those of the one that counts, and both shapes."""
-    if not timed or fixed.get("correct") is None:
+    if not timed:
         return fixed
+    if None in {fixed.get("correct"), timed.get("correct")}:
+        return min((fixed, timed), key=lambda columns: _ORDER.index(columns.get("correct")))
     shapes = (fixed.get("verified_shape"), timed.get("verified_shape"))
     verified = {"verified_shape": ", ".join(str(shape) for shape in shapes if shape)}
-    if timed.get("correct") is None:
-        return fixed if fixed["correct"] is False else timed
     counts = max(fixed, timed, key=lambda columns: (not columns["correct"], _share(columns)))
     return {**counts, "token_agreement": fixed.get("token_agreement"), **verified}
 

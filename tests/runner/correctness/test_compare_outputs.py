@@ -197,6 +197,15 @@ def test_what_rounding_and_a_fault_could_both_do_is_not_told() -> None:
     assert "and so may a fault" in found[1]["correct_reason"]
 
 
+def test_an_output_that_cannot_be_told_counts_beside_one_that_is_nearer_to_its_tolerance() -> None:
+    honest = {"a": Difference(0.1, 0.1, 0.1), "b": Difference(0.01, 0.01, 0.01)}
+    outputs = {"a": LOGITS + 0.7 * ERRORS, "b": LOGITS + 0.074 * ERRORS}
+    reference = {"a": LOGITS, "b": LOGITS}
+    result = compare_outputs(outputs, reference, None, "int8", honest, NNCF)
+    assert (result["correct"], result["difference_where"][-1]) == (None, "b")
+    assert "0.7 (a)" in result["correct_reason"]
+
+
 def test_the_htp_is_allowed_its_own_differences_in_fp16() -> None:
     honest = Difference(0.01, 0.02, 0.005)
     cells = [fake_cell(backend=backend, precision="fp16") for backend in ("qnn", "cuda")]

@@ -140,6 +140,8 @@ WRONG = {"correct": False, "correct_reason": "far", "tolerance_share": 4.0, "ver
         (WRONG, RIGHT, False, "far", "b9, b2"),
         (RIGHT, {"correct": None, "correct_reason": "refused"}, None, "refused", None),
         ({"correct": None, "correct_reason": "no reference"}, {}, None, "no reference", None),
+        ({"correct": None, "correct_reason": "untold"}, WRONG, False, "far", "b9"),
+        ({"correct": None, "correct_reason": "untold"}, RIGHT, None, "untold", None),
     ],
 )
 def test_the_worse_of_both_shapes_counts(
