@@ -13,14 +13,14 @@ from runner.contract.record import Columns
 from runner.contract.rounds import RoundResult
 from runner.measure.clock import NANOSECONDS
 from runner.measure.grade import imprecision
-from runner.measure.statistics.percentiles import Interval, median_interval
+from runner.measure.statistics.percentiles import Interval
 from runner.measure.statistics.replication import (
     Processes,
+    median_of_rounds,
     process_error,
-    widened,
     widened_percentiles,
 )
-from runner.measure.statistics.spread import Floats, Series, effective_count
+from runner.measure.statistics.spread import Floats, Series
 from runner.measure.statistics.summary import distribution, interval_columns
 from runner.modes.generation import (
     BETWEEN,
@@ -45,14 +45,6 @@ class TokenSummary:
     doubts: list[Doubt]
 
 
-@dataclass(frozen=True)
-class _TokenMedian:
-    interval: Interval | None
-    """The record's: with several rounds that of their medians, with one its own, widened."""
-    judged: Interval | None
-    """The one whose precision more measuring could mend."""
-
-
 def summarise_tokens(job: Job, cell: Cell, rounds: Sequence[RoundResult]) -> TokenSummary:
     """Summarise the times of tokens as `replicate` does the durations.
 
@@ -67,7 +59,7 @@ def summarise_tokens(job: Job, cell: Cell, rounds: Sequence[RoundResult]) -> Tok
     for name, values in by_name.items():
         columns |= _bounded(name, values, processes)
         if name in _JUDGED:
-            median = _median(values, processes)
+            median = median_of_rounds(values, processes)
             columns |= _median_columns(name, median.interval, several=len(rounds) > 1)
             doubts += _doubts(_JUDGED[name], median.judged, job)
     durations = list(chain.from_iterable(result.durations_ns for result in rounds))
@@ -83,17 +75,6 @@ def _bounded(name: str, values: Sequence[Series], processes: Processes) -> dict[
         return columns
     error = process_error(values, processes)
     return {**columns, **widened_percentiles(name, columns, error)}
-
-
-def _median(values: Sequence[Series], processes: Processes) -> _TokenMedian:
-    if not len(_pooled(values)):
-        return _TokenMedian(None, None)
-    if len(values) > 1:
-        interval = processes.interval([float(np.median(part)) for part in values])
-        return _TokenMedian(interval, interval)
-    (alone,) = values
-    within = median_interval(alone, effective_count(alone))
-    return _TokenMedian(widened(within, processes.spread) if within else None, within)
 
 
 def _median_columns(

@@ -12,13 +12,15 @@ from dataclasses import dataclass
 from statistics import NormalDist, fmean, median, stdev
 from typing import Any
 
+import numpy as np
+
 from runner.contract.confidence import GROWING_CONFIDENCE, INTERVAL_CONFIDENCE, students_t
 from runner.contract.job import Job, Measure, ProcessSpread
 from runner.contract.rounds import RoundResult
 from runner.measure.clock import NANOSECONDS
-from runner.measure.statistics.percentiles import Interval
+from runner.measure.statistics.percentiles import Interval, median_interval
 from runner.measure.statistics.serial_correlation import effective_rounds
-from runner.measure.statistics.spread import Series
+from runner.measure.statistics.spread import Series, effective_count
 from runner.measure.statistics.tails import BOUNDED
 
 
@@ -123,6 +125,28 @@ def widened(interval: Interval, spread: Spread) -> Interval:
     low = math.hypot(interval.median - interval.low, between)
     high = math.hypot(interval.high - interval.median, between)
     return Interval(_low_end(interval.median, low), interval.median, interval.median + high)
+
+
+@dataclass(frozen=True)
+class RoundsMedian:
+    """The median of something that every round measured, as far as fresh processes let it be."""
+
+    interval: Interval | None
+    """The record's: with several rounds that of their medians, with one its own, widened."""
+    judged: Interval | None
+    """The one whose precision more measuring could mend."""
+
+
+def median_of_rounds(rounds: Sequence[Series], processes: Processes) -> RoundsMedian:
+    """The median of each round's values; nothing where these are none or too few."""
+    if not any(map(len, rounds)):
+        return RoundsMedian(None, None)
+    if len(rounds) > 1:
+        interval = processes.interval([float(np.median(values)) for values in rounds])
+        return RoundsMedian(interval, interval)
+    (alone,) = rounds
+    within = median_interval(alone, effective_count(alone))
+    return RoundsMedian(widened(within, processes.spread) if within else None, within)
 
 
 def process_error(rounds: Sequence[Series], processes: Processes) -> float:

@@ -8,7 +8,7 @@ import numpy as np
 from runner.measure.clock import NANOSECONDS
 from runner.measure.statistics import spread
 from runner.measure.statistics.percentiles import NEEDED, Interval, median_interval
-from runner.measure.statistics.spread import Floats, Series, effective_count
+from runner.measure.statistics.spread import Floats, Series
 from runner.measure.statistics.tails import percentile_columns
 
 SecondsColumns = dict[str, float | None]
@@ -112,11 +112,8 @@ def mean_and_median(prefix: str, durations_ns: Sequence[int]) -> SecondsColumns:
     return _columns(prefix, durations_ns, {"mean": _mean, "median": _median})
 
 
-def median_columns(prefix: str, durations_ns: Series) -> SecondsColumns:
-    """Columns `<prefix>_median_s` and those of its interval, None where too few durations."""
-    interval = None
-    if len(durations_ns):
-        interval = median_interval(durations_ns, effective_count(durations_ns))
+def median_columns(prefix: str, durations_ns: Series, interval: Interval | None) -> SecondsColumns:
+    """Columns `<prefix>_median_s` and those of its interval, None without durations."""
     return {
         **_columns(prefix, durations_ns, {"median": _median}),
         **interval_columns(prefix, interval),

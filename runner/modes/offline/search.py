@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Literal
 
 from runner.contract.doubts import Doubt, Scale, percent, scaled
 from runner.contract.errors import Unsupported
@@ -76,8 +77,6 @@ class BatchSearch:
         self._curve = BatchCurve([])
         self._confirmed: set[int] = set()
         self._premature: Doubt | None = None
-        self._crowded = False
-        """True if memory ran out at a batch that had fitted before."""
 
     def run(self) -> SearchResult:
         """Search for the batch of most samples per second.
@@ -125,7 +124,7 @@ class BatchSearch:
         curve = self._curve
         if useful.batch_size not in self._confirmed:
             self._confirmed.add(useful.batch_size)
-            again = self._try_again(useful.batch_size, self._bounds.doublings_end_ns)
+            again = self._tried(useful.batch_size, self._bounds.doublings_end_ns)
             if again is not None:
                 curve.add_again(again)
         return curve.flat >= FLAT_DOUBLINGS
@@ -134,23 +133,21 @@ class BatchSearch:
         """Try twice the batch; the reason why that is not possible, or None."""
         doubled = 2 * self._curve.last.batch_size
         try:
-            self._curve.tries.append(self._trial(doubled, self._bounds.doublings_end_ns))
+            attempt = self._tried(doubled, self._bounds.doublings_end_ns)
         except Unsupported as refusal:
             return f"batch {doubled} is not possible: {refusal}"
-        except Exception as error:
-            if not self._ran_out(error):
-                raise
+        if attempt is None:
             return f"batch {doubled} ran out of memory"
+        self._curve.tries.append(attempt)
         return None
 
-    def _try_again(self, size: int, until_ns: int) -> BatchTry | None:
-        """Measure a batch that fitted before; None if it does not fit any more."""
+    def _tried(self, size: int, until_ns: int) -> BatchTry | None:
+        """A try of a batch; None if memory ran out."""
         try:
             return self._trial(size, until_ns)
         except Exception as error:
             if not self._ran_out(error):
                 raise
-            self._crowded = True
             return None
 
     def _choose(self) -> tuple[int, list[str], list[Doubt]]:
@@ -161,10 +158,10 @@ class BatchSearch:
         small, large = two
         gain = self._measure_again(small, large)
         names = f"batch {large.batch_size} over batch {small.batch_size}"
-        if gain is None and self._crowded:
+        if gain == "memory":
             finding = f"memory ran out as {names} was measured again"
             return small.batch_size, [finding], [Doubt("B", f"{finding}: free memory")]
-        if gain is None:
+        if gain == "time":
             finding = f"no time was left to measure {names} again"
             return self._curve.best.batch_size, [finding], [Doubt("B", f"{finding}: {_LONGER}")]
         taken, left = (large, small) if gain.takes_larger else (small, large)
@@ -173,12 +170,13 @@ class BatchSearch:
         text = f"{finding} than batch {taken.batch_size}: {_LONGER}"
         return taken.batch_size, [line], list(scaled(CHOICE, gain.forgone, text))
 
-    def _measure_again(self, small: BatchTry, large: BatchTry) -> Gain | None:
-        """Measure both in turn, A B B A, until the choice is clear or the time is spent.
+    def _measure_again(self, small: BatchTry, large: BatchTry) -> Gain | Literal["time", "memory"]:
+        """Measure both in turn, A B B A, until the choice is clear; else the name of what lacked.
 
         What was measured before is left out: it made them the best, so it flatters them.
         """
         pairs: list[tuple[BatchTry, BatchTry]] = []
+        lacking: Literal["time", "memory"] = "time"
         while len(pairs) < MOST_PAIRS and not _is_clear(gain_of(pairs)):
             needed_ns = sum(
                 max(TRY_NS, (TRY_QUERIES + 1) * one.duration_ns) for one in (small, large)
@@ -186,16 +184,16 @@ class BatchSearch:
             if self._clock() + needed_ns > self._bounds.deadline_ns:
                 break
             order = (small, large) if len(pairs) % 2 == 0 else (large, small)
-            first, second = (
-                self._try_again(one.batch_size, self._bounds.deadline_ns) for one in order
-            )
+            first, second = (self._tried(one.batch_size, self._bounds.deadline_ns) for one in order)
             if first is None or second is None:
+                lacking = "memory"
                 break
             pairs.append((first, second) if order[0] is small else (second, first))
         for pair in pairs:
             for attempt in pair:
                 self._curve.add_again(attempt)
-        return gain_of(pairs) if len(pairs) >= PAIRS else None
+        gain = gain_of(pairs)
+        return gain if gain is not None and gain.pairs >= PAIRS else lacking
 
 
 def _is_clear(gain: Gain | None) -> bool:

@@ -7,10 +7,9 @@ from statistics import median
 from runner.contract.job import Job
 from runner.contract.record import Columns
 from runner.contract.rounds import RoundResult
-from runner.measure.statistics.percentiles import Interval, median_interval
-from runner.measure.statistics.replication import Processes, widened
-from runner.measure.statistics.spread import effective_count
-from runner.measure.statistics.summary import SecondsColumns, interval_columns, median_columns
+from runner.measure.statistics.percentiles import Interval
+from runner.measure.statistics.replication import Processes, median_of_rounds
+from runner.measure.statistics.summary import SecondsColumns, median_columns
 
 STARTUP_STAGES = ("interpreter", "import", "instantiate", "weights", "first_query")
 COLD = "cold_"
@@ -47,19 +46,14 @@ def _median_columns(
     prefix: str, rounds: Sequence[Sequence[int]], processes: Processes
 ) -> SecondsColumns:
     starts = list(chain.from_iterable(rounds))
-    interval = _interval(starts, rounds, processes)
-    return {**median_columns(prefix, starts), **interval_columns(prefix, interval)}
+    interval = median_of_rounds(rounds, processes).interval
+    return median_columns(prefix, starts, _about_all(starts, interval))
 
 
-def _interval(
-    starts: Sequence[int], rounds: Sequence[Sequence[int]], processes: Processes
-) -> Interval | None:
-    if len(rounds) == 1:
-        within = median_interval(starts, effective_count(starts))
-        return within and widened(within, processes.spread)
-    over = processes.interval([median(durations) for durations in rounds])
-    if over is None or not over.median:
-        return over
+def _about_all(starts: Sequence[int], interval: Interval | None) -> Interval | None:
+    """The interval, as wide by it, about the median of all starts."""
+    if interval is None or not interval.median:
+        return interval
     middle = median(starts)
-    low, high = (middle * (end / over.median) for end in (over.low, over.high))
+    low, high = (middle * (end / interval.median) for end in (interval.low, interval.high))
     return Interval(low, middle, high)

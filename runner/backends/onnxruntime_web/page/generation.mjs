@@ -78,9 +78,9 @@ export class Generation {
     }
     const session = await this.graph.sessionFor("decode", feeds);
     // Caches that no step changes are given by the first pass alone.
-    const given = this.options.caches.filter((name) => session.outputNames.includes(present(name)));
-    const outputs = await session.run(feeds, [wanted, ...given.map(present)]);
-    for (const name of given) {
+    this.given ??= this.options.caches.filter((name) => session.outputNames.includes(present(name)));
+    const outputs = await session.run(feeds, [wanted, ...this.given.map(present)]);
+    for (const name of this.given) {
       const next = outputs[present(name)];
       if (next !== this.caches[name]) this.caches[name].dispose();
       this.caches[name] = next;

@@ -1,5 +1,6 @@
 import statistics
 from dataclasses import asdict, fields
+from functools import partial
 
 import numpy as np
 import pytest
@@ -7,7 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from runner.contract.record.measured import Timing
-from runner.measure.statistics.percentiles import NEEDED, Interval
+from runner.measure.statistics.percentiles import NEEDED, Interval, median_interval
+from runner.measure.statistics.spread import effective_count
 from runner.measure.statistics.summary import (
     LatencySummary,
     distribution,
@@ -103,17 +105,22 @@ def test_a_distribution_is_that_of_the_latency_under_another_name(durations: lis
     assert distribution("token", durations) == pytest.approx(expected)
 
 
+def stage_columns(durations: list[int]) -> dict[str, float | None]:
+    interval = median_interval(durations, effective_count(durations))
+    return median_columns("load", durations, interval)
+
+
 def test_parts_have_a_mean_and_a_median_and_stages_a_median_with_its_interval() -> None:
     columns = mean_and_median("forward", [10**9, 2 * 10**9, 6 * 10**9])
     assert columns == {"forward_mean_s": 3.0, "forward_median_s": 2.0}
-    stages = median_columns("load", [10**9, 3 * 10**9])
+    stages = stage_columns([10**9, 3 * 10**9])
     assert stages == {"load_median_s": 2.0, "load_median_low_s": None, "load_median_high_s": None}
-    stages = median_columns("load", [value * 10**9 for value in (3, 1, 4, 2, 6, 5, 7)])
+    stages = stage_columns([value * 10**9 for value in (3, 1, 4, 2, 6, 5, 7)])
     low, high = stages["load_median_low_s"], stages["load_median_high_s"]
     assert low is not None
     assert high is not None
     assert 1 <= low < 4 < high <= 7
-    for columns_of in (distribution, mean_and_median, median_columns):
+    for columns_of in (distribution, mean_and_median, partial(median_columns, interval=None)):
         assert set(columns_of("forward", []).values()) == {None}
 
 
