@@ -141,7 +141,7 @@ def _processes(job: Job, cell: Cell, rounds: Sequence[RoundResult]) -> Processes
         return processes
     spread = processes.spread
     queue = QueueModel(rounds[0].parts_ns[SERVICE], [job.seed])
-    share = max(spread.deviation * spread.quantile, _LEAST_SHARE)
+    share = max(spread.reach, _LEAST_SHARE)
     factor = max(1.0, queue.slowdown(cell.target_qps, share) / share)
     return replace(processes, spread=replace(spread, deviation=factor * spread.deviation))
 
@@ -155,7 +155,7 @@ def bracket_of_processes(columns: Columns, job: Job, cell: Cell) -> Columns:
         return {}
     spread = spread_of(job.process_spread)
     if not low:
-        return {"peak_qps_high": high * (1 + spread.quantile * spread.deviation)}
+        return {"peak_qps_high": high * (1 + spread.reach)}
     between = widened(Interval(low, (low + high) / 2, high), spread)
     return {"peak_qps_low": between.low, "peak_qps_high": between.high}
 

@@ -36,14 +36,19 @@ class Spread:
     """Its origin, in words."""
 
     @property
+    def reach(self) -> float:
+        """The share on either side of the middle within which 95 % of processes lie."""
+        return self.quantile * self.deviation
+
+    @property
     def safe_deviation(self) -> float:
         """The deviation that normal quantiles may be taken of, though few processes gave it."""
-        return self.deviation * self.quantile / _NORMAL
+        return self.reach / _NORMAL
 
     @property
     def shown(self) -> float:
         """The least difference of two records of one process each that is more than chance."""
-        return math.sqrt(2) * self.quantile * self.deviation
+        return math.sqrt(2) * self.reach
 
 
 _NORMAL = NormalDist().inv_cdf((1 + INTERVAL_CONFIDENCE) / 2)
@@ -121,7 +126,7 @@ def round_interval(
 
 def widened(interval: Interval, spread: Spread) -> Interval:
     """The interval of one process, with what fresh processes differ by added in quadrature."""
-    between = spread.quantile * spread.deviation * interval.median
+    between = spread.reach * interval.median
     low = math.hypot(interval.median - interval.low, between)
     high = math.hypot(interval.high - interval.median, between)
     return Interval(_low_end(interval.median, low), interval.median, interval.median + high)
@@ -157,7 +162,7 @@ def process_error(rounds: Sequence[Series], processes: Processes) -> float:
     """
     interval = processes.interval([median(values) for values in rounds])
     if interval is None:
-        return processes.spread.quantile * processes.spread.deviation
+        return processes.spread.reach
     return interval.high / interval.median - 1 if interval.median else 0.0
 
 
