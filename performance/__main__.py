@@ -42,6 +42,7 @@ MEASUREMENTS = (
     "browsers",
     "interval_coverage",
     "queue_percentiles",
+    "queue_processes",
     "peak_search",
     "offline_search",
     "rounds",

@@ -7,7 +7,6 @@ are called the peak may lie above it.
 """
 
 import json
-import math
 import sys
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -18,13 +17,12 @@ from typing import Any, cast
 
 import numpy as np
 
-from performance.simulated import chance
+from performance.simulated import chance, service_times, waiting_times
 from runner.contract.cell import Cell
 from runner.contract.job import Job
 from runner.contract.rounds import Energy
 from runner.measure.clock import NANOSECONDS
 from runner.measure.energy import EnergyMeter
-from runner.measure.statistics.spread import Floats
 from runner.modes.server.peak import find_peak
 from runner.modes.server.serving import Server, ServerResult
 
@@ -129,11 +127,11 @@ def is_inside(outcome: Any, truth: float) -> bool:
     return (outcome["peak_qps_low"] or 0.0) <= truth <= cast("float", outcome["peak_qps_high"])
 
 
-def search(setting: Setting, seed: int) -> ServerResult:
-    """Search for the peak once."""
+def search(setting: Setting, seed: int, level: float = 1.0) -> ServerResult:
+    """Search for the peak once, on a process whose services take so many times as long."""
     random = np.random.default_rng(seed)
     clock = FakeTime()
-    query = service_of(setting.variation, random, clock)
+    query = service_of(setting.variation, level, random, clock)
     warmup = [query() for _ in range(10)]
     server = Server(query, clock, clock.sleep, cast("EnergyMeter", NoEnergy()))
     measure = SimpleNamespace(max_s=BUDGETS_S[setting.profile])
@@ -142,13 +140,16 @@ def search(setting: Setting, seed: int) -> ServerResult:
     return find_peak(server, warmup, cell, cast("Job", SimpleNamespace(seed=seed, measure=measure)))
 
 
-def service_of(variation: float, random: np.random.Generator, clock: FakeTime) -> Callable[[], int]:
+def service_of(
+    variation: float, level: float, random: np.random.Generator, clock: FakeTime
+) -> Callable[[], int]:
     """A query whose time is lognormal."""
     buffer: list[int] = []
 
     def query() -> int:
         if not buffer:
-            buffer.extend(services(variation, 1000, random).astype(int).tolist())
+            drawn = level * SERVICE_NS * service_times(random, 1000, variation)
+            buffer.extend(drawn.astype(int).tolist())
         duration = buffer.pop()
         clock.now += duration
         return duration
@@ -156,23 +157,15 @@ def service_of(variation: float, random: np.random.Generator, clock: FakeTime) -
     return query
 
 
-def services(variation: float, count: int, random: np.random.Generator) -> Floats:
-    """Service times with that coefficient of variation."""
-    sigma = math.sqrt(math.log(1 + variation**2))
-    values: Floats = SERVICE_NS * np.exp(sigma * random.standard_normal(count) - sigma**2 / 2)
-    return values
-
-
 def true_peak(variation: float, objective: float) -> float:
     """The rate at which 1 % of the latencies are beyond the objective."""
     random = np.random.default_rng(1)
-    service = services(variation, TRUTH_QUERIES, random)
+    service = SERVICE_NS * service_times(random, TRUTH_QUERIES, variation)
     gaps = random.standard_exponential(TRUTH_QUERIES - 1) * NANOSECONDS
     low, high = 0.0, NANOSECONDS / SERVICE_NS
     for _ in range(20):
         rate = (low + high) / 2
-        surplus = np.concatenate([[0.0], np.cumsum(service[:-1] - gaps / rate)])
-        latencies = surplus - np.minimum.accumulate(surplus) + service
+        latencies = waiting_times(service, gaps / rate) + service
         met = np.mean(latencies > objective * SERVICE_NS) <= 0.01
         low, high = (rate, high) if met else (low, rate)
     return low

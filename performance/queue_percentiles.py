@@ -7,7 +7,6 @@ of each setting, as far as chance lets one tell (an exact binomial test).
 """
 
 import json
-import math
 import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -16,6 +15,7 @@ from itertools import product
 import numpy as np
 from scipy.stats import binom
 
+from performance.simulated import service_times, waiting_times
 from runner.measure.statistics.spread import Floats
 from runner.measure.statistics.tails import supported_percentiles
 
@@ -126,14 +126,10 @@ def _samples(setting: Setting) -> Iterator[Floats]:
 
 def latencies(load: float, variation: float, count: int, random: np.random.Generator) -> Floats:
     """Latencies of queries in order of arrival, in mean service times (Lindley, 1952)."""
-    sigma = math.sqrt(math.log(1 + variation**2))
-    service: Floats = np.exp(sigma * random.standard_normal(count) - sigma**2 / 2)
+    service = service_times(random, count, variation)
     if load == 0:
         return service
-    gaps = random.exponential(1 / load, count - 1)
-    surplus = np.concatenate([[0.0], np.cumsum(service[:-1] - gaps)])
-    waiting: Floats = surplus - np.minimum.accumulate(surplus)
-    return waiting + service
+    return waiting_times(service, random.exponential(1 / load, count - 1)) + service
 
 
 if __name__ == "__main__":

@@ -97,7 +97,7 @@ def _estimate(durations: _Durations, between: float) -> Estimate:
         alone = [round(value * 1e9) for value in durations[0]]
         within = median_interval(alone, len(alone))
         assert within is not None
-        interval = widened(within, Spread(between, _QUANTILE, "calibration"))
+        interval = widened(within, Spread(between, _QUANTILE, "calibration").reach)
     return _as_estimate(interval)
 
 

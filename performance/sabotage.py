@@ -29,6 +29,7 @@ from runner.backends.torch.backend import open_session
 from runner.contract.cell import Precision
 from runner.contract.job import Job
 from runner.contract.models import model_sets
+from runner.contract.record import Columns
 from runner.correctness.reference import compute_outputs, reference_arrays
 from runner.correctness.verify import verify_session
 from runner.measure.clock import monotonic
@@ -83,7 +84,7 @@ class Judge:
         shares: dict[str, float | None] = {}
         with closing(open_session(jobs["inference"], threads=1)) as session:
             mark_unused_norms(session._model, partial(compute_outputs, session, jobs["inference"]))
-            shares[HONEST] = max(self._share(session, job) for job in jobs.values())
+            shares[HONEST] = max(self._honest(session, job) for job in jobs.values())
             for sabotage in sabotages(precision):
                 job = jobs.get("generation" if sabotage.in_steps else "inference")
                 shares[sabotage.name] = (
@@ -101,11 +102,19 @@ class Judge:
         except Inapplicable:
             return None
 
+    def _honest(self, session: Any, job: Job) -> float:
+        """The share of an honest model, which must be told to be right."""
+        columns = self._compared(session, job)
+        return float(columns["tolerance_share"]) if columns["correct"] is not None else np.inf
+
     def _share(self, session: Any, job: Job) -> float:
+        return float(self._compared(session, job).get("tolerance_share", np.inf))
+
+    def _compared(self, session: Any, job: Job) -> Columns:
         columns = verify_session(session, job, self._folder, monotonic)
-        if columns["correct"] is None:
+        if columns["correct"] is None and "tolerance_share" not in columns:
             raise RuntimeError(str(columns["correct_reason"]))
-        return float(columns.get("tolerance_share", np.inf))
+        return columns
 
 
 def shares_of(model: str, precisions: Sequence[Precision]) -> dict[Precision, Shares]:

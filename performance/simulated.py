@@ -60,6 +60,18 @@ def series(
     return np.array([draw() / SECOND for _ in range(count)])
 
 
+def service_times(random: np.random.Generator, count: int, cv: float) -> NDArray[np.float64]:
+    """Independent lognormal service times around 1."""
+    sigma = math.sqrt(math.log(1 + cv**2))
+    return np.exp(sigma * random.standard_normal(count) - sigma**2 / 2)
+
+
+def waiting_times(service: NDArray[np.float64], gaps: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Times in line before services, one at a time, with these gaps between arrivals (Lindley)."""
+    surplus = np.concatenate([[0.0], np.cumsum(service[:-1] - gaps)])
+    return np.asarray(surplus - np.minimum.accumulate(surplus))
+
+
 def a_result(durations_ns: Sequence[int]) -> RoundResult:
     """The result of a round with these durations, on a host where nothing else happens."""
     return RoundResult(

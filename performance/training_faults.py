@@ -1,7 +1,8 @@
 """Faults that a training step could have: each must turn `correct` false.
 
 Each micro model takes a training step with one fault at a time, in each precision, and goes through
-the runner's own verification: `python -m performance.training_faults bert-tiny,gpt2-micro`.
+the runner's own verification and its check of what was learnt:
+`python -m performance.training_faults bert-tiny,gpt2-micro`.
 """
 
 import sys
@@ -21,15 +22,17 @@ from performance.attention_faults import Fault, Model, hooked
 from performance.broken_parts import Inapplicable, layers
 from performance.own_arithmetic import job_of
 from runner.backends.torch import training
-from runner.backends.torch.backend import open_session
+from runner.backends.torch.backend import TorchSession, open_session
 from runner.contract.axes import TrainingPrecision
 from runner.contract.cell import Precision
+from runner.contract.errors import BenchError
 from runner.contract.job import Job
 from runner.contract.models import model_sets
 from runner.contract.record import Columns
 from runner.correctness.reference import reference_arrays
 from runner.correctness.verify import verify_session
 from runner.measure.clock import monotonic
+from runner.modes.training import TrainingWorkload
 
 
 def lost_gradient(model: Model) -> AbstractContextManager[None]:
@@ -112,6 +115,15 @@ TRAINING_FAULTS: dict[str, Fault] = {
     "half of the batch ignored": half_of_batch,
 }
 
+UNLEARNT = "unlearnt"
+"""The column with what a workload's own check says, which knows no reference."""
+
+
+def is_unlearnt(name: str) -> bool:
+    """True if that check must find the fault of this name."""
+    return TRAINING_FAULTS.get(name) in (lost_gradient, no_update, lost_update)
+
+
 HONEST_STEP = "honest"
 """The row of the step without a fault."""
 FORMATS: tuple[tuple[Precision, TrainingPrecision | None], ...] = (
@@ -125,7 +137,10 @@ FORMATS: tuple[tuple[Precision, TrainingPrecision | None], ...] = (
 def training_verdicts(
     model: str, precision: Precision, training_precision: TrainingPrecision | None = None
 ) -> dict[str, Columns]:
-    """By fault, the columns of the verification; faults that do not apply are left out."""
+    """By fault, the columns of the verification and `UNLEARNT`.
+
+    Faults that do not apply are left out.
+    """
     plain = job_of(model, "inference", precision)
     changes = {"mode": "training", "training_precision": training_precision, "new_tokens": None}
     cell = plain.cells[0].model_copy(update=changes)
@@ -147,7 +162,19 @@ def training_verdicts(
 
 def _verdict(job: Job, folder: Path, fault: Any) -> Columns:
     with closing(open_session(job, threads=1)) as session, fault(session._model):
-        return verify_session(session, job, folder, monotonic)
+        columns = verify_session(session, job, folder, monotonic)
+        is_refused = columns["correct"] is None
+        return {**columns, UNLEARNT: None if is_refused else _unlearnt(session, job)}
+
+
+def _unlearnt(session: TorchSession, job: Job) -> str | None:
+    with closing(TrainingWorkload(session, job, job.cells[0], monotonic)) as workload:
+        workload()
+        try:
+            workload.check()
+        except BenchError as error:
+            return str(error)
+    return None
 
 
 def main() -> int:
@@ -163,6 +190,8 @@ def main() -> int:
                 continue
             for name, columns in verdicts.items():
                 missed = columns["correct"] is not (name == HONEST_STEP)
+                unlearnt = columns[UNLEARNT] is not None
+                missed |= unlearnt is not is_unlearnt(name)
                 wrong += missed
                 where = columns.get("gradient_where") or columns["correct_reason"]
                 mark = "  MISSED" if missed else ""

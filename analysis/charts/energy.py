@@ -6,11 +6,12 @@ from typing import Any
 from analysis.charts.chart import Chart
 from analysis.charts.layers import Point, backends_of, log_axis, named_rows, point_layers, row_names
 from analysis.charts.words import amount, distinct_rows, noun_count, path_words, size_words
+from analysis.results.comparability import SCOPE, UNKNOWN_SCOPE
 from analysis.results.selection import Selection
-from analysis.results.source import OWN_SOURCES, ArrowSource
+from analysis.results.source import OWN_SOURCES, ArrowSource, text
 
 _MOST_ROWS = 30
-"""Rows of one drawing; more are noun_count, the least energy stays."""
+"""Rows of one drawing, those with the least energy of each scope first; more are counted."""
 _STEP = 34
 _UNITS: Mapping[str, str] = {
     "sample": "energy_per_sample_joules",
@@ -29,14 +30,19 @@ def energy_rows(source: ArrowSource, selection: Selection) -> tuple[Chart, ...]:
 
 def _chart(source: ArrowSource, selection: Selection, unit: str, column: str) -> Chart | None:
     sql = f"""
-        SELECT r.*, r.{column} AS value, count(*) OVER () AS results
-        FROM {selection.relation} r WHERE r.{column} > 0
-        ORDER BY value, r.cell_id LIMIT {_MOST_ROWS}
+        SELECT * FROM (
+            SELECT r.* REPLACE (coalesce(r.{SCOPE}, {text(UNKNOWN_SCOPE)}) AS {SCOPE}),
+                r.{column} AS value, count(*) OVER () AS results,
+                row_number() OVER (PARTITION BY r.{SCOPE} ORDER BY r.{column}, r.cell_id) AS rank
+            FROM {selection.relation} r WHERE r.{column} > 0
+            ORDER BY rank, value, r.cell_id LIMIT {_MOST_ROWS}
+        ) ORDER BY {SCOPE}, rank
     """
     rows = source.arrow(sql).to_pylist()
     if not rows:
         return None
-    names = distinct_rows((_words(row), row["hostname"]) for row in rows)
+    several = len({row[SCOPE] for row in rows}) > 1
+    names = distinct_rows((_words(row, several=several), row["hostname"]) for row in rows)
     points = [_point(row, name, unit) for row, name in zip(rows, names, strict=True)]
     return Chart(
         f"energy-per-{unit}",
@@ -47,9 +53,12 @@ def _chart(source: ArrowSource, selection: Selection, unit: str, column: str) ->
     )
 
 
-def _words(row: Mapping[str, Any]) -> str:
+def _words(row: Mapping[str, Any], *, several: bool) -> str:
+    """The name of a row, with what its joules hold where that differs between rows."""
     words = [row["model"], row["precision"], row["mode"], *size_words(row)]
-    return f"{path_words(row)} · {', '.join(str(word) for word in words if word != 'inference')}"
+    scope = f" · {row[SCOPE]}" if several else ""
+    work = ", ".join(str(word) for word in words if word != "inference")
+    return f"{path_words(row)} · {work}{scope}"
 
 
 def _point(row: Mapping[str, Any], name: str, unit: str) -> Point:
@@ -59,7 +68,7 @@ def _point(row: Mapping[str, Any], name: str, unit: str) -> Point:
         "backend": row["backend"],
         "value": row["value"],
         "number": amount(row["value"], f"J per {unit}"),
-        "scope": row["energy_scope"],
+        "scope": row[SCOPE],
         "grade": row["grade"] or "none",
         "proof": row["proof"],
         "imported": row["source"] not in OWN_SOURCES,
@@ -84,10 +93,17 @@ def _spec(points: Sequence[Point], unit: str) -> dict[str, Any]:
 
 
 def _sentence(rows: Sequence[Mapping[str, Any]], unit: str) -> str:
-    least = rows[0]
-    left_out = least["results"] - len(rows)
-    more = f" {noun_count(left_out, 'result')} with more energy are not drawn." if left_out else ""
-    return (
-        f"The least is {amount(least['value'], 'J')} per {unit}, of {path_words(least)} in"
-        f" {least['cell_id']}; energies have no interval, so small differences show nothing.{more}"
-    )
+    """The least of each scope, since joules of different ones do not compare."""
+    least = {row[SCOPE]: row for row in reversed(rows)}
+    several = len(least) > 1
+    sentences = [
+        f"The least{f' of {scope}' if several else ''} is {amount(row['value'], 'J')} per {unit},"
+        f" of {path_words(row)} in {row['cell_id']}."
+        for scope, row in sorted(least.items())
+    ]
+    if several:
+        sentences.append("Joules of different scopes do not compare.")
+    sentences.append("Energies have no interval, so small differences show nothing.")
+    if left_out := rows[0]["results"] - len(rows):
+        sentences.append(f"{noun_count(left_out, 'result')} with more energy are not drawn.")
+    return " ".join(sentences)

@@ -5,8 +5,11 @@ from typing import Any
 
 from analysis.results.conditions import (
     CONDITIONS,
+    DIRTY,
+    HARDWARE_WORDS,
     chosen_differences,
     differences,
+    hardware_differences,
     machine_differences,
     variable_differences,
 )
@@ -46,6 +49,7 @@ _COLUMNS = ", ".join(
         *("r.result_id", "r.schema_version", "r.hardware_id"),
         *("e.environment_variables", "e.libraries"),
         "coalesce(h.device_name, h.cpu_model) AS device",
+        *(f"h.{name}" for name in HARDWARE_WORDS),
         *(f"r.{name}" for name in CONDITIONS),
         *(f"r.{name}" for name in _GAUGES),
         *(f"r.{name}" for name in ("git_commit", "launcher", "timed_region", "threads")),
@@ -76,6 +80,7 @@ def circumstance_changes(then: Circumstances, now: Circumstances) -> tuple[str, 
     """The changes that are known, as `torch 2.13.0, now 2.14.0`."""
     return (
         *_changed_facts(then, now),
+        *(hardware_differences(then, now) if then["device"] == now["device"] else ()),
         *_changed_libraries(then, now),
         *differences(then, now),
         *_changed_gauges(then, now),
@@ -115,7 +120,8 @@ def _changed_facts(then: Circumstances, now: Circumstances) -> Iterator[str]:
 
 def _shown(name: str, value: object) -> str:
     if name in _SHORTENED:
-        return str(value).removeprefix("sha256:")[:_LETTERS]
+        words = str(value).removeprefix("sha256:")
+        return words[:_LETTERS] + (DIRTY if words.endswith(DIRTY) else "")
     return f"{value:g}" if isinstance(value, float) else str(value)
 
 

@@ -8,7 +8,7 @@ from typing import Any
 from analysis.compare.circumstances import Circumstances, circumstances_of, setting_changes
 from analysis.compare.groups import Group, groups_of
 from analysis.compare.intervals import key_of, with_intervals
-from analysis.compare.values import MetricValue, selected_values
+from analysis.compare.values import MetricValue, SelectedValues, selected_values
 from analysis.results.metrics import Metric
 from analysis.results.selection import Selection
 from analysis.results.source import ArrowSource
@@ -92,6 +92,8 @@ class LeftOut:
     """They have no proof, or wrong outputs."""
     on_other_hosts: int = 0
     """They could be compared with results of another machine."""
+    of_other_scopes: int = 0
+    """They could be compared with results whose joules hold something else."""
 
 
 @dataclass(frozen=True)
@@ -144,14 +146,34 @@ def compare_selected(
         baseline,
         len(selected.values),
     )
-    elsewhere = 0
-    if not across_hosts:
-        wider = groups_of(selected.values, by, metric, across_hosts=True)
-        elsewhere = _count(wider) - _count(groups)
-    left_out = LeftOut(selected.without, selected.unquotable, elsewhere)
     known = circumstances_of(source, sorted({key_of(one)[0] for one in members}))
     compared_groups = tuple(_with_settings(group, known) for group in comparison.groups)
+    left_out = _left_out(selected, groups, by, metric, across_hosts=across_hosts)
     return replace(comparison, groups=compared_groups, left_out=left_out)
+
+
+def _left_out(
+    selected: SelectedValues,
+    groups: Sequence[Group],
+    by: str,
+    metric: Metric,
+    *,
+    across_hosts: bool,
+) -> LeftOut:
+    """The selected results that are in none of these groups, by reason."""
+    of_all_hosts = of_all_scopes = groups
+    if not across_hosts:
+        of_all_hosts = groups_of(selected.values, by, metric, across_hosts=True)
+    if metric.is_of_energy:
+        across = {"across_hosts": across_hosts, "across_scopes": True}
+        of_all_scopes = groups_of(selected.values, by, metric, **across)
+    compared = _count(groups)
+    return LeftOut(
+        without_value=selected.without,
+        unquotable=selected.unquotable,
+        on_other_hosts=_count(of_all_hosts) - compared,
+        of_other_scopes=_count(of_all_scopes) - compared,
+    )
 
 
 def compare_by(

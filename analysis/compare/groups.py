@@ -6,8 +6,8 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from analysis.compare.values import MACHINE_KEY, PART, MetricValue
+from analysis.results.comparability import COMPARABLE, SCOPE
 from analysis.results.metrics import Metric
-from analysis.results.searches import FOUND
 from analysis.results.series import COMPARED, agreeing_columns
 
 COLUMN_OF: Mapping[str, str] = {"run": "run_id"}
@@ -34,10 +34,24 @@ class Group:
 
 
 def groups_of(
-    values: Iterable[MetricValue], by: str, metric: Metric, *, across_hosts: bool = False
+    values: Iterable[MetricValue],
+    by: str,
+    metric: Metric,
+    *,
+    across_hosts: bool = False,
+    across_scopes: bool = False,
 ) -> tuple[Group, ...]:
-    """The groups with at least two values, by mode, model and sizes."""
-    columns = (*agreeing_columns(by, across_hosts=across_hosts), PART, FOUND)
+    """The groups with at least two values, by mode, model and sizes.
+
+    Args:
+        values: results with the metric's value.
+        by: a key of `DETERMINED`.
+        metric: the metric.
+        across_hosts: True if results of two machines may be compared.
+        across_scopes: True if joules may hold different things, to count such results.
+    """
+    comparable = [name for name in COMPARABLE if name != SCOPE or not across_scopes]
+    columns = (*agreeing_columns(by, across_hosts=across_hosts), PART, *comparable)
     by_key: dict[tuple[Any, ...], list[MetricValue]] = defaultdict(list)
     for value in values:
         if value.facts[_column(by)] is not None:

@@ -13,13 +13,15 @@ from typing import Any
 
 from analysis.compare.values import MetricValue
 from analysis.results.metrics import Metric
-from analysis.results.process_spread import calibrated_processes, spread_degrees
+from analysis.results.process_spread import calibrated_processes, spread_degrees, spread_in_words
 from analysis.results.source import ArrowSource, text
 from analysis.statistics.ratios import Estimate
 from runner.contract.confidence import GROWING_CONFIDENCE, INTERVAL_CONFIDENCE, students_t
 
 TOTALS = ("throughput", "token_throughput")
 """Columns that are a number of things by the sum of all durations."""
+_INVERSES = ("mfu", "mbu", "gflop_per_s", "gb_per_s")
+"""Columns of parts of results that are counted work by the part's median time."""
 _PROCESSES = ("process", "processes")
 _STARTS = ("round of starts", "rounds of starts")
 LAUNCHES = (_PROCESSES, _STARTS)
@@ -91,7 +93,7 @@ def _completed(
     interval = value.interval
     if metric.column in TOTALS:
         interval = _of_total(value.value, row)
-    elif metric.column == "mfu":
+    elif metric.column in _INVERSES:
         interval = _of_inverse(value, row["times"])
     basis = _basis(value, row) if interval else None
     return replace(value, interval=interval, basis=basis)
@@ -148,6 +150,6 @@ def _basis(value: MetricValue, row: Mapping[str, Any]) -> str:
         return f"{row['rounds']} {several}"
     if row["process_spread"] is None:
         return f"1 {one} alone"
-    spread = f"{100 * row['process_spread']:.2g} %"
+    spread = spread_in_words(row["process_spread"], row["process_spread_source"])
     calibrated = calibrated_processes(row["process_spread_source"]) is not None
     return f"1 {one} and {'a calibrated' if calibrated else 'the default'} spread of {spread}"

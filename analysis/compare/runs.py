@@ -13,10 +13,11 @@ from analysis.compare.circumstances import (
 from analysis.compare.compare import ComparedGroup, ComparedValue, ComparisonBy, beside
 from analysis.compare.intervals import key_of, with_intervals
 from analysis.compare.values import MACHINE_KEY, PART, MetricValue, metric_values
+from analysis.results.comparability import FOUND, SCOPE
 from analysis.results.metrics import Metric
-from analysis.results.searches import FOUND
 from analysis.results.selection import Selection, Side
 from analysis.results.series import SERIES, WEIGHTS
+from analysis.results.sides import metric_of_sides
 from analysis.results.source import ArrowSource
 
 
@@ -88,6 +89,7 @@ def compare_runs(
         metric: the metric.
         across_hosts: True if the runs may be of two machines.
     """
+    metric = metric_of_sides(metric, before, after)
     then, now = (metric_values(side.source, side.selection, metric) for side in (before, after))
     pairs, not_compared = _pairs(then, now, across_hosts)
     verdicts = [cell_verdicts(side.source, side.selection) for side in (before, after)]
@@ -150,6 +152,8 @@ def _refusal(then: MetricValue, now: MetricValue, across_hosts: bool) -> str | N
         return "of another machine"
     if then.facts[FOUND] != now.facts[FOUND]:
         return "of another batch or rate, which was found (--metric throughput or peak_qps)"
+    if then.facts[SCOPE] != now.facts[SCOPE]:
+        return f"of another energy scope: {then.facts[SCOPE]}, now {now.facts[SCOPE]}"
     return None
 
 

@@ -4,8 +4,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, get_args
 
+from analysis.results.comparability import comparable_columns
 from analysis.results.metrics import Metric
-from analysis.results.searches import FOUND, found_sql
 from analysis.results.selection import IS_OURS, Selection
 from analysis.results.series import ASKED_THREADS, COMPARED
 from analysis.results.source import OWN_SOURCES, ArrowSource
@@ -127,8 +127,8 @@ def metric_values(
     beside = "" if own else f" JOIN {metric.view} v USING (result_id)"
     sql = f"""
         SELECT {_COLUMNS}, coalesce(r.host, r.hostname, r.run_id) AS {MACHINE_KEY},
-            {part} AS {PART}, {found_sql(metric)} AS {FOUND}, v.{metric.column}::DOUBLE AS value,
-            {low}::DOUBLE AS low, {high}::DOUBLE AS high
+            {part} AS {PART}, {comparable_columns(metric)},
+            v.{metric.column}::DOUBLE AS value, {low}::DOUBLE AS low, {high}::DOUBLE AS high
         FROM {selection.relation} r{beside} WHERE v.{metric.column} > 0
         ORDER BY r.cell_id, r.measured_at, r.result_id, {PART}
     """

@@ -23,6 +23,7 @@ ObjectionKind: TypeAlias = Literal[
     "too_slow",
     "slo_unknown",
     "no_price",
+    "other_scope",
     "not_known",
     "smaller",
 ]
@@ -36,6 +37,7 @@ OBJECTIONS: Mapping[ObjectionKind, str] = {
     "too_slow": "too slow",
     "slo_unknown": "not known whether fast enough",
     "no_price": "no price",
+    "other_scope": "another energy scope",
     "smaller": "a larger batch fits",
     "not_known": "neither measured nor predicted",
     "unsupported": "not supported",

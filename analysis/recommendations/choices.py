@@ -1,5 +1,6 @@
 """Choices: each candidate is ranked, or left out with the reason."""
 
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
@@ -20,6 +21,7 @@ from analysis.recommendations.memory_fit import (
 from analysis.recommendations.objectives import Objective
 from analysis.recommendations.ranking import CandidateRanking, RankedCandidate, rank_candidates
 from analysis.recommendations.service_levels import ServiceLevel, SloChance
+from analysis.results.comparability import UNKNOWN_SCOPE
 
 USUAL_CONFIDENCE = 0.9
 """The least chance to keep a service level with which a candidate is recommended."""
@@ -108,8 +110,27 @@ def _choice(
         for one in kept
         if one.figure
     ]
+    ranked, of_other_scopes = _of_one_scope(ranked)
+    left_out += of_other_scopes
     ranking = rank_candidates(ranked, more_is_better=requirements.objective.more_is_better)
     return Choice(question, ranking, tuple(left_out))
+
+
+def _of_one_scope(
+    candidates: Sequence[RankedCandidate],
+) -> tuple[list[RankedCandidate], list[LeftOutCandidate]]:
+    """The candidates whose joules hold what those of most of them do, and the others."""
+    counts = Counter(one.figure.scope for one in candidates)
+    usual = max(counts, key=lambda scope: (scope != UNKNOWN_SCOPE, counts[scope]), default=None)
+    others = [one for one in candidates if one.figure.scope != usual]
+    reasons = [f"joules of {one.figure.scope}, not {usual}" for one in others]
+    return (
+        [one for one in candidates if one.figure.scope == usual],
+        [
+            LeftOutCandidate(one.candidate, Objection("other_scope", reason))
+            for one, reason in zip(others, reasons, strict=True)
+        ],
+    )
 
 
 def objection_to(known: KnownCandidate, requirements: Requirements) -> Objection | None:

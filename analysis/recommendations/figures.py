@@ -27,6 +27,8 @@ class Figure:
     """Words to print beside it, e.g. who else measured it."""
     outside: tuple[str, ...] = ()
     """Parts of the question outside of what was measured; empty where the interval holds."""
+    scope: str | None = None
+    """The scope of joules, or that it is unknown; None of other numbers."""
 
     @property
     def is_measured(self) -> bool:

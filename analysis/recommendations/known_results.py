@@ -22,6 +22,7 @@ from analysis.recommendations.service_levels import (
     ServiceLevel,
     launches_of,
 )
+from analysis.results.comparability import SCOPE
 from analysis.results.metrics import METRICS
 from analysis.results.selection import Selection
 from analysis.results.source import ArrowSource, text
@@ -103,7 +104,21 @@ def machine_key_of(facts: Mapping[str, Any]) -> str:
 
 def measured_figure(value: MetricValue) -> Figure:
     """A measured value as a figure."""
-    return Figure(value.value, value.interval, "measured", value.grade, value.marks)
+    return Figure(
+        *(value.value, value.interval, "measured", value.grade, value.marks),
+        scope=value.facts[SCOPE],
+    )
+
+
+def energy_scopes(source: ArrowSource, selection: Selection) -> dict[str, str]:
+    """The scope of joules by machine, of the newest result that tells it."""
+    rows = source.arrow(f"""
+        SELECT {_MACHINE} AS machine, arg_max(r.{SCOPE}, (r.measured_at, r.result_id)) AS scope
+        FROM {selection.relation} r
+        WHERE r.{SCOPE} IS NOT NULL AND r.measured_at IS NOT NULL AND {_MACHINE} IS NOT NULL
+        GROUP BY 1 ORDER BY 1
+    """).to_pylist()
+    return {row["machine"]: row["scope"] for row in rows}
 
 
 @dataclass(frozen=True)

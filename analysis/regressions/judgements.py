@@ -21,6 +21,7 @@ from analysis.regressions.verdicts import RegressionVerdict, launches_to_decide,
 from analysis.results.metrics import Metric
 from analysis.results.selection import Side
 from analysis.results.series import AcceptedChange
+from analysis.results.sides import metric_of_sides
 from analysis.results.source import ArrowSource
 from analysis.statistics.ratios import Estimate
 from analysis.statistics.significance import adjusted_p_values, permutation_p_values
@@ -146,7 +147,7 @@ def judge(question: RegressionQuestion) -> Judgements:
     only: dict[str, set[str]] = {"before": set(), "after": set()}
     sides = (question.base, question.run)
     verdicts = [cell_verdicts(side.source, side.selection) for side in sides]
-    for metric in question.metrics:
+    for metric in dict.fromkeys(metric_of_sides(one, *sides) for one in question.metrics):
         matches = matches_of(sides, verdicts, metric, per_host=question.per_host)
         judgements += (_refused(metric, refusal) for refusal in matches.refusals)
         cases += ((metric, case) for case in cases_of(sides, metric, matches.pairs, rules))

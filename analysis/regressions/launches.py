@@ -9,8 +9,9 @@ from typing import Any, TypeAlias
 
 from analysis.compare.values import ASKED_THREADS_COLUMN, PART, ResultValue
 from analysis.regressions.launch_values import is_as_noisy_as_latency, launch_values
+from analysis.results.comparability import COMPARABLE, comparable_columns
+from analysis.results.conditions import HARDWARE_WORDS
 from analysis.results.metrics import Metric
-from analysis.results.searches import FOUND, found_sql
 from analysis.results.selection import Selection
 from analysis.results.series import IN_HISTORY, SERIES
 from analysis.results.source import ArrowSource, text
@@ -27,7 +28,8 @@ _FACTS = (
 )
 _OF_RESULTS = ("process_spread", "process_spread_source", "interleaved_with")
 """Facts that exports lack."""
-_KEY = ("cell_id", *(name for name in SERIES if name != "cell_id"), PART, FOUND)
+_HARDWARE = "LEFT JOIN hardware_info h ON h.hardware_id = r.hardware_id"
+_KEY = ("cell_id", *(name for name in SERIES if name != "cell_id"), PART, *COMPARABLE)
 LEAST_HISTORY = 10
 """Launches of a series from which on its steps are sought."""
 _AT_ONCE = 5_000
@@ -84,10 +86,11 @@ def launched_results(
         (
             *(f"r.{name}" for name in columns),
             *(f"b.{name}" for name in _OF_RESULTS),
+            *(f"h.{name}" for name in HARDWARE_WORDS),
             ASKED_THREADS_COLUMN,
         )
     )
-    rows = source.arrow(_question(selection, metric, facts)).to_pylist()
+    rows = source.arrow(_question(selection, metric, facts, beside=_HARDWARE)).to_pylist()
     return tuple(_launched_result(row, metric) for row in rows)
 
 
@@ -171,16 +174,18 @@ def _launches(value: float, launches: Sequence[float | None] | None) -> tuple[fl
     return known if launches and len(known) == len(launches) else (value,)
 
 
-def _question(selection: Selection, metric: Metric, columns: str, chosen: str = "true") -> str:
+def _question(
+    selection: Selection, metric: Metric, columns: str, chosen: str = "true", beside: str = ""
+) -> str:
     own = metric.view == "benchmark_performance"
-    beside = "" if own else f" JOIN {metric.view} v USING (result_id)"
+    view = "" if own else f" JOIN {metric.view} v USING (result_id)"
     value = f"{'r' if own else 'v'}.{metric.column}"
     part = f"v.{PART}" if metric.view == "efficiency" else "NULL"
     launches = launch_values(metric, value)
     return f"""
-        SELECT {columns}, {part} AS {PART}, {found_sql(metric)} AS {FOUND},
+        SELECT {columns}, {part} AS {PART}, {comparable_columns(metric)},
             {value}::DOUBLE AS value, {launches.expression} AS launches
-        FROM {selection.relation} r{beside}
+        FROM {selection.relation} r{view} {beside}
         JOIN benchmark_results b ON b.result_id = r.result_id {launches.join}
         WHERE {value} > 0 AND {metric.condition} AND ({chosen})
         ORDER BY r.cell_id, r.measured_at, r.result_id, {PART}

@@ -8,8 +8,9 @@ from typing import Any, TypeAlias
 from analysis.compare.runs import CellVerdict
 from analysis.compare.values import PART
 from analysis.regressions.launches import LaunchedResult, launched_results
+from analysis.results.comparability import COMPARABLE
+from analysis.results.conditions import hardware_differences
 from analysis.results.metrics import Metric
-from analysis.results.searches import FOUND
 from analysis.results.selection import Side
 from analysis.results.series import SERIES
 
@@ -20,7 +21,7 @@ _WORDS: Mapping[str, str] = {
     "hardware_id": "hardware",
     "timed_region": "timed region",
     "container_cpu_limit": "CPU limit",
-    FOUND: "batch or rate that was found",
+    **COMPARABLE,
 }
 _LETTERS = 12
 """Letters of a hash that are shown."""
@@ -117,19 +118,28 @@ def _took_turns(before: LaunchedResult, after: LaunchedResult, per_host: bool) -
     beside = after.facts["interleaved_with"]
     if beside is None or beside != before.facts["run_id"]:
         return False
-    names = {*SERIES, FOUND, *(["hostname"] if per_host else [])} - _OF_MODELS
+    names = {*SERIES, *COMPARABLE, *(["hostname"] if per_host else [])} - _OF_MODELS
     return all(before.facts[name] == after.facts[name] for name in names)
 
 
 def _another_series(before: LaunchedResult, after: LaunchedResult, *, per_host: bool) -> str:
     """The differences that make two results of one cell those of two series."""
-    names = (*SERIES, FOUND, *(["hostname"] if per_host else []))
+    names = (*SERIES, *COMPARABLE, *(["hostname"] if per_host else []))
     differing = [name for name in names if before.facts[name] != after.facts[name]]
     return ", ".join(
-        f"another {_WORDS.get(name, name)}: {_shown(name, before.facts)},"
-        f" now {_shown(name, after.facts)}"
+        f"another {_WORDS.get(name, name)}: {_difference(name, before.facts, after.facts)}"
         for name in differing
     )
+
+
+def _difference(name: str, then: Mapping[str, Any], now: Mapping[str, Any]) -> str:
+    """Both values; of machines whose devices have one name, what differs behind it."""
+    device, behind = then["hardware"], ""
+    if name == "hardware_id" and device and device == now["hardware"]:
+        behind = "; ".join(hardware_differences(then, now))
+    if behind:
+        return f"{device} with {behind}"
+    return f"{_shown(name, then)}, now {_shown(name, now)}"
 
 
 def _shown(name: str, facts: Mapping[str, Any]) -> str:

@@ -8,7 +8,7 @@ from typing import Literal, TypeAlias
 
 from analysis.regressions.launches import LaunchedResult, PastResult
 from analysis.regressions.study import APART, RUN_PRIOR, TAIL_DEGREES
-from analysis.results.process_spread import calibrated_processes, spread_degrees
+from analysis.results.process_spread import calibrated_processes, spread_degrees, spread_in_words
 from analysis.statistics.significance import student_quantile
 from analysis.statistics.variance import ShiftSpread, VarianceComponents, variance_components
 
@@ -109,7 +109,8 @@ def _of_calibration(before: LaunchedResult, after: LaunchedResult) -> SeriesNois
         if processes is None:
             continue
         spread = side.facts["process_spread"]
-        basis = f"the host's calibration, {processes} processes {100 * spread:.2g} % apart"
+        apart = spread_in_words(spread, source)
+        basis = f"the host's calibration, {processes} processes {apart} apart"
         components = VarianceComponents(spread**2, spread_degrees(source), 0.0, 0, 1.0)
         return _of_components("calibration", basis, components)
     return None

@@ -113,7 +113,8 @@ def marks_sentences(results: ReportedResults) -> Iterator[str]:
 
 def _row(row: ReportRow) -> ReportRow:
     """A row with its outputs in a word; samples a second say nothing of generation."""
-    outputs = {True: "agree", False: "wrong", None: "not compared"}[row["correct"]]
+    unknown = "not compared" if row["off"] is None else "not told"
+    outputs = {True: "agree", False: "wrong", None: unknown}[row["correct"]]
     shown = {**row, "outputs": outputs}
     if row["mode"] == "generation":
         shown["throughput"] = None

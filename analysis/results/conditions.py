@@ -3,6 +3,8 @@
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from runner.contract.record.ids import MEMORY_FACT, memory_in_gib
+
 CHOSEN: Mapping[str, str] = {"heat_s": "heating in seconds"}
 """Settings that a run chose, by column, in words; null is none."""
 MACHINE_SETTINGS: Mapping[str, str] = {
@@ -22,6 +24,14 @@ MACHINE_SETTINGS: Mapping[str, str] = {
 """Settings of the machine, by column, in words; null is not known."""
 CONDITIONS: Mapping[str, str] = {**CHOSEN, **MACHINE_SETTINGS}
 """Columns of results that a user may change between two measurements, in words."""
+HARDWARE_WORDS: Mapping[str, str] = {
+    "device_partition": "part of the device",
+    "cpu_model": "processor",
+    "cpu_cores_physical": "cores",
+    "cpu_cores_logical": "logical cores",
+    MEMORY_FACT: "memory in GiB",
+}
+"""Facts behind `hardware_id` beside the device's name, by column of `hardware_info`, in words."""
 _VARIABLES = "environment_variables"
 VARIABLES_SINCE = 6
 """The first schema of records that tells the variables a runner saw."""
@@ -49,12 +59,12 @@ def chosen_differences(then: MachineState, now: MachineState) -> Iterator[str]:
 
 def machine_differences(then: MachineState, now: MachineState) -> Iterator[str]:
     """Differences of `MACHINE_SETTINGS` that both tell."""
-    known = {
-        name: words
-        for name, words in MACHINE_SETTINGS.items()
-        if None not in {then.get(name), now.get(name)}
-    }
-    return _differing(known, then, now)
+    return _known_differences(MACHINE_SETTINGS, then, now)
+
+
+def hardware_differences(then: MachineState, now: MachineState) -> Iterator[str]:
+    """Differences of `HARDWARE_WORDS` that both tell, for machines whose devices have one name."""
+    return _known_differences(HARDWARE_WORDS, memory_in_gib(then), memory_in_gib(now))
 
 
 def variable_differences(then: MachineState, now: MachineState) -> Iterator[str]:
@@ -65,6 +75,15 @@ def variable_differences(then: MachineState, now: MachineState) -> Iterator[str]
     for name in sorted({*before, *after}):
         if before.get(name) != after.get(name):
             yield f"{name} {before.get(name, _UNSET)}, now {after.get(name, _UNSET)}"
+
+
+def _known_differences(
+    names: Mapping[str, str], then: MachineState, now: MachineState
+) -> Iterator[str]:
+    known = {
+        name: words for name, words in names.items() if None not in {then.get(name), now.get(name)}
+    }
+    return _differing(known, then, now)
 
 
 def _differing(names: Mapping[str, str], then: MachineState, now: MachineState) -> Iterator[str]:

@@ -38,6 +38,11 @@ class Metric:
         return "latency" in self.column
 
     @property
+    def is_of_energy(self) -> bool:
+        """True if it is a number of joules, which depends on what these hold."""
+        return self.column.endswith("joules")
+
+    @property
     def heading(self) -> str:
         """The label with its unit."""
         return f"{self.label}, {self.unit}" if self.unit else self.label
@@ -51,6 +56,7 @@ def _bounded(
 
 
 _OF_GENERATION = "generation_results"
+_OF_PARTS = "efficiency"
 METRICS: Mapping[str, Metric] = {
     metric.name: metric
     for metric in (
@@ -85,17 +91,21 @@ METRICS: Mapping[str, Metric] = {
             ),
             view="startup_results",
         ),
-        Metric("efficiency", "mfu", "share of peak FLOP/s", "", True, view="efficiency"),
+        Metric("efficiency", "mfu", "share of peak FLOP/s", "", True, view=_OF_PARTS),
+        Metric("gflop_per_s", "gflop_per_s", "arithmetic achieved", "GFLOP/s", True, _OF_PARTS),
+        Metric("gb_per_s", "gb_per_s", "traffic achieved", "GB/s", True, _OF_PARTS),
     )
 }
-"""By short name. `efficiency` has a row for each part of a result: one for a forward pass, one for
-prefill and one for decode."""
+"""By short name. `efficiency`, like the rates behind it, has a value for each part of a result: one
+for a forward pass, one for prefill and one for decode."""
+RATES_OF_SHARES: Mapping[str, Metric] = {"mfu": METRICS["gflop_per_s"], "mbu": METRICS["gb_per_s"]}
+"""The rates behind shares of a peak, by the column of the share."""
 
 _VIEWS = (
     *("benchmark_performance", "generation_results", "training_results", "startup_results"),
-    *("arrival_results", "efficiency"),
+    *("arrival_results", _OF_PARTS),
 )
-_MORE = re.compile(r"throughput|qps|per_second|speedup|efficiency|mfu|mbu|agreement")
+_MORE = re.compile(r"throughput|qps|per_s(econd)?$|speedup|efficiency|mfu|mbu|agreement")
 _UNITS = {"ms": "ms", "s": "s", "mb": "MB", "joules": "J", "bytes": "bytes", "qps": "queries/s"}
 
 
@@ -129,9 +139,8 @@ def _of_column(name: str, known: Mapping[str, str]) -> Metric:
     low, high = f"{stem}_low_{unit}", f"{stem}_high_{unit}"
     bounds = (low, high) if low in known and high in known else (None, None)
     label = name.replace("_", " ")
-    return Metric(
-        name, name, label, _UNITS.get(unit, ""), bool(_MORE.search(name)), known[name], *bounds
-    )
+    known_unit = "" if stem.endswith("_per") else _UNITS.get(unit, "")
+    return Metric(name, name, label, known_unit, bool(_MORE.search(name)), known[name], *bounds)
 
 
 def _is_number(type_: pa.DataType) -> bool:

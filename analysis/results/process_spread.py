@@ -5,6 +5,7 @@ import re
 _CALIBRATED = re.compile(
     r"calibration with (\d+) processes(?: \((\d+(?:\.\d+)?) degrees of freedom\))?"
 )
+_QUEUE = "; its queue multiplies it by "
 _MANY = 10**6
 """Degrees of freedom at which Student's t is the normal distribution."""
 
@@ -13,6 +14,12 @@ def calibrated_processes(source: str | None) -> int | None:
     """The processes of a calibration, by `process_spread_source`; None for a default spread."""
     match = _CALIBRATED.match(source or "")
     return int(match[1]) if match else None
+
+
+def spread_in_words(spread: float, source: str | None) -> str:
+    """A relative spread in percent, and whether a queue multiplied it."""
+    queued = " in this queue" if _QUEUE in (source or "") else ""
+    return f"{100 * spread:.2g} %{queued}"
 
 
 def spread_degrees(source: str | None) -> float:

@@ -3,6 +3,7 @@
 from collections.abc import Iterable
 from dataclasses import replace
 
+from analysis.results.metrics import RATES_OF_SHARES, Metric
 from analysis.results.selection import Selection, Side
 from analysis.results.series import SERIES
 from analysis.results.source import ArrowSource, text
@@ -12,6 +13,15 @@ def ids_of_results(side: Side) -> frozenset[str]:
     """The ids of the results of a side."""
     table = side.source.arrow(f"SELECT r.result_id FROM {side.selection.relation} r")
     return frozenset(table["result_id"].to_pylist())
+
+
+def metric_of_sides(metric: Metric, before: Side, after: Side) -> Metric:
+    """The metric by which the results of both sides compare.
+
+    Shares of a peak are of the highest that a database knows, so that those of two databases are of
+    different peaks: there it is the rate behind the share.
+    """
+    return metric if before.source is after.source else RATES_OF_SHARES.get(metric.column, metric)
 
 
 def without_results(side: Side, ids: frozenset[str]) -> Side:

@@ -8,8 +8,8 @@ from typing import Any
 from analysis.compare.circumstances import circumstance_changes, circumstances_of
 from analysis.compare.intervals import key_of, with_intervals
 from analysis.compare.values import PART, MetricValue
+from analysis.results.comparability import comparable_sql
 from analysis.results.metrics import Metric
-from analysis.results.searches import found_sql
 from analysis.results.selection import Selection
 from analysis.results.series import IN_HISTORY, SERIES
 from analysis.results.source import ArrowSource
@@ -84,7 +84,7 @@ def _question(selection: Selection, metric: Metric, *, per_host: bool) -> str:
     part = f"v.{PART}" if metric.view == "efficiency" else "NULL"
     low, high = (f"{table}.{name}" if name else "NULL" for name in (metric.low, metric.high))
     names = (*SERIES, "hostname") if per_host else SERIES
-    keys = ", ".join((*(f"r.{name}" for name in names), found_sql(metric)))
+    keys = ", ".join((*(f"r.{name}" for name in names), *comparable_sql(metric).values()))
     value = f"{table}.{metric.column}"
     results = f"{selection.relation} r{beside}"
     has_value = f"{value} > 0 AND r.measured_at IS NOT NULL AND {IN_HISTORY}"

@@ -111,14 +111,15 @@ class Trainer(Protocol):
         ...
 
     def unchanged(self) -> tuple[str, ...]:
-        """The names of parameters of which no kept element differs from before the first step.
+        """The names of parameters with a gradient none of whose kept elements has changed."""
+        ...
 
-        Parameters that had no gradient are left out.
-        """
+    def untaught(self) -> tuple[str, ...]:
+        """The names of parameters in whose layer each gradient was 0; weights change by decay."""
         ...
 
     def changed_share(self) -> float:
-        """The share of kept elements, of all parameters that had a gradient, that have changed."""
+        """The share of kept elements, of parameters that had a gradient, that one has changed."""
         ...
 
     @property

@@ -285,6 +285,10 @@ class FakeTrainer:
         """The one parameter that there is, unless the script says that it learns."""
         return () if self._steps > 0 and self._script.learns else ("scripted",)
 
+    def untaught(self) -> tuple[str, ...]:
+        """None: there are no gradients."""
+        return ()
+
     def changed_share(self) -> float:
         """All of it or nothing."""
         return float(not self.unchanged())

@@ -6,6 +6,7 @@ of one name are two.
 
 import platform
 from collections.abc import Collection, Mapping
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -56,3 +57,9 @@ def read_processor(cpuinfo: Path = Path("/proc/cpuinfo")) -> tuple[str, list[str
     model = facts.get("model name") or platform.processor() or platform.machine()
     flags = facts.get("flags") or facts.get("Features") or ""
     return model, flags.split()
+
+
+@cache
+def cpu_model() -> str:
+    """The processor's name; read once, as the file grows with the number of CPUs."""
+    return read_processor()[0]

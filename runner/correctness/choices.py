@@ -32,7 +32,7 @@ def judge_choices(columns: Columns, logits: FloatArray, tokens: Tokens, most: fl
     if not share > columns.get("tolerance_share", np.inf):
         return columns
     changed: Columns = {**columns, "tolerance_share": share, "difference_where": WHERE}
-    if share <= 1 or not columns["correct"]:
+    if share <= 1 or columns["correct"] is False:
         return changed
     wrong = int((lacks > most).sum())
     reason = f"{wrong} of {lacks.size} generated tokens are not the likeliest by its own logits"

@@ -32,7 +32,7 @@ from runner.correctness.tolerance import FLOORS, method_of
 from runner.measure.clock import Clock
 
 _ORDER = (False, None, True)
-"""Verdicts, the one first that counts where another comparison has none."""
+"""Verdicts, the one first that counts for several comparisons."""
 
 
 class Reference(NamedTuple):
@@ -87,7 +87,7 @@ def verify_session(
             columns = {**columns, "correct_reason": reason}
         if cell.mode == "training":
             trained = compare_step(cell, compute_step(session, job, clock), step)
-            return {**trained, **columns} if not columns["correct"] else {**columns, **trained}
+            return {**trained, **columns, **_decisive(trained, columns)}
         return columns
 
     return _guarded(compare)
@@ -128,7 +128,7 @@ def join_verified(fixed: Columns, timed: Columns) -> Columns:
     if not timed:
         return fixed
     if None in {fixed.get("correct"), timed.get("correct")}:
-        return min((fixed, timed), key=lambda columns: _ORDER.index(columns.get("correct")))
+        return _decisive(fixed, timed)
     shapes = (fixed.get("verified_shape"), timed.get("verified_shape"))
     verified = {"verified_shape": ", ".join(str(shape) for shape in shapes if shape)}
     counts = max(fixed, timed, key=lambda columns: (not columns["correct"], _share(columns)))
@@ -151,6 +151,11 @@ def read_reference(references: Path | None, job: Job, precision: Precision) -> R
         return Reference(outputs, *take_honest(outputs, precision))
     reason = failure.read_text("utf-8").strip() if failure.exists() else "not computed"
     raise BenchError(f"no reference: {reason}")
+
+
+def _decisive(one: Columns, other: Columns) -> Columns:
+    """The columns of the comparison whose verdict counts for both; of equal ones the first."""
+    return min((one, other), key=lambda columns: _ORDER.index(columns.get("correct")))
 
 
 def _share(columns: Columns) -> float:

@@ -209,12 +209,13 @@ class Harness:
             save_text(output_path(self._out, cell, NO_TRACE_SUFFIX), failure_reason(error))
 
     def _instruments(self, cell: Cell, earlier: Sequence[RoundResult]) -> Instruments:
-        uuid = self._loader.facts.get("device_uuid")
+        uuid, device = self._loader.facts.get("device_uuid"), self._loader.energy_device
+        pci_address = None if device is None else device.pci_address
         return Instruments(
             clock=self._clock,
             memory=self._memory,
-            energy=energy_meter(cell.backend, uuid, self._loader.energy_device),
-            accelerator=accelerator_reader(cell.backend, uuid),
+            energy=energy_meter(cell.backend, uuid, device),
+            accelerator=accelerator_reader(cell.backend, uuid, pci_address),
             cpu_clock=self._cpu_clock,
             noise=noise_meter(self._environment.cpu_affinity, of_tree=self._of_tree),
             environment=self._environment,

@@ -136,7 +136,8 @@ class Loader:
     def _machine(self, session: Session) -> dict[str, Any]:
         """The device with its build, and the id of the machine with this device."""
         uuid = session.columns.get("device_uuid")
-        build = asdict(device_build(self._job.cells[0].backend, cast("str | None", uuid)))
+        backend, address = self._job.cells[0].backend, session.energy_device.pci_address
+        build = asdict(device_build(backend, cast("str | None", uuid), address))
         facts = {**build, "device_name": session.device_name}
         return {**facts, "hardware_id": hardware_id({**asdict(self._environment), **facts})}
 

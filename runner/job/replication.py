@@ -9,6 +9,7 @@ from runner.contract.doubts import Doubt, percent, scaled
 from runner.contract.job import Job, Measure
 from runner.contract.record import Columns
 from runner.contract.rounds import RoundResult
+from runner.job.queues import ProcessShifts, queue_shifts
 from runner.measure.clock import NANOSECONDS
 from runner.measure.grade import DRIFT, IMPRECISION, signed
 from runner.measure.statistics.drift import (
@@ -18,7 +19,7 @@ from runner.measure.statistics.drift import (
     change_inside,
     drift,
 )
-from runner.measure.statistics.percentiles import Interval
+from runner.measure.statistics.percentiles import PERCENTILE_FRACTIONS, Interval
 from runner.measure.statistics.replication import (
     DEFAULT_SPREAD,
     Processes,
@@ -36,11 +37,8 @@ from runner.measure.statistics.replication import (
 from runner.measure.statistics.serial_correlation import effective_rounds
 from runner.measure.statistics.summary import LatencySummary
 from runner.modes.registry import COLD_MODES
-from runner.modes.server.queue_model import QueueModel
 from runner.modes.server.serving import SERVICE
 
-_LEAST_SHARE = 1e-3
-"""The least share of service times by which a queue's slowdown is simulated."""
 SIGNIFICANCE = 0.01
 """A change is a doubt if chance makes one so large less often than this."""
 CALIBRATION = "`orchestrator doctor --calibrate`"
@@ -58,6 +56,8 @@ class Replicated:
     """Columns about processes."""
     spread: Spread | None
     """The spread of fresh processes, if the record is of one; else None."""
+    bracket: Columns
+    """The ends of a peak for fresh processes, in place of those of its search; none without one."""
 
 
 @dataclass(frozen=True)
@@ -114,50 +114,34 @@ def replicate(
     if len(rounds) > 1:
         effective = effective_rounds(len(rounds), moments_of(rounds))
         columns |= {"effective_rounds": effective.count, "round_degrees": effective.degrees}
-    processes = _processes(job, cell, rounds)
-    spread, durations = processes.spread, [result.durations_ns for result in rounds]
-    error = process_error(durations, processes)
-    bounds: dict[str, Any] = {**widened_percentiles("latency", asdict(summary), error)}
+    processes = Processes.of(job, rounds)
+    shifts = _shifts(job, cell, rounds, processes)
+    bounds: dict[str, Any] = {**widened_percentiles("latency", asdict(summary), shifts.errors)}
     bounded = replace(summary, **bounds)
     if len(rounds) > 1:
         interval = processes.interval(medians)
         whole = _with_interval(bounded, interval) if interval else bounded
-        return Replicated(whole, whole, columns, None)
+        return Replicated(whole, whole, columns, None, shifts.bracket)
+    spread = processes.spread.multiplied(shifts.factor)
     columns |= {
         "process_spread": spread.deviation,
         "process_spread_source": spread.source,
     }
     low, high = summary.latency_median_low_s, summary.latency_median_high_s
     if low is None or high is None:
-        return Replicated(bounded, summary, columns, spread)
-    within = Interval(low, summary.latency_median_s, high)
-    return Replicated(_with_interval(bounded, widened(within, spread)), summary, columns, spread)
+        return Replicated(bounded, summary, columns, spread, shifts.bracket)
+    within = widened(Interval(low, summary.latency_median_s, high), shifts.errors["p50"])
+    return Replicated(_with_interval(bounded, within), summary, columns, spread, shifts.bracket)
 
 
-def _processes(job: Job, cell: Cell, rounds: Sequence[RoundResult]) -> Processes:
-    """The processes of these rounds; a single one's queue multiplies what they differ by."""
-    processes = Processes.of(job, rounds)
-    if len(rounds) > 1 or cell.target_qps is None:
-        return processes
-    spread = processes.spread
-    queue = QueueModel(rounds[0].parts_ns[SERVICE], [job.seed])
-    share = max(spread.reach, _LEAST_SHARE)
-    factor = max(1.0, queue.slowdown(cell.target_qps, share) / share)
-    return replace(processes, spread=replace(spread, deviation=factor * spread.deviation))
-
-
-def bracket_of_processes(columns: Columns, job: Job, cell: Cell) -> Columns:
-    """The bracket of a peak, with what fresh processes differ by added in quadrature."""
-    if not cell.seeks_peak:
-        return {}
-    low, high = columns["peak_qps_low"], columns["peak_qps_high"]
-    if high is None:
-        return {}
-    spread = spread_of(job.process_spread)
-    if not low:
-        return {"peak_qps_high": high * (1 + spread.reach)}
-    between = widened(Interval(low, (low + high) / 2, high), spread)
-    return {"peak_qps_low": between.low, "peak_qps_high": between.high}
+def _shifts(
+    job: Job, cell: Cell, rounds: Sequence[RoundResult], processes: Processes
+) -> ProcessShifts:
+    """The shifts by other processes; without a queue every percentile moves as the median does."""
+    if cell.scenario == "server":
+        return queue_shifts(job, cell, rounds, processes)
+    error = process_error([result.durations_ns for result in rounds], processes)
+    return ProcessShifts(dict.fromkeys(PERCENTILE_FRACTIONS, error))
 
 
 def changes_of(job: Job, rounds: Sequence[RoundResult]) -> Changes:
@@ -187,7 +171,7 @@ def process_doubts(replicated: Replicated, cell: Cell) -> Iterator[Doubt]:
         subject = "one round of starts" if cell.mode in COLD_MODES else "one process"
         finding = f"{subject}: differences below {percent(shown)} are not shown"
         remedies = [] if cell.seeks_peak else ["take --profile standard"]
-        if replicated.spread.source == DEFAULT_SPREAD.source:
+        if replicated.spread.source.startswith(DEFAULT_SPREAD.source):
             remedies.insert(0, f"calibrate this host by {CALIBRATION}")
         remedy = ", or ".join(remedies or ["run it several times"])
         yield from scaled(IMPRECISION, max(shown, 1e-9), f"{finding}: {remedy}")

@@ -22,7 +22,6 @@ from runner.contract.rounds import (
     total_energy,
 )
 from runner.job.replication import (
-    bracket_of_processes,
     change_doubts,
     changes_of,
     process_doubts,
@@ -87,7 +86,7 @@ def summarise_rounds(
         **raw,
         **dict(chain.from_iterable(result.columns.items() for result in rounds)),
         **(training_totals(rounds) if cell.mode == "training" else {}),
-        **bracket_of_processes(rounds[0].columns, job, cell),
+        **replicated.bracket,
     }
 
 
@@ -147,7 +146,10 @@ def _memory(rounds: Sequence[RoundResult]) -> Columns:
 
 
 def _energy(energies: Sequence[Energy], rounds: Sequence[RoundResult], cell: Cell) -> Columns:
-    """Energy of all rounds together, if every round has it."""
+    """Energy of all rounds together, if every round has it.
+
+    That of starts is no start's own: the window holds more than their times.
+    """
     total = total_energy(energies)
     if total.joules is None:
         return {"energy_method": total.method}
@@ -155,7 +157,7 @@ def _energy(energies: Sequence[Energy], rounds: Sequence[RoundResult], cell: Cel
     tokens = samples * cell.new_tokens if cell.new_tokens else None
     return {
         "energy_joules": total.joules,
-        "energy_per_sample_joules": total.joules / samples,
+        "energy_per_sample_joules": None if cell.mode == "startup" else total.joules / samples,
         "energy_per_token_joules": total.joules / tokens if tokens else None,
         "energy_window_s": total.window_s,
         "energy_method": total.method,

@@ -22,6 +22,7 @@ from runner.measure.statistics.replication import (
 )
 from runner.measure.statistics.spread import Floats, Series
 from runner.measure.statistics.summary import distribution, interval_columns
+from runner.measure.statistics.tails import BOUNDED
 from runner.modes.generation import (
     BETWEEN,
     PER_OUTPUT,
@@ -74,7 +75,7 @@ def _bounded(name: str, values: Sequence[Series], processes: Processes) -> dict[
     if not len(pooled):
         return columns
     error = process_error(values, processes)
-    return {**columns, **widened_percentiles(name, columns, error)}
+    return {**columns, **widened_percentiles(name, columns, dict.fromkeys(BOUNDED, error))}
 
 
 def _median_columns(

@@ -43,25 +43,42 @@ class AcceleratorReader:
             return None
 
 
-def accelerator_reader(backend: Backend, uuid: str | None = None) -> AcceleratorReader:
-    """The reader of the backend's device; `uuid` selects one of several NVIDIA GPUs."""
+def accelerator_reader(
+    backend: Backend, uuid: str | None = None, pci_address: str | None = None
+) -> AcceleratorReader:
+    """The reader of the backend's device.
+
+    Args:
+        backend: the hardware path.
+        uuid: selects one of several NVIDIA GPUs.
+        pci_address: selects one of several AMD GPUs.
+    """
     if backend == "cuda":
         return AcceleratorReader(partial(watch_nvidia_gpu, uuid=uuid))
     if backend == "rocm":
-        return AcceleratorReader(watch_amd_gpu)
+        return AcceleratorReader(partial(watch_amd_gpu, pci_address=pci_address))
     return AcceleratorReader()
 
 
-def device_build(backend: Backend, uuid: str | None = None, library: Any = None) -> DeviceBuild:
+def device_build(
+    backend: Backend,
+    uuid: str | None = None,
+    pci_address: str | None = None,
+    library: Any = None,
+) -> DeviceBuild:
     """The build and the settings of the backend's device, as far as they are known.
 
-    `library` stands in for pynvml or amdsmi.
+    Args:
+        backend: the hardware path.
+        uuid: selects one of several NVIDIA GPUs.
+        pci_address: selects one of several AMD GPUs.
+        library: stands in for pynvml or amdsmi.
     """
     try:
         if backend == "cuda":
             return nvidia_build(library, uuid)
         if backend == "rocm":
-            return amd_build(library)
+            return amd_build(library, pci_address)
     except Exception:  # vendors' libraries raise what they like
         return DeviceBuild()
     return DeviceBuild()

@@ -197,7 +197,6 @@ def _refuse() -> list[Counter]:
 _COUNTERS: Mapping[Backend, Find] = {
     "cpu": _cpu_counters,
     "wasm": _cpu_counters,
-    "rocm": amd_energy_counters,
     "mps": apple_gpu_counters,
 }
 """Energy counters of the hardware that a backend uses, whichever device it is."""
@@ -218,6 +217,8 @@ def energy_meter(
     find = _COUNTERS.get(backend, partial(_no_counters, backend))
     if backend == "cuda":
         find = partial(nvidia_energy_counters, uuid=uuid)
+    elif backend == "rocm":
+        find = partial(amd_energy_counters, pci_address=device.pci_address if device else None)
     elif backend == "openvino":
         find = _openvino_counters(device)
     has_host = backend in _WITH_HOST or (device is not None and device.is_discrete)

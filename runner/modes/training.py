@@ -64,7 +64,7 @@ class TrainingWorkload:
         return step.ended_ns - step.started_ns
 
     def check(self) -> None:
-        """Check that each parameter has changed since before the first step.
+        """Check that each parameter has changed since before the first step, and each layer learns.
 
         While the loss' scale has skipped every step, as on a GPU it does at first, it takes more.
 
@@ -76,6 +76,9 @@ class TrainingWorkload:
         unchanged = self._trainer.unchanged()
         if unchanged and not (self._cell.pure and self._trainer.changed_share()):
             raise BenchError(f"{_names(unchanged)} did not change in {_steps(len(self._losses))}")
+        if untaught := self._trainer.untaught():
+            steps = _steps(len(self._losses))
+            raise BenchError(f"the gradients of {_names(untaught)} were 0 in {steps}")
 
     def forget(self) -> None:
         """Drop the parts and skipped steps recorded so far, but not the losses."""

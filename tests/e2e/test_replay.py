@@ -29,7 +29,7 @@ def test_a_result_is_measured_again_and_shown_beside_the_first(workplace: Workpl
     assert f"then: {first}/{CELL}" in done.stdout
     assert f"now:  {second}/{CELL}" in done.stdout
     assert "The 95 % intervals of the two medians" in done.stdout
-    assert f"note: another condition: {VARIABLE} AVX2, now not set" in done.stdout
+    assert f"note: {VARIABLE} AVX2, now not set" in done.stdout
     rows = workplace.ask(
         "SELECT run_id, environment_id, launcher, image_digest, seed, status"
         " FROM benchmark_results JOIN environments USING (environment_id)"

@@ -6,6 +6,8 @@ from performance.training_faults import (
     FORMATS,
     HONEST_STEP,
     TRAINING_FAULTS,
+    UNLEARNT,
+    is_unlearnt,
     training_verdicts,
 )
 from runner.contract.axes import TrainingPrecision
@@ -30,3 +32,4 @@ def test_each_fault_of_a_step_is_found(
     assert verdicts.keys() == {HONEST_STEP, *TRAINING_FAULTS} - lacking
     for name, columns in verdicts.items():
         assert columns["correct"] is (name == HONEST_STEP), (name, columns)
+        assert (columns[UNLEARNT] is not None) == is_unlearnt(name), (name, columns[UNLEARNT])

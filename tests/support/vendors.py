@@ -91,8 +91,17 @@ class Nvml:
         return self.energy_mj
 
 
+PARTS = {"SPX": 1, "QPX": 4, "CPX": 8}
+"""Parts of an AMD GPU by the name of its partition."""
+POWER_CAPS_UW = {"0000:0c:00": 750_000_000, "0000:1c:00": 700_000_000}
+"""Limits of both AMD GPUs, by their addresses without the function."""
+
+
 class AmdSmi:
-    """As amdsmi on MI300: violations, keys that say `N/A`, and ticks of 15.3 microjoules."""
+    """As amdsmi on MI300: violations, keys that say `N/A`, and ticks of 15.3 microjoules.
+
+    Each part has a handle, here its address, and all but the first ones tell nothing.
+    """
 
     AmdSmiClkType = IntEnum("AmdSmiClkType", {"GFX": 1})
     AmdSmiTemperatureType = IntEnum("AmdSmiTemperatureType", {"HOTSPOT": 1})
@@ -103,25 +112,34 @@ class AmdSmi:
         clock: int | str = 2_100,
         energy_key: str = "energy_accumulator",
         devices: int = 1,
+        partition: str = "SPX",
     ) -> None:
         self._clock = clock
         self._energy_key = energy_key
-        self._devices = devices
+        self._handles = [
+            f"{slot}.{part}"
+            for slot in list(POWER_CAPS_UW)[:devices]
+            for part in range(PARTS[partition])
+        ]
         self.moments = 1_000
-        self.partition = "SPX"
+        self.partition = partition
         self.pcie_width = 16
 
     def amdsmi_init(self) -> None:
         """Nothing to do."""
 
     def amdsmi_get_processor_handles(self) -> list[str]:
-        return ["device"] * self._devices
+        return self._handles[::-1]
+
+    def amdsmi_get_gpu_device_bdf(self, device: str) -> str:
+        return device
 
     def amdsmi_get_gpu_driver_info(self, device: str) -> dict[str, str]:
         return {"driver_name": "amdgpu", "driver_version": "6.14.14", "driver_date": "2025/09/01"}
 
     def amdsmi_get_clock_info(self, device: str, kind: IntEnum) -> dict[str, Any]:
         assert kind is self.AmdSmiClkType.GFX
+        _require_first(device)
         return {"clk": self._clock, "max_clk": 2_100}
 
     def amdsmi_get_temp_metric(self, device: str, sensor: IntEnum, metric: IntEnum) -> int:
@@ -139,12 +157,14 @@ class AmdSmi:
         }
 
     def amdsmi_get_power_cap_info(self, device: str) -> dict[str, Any]:
-        return {"power_cap": 750_000_000}
+        _require_first(device)
+        return {"power_cap": POWER_CAPS_UW[device.removesuffix(".0")]}
 
     def amdsmi_get_gpu_vram_info(self, device: str) -> dict[str, Any]:
         return {"vram_size": 196_592}
 
     def amdsmi_get_gpu_compute_partition(self, device: str) -> str:
+        _require_first(device)
         return self.partition
 
     def amdsmi_get_gpu_asic_info(self, device: str) -> dict[str, Any]:
@@ -156,6 +176,11 @@ class AmdSmi:
     def amdsmi_get_energy_count(self, device: str) -> dict[str, Any]:
         """Ticks, and microjoules of one."""
         return {self._energy_key: 2_000_000, "counter_resolution": 15.3, "timestamp": 1}
+
+
+def _require_first(device: str) -> None:
+    if not device.endswith(".0"):
+        raise RuntimeError("AMDSMI_STATUS_NOT_SUPPORTED")
 
 
 class OlderAmdSmi(AmdSmi):

@@ -6,11 +6,11 @@ from orchestrator.app.fleet.choice import FleetChoice
 from orchestrator.app.fleet.diagnosis import diagnose_fleet
 from orchestrator.app.fleet.runs import FleetResult, resume_on_fleet, run_on_fleet
 from orchestrator.app.measure.replay import (
-    Replay,
     ReplayRequest,
     ReplayResult,
     begin_replay,
     consented_original,
+    replay_in,
 )
 from orchestrator.app.measure.run import ResumeRequest
 from orchestrator.app.measure.verification import verification_of
@@ -25,7 +25,6 @@ from orchestrator.fleet.observer import FleetObserver
 from orchestrator.running.folder import RunFolder
 from orchestrator.running.options import RunOptions
 from orchestrator.running.outcome import RunOutcome
-from orchestrator.store import Store
 from orchestrator.system.files import DATABASE_NAME
 from runner.contract.cell import Backend
 from runner.contract.errors import Unavailable
@@ -84,9 +83,8 @@ def replay_on_fleet(
     options = RunOptions(database=database, inherit_environ=folder.run.inherit_environ)
     resumed = ResumeRequest(folder.run.run_id, request.results, options=options)
     outcome = _outcome(resume_on_fleet(resumed, choice, observer))
-    with Store.open_readonly(database) as store:
-        now = store.measurement(f"{folder.run.run_id}/{original.cell.id}")
-    return ReplayResult(Replay(original.measured, now) if now else None, outcome)
+    again = f"{folder.run.run_id}/{original.cell.id}"
+    return ReplayResult(replay_in(database, original.measured, again), outcome)
 
 
 def _outcome(result: FleetResult) -> RunOutcome:

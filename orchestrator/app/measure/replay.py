@@ -8,7 +8,8 @@ from typing import Any
 
 from pydantic import ValidationError
 
-from analysis.results.conditions import DIRTY, differences
+from analysis.compare.circumstances import circumstance_changes, circumstances_of
+from analysis.results.conditions import DIRTY
 from analysis.results.item_time import item_estimate_ms, item_ms
 from analysis.statistics.ratios import Estimate, shows_difference
 from orchestrator.app.measure.consent import describe_choices, is_own, require_consent
@@ -87,6 +88,8 @@ class Replay:
 
     then: Measurement
     now: Measurement
+    changes: tuple[str, ...] = ()
+    """Differences of their circumstances, as `torch 2.13.0, now 2.14.0`."""
 
     @property
     def ratio(self) -> float | None:
@@ -122,21 +125,11 @@ class Replay:
 
     @property
     def differences(self) -> list[str]:
-        """Differences of host, image, version, commit, region and conditions, in sentences."""
+        """Differences of the host and of all circumstances, and what they leave open, in words."""
         then, now = self.then, self.now
-        facts = (
-            ("host", then.hostname, now.hostname),
-            ("image", then.image_digest, now.image_digest),
-            ("runner's version", then.runner_version, now.runner_version),
-            ("commit", then.git_commit, now.git_commit),
-            ("timed region", then.timed_region, now.timed_region),
-        )
-        sentences = [f"another {name}: {old}, now {new}" for name, old, new in facts if old != new]
-        before, after = (
-            {**measured.conditions, "environment_variables": measured.environment_variables}
-            for measured in (then, now)
-        )
-        sentences += [f"another condition: {text}" for text in differences(before, after)]
+        sentences = [*self.changes]
+        if then.hostname != now.hostname:
+            sentences.insert(0, f"host {then.hostname}, now {now.hostname}")
         if now.image is None and (now.git_commit or "").endswith(DIRTY):
             sentences.append(
                 "the checkout has uncommitted changes, so its runner may be another one"
@@ -184,9 +177,23 @@ def replay_result(request: ReplayRequest, observer: Observer) -> ReplayResult:
     folder = begin_replay(original, request)
     options = RunOptions(database=database, earlier_images=original.pinned is not None)
     outcome = execute_run(folder, launcher, observer, options)
+    again = f"{folder.run.run_id}/{original.cell.id}"
+    return ReplayResult(replay_in(database, original.measured, again), outcome)
+
+
+def replay_in(database: Path, then: Measurement, result_id: str) -> Replay | None:
+    """A result beside its repetition, which has this id; None if that left no verdict.
+
+    Raises:
+        StoreError: the database cannot be read.
+    """
     with Store.open_readonly(database) as store:
-        now = store.measurement(f"{folder.run.run_id}/{original.cell.id}")
-    return ReplayResult(Replay(original.measured, now) if now else None, outcome)
+        now = store.measurement(result_id)
+        if now is None:
+            return None
+        known = circumstances_of(store, [then.result_id, now.result_id])
+    facts = [known[one.result_id] for one in (then, now) if one.result_id in known]
+    return Replay(then, now, circumstance_changes(*facts) if len(facts) > 1 else ())
 
 
 def consented_original(request: ReplayRequest, database: Path, observer: Observer) -> Original:

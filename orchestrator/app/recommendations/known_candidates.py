@@ -1,7 +1,7 @@
 """Known candidates: what a database, a predictor and a file of prices tell of cells on machines."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from analysis.compare.values import MetricValue
@@ -15,6 +15,7 @@ from analysis.recommendations.figures import Figure
 from analysis.recommendations.known_results import (
     KnownVerdicts,
     PlacedCell,
+    energy_scopes,
     known_verdicts,
     measured_durations,
     measured_figure,
@@ -31,6 +32,8 @@ from analysis.recommendations.service_levels import (
     predicted_chance,
     variations_like,
 )
+from analysis.results.comparability import UNKNOWN_SCOPE
+from analysis.results.metrics import METRICS
 from analysis.results.selection import Selection
 from analysis.results.source import ArrowSource
 from orchestrator.app.recommendations.candidate_forecasts import (
@@ -107,12 +110,15 @@ class _Readings:
     durations: Mapping[str, MeasuredDurations]
     """By result."""
     variations: Mapping[tuple[str, str, str], Sequence[float]]
+    scopes: Mapping[str, str]
+    """The scope of joules, by machine; empty unless they are asked for."""
 
 
 def _read(sources: CandidateSources, requirements: Requirements) -> _Readings:
     """Read what the requirements need; raw durations for a service level alone."""
     source, selection, level = sources.results, sources.selection, requirements.level
-    metrics = {requirements.objective.metric, _MEMORY.metric}
+    objective = requirements.objective
+    metrics = {objective.metric, _MEMORY.metric}
     values = {name: measured_values(source, selection, name) for name in sorted(metrics)}
     latencies: Mapping[PlacedCell, MetricValue] = {}
     if level:
@@ -129,6 +135,7 @@ def _read(sources: CandidateSources, requirements: Requirements) -> _Readings:
         latencies,
         measured_durations(source, latencies.values(), level) if level else {},
         variations(source, sources.like) if level else {},
+        energy_scopes(source, sources.like) if METRICS[objective.metric].is_of_energy else {},
     )
 
 
@@ -187,6 +194,9 @@ class _Knowledge:
         predicted = self.forecasts[target.metric][placed]
         if isinstance(predicted, str):
             return None, Objection("not_known", predicted)
+        if METRICS[target.metric].is_of_energy:
+            scope = self.readings.scopes.get(candidate.machine.key, UNKNOWN_SCOPE)
+            return replace(predicted, scope=scope), None
         return predicted, None
 
     def _cost(

@@ -8,6 +8,7 @@ from analysis.compare.compare import DEFAULT_METRICS, ComparisonBy, compare_sele
 from analysis.compare.groups import groups_of
 from analysis.compare.runs import RunComparison, compare_runs
 from analysis.compare.values import SelectedValues, selected_values
+from analysis.results.comparability import SCOPE
 from analysis.results.metrics import Metric, metric_of
 from analysis.results.selection import Selection
 from analysis.results.series import DETERMINED
@@ -158,6 +159,12 @@ def _refusal(
         return NothingToDo(
             f"{alone} on one machine{more}",
             hint=f"--across-hosts compares {elsewhere:,} of them with those of another machine",
+        )
+    if comparison.left_out.of_other_scopes:
+        scopes = ", ".join(sorted({str(value.facts[SCOPE]) for value in selected.values}))
+        return NothingToDo(
+            f"{alone}, as they have other energy scopes: {scopes}{more}",
+            hint="joules of different scopes do not compare; `--metric latency` compares times",
         )
     others = [
         name for name in PROPERTIES if name != by and groups_of(selected.values, name, metric)

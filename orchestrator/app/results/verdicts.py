@@ -11,8 +11,8 @@ from analysis.regressions.judgements import (
     RegressionQuestion,
     judge,
 )
+from analysis.results.comparability import usual_metrics
 from analysis.results.metrics import metric_of
-from analysis.results.searches import usual_metrics
 from analysis.results.selection import Side
 from orchestrator.app.results.selection import SelectionRequest
 from orchestrator.app.results.sides import Sides, open_sides

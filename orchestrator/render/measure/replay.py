@@ -21,6 +21,7 @@ _NUMBERS = (
     ("samples/s", "throughput"),
     ("tokens/s", "token_throughput"),
     ("peak queries/s", "peak_qps"),
+    ("peak queries/s, at least", "peak_qps_low"),
     ("peak queries/s, at most", "peak_qps_high"),
     ("peak MB", "memory_mb"),
     ("joules per sample", "energy_per_sample_joules"),

@@ -109,8 +109,9 @@ def _costs(ranking: Ranking, leads: Sequence[Lead], names: _Names) -> Iterator[s
         if sizes[0] != sizes[1]:
             yield f"{owner}{sizes[0]} MB instead of {sizes[1]}"
     if first.precision != "fp32" and first.off is not None:
-        yield f"{owner}outputs off by {format_number(first.off * 100)} %"
-    if first.correct is None:
+        cause = ", by rounding or by a fault" if first.correct is None else ""
+        yield f"{owner}outputs off by {format_number(first.off * 100)} %{cause}"
+    elif first.correct is None:
         yield f"{owner}outputs not compared"
 
 
@@ -124,7 +125,7 @@ def _excluded(comparison: Comparison, names: _Names) -> str:
 
 def _speed(row: ResultRow) -> str:
     if row.peak_qps is not None:
-        ends = (row.peak_qps, row.peak_qps_high)
+        ends = (row.peak_qps_low or row.peak_qps, row.peak_qps_high)
         return f"{' to '.join(format_number(end) for end in ends if end)} queries/s"
     if row.mode == "generation" and row.token_throughput is not None:
         return f"{format_number(row.token_throughput)} tokens/s"

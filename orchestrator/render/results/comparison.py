@@ -6,6 +6,7 @@ from itertools import groupby
 from typing import Any
 
 from analysis.compare.compare import ComparedGroup, ComparedValue, ComparisonBy
+from analysis.results.comparability import SCOPE
 from analysis.results.series import ASKED_THREADS, DETERMINED
 from analysis.statistics.ratios import Estimate
 from orchestrator.render.results.comparison_words import (
@@ -21,7 +22,7 @@ from runner.contract.axes import AXIS_NAMES, SIZE_AXES
 _MOST_GROUPS, _MOST_ROWS = 30, 20
 """Comparisons that a terminal shows, and results of each; files have all of them."""
 _AXES: tuple[str, ...] = tuple(name for name in AXIS_NAMES if name != "threads")
-_BESIDE = ("part", "launcher", "weights", "weights_seed", "hardware", "hostname")
+_BESIDE = ("part", SCOPE, "launcher", "weights", "weights_seed", "hardware", "hostname")
 """Facts beside the axes by which comparisons may differ."""
 _QUESTION = (*_AXES, ASKED_THREADS, *_BESIDE)
 _FOLLOWING = ("backend", "runtime", "model", "training_precision", "hostname")
@@ -79,6 +80,7 @@ def _document(comparison: ComparisonBy, rows: Sequence[Mapping[str, Any]]) -> di
         "left_out": {
             "alone": comparison.alone,
             "on_other_hosts": left_out.on_other_hosts,
+            "of_other_scopes": left_out.of_other_scopes,
             "behind_a_better_one": comparison.passed_over,
             "without_value": left_out.without_value,
             "unquotable": left_out.unquotable,

@@ -253,6 +253,7 @@ def _left_out(comparison: ComparisonBy) -> Iterator[str]:
     counts = (
         (comparison.alone, f"without another {by} to compare with"),
         (left_out.on_other_hosts, "of these with one on another machine (--across-hosts)"),
+        (left_out.of_other_scopes, "of these with one of another energy scope"),
         (comparison.passed_over, "behind a better one of the same " + by),
         (left_out.without_value, f"without {comparison.metric.label}"),
         (left_out.unquotable, "that must not be quoted (--all)"),

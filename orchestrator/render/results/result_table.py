@@ -61,6 +61,7 @@ _COLUMNS = (
     _Measured("tokens/s", lambda row: row.token_throughput, essential=True),
     _Measured("samples/s", lambda row: row.throughput, ("inference", "training"), essential=True),
     _Measured("peak q/s", lambda row: row.peak_qps, essential=True),
+    _Measured("at least q/s", lambda row: row.peak_qps_low),
     _Measured("at most q/s", lambda row: row.peak_qps_high),
     _Measured("achieved q/s", lambda row: row.achieved_qps),
     _Measured("peak MB", lambda row: row.memory_mb),

@@ -132,7 +132,8 @@ RELATIONS = (
         "offline and server: queries/s and their latency",
         (
             *(*_CELL, "scenario", "throughput", "achieved_qps", "latency_p99_ms", "grade"),
-            *("peak_qps", "peak_qps_high", "target_qps", "slo_ms", "slo_met", "service_median_ms"),
+            *("peak_qps", "peak_qps_low", "peak_qps_high", "target_qps", "slo_ms", "slo_met"),
+            *("service_median_ms",),
             *("memory_mb", *_MACHINE, "measured_at", "result_id"),
         ),
         f"scenario, model, {_GOOD_FIRST}, throughput DESC NULLS LAST, result_id",

@@ -9,16 +9,13 @@ from functools import partial
 
 from duckdb import DuckDBPyConnection
 
+from orchestrator.store.schema.machine_migrations import NAMED_CPUS, OLDER_SLICES, ROUNDED_MEMORY
 from orchestrator.store.schema.older_records import (
     FORMER_STAGES,
     GRADE_VALUES,
-    IS_OLDER_SLICE,
-    OLDER_PARTITION,
     OLDER_VALUES,
     STAGES,
     STOOD_FOR,
-    exact_hardware_id_sql,
-    hardware_id_sql,
 )
 from orchestrator.store.schema.parquet_columns import MODEL, environment_id_sql
 
@@ -141,7 +138,7 @@ def _to_7(connection: DuckDBPyConnection) -> None:
     for table, column in _ADDED_ELSEWHERE.items():
         connection.execute(f"ALTER TABLE {table} ADD COLUMN IF NOT EXISTS {column}")
     stand_ins = (f"UPDATE benchmark_results SET {new} = {old}" for new, old in STOOD_FOR.items())
-    for statement in (_CHANGE_VALUES, *_SLICES, *stand_ins):
+    for statement in (_CHANGE_VALUES, *OLDER_SLICES, *stand_ins):
         connection.execute(statement)
     for name in sorted(FORMER_STAGES):
         connection.execute(f"ALTER TABLE benchmark_results DROP COLUMN IF EXISTS {name}")
@@ -230,34 +227,6 @@ _CHANGE_VALUES = f"""
 """
 
 
-_SLICES: Sequence[str] = (
-    f"""
-    CREATE OR REPLACE TEMP TABLE older_slices AS
-    SELECT result_id, hardware_id AS old_id, {exact_hardware_id_sql(OLDER_PARTITION)} AS new_id,
-        {OLDER_PARTITION} AS partition
-    FROM benchmark_results JOIN hardware_info USING (hardware_id)
-    WHERE {IS_OLDER_SLICE}
-    """,
-    """
-    INSERT INTO hardware_info BY NAME
-    SELECT DISTINCT ON (s.new_id) h.* REPLACE (
-        s.new_id AS hardware_id, s.partition AS device_partition)
-    FROM older_slices s JOIN hardware_info h ON h.hardware_id = s.old_id
-    """,
-    """
-    UPDATE benchmark_results r SET hardware_id = s.new_id
-    FROM older_slices s WHERE r.result_id = s.result_id
-    """,
-    """
-    DELETE FROM hardware_info WHERE hardware_id IN (SELECT old_id FROM older_slices)
-        AND hardware_id NOT IN (
-            SELECT hardware_id FROM benchmark_results WHERE hardware_id IS NOT NULL)
-    """,
-    "DROP TABLE older_slices",
-)
-"""Parts of an NVIDIA GPU get an id of their own."""
-
-
 def _to_8(connection: DuckDBPyConnection) -> None:
     """Steps that somebody accepted get a table, and results name the run they took turns with."""
     connection.execute(_ACCEPTED)
@@ -293,33 +262,11 @@ def _to_10(connection: DuckDBPyConnection) -> None:
     """Runs have a group, results a fleet's transport and daemons; machines' ids count GiB."""
     connection.execute("ALTER TABLE benchmark_runs ADD COLUMN IF NOT EXISTS group_id VARCHAR")
     _add_columns(connection, _OF_FLEETS)
-    for statement in _MACHINES:
+    for statement in ROUNDED_MEMORY:
         connection.execute(statement)
 
 
 _OF_FLEETS = ("transport VARCHAR", "noise_daemon_share DOUBLE", "noise_daemon_beats BIGINT")
-_MACHINES: Sequence[str] = (
-    f"""
-    CREATE OR REPLACE TEMP TABLE exact_machines AS
-    SELECT hardware_id AS old_id, {hardware_id_sql()} AS new_id
-    FROM hardware_info
-    WHERE hardware_id = {exact_hardware_id_sql()} AND memory_total_bytes IS NOT NULL
-    """,
-    """
-    INSERT INTO hardware_info BY NAME
-    SELECT h.* REPLACE (e.new_id AS hardware_id)
-    FROM exact_machines e JOIN hardware_info h ON h.hardware_id = e.old_id
-    WHERE e.new_id NOT IN (SELECT hardware_id FROM hardware_info)
-    QUALIFY row_number() OVER (PARTITION BY e.new_id ORDER BY h.seen_at DESC, e.old_id) = 1
-    """,
-    """
-    UPDATE benchmark_results r SET hardware_id = e.new_id
-    FROM exact_machines e WHERE r.hardware_id = e.old_id
-    """,
-    "DELETE FROM hardware_info WHERE hardware_id IN (SELECT old_id FROM exact_machines)",
-    "DROP TABLE exact_machines",
-)
-"""Ids of machines count memory in GiB."""
 
 
 def _to_13(connection: DuckDBPyConnection) -> None:
@@ -327,6 +274,12 @@ def _to_13(connection: DuckDBPyConnection) -> None:
     _add_columns(connection, ("heat_s DOUBLE",))
     values = ", ".join(f"{name} = {value}" for name, value in GRADE_VALUES.items())
     connection.execute(f"UPDATE benchmark_results SET {values}")
+
+
+def _to_14(connection: DuckDBPyConnection) -> None:
+    """A processor has one name, whichever runtime told it."""
+    for statement in NAMED_CPUS:
+        connection.execute(statement)
 
 
 MIGRATIONS: Mapping[int, Migration] = {
@@ -339,6 +292,7 @@ MIGRATIONS: Mapping[int, Migration] = {
     10: partial(_add_columns, columns=("effective_rounds DOUBLE", "round_degrees DOUBLE")),
     11: lambda _: None,  # likewise
     12: _to_13,
+    13: _to_14,
 }
 """The step from each version to the next."""
 

@@ -5,7 +5,8 @@ Before schema 6 `time_per_output_token_*` held all gaps between tokens, pooled, 
 a queue stood without the bounds that they need, so they are dropped: the raw durations are kept.
 Grades left out what processes differ by; intervals of several rounds were of all durations, as if
 one process had them. Until 2026-11-25 the id of a machine told its memory to the byte, of which
-each kernel keeps another part for itself.
+each kernel keeps another part for itself, and that of a processor under OpenVINO until 2026-11-27
+the padding of its name.
 """
 
 from collections.abc import Mapping
@@ -34,6 +35,7 @@ _HAS_GENERATIONS = f"""
     {_OWN} AND new_tokens > 1 AND len(durations_ns) = len(part_durations_ns['first_token'])
 """
 _PARTITION = "device_partition"
+_DEVICE = "device_name"
 _TAILS = ("latency_p90_s", "latency_p95_s", "latency_p99_s", "latency_p999_s")
 
 
@@ -110,9 +112,12 @@ MEMORY_GIB = f"(({MEMORY_FACT} // {MEMORY_UNIT_BYTES // 2} + 1) // 2)"
 _THIS_PART = f"nullif({_PARTITION}, '')"
 
 
-def hardware_id_sql(partition: str = _THIS_PART, memory: str = MEMORY_GIB) -> str:
+def hardware_id_sql(
+    partition: str = _THIS_PART, memory: str = MEMORY_GIB, device: str = _DEVICE
+) -> str:
     """The expression of the id of a machine with its device, or with this part of it."""
-    values = {name: name for name in MACHINE_FACTS if name != _PARTITION} | {MEMORY_FACT: memory}
+    values = {name: name for name in MACHINE_FACTS if name != _PARTITION}
+    values |= {MEMORY_FACT: memory, _DEVICE: device}
     facts = (f"coalesce({value}::VARCHAR, 'None')" for value in values.values())
     return f"sha256(concat_ws(chr(10), {', '.join(facts)}, {partition}))[:16]"
 
@@ -122,16 +127,24 @@ def exact_hardware_id_sql(partition: str = _THIS_PART) -> str:
     return hardware_id_sql(partition, MEMORY_FACT)
 
 
+IS_PADDED_CPU = f"""
+    device_name <> cpu_model AND (trim(device_name) = cpu_model OR device_name = 'ARM CPU')
+    AND hardware_id IN ({hardware_id_sql()}, {exact_hardware_id_sql()})
+"""
+"""The condition of machines whose processor OpenVINO named: with its padding, or each of ARM alike.
+Their records are of any schema."""
 IS_OLDER_SLICE = f"{_CHANGED} AND source = 'accelmatrix' AND device_uuid LIKE 'MIG-%'"
 """The condition of results of a part of an NVIDIA GPU, which had the id of the whole one."""
 OLDER_PARTITION = "coalesce(nullif(regexp_extract(device_name, ' MIG (.+)$', 1), ''), 'MIG')"
 """The name of that part, as far as the device's name tells it."""
 MACHINE_VALUES: Mapping[str, str] = {
+    _DEVICE: f"CASE WHEN {IS_PADDED_CPU} THEN cpu_model ELSE {_DEVICE} END",
     _PARTITION: f"CASE WHEN {IS_OLDER_SLICE} THEN {OLDER_PARTITION} ELSE {_PARTITION} END",
     "hardware_id": f"""
         CASE WHEN {IS_OLDER_SLICE} THEN {hardware_id_sql(OLDER_PARTITION)}
+        WHEN {IS_PADDED_CPU} THEN {hardware_id_sql(device="cpu_model")}
         WHEN hardware_id = {exact_hardware_id_sql()} THEN {hardware_id_sql()}
         ELSE hardware_id END
     """,
 }
-"""Expressions of a machine's id and its device's part."""
+"""Expressions of a machine's id, its device's name and part."""

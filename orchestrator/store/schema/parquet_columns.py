@@ -96,7 +96,7 @@ NO_ROWS = (
 _CHANGED = frozenset(OLDER_VALUES) | FORMER_STAGES | {"device_uuid", "hardware_id"}
 _VALUES = {**OLDER_VALUES, **MACHINE_VALUES}
 """Expressions of what may have meant something else when it was recorded."""
-_TODAYS_VALUES = {"hardware_id": MACHINE_VALUES["hardware_id"]}
+_TODAYS_VALUES = {name: MACHINE_VALUES[name] for name in ("device_name", "hardware_id")}
 """Those that concern records of this schema as well."""
 
 

@@ -11,9 +11,9 @@ import onnxruntime
 from runner.backends.base import DeviceMemory
 from runner.contract.cell import Backend, Cell, Precision
 from runner.contract.errors import Unavailable
+from runner.contract.host import cpu_model
 from runner.contract.job import DEVICE_VARIABLE, chosen_device
 from runner.contract.support import precision_error
-from runner.measure.environment import read_environment
 from runner.measure.vendors.nvidia import SLICE, load_nvml, nvidia_parts, used_bytes
 
 CPU = "CPUExecutionProvider"
@@ -76,7 +76,7 @@ def arithmetic_of(cell: Cell) -> str:
 
 def cpu_device() -> OnnxDevice:
     """The processor."""
-    return OnnxDevice("cpu", read_environment().cpu_model, CPU)
+    return OnnxDevice("cpu", cpu_model(), CPU)
 
 
 CUDA = "CUDAExecutionProvider"

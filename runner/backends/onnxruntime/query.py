@@ -1,6 +1,6 @@
 """Queries over inputs that lie on the device, executed with IO binding."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -122,6 +122,18 @@ def to_device(array: npt.NDArray[np.generic], declared: str, device: OnnxDevice)
 def to_host(values: OrtValues) -> Outputs:
     """The values as arrays on the host."""
     return {name: value.numpy() for name, value in values.items()}
+
+
+def with_copies(query: OnnxQuery) -> Callable[[], Outputs]:
+    """The query, which copies inputs from the host to where they are bound, and outputs back."""
+    arrays = {name: array.copy() for name, array in to_host(query.inputs).items()}
+
+    def call() -> Outputs:
+        for name, array in arrays.items():
+            query.inputs[name].update_inplace(array)
+        return to_host(query())
+
+    return call
 
 
 def _placed_all(inputs: Inputs, opened: OnnxGraph) -> dict[str, Any]:

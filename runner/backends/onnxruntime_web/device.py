@@ -6,8 +6,8 @@ from typing import Any
 
 from runner.contract.axes import Backend, Precision
 from runner.contract.errors import Unavailable, Unsupported
+from runner.contract.host import cpu_model
 from runner.contract.job import DEVICE_VARIABLE, Job, chosen_device
-from runner.measure.environment import read_environment
 
 SOFTWARE = "software"
 """The choice of the adapter that computes WebGPU on the CPU."""
@@ -39,7 +39,7 @@ def web_device(backend: Backend, facts: Mapping[str, Any], *, software: bool) ->
     Raises:
         Unavailable: the browser gives none, or only a software adapter that nobody asked for.
     """
-    cpu = read_environment().cpu_model
+    cpu = cpu_model()
     if backend == "webgpu":
         return _gpu(facts.get("adapter"), cpu, software=software)
     if backend == "webnn" and (error := facts["context"].get("error")):

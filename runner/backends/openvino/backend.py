@@ -83,8 +83,8 @@ class OpenVINOSession:
 
     @property
     def device_name(self) -> str:
-        """The name that the device's maker gives it."""
-        return self._device.full_name
+        """The processor, or the name that its maker gives another device."""
+        return self._device.device_name
 
     @property
     def energy_device(self) -> EnergyDevice:

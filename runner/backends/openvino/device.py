@@ -11,6 +11,7 @@ import openvino as ov
 from openvino import opset13 as operators
 
 from runner.contract.errors import Unavailable, Unsupported
+from runner.contract.host import cpu_model
 
 _AUTO = "AUTO"
 _PREFERRED = ("GPU", "CPU")
@@ -29,7 +30,7 @@ class OpenVINODevice:
     name: str
     """OpenVINO's name for it: `CPU`, `GPU.1`, `NPU`."""
     full_name: str
-    """The name that its maker gives it."""
+    """OpenVINO's words for what it is: a processor's name with its padding, or `ARM CPU`."""
     requested: str | None
     """The name that the user requested; None if there was no request."""
     available: tuple[str, ...]
@@ -42,6 +43,11 @@ class OpenVINODevice:
     """The card's memory; None as above: other GPUs take the host's."""
     execution_units: int | None = None
     """Those of a GPU; None for other devices, or if OpenVINO tells none."""
+
+    @property
+    def device_name(self) -> str:
+        """The name in records; that of the processor is the one that all runtimes give it."""
+        return cpu_model() if base_name(self.name) == "CPU" else self.full_name
 
     @property
     def columns(self) -> Mapping[str, object]:

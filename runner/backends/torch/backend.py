@@ -28,6 +28,7 @@ from runner.backends.torch.training import TorchTrainer
 from runner.backends.torch.weights import weights_columns
 from runner.contract.cell import Cell
 from runner.contract.errors import Unsupported
+from runner.contract.host import cpu_model
 from runner.contract.job import Job
 from runner.contract.record import Proof
 from runner.contract.support import UNTRAINED_PRECISION, training_error
@@ -47,15 +48,20 @@ _OUT_OF_MEMORY_MESSAGES = (
 
 
 class TorchSession:
-    """A model in eager mode on one device."""
+    """A model in eager mode on one device.
+
+    Of loading, `instantiate` is finding and initialising the device and building empty modules,
+    `weights` filling them and moving them there.
+    """
 
     clock_resolution_s = None
-    energy_device = EnergyDevice()
     timed_region = "model forward; inputs and new outputs lie on the device, which is synchronised"
 
-    def __init__(self, job: Job, chosen: TorchDevice) -> None:
+    def __init__(self, job: Job, chosen: TorchDevice, began_ns: int) -> None:
+        """Build the model; `began_ns` is the clock before the device was sought."""
         cell = job.cells[0]
         self.device_name = chosen.name
+        self.energy_device = EnergyDevice(pci_address=chosen.pci_address)
         self._chosen = chosen
         self._device = chosen.device
         self._dtype = parameter_type(cell)
@@ -65,7 +71,6 @@ class TorchSession:
         self._constants = job.model.forward
         self._wait = wait_for(chosen.device)
         self._memory = TorchMemory(chosen.device)
-        start = monotonic()
         model = instantiate(job.model, self._dtype)
         instantiated = monotonic()
         fill_parameters(model, job.weights_seed)
@@ -75,7 +80,7 @@ class TorchSession:
         self._model = model.to(chosen.device)
         self._wait()
         self.stages_ns: Mapping[Stage, int] = {
-            "instantiate": instantiated - start,
+            "instantiate": instantiated - began_ns,
             "weights": monotonic() - instantiated,
         }
 
@@ -108,8 +113,7 @@ class TorchSession:
     def bind(self, cell: Cell, inputs: Inputs) -> TorchQuery:
         """Move the inputs to the device, floating ones in the job's precision."""
         del cell
-        placed = self._placed(inputs)
-        return TorchQuery(self._model, placed, self._constants, self._wait, self._cast)
+        return self._query(inputs)
 
     @property
     def region(self) -> Region:
@@ -118,9 +122,10 @@ class TorchSession:
 
     def bind_host_to_host(self, cell: Cell, inputs: Inputs) -> Query:
         """A query that places its inputs and brings every output to the host."""
+        self.bind(cell, inputs)  # once, as a compiled session then counts its compilations
 
         def query() -> object:
-            outputs = self.bind(cell, inputs)()
+            outputs = self._query(inputs)()
             return [tensor.to("cpu") for tensor in all_tensors(outputs)]
 
         return query
@@ -199,6 +204,10 @@ class TorchSession:
             return computed
         return f"{computed} where torch.autocast takes it, torch.float32 elsewhere"
 
+    def _query(self, inputs: Inputs) -> TorchQuery:
+        placed = self._placed(inputs)
+        return TorchQuery(self._model, placed, self._constants, self._wait, self._cast)
+
     def _placed(self, inputs: Inputs) -> dict[str, torch.Tensor]:
         return {name: self._moved(torch.from_numpy(value)) for name, value in inputs.items()}
 
@@ -210,20 +219,25 @@ class TorchSession:
 def open_session(job: Job, threads: int, graphs: Path | None = None) -> TorchSession:
     """Build the job's model on its device, with that many threads per operator."""
     del graphs
-    return TorchSession(job, prepare_device(job, threads))
+    return TorchSession(job, *prepare_device(job, threads))
 
 
-def prepare_device(job: Job, threads: int) -> TorchDevice:
+def prepare_device(job: Job, threads: int) -> tuple[TorchDevice, int]:
     """Find the job's device, and set the process's number of threads.
+
+    Returns:
+        The device, and the clock before it was sought: its initialisation is a part of loading.
 
     Raises:
         Unsupported, Unavailable: there is no such device.
     """
     cell = job.cells[0]
+    cpu_model()  # ahead of the clock: reading what records say is no part of a start
+    began_ns = monotonic()
     device = find_torch_device(cell.backend, cell.precision)
     logging.set_verbosity_error()  # type: ignore[no-untyped-call]
     torch.set_num_threads(threads)
-    return device
+    return device, began_ns
 
 
 def is_out_of_memory(error: BaseException) -> bool:

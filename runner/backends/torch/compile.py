@@ -107,8 +107,8 @@ class CompiledSession(TorchSession):
     The first query of a cell thus includes the compilation, and no cell profits from another.
     """
 
-    def __init__(self, job: Job, chosen: TorchDevice) -> None:
-        super().__init__(job, chosen)
+    def __init__(self, job: Job, chosen: TorchDevice, began_ns: int) -> None:
+        super().__init__(job, chosen, began_ns)
         dynamo_config.recompile_limit = dynamo_config.accumulated_recompile_limit = MOST_SHAPES
         dynamo_config.fail_on_recompile_limit_hit = True
         # In place: the model's own methods and signature stay what they are.
@@ -189,9 +189,8 @@ def open_session(job: Job, threads: int, graphs: Path | None = None) -> Compiled
     del graphs
     if job.cells[0].precision == "int8":
         raise precision_error(job.cells[0])
-    device = prepare_device(job, threads)
     require_compiler()
-    return CompiledSession(job, device)
+    return CompiledSession(job, *prepare_device(job, threads))
 
 
 def require_compiler(

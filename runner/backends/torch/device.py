@@ -3,7 +3,7 @@
 import os
 import warnings
 from collections.abc import Callable, Mapping, MutableMapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any
 
@@ -13,9 +13,9 @@ from torch.profiler import ProfilerActivity, supported_activities
 from runner.backends.base import DeviceMemory
 from runner.contract.cell import Backend, Precision
 from runner.contract.errors import BenchError, Unavailable, Unsupported
+from runner.contract.host import cpu_model
 from runner.contract.job import DEVICE_VARIABLE, chosen_device
 from runner.contract.support import UNSUPPORTED_PRECISION
-from runner.measure.environment import read_environment
 
 _ACCELERATORS = ("cuda", "mps")
 """Torch's names for devices with memory of their own; that of ROCm's is `cuda`, too."""
@@ -111,6 +111,8 @@ class TorchDevice:
     """The GPU's UUID, NVIDIA's as `nvidia-smi -L` writes it; None where torch shows none."""
     options: Mapping[str, str] = field(default_factory=dict)
     """Options that were set, by torch's own names."""
+    pci_address: str | None = None
+    """The address of its board, such as `0000:03:00.0`; None where torch shows none."""
 
 
 def find_torch_device(
@@ -139,7 +141,7 @@ def find_torch_device(
 
 def _cpu(library: Any, environment: Mapping[str, str]) -> TorchDevice:
     del library, environment
-    return TorchDevice(torch.device("cpu"), read_environment().cpu_model)
+    return TorchDevice(torch.device("cpu"), cpu_model())
 
 
 def _cuda(library: Any, environment: MutableMapping[str, str]) -> TorchDevice:
@@ -153,7 +155,7 @@ def _cuda(library: Any, environment: MutableMapping[str, str]) -> TorchDevice:
     library.backends.cuda.matmul.allow_tf32 = False
     library.backends.cudnn.allow_tf32 = False
     tf32 = {"backends.cuda.matmul.allow_tf32": "False", "backends.cudnn.allow_tf32": "False"}
-    return TorchDevice(gpu.device, gpu.name, gpu.uuid, tf32)
+    return replace(gpu, options=tf32)
 
 
 def _rocm(library: Any, environment: Mapping[str, str]) -> TorchDevice:
@@ -174,7 +176,8 @@ def _gpu(backend: Backend, library: Any, environment: Mapping[str, str]) -> Torc
     gpus = [library.cuda.get_device_properties(i) for i in range(library.cuda.device_count())]
     index = _choose(backend, [_uuid(gpu) for gpu in gpus], environment)
     library.cuda.set_device(index)
-    return TorchDevice(torch.device("cuda", index), _name(gpus[index]), _uuid(gpus[index]))
+    gpu, device = gpus[index], torch.device("cuda", index)
+    return TorchDevice(device, _name(gpu), _uuid(gpu), pci_address=_pci_address(gpu))
 
 
 def _mps(library: Any, environment: Mapping[str, str]) -> TorchDevice:
@@ -192,7 +195,7 @@ def _mps(library: Any, environment: Mapping[str, str]) -> TorchDevice:
         )
     # A few operators fall back whatever that variable says, with a warning.
     warnings.filterwarnings("error", message=".*fall back to run on the CPU")
-    name = mps.get_name() if hasattr(mps, "get_name") else read_environment().cpu_model
+    name = mps.get_name() if hasattr(mps, "get_name") else cpu_model()
     return TorchDevice(torch.device("mps", 0), name)
 
 
@@ -245,6 +248,13 @@ def _uuid(properties: Any) -> str | None:
     """The UUID, NVIDIA's as `nvidia-smi -L` writes it; old ROCm shows none."""
     uuid = getattr(properties, "uuid", None)
     return None if uuid is None else f"{_UUID_PREFIX}{str(uuid).removeprefix(_UUID_PREFIX)}"
+
+
+def _pci_address(properties: Any) -> str | None:
+    """The board's address as Linux writes it; parts of a divided one share it."""
+    words = ("domain", "bus", "device")
+    parts: list[Any] = [getattr(properties, f"pci_{word}_id", None) for word in words]
+    return None if None in parts else "{:04x}:{:02x}:{:02x}.0".format(*parts)
 
 
 def _no_build(library: Any, build: str, extra: str | None = None) -> BenchError:

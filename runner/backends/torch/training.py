@@ -5,6 +5,7 @@ that precision under autocast, beside parameters, gradients and moments in fp32.
 """
 
 import inspect
+import re
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
@@ -140,10 +141,23 @@ class TorchTrainer:
         """
         return tuple(name for name, changed in self._changes().items() if not changed.any())
 
+    def untaught(self) -> tuple[str, ...]:
+        """The parameters of layers in which each gradient so far was 0, which decay alone changed.
+
+        One parameter may well have none: the first attention of DETR's decoder multiplies zeros,
+        and a sharp softmax of bf16 leaves its queries and keys nothing.
+        """
+        names = list(self._changes())
+        taught = {_layer(name) for name in names if self._squares(name).any()}
+        return tuple(name for name in names if _layer(name) not in taught)
+
     def changed_share(self) -> float:
-        """The share of kept elements that differ from before."""
-        changes = list(self._changes().values())
-        return float(torch.cat(changes).double().mean()) if changes else 0.0
+        """The share of kept elements that gradients have changed."""
+        shares = [
+            changed & (spread_elements(self._squares(name), _SAMPLE) != 0)
+            for name, changed in self._changes().items()
+        ]
+        return float(torch.cat(shares).double().mean()) if shares else 0.0
 
     def rehearse(self) -> Rehearsal:
         """Take one step as it is timed from the second one on, without dropout.
@@ -179,6 +193,15 @@ class TorchTrainer:
             if not stepped or self._trained[name] in stepped
         }
 
+    def _squares(self, name: str) -> torch.Tensor:
+        """AdamW's mean of squared gradients, which tells what these have changed; 0 before a step.
+
+        Its decay changes all weights as well.
+        """
+        parameter = self._trained[name]
+        moments = self._optimizer.state.get(parameter)
+        return moments["exp_avg_sq"] if moments else torch.zeros_like(parameter)
+
     def _separate_loss(self, outputs: Any) -> None:
         self._stepped = True
         if self._labels is not None:
@@ -186,6 +209,12 @@ class TorchTrainer:
                 self._criterion = find_criterion(self._model, outputs, self._labels)
         if self._criterion is not None:
             del self._arguments[LABELS]
+
+
+def _layer(parameter: str) -> str:
+    """The name up to the layer's number, or else that of its module."""
+    numbered = re.match(r".*?\.\d+(?=\.)", parameter)
+    return numbered.group() if numbered else parameter.rpartition(".")[0]
 
 
 def _arguments(

@@ -158,7 +158,8 @@ class Training(Frozen):
     """Timed steps in which a scaled gradient overflowed, so that the optimizer's step was left out;
     null where no loss is scaled."""
     training_changed_share: float | None = None
-    """Share of kept elements, at least 64 of each parameter, that the steps have changed."""
+    """Share of kept elements, at least 64 of each parameter, that gradients have changed; rows of
+    embeddings that the batch does not name have none."""
     gradients_compared: int | None = None
     """Parameters whose gradient in one step was compared with the fp32 CPU reference's; rounding
     alone decides the others' in this precision. Null if none was compared."""
@@ -235,7 +236,7 @@ class Resources(Frozen):
     energy_joules: float | None = None
     """Energy that counters added up over the steady phase, joules."""
     energy_per_sample_joules: float | None = None
-    """Joules per sample."""
+    """Joules per sample; null in `startup`, whose window holds more than the starts' times."""
     energy_per_token_joules: float | None = None
     """Joules per new token; null unless tokens are generated."""
     energy_window_s: float | None = None

@@ -23,7 +23,8 @@ class Startup(Frozen):
     startup_warm_import_median_high_s: float | None = None
     """Upper end of its 95 % interval, seconds."""
     startup_warm_instantiate_median_s: float | None = None
-    """Median time of warm starts to build the model's classes and empty parameters, seconds."""
+    """Median time of warm starts to find and initialise the device and to build the model's classes
+    and empty parameters, seconds."""
     startup_warm_instantiate_median_low_s: float | None = None
     """Lower end of its 95 % interval, seconds."""
     startup_warm_instantiate_median_high_s: float | None = None
@@ -53,7 +54,8 @@ class Startup(Frozen):
     startup_cold_import_median_high_s: float | None = None
     """Upper end of its 95 % interval, seconds."""
     startup_cold_instantiate_median_s: float | None = None
-    """Median time of cold starts to build the model's classes and empty parameters, seconds."""
+    """Median time of cold starts to find and initialise the device and to build the model's classes
+    and empty parameters, seconds."""
     startup_cold_instantiate_median_low_s: float | None = None
     """Lower end of its 95 % interval, seconds."""
     startup_cold_instantiate_median_high_s: float | None = None

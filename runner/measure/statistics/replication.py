@@ -8,7 +8,7 @@ are near in time are not independent.
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from statistics import NormalDist, fmean, median, stdev
 from typing import Any
 
@@ -49,6 +49,13 @@ class Spread:
     def shown(self) -> float:
         """The least difference of two records of one process each that is more than chance."""
         return math.sqrt(2) * self.reach
+
+    def multiplied(self, factor: float) -> "Spread":
+        """The spread of a number that a queue moves so many times as far as its service times."""
+        if factor == 1:
+            return self
+        source = f"{self.source}; its queue multiplies it by {factor:.3g}"
+        return replace(self, deviation=factor * self.deviation, source=source)
 
 
 _NORMAL = NormalDist().inv_cdf((1 + INTERVAL_CONFIDENCE) / 2)
@@ -124,12 +131,12 @@ def round_interval(
     return Interval(_low_end(mean, half), mean, mean + half)
 
 
-def widened(interval: Interval, spread: Spread) -> Interval:
-    """The interval of one process, with what fresh processes differ by added in quadrature."""
-    between = spread.reach * interval.median
-    low = math.hypot(interval.median - interval.low, between)
-    high = math.hypot(interval.high - interval.median, between)
-    return Interval(_low_end(interval.median, low), interval.median, interval.median + high)
+def widened(interval: Interval, error: float) -> Interval:
+    """The interval of one process, with the share of `process_error` added in quadrature."""
+    between = error * interval.median
+    low = _low_end(interval.median, math.hypot(interval.median - interval.low, between))
+    high = interval.median + math.hypot(interval.high - interval.median, between)
+    return Interval(min(interval.low, low), interval.median, high)
 
 
 @dataclass(frozen=True)
@@ -151,7 +158,7 @@ def median_of_rounds(rounds: Sequence[Series], processes: Processes) -> RoundsMe
         return RoundsMedian(interval, interval)
     (alone,) = rounds
     within = median_interval(alone, effective_count(alone))
-    return RoundsMedian(widened(within, processes.spread) if within else None, within)
+    return RoundsMedian(widened(within, processes.spread.reach) if within else None, within)
 
 
 def process_error(rounds: Sequence[Series], processes: Processes) -> float:
@@ -166,24 +173,35 @@ def process_error(rounds: Sequence[Series], processes: Processes) -> float:
     return interval.high / interval.median - 1 if interval.median else 0.0
 
 
-def widened_percentiles(prefix: str, columns: Mapping[str, Any], error: float) -> dict[str, float]:
+def widened_percentiles(
+    prefix: str, columns: Mapping[str, Any], errors: Mapping[str, float]
+) -> dict[str, float]:
     """The bounds of percentiles, with what fresh processes differ by added in quadrature.
 
-    A process is taken to shift a percentile by the same share as the median.
+    Args:
+        prefix: of the columns' names.
+        columns: the percentiles and their bounds, seconds.
+        errors: by percentile, the share by which other processes may shift it.
     """
     widened: dict[str, float] = {}
     for name in BOUNDED:
         low_name, high_name = (f"{prefix}_{name}_{end}_s" for end in ("low", "high"))
         low, value, high = (columns[key] for key in (low_name, f"{prefix}_{name}_s", high_name))
         if low is not None and value is not None and high is not None:
-            widened[low_name] = _low_end(value, math.hypot(value - low, error * value))
-            widened[high_name] = value + math.hypot(high - value, error * value)
+            between = errors[name] * value
+            widened[low_name] = min(low, _low_end(value, math.hypot(value - low, between)))
+            widened[high_name] = value + math.hypot(high - value, between)
     return widened
 
 
 def _low_end(value: float, half: float) -> float:
-    """The low end of a time's interval; no time is 0, so a wide one has it as on a log scale."""
-    return value - half if half < value else value * value / (value + half) if value else 0.0
+    """The low end of a time's interval. No time is 0, so what is beyond its half falls off slower.
+
+    There it goes on exponentially with the same slope, so that a wider one is never higher.
+    """
+    if half <= value / 2:
+        return value - half
+    return value / 2 * math.exp(1 - 2 * half / value) if value else 0.0
 
 
 def growing_confidence(measure: Measure) -> float:

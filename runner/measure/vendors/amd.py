@@ -1,11 +1,12 @@
-"""AMD GPUs through AMD SMI: driver, state and energy of the only GPU that is visible.
+"""AMD GPUs through AMD SMI: driver, build, state and energy of the GPU that works.
 
-`amdsmi` is everywhere AMD's module of that name, or a test's stand-in for it. All functions raise
-`Unavailable` if the library is missing, or if the visible GPUs are not exactly one.
+`amdsmi` is everywhere AMD's module of that name, or a test's stand-in for it; `pci_address` names
+the GPU. All functions raise `Unavailable` if the library is missing, or if there is no address and
+several GPUs are visible.
 """
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from importlib import import_module
 from typing import Any
 
@@ -38,16 +39,35 @@ _WHOLE = "SPX"
 """The partition that is the whole GPU."""
 
 
-def open_amd_gpu(amdsmi: Any = None) -> tuple[Any, Any]:
-    """The initialised library and its handle of the GPU."""
+def open_amd_gpu(amdsmi: Any = None, pci_address: str | None = None) -> tuple[Any, Any]:
+    """The initialised library and its handle of the GPU, the first one of a divided GPU.
+
+    Each part has a handle. Its number stands in the place of the address' function, and the first
+    one alone tells of the whole GPU: AMD SMI's changelog, "Fixed partition enumeration".
+    """
+    library, devices = _devices(amdsmi)
+    if len(devices) == 1:
+        return library, devices[0]
+    boards: dict[str, Any] = {}
+    for device in sorted(devices, key=library.amdsmi_get_gpu_device_bdf):
+        boards.setdefault(_slot(library.amdsmi_get_gpu_device_bdf(device)), device)
+    slot = next(iter(boards)) if len(boards) == 1 else _slot(pci_address or "")
+    if slot not in boards:
+        raise Unavailable(
+            f"AMD SMI sees {len(boards)} GPUs, so the one at work is not known: make one visible"
+        )
+    return library, boards[slot]
+
+
+def _devices(amdsmi: Any) -> tuple[Any, Sequence[Any]]:
     library = amdsmi or _load()
     library.amdsmi_init()
-    devices = library.amdsmi_get_processor_handles()
-    if len(devices) != 1:
-        raise Unavailable(
-            f"AMD SMI sees {len(devices)} GPUs, so the one at work is not known: make one visible"
-        )
-    return library, devices[0]
+    return library, library.amdsmi_get_processor_handles()
+
+
+def _slot(address: str) -> str:
+    """The address without its function."""
+    return address.lower().rpartition(".")[0]
 
 
 def _load() -> Any:
@@ -58,9 +78,9 @@ def _load() -> Any:
 
 
 def amd_driver(amdsmi: Any = None) -> dict[str, str]:
-    """The driver's name and version."""
-    library, device = open_amd_gpu(amdsmi)
-    driver = library.amdsmi_get_gpu_driver_info(device)
+    """The driver's name and version, the same for all GPUs."""
+    library, devices = _devices(amdsmi)
+    driver = library.amdsmi_get_gpu_driver_info(devices[0])
     return {str(driver["driver_name"]): str(driver["driver_version"])}
 
 
@@ -94,20 +114,37 @@ class WatchedAmdGpu:
         return Violations(held, dict.fromkeys(held, float(moments)))
 
 
-def watch_amd_gpu(amdsmi: Any = None) -> WatchedAmdGpu:
-    """The GPU whose state and throttling is read."""
-    return WatchedAmdGpu(*open_amd_gpu(amdsmi))
+def watch_amd_gpu(amdsmi: Any = None, pci_address: str | None = None) -> WatchedAmdGpu:
+    """The GPU whose state and throttling is read; that of a part is the whole GPU's."""
+    return WatchedAmdGpu(*open_amd_gpu(amdsmi, pci_address))
 
 
-def amd_build(amdsmi: Any = None) -> DeviceBuild:
-    """The build and the settings of the GPU."""
-    library, device = open_amd_gpu(amdsmi)
+def amd_build(amdsmi: Any = None, pci_address: str | None = None) -> DeviceBuild:
+    """The build and the settings of the GPU; AMD SMI tells no part's own size."""
+    library, device = open_amd_gpu(amdsmi, pci_address)
+    build = _whole_build(library, device)
+    partition = _partition(library, device)
+    if partition is None:
+        return build
+    return replace(
+        build,
+        device_partition=partition,
+        device_memory_bytes=None,
+        device_compute_units=None,
+    )
+
+
+def _partition(library: Any, device: Any) -> str | None:
+    """The name of the GPU's division into parts; None if it is whole."""
+    name = known(lambda: str(library.amdsmi_get_gpu_compute_partition(device)))
+    return None if name in (_WHOLE, "N/A") else name
+
+
+def _whole_build(library: Any, device: Any) -> DeviceBuild:
     power_uw = known(lambda: _size(library.amdsmi_get_power_cap_info(device)["power_cap"]))
     memory_mb = known(lambda: _size(library.amdsmi_get_gpu_vram_info(device)["vram_size"]))
-    partition = known(lambda: str(library.amdsmi_get_gpu_compute_partition(device)))
     link = known(lambda: library.amdsmi_get_pcie_info(device)["pcie_metric"])
     return DeviceBuild(
-        device_partition=None if partition in (_WHOLE, "N/A") else partition,
         device_power_limit_watts=None if power_uw is None else power_uw * _WATTS_PER_UW,
         device_ecc=known(lambda: bool(library.amdsmi_get_gpu_ecc_enabled(device))),
         device_pcie_width=_size(link and link.get("pcie_width")),
@@ -130,9 +167,15 @@ def _number(value: object) -> int | None:
     return value
 
 
-def amd_energy_counters(amdsmi: Any = None) -> list[Counter]:
-    """The energy counter of the GPU."""
-    library, device = open_amd_gpu(amdsmi)
+def amd_energy_counters(amdsmi: Any = None, pci_address: str | None = None) -> list[Counter]:
+    """The energy counter of the GPU.
+
+    Raises:
+        Unavailable: it is one of a divided GPU, whose other parts it counts as well.
+    """
+    library, device = open_amd_gpu(amdsmi, pci_address)
+    if partition := _partition(library, device):
+        raise Unavailable(f"AMD SMI counts the energy of all parts of the GPU ({partition})")
 
     def read() -> float:
         count = library.amdsmi_get_energy_count(device)

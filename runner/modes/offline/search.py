@@ -173,10 +173,11 @@ class BatchSearch:
     def _measure_again(self, small: BatchTry, large: BatchTry) -> Gain | Literal["time", "memory"]:
         """Measure both in turn, A B B A, until the choice is clear; else the name of what lacked.
 
+        Memory that ran out once may do so again, so it counts whatever was measured until then.
         What was measured before is left out: it made them the best, so it flatters them.
         """
         pairs: list[tuple[BatchTry, BatchTry]] = []
-        lacking: Literal["time", "memory"] = "time"
+        memory_ran_out = False
         while len(pairs) < MOST_PAIRS and not _is_clear(gain_of(pairs)):
             needed_ns = sum(
                 max(TRY_NS, (TRY_QUERIES + 1) * one.duration_ns) for one in (small, large)
@@ -186,14 +187,16 @@ class BatchSearch:
             order = (small, large) if len(pairs) % 2 == 0 else (large, small)
             first, second = (self._tried(one.batch_size, self._bounds.deadline_ns) for one in order)
             if first is None or second is None:
-                lacking = "memory"
+                memory_ran_out = True
                 break
             pairs.append((first, second) if order[0] is small else (second, first))
         for pair in pairs:
             for attempt in pair:
                 self._curve.add_again(attempt)
+        if memory_ran_out:
+            return "memory"
         gain = gain_of(pairs)
-        return gain if gain is not None and gain.pairs >= PAIRS else lacking
+        return gain if gain is not None and gain.pairs >= PAIRS else "time"
 
 
 def _is_clear(gain: Gain | None) -> bool:

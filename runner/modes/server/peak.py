@@ -27,7 +27,7 @@ from runner.modes.server.trial import MILLISECOND_NS, RateTrials, trials_of
 
 NO_TRIAL = "no trial was run: these are the warm-up's queries, which did not wait"
 PILOT_SHARE = 0.1
-"""Share of the search's time for a first trial, which tells service times under load."""
+"""Share of the time before the verification for a first trial, which tells service times."""
 PILOT_LOAD = 0.5
 FIRST_SHARE = 0.6
 """Share of the time that is left for the first rate that is accepted."""
@@ -234,7 +234,7 @@ class _Search:
 
     def _end(self) -> PeakSearch:
         low, high = self._low, self._high
-        bracket = f"the peak lies between {low or 0:.3g} and {high:.3g} qps"
+        bracket = f"the peak of this process lies between {low or 0:.3g} and {high:.3g} qps"
         search = PeakSearch(self._trials, low, high, bracket)
         if not search.bracket_grade:
             return search

@@ -30,6 +30,7 @@ FEWEST_CYCLES = 30
 LATE_DEVIATIONS = 0.7
 """Deviations of the late queries' count that a plan allows for: three trials in four decide."""
 _MOST_LATE = 200
+_BISECTIONS = 12
 
 
 @dataclass(frozen=True)
@@ -71,13 +72,32 @@ class QueueModel:
         self._gaps = random.standard_exponential(QUERIES - 1) * NANOSECONDS
         self.mean_ns = float(np.mean(np.asarray(service_ns, dtype=float)))
 
-    def slowdown(self, rate: float, share: float) -> float:
-        """The share by which the median latency grows if each service takes this share longer."""
+    def slowdowns(self, rate: float, share: float, fractions: Sequence[float]) -> list[float]:
+        """The shares by which quantiles of latencies grow if each service takes this one longer."""
         usual, slower = (
-            float(np.median(self._waiting(rate, stretch) + stretch * self._service))
-            for stretch in (1.0, 1.0 + share)
+            np.quantile(self._latencies(rate, stretch), fractions) for stretch in (1.0, 1.0 + share)
         )
-        return slower / usual - 1
+        return [float(growth) for growth in slower / usual - 1]
+
+    def sustained(self, slo_ns: float, stretch: float = 1.0) -> float:
+        """The highest rate at which no more latencies than allowed are beyond the objective.
+
+        It is no less than a hundredth of one query per mean service time.
+
+        Args:
+            slo_ns: the objective.
+            stretch: how many times as long each service takes.
+        """
+        most = NANOSECONDS / (stretch * self.mean_ns)
+        low, high = most / 100, most
+        for _ in range(_BISECTIONS):
+            rate = (low + high) / 2
+            met = np.mean(self._latencies(rate, stretch) > slo_ns) <= LATE_SHARE
+            low, high = (rate, high) if met else (low, rate)
+        return low
+
+    def _latencies(self, rate: float, stretch: float) -> Floats:
+        return self._waiting(rate, stretch) + stretch * self._service
 
     def _waiting(self, rate: float, stretch: float = 1.0) -> Floats:
         """Waiting times if each service takes so many times as long."""

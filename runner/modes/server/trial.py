@@ -135,7 +135,7 @@ def trials_of(forecast: RateForecast, slo_ms: float, seed: Sequence[int]) -> Rat
 def verdict(queries: int, late: int, weight: float) -> bool | None:
     """The verdict on a rate by MLPerf's count, over queries that are worth one each.
 
-    True where the objective is met with 99 % confidence, False where it is missed with 98 %, else
+    True where the objective is met with 99 % confidence, False where it is missed with 96 %, else
     None: go on at the same rate. The count of queries is rounded against a verdict.
     """
     if accepts(math.floor(queries / weight), late / weight):

@@ -34,9 +34,9 @@ _PIDS_PER_BROWSER = 160
 """A browser with its driver took 85 where two cores were."""
 _GARBAGE_COLLECTION = "on, as Python starts"
 TIMED_REGION = (
-    "launch of a fresh interpreter to its first output, without the runner's own imports (part "
-    "`runner`) and the making of inputs; bytecode as it lies, files in the page cache, which cold "
-    "starts have just lost; all threads that a job may use"
+    "launch of a fresh interpreter to its first output, with the device's initialisation, without "
+    "the runner's own imports (part `runner`) and the making of inputs; bytecode as it lies, files "
+    "in the page cache, which cold starts have just lost; all threads that a job may use"
 )
 TIMED_REGION_OF_PAGES = (
     "launch of a fresh browser to its page's first output, without the runner's own share (part "

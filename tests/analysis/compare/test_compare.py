@@ -6,13 +6,13 @@ import pytest
 
 from analysis.compare.compare import compare_by
 from analysis.compare.values import MACHINE_KEY, PART, MetricValue
+from analysis.results.comparability import COMPARABLE, FOUND, SCOPE
 from analysis.results.metrics import METRICS
-from analysis.results.searches import FOUND
 from analysis.results.series import COMPARED
 from analysis.statistics.ratios import Estimate
 
 _FACTS: dict[str, Any] = {
-    **dict.fromkeys(COMPARED),
+    **dict.fromkeys((*COMPARED, *COMPARABLE)),
     "source": "accelmatrix",
     "proof": "proven",
     "correct": True,
@@ -26,7 +26,6 @@ _FACTS: dict[str, Any] = {
     "family": "embedding",
     MACHINE_KEY: "host-1",
     PART: None,
-    FOUND: None,
 }
 
 
@@ -61,6 +60,7 @@ def test_the_baseline_comes_first_then_the_best_or_the_next_size(
     [
         ({}, 1),
         ({FOUND: "rate 98.2"}, 0),
+        ({SCOPE: "board"}, 0),
         ({"model": "gpt2"}, 0),
         ({"weights_seed": 8}, 0),
         ({"launcher": "docker"}, 0),

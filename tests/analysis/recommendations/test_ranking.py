@@ -5,8 +5,9 @@ from typing import Any
 import pytest
 
 from analysis.recommendations.candidates import Candidate, CandidateMachine
+from analysis.recommendations.choices import KnownCandidate, Requirements, choose_each
 from analysis.recommendations.figures import Figure, told_apart
-from analysis.recommendations.objectives import cost_figure
+from analysis.recommendations.objectives import OBJECTIVES, cost_figure
 from analysis.recommendations.ranking import RankedCandidate, rank_candidates
 from analysis.statistics.ratios import Estimate
 from tests.analysis.recommendations.test_memory_fit import cell
@@ -108,3 +109,27 @@ def test_costs_follow_from_throughput_and_its_interval() -> None:
     assert (cost.interval.low, cost.interval.high) == pytest.approx((10 / 1.1, 10 / 0.9))
     tokens = cost_figure(figure(100, 0.1), 3.6, cell(mode="generation", new_tokens=5))
     assert tokens.value == pytest.approx(2.0)
+
+
+@pytest.mark.parametrize(
+    ("scopes", "kept", "reasons"),
+    [
+        ((None, None), [1, 2], set()),
+        (("board", "package", "package"), [2, 3], {"joules of board, not package"}),
+        (("board", "package"), [1], {"joules of package, not board"}),
+        (("unknown", "unknown", "board"), [3], {"joules of unknown, not board"}),
+        (("unknown", "unknown"), [1, 2], set()),
+    ],
+)
+def test_joules_are_ranked_within_the_scope_of_most_candidates(
+    scopes: tuple[str | None, ...], kept: list[int], reasons: set[str]
+) -> None:
+    known = [
+        KnownCandidate(one.candidate, None, one.figure)
+        for one in ranked(*(figure(10 * n, scope=scope) for n, scope in enumerate(scopes, start=1)))
+    ]
+    (choice,) = choose_each(known, Requirements(OBJECTIVES["energy"]))
+    assert choice.ranking is not None
+    assert [row.candidate.cell.batch_size for row in choice.ranking.rows] == kept
+    assert {one.objection.reason for one in choice.left_out} == reasons
+    assert {one.objection.kind for one in choice.left_out} <= {"other_scope"}

@@ -12,12 +12,13 @@ from hypothesis import strategies as st
 from analysis.regressions.bisection import Bisection, Search, VersionOutcome
 from analysis.regressions.launches import LaunchedResult
 from analysis.regressions.software_versions import Version, grouped_versions, measured_again
+from analysis.results.comparability import COMPARABLE
 from analysis.results.series import SERIES
 from tests.support.properties import property_test
 
 LAUNCHES = 5
 NOW = datetime(2026, 11, 21, tzinfo=UTC)
-SERIES_FACTS = dict.fromkeys((*SERIES, "part", "found", "hostname"))
+SERIES_FACTS = dict.fromkeys((*SERIES, *COMPARABLE, "part", "hostname"))
 indices = st.integers(1, 60).flatmap(lambda last: st.tuples(st.just(last), st.integers(1, last)))
 
 

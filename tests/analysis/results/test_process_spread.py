@@ -4,7 +4,7 @@ from datetime import UTC, datetime
 
 import pytest
 
-from analysis.results.process_spread import calibrated_processes, spread_degrees
+from analysis.results.process_spread import calibrated_processes, spread_degrees, spread_in_words
 from runner.contract.job import ProcessSpread
 from runner.measure.statistics.replication import DEFAULT_SPREAD, spread_of
 
@@ -30,3 +30,7 @@ def test_what_a_runner_writes_is_read() -> None:
     spread = ProcessSpread(cv=0.02, processes=8, degrees=4.87, measured_at=DAY)
     source = spread_of(spread).source
     assert (calibrated_processes(source), spread_degrees(source)) == (8, 4.87)
+    queued = spread_of(spread).multiplied(3.0).source
+    assert (calibrated_processes(queued), spread_degrees(queued)) == (8, 4.87)
+    assert spread_in_words(0.06, queued) == "6 % in this queue"
+    assert spread_in_words(0.02, source) == "2 %"

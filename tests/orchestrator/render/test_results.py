@@ -220,6 +220,7 @@ def test_quiet_shows_the_table_alone(screen: Screen) -> None:
 
 
 INT8 = {"precision": "int8", "off": 0.048, "memory_mb": 150.0}
+PEAK = {"scenario": "server", "peak_qps": 50.0, "peak_qps_low": 44.0, "peak_qps_high": 58.0}
 
 
 @pytest.mark.parametrize(
@@ -286,12 +287,29 @@ INT8 = {"precision": "int8", "off": 0.048, "memory_mb": 150.0}
                 "outputs do not agree with the reference, grade D"
             ],
         ),
+        (
+            [
+                a_row("plain", **interval(2.0)),
+                a_row("fast", precision="int8", off=0.7, correct=None, **interval(1.0)),
+            ],
+            [
+                "fastest: int8: 1 ms, 2.00 (1.97 to 2.03) times as fast as fp32; "
+                "outputs off by 70 %, by rounding or by a fault"
+            ],
+        ),
+        (
+            [a_row("a", **PEAK), a_row("b", **PEAK, precision="int8", correct=False)],
+            [
+                "only fp32 can be quoted: 44 to 58 queries/s. "
+                "Not comparable: int8 (outputs do not agree with the reference)"
+            ],
+        ),
         ([a_row("a", grade="D")], ["measure again: grade D"]),
         ([a_row("a")], []),
     ],
     ids=[
         *("batches", "int8", "not told apart", "grade D", "wrong", "price of one of two", "close"),
-        *("hopeless", "one D", "one"),
+        *("hopeless", "untold", "peaks", "one D", "one"),
     ],
 )
 def test_the_answer_says_what_the_measurements_support(

@@ -34,6 +34,12 @@ def test_a_token_that_is_less_likely_is_wrong(
     assert judged(*tokens) == (reason is None, where, reason)
 
 
+def test_a_drawn_token_is_wrong_where_nothing_else_could_be_told() -> None:
+    correct, _, reason = judged(0, 0, correct=None, correct_reason="rounding may do that")
+    assert correct is False
+    assert "not the likeliest" in str(reason)
+
+
 def test_outputs_that_are_wrong_keep_their_reason() -> None:
     wrong = {"correct": False, "correct_reason": "far", "tolerance_share": 2.0}
     assert judged(0, 0, **wrong) == (False, "choice of tokens", "far")

@@ -1,9 +1,9 @@
 """Parts of all rounds become one record."""
 
-import math
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
+import numpy as np
 import pytest
 
 from runner.contract.job import PROFILES, ProcessSpread
@@ -77,22 +77,43 @@ def test_a_queue_multiplies_what_processes_differ_by(load: float, grade: str) ->
     assert summary["grade"] == grade
 
 
-def test_a_peaks_bracket_holds_for_fresh_processes() -> None:
-    bracket = {"peak_qps": 96.0, "peak_qps_low": 96.0, "peak_qps_high": 104.0}
-    served = a_round(parts_ns={"service": [5] * 10}, columns={"timed_region": "a sleep"} | bracket)
-    summary = columns(served, scenario="server", slo_ms=50.0)
-    half = math.hypot(4, 1.96 * 0.053 * 100)
-    ends = (summary["peak_qps_low"], summary["peak_qps_high"])
-    assert ends == pytest.approx((100 - half, 100 + half), rel=1e-3)
-    assert summary["peak_qps"] == 96
+def test_a_queue_of_several_rounds_widens_its_tails_alone() -> None:
+    drawn = np.random.default_rng(0).normal(100_000, 20_000, (2, 900))
+    drawn += [[-2_000], [2_000]]
+    served = [
+        a_round(durations, steady_ns=10**10, parts_ns={"service": durations})
+        for durations in drawn.astype(int).tolist()
+    ]
+    queue, idle = (columns(*served, scenario="server", target_qps=rate) for rate in (6e3, 1.0))
+    assert "process_spread" not in queue
+    assert queue["latency_median_high_s"] == idle["latency_median_high_s"]
+    assert queue["latency_p90_high_s"] > 1.2 * idle["latency_p90_high_s"]
+
+
+@pytest.mark.parametrize(
+    ("slo_ms", "ends", "grade"),
+    [(20.0, (4.24, 17.7), "D"), (100.0, (11.7, 15.2), "C")],
+    ids=["hardly time to wait", "much"],
+)
+def test_a_peaks_bracket_holds_for_fresh_processes(
+    slo_ms: float, ends: tuple[float, float], grade: str
+) -> None:
+    bracket = {"peak_qps": 13.2, "peak_qps_low": 13.2, "peak_qps_high": 13.6}
+    services = {"service": [10_000_000] * 500}
+    served = a_round(parts_ns=services, columns={"timed_region": "a sleep"} | bracket)
+    summary = columns(served, scenario="server", slo_ms=slo_ms)
+    assert (summary["peak_qps_low"], summary["peak_qps_high"]) == pytest.approx(ends, rel=0.06)
+    assert summary["peak_qps"] == 13.2
+    assert summary["grade"] == grade
+    assert "queue multiplies it by" in summary["process_spread_source"]
     reasons = " ".join(summary["grade_reasons"])
     assert "calibrate this host" in reasons
     assert "--profile" not in reasons
     bracket |= {"peak_qps": None, "peak_qps_low": None}
-    nothing = a_round(parts_ns={"service": [5] * 10}, columns={"timed_region": ""} | bracket)
-    summary = columns(nothing, scenario="server", slo_ms=50.0)
+    nothing = a_round(parts_ns=services, columns={"timed_region": ""} | bracket)
+    summary = columns(nothing, scenario="server", slo_ms=slo_ms)
     assert summary["peak_qps_low"] is None
-    assert summary["peak_qps_high"] == pytest.approx(104 * (1 + 1.96 * 0.053), rel=1e-3)
+    assert summary["peak_qps_high"] == pytest.approx(ends[1] / 13.4 * 13.6, rel=0.06)
 
 
 def test_rounds_of_one_minute_are_known_less_well_than_rounds_of_an_hour() -> None:
@@ -212,6 +233,8 @@ def test_energy_is_that_of_all_rounds_or_of_none() -> None:
     assert whole["energy_per_sample_joules"] == pytest.approx(0.3)
     assert whole["energy_per_token_joules"] == pytest.approx(0.075)
     assert (whole["energy_window_s"], whole["energy_method"]) == (4, "RAPL")
+    starts = columns(counted, mode="startup")
+    assert (starts["energy_joules"], starts["energy_per_sample_joules"]) == (3, None)
     broken = columns(counted, a_round())
     assert broken.get("energy_joules") is None
     assert broken["energy_method"] == "unavailable: no counter"

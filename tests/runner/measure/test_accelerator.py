@@ -1,15 +1,17 @@
 """State of a GPU, read from stand-ins for the libraries of vendors."""
 
+from dataclasses import asdict
 from typing import Any
 
 import pytest
 
 from runner.contract.errors import Unavailable
+from runner.contract.record import hardware_id
 from runner.contract.rounds import DeviceState
 from runner.measure.accelerator import AcceleratorReader, accelerator_reader, device_build
 from runner.measure.vendors import amd, nvidia
 from runner.measure.vendors.violations import DeviceBuild, Violations
-from tests.support.vendors import AmdSmi, Nvml, OlderAmdSmi
+from tests.support.vendors import PARTS, AmdSmi, Nvml, OlderAmdSmi
 
 
 def reader(library: Any, uuid: str | None = None) -> AcceleratorReader:
@@ -124,9 +126,37 @@ def test_the_build_of_an_amd_gpu() -> None:
         device_memory_bytes=196_592 << 20,
         device_compute_units=304,
     )
-    gpu.partition, gpu.pcie_width = "CPX", 0
-    part = device_build("rocm", library=gpu)
-    assert (part.device_partition, part.device_pcie_width) == ("CPX", None)
+    gpu.pcie_width = 0
+    assert device_build("rocm", library=gpu).device_pcie_width is None
+
+
+@pytest.mark.parametrize(
+    ("devices", "partition", "address", "watts"),
+    [
+        (1, "CPX", None, 750),
+        (2, "SPX", "0000:1c:00.0", 700),
+        (2, "CPX", "0000:1C:00.0", 700),
+        (2, "QPX", "0000:0c:00.3", 750),
+        (2, "CPX", None, None),
+        (2, "CPX", "0000:ff:00.0", None),
+    ],
+)
+def test_of_several_amd_gpus_and_of_all_parts_the_one_at_the_address_is_read(
+    devices: int, partition: str, address: str | None, watts: int | None
+) -> None:
+    gpus = AmdSmi(devices=devices, partition=partition)
+    build = device_build("rocm", None, address, gpus)
+    assert build.device_power_limit_watts == watts
+    assert build.device_partition == (None if partition == "SPX" or not watts else partition)
+    assert (build.device_compute_units is None) == (build.device_partition is not None or not watts)
+    state = AcceleratorReader(lambda: amd.watch_amd_gpu(gpus, address)).read()
+    assert (state is None) == (watts is None)
+
+
+def test_parts_of_an_amd_gpu_are_other_machines_than_the_whole_one() -> None:
+    builds = [device_build("rocm", library=AmdSmi(partition=name)) for name in PARTS]
+    ids = {hardware_id({**asdict(build), "device_name": "MI300X"}) for build in builds}
+    assert len(ids) == len(PARTS)
 
 
 @pytest.mark.parametrize(("backend", "library"), [("cpu", Nvml()), ("cuda", object())])

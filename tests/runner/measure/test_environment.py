@@ -32,7 +32,7 @@ GIB = 1 << 30
     [
         ("cuda", Nvml(), {"nvidia-driver": "580.95.05"}),
         ("rocm", AmdSmi(), {"amdgpu": "6.14.14"}),
-        ("rocm", AmdSmi(devices=2), {}),
+        ("rocm", AmdSmi(devices=2), {"amdgpu": "6.14.14"}),
         ("cuda", object(), {}),
         ("cpu", Nvml(), {}),
     ],

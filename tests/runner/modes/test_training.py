@@ -31,6 +31,7 @@ class Trainer(FakeTrainer):
 
     loss_ns: int | None = 20
     skips = 0
+    zeroed: tuple[str, ...] = ()
     closed = False
 
     def step(self) -> TrainingStep:
@@ -47,6 +48,9 @@ class Trainer(FakeTrainer):
             loss=loss,
             skipped=self.skips >= 0,
         )
+
+    def untaught(self) -> tuple[str, ...]:
+        return self.zeroed
 
     def close(self) -> None:
         self.closed = True
@@ -109,6 +113,20 @@ def test_parameters_that_did_not_change_fail_the_cell() -> None:
     workload()
     workload()
     with pytest.raises(BenchError, match="scripted did not change in 2 steps"):
+        workload.check()
+
+
+@pytest.mark.parametrize("pure", [None, "pure"])
+def test_layers_whose_gradients_were_zero_fail_the_cell(pure: str | None) -> None:
+    session = Session()
+    cell = CELL.model_copy(update={"training_precision": pure})
+    workload = TrainingWorkload(session, a_job([cell], MODEL), cell, FakeClock())
+    workload()
+    workload.check()
+    session.trainer.zeroed = ("h.1.weight", "h.1.bias")
+    with pytest.raises(
+        BenchError, match=r"gradients of h\.1\.weight, h\.1\.bias were 0 in 1 step$"
+    ):
         workload.check()
 
 

@@ -15,17 +15,19 @@ from orchestrator.app.measure.replay import (
     ReplayRequest,
     begin_replay,
     find_original,
+    replay_in,
 )
 from orchestrator.backends.catalogue import LauncherName
 from orchestrator.launchers.registry import Pinned
 from orchestrator.running.folder import RunFolder
 from orchestrator.running.merge_run import merge_run
-from orchestrator.store import Measurement
+from orchestrator.store import Measurement, Store
 from runner.contract.errors import UsageError
 from runner.contract.job import Job, Provenance
 from runner.contract.web.browser_choice import BROWSER_VARIABLE, BrowserChoice
+from tests.support.databases import write_records
 from tests.support.jobs import a_job, fake_cell
-from tests.support.records import record_for
+from tests.support.records import a_record, record_for
 from tests.support.results import a_measurement
 from tests.support.runs import a_plan, a_run_folder
 
@@ -204,11 +206,24 @@ def test_without_an_interval_nothing_overlaps() -> None:
     assert (replay.intervals_overlap, replay.ratio) == (None, None)
 
 
-def test_differences_are_named() -> None:
-    then = a_measurement(launcher="process")
-    now = a_measurement(launcher="process", hostname="there", runner_version="0.2.0")
-    assert Replay(then, now).differences == [
-        "another host: here, now there",
-        "another runner's version: 0.1.0, now 0.2.0",
+def test_what_else_differs_is_named_once(tmp_path: Path) -> None:
+    libraries = {"torch": "2.13.0", "transformers": "5.0.0", "nvidia-driver": "570"}
+    others = {"hostname": "there", "kernel": "6.13.0", "libraries": libraries, "threads": 1}
+    runs = [a_record(run_id="run-1"), a_record(run_id="run-2", **others)]
+    database = write_records(tmp_path, runs)
+    before, after = (f"{one.run_id}/{one.cell_id}" for one in runs)
+    with Store.open_readonly(database) as store:
+        then = store.measurement(before)
+    assert then is not None
+    replay = replay_in(database, then, after)
+    assert replay is not None
+    assert replay.differences == [
+        "host example-host, now there",
+        "kernel 6.12.0, now 6.13.0",
+        "threads 2, now 1",
+        "nvidia-driver missing, now 570",
     ]
-    assert Replay(then, then).differences == []
+    same = replay_in(database, then, before)
+    assert same is not None
+    assert same.differences == []
+    assert replay_in(database, then, "run-3/nothing") is None

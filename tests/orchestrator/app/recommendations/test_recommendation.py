@@ -193,7 +193,7 @@ class EveryBatchTakesAsLong:
         self.machines = (SimpleNamespace(key=machine),)
         self.predictors = {
             name: SimpleNamespace(examples={"accelmatrix": 7}, calibration=lambda _: self.known)
-            for name in ("latency", "throughput", "memory")
+            for name in ("latency", "throughput", "memory", "energy")
         }
 
     def forecast(
@@ -209,6 +209,7 @@ class EveryBatchTakesAsLong:
             "latency": seconds,
             "throughput": cell.batch_size / seconds,
             "memory": 1e8 * cell.batch_size,
+            "energy": seconds,
         }
         value = values[target]
         outside = ("batch size 64 is above 32",) if cell.batch_size > 32 else ()
@@ -236,6 +237,15 @@ def test_what_nobody_measured_is_predicted(database: Path) -> None:
     assert answer.examples == {"accelmatrix": 7}
     batches = {row.candidate.cell.batch_size for row in choice.ranking.extrapolated}
     assert batches == {64, 128, 256}
+
+
+def test_predicted_joules_are_of_their_machines_scope(tmp_path: Path) -> None:
+    drew = {"energy_per_sample_joules": 4.0, "energy_scope": "package"}
+    database = write_records(tmp_path, [a_record(**GRAPH, **drew)])
+    choice = only(with_predictions(database, objective="energy"))
+    assert choice.ranking is not None
+    scopes = {(row.figure.basis, row.figure.scope) for row in choice.ranking.rows}
+    assert scopes == {("measured", "package"), ("predicted", "package")}
 
 
 def test_predicted_memory_counts_by_the_upper_end_of_its_interval(database: Path) -> None:

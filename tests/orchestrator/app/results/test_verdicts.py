@@ -169,3 +169,11 @@ def test_runs_are_compared_by_what_does_not_depend_on_what_was_found(
     with pytest.raises(NothingToDo, match="1 of another batch or rate"):
         compare_run_pair(RunPairRequest(selected, BASE, RUN))
     assert len(compare_run_pair(RunPairRequest(selected, BASE, RUN, metric=metric)).cells) == 1
+
+
+def test_machines_whose_devices_have_one_name_are_told_apart(tmp_path: Path) -> None:
+    records = [a_record(run_id=BASE), a_record(run_id=RUN, cpu_cores_logical=2, cpu_smt=False)]
+    selected = SelectionRequest(write_records(tmp_path, records))
+    answer = judge_regressions(RegressionRequest(selected, BASE, RUN))
+    (judgement,) = answer.judgements.judgements
+    assert judgement.reason == "another hardware: Example CPU with logical cores 4, now 2"

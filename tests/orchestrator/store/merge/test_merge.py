@@ -181,6 +181,19 @@ def test_runners_of_one_kind_have_one_series(database: Path, save: Save) -> None
     assert {value: scalar(database, f"SELECT {value}") for value in answers} == answers
 
 
+def test_a_processor_is_one_machine_whichever_runtime_named_it(database: Path, save: Save) -> None:
+    """OpenVINO keeps the blanks behind AMD's names, and calls each processor of ARM `ARM CPU`."""
+    plain = a_record()
+    for number, name in enumerate((f"{plain.cpu_model}   ", "ARM CPU", plain.cpu_model)):
+        merge(database, save(a_record(run_id=str(number), device_name=name)))
+    answers = {
+        "list(hardware_id) FROM hardware_info": [plain.hardware_id],
+        "list(device_name) FROM hardware_info": [plain.cpu_model],
+        "count(*) FROM benchmark_results": 3,
+    }
+    assert {value: scalar(database, f"SELECT {value}") for value in answers} == answers
+
+
 def test_an_older_record_never_replaces_a_newer_one(database: Path, save: Save) -> None:
     merge(database, save(a_record()))
     older = save(a_failure("lost", "gone", recorded_at=RECORDED_AT - timedelta(microseconds=1)))

@@ -160,6 +160,32 @@ def test_a_machine_with_two_kernels_becomes_one_and_keeps_the_newest_memory(olde
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize("device", ["Example CPU  ", "ARM CPU"])
+def test_a_processor_that_openvino_named_becomes_that_of_other_runtimes(
+    older: Path, device: str
+) -> None:
+    """It has one result of its own, and one machine is known to other runtimes already."""
+    with duckdb.connect(older) as connection:
+        (plain,) = fetch(connection, "FROM hardware_info WHERE device_name = cpu_model")
+        named = {**plain, "device_name": device}
+        named["hardware_id"] = exact_hardware_id(named)
+        connection.execute(
+            "INSERT INTO hardware_info BY NAME FROM hardware_info"
+            " SELECT * REPLACE (? AS hardware_id, ? AS device_name) WHERE hardware_id = ?",
+            [named["hardware_id"], device, plain["hardware_id"]],
+        )
+        first = "SELECT min(result_id) FROM benchmark_results WHERE hardware_id = ?"
+        own = scalar_of(connection, first, plain["hardware_id"])
+        moved = "UPDATE benchmark_results SET hardware_id = ? WHERE result_id = ?"
+        connection.execute(moved, [named["hardware_id"], own])
+    Store.open(older).close()
+    joined = "FROM benchmark_results JOIN hardware_info USING (hardware_id)"
+    rows = ask(older, f"SELECT hardware_id, device_name {joined} WHERE result_id = '{own}'")
+    assert rows == [{"hardware_id": hardware_id(plain), "device_name": plain["cpu_model"]}]
+    assert {row["device_name"] for row in ask(older, "FROM hardware_info")}.isdisjoint({device})
+
+
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("device", "partition"),
     [

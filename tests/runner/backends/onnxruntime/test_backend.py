@@ -3,13 +3,17 @@
 from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 
+from runner.backends.onnxruntime import backend
 from runner.backends.onnxruntime.backend import OnnxSession, open_session
 from runner.contract.errors import Unavailable, Unsupported
 from runner.inputs import synthesise
+from tests.support.fakes import FakeClock
+from tests.support.machines import SLOW_CPU, slow_processor
 from tests.support.onnx_graphs import KEY, WIDTH, layer, onnx_cell, onnx_job, perceptron, save_graph
 
 TWO = onnx_job(onnx_cell(1), onnx_cell(3))
@@ -101,6 +105,29 @@ def test_precisions_are_refused_before_anything_is_read(tmp_path: Path) -> None:
 def test_a_gpu_that_this_build_cannot_use_is_unavailable(graphs: Path) -> None:
     with pytest.raises(Unavailable, match="no CUDAExecutionProvider here"):
         open_session(onnx_job(onnx_cell(backend="cuda")), 1, graphs)
+
+
+def test_with_copies_a_query_is_bound_once(
+    graphs: Path, session: OnnxSession, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    query = session.bind_host_to_host(TWO.cells[0], x(1))
+    expected = session.arrays(session.bind(TWO.cells[0], x(1))())["logits"]
+    first: Any = query()
+    (graphs / KEY).rename(graphs / "away")
+    monkeypatch.setattr("runner.backends.onnxruntime.query.BoundPart", None)
+    second: Any = query()
+    assert (first["logits"] == expected).all()
+    assert (second["logits"] == expected).all()
+
+
+def test_reading_the_processors_name_is_no_part_of_a_start(
+    graphs: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    clock = FakeClock()
+    monkeypatch.setattr(backend, "monotonic", clock)
+    with slow_processor(clock), closing(open_session(TWO, 1, graphs)) as session:
+        assert session.device_name == SLOW_CPU
+        assert session.stages_ns == {"instantiate": 1, "weights": 1}
 
 
 def test_a_closed_session_holds_nothing(graphs: Path) -> None:

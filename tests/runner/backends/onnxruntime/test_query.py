@@ -18,6 +18,7 @@ from runner.backends.onnxruntime.query import (
     make_generator,
     to_device,
     to_host,
+    with_copies,
 )
 from runner.contract.errors import Unsupported
 from runner.contract.graph import Graph
@@ -97,6 +98,15 @@ def test_each_query_has_outputs_of_its_own(single: OnnxGraph) -> None:
     expected = single.sessions["forward"].run(None, {"x": X})[0]
     assert (first.numpy() == expected).all()
     assert (again.numpy() == expected).all()
+
+
+def test_a_query_with_copies_brings_its_inputs_along_in_each_call(single: OnnxGraph) -> None:
+    query = query_over(single, x=X.copy())
+    expected = to_host(query())["logits"]
+    call = with_copies(query)
+    for _ in range(2):
+        query.inputs["x"].update_inplace(np.zeros_like(X))
+        assert (call()["logits"] == expected).all()
 
 
 def test_inputs_that_no_part_takes_are_left_out(single: OnnxGraph) -> None:

@@ -23,6 +23,7 @@ from runner.contract.errors import Unavailable, Unsupported
 from runner.contract.graph import GRAPH_FILE
 from runner.contract.job import DEVICE_VARIABLE
 from runner.inputs import Inputs, synthesise
+from runner.measure.environment import read_environment
 from tests.support.fakes import FakeClock
 from tests.support.onnx_graphs import KEY, WIDTH, layer, perceptron, save_graph
 from tests.support.openvino_models import FakeCompiled, doubling, openvino_cell, openvino_job
@@ -174,12 +175,16 @@ def test_the_chosen_device_is_taken(graphs: Path, monkeypatch: pytest.MonkeyPatc
         open_session(TWO, 1, graphs)
 
 
-def test_a_record_holds_the_build_of_the_device(
+def test_a_record_holds_the_name_and_the_build_of_the_device(
     graphs: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    built = replace(find_openvino_device(CORE, "CPU"), memory_bytes=16 << 30, execution_units=512)
+    found = replace(find_openvino_device(CORE, "CPU"), full_name="ARM CPU")
+    built = replace(found, memory_bytes=16 << 30, execution_units=512)
     monkeypatch.setattr(backend, "find_openvino_device", lambda *_: built)
     with closing(open_session(TWO, 1, graphs)) as session:
+        assert session.device_name == read_environment().cpu_model
+        _, evidence = session.prove(session.bind(ONE, x(1)))
+        assert evidence["device_full_name"] == "ARM CPU"
         assert session.columns["device_memory_bytes"] == 16 << 30
         assert session.columns["device_compute_units"] == 512
 

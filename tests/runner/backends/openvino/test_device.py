@@ -7,12 +7,14 @@ import openvino as ov
 import pytest
 
 from runner.backends.openvino.device import (
+    OpenVINODevice,
     base_name,
     find_openvino_device,
     is_out_of_memory,
     refusals,
 )
 from runner.contract.errors import Unavailable, Unsupported
+from runner.contract.host import cpu_model
 from tests.support.openvino_models import FakeCompiled
 
 GPU_PROPERTIES = {"GPU_DEVICE_TOTAL_MEM_SIZE": 16 << 30, "GPU_EXECUTION_UNITS_COUNT": 512}
@@ -75,6 +77,21 @@ def test_a_device_is_taken_by_its_name(requested: str, name: str) -> None:
     device = find_openvino_device(FakeCore("CPU", "GPU.0", "GPU.1", "NPU"), requested)
     assert (device.name, device.requested) == (name, requested)
     assert find_openvino_device(FakeCore("CPU", "GPU"), "GPU.0").name == "GPU"
+
+
+@pytest.mark.parametrize(
+    ("name", "full_name", "recorded"),
+    [
+        ("CPU", f"{cpu_model()}   ", cpu_model()),
+        ("CPU", "ARM CPU", cpu_model()),
+        ("GPU.1", "Intel(R) Arc(TM) A770 Graphics (dGPU)", "Intel(R) Arc(TM) A770 Graphics (dGPU)"),
+    ],
+)
+def test_the_processor_has_the_name_that_its_system_gives_it(
+    name: str, full_name: str, recorded: str
+) -> None:
+    device = OpenVINODevice(name, full_name, None, (name,))
+    assert (device.device_name, device.full_name) == (recorded, full_name)
 
 
 def test_auto_is_asked_without_its_start_on_the_cpu() -> None:

@@ -7,13 +7,18 @@ from typing import Any
 import pytest
 import torch
 
+from runner.backends import load_runtime
+from runner.backends.torch import backend
+from runner.backends.torch import compile as compiling
 from runner.backends.torch.backend import is_out_of_memory, open_session
+from runner.contract.cell import Runtime
 from runner.contract.errors import Unsupported
 from runner.contract.models import find
 from runner.contract.record import read_record
 from runner.inputs import synthesise
 from runner.job.harness import Harness
 from tests.support.fakes import FakeClock, KeptProgress
+from tests.support.machines import SLOW_CPU, SLOW_NS, slow_processor
 from tests.support.tiny_models import DECODER, tiny, tiny_decoder, torch_job
 
 
@@ -79,6 +84,27 @@ def test_training_in_int8_is_refused() -> None:
         pytest.raises(Unsupported, match="int8: whole numbers have no gradients"),
     ):
         session.bind_training(job.cells[0], {}, FakeClock())
+
+
+@pytest.mark.parametrize("runtime", ["torch", "torch_compile"])
+@pytest.mark.parametrize("part", ["find_torch_device", "TorchMemory"])
+def test_the_devices_initialisation_is_a_part_of_a_start_and_its_name_is_none(
+    runtime: Runtime, part: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    clock, original = FakeClock(), getattr(backend, part)
+
+    def initialised(*arguments: Any) -> Any:
+        clock.pass_by(1_000)
+        return original(*arguments)
+
+    monkeypatch.setattr(backend, "monotonic", clock)
+    monkeypatch.setattr(backend, part, initialised)
+    monkeypatch.setattr(compiling, "require_compiler", lambda: clock.pass_by(SLOW_NS))
+    with slow_processor(clock):
+        session = load_runtime(runtime).open_session(torch_job(tiny_decoder()), 1)
+    with closing(session):
+        assert session.device_name == SLOW_CPU
+        assert session.stages_ns == {"instantiate": 1_001, "weights": 1}
 
 
 COMMON = {

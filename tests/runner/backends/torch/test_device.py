@@ -1,6 +1,7 @@
 """Waiting for devices, their memory, and queries over them."""
 
-from dataclasses import dataclass, field
+from contextlib import closing
+from dataclasses import dataclass, field, replace
 from types import SimpleNamespace
 from typing import Any
 
@@ -9,6 +10,7 @@ import torch
 from torch.profiler import ProfilerActivity
 
 from runner.backends.base import DeviceMemory
+from runner.backends.torch.backend import TorchSession
 from runner.backends.torch.device import (
     TorchDevice,
     TorchMemory,
@@ -19,6 +21,7 @@ from runner.backends.torch.device import (
 )
 from runner.backends.torch.forward import EmptyModel, TorchQuery
 from runner.contract.errors import Unavailable, Unsupported
+from tests.support.tiny_models import tiny_decoder, torch_job
 
 CPU, CUDA, MPS = torch.device("cpu"), torch.device("cuda"), torch.device("mps")
 
@@ -113,6 +116,7 @@ class FakeCuda:
     has_bf16: bool = True
     architecture: str | None = None
     current: int | None = None
+    has_addresses: bool = False
 
     def init(self) -> None:
         if self.error is not None:
@@ -127,6 +131,8 @@ class FakeCuda:
             properties.uuid = self.uuids[index]
         if self.architecture:
             properties.gcnArchName = self.architecture
+        if self.has_addresses:
+            properties.pci_domain_id, properties.pci_bus_id, properties.pci_device_id = 0, 12, index
         return properties
 
     def set_device(self, index: int) -> None:
@@ -250,6 +256,17 @@ def test_rocm_names_the_architecture_and_mps_the_chip() -> None:
     assert result == TorchDevice(torch.device("cuda", 0), "GPU 0 gfx942")
     result = find_torch_device("mps", "bf16", FakeTorch(), {})
     assert result == TorchDevice(torch.device("mps", 0), "Apple M4")
+
+
+@pytest.mark.parametrize(("has_addresses", "address"), [(True, "0000:0c:01.0"), (False, None)])
+def test_a_gpu_is_known_by_the_address_of_its_board(
+    has_addresses: bool, address: str | None
+) -> None:
+    library = rocm(has_addresses=has_addresses)
+    found = find_torch_device("rocm", "fp32", library, {"ACCELMATRIX_DEVICE": "1"})
+    job = torch_job(tiny_decoder())
+    with closing(TorchSession(job, replace(found, device=CPU), 0)) as session:
+        assert session.energy_device.pci_address == found.pci_address == address
 
 
 def test_a_fallback_to_the_cpu_that_nobody_would_see_is_refused() -> None:

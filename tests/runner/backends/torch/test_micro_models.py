@@ -103,6 +103,7 @@ def test_training_gives_a_finite_loss_and_learns(model: ModelSpec) -> None:
         losses = [trainer.step().loss for _ in range(2)]
         assert all(np.isfinite(loss) for loss in losses)
         assert not trainer.unchanged()
+        assert not trainer.untaught()
 
 
 def test_a_contrastive_model_needs_two_samples_to_learn_from() -> None:

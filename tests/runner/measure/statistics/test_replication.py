@@ -43,8 +43,10 @@ def test_an_interval_of_times_never_reaches_zero() -> None:
     interval = round_interval([1.0, 9.0], 0.95)
     assert interval is not None
     assert 0 < interval.low < 1 < 9 < interval.high
-    wide = widened(Interval(0.001, 1.0, 3.0), DEFAULT_SPREAD)
-    assert 0 < wide.low < 1
+    lows = [widened(Interval(0.2, 1.0, 3.0), error).low for error in np.linspace(0, 3, 50)]
+    assert lows == sorted(lows, reverse=True)
+    assert lows[0] <= 0.2
+    assert lows[-1] > 0
 
 
 def test_rounds_whose_number_grows_spend_alpha_beforehand() -> None:
@@ -55,7 +57,7 @@ def test_rounds_whose_number_grows_spend_alpha_beforehand() -> None:
 
 
 def test_one_process_has_what_processes_differ_by_in_its_interval() -> None:
-    interval = widened(Interval(0.99, 1.0, 1.01), DEFAULT_SPREAD)
+    interval = widened(Interval(0.99, 1.0, 1.01), DEFAULT_SPREAD.reach)
     assert interval.high - 1 == pytest.approx(math.hypot(0.01, 1.96 * 0.053), rel=1e-3)
     assert DEFAULT_SPREAD.shown == pytest.approx(0.147, abs=0.001)
     measured_at = datetime(2026, 11, 23, tzinfo=UTC)
@@ -67,12 +69,15 @@ def test_one_process_has_what_processes_differ_by_in_its_interval() -> None:
     assert near.quantile == pytest.approx(2.571, abs=0.001)
     assert DEFAULT_SPREAD.safe_deviation == DEFAULT_SPREAD.deviation
     assert spread_of(None) is DEFAULT_SPREAD
+    assert known.multiplied(1) is known
+    assert known.multiplied(3).reach == pytest.approx(3 * known.reach)
 
 
 def test_percentiles_allow_for_processes_in_quadrature() -> None:
     columns = {"latency_p90_low_s": 9.0, "latency_p90_s": 10.0, "latency_p90_high_s": 12.0}
     none = {f"latency_{name}{end}_s": None for name in ("p95", "p99", "p999") for end in ENDS}
-    assert widened_percentiles("latency", columns | none, 0.1) == {
+    errors = {"p90": 0.1, "p99": 9.0}
+    assert widened_percentiles("latency", columns | none, errors) == {
         "latency_p90_low_s": pytest.approx(10 - math.sqrt(2)),
         "latency_p90_high_s": pytest.approx(10 + math.sqrt(5)),
     }

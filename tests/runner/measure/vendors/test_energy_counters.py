@@ -52,6 +52,13 @@ def test_of_several_gpus_the_one_with_the_uuid_is_counted_and_none_is_guessed() 
             nvidia_energy_counters(Nvml(devices=devices))
     with pytest.raises(Unavailable, match="AMD SMI sees 2 GPUs"):
         amd_energy_counters(AmdSmi(devices=2))
+    (counter,) = amd_energy_counters(AmdSmi(devices=2), "0000:1c:00.0")
+    assert counter.read() == pytest.approx(30.6)
+
+
+def test_energy_of_a_whole_amd_gpu_is_none_of_its_parts() -> None:
+    with pytest.raises(Unavailable, match=r"energy of all parts of the GPU \(CPX\)"):
+        amd_energy_counters(AmdSmi(partition="CPX"))
 
 
 def test_a_gpu_without_the_counter_is_known_before_anything_is_timed() -> None:

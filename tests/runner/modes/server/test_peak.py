@@ -75,7 +75,7 @@ def test_the_bracket_holds_the_peak_of_a_queue_with_fixed_service(services: int,
     ((grade, text),) = outcome.doubts
     assert grade in "CD"
     assert re.fullmatch(
-        r"the peak lies between .* and .* qps; .*: raise measure.max_duration", text
+        r"the peak of this process lies between .* and .* qps; .*: raise measure.max_duration", text
     )
 
 
@@ -124,7 +124,7 @@ def test_the_latencies_are_those_of_the_peak_and_each_rate_has_a_line() -> None:
     assert len(verdicts) == len(trials)
     assert {"accepted", "rejected"} <= set(verdicts)
     assert [line.endswith("accepted, verified") for line in trials].count(True) == 1
-    assert ended.startswith("ended: the peak lies between ")
+    assert ended.startswith("ended: the peak of this process lies between ")
 
 
 def test_the_seed_decides_the_search() -> None:
@@ -156,7 +156,9 @@ def test_a_budget_that_has_no_room_for_a_verdict_gives_what_was_found() -> None:
     outcome = seek(slo_ms=50, max_s=4)
     ((grade, text),) = outcome.doubts
     assert (grade, outcome.columns["peak_qps"], outcome.columns["slo_met"]) == ("D", None, None)
-    assert re.match(r"the peak lies between 0 and 100 qps; .*raise measure\.max_duration", text)
+    assert re.match(
+        r"the peak of this process lies between 0 and 100 qps; .*raise measure\.max_duration", text
+    )
     assert "undecided" in outcome.columns["search"][0]
 
 
