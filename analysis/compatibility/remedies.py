@@ -253,6 +253,11 @@ REMEDIES: Mapping[str, Sequence[RemedyRule]] = {
         RemedyRule("NaN or infinity|^the loss of step", _NOT_FINITE),
         RemedyRule("did not change in", "Train in fp32, or with training_precision mixed."),
         RemedyRule(
+            "the gradients of .* were 0 in",
+            "Train in fp32. If they are 0 there too, try another version of the runtime: nothing"
+            " trains these layers.",
+        ),
+        RemedyRule(
             "^the page ended",
             "Measure it again; if the page ends each time, take a smaller batch or model.",
         ),
