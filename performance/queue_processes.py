@@ -3,8 +3,9 @@
 Each simulated process serves at a level of its own, lognormal around the machine's by the default
 spread. At set rates the record's interval should hold the machine's median latency, and the bounds
 of its percentiles the machine's percentiles; the bracket of a search for the peak should hold the
-peak of the machine's usual process, whatever time the objective leaves to wait. At most 5 % of the
-records and searches may have ends that leave it out. The runner's own search and summary make them.
+peak of the machine's usual process, whatever time the objective leaves to wait: each in 95 %, as
+far as chance lets one tell, where at least half of the records have it. The runner's own search and
+summary make them.
 """
 
 import json
@@ -38,7 +39,10 @@ SERVICE_S = SERVICE_NS / NANOSECONDS
 WINDOW_S = 60.0
 RECORDS = 200
 SEARCHES = 40
-MOST_OUTSIDE = 0.05
+LEAST_HELD = 0.95
+USUAL = 0.5
+"""Share of records with ends from which on these are judged: those few that a queue near its limit
+supports are its luckiest."""
 FRACTIONS = {"median": 0.5, "p90": 0.9, "p99": 0.99}
 TRUTH_QUERIES = 2_000_000
 JOB = torch_job("bert-tiny", PROFILES["standard"])
@@ -51,25 +55,25 @@ def main() -> int:
     """Simulate records at every load and searches for every objective; 1 if a limit is missed."""
     held = True
     for load in LOADS:
-        found = [record(load, seed) for seed in range(RECORDS)]
-        held &= report("load", load, found, true_latencies(load))
+        records = [record(load, seed) for seed in range(RECORDS)]
+        held &= report("load", load, records, true_latencies(load))
     for objective in OBJECTIVES:
         setting = Setting(VARIATION, objective, "standard")
-        found = [peak(setting, seed) for seed in range(SEARCHES)]
-        held &= report("objective", objective, found, {"peak": true_peak(VARIATION, objective)})
+        peaks = [peak(setting, seed) for seed in range(SEARCHES)]
+        held &= report("objective", objective, peaks, {"peak": true_peak(VARIATION, objective)})
     return int(not held)
 
 
-def report(what: str, value: float, found: Sequence[Ends], truth: Mapping[str, float]) -> bool:
-    """Print how many hold the truth of those given; False if more than chance leave it out."""
+def report(what: str, value: float, outcomes: Sequence[Ends], truth: Mapping[str, float]) -> bool:
+    """Print how many hold the truth of those given; False if usual ones hold it too seldom."""
     held, words = True, []
     data: dict[str, Any] = {"measurement": "queue_processes", what: value}
     for name, true in truth.items():
-        given = [pair for one in found if (pair := one[name]) is not None]
+        given = [pair for one in outcomes if (pair := one[name]) is not None]
         if given:
             share = fmean(low <= true <= high for low, high in given)
-            outside = (1 - share) * len(given) / len(found)
-            held &= outside <= MOST_OUTSIDE + chance(MOST_OUTSIDE, len(found))
+            is_usual = len(given) >= USUAL * len(outcomes)
+            held &= not is_usual or share >= LEAST_HELD - chance(LEAST_HELD, len(given))
             words.append(f"{name} {share:.1%} of {len(given)}")
             data |= {name: share, f"{name}_given": len(given)}
     print(f"{what} {value:g}: {', '.join(words)}{'' if held else '  MISSED'}")
@@ -133,8 +137,8 @@ def ends(low: float | None, high: float | None) -> tuple[float, float] | None:
 def true_latencies(load: float) -> dict[str, float]:
     """The median and percentiles of the machine's usual process, seconds."""
     values = latencies(load, VARIATION, TRUTH_QUERIES, np.random.default_rng(1))
-    found = np.quantile(values[TRUTH_QUERIES // 50 :], list(FRACTIONS.values()))
-    return {name: SERVICE_S * float(value) for name, value in zip(FRACTIONS, found, strict=True)}
+    truth = np.quantile(values[TRUTH_QUERIES // 50 :], list(FRACTIONS.values()))
+    return {name: SERVICE_S * float(value) for name, value in zip(FRACTIONS, truth, strict=True)}
 
 
 if __name__ == "__main__":

@@ -6,9 +6,9 @@ from typing import Any
 from analysis.charts.chart import Chart
 from analysis.charts.layers import Point, backends_of, log_axis, named_rows, point_layers, row_names
 from analysis.charts.words import amount, distinct_rows, noun_count, path_words, size_words
-from analysis.results.comparability import SCOPE, UNKNOWN_SCOPE
+from analysis.results.comparability import SCOPE, SCOPE_SQL
 from analysis.results.selection import Selection
-from analysis.results.source import OWN_SOURCES, ArrowSource, text
+from analysis.results.source import OWN_SOURCES, ArrowSource
 
 _MOST_ROWS = 30
 """Rows of one drawing, those with the least energy of each scope first; more are counted."""
@@ -31,7 +31,7 @@ def energy_rows(source: ArrowSource, selection: Selection) -> tuple[Chart, ...]:
 def _chart(source: ArrowSource, selection: Selection, unit: str, column: str) -> Chart | None:
     sql = f"""
         SELECT * FROM (
-            SELECT r.* REPLACE (coalesce(r.{SCOPE}, {text(UNKNOWN_SCOPE)}) AS {SCOPE}),
+            SELECT r.* REPLACE ({SCOPE_SQL} AS {SCOPE}),
                 r.{column} AS value, count(*) OVER () AS results,
                 row_number() OVER (PARTITION BY r.{SCOPE} ORDER BY r.{column}, r.cell_id) AS rank
             FROM {selection.relation} r WHERE r.{column} > 0

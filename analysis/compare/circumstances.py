@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
+from analysis.results.comparability import SCOPE
 from analysis.results.conditions import (
     CONDITIONS,
     DIRTY,
@@ -29,6 +30,7 @@ _FACTS: Mapping[str, str] = {
     "container_cpu_limit": "CPU limit",
     "profile": "profile",
     "rounds": "processes",
+    SCOPE: "energy scope",
 }
 """Facts that differ if they are not equal, in words."""
 _GAUGES: Mapping[str, tuple[str, float, float]] = {
@@ -53,7 +55,7 @@ _COLUMNS = ", ".join(
         *(f"r.{name}" for name in CONDITIONS),
         *(f"r.{name}" for name in _GAUGES),
         *(f"r.{name}" for name in ("git_commit", "launcher", "timed_region", "threads")),
-        *(f"r.{name}" for name in ("container_cpu_limit", "profile", "rounds")),
+        *(f"r.{name}" for name in ("container_cpu_limit", "profile", "rounds", SCOPE)),
         *(f"e.{name}" for name in ("image_digest", "runner_version", "kernel")),
         *(f"e.{name}" for name in ("python_version", "operating_system")),
     )

@@ -18,6 +18,8 @@ SCOPE = "energy_scope"
 """The fact that tells what joules hold, of metrics of energy; else null."""
 UNKNOWN_SCOPE = "unknown"
 """Its value where a record does not tell it."""
+SCOPE_SQL = f"coalesce(r.{SCOPE}, {text(UNKNOWN_SCOPE)})"
+"""The expression of that fact, where `r` is a row with the columns of a result."""
 COMPARABLE: Mapping[str, str] = {FOUND: "batch or rate that was found", SCOPE: "energy scope"}
 """The facts in which values of a metric agree that may be compared, in words."""
 
@@ -29,7 +31,7 @@ def comparable_sql(metric: Metric) -> Mapping[str, str]:
         END"""
     return {
         FOUND: batch_or_rate if metric.is_of_queries else "NULL",
-        SCOPE: f"coalesce(r.{SCOPE}, {text(UNKNOWN_SCOPE)})" if metric.is_of_energy else "NULL",
+        SCOPE: SCOPE_SQL if metric.is_of_energy else "NULL",
     }
 
 

@@ -24,8 +24,9 @@ MACHINE_SETTINGS: Mapping[str, str] = {
 """Settings of the machine, by column, in words; null is not known."""
 CONDITIONS: Mapping[str, str] = {**CHOSEN, **MACHINE_SETTINGS}
 """Columns of results that a user may change between two measurements, in words."""
+_PART, _WHOLE = "device_partition", "none"
 HARDWARE_WORDS: Mapping[str, str] = {
-    "device_partition": "part of the device",
+    _PART: "part of the device",
     "cpu_model": "processor",
     "cpu_cores_physical": "cores",
     "cpu_cores_logical": "logical cores",
@@ -64,7 +65,10 @@ def machine_differences(then: MachineState, now: MachineState) -> Iterator[str]:
 
 def hardware_differences(then: MachineState, now: MachineState) -> Iterator[str]:
     """Differences of `HARDWARE_WORDS` that both tell, for machines whose devices have one name."""
-    return _known_differences(HARDWARE_WORDS, memory_in_gib(then), memory_in_gib(now))
+    before, after = (
+        {**memory_in_gib(facts), _PART: facts.get(_PART) or _WHOLE} for facts in (then, now)
+    )
+    return _known_differences(HARDWARE_WORDS, before, after)
 
 
 def variable_differences(then: MachineState, now: MachineState) -> Iterator[str]:

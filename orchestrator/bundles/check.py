@@ -285,12 +285,17 @@ def _inconsistencies(
     ]
     faults += _missing(Member.RUNS, examined.runs, [*run_ids])
     machines, environments = lists[Member.HARDWARE], lists[Member.ENVIRONMENTS]
-    # Machines of an older bundle have an id that a merge gives no record.
-    named = [row for row in machines if isinstance(row.get("hardware_id"), str)]
-    ids = [id_ for row in named for id_ in (row["hardware_id"], hardware_id(row))]
+    ids = [id_ for row in machines if isinstance(row.get("hardware_id"), str) for id_ in _ids(row)]
     faults += _missing(Member.HARDWARE, examined.hardware, ids)
     known = [row.get("environment_id") for row in environments]
     return faults + _missing(Member.ENVIRONMENTS, examined.environments, known)
+
+
+def _ids(machine: Mapping[str, Any]) -> Iterator[str]:
+    """Its own id, and those that a merge may give records of it that are older than the rules."""
+    yield machine["hardware_id"]
+    yield hardware_id(machine)
+    yield hardware_id({**machine, "device_name": machine.get("cpu_model")})
 
 
 def _missing(name: str, used: frozenset[str], known: Sequence[object]) -> list[str]:

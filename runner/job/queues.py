@@ -9,6 +9,7 @@ from runner.contract.cell import Cell
 from runner.contract.job import Job
 from runner.contract.record import Columns
 from runner.contract.rounds import RoundResult
+from runner.measure.clock import NANOSECONDS
 from runner.measure.statistics.percentiles import PERCENTILE_FRACTIONS
 from runner.measure.statistics.replication import Processes, process_error
 from runner.modes.server.queue_model import QueueModel
@@ -17,7 +18,8 @@ from runner.modes.server.trial import MILLISECOND_NS
 
 _LEAST_SHARE = 1e-3
 """The least share of service times by which a queue's change is simulated."""
-_MIDDLE = "p50"
+MIDDLE = "p50"
+"""The percentile that is the median."""
 
 
 @dataclass(frozen=True)
@@ -39,20 +41,29 @@ def queue_shifts(
     services = [result.parts_ns[SERVICE] for result in rounds]
     share = max(process_error(services, processes), _LEAST_SHARE)
     model = QueueModel(list(chain.from_iterable(services)), [job.seed])
-    sought = rounds[0].columns if cell.seeks_peak else {}
-    errors = _errors(model, cell.target_qps or sought.get("peak_qps"), share)
+    errors = _errors(model, _rate(cell, rounds[0]), share, max(map(len, services)))
     if not cell.seeks_peak:
-        return ProcessShifts(errors, errors[_MIDDLE] / share)
+        return ProcessShifts(errors, errors[MIDDLE] / share)
+    sought = rounds[0].columns
     less, more = _peak_shifts(model, (cell.slo_ms or 0.0) * MILLISECOND_NS, share)
     bracket = _bracket(sought["peak_qps_low"], sought["peak_qps_high"], less, more)
     return ProcessShifts(errors, max(less, more, share) / share, bracket)
 
 
-def _errors(model: QueueModel, rate: float | None, share: float) -> dict[str, float]:
+def _rate(cell: Cell, result: RoundResult) -> float | None:
+    """The rate of the queries whose latencies a record has; None if they did not wait."""
+    sought = result.columns
+    if "achieved_qps" in sought:  # no trial was run
+        return None
+    achieved = len(result.durations_ns) * NANOSECONDS / max(1, result.steady_ns)
+    return cell.target_qps or sought.get("peak_qps") or achieved
+
+
+def _errors(model: QueueModel, rate: float | None, share: float, run: int) -> dict[str, float]:
     """The growth of each percentile, which is no less than that of the service times."""
     if rate is None:
         return dict.fromkeys(PERCENTILE_FRACTIONS, share)
-    growths = model.slowdowns(rate, share, list(PERCENTILE_FRACTIONS.values()))
+    growths = model.slowdowns(rate, share, list(PERCENTILE_FRACTIONS.values()), run)
     return dict(zip(PERCENTILE_FRACTIONS, (max(share, growth) for growth in growths), strict=True))
 
 

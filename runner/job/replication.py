@@ -9,7 +9,7 @@ from runner.contract.doubts import Doubt, percent, scaled
 from runner.contract.job import Job, Measure
 from runner.contract.record import Columns
 from runner.contract.rounds import RoundResult
-from runner.job.queues import ProcessShifts, queue_shifts
+from runner.job.queues import MIDDLE, ProcessShifts, queue_shifts
 from runner.measure.clock import NANOSECONDS
 from runner.measure.grade import DRIFT, IMPRECISION, signed
 from runner.measure.statistics.drift import (
@@ -130,7 +130,7 @@ def replicate(
     low, high = summary.latency_median_low_s, summary.latency_median_high_s
     if low is None or high is None:
         return Replicated(bounded, summary, columns, spread, shifts.bracket)
-    within = widened(Interval(low, summary.latency_median_s, high), shifts.errors["p50"])
+    within = widened(Interval(low, summary.latency_median_s, high), shifts.errors[MIDDLE])
     return Replicated(_with_interval(bounded, within), summary, columns, spread, shifts.bracket)
 
 

@@ -1,5 +1,6 @@
 """Stand-ins for the libraries of vendors."""
 
+from collections.abc import Sequence
 from enum import IntEnum
 from types import SimpleNamespace
 from typing import Any
@@ -113,10 +114,11 @@ class AmdSmi:
         energy_key: str = "energy_accumulator",
         devices: int = 1,
         partition: str = "SPX",
+        handles: Sequence[str] = (),
     ) -> None:
         self._clock = clock
         self._energy_key = energy_key
-        self._handles = [
+        self._handles = list(handles) or [
             f"{slot}.{part}"
             for slot in list(POWER_CAPS_UW)[:devices]
             for part in range(PARTS[partition])

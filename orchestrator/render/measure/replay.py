@@ -1,8 +1,10 @@
 """A result and its repetition, side by side."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import asdict
+from typing import Any
 
+from analysis.results.comparability import SCOPE
 from analysis.results.conditions import DIRTY
 from analysis.results.item_time import seeks_peak
 from analysis.statistics.ratios import PROMISES, Estimate
@@ -51,7 +53,7 @@ def print_replay(replay: Replay, *, as_json: bool) -> None:
     print_line(f"now:  {replay.now.result_id}")
     print_line()
     rows = [
-        (title, then[name], now[name], _ratio(then[name], now[name]))
+        (title, then[name], now[name], _ratio(name, then, now))
         for title, name in _NUMBERS
         if then[name] is not None or now[name] is not None
     ]
@@ -122,8 +124,12 @@ def _share(ratio: float) -> str:
     return f"{abs(ratio - 1) * 100:.1f}"
 
 
-def _ratio(then: float | None, now: float | None) -> float | None:
-    return now / then if then and now is not None else None
+def _ratio(name: str, then: Mapping[str, Any], now: Mapping[str, Any]) -> float | None:
+    """The ratio of a number; None if it is not known, or joules hold something else now."""
+    before, after = then[name], now[name]
+    if name.endswith("joules") and then[SCOPE] != now[SCOPE]:
+        return None
+    return after / before if before and after is not None else None
 
 
 def _short(value: object) -> str | None:

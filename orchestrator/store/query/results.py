@@ -29,6 +29,7 @@ class Measurement(ResultRow):
     git_commit: str | None
     runner_version: str | None
     timed_region: str | None
+    energy_scope: str | None
     job: str | None
     """The job with this cell alone and without its model, as JSON."""
     model_spec: str | None

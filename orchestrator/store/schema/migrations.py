@@ -11,6 +11,7 @@ from duckdb import DuckDBPyConnection
 
 from orchestrator.store.schema.machine_migrations import NAMED_CPUS, OLDER_SLICES, ROUNDED_MEMORY
 from orchestrator.store.schema.older_records import (
+    ENERGY_VALUES,
     FORMER_STAGES,
     GRADE_VALUES,
     OLDER_VALUES,
@@ -277,9 +278,11 @@ def _to_13(connection: DuckDBPyConnection) -> None:
 
 
 def _to_14(connection: DuckDBPyConnection) -> None:
-    """A processor has one name, whichever runtime told it."""
+    """A processor has one name, whichever runtime told it; starts have no joules of their own."""
     for statement in NAMED_CPUS:
         connection.execute(statement)
+    values = ", ".join(f"{name} = {value}" for name, value in ENERGY_VALUES.items())
+    connection.execute(f"UPDATE benchmark_results SET {values}")
 
 
 MIGRATIONS: Mapping[int, Migration] = {

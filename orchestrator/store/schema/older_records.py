@@ -98,12 +98,18 @@ GRADE_VALUES: Mapping[str, str] = {
     """,
 }
 """Expressions of grades: by today's rules no interval of before supports more than C."""
+_PER_SAMPLE = "energy_per_sample_joules"
+ENERGY_VALUES: Mapping[str, str] = {
+    _PER_SAMPLE: f"CASE WHEN mode = 'startup' AND {_OWN} THEN NULL ELSE {_PER_SAMPLE} END"
+}
+"""The expression of joules per sample: those of starts held more than the starts' times."""
 OLDER_VALUES: Mapping[str, str] = {
     **TOKEN_VALUES,
     **GAP_VALUES,
     **TAIL_VALUES,
     **STAGE_VALUES,
     **GRADE_VALUES,
+    **ENERGY_VALUES,
 }
 
 

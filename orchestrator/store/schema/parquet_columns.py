@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from analysis.results.source import text
 from orchestrator.store.schema.columns import ORIGIN, RECORD, SqlColumn
 from orchestrator.store.schema.older_records import (
+    ENERGY_VALUES,
     FORMER_STAGES,
     MACHINE_VALUES,
     OLDER_VALUES,
@@ -96,7 +97,10 @@ NO_ROWS = (
 _CHANGED = frozenset(OLDER_VALUES) | FORMER_STAGES | {"device_uuid", "hardware_id"}
 _VALUES = {**OLDER_VALUES, **MACHINE_VALUES}
 """Expressions of what may have meant something else when it was recorded."""
-_TODAYS_VALUES = {name: MACHINE_VALUES[name] for name in ("device_name", "hardware_id")}
+_TODAYS_VALUES = {
+    **{name: MACHINE_VALUES[name] for name in ("device_name", "hardware_id")},
+    **ENERGY_VALUES,
+}
 """Those that concern records of this schema as well."""
 
 

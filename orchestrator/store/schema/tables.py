@@ -30,7 +30,8 @@ STORE_VERSION = 14
 - 12 (2026-11-27): views compare results of a series by the time of an item; tables are those of 11.
 - 13 (2026-11-27): results tell for how long the machine was heated first; grades of before record
   schema 6 are C at best.
-- 14 (2026-11-27): a processor has one name, whichever runtime told it; tables are those of 13.
+- 14 (2026-11-27): a processor has one name, whichever runtime told it; starts have no joules per
+  sample. Tables are those of 13.
 """
 OLDEST = 4
 """The oldest version that `migrations` brings forward."""

@@ -195,13 +195,11 @@ def widened_percentiles(
 
 
 def _low_end(value: float, half: float) -> float:
-    """The low end of a time's interval. No time is 0, so what is beyond its half falls off slower.
+    """The low end of a time's interval; no time is 0, so below its half it falls off slower.
 
-    There it goes on exponentially with the same slope, so that a wider one is never higher.
+    There it goes on with the same slope, so that a wider interval never has a higher one.
     """
-    if half <= value / 2:
-        return value - half
-    return value / 2 * math.exp(1 - 2 * half / value) if value else 0.0
+    return value - half if half <= value / 2 else value * value / (4 * half)
 
 
 def growing_confidence(measure: Measure) -> float:

@@ -37,6 +37,7 @@ _WATTS_PER_UW = 1e-6
 _BYTES_PER_MB = 1 << 20
 _WHOLE = "SPX"
 """The partition that is the whole GPU."""
+_UNNAMED_PART = "part"
 
 
 def open_amd_gpu(amdsmi: Any = None, pci_address: str | None = None) -> tuple[Any, Any]:
@@ -135,8 +136,13 @@ def amd_build(amdsmi: Any = None, pci_address: str | None = None) -> DeviceBuild
 
 
 def _partition(library: Any, device: Any) -> str | None:
-    """The name of the GPU's division into parts; None if it is whole."""
+    """The name of the GPU's division into parts; None if it is whole.
+
+    A part that is visible alone, which does not tell the name, is told by its address' function.
+    """
     name = known(lambda: str(library.amdsmi_get_gpu_compute_partition(device)))
+    if name is None and not library.amdsmi_get_gpu_device_bdf(device).endswith(".0"):
+        return _UNNAMED_PART
     return None if name in (_WHOLE, "N/A") else name
 
 

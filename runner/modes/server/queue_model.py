@@ -69,13 +69,23 @@ class QueueModel:
     def __init__(self, service_ns: Sequence[int], seed: Sequence[int]) -> None:
         random = np.random.default_rng(seed)
         self._service: Floats = random.choice(np.asarray(service_ns, dtype=float), QUERIES)
-        self._gaps = random.standard_exponential(QUERIES - 1) * NANOSECONDS
+        self._gaps = random.standard_exponential(QUERIES) * NANOSECONDS
         self.mean_ns = float(np.mean(np.asarray(service_ns, dtype=float)))
 
-    def slowdowns(self, rate: float, share: float, fractions: Sequence[float]) -> list[float]:
-        """The shares by which quantiles of latencies grow if each service takes this one longer."""
+    def slowdowns(
+        self, rate: float, share: float, fractions: Sequence[float], run: int = QUERIES
+    ) -> list[float]:
+        """The shares by which quantiles of latencies grow if each service takes longer.
+
+        Args:
+            rate: queries per second.
+            share: the share by which a service takes longer.
+            fractions: those of the quantiles.
+            run: queries from an empty line on; one that never empties is as long as its run.
+        """
         usual, slower = (
-            np.quantile(self._latencies(rate, stretch), fractions) for stretch in (1.0, 1.0 + share)
+            np.quantile(self._latencies(rate, stretch, run), fractions)
+            for stretch in (1.0, 1.0 + share)
         )
         return [float(growth) for growth in slower / usual - 1]
 
@@ -96,14 +106,20 @@ class QueueModel:
             low, high = (rate, high) if met else (low, rate)
         return low
 
-    def _latencies(self, rate: float, stretch: float) -> Floats:
-        return self._waiting(rate, stretch) + stretch * self._service
+    def _latencies(self, rate: float, stretch: float, run: int = QUERIES) -> Floats:
+        waiting = self._waiting(rate, stretch, run)
+        return waiting + stretch * self._service[: len(waiting)]
 
-    def _waiting(self, rate: float, stretch: float = 1.0) -> Floats:
-        """Waiting times if each service takes so many times as long."""
-        steps = stretch * self._service[:-1] - self._gaps / rate
-        surplus = np.concatenate([[0.0], np.cumsum(steps)])
-        return np.asarray(surplus - np.minimum.accumulate(surplus))
+    def _waiting(self, rate: float, stretch: float = 1.0, run: int = QUERIES) -> Floats:
+        """Waiting times of run after run, if each service takes so many times as long."""
+        run = min(run, QUERIES)
+        service, gaps = (
+            values[: QUERIES // run * run].reshape(-1, run)
+            for values in (self._service, self._gaps)
+        )
+        steps = stretch * service[:, :-1] - gaps[:, :-1] / rate
+        surplus = np.pad(np.cumsum(steps, axis=1), ((0, 0), (1, 0)))
+        return np.asarray(surplus - np.minimum.accumulate(surplus, axis=1)).ravel()
 
     def forecast(self, rate: float, slo_ns: float) -> RateForecast:
         """Simulate the rate."""

@@ -27,6 +27,7 @@ _SAME: dict[str, Any] = {
     "container_cpu_limit": None,
     "profile": "quick",
     "rounds": 1,
+    "energy_scope": "package",
     "cpu_clock_hz": 2.5e9,
     "device_clock_hz": None,
     "noise_other_load": 0.01,
@@ -48,6 +49,11 @@ _SAME: dict[str, Any] = {
         ({"cpu_cores_logical": 16}, ("logical cores 32, now 16",)),
         ({"memory_total_bytes": (16 << 30) - 5_000}, ()),
         ({"memory_total_bytes": 8 << 30}, ("memory in GiB 16, now 8",)),
+        ({"device_partition": "CPX"}, ("part of the device none, now CPX",)),
+        (
+            {"energy_scope": "package + dram"},
+            ("energy scope package, now package + dram",),
+        ),
         (
             {"device": "Another CPU", "cpu_cores_logical": 16},
             ("device Example CPU, now Another CPU",),

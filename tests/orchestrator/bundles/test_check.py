@@ -26,7 +26,7 @@ from orchestrator.store import MergeReport, Store, query
 from orchestrator.store.database.connect import fetch
 from performance.hostile_parquet_files import HOSTILE_FILES
 from runner.contract.errors import StoreError
-from runner.contract.record import exact_hardware_id, save_record, to_table
+from runner.contract.record import exact_hardware_id, hardware_id, save_record, to_table
 from tests.conftest import ROOT
 from tests.orchestrator.bundles.conftest import RECORDS, TOLD
 from tests.support.databases import content as content_of_database
@@ -571,6 +571,25 @@ def test_a_bundle_with_exact_ids_of_machines_is_merged(database: Path, tmp_path:
     write_bundle(database, (), older, force=False)
     take(older, tmp_path / "arrived.duckdb").require_complete()
     assert content_of_database(tmp_path / "arrived.duckdb")["hardware_info"] == before
+
+
+@pytest.mark.slow
+def test_a_bundle_with_padded_names_of_processors_is_merged(database: Path, tmp_path: Path) -> None:
+    """As OpenVINO names AMD's, until records had the name that all runtimes give."""
+    with duckdb.connect(database) as connection:
+        for machine in fetch(connection, "FROM hardware_info"):
+            padded = {**machine, "device_name": f"{machine['cpu_model']}  "}
+            ids = [hardware_id(padded), machine["hardware_id"]]
+            for table in ("hardware_info", "benchmark_results"):
+                update = f"UPDATE {table} SET hardware_id = ? WHERE hardware_id = ?"
+                connection.execute(update, ids)
+            connection.execute("UPDATE hardware_info SET device_name = ?", [padded["device_name"]])
+    older = tmp_path / "older.zip"
+    write_bundle(database, (), older, force=False)
+    take(older, tmp_path / "arrived.duckdb").require_complete()
+    machines = content_of_database(tmp_path / "arrived.duckdb")["hardware_info"]
+    assert machines
+    assert "  " not in str(machines)
 
 
 def test_a_bundle_with_a_fault_keeps_all_others_out(bundle: Path, tmp_path: Path) -> None:

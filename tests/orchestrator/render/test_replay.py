@@ -100,6 +100,14 @@ def test_without_two_medians_nothing_is_compared(screen: Screen) -> None:
     ]
 
 
+def test_joules_of_another_scope_have_no_ratio(screen: Screen) -> None:
+    joules = {"energy_per_sample_joules": 2.0, "energy_scope": "package"}
+    then = a_measurement(**joules)
+    assert "joules per sample 2 2 1" in shown(screen, then, **joules)
+    other = {**joules, "energy_scope": "package + dram"}
+    assert "joules per sample 2 2 –" in shown(screen, then, **other)
+
+
 def test_what_was_not_the_same_is_said(screen: Screen) -> None:
     replay = Replay(THEN, a_measurement(hostname="there"), ("kernel 6.12, now 6.13",))
     lines = [" ".join(words) for words in screen.words(print_replay, replay)]

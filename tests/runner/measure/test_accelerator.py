@@ -157,6 +157,9 @@ def test_parts_of_an_amd_gpu_are_other_machines_than_the_whole_one() -> None:
     builds = [device_build("rocm", library=AmdSmi(partition=name)) for name in PARTS]
     ids = {hardware_id({**asdict(build), "device_name": "MI300X"}) for build in builds}
     assert len(ids) == len(PARTS)
+    (alone,) = AmdSmi(partition="CPX").amdsmi_get_processor_handles()[:1]
+    assert not alone.endswith(".0")
+    assert device_build("rocm", library=AmdSmi(handles=[alone])).device_partition == "part"
 
 
 @pytest.mark.parametrize(("backend", "library"), [("cpu", Nvml()), ("cuda", object())])

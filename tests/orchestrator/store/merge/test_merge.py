@@ -194,6 +194,14 @@ def test_a_processor_is_one_machine_whichever_runtime_named_it(database: Path, s
     assert {value: scalar(database, f"SELECT {value}") for value in answers} == answers
 
 
+def test_starts_have_no_joules_of_their_own(database: Path, save: Save) -> None:
+    """Until 2026-11-27 they had those of all that their window held."""
+    for mode in ("startup", "inference"):
+        merge(database, save(a_record(run_id=mode, mode=mode, energy_per_sample_joules=2.0)))
+    joules = "list(energy_per_sample_joules ORDER BY mode) FROM benchmark_results"
+    assert scalar(database, f"SELECT {joules}") == [2.0, None]
+
+
 def test_an_older_record_never_replaces_a_newer_one(database: Path, save: Save) -> None:
     merge(database, save(a_record()))
     older = save(a_failure("lost", "gone", recorded_at=RECORDED_AT - timedelta(microseconds=1)))
