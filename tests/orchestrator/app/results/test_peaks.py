@@ -35,9 +35,9 @@ NOW = a_record(
     ("metric", "judged", "apart"),
     [
         ("efficiency", "efficiency", False),
-        ("efficiency", "gflop_per_s", True),
         ("mbu", "gb_per_s", True),
-        ("latency", "latency", True),
+        pytest.param("efficiency", "gflop_per_s", True, marks=pytest.mark.slow),
+        pytest.param("latency", "latency", True, marks=pytest.mark.slow),
     ],
 )
 def test_shares_of_two_databases_peaks_are_compared_by_the_rates_behind_them(
