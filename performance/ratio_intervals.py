@@ -21,7 +21,7 @@ from analysis.statistics.ratios import Estimate
 from performance.simulated import chance
 from runner.contract.confidence import INTERVAL_CONFIDENCE
 from runner.measure.statistics.percentiles import Interval, median_interval
-from runner.measure.statistics.replication import Spread, round_interval, widened
+from runner.measure.statistics.replication import round_interval, widened
 
 LAUNCHES = (1, 3, 5, 10)
 BETWEEN = (0.01, 0.04)
@@ -97,7 +97,7 @@ def _estimate(durations: _Durations, between: float) -> Estimate:
         alone = [round(value * 1e9) for value in durations[0]]
         within = median_interval(alone, len(alone))
         assert within is not None
-        interval = widened(within, Spread(between, _QUANTILE, "calibration").reach)
+        interval = widened(within, _QUANTILE * between)
     return _as_estimate(interval)
 
 

@@ -105,16 +105,20 @@ class Judge:
     def _honest(self, session: Any, job: Job) -> float:
         """The share of an honest model, which must be told to be right."""
         columns = self._compared(session, job)
-        return float(columns["tolerance_share"]) if columns["correct"] is not None else np.inf
+        return np.inf if columns["correct"] is None else _tolerance_share(columns)
 
     def _share(self, session: Any, job: Job) -> float:
-        return float(self._compared(session, job).get("tolerance_share", np.inf))
+        return _tolerance_share(self._compared(session, job))
 
     def _compared(self, session: Any, job: Job) -> Columns:
         columns = verify_session(session, job, self._folder, monotonic)
         if columns["correct"] is None and "tolerance_share" not in columns:
             raise RuntimeError(str(columns["correct_reason"]))
         return columns
+
+
+def _tolerance_share(columns: Columns) -> float:
+    return float(columns.get("tolerance_share", np.inf))
 
 
 def shares_of(model: str, precisions: Sequence[Precision]) -> dict[Precision, Shares]:

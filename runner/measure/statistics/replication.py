@@ -132,7 +132,7 @@ def round_interval(
 
 
 def widened(interval: Interval, error: float) -> Interval:
-    """The interval of one process, with the share of `process_error` added in quadrature."""
+    """The interval with the share by which other processes may move its middle, in quadrature."""
     between = error * interval.median
     low = _low_end(interval.median, math.hypot(interval.median - interval.low, between))
     high = interval.median + math.hypot(interval.high - interval.median, between)
@@ -183,15 +183,14 @@ def widened_percentiles(
         columns: the percentiles and their bounds, seconds.
         errors: by percentile, the share by which other processes may shift it.
     """
-    widened: dict[str, float] = {}
+    bounds: dict[str, float] = {}
     for name in BOUNDED:
         low_name, high_name = (f"{prefix}_{name}_{end}_s" for end in ("low", "high"))
         low, value, high = (columns[key] for key in (low_name, f"{prefix}_{name}_s", high_name))
         if low is not None and value is not None and high is not None:
-            between = errors[name] * value
-            widened[low_name] = min(low, _low_end(value, math.hypot(value - low, between)))
-            widened[high_name] = value + math.hypot(high - value, between)
-    return widened
+            interval = widened(Interval(low, value, high), errors[name])
+            bounds |= {low_name: interval.low, high_name: interval.high}
+    return bounds
 
 
 def _low_end(value: float, half: float) -> float:
