@@ -134,6 +134,12 @@ def threads_per_core(topology: Topology) -> int | None:
     return max((len(cpu.siblings) for cpu in topology.values()), default=None)
 
 
+def siblings_of(topology: Topology, cpus: Collection[int]) -> list[int]:
+    """All hardware threads of the cores that these CPUs are on."""
+    cores = (topology[cpu].siblings for cpu in cpus if cpu in topology)
+    return sorted(set(chain.from_iterable(cores)))
+
+
 def numa_nodes_of(topology: Topology, cpus: Collection[int] | None = None) -> list[int]:
     """The NUMA nodes of these CPUs, or of all."""
     wanted = topology.keys() if cpus is None else cpus

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from runner.contract.frequency import read_frequency_policy, read_word
-from runner.contract.topology import numa_nodes_of, read_topology, threads_per_core
+from runner.contract.topology import numa_nodes_of, read_topology, siblings_of, threads_per_core
 
 SYS = Path("/sys")
 
@@ -20,6 +20,7 @@ class ProcessorSettings:
     cpu_turbo: bool | None
     cpu_smt: bool | None
     cpu_threads_per_core: int | None
+    cpu_siblings: list[int] | None
     numa_nodes: int | None
     cpu_numa_nodes: list[int] | None
     transparent_huge_pages: str | None
@@ -39,8 +40,9 @@ def read_processor_settings(
         cpu_turbo=_turbo(system / "cpu"),
         cpu_smt=_switch(system / "cpu" / "smt" / "active"),
         cpu_threads_per_core=threads_per_core(topology),
+        cpu_siblings=siblings_of(topology, cpus or ()) or None,
         numa_nodes=len(numa_nodes_of(topology)) or None,
-        cpu_numa_nodes=(numa_nodes_of(topology, cpus) or None) if cpus else None,
+        cpu_numa_nodes=numa_nodes_of(topology, cpus or ()) or None,
         transparent_huge_pages=_chosen(sys / "kernel" / "mm" / "transparent_hugepage" / "enabled"),
     )
 

@@ -50,7 +50,7 @@ def test_kill_9_in_the_second_round_loses_no_round(workplace: Workplace) -> None
     assert workplace.records() == []
     done = workplace.resume()
     assert done.returncode == 0, done.stderr
-    assert {path: path.stat().st_mtime_ns for path in kept} == kept
+    assert {path: path.stat().st_mtime_ns for path in kept} == kept, done.stderr
     workplace.check("ok")
 
 

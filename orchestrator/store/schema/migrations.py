@@ -296,6 +296,7 @@ MIGRATIONS: Mapping[int, Migration] = {
     11: lambda _: None,  # likewise
     12: _to_13,
     13: _to_14,
+    14: partial(_add_columns, columns=("cpu_siblings BIGINT[]",)),
 }
 """The step from each version to the next."""
 

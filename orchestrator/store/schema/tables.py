@@ -10,7 +10,7 @@ OURS = "accelmatrix"
 SYNTHETIC = "synthetic"
 
 
-STORE_VERSION = 14
+STORE_VERSION = 15
 """Raised with every change of tables, columns or views; `migrations` brings older databases here.
 
 - 1 (2026-11-21): the first tables.
@@ -32,6 +32,7 @@ STORE_VERSION = 14
   schema 6 are C at best.
 - 14 (2026-11-27): a processor has one name, whichever runtime told it; starts have no joules per
   sample. Tables are those of 13.
+- 15 (2026-11-27): hardware threads that share cores with those of a job.
 """
 OLDEST = 4
 """The oldest version that `migrations` brings forward."""

@@ -180,6 +180,8 @@ class Host(Frozen):
     """Whether cores have several hardware threads switched on; null likewise."""
     cpu_threads_per_core: int | None = None
     """Most hardware threads of a core; null likewise."""
+    cpu_siblings: list[int] | None = None
+    """All hardware threads of the cores of the CPUs in `cpu_affinity`; null likewise."""
     numa_nodes: int | None = None
     """NUMA nodes of the machine; null likewise."""
     cpu_numa_nodes: list[int] | None = None

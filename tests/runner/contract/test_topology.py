@@ -12,6 +12,7 @@ from runner.contract.topology import (
     numa_nodes_of,
     place_job,
     read_topology,
+    siblings_of,
     threads_per_core,
 )
 from tests.support.jobs import a_job, fake_cell
@@ -72,6 +73,7 @@ def test_facts_of_a_machine(tmp_path: Path) -> None:
     assert sorted(topology) == [*range(4), *range(8, 16)]
     assert (threads_per_core(topology), numa_nodes_of(topology)) == (2, [0, 1])
     assert numa_nodes_of(topology, [0, 1, 99]) == [0]
+    assert siblings_of(topology, [0, 1, 9, 99]) == [0, 1, 8, 9]
     assert (threads_per_core({}), numa_nodes_of({})) == (None, [])
 
 

@@ -26,6 +26,7 @@ def test_a_laptop_tells_all(tmp_path: Path) -> None:
         "cpu_turbo": None,
         "cpu_smt": True,
         "cpu_threads_per_core": 2,
+        "cpu_siblings": [1, 3],
         "numa_nodes": 1,
         "cpu_numa_nodes": [0],
         "transparent_huge_pages": "madvise",
