@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
+from runner.contract.doubts import takes_time
 from runner.contract.record import Grade
 
 _NUMBER = re.compile(r"\d+(?:[.,]\d+)*", re.ASCII)
@@ -21,7 +22,7 @@ class Graded(Protocol):
 
     @property
     def grade_reasons(self) -> Sequence[str] | None:
-        """Reasons against the numbers, each with its remedy."""
+        """Reasons against the numbers, each with its remedy, the heaviest first."""
         ...
 
 
@@ -34,12 +35,12 @@ class Cause:
     remedy: str
     """The help that the record names."""
     cells: int
-    """Cells that it was found in, of those with the worst grade."""
+    """Cells of the worst grade whose heaviest finding it is."""
 
     @property
     def takes_time(self) -> bool:
         """True if measuring longer helps, whatever else does."""
-        return "measure." in self.remedy or "measure longer" in self.remedy
+        return takes_time(self.remedy)
 
 
 @dataclass(frozen=True)
@@ -49,7 +50,7 @@ class GradeSummary:
     grades: Mapping[Grade, int]
     """Cells by grade, the best first."""
     cause: Cause | None
-    """The finding that most cells of the worst grade share; None where nothing was found."""
+    """The heaviest finding of most cells of the worst grade; None where nothing was found."""
 
     @property
     def worst(self) -> Grade | None:
@@ -73,16 +74,9 @@ def summarise_grades(rows: Sequence[Graded]) -> GradeSummary:
 def _cause(rows: Sequence[Graded]) -> Cause | None:
     kinds: dict[str, list[str]] = defaultdict(list)
     for row in rows:
-        for kind, reason in {
-            _NUMBER.sub("#", text): text for text in row.grade_reasons or ()
-        }.items():
-            kinds[kind].append(reason)
-    if not kinds:
-        return None
-    causes = sorted(map(_cause_of, kinds.values()), key=lambda cause: -cause.cells)
-    outside = [cause for cause in causes if not cause.takes_time]
-    # What comes from outside explains the scatter that every busy machine shows.
-    return next((one for one in outside if 2 * one.cells >= causes[0].cells), causes[0])
+        for reason in (row.grade_reasons or ())[:1]:
+            kinds[_NUMBER.sub("#", reason)].append(reason)
+    return max(map(_cause_of, kinds.values()), key=lambda cause: cause.cells, default=None)
 
 
 def _cause_of(reasons: Sequence[str]) -> Cause:

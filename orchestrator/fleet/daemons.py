@@ -14,7 +14,7 @@ from orchestrator.fleet.transports.ray_daemons import owned_processes
 from orchestrator.fleet.transports.ray_settings import OWNER_VARIABLE
 from orchestrator.fleet.wire import Wire
 from runner.contract.cell import Cell
-from runner.contract.doubts import BIAS, percent, scaled
+from runner.contract.doubts import BIAS, percent, scaled, with_doubt
 from runner.contract.errors import BenchError
 from runner.contract.job import Job
 from runner.contract.record import Phase, Record
@@ -123,8 +123,7 @@ def with_transport(record: Record, transport: str, use: DaemonUse | None) -> Rec
         share = use.share or 0.0
         finding = f"the fleet's daemons took {percent(share)} of a core"
         for doubt in scaled(BIAS, share, f"{finding}: {_REMEDY}"):
-            values["grade"] = max(record.grade or "A", doubt.grade)
-            values["grade_reasons"] = [*(record.grade_reasons or ()), doubt.text]
+            values |= with_doubt(vars(record), doubt)
     return record.model_copy(update=values)
 
 

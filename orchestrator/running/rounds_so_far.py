@@ -8,6 +8,7 @@ from orchestrator.running.claims import false_claim
 from orchestrator.running.folder import RunFolder
 from orchestrator.running.job_files import JobFiles
 from runner.contract.cell import Cell
+from runner.contract.doubts import Doubt, with_doubt
 from runner.contract.errors import DamagedFile, RecordError
 from runner.contract.job import Measure
 from runner.contract.record import Columns, Grade, Outcome, Record
@@ -50,8 +51,4 @@ def _graded(so_far: Columns, rounds: int, measure: Measure, reason: str) -> dict
     """Grade and reasons, with the rounds that it lacks of those that were asked for."""
     if rounds >= measure.rounds:
         return {}
-    text = f"{rounds} of {measure.rounds} rounds before {reason}"
-    return {
-        "grade": max(_BEST, so_far.get("grade", _BEST)),
-        "grade_reasons": [text, *so_far.get("grade_reasons", ())],
-    }
+    return with_doubt(so_far, Doubt(_BEST, f"{rounds} of {measure.rounds} rounds before {reason}"))

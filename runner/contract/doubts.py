@@ -1,8 +1,9 @@
 """Doubts about a cell's numbers, and the scales by which a finding costs a grade."""
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from typing import Any
 
 from runner.contract.record.verdict import Grade
 
@@ -43,6 +44,29 @@ def scaled(scale: Scale, value: float, text: str) -> Iterator[Doubt]:
     grade = scale.grade(value)
     if grade is not None:
         yield Doubt(grade, text)
+
+
+def takes_time(text: str) -> bool:
+    """True if the remedy in a doubt's text is to measure longer, whatever else helps."""
+    return "measure." in text or "measure longer" in text
+
+
+def heaviest_first(doubts: Iterable[Doubt]) -> list[Doubt]:
+    """Doubts from the worst grade to the best; of one grade, causes outside of the job first.
+
+    What comes from outside explains the scatter that every busy machine shows.
+    """
+    outside_first = sorted(doubts, key=lambda doubt: takes_time(doubt.text))
+    return sorted(outside_first, key=lambda doubt: doubt.grade, reverse=True)
+
+
+def with_doubt(columns: Mapping[str, Any], doubt: Doubt) -> dict[str, Any]:
+    """`grade` and `grade_reasons` of a record with one more doubt: first if none is heavier."""
+    grade: Grade = columns.get("grade") or "A"
+    reasons = columns.get("grade_reasons") or ()
+    is_heaviest = doubt.grade >= grade
+    ordered = [doubt.text, *reasons] if is_heaviest else [*reasons, doubt.text]
+    return {"grade": max(grade, doubt.grade), "grade_reasons": ordered}
 
 
 def percent(share: float) -> str:

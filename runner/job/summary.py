@@ -8,7 +8,7 @@ from statistics import median
 from typing import Any, TypeVar
 
 from runner.contract.cell import Cell
-from runner.contract.doubts import Doubt
+from runner.contract.doubts import Doubt, heaviest_first
 from runner.contract.job import Job, Measure
 from runner.contract.record import Columns
 from runner.contract.rounds import (
@@ -251,5 +251,5 @@ def _own_doubts(rounds: Sequence[RoundResult]) -> list[Doubt]:
 
 
 def _grade(doubts: Sequence[Doubt]) -> Columns:
-    texts = list(dict.fromkeys(doubt.text for doubt in doubts))
+    texts = list(dict.fromkeys(doubt.text for doubt in heaviest_first(doubts)))
     return {"grade": grade_of(doubts), "grade_reasons": texts}

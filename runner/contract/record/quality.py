@@ -66,7 +66,7 @@ class Trust(Outcome):
     grade: Grade | None = None
     """A: nothing speaks against the numbers; D: do not quote them. Null without a measurement."""
     grade_reasons: list[str] | None = None
-    """What speaks against the numbers, each with its remedy."""
+    """What speaks against the numbers, each with its remedy, the heaviest first."""
     noise_score: float | None = None
     """How busy the host was, 0 is silent: steal, other load and the kernel's spread added up."""
     noise_steal: float | None = None

@@ -238,7 +238,7 @@ class _Search:
         search = PeakSearch(self._trials, low, high, bracket)
         if not search.bracket_grade:
             return search
-        left = f"{self._left_s():.0f} s were left for no further verdict"
+        left = f"the {self._left_s():.0f} s that were left are too few for another verdict"
         ended = f"{bracket}; {left}: raise measure.max_duration"
         return PeakSearch(self._trials, low, high, ended)
 

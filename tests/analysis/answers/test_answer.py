@@ -223,6 +223,12 @@ def graded(grade: str, *reasons: str) -> ResultRow:
         ([], None, None),
         ([graded("A"), graded("B", "x 3 %: wait")], "x 3 %", False),
         ([graded("B", "x: wait"), graded("B", "x: wait"), graded("C", "y: go")], "y", False),
+        ([graded("D", "n: raise measure.rounds", "x: wait")] * 2, "n", True),
+        (
+            [graded("D", "x: wait", "y: go"), *[graded("D", "y: go", "x: wait")] * 2],
+            "y",
+            False,
+        ),
         ([graded("C", "n 1,200 of 3: raise measure.rounds")] * 2, "n 1,200 of 3", True),
         (
             [graded("C", f"load {load} on 2: measure longer") for load in ("4.5", "1,000", "20")],
@@ -236,7 +242,7 @@ def graded(grade: str, *reasons: str) -> ResultRow:
         ),
     ],
 )
-def test_the_cause_is_what_most_of_the_worst_share(
+def test_the_cause_is_the_heaviest_finding_of_most_of_the_worst(
     rows: list[ResultRow], finding: str | None, takes_time: bool | None
 ) -> None:
     cause = summarise_grades(rows).cause

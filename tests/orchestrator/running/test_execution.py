@@ -426,9 +426,8 @@ def test_a_budget_spent_between_rounds_leaves_records_of_those_that_were_done(
         assert (record.status, record.rounds, record.proof) == ("ok", 1, "none")
         assert record.iterations == len(record.durations_ns or ())
         assert record.execution_options == {"shape": cell.shape}
-        assert (record.grade_reasons or [""])[0] == (
-            "1 of 3 rounds before the budget of 0s was spent: raise --budget"
-        )
+        stopped = "1 of 3 rounds before the budget of 0s was spent: raise --budget"
+        assert stopped in (record.grade_reasons or ())
         assert record.grade is not None
         assert record.grade >= "B"
     assert trial.statuses() == ["ok"] * 2 + ["unavailable"] * 4

@@ -256,6 +256,15 @@ def test_doubts_of_the_mode_itself_count_for_the_grade_and_come_first() -> None:
     assert summary["grade_reasons"].count(doubt[1]) == 1
 
 
+def test_the_heaviest_doubt_comes_first_and_others_before_a_lack_of_time() -> None:
+    short, queue = ("C", "short: raise measure.max_duration"), ("D", "the queue grew: wait")
+    busy = "other processes used 15 % of the CPU time: stop them"
+    loud = QUIET.model_copy(update={"other_load": 0.15})
+    reasons = columns(a_round(doubts=[short, queue], noise=loud))["grade_reasons"]
+    ordered = [queue[1], busy, short[1]]
+    assert sorted(ordered, key=reasons.index) == ordered
+
+
 def test_columns_that_the_mode_alone_knows_outweigh_what_was_planned() -> None:
     job = a_job([fake_cell(scenario="offline")])
     summary = summarise_rounds(job, job.cells[0], [a_round(columns={"batch_size": 16})], CONDITIONS)
