@@ -13,7 +13,6 @@ from typer.testing import CliRunner
 
 from orchestrator.cli.app import chosen
 from orchestrator.cli.boundary import SIGNALS, main
-from orchestrator.system.git import own_commit
 from tests.support.terminal import a_terminal
 
 
@@ -39,16 +38,12 @@ def call(
 
 @contextmanager
 def _restored(folder: Path, command: list[str]) -> Iterator[None]:
-    """Work in another folder, with these arguments; then restore all that a command changes.
-
-    The commit is asked for anew, as a process of its own does: somebody may edit the checkout.
-    """
+    """Work in another folder, with these arguments; then restore all that a command changes."""
     cwd, argv, before = Path.cwd(), sys.argv, os.environ.copy()
     handlers = {number: signal.getsignal(number) for number in SIGNALS}
     options = asdict(chosen)
     os.chdir(folder)
     sys.argv = command
-    own_commit.cache_clear()
     try:
         yield
     finally:

@@ -15,6 +15,7 @@ import pytest
 import yaml
 
 from orchestrator.store import Store, query
+from orchestrator.system.git import own_commit
 from runner.contract.cell import Cell
 from runner.contract.job import Job
 from tests.support.command_line import call
@@ -110,7 +111,12 @@ class Workplace:
         )
 
     def do(self, *arguments: str) -> subprocess.CompletedProcess[str]:
-        """Call a command in this folder, fast, within this process."""
+        """Call a command in this folder, fast, within this process.
+
+        It asks for the commit anew, as the commands of other processes do: somebody may edit the
+        checkout while tests run.
+        """
+        own_commit.cache_clear()
         return call(*arguments, folder=self.folder, environment=self.environment)
 
     def show(self, width: int, *arguments: str) -> subprocess.CompletedProcess[str]:

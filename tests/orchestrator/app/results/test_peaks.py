@@ -35,7 +35,7 @@ NOW = a_record(
     ("metric", "judged", "apart"),
     [
         ("efficiency", "efficiency", False),
-        ("mbu", "gb_per_s", True),
+        pytest.param("mbu", "gb_per_s", True, marks=pytest.mark.slow),
         pytest.param("efficiency", "gflop_per_s", True, marks=pytest.mark.slow),
         pytest.param("latency", "latency", True, marks=pytest.mark.slow),
     ],
