@@ -104,7 +104,7 @@ def fake(
 
     server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
     registry.address = f"127.0.0.1:{server.server_port}"
-    thread = threading.Thread(target=server.serve_forever)
+    thread = threading.Thread(target=server.serve_forever, args=(0.01,))
     thread.start()
     try:
         yield registry

@@ -32,9 +32,13 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     ("words", "sentence"),
     [
         (ASKED, "fastest: openvino fp32 at batch 1 on Example CPU, 5 ms measured; next"),
-        ((*ASKED, "--memory", "1GiB"), "largest batch under 1GiB: "),
-        ((*ASKED, "--slo", "p95<9ms"), "nothing is recommended: of "),
         ((*OVER_ALL, "--prices", "prices.yaml"), "by cost in EUR per million samples"),
+        pytest.param(
+            (*ASKED, "--memory", "1GiB"), "largest batch under 1GiB: ", marks=pytest.mark.slow
+        ),
+        pytest.param(
+            (*ASKED, "--slo", "p95<9ms"), "nothing is recommended: of ", marks=pytest.mark.slow
+        ),
     ],
 )
 def test_the_answer_fits_a_terminal(folder: Path, words: tuple[str, ...], sentence: str) -> None:

@@ -36,12 +36,9 @@ def test_pages_are_isolated_and_scripts_are_scripts(server: PageServer) -> None:
     assert ask(f"{server.url}/runtime/ort.wasm.min.mjs").read() == b"runtime"
 
 
-@pytest.mark.parametrize(
-    "path",
-    ["/page/../server.py", "/page/", "/files/1", "/arrays/1", "/runtime/..%2f..%2fetc%2fpasswd"],
-)
-def test_nothing_else_is_served(server: PageServer, path: str) -> None:
-    assert ask(f"{server.url}{path}").status == 404
+def test_nothing_else_is_served(server: PageServer) -> None:
+    for path in ("/page/../server.py", "/page/", "/files/1", "/arrays/1", "/runtime/..%2f..%2fx"):
+        assert ask(f"{server.url}{path}").status == 404, path
 
 
 def test_a_port_that_is_taken_is_named(server: PageServer, tmp_path: Path) -> None:
