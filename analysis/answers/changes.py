@@ -7,6 +7,7 @@ from datetime import datetime
 from analysis.results.item_time import item_estimate_ms
 from analysis.results.row import ResultRow
 from analysis.statistics.ratios import Estimate, shows_difference
+from runner.contract.doubts import Doubt, with_doubt
 from runner.contract.record import Grade
 
 DOUBTFUL_FACTOR = 2.0
@@ -73,7 +74,7 @@ def doubt_contradictions(
     """The results, of grade D where they contradict neighbours of no worse grade."""
     reasons = {change.now.cell_id: _reason(change) for change in differing if change.loses_grade}
     return tuple(
-        replace(row, grade="D", grade_reasons=[reasons[row.cell_id], *(row.grade_reasons or ())])
+        replace(row, **with_doubt(vars(row), Doubt("D", reasons[row.cell_id])))
         if row.cell_id in reasons
         else row
         for row in rows

@@ -73,9 +73,8 @@ def summarise_grades(rows: Sequence[Graded]) -> GradeSummary:
 
 def _cause(rows: Sequence[Graded]) -> Cause | None:
     kinds: dict[str, list[str]] = defaultdict(list)
-    for row in rows:
-        for reason in (row.grade_reasons or ())[:1]:
-            kinds[_NUMBER.sub("#", reason)].append(reason)
+    for reason in (row.grade_reasons[0] for row in rows if row.grade_reasons):
+        kinds[_NUMBER.sub("#", reason)].append(reason)
     return max(map(_cause_of, kinds.values()), key=lambda cause: cause.cells, default=None)
 
 

@@ -427,8 +427,9 @@ def test_a_budget_spent_between_rounds_leaves_records_of_those_that_were_done(
         assert record.iterations == len(record.durations_ns or ())
         assert record.execution_options == {"shape": cell.shape}
         stopped = "1 of 3 rounds before the budget of 0s was spent: raise --budget"
-        assert stopped in (record.grade_reasons or ())
         assert record.grade is not None
+        reasons = record.grade_reasons or []
+        assert reasons[0 if record.grade == "B" else -1] == stopped
         assert record.grade >= "B"
     assert trial.statuses() == ["ok"] * 2 + ["unavailable"] * 4
 

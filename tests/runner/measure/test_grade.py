@@ -4,7 +4,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from runner.contract.doubts import Doubt, Scale, percent
+from runner.contract.doubts import Doubt, Scale, percent, with_doubt
 from runner.contract.job import PROFILES
 from runner.contract.rounds import CpuClock, DeviceState, Noise, RoundResult
 from runner.measure.environment import read_environment
@@ -275,3 +275,16 @@ def test_heat_that_held_the_processors_clock_down(
     )
     found = doubts(None, quiet_round(cpu_clock=clock), quiet_round(cpu_clock=clock))
     assert [doubt.grade for doubt in found] == ([] if grade is None else [grade])
+
+
+@pytest.mark.parametrize(
+    ("grade", "more", "result", "is_first"),
+    [(None, "B", "B", True), ("A", "C", "C", True), ("C", "C", "C", True), ("D", "C", "D", False)],
+)
+def test_one_more_doubt_is_the_first_if_none_is_heavier(
+    grade: Any, more: Any, result: str, is_first: bool
+) -> None:
+    columns = with_doubt({"grade": grade, "grade_reasons": ["other"]}, Doubt(more, "more"))
+    ordered = ["more", "other"] if is_first else ["other", "more"]
+    assert columns == {"grade": result, "grade_reasons": ordered}
+    assert with_doubt({}, Doubt(more, "more")) == {"grade": more, "grade_reasons": ["more"]}

@@ -37,7 +37,8 @@ def test_pages_are_isolated_and_scripts_are_scripts(server: PageServer) -> None:
 
 
 def test_nothing_else_is_served(server: PageServer) -> None:
-    for path in ("/page/../server.py", "/page/", "/files/1", "/arrays/1", "/runtime/..%2f..%2fx"):
+    outside = "/runtime/..%2f..%2fetc%2fpasswd"
+    for path in ("/page/../server.py", "/page/", "/files/1", "/arrays/1", outside):
         assert ask(f"{server.url}{path}").status == 404, path
 
 
