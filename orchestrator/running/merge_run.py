@@ -23,7 +23,12 @@ from orchestrator.store import (
 from runner.contract.plain_files import plain_fault
 from runner.contract.record import RETRIED
 
-_NEEDED = ("pyarrow.parquet", "orchestrator.store.store", "orchestrator.store.merge.merge")
+_NEEDED = (
+    "pyarrow.parquet",
+    "orchestrator.store.store",
+    "orchestrator.store.merge.merge",
+    "orchestrator.store.health.incoming",
+)
 
 
 @cache
@@ -72,11 +77,8 @@ def merge_folder(folder: RunFolder, store: Store, *, elsewhere: bool = False) ->
         merged = replace(merged, damaged=damaged)
         merged += store.merge(aside.lost, run, expected=expected, elsewhere=elsewhere)
     earlier = _set_aside_before(folder, reasons, store)
-    return replace(
-        merged,
-        damaged=(*merged.damaged, *earlier, *strays),
-        missing=_missing(folder, merged, store),
-    )
+    missing = _missing(folder, merged, store) if without or reasons else ()
+    return replace(merged, damaged=(*merged.damaged, *earlier, *strays), missing=missing)
 
 
 def merge_untouched(folder: RunFolder, store: Store) -> MergeReport:

@@ -63,13 +63,17 @@ def report_run(run: str, database: Path) -> RunReport:
         StoreError: the database cannot be read.
     """
     with Store.open_readonly(database) as store:
-        run_id = resolve_run(run, store.runs(), database)
-        rows, earlier = store.results(run_id), store.neighbours(run_id)
-        later = store.neighbours(run_id, later=True)
-        command = store.command_of(run_id)
+        return report_stored(resolve_run(run, store.runs(), database), store)
+
+
+def report_stored(run_id: str, store: Store) -> RunReport:
+    """The report of the run of this id, which the store holds."""
+    rows, earlier = store.results(run_id), store.neighbours(run_id)
     differing = changes(rows, earlier)
-    results = doubt_contradictions(rows, [*differing, *changes(rows, later)])
-    return RunReport(run_id, database, results, changes=differing, command=command)
+    later = changes(rows, store.neighbours(run_id, later=True))
+    results = doubt_contradictions(rows, [*differing, *later])
+    command = store.command_of(run_id)
+    return RunReport(run_id, store.path, results, changes=differing, command=command)
 
 
 @dataclass(frozen=True)

@@ -23,6 +23,7 @@ from orchestrator.running.observer import Observer
 from orchestrator.running.options import RunOptions, RunSource
 from orchestrator.running.outcome import RunOutcome
 from orchestrator.running.traces import failed_traces, saved_traces
+from orchestrator.store import Store
 from runner.contract.errors import EngineUnavailable, NothingToDo, UsageError
 from runner.contract.web.browser_choice import BROWSER_VARIABLE
 
@@ -206,9 +207,10 @@ def report_end(folder: RunFolder, observer: Observer, options: RunOptions) -> "R
     Raises:
         StoreError: the database cannot be read.
     """
-    from orchestrator.app.measure.report import report_run  # not before the first launch
+    from orchestrator.app.measure.report import report_stored  # not before the first launch
 
     for cell_id, reason in failed_traces(folder).items():
         observer.note(f"{cell_id}: no trace: {reason}")
-    report = report_run(folder.run.run_id, options.database or folder.database)
+    with Store.open_readonly(options.database or folder.database) as store:
+        report = report_stored(folder.run.run_id, store)
     return replace(report, traces=tuple(saved_traces(folder)))

@@ -1,20 +1,19 @@
 """Versions of the database: read and checked when one is opened."""
 
 from collections.abc import Mapping, Set
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
+import duckdb
 from duckdb import DuckDBPyConnection
 
 from orchestrator.store.schema.tables import OLDEST, STORE_VERSION, TABLES, VERSION
 from runner import __version__
 from runner.contract.errors import StoreError
 
-_OURS = {table.name for table in TABLES}
-_TABLES = """
-    SELECT table_name FROM duckdb_tables()
-    WHERE database_name = current_database() AND schema_name = 'main' AND NOT temporary
-"""
+_TABLE = "TABLE_RELATION"
+"""DuckDB's name for the relation of a table."""
 
 
 @dataclass(frozen=True)
@@ -78,14 +77,14 @@ def _check_columns(columns: Mapping[str, Set[str]], path: Path) -> None:
 def _columns(connection: DuckDBPyConnection) -> dict[str, set[str]]:
     """Names of columns by table, of our tables that are there.
 
-    `duckdb_columns` would look into every view, which takes longer than all else here.
+    DuckDB's own lists, `duckdb_columns` and `duckdb_tables`, take longer than all else here.
     """
-    rows = connection.execute(_TABLES).fetchall()
-    columns: dict[str, set[str]] = {name: set() for (name,) in rows if name in _OURS}
-    if columns:
-        parts = (f"SELECT '{name}', name FROM pragma_table_info('{name}')" for name in columns)
-        for table, column in connection.execute(" UNION ALL ".join(parts)).fetchall():
-            columns[table].add(column)
+    columns: dict[str, set[str]] = {}
+    for table in TABLES:
+        with suppress(duckdb.CatalogException):
+            relation = connection.table(table.name)
+            if relation.type == _TABLE:  # a view may have taken its place
+                columns[table.name] = set(relation.columns)
     return columns
 
 

@@ -20,6 +20,7 @@ from runner.backends.torch.device import (
 from runner.backends.torch.evidence import prove, trace
 from runner.backends.torch.forward import EmptyModel, TorchQuery, all_tensors, float_arrays
 from runner.backends.torch.generation import TorchGenerator
+from runner.backends.torch.imports import import_models
 from runner.backends.torch.int8 import quantise, quantised_types
 from runner.backends.torch.model import instantiate, weights_restorer
 from runner.backends.torch.peaks import TorchPeaks
@@ -71,6 +72,8 @@ class TorchSession:
         self._constants = job.model.forward
         self._wait = wait_for(chosen.device)
         self._memory = TorchMemory(chosen.device)
+        if cell.mode != "startup":  # a start that is timed imports as any program does
+            import_models()
         model = instantiate(job.model, self._dtype)
         instantiated = monotonic()
         fill_parameters(model, job.weights_seed)
