@@ -332,11 +332,10 @@ def _impossible(column: SqlColumn) -> str:
     return " OR ".join(conditions)
 
 
-_UNSOUND_FILES = "SELECT DISTINCT filename FROM incoming WHERE {} ORDER BY filename".format(
-    " OR ".join(
-        filter(
-            None, (*map(_impossible, RECORD), *map(is_path, ID_COLUMNS), NO_JSON_OBJECT, FALSE_ID)
-        )
-    )
+_UNSOUND_ROW = " OR ".join(
+    filter(None, (*map(_impossible, RECORD), *map(is_path, ID_COLUMNS), NO_JSON_OBJECT, FALSE_ID))
 )
-"""The files with rows that no record may have."""
+_UNSOUND_FILES = f"""
+    SELECT filename FROM incoming GROUP BY filename HAVING bool_or({_UNSOUND_ROW}) ORDER BY filename
+"""
+"""The files with rows that no record may have; to plan it as a filter takes twice as long."""
