@@ -20,6 +20,7 @@ from tests.support.prepared import PreparedGraphs
 from tests.support.proxy import EngineProxy
 from tests.support.registry import running_registry
 from tests.support.serial import is_serial, scheduler
+from tests.support.siblings import leave_to_the_night
 
 ROOT = Path(__file__).parents[1]
 FAST = "not slow and not engine and not nightly"
@@ -34,8 +35,10 @@ def pytest_configure(config: pytest.Config) -> None:
     settings.load_profile("few" if config.getoption("markexpr") == FAST else "many")
 
 
+@pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Serial tests come first: they are the longest of what cannot be shared out."""
+    leave_to_the_night(items)
     items.sort(key=lambda item: not is_serial(item.nodeid))
 
 

@@ -382,6 +382,7 @@ FORGERIES: Mapping[str, tuple[Change, str]] = {
 }
 
 
+@pytest.mark.representatives(9)
 @pytest.mark.parametrize("forgery", FORGERIES)
 def test_what_contradicts_itself_is_no_bundle(bundle: Path, forgery: str) -> None:
     change, told = FORGERIES[forgery]

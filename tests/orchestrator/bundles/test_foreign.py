@@ -124,6 +124,7 @@ ALTERED: dict[str, tuple[Callable[[Path], str], str]] = {
 }
 
 
+@pytest.mark.representatives(4)
 @pytest.mark.parametrize(("alter", "refusal"), ALTERED.values(), ids=ALTERED)
 def test_an_altered_database_is_refused(
     theirs: Path, alter: Callable[[Path], str], refusal: str
@@ -205,6 +206,7 @@ OLDER: dict[str, tuple[str, str]] = {
 }
 
 
+@pytest.mark.representatives(2)
 @pytest.mark.parametrize(("sql", "refusal"), OLDER.values(), ids=OLDER)
 def test_an_altered_database_of_an_older_schema_is_refused(
     older: Path, sql: str, refusal: str

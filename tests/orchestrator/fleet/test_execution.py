@@ -330,6 +330,7 @@ def test_what_a_dead_host_has_left_is_measured_on_another(tmp_path: Path) -> Non
     assert "a: lost with 2 cells to do: the connection ended" in done.notes
 
 
+@pytest.mark.representatives(3)
 @pytest.mark.parametrize(
     ("host", "reason"),
     [

@@ -112,6 +112,7 @@ IMAGE = SOMEWHERE.model_copy(
 )
 
 
+@pytest.mark.representatives(3)
 @pytest.mark.parametrize(
     ("claims", "counts"),
     [

@@ -202,6 +202,7 @@ def test_a_job_of_the_baseline_has_no_field_that_an_older_runner_refuses(turns: 
     assert "interleaved_with" in texts["run"]
 
 
+@pytest.mark.representatives(2)
 @pytest.mark.parametrize("found", [1, 2])
 @pytest.mark.parametrize(
     ("slower", "spread", "pairs"), [(0.10, 0.002, 10), (0.03, 0.010, 16), (0.03, 0.06, 28)]

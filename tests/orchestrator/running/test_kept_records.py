@@ -36,6 +36,7 @@ def replace_by_folder(path: Path, earlier: Record) -> None:
     path.mkdir()
 
 
+@pytest.mark.representatives(1)
 @pytest.mark.parametrize(
     "is_compact",
     [False, pytest.param(True, marks=pytest.mark.slow)],

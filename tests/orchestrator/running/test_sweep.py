@@ -139,6 +139,7 @@ def leaving(leave: Leave, names: Sequence[str], host: Path) -> Script:
 FIRST = fake_cell(1).id
 
 
+@pytest.mark.representatives(1)
 @pytest.mark.timeout(60)
 @pytest.mark.parametrize("leave", CASES)
 @pytest.mark.parametrize(
@@ -258,6 +259,7 @@ def test_depth_harms_neither_the_run_nor_its_removal(folder: RunFolder) -> None:
     assert not list(results.glob(".*dropped"))
 
 
+@pytest.mark.representatives(1)
 @pytest.mark.timeout(60)
 @pytest.mark.parametrize("leave", CASES)
 def test_what_a_killed_run_left_does_not_end_its_resumption(

@@ -58,6 +58,7 @@ def test_as_many_products_are_counted_as_torch_counts(model: ModelSpec) -> None:
     assert 2 * counts["macs"] == counter.get_total_flops()
 
 
+@pytest.mark.representatives(6)
 @pytest.mark.parametrize("model", cases([*MICRO, *REAL]))
 def test_the_catalogue_holds_at_another_shape(model: ModelSpec) -> None:
     cell, network = unfitted_cell(model), build_without_weights(model)

@@ -101,6 +101,7 @@ def test_the_most_that_one_core_or_package_was_held_down_counts(
     assert (clock.throttle_events, clock.throttled_s) == found
 
 
+@pytest.mark.representatives(1)
 @pytest.mark.parametrize(
     ("backend", "threads", "hz"),
     [("cuda", None, None), ("cuda", 1, 2_000_000e3), ("cpu", None, 2_000_000e3)],

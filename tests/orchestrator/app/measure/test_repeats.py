@@ -23,6 +23,7 @@ def measured(batch_size: int, ago: timedelta) -> Record:
     )
 
 
+@pytest.mark.representatives(2)
 @pytest.mark.parametrize(
     ("batches", "ago", "note"),
     [

@@ -277,6 +277,7 @@ NOTHING: dict[str, tuple[str, str, str, str]] = {
 }
 
 
+@pytest.mark.representatives(1)
 @pytest.mark.parametrize(("baseline", "run", "sql", "words"), NOTHING.values(), ids=NOTHING)
 def test_without_anything_to_bisect_the_reason_is_told(
     site: Site, baseline: str, run: str, sql: str, words: str

@@ -115,6 +115,7 @@ def outcome(*, troubles: tuple[Any, ...] = (), failures: int = 0, measured: int 
     return RunOutcome(MergeReport(inserted=1), troubles, failures, measured)
 
 
+@pytest.mark.representatives(3)
 @pytest.mark.parametrize(
     ("ended", "run", "code"),
     [

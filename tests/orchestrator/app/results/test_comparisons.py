@@ -211,6 +211,7 @@ def test_runs_are_compared_with_the_first(database: Path) -> None:
     assert rows[SECOND].ratio == pytest.approx(15 / 10.2)
 
 
+@pytest.mark.representatives(4)
 @pytest.mark.parametrize(
     ("options", "error", "message", "hint"),
     [

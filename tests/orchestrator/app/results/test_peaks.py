@@ -31,6 +31,7 @@ NOW = a_record(
 """It takes twice as long, on a machine that was too busy to show its peak: half of it, as then."""
 
 
+@pytest.mark.representatives(1)
 @pytest.mark.parametrize(
     ("metric", "judged", "apart"),
     [

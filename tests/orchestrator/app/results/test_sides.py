@@ -183,6 +183,7 @@ def test_filters_hold_for_both_sides(place: Place) -> None:
         assert results_of(sides.run) == {f"{LAST} b4"}
 
 
+@pytest.mark.representatives(6)
 @pytest.mark.parametrize(
     ("base", "run", "error", "message", "hint"),
     [
@@ -266,6 +267,7 @@ def altered(folder: Path, column: str, value: str) -> Path:
     return path
 
 
+@pytest.mark.representatives(3)
 @pytest.mark.parametrize(
     ("make", "message"),
     [

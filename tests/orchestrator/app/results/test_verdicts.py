@@ -118,6 +118,7 @@ def judged(folder: Path, then: dict[str, Any], now: dict[str, Any], *metrics: st
     return [searched.metric.name, searched.verdict, searched.reason]
 
 
+@pytest.mark.representatives(2)
 @pytest.mark.parametrize(
     ("then", "now", "metric", "verdict"),
     [
@@ -133,6 +134,7 @@ def test_what_a_search_found_is_judged_by_its_own_metric(
     assert judged(tmp_path, then, now)[:2] == [metric, verdict]
 
 
+@pytest.mark.representatives(1)
 @pytest.mark.parametrize(
     ("then", "now", "verdict", "reason"),
     [

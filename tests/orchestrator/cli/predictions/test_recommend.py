@@ -77,6 +77,7 @@ def test_a_matrix_is_what_run_takes(folder: Path) -> None:
     assert (folder / "best.yaml").read_text().startswith("# chosen by `orchestrator recommend`")
 
 
+@pytest.mark.representatives(4)
 @pytest.mark.parametrize(
     ("words", "code", "complaint"),
     [

@@ -22,6 +22,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return place
 
 
+@pytest.mark.representatives(2)
 @pytest.mark.parametrize(
     ("words", "told"),
     [

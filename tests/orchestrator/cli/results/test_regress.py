@@ -21,6 +21,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return place
 
 
+@pytest.mark.representatives(3)
 @pytest.mark.parametrize(
     ("words", "code", "sentence"),
     [
@@ -90,6 +91,7 @@ def test_a_judging_comparison_is_drawn(folder: Path) -> None:
     assert "bert-tiny" in (folder / "a.html").read_text()
 
 
+@pytest.mark.representatives(2)
 @pytest.mark.parametrize("form", ["csv", "html", "markdown", "json"])
 def test_a_judging_comparison_has_the_formats_of_compare(folder: Path, form: str) -> None:
     words = ("compare", FIRST, SECOND, "--fail-slower", "5%", "--format", form, *WHERE)

@@ -58,6 +58,7 @@ def data_of(page: str) -> Any:
     return json.loads(match[1])
 
 
+@pytest.mark.representatives(2)
 @pytest.mark.slow
 @pytest.mark.parametrize("topic", TOPICS)
 def test_a_page_holds_all_it_needs_and_nothing_hostile(

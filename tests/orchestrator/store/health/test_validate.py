@@ -64,6 +64,7 @@ def test_each_damage_of_a_row_is_found_and_named(tmp_path: Path) -> None:
             assert (row.rpartition("/")[2], damage.check) in named, damage
 
 
+@pytest.mark.representatives(2)
 @pytest.mark.parametrize("damages", TOGETHER, ids=lambda damages: damages[0].check)
 def test_damage_of_the_whole_is_found_and_named(database: Path, damages: Sequence[Damage]) -> None:
     harm(database, ";".join(damage.sql for damage in damages))
@@ -110,6 +111,7 @@ def test_examples_are_bounded(database: Path) -> None:
     assert (found.rows, len(found.examples)) == (7, EXAMPLES)
 
 
+@pytest.mark.representatives(1)
 @pytest.mark.parametrize(
     "change",
     ["latency_median_s = 0", "throughput = 7", "latency_p50_s = 0.003, latency_p90_s = 0.001"],

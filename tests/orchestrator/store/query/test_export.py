@@ -52,6 +52,7 @@ def database(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return site / "benchmarks.duckdb"
 
 
+@pytest.mark.representatives(2)
 @pytest.mark.parametrize(
     ("topic", "rows", "of_all"),
     [("performance", 3, 6), ("hardware", 1, 2), ("compatibility", 3, 3), ("raw", 3, 5)],
@@ -78,6 +79,7 @@ def test_marks_stand_beside_what_must_not_be_quoted(database: Path, tmp_path: Pa
         )
 
 
+@pytest.mark.representatives(5)
 @pytest.mark.parametrize("topic", TOPICS)
 @pytest.mark.parametrize("form", ["csv", "json", "parquet"])
 def test_each_topic_comes_in_each_format(

@@ -59,6 +59,7 @@ def test_without_a_filter_everything_that_may_be_quoted_is_kept(store: Store) ->
     assert kept(store, trusted=False) == SOUND | {FAILED, UNPROVEN, WRONG}
 
 
+@pytest.mark.representatives(7)
 @pytest.mark.parametrize(
     ("filters", "cells"),
     [

@@ -90,6 +90,7 @@ def test_no_flipped_bit_of_a_footer_stops_the_merge(
     assert scalar(database, "SELECT min(status) FROM benchmark_results") == "lost"
 
 
+@pytest.mark.representatives(1)
 @pytest.mark.parametrize("which", [0, 1, 2])
 def test_one_of_many_files_with_the_same_columns_does_not_condemn_the_others(
     database: Path, results: Path, which: int

@@ -76,6 +76,7 @@ def test_older_databases_are_as_their_versions_left_them(older: Path, schema: in
     assert version_of(older) == schema
 
 
+@pytest.mark.representatives(2)
 @pytest.mark.slow
 @pytest.mark.parametrize("version", [5, 11])
 def test_views_that_an_earlier_version_defined_become_those_of_today(
@@ -159,6 +160,7 @@ def test_a_machine_with_two_kernels_becomes_one_and_keeps_the_newest_memory(olde
     assert rows == [{"hardware_id": hardware_id(machine), "memory_total_bytes": newest}]
 
 
+@pytest.mark.representatives(2)
 @pytest.mark.slow
 @pytest.mark.parametrize("device", ["Example CPU  ", "ARM CPU"])
 def test_a_processor_that_openvino_named_becomes_that_of_other_runtimes(
@@ -268,6 +270,7 @@ def test_tables_views_and_comments_are_those_of_a_new_database(forward: Path, fr
     assert schema_of(forward) == schema_of(fresh)
 
 
+@pytest.mark.representatives(8)
 @pytest.mark.parametrize("view", VIEWS, ids=lambda view: view.name)
 def test_views_answer_the_same(forward: Path, fresh: Path, view: object) -> None:
     sql = f"SELECT * FROM {view.name} ORDER BY ALL"  # type: ignore[attr-defined]

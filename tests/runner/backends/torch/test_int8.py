@@ -87,6 +87,7 @@ def test_int8_is_proven_and_generates_but_does_not_train(session: TorchSession) 
         session.bind_training(JOB.cells[0], {}, FakeClock())
 
 
+@pytest.mark.representatives(6)
 @pytest.mark.parametrize("name", model_sets()["micro"])
 def test_layers_for_gpus_stay_near_fp32_in_every_architecture(name: str) -> None:
     """They are the same layers on a CPU, whose torch multiplies whole numbers as well."""

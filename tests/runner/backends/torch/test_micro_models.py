@@ -48,6 +48,7 @@ def training(model: ModelSpec, batch_size: int = 2) -> Iterator[TorchTrainer]:
             yield trainer
 
 
+@pytest.mark.representatives(6)
 @every_micro
 def test_outputs_are_finite_and_tell_inputs_apart(model: ModelSpec) -> None:
     with session_of(model) as (session, cell):
@@ -70,6 +71,7 @@ def test_the_fixed_input_suits_every_model(model: ModelSpec) -> None:
         assert all(np.isfinite(array).all() for array in compute_outputs(session, job).values())
 
 
+@pytest.mark.representatives(6)
 @pytest.mark.parametrize("precision", ["bf16", pytest.param("fp16", marks=pytest.mark.slow)])
 @every_micro
 def test_other_precisions_agree_with_fp32(model: ModelSpec, precision: Precision) -> None:
@@ -97,6 +99,7 @@ def test_nothing_is_left_of_what_lay_in_memory(model: ModelSpec) -> None:
     assert unset == []
 
 
+@pytest.mark.representatives(6)
 @every_micro
 def test_training_gives_a_finite_loss_and_learns(model: ModelSpec) -> None:
     with training(model) as trainer:

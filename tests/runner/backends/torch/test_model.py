@@ -27,6 +27,7 @@ def weights(model: torch.nn.Module) -> torch.Tensor:
     return torch.cat([parameter.detach().flatten() for parameter in model.parameters()])
 
 
+@pytest.mark.representatives(14)
 @pytest.mark.parametrize("model", catalogue().values(), ids=lambda model: model.name)
 def test_parameter_counts_are_the_published_ones(model: ModelSpec) -> None:
     assert parameter_count(model) == model.parameters

@@ -65,6 +65,7 @@ def training(
             yield session, trainer
 
 
+@pytest.mark.representatives(4)
 @pytest.mark.parametrize("precision", ["fp32", "bf16"])
 @pytest.mark.parametrize("name", MODELS)
 def test_the_loss_is_timed_apart_from_the_second_step_on(name: str, precision: str) -> None:
@@ -78,6 +79,7 @@ def test_the_loss_is_timed_apart_from_the_second_step_on(name: str, precision: s
         assert not trainer.unchanged()
 
 
+@pytest.mark.representatives(2)
 @pytest.mark.parametrize("name", MODELS)
 def test_the_loss_taken_apart_is_the_models_own(name: str) -> None:
     with training(MODELS[name]) as (session, trainer):

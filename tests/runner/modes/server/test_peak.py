@@ -64,6 +64,7 @@ def true_peak_qps(services: int) -> float:
     return low / SERVICE_S
 
 
+@pytest.mark.representatives(2)
 @pytest.mark.parametrize("services", [5, 8])
 @pytest.mark.parametrize("seed", range(3))
 def test_the_bracket_holds_the_peak_of_a_queue_with_fixed_service(services: int, seed: int) -> None:

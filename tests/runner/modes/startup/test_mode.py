@@ -210,6 +210,7 @@ class NotedCache(ScriptedCache):
 _LISTED = ["first", "start", "drop"]
 
 
+@pytest.mark.representatives(2)
 @pytest.mark.parametrize(
     ("round_", "resident", "can_drop", "before", "share"),
     [
