@@ -1,7 +1,7 @@
 """One run from its folder to the database: locks, launches, verdicts, merge."""
 
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 
 from orchestrator.backends.catalogue import CATALOGUE
@@ -21,6 +21,7 @@ from orchestrator.running.outcome import FAILURES, RunOutcome, outcome_of
 from orchestrator.running.own_verdicts import save_skips, save_verdicts
 from orchestrator.running.rounds_so_far import record_so_far
 from orchestrator.running.sweep import sweep_jobs
+from orchestrator.store import Store
 from orchestrator.system.text import format_duration
 from runner.contract.cell import Backend, Cell
 from runner.contract.errors import (
@@ -81,15 +82,18 @@ class RunExecution:
         self._troubles: dict[str, BenchError] = {}
         self._outages = 0
 
-    def run(self) -> RunOutcome:
-        """Measure what the run still misses; merge all there is, also when interrupted."""
+    def run(self, then: Callable[[Store], None] | None = None) -> RunOutcome:
+        """Measure what the run still misses; merge all there is, also when interrupted.
+
+        Behind the merge `then` may ask the database.
+        """
         with self.occupied():
             try:
                 self.measure()
             except BaseException:
                 self.keep()
                 raise
-            return self.end()
+            return self.end(then)
 
     def measure(self) -> None:
         """Measure what the run still misses, with its devices held; nothing is merged."""
@@ -160,13 +164,13 @@ class RunExecution:
         """
         self._refuse(self._save_so_far(due, f"{reason}: {remedy}"), due.round, reason)
 
-    def end(self) -> RunOutcome:
-        """Merge all that was measured into the database.
+    def end(self, then: Callable[[Store], None] | None = None) -> RunOutcome:
+        """Merge all that was measured into the database, which `then` may ask.
 
         Raises:
             StoreError: the database cannot be written; the records stay where they are.
         """
-        merged = merge_run(self.folder, self._database)
+        merged = merge_run(self.folder, self._database, then)
         outcome = outcome_of(self.folder, merged, self.troubles)
         if outcome.exit_code != StoreError.exit_code and not merged.is_complete:
             self._observer.note(merged.faults)

@@ -1,6 +1,6 @@
 """Merge one run's folder into one database."""
 
-from collections.abc import Container, Iterable, Iterator
+from collections.abc import Callable, Container, Iterable, Iterator
 from contextlib import suppress
 from dataclasses import replace
 from functools import cache
@@ -41,17 +41,22 @@ def import_ahead() -> None:
     Thread(target=lambda: [*map(import_module, _NEEDED)], daemon=True).start()
 
 
-def merge_run(folder: RunFolder, database: Path) -> MergeReport:
+def merge_run(
+    folder: RunFolder, database: Path, then: Callable[[Store], None] | None = None
+) -> MergeReport:
     """Merge a run's records, and what is known of the run, into the database.
 
     A damaged record is set aside and its cell is `lost`, so that each planned cell keeps exactly
-    one verdict.
+    one verdict. `then` may ask the database before it is closed, as opening it anew takes longer.
 
     Raises:
         StoreError: the database cannot be written; the records stay where they are.
     """
     with Store.open(database, scratch=folder.run.scratch) as store:
-        return merge_folder(folder, store)
+        merged = merge_folder(folder, store)
+        if then is not None:
+            then(store)
+        return merged
 
 
 def merge_folder(folder: RunFolder, store: Store, *, elsewhere: bool = False) -> MergeReport:

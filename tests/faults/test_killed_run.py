@@ -37,7 +37,7 @@ MOMENTS = {
     "before the merge is committed": kill("before", f"{CONNECTION}.commit", nth=2),
     "after the merge is committed": kill("after", f"{CONNECTION}.commit", nth=2),
     "before the device is released": kill("before", f"{LOCK}.release", "*fake.lock"),
-    "before the results are shown": kill("before", "orchestrator.app.measure.run:report_end"),
+    "before the results are shown": kill("before", "orchestrator.app.measure.run:report_merged"),
 }
 IN_CONTAINERS = {
     "before a container is created": kill("before", f"{CONTAINERS}.create_container"),

@@ -1,5 +1,6 @@
 """Run a matrix, or finish an earlier run: from the request to the results in the database."""
 
+from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -149,9 +150,13 @@ def begin_run(
 
 
 def execute_run(
-    folder: RunFolder, launcher: Launcher, observer: Observer, options: RunOptions
+    folder: RunFolder,
+    launcher: Launcher,
+    observer: Observer,
+    options: RunOptions,
+    then: Callable[[Store], None] | None = None,
 ) -> RunOutcome:
-    """Measure what the folder has left, and merge it into the database.
+    """Measure what the folder has left, and merge it into the database, which `then` may ask.
 
     Raises:
         StoreError: the results folder or the database cannot be used.
@@ -166,7 +171,8 @@ def execute_run(
     )
     memory_bytes = this_machine().memory_bytes
     try:
-        return RunExecution(folder, launcher, observer, options, memory_bytes=memory_bytes).run()
+        execution = RunExecution(folder, launcher, observer, options, memory_bytes=memory_bytes)
+        return execution.run(then)
     except KeyboardInterrupt:
         count = len(folder.unfinished())
         observer.note(f"run {folder.run.run_id} was interrupted with {count} cells left")
@@ -197,8 +203,15 @@ def _finish(
 ) -> RunResult:
     images = folder.run.images
     where = make_launcher(launcher, observer.image_step, chosen=images)
-    outcome = execute_run(folder, where, observer, options)
-    return RunResult(report_end(folder, observer, options), outcome)
+    reports: list[RunReport] = []
+    outcome = execute_run(
+        folder,
+        where,
+        observer,
+        options,
+        lambda store: reports.append(report_merged(folder, observer, store)),
+    )
+    return RunResult(reports[0], outcome)
 
 
 def report_end(folder: RunFolder, observer: Observer, options: RunOptions) -> "RunReport":
@@ -207,10 +220,15 @@ def report_end(folder: RunFolder, observer: Observer, options: RunOptions) -> "R
     Raises:
         StoreError: the database cannot be read.
     """
+    with Store.open_readonly(options.database or folder.database) as store:
+        return report_merged(folder, observer, store)
+
+
+def report_merged(folder: RunFolder, observer: Observer, store: Store) -> "RunReport":
+    """The report of a run that was merged into this database."""
     from orchestrator.app.measure.report import report_stored  # not before the first launch
 
     for cell_id, reason in failed_traces(folder).items():
         observer.note(f"{cell_id}: no trace: {reason}")
-    with Store.open_readonly(options.database or folder.database) as store:
-        report = report_stored(folder.run.run_id, store)
+    report = report_stored(folder.run.run_id, store)
     return replace(report, traces=tuple(saved_traces(folder)))
