@@ -109,7 +109,7 @@ class Trial:
         return sorted(self.verdicts().values())
 
 
-def count_verdicts(folder: RunFolder, database: Path) -> MergeReport:
+def count_verdicts(folder: RunFolder, database: Path, then: object = None) -> MergeReport:
     """The report of a merge that is not made."""
     verdicts = folder.verdicts()
     cells = tuple(cell.id for cell in folder.cells if cell.id not in verdicts)

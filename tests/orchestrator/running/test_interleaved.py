@@ -116,7 +116,7 @@ class Turns:
         return [(record.status, record.rounds) for record in self.records]
 
 
-def count_verdicts(folder: RunFolder, database: Path) -> MergeReport:
+def count_verdicts(folder: RunFolder, database: Path, then: object = None) -> MergeReport:
     """The report of a merge that is not made."""
     return MergeReport(inserted=len(folder.verdicts()))
 
