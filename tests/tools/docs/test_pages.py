@@ -21,7 +21,10 @@ def test_what_is_missing_or_changed_by_hand_is_stale_and_what_was_written_is_fre
 ) -> None:
     assert stale(checkout) == list(FILES)
     write(checkout)
+    contents = {name: (checkout / name).read_bytes() for name in FILES}
     assert stale(checkout) == []
+    write(checkout)
+    assert {name: (checkout / name).read_bytes() for name in FILES} == contents
     name = next(iter(FILES))
     (checkout / name).write_text((checkout / name).read_text() + "\n")
     assert stale(checkout) == [name]

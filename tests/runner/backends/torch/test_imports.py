@@ -10,7 +10,6 @@ from tests.support.tiny_models import tiny_decoder, torch_job
 
 OPEN = """
 import sys
-from contextlib import closing
 
 reads = []
 
@@ -23,7 +22,7 @@ sys.addaudithook(count)
 import runner.backends.torch.backend as backend
 from runner.contract.job import Job
 
-closing(backend.open_session(Job.model_validate_json(sys.argv[1]), threads=1)).__enter__()
+backend.open_session(Job.model_validate_json(sys.argv[1]), threads=1)
 print(len(reads))
 import transformers.models as taken
 from transformers.utils import import_utils
@@ -39,7 +38,6 @@ assert taken._object_missing_backend == read._object_missing_backend
 """
 
 
-@pytest.mark.representatives(1)
 @pytest.mark.slow
 @pytest.mark.parametrize(("mode", "reads"), [("inference", 1), ("startup", 2)])
 def test_the_folder_is_read_once_unless_the_start_is_timed(mode: str, reads: int) -> None:
