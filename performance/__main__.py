@@ -63,6 +63,8 @@ MEASUREMENTS = (
 
 LONG = ("real_slowdown",)
 """What takes hours, and runs only if it is named."""
+NO_BYTECODE = "PYTHONDONTWRITEBYTECODE"
+"""Variable under which each process would compile our modules anew, as no installation does."""
 
 
 def main() -> int:
@@ -90,7 +92,8 @@ def _measured(command: list[str]) -> int:
     Raises:
         SystemExit: a signal came.
     """
-    measurement = subprocess.Popen(command, process_group=0)
+    environ = {name: value for name, value in os.environ.items() if name != NO_BYTECODE}
+    measurement = subprocess.Popen(command, env=environ, process_group=0)
 
     def end(number: int, _frame: FrameType | None) -> None:
         os.killpg(measurement.pid, number)

@@ -4,7 +4,6 @@ The first turn is not counted: it leaves the bytecode of our modules, as an inst
 """
 
 import json
-import os
 import statistics
 import subprocess
 import sys
@@ -21,7 +20,6 @@ ROUNDS = 15
 ROWS = 200
 MATRIX = "version: 1\naxes: {model: bert-tiny, backend: cpu, batch_size: [1, 8]}\n"
 BASELINE = ("-c", "pass")
-NO_BYTECODE = "PYTHONDONTWRITEBYTECODE"
 
 
 @dataclass(frozen=True)
@@ -67,10 +65,7 @@ def main() -> int:
 def _run(key: str, folder: Path) -> None:
     command = COMMANDS.get(key)
     line, expected = (command.line, command.exit_code) if command else (BASELINE, 0)
-    environ = {name: value for name, value in os.environ.items() if name != NO_BYTECODE}
-    process = subprocess.run(
-        [sys.executable, *line], cwd=folder, env=environ, capture_output=True, check=False
-    )
+    process = subprocess.run([sys.executable, *line], cwd=folder, capture_output=True, check=False)
     if process.returncode != expected:
         raise SystemExit(f"{' '.join(line)} ended with {process.returncode}:\n{process.stderr!r}")
 

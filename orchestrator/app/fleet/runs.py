@@ -227,7 +227,7 @@ def _told_how_to_finish(
         count = sum(len(folder.unfinished()) for folder in folders)
         first = folders[0]
         name = first.run.group_id or first.run.run_id
-        observer.note(f"{name} was interrupted with {count} cells left")
+        observer.note(f"{name} was interrupted with {count} {plural(count, 'cell')} left")
         observer.note(
             f"`orchestrator run --resume {name} {choice.options}{first.elsewhere}` finishes it"
         )

@@ -17,6 +17,7 @@ from orchestrator.planning.plan import Plan, PlannedCell
 from orchestrator.running.interleaved.folders import BaselineVersion, BothFolders, create_both
 from orchestrator.running.observer import Observer
 from orchestrator.running.options import RunOptions, RunSource
+from orchestrator.system.text import plural
 from runner.contract.cell import Backend
 from runner.contract.errors import UsageError
 from runner.contract.job import Measure
@@ -127,7 +128,8 @@ def _execute(
         return execution.run()
     except KeyboardInterrupt:
         count = len(folders.unfinished)
-        observer.note(f"run {folders.run.run.run_id} was interrupted with {count} cells left")
+        cells = f"{count} {plural(count, 'cell')}"
+        observer.note(f"run {folders.run.run.run_id} was interrupted with {cells} left")
         resume = f"`orchestrator run --resume last{folders.run.elsewhere}`"
         observer.note(f"{resume} finishes it, pair by pair")
         raise

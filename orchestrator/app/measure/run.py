@@ -25,6 +25,7 @@ from orchestrator.running.options import RunOptions, RunSource
 from orchestrator.running.outcome import RunOutcome
 from orchestrator.running.traces import failed_traces, saved_traces
 from orchestrator.store import Store
+from orchestrator.system.text import plural
 from runner.contract.errors import EngineUnavailable, NothingToDo, UsageError
 from runner.contract.web.browser_choice import BROWSER_VARIABLE
 
@@ -175,7 +176,8 @@ def execute_run(
         return execution.run(then)
     except KeyboardInterrupt:
         count = len(folder.unfinished())
-        observer.note(f"run {folder.run.run_id} was interrupted with {count} cells left")
+        cells = f"{count} {plural(count, 'cell')}"
+        observer.note(f"run {folder.run.run_id} was interrupted with {cells} left")
         observer.note(f"`orchestrator run --resume last{folder.elsewhere}` finishes it")
         raise
 
