@@ -7,6 +7,7 @@ import argparse
 import atexit
 import os
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from typing import NoReturn
 
@@ -15,10 +16,6 @@ from pydantic import ValidationError
 from runner.contract.errors import BenchError, JobError
 from runner.contract.job import Job
 from runner.contract.weights import show_folder
-from runner.correctness.reference import compute_reference
-from runner.job.count import count_model
-from runner.job.harness import Folders, Harness
-from runner.job.prepare import prepare_graphs
 from runner.measure.clock import monotonic
 from runner.measure.environment import pin_process
 from runner.process.lifeline import die_with_parent
@@ -42,25 +39,36 @@ def main() -> int:
     if options.die_with_parent:
         die_with_parent()
     try:
-        folders = Folders(references=options.references, graphs=options.graphs)
-        _execute(_read_job(options.job), options.out, folders)
+        job = _read_job(options.job)
+        execute = _executor(job, options.out, options.references, options.graphs)
+        pin_process(job)
+        execute(Progress(claim_stdout()))
     except BenchError as error:
         sys.stderr.write(f"{error}\n")
         return error.exit_code
     return 0
 
 
-def _execute(job: Job, out: Path, folders: Folders) -> None:
-    pin_process(job)
-    progress = Progress(claim_stdout())
+def _executor(
+    job: Job, out: Path, references: Path | None, graphs: Path | None
+) -> Callable[[Progress], object]:
+    """The function that executes the job. Each purpose imports what it takes, and no more."""
     if job.purpose == "reference":
-        compute_reference(job, out, progress, monotonic)
-    elif job.purpose == "prepare":
-        prepare_graphs(job, out, progress, monotonic, folders.graphs)
-    elif job.purpose == "count":
-        count_model(job, out, progress)
-    else:
-        Harness(job, out, progress, folders).run()
+        from runner.correctness.reference import compute_reference
+
+        return lambda progress: compute_reference(job, out, progress, monotonic)
+    if job.purpose == "prepare":
+        from runner.job.prepare import prepare_graphs
+
+        return lambda progress: prepare_graphs(job, out, progress, monotonic, graphs)
+    if job.purpose == "count":
+        from runner.job.count import count_model
+
+        return lambda progress: count_model(job, out, progress)
+    from runner.job.harness import Folders, Harness
+
+    folders = Folders(references=references, graphs=graphs)
+    return lambda progress: Harness(job, out, progress, folders).run()
 
 
 def _read_job(path: Path) -> Job:
