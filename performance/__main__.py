@@ -92,8 +92,7 @@ def _measured(command: list[str]) -> int:
     Raises:
         SystemExit: a signal came.
     """
-    environ = {name: value for name, value in os.environ.items() if name != NO_BYTECODE}
-    measurement = subprocess.Popen(command, env=environ, process_group=0)
+    measurement = subprocess.Popen(command, env=os.environ | {NO_BYTECODE: ""}, process_group=0)
 
     def end(number: int, _frame: FrameType | None) -> None:
         os.killpg(measurement.pid, number)

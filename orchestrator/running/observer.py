@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from typing import Protocol
 
+from orchestrator.system.text import plural
 from runner.contract.cell import Cell
 from runner.contract.job import Job
 from runner.contract.record import Phase, Record
@@ -98,3 +99,8 @@ class BaselineObserver(QuietObserver):
             self.note(f"{cell.id}: {record.status}: {(record.reason or '').partition(chr(10))[0]}")
         elif self._job is not None:
             self._observer.cell_visited(cell, self._job)
+
+
+def describe_interruption(name: str, count: int) -> str:
+    """The line about an interrupted run, with the number of its unfinished cells."""
+    return f"{name} was interrupted with {count} {plural(count, 'cell')} left"

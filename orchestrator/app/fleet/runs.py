@@ -20,6 +20,7 @@ from orchestrator.fleet.units import sub_plan
 from orchestrator.running.create import create_run, require_resumable
 from orchestrator.running.folder import RunFolder
 from orchestrator.running.merge_run import merge_run
+from orchestrator.running.observer import describe_interruption
 from orchestrator.running.options import RunOptions
 from orchestrator.running.run_file import RUN_FILE, new_run_id
 from orchestrator.system.text import format_duration, plural
@@ -227,7 +228,7 @@ def _told_how_to_finish(
         count = sum(len(folder.unfinished()) for folder in folders)
         first = folders[0]
         name = first.run.group_id or first.run.run_id
-        observer.note(f"{name} was interrupted with {count} {plural(count, 'cell')} left")
+        observer.note(describe_interruption(name, count))
         observer.note(
             f"`orchestrator run --resume {name} {choice.options}{first.elsewhere}` finishes it"
         )

@@ -15,9 +15,8 @@ from orchestrator.launchers.base import Launcher
 from orchestrator.launchers.registry import Pinned, choose_launcher, make_launcher
 from orchestrator.planning.plan import Plan, PlannedCell
 from orchestrator.running.interleaved.folders import BaselineVersion, BothFolders, create_both
-from orchestrator.running.observer import Observer
+from orchestrator.running.observer import Observer, describe_interruption
 from orchestrator.running.options import RunOptions, RunSource
-from orchestrator.system.text import plural
 from runner.contract.cell import Backend
 from runner.contract.errors import UsageError
 from runner.contract.job import Measure
@@ -128,8 +127,7 @@ def _execute(
         return execution.run()
     except KeyboardInterrupt:
         count = len(folders.unfinished)
-        cells = f"{count} {plural(count, 'cell')}"
-        observer.note(f"run {folders.run.run.run_id} was interrupted with {cells} left")
+        observer.note(describe_interruption(f"run {folders.run.run.run_id}", count))
         resume = f"`orchestrator run --resume last{folders.run.elsewhere}`"
         observer.note(f"{resume} finishes it, pair by pair")
         raise

@@ -20,12 +20,11 @@ from orchestrator.running.create import create_run, reopen_run
 from orchestrator.running.execution import RunExecution, devices_of
 from orchestrator.running.folder import RunFolder
 from orchestrator.running.interleaved.folders import BothFolders
-from orchestrator.running.observer import Observer
+from orchestrator.running.observer import Observer, describe_interruption
 from orchestrator.running.options import RunOptions, RunSource
 from orchestrator.running.outcome import RunOutcome
 from orchestrator.running.traces import failed_traces, saved_traces
 from orchestrator.store import Store
-from orchestrator.system.text import plural
 from runner.contract.errors import EngineUnavailable, NothingToDo, UsageError
 from runner.contract.web.browser_choice import BROWSER_VARIABLE
 
@@ -176,8 +175,7 @@ def execute_run(
         return execution.run(then)
     except KeyboardInterrupt:
         count = len(folder.unfinished())
-        cells = f"{count} {plural(count, 'cell')}"
-        observer.note(f"run {folder.run.run_id} was interrupted with {cells} left")
+        observer.note(describe_interruption(f"run {folder.run.run_id}", count))
         observer.note(f"`orchestrator run --resume last{folder.elsewhere}` finishes it")
         raise
 
