@@ -62,7 +62,7 @@ test-all: test test-slow ## Run the fast suite, then the rest
 check: $(BIN)/.dev $(STACKS) ## Lint, types, layers, sizes and names, generated files
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
-	$(BIN)/mypy
+	$(BIN)/mypy --num-workers 2
 	$(BIN)/lint-imports
 	$(BIN)/python -m tools.house
 	$(BIN)/python -m tools.columns --check

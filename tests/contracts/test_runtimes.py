@@ -109,9 +109,8 @@ def marks(name: str, job: Job) -> list[pytest.MarkDecorator]:
     if runtime not in EXPORTED:
         return []
     # Generation answers what inference does, and more; the runtimes share the graph of this one.
-    # The software adapter of webgpu takes a minute.
-    one = {f"{name}-decoder-generation" for name in (runtime, "webnn")}
-    return [pytest.mark.slow if name in one else pytest.mark.nightly]
+    is_one = name == f"{runtime}-decoder-generation"
+    return [pytest.mark.slow if is_one else pytest.mark.nightly]
 
 
 def refusing(mode: Mode) -> list[str]:

@@ -308,7 +308,7 @@ def test_what_is_no_frame_is_a_fault(host: ReachedHost, script: str, fault: str)
     assert fault in end.fault
 
 
-@reached_by("pipe", "ray")
+@BY_PIPE
 def test_large_files_come_back_byte_for_byte(host: ReachedHost) -> None:
     large = Exchange(host.transport(LARGE)).until(Left)
     assert len(large.body) == 50_000_000

@@ -85,6 +85,7 @@ def test_a_backend_is_one_package_one_row_and_one_image_folder(checkout: Path) -
     assert (checkout / "images/toy/Dockerfile").is_file()
 
 
+@pytest.mark.nightly
 @pytest.mark.slow
 def test_the_contract_tests_find_the_runtime_and_hold(checkout: Path) -> None:
     contract = "tests/contracts/test_runtimes.py"

@@ -9,7 +9,6 @@ import pytest
 from orchestrator.store import Store
 from tests.docs.command_line import parse
 from tests.docs.workspace import (
-    PYTHON,
     REAL,
     Workspace,
     benchmark_script,
@@ -17,6 +16,7 @@ from tests.docs.workspace import (
     step_script,
 )
 from tests.support.comparable import FIRST, SECOND, write_comparable
+from tests.support.workplace import Workplace
 
 DOWNLOAD = step_script(".github/actions/history/action.yml", "Download the history")
 COMMENT = step_script(".github/actions/comment/action.yml", "Comment on the pull request")
@@ -214,13 +214,13 @@ def judging(folder: Path, *, history: str | None, measured: str) -> Workspace:
     workspace = Workspace(folder)
     workspace.prepare(REAL)
     (folder / "bundles").mkdir()
-    program = f"{PYTHON} -m orchestrator"
-    own = "--database benchmarks.duckdb"
-    workspace.execute(f"{program} export --bundle bundles/a.zip --run {measured} {own}")
+    place = Workplace(folder, "process")
+    own = ("--database", "benchmarks.duckdb")
+    place.do("export", "--bundle", "bundles/a.zip", "--run", measured, *own)
     if history is not None:
-        workspace.execute(f"{program} export --bundle earlier.zip --run {history} {own}")
+        place.do("export", "--bundle", "earlier.zip", "--run", history, *own)
         name = release(workspace) / "benchmarks-000001.duckdb"
-        workspace.execute(f"{program} merge earlier.zip --database {name}")
+        place.do("merge", "earlier.zip", "--database", str(name))
     workspace.execute(benchmark_script("Collect"))
     workspace.execute(DOWNLOAD)
     return workspace

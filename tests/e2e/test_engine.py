@@ -10,6 +10,8 @@ from tests.support.workplace import Workplace, wait_until
 
 pytestmark = [pytest.mark.slow, pytest.mark.serial]
 
+VICTIM = "fake-scripted-1-fp32-b2-s8-inference"
+
 
 @pytest.fixture
 def user(tmp_path: Path) -> Workplace:
@@ -40,14 +42,12 @@ def test_an_engine_that_goes_away_in_mid_run_costs_no_verdict(
     user.environment["DOCKER_HOST"] = f"unix://{proxy.path}"
     user.write_matrix({"*scripted-1-*-b2-*": "hang"}, models=2)
     process = user.start(*user.run_arguments())
-    wait_until(lambda: user.is_hanging("scripted-1"), "the hang")
+    wait_until(lambda: user.is_visiting(VICTIM), "the hang")
     proxy.cut()
     _, stderr = process.communicate(timeout=120)
     assert process.returncode == 4, stderr
     assert "went away" in stderr
-    assert [name for name, status in user.verdicts().items() if status == "lost"] == [
-        "fake-scripted-1-fp32-b2-s8-inference"
-    ]
+    assert [name for name, status in user.verdicts().items() if status == "lost"] == [VICTIM]
     assert set(user.verdicts().values()) <= {"lost", "ok", "unavailable"}
     assert user.has_one_verdict_each()
     assert len(user.containers()) == 1

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.workplace import BY_CONTAINERS, Workplace, wait_until
+from tests.support.workplace import BY_CONTAINERS, BY_PROCESSES, Workplace, wait_until
 
 pytestmark = [pytest.mark.slow, pytest.mark.serial]
 STATUSES = {
@@ -74,12 +74,12 @@ def test_interruption_stops_at_once_and_resuming_finishes_the_rest(
     assert {path: path.stat().st_mtime_ns for path in measured} == measured
 
 
-@BY_CONTAINERS
+@BY_PROCESSES
 def test_two_orchestrators_take_turns(workplace: Workplace, tmp_path: Path) -> None:
     second_folder = tmp_path / "second"
     second_folder.mkdir()
     second = Workplace(second_folder, workplace.launcher)
-    workplace.write_matrix(latency_s=0.2)
+    workplace.write_matrix(latency_s=0.05)
     second.write_matrix()
     first_process = workplace.start(*workplace.run_arguments())
     wait_until(lambda: any(workplace.folder.glob("results/*/jobs/*")), "the first job")

@@ -20,7 +20,7 @@ from tests.support.workplace import Workplace
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(400)]
 
-SLOW_S = 0.1
+SLOW_S = 0.05
 """Seconds of a query: an order takes long enough to be hit."""
 
 

@@ -4,7 +4,7 @@ import signal
 
 import pytest
 
-from tests.support.workplace import BY_CONTAINERS, BY_PROCESSES, Workplace, wait_until
+from tests.support.workplace import BY_PROCESSES, Workplace, wait_until
 
 pytestmark = [pytest.mark.slow, pytest.mark.serial]
 
@@ -38,7 +38,7 @@ def test_rounds_interleave_the_jobs_and_leave_one_record_each(workplace: Workpla
     assert workplace.unfinished() == []
 
 
-@BY_CONTAINERS
+@BY_PROCESSES
 def test_kill_9_in_the_second_round_loses_no_round(workplace: Workplace) -> None:
     workplace.write_matrix(models=2, batch_sizes=[1, 2], latency_s=0.02, rounds=ROUNDS)
     process = workplace.start(*workplace.run_arguments())

@@ -73,6 +73,7 @@ def test_a_trace_lies_beside_its_record_and_is_named(user: Workplace) -> None:
     assert len(user.records()) == 1
 
 
+@pytest.mark.nightly
 def test_the_purpose_of_a_run_survives_resuming(user: Workplace) -> None:
     measure(user, "--verify-only", "--budget", "0s", code=3)
     assert user.do("run", "--resume", "last").returncode == 0

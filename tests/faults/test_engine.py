@@ -12,6 +12,7 @@ from tests.support.workplace import wait_until
 
 pytestmark = [pytest.mark.serial, pytest.mark.engine, pytest.mark.nightly]
 
+VICTIM = "fake-scripted-1-fp32-b2-s8-inference"
 ENDINGS = {
     "docker kill": ("kill",),
     "docker kill --signal TERM": ("kill", "--signal", "TERM"),
@@ -24,11 +25,6 @@ def docker(*arguments: str) -> None:
     subprocess.run(["docker", *arguments], check=False, capture_output=True)
 
 
-def is_running(place: FailingPlace) -> bool:
-    """True if the job that hangs has a container."""
-    return place.is_hanging("scripted-1") and bool(place.containers())
-
-
 @pytest.mark.parametrize("away_s", [0.5, 3.0])
 def test_an_engine_that_is_restarted_in_mid_run_costs_the_running_cell(
     containers: FailingPlace, proxy: EngineProxy, away_s: float
@@ -36,7 +32,7 @@ def test_an_engine_that_is_restarted_in_mid_run_costs_the_running_cell(
     containers.environment["DOCKER_HOST"] = f"unix://{proxy.path}"
     containers.write_matrix({"*scripted-1-*-b2-*": "hang"}, models=2)
     process = containers.start(*containers.run_arguments())
-    wait_until(lambda: is_running(containers), "the hang")
+    wait_until(lambda: containers.is_visiting(VICTIM), "the hang")
     proxy.cut()
     docker("kill", *containers.containers())
     time.sleep(away_s)
@@ -45,7 +41,7 @@ def test_an_engine_that_is_restarted_in_mid_run_costs_the_running_cell(
     assert process.returncode == 1, stderr
     assert "the container engine is back" in stderr
     lost = [name for name, status in containers.verdicts().items() if status == "lost"]
-    assert lost == ["fake-scripted-1-fp32-b2-s8-inference"]
+    assert lost == [VICTIM]
     assert_nothing_left(containers)
     containers.heal()
     containers.finish()
@@ -58,7 +54,7 @@ def test_a_container_that_somebody_ends_costs_its_running_cell(
 ) -> None:
     containers.write_matrix({"*scripted-1-*-b2-*": "hang"}, models=2)
     process = containers.start(*containers.run_arguments())
-    wait_until(lambda: is_running(containers), "the hang")
+    wait_until(lambda: containers.is_visiting(VICTIM), "the hang")
     docker(*ending, *containers.containers())
     _, stderr = process.communicate(timeout=120)
     assert process.returncode == 1, stderr

@@ -21,7 +21,7 @@ from tests.support.siblings import siblings
 )
 @pytest.mark.parametrize(
     ("precision", "training_precision"),
-    siblings(FORMATS, keep=[("fp32", None), ("bf16", "pure")]),
+    siblings(FORMATS, keep=[("bf16", "pure")]),
 )
 def test_each_fault_of_a_step_is_found(
     model: str, precision: Precision, training_precision: TrainingPrecision | None

@@ -145,6 +145,16 @@ class Workplace:
         files = list(self.folder.glob(f"results/*/jobs/*{model}*.json"))
         return bool(files) and time.time() - files[0].stat().st_mtime > 2
 
+    def is_visiting(self, cell_id: str) -> bool:
+        """True if a container of the newest run said that it is at this cell."""
+        if not any(self.folder.glob("results/[!.]*/run.json")):
+            return False
+        logs = [("docker", "logs", container) for container in self.containers()]
+        return any(
+            cell_id.encode() in subprocess.run(log, check=False, capture_output=True).stdout
+            for log in logs
+        )
+
     def heal(self) -> None:
         """Let the newest run's models no longer hang, as if their bug were fixed."""
         run_file = self.run_folder / "run.json"

@@ -75,6 +75,7 @@ def test_equal_launches_are_no_change_and_no_error() -> None:
     assert pairs_to_take([1.0] * 9, [1.0] * 9, LOOKS, THRESHOLD) == 10
 
 
+@pytest.mark.nightly
 @pytest.mark.slow
 def test_three_looks_keep_the_level_and_find_three_per_cent() -> None:
     """Of launches with a coefficient of variation of 2 %, as the bars of the issue ask."""

@@ -90,6 +90,7 @@ def test_what_cannot_be_quoted_is_not_the_answer(tmp_path: Path) -> None:
     assert "D" in shown
 
 
+@pytest.mark.nightly
 @pytest.mark.slow
 @pytest.mark.serial
 def test_one_command_measures_and_answers(tmp_path: Path) -> None:

@@ -115,6 +115,7 @@ def test_status_asks_free_hosts_and_tells_of_busy_ones_what_is_known(user: Workp
     assert [row["name"] for row in one] == ["here"]
 
 
+@pytest.mark.nightly
 @pytest.mark.slow
 def test_a_result_is_repeated_on_a_host(user: Workplace) -> None:
     assert user.run("--hosts-file", "hosts.yaml").returncode == 0

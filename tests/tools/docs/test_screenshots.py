@@ -46,6 +46,7 @@ def test_the_readme_begins_with_a_run_that_answers_in_a_sentence() -> None:
     assert {line for line in results if line} <= set(picture)
 
 
+@pytest.mark.nightly
 @pytest.mark.slow
 def test_a_folder_with_results_is_drawn_as_it_is(tmp_path: Path) -> None:
     place = Workplace(tmp_path, "process")

@@ -137,6 +137,7 @@ def test_names_that_are_no_text_are_imported(user: Workplace) -> None:
     assert user.do("import", "data").returncode == 0
 
 
+@pytest.mark.representatives(1)
 @pytest.mark.slow
 @pytest.mark.parametrize("written", [1, 15])
 def test_an_import_that_was_killed_is_finished_by_the_next(user: Workplace, written: int) -> None:

@@ -76,7 +76,7 @@ def test_older_databases_are_as_their_versions_left_them(older: Path, schema: in
     assert version_of(older) == schema
 
 
-@pytest.mark.representatives(2)
+@pytest.mark.representatives(1)
 @pytest.mark.slow
 @pytest.mark.parametrize("version", [5, 11])
 def test_views_that_an_earlier_version_defined_become_those_of_today(
@@ -125,6 +125,7 @@ def whole_job(row: Row) -> Row:
     return {**json.loads(row["job"]), **({"model": json.loads(spec)} if spec else {})}
 
 
+@pytest.mark.representatives(1)
 @pytest.mark.slow
 def test_machines_stay_as_they_were_but_for_their_ids_and_none_is_a_part(older: Path) -> None:
     machines = "SELECT * FROM hardware_info ORDER BY ALL"
@@ -137,6 +138,7 @@ def test_machines_stay_as_they_were_but_for_their_ids_and_none_is_a_part(older: 
     assert after == {row["hardware_id"]: row for row in expected} != {}
 
 
+@pytest.mark.representatives(1)
 @pytest.mark.slow
 def test_a_machine_with_two_kernels_becomes_one_and_keeps_the_newest_memory(older: Path) -> None:
     with duckdb.connect(older) as connection:
@@ -160,7 +162,7 @@ def test_a_machine_with_two_kernels_becomes_one_and_keeps_the_newest_memory(olde
     assert rows == [{"hardware_id": hardware_id(machine), "memory_total_bytes": newest}]
 
 
-@pytest.mark.representatives(2)
+@pytest.mark.representatives(1)
 @pytest.mark.slow
 @pytest.mark.parametrize("device", ["Example CPU  ", "ARM CPU"])
 def test_a_processor_that_openvino_named_becomes_that_of_other_runtimes(
@@ -187,6 +189,7 @@ def test_a_processor_that_openvino_named_becomes_that_of_other_runtimes(
     assert {row["device_name"] for row in ask(older, "FROM hardware_info")}.isdisjoint({device})
 
 
+@pytest.mark.representatives(1)
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("device", "partition"),
@@ -284,6 +287,7 @@ def test_the_file_as_it_was_is_kept(older: Path, forward: Path, schema: int) -> 
     assert version_of(forward) == STORE_VERSION
 
 
+@pytest.mark.representatives(1)
 @pytest.mark.slow
 def test_a_report_names_the_results_of_an_older_database(older: Path, tmp_path: Path) -> None:
     measured = "SELECT result_id, model FROM benchmark_results WHERE status = 'ok'"

@@ -21,6 +21,7 @@ from tests.support.fakes import FakeClock
 from tests.support.jobs import a_job
 from tests.support.onnx_graphs import layer, onnx_cell, onnx_job, save_graph
 from tests.support.prepared import PreparedGraphs
+from tests.support.siblings import siblings
 from tests.support.tiny_models import tiny_decoder, torch_cell
 
 pytestmark = pytest.mark.slow
@@ -43,9 +44,7 @@ def opened(backend: Backend, prepared: PreparedGraphs) -> Iterator[tuple[Job, Ce
         yield job, cell, session
 
 
-@pytest.mark.parametrize(
-    "backend", ["wasm", "webnn", pytest.param("webgpu", marks=pytest.mark.nightly)]
-)
+@pytest.mark.parametrize("backend", siblings(["wasm", "webnn", "webgpu"], keep=["wasm"]))
 def test_outputs_are_compared_by_the_graph_that_was_loaded_for_the_timed_shape(
     backend: Backend, prepared: PreparedGraphs
 ) -> None:

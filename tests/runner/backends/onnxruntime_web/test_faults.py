@@ -247,6 +247,7 @@ def test_the_cell_gets_its_verdict_and_the_next_one_a_fresh_browser(
     assert (other.status, other.reason) == ("ok", None)
 
 
+@pytest.mark.nightly
 def test_what_ended_before_the_page_fell_silent_is_kept(
     temporary: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -336,6 +337,7 @@ def test_a_session_that_webnn_takes_in_parts_and_never_ends_is_refused(temporary
             assert page.has_ended
 
 
+@pytest.mark.representatives(1)
 @pytest.mark.parametrize("target", ["runner", "launch"])
 def test_nothing_outlives_a_launch(temporary: Path, tmp_path: Path, target: str) -> None:
     save_graph(tmp_path / "graphs", {"forward": layer()})

@@ -38,6 +38,7 @@ assert taken._object_missing_backend == read._object_missing_backend
 """
 
 
+@pytest.mark.representatives(1)
 @pytest.mark.slow
 @pytest.mark.parametrize(("mode", "reads"), [("inference", 1), ("startup", 2)])
 def test_the_folder_is_read_once_unless_the_start_is_timed(mode: str, reads: int) -> None:
