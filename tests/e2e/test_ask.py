@@ -1,7 +1,6 @@
 """The commands of docs/ask.md, line by line: from foreign files to a database elsewhere."""
 
 import shlex
-import subprocess
 from pathlib import Path
 
 import pytest
@@ -10,7 +9,7 @@ from tests.conftest import ROOT
 from tests.docs.pages import Page
 from tests.orchestrator.imports.files import TABLE, write
 from tests.orchestrator.imports.formats.legacy import samples
-from tests.support.workplace import CLI
+from tests.support.workplace import Workplace
 
 pytestmark = pytest.mark.slow
 
@@ -21,9 +20,7 @@ WAY = [shlex.split(line, comments=True)[1:] for line in LINES[FIRST : FIRST + 9]
 
 def ask(folder: Path, *arguments: str) -> str:
     """The output of a command, which must succeed."""
-    done = subprocess.run(
-        [*CLI, *arguments], cwd=folder, capture_output=True, text=True, check=False
-    )
+    done = Workplace(folder, "process").do(*arguments)
     assert done.returncode == 0, f"{arguments}: {done.stdout}{done.stderr}"
     return done.stdout
 

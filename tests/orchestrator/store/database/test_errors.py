@@ -7,7 +7,7 @@ import pytest
 
 from orchestrator.store.database.connect import duckdb_message, interruptible, store_errors
 
-LONG = "SELECT sum(hash(i)) FROM range(3000000000) AS t(i)"
+LONG = "SELECT sum(hash(i)) FROM range(1000000000) AS t(i)"
 
 
 @pytest.mark.slow
