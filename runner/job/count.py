@@ -6,6 +6,7 @@ from pathlib import Path
 from runner.contract.files import save_text
 from runner.contract.job import Job
 from runner.contract.models.counted import COUNTS_FILE, CountedWork
+from runner.measure.phases import garbage_collection_off
 from runner.process.streams import Progress
 
 
@@ -16,6 +17,7 @@ def count_model(job: Job, out: Path, progress: Progress) -> None:
         RecordNotSaved: the folder takes no more files.
     """
     progress.phase("load")
-    counting = import_module("runner.counting.polynomials")  # torch comes with it
+    with garbage_collection_off():  # torch comes with it
+        counting = import_module("runner.counting.polynomials")
     counted: CountedWork = counting.count_work(job.model)
     save_text(out / COUNTS_FILE, counted.model_dump_json())

@@ -12,6 +12,7 @@ from runner.contract.files import save_text
 from runner.contract.graph import DYNAMIC, FAILED_SUFFIX, GraphKind, graph_kind, number_format
 from runner.contract.job import Job
 from runner.measure.clock import Clock
+from runner.measure.phases import garbage_collection_off
 from runner.process.streams import Progress
 
 _EXPORTS: Mapping[GraphKind, str] = {
@@ -41,8 +42,9 @@ def prepare_graphs(
     progress.phase("load")
     try:
         check_key(job.graph, GRAPHS, partial(graph_key, job.model, kind, numbers, job.weights_seed))
-        exporter = import_module("runner.export.graphs")
-        content = import_module(_EXPORTS[kind])
+        with garbage_collection_off():  # a sixth of what the imports would take
+            exporter = import_module("runner.export.graphs")
+            content = import_module(_EXPORTS[kind])
         present = graphs and graphs / job.graph
         exporter.export_graphs(job, content.EXPORT, folder, progress, clock, present)
     except RecordNotSaved:
