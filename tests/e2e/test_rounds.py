@@ -38,6 +38,7 @@ def test_rounds_interleave_the_jobs_and_leave_one_record_each(workplace: Workpla
     assert workplace.unfinished() == []
 
 
+@pytest.mark.nightly
 @BY_PROCESSES
 def test_kill_9_in_the_second_round_loses_no_round(workplace: Workplace) -> None:
     workplace.write_matrix(models=2, batch_sizes=[1, 2], latency_s=0.02, rounds=ROUNDS)
@@ -54,6 +55,7 @@ def test_kill_9_in_the_second_round_loses_no_round(workplace: Workplace) -> None
     workplace.check("ok")
 
 
+@pytest.mark.nightly
 @BY_PROCESSES
 def test_a_damaged_result_of_a_round_costs_its_cell_a_new_start_and_nothing_else(
     workplace: Workplace,

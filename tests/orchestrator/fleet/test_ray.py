@@ -140,6 +140,7 @@ def test_a_driver_or_host_without_the_token_is_refused_with_a_hint(
     assert "hint: a wrong token" in driver.stderr
 
 
+@pytest.mark.nightly
 def test_a_host_that_dies_is_known_to_be_dead_and_may_come_again(
     transport: RayTransport, cluster: Cluster
 ) -> None:

@@ -61,7 +61,7 @@ def _merged(database: Path, parts: Sequence[Sequence[Path]]) -> list[MergeReport
 
 
 @pytest.mark.slow
-@settings(max_examples=12, deadline=None)
+@settings(max_examples=settings().max_examples // 4)
 @given(records=RECORDS, data=st.data())
 def test_order_and_split_do_not_matter(records: list[Record], data: st.DataObject) -> None:
     with tempfile.TemporaryDirectory() as name:
@@ -83,7 +83,7 @@ def test_order_and_split_do_not_matter(records: list[Record], data: st.DataObjec
 
 
 @pytest.mark.slow
-@settings(max_examples=8, deadline=None)
+@settings(max_examples=settings().max_examples // 5)
 @given(records=RECORDS)
 def test_the_newest_record_of_a_cell_that_had_its_chance_is_stored(records: list[Record]) -> None:
     with tempfile.TemporaryDirectory() as name:

@@ -121,7 +121,6 @@ def strike(folder: Path, kind: Kind, how: signal.Signals) -> None:
             (HANG, "gpu-process", signal.SIGKILL, BenchError, "ended: the GPU device was lost"),
         ],
         keep=[
-            (HANG, "browser", signal.SIGSTOP, TimedOut, "did not answer"),
             (HANG, "browser", signal.SIGKILL, BenchError, "the page ended: .*closed"),
         ],
     ),
