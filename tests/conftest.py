@@ -25,8 +25,6 @@ from tests.support.siblings import leave_to_the_night
 ROOT = Path(__file__).parents[1]
 FAST = "not slow and not engine and not nightly"
 """What `make test` selects."""
-SLOW = "(slow or engine) and not nightly"
-"""What `make test-slow` selects."""
 
 settings.register_profile("many", deadline=None)
 settings.register_profile("few", deadline=None, max_examples=25)
@@ -34,7 +32,7 @@ settings.register_profile("few", deadline=None, max_examples=25)
 
 def pytest_configure(config: pytest.Config) -> None:
     """Properties have few examples in the suites; by night they have many."""
-    settings.load_profile("few" if config.getoption("markexpr") in (FAST, SLOW) else "many")
+    settings.load_profile("many" if "hypothesis" in config.getoption("markexpr") else "few")
 
 
 @pytest.hookimpl(tryfirst=True)

@@ -86,7 +86,7 @@ class Loader:
 
     def _load(self) -> Loaded:
         self._enter("load")
-        with garbage_collection_off():  # a sixth of what the imports would take
+        with garbage_collection_off():
             session = self._open()
         gc.collect()  # what opening left, which may hold weights
         gc.freeze()  # no cell looks through what was loaded

@@ -42,7 +42,7 @@ def prepare_graphs(
     progress.phase("load")
     try:
         check_key(job.graph, GRAPHS, partial(graph_key, job.model, kind, numbers, job.weights_seed))
-        with garbage_collection_off():  # a sixth of what the imports would take
+        with garbage_collection_off():
             exporter = import_module("runner.export.graphs")
             content = import_module(_EXPORTS[kind])
         present = graphs and graphs / job.graph

@@ -216,11 +216,11 @@ def judging(folder: Path, *, history: str | None, measured: str) -> Workspace:
     (folder / "bundles").mkdir()
     place = Workplace(folder, "process")
     own = ("--database", "benchmarks.duckdb")
-    place.do("export", "--bundle", "bundles/a.zip", "--run", measured, *own)
+    place.do("export", "--bundle", "bundles/a.zip", "--run", measured, *own).check_returncode()
     if history is not None:
-        place.do("export", "--bundle", "earlier.zip", "--run", history, *own)
+        place.do("export", "--bundle", "earlier.zip", "--run", history, *own).check_returncode()
         name = release(workspace) / "benchmarks-000001.duckdb"
-        place.do("merge", "earlier.zip", "--database", str(name))
+        place.do("merge", "earlier.zip", "--database", str(name)).check_returncode()
     workspace.execute(benchmark_script("Collect"))
     workspace.execute(DOWNLOAD)
     return workspace

@@ -147,9 +147,8 @@ class Workplace:
 
     def is_visiting(self, cell_id: str) -> bool:
         """True if a container of the newest run said that it is at this cell."""
-        if not any(self.folder.glob("results/[!.]*/run.json")):
-            return False
-        logs = [("docker", "logs", container) for container in self.containers()]
+        containers = self.containers() if self.has_begun else []
+        logs = [("docker", "logs", container) for container in containers]
         return any(
             cell_id.encode() in subprocess.run(log, check=False, capture_output=True).stdout
             for log in logs
@@ -161,8 +160,16 @@ class Workplace:
         run_file.write_text(run_file.read_text().replace('"hang"', '"print"'))
 
     @property
+    def has_begun(self) -> bool:
+        """True if there is a run."""
+        return bool(self._runs())
+
+    @property
     def run_folder(self) -> Path:
-        return max(path.parent for path in self.folder.glob("results/[!.]*/run.json"))
+        return max(self._runs())
+
+    def _runs(self) -> list[Path]:
+        return [path.parent for path in self.folder.glob("results/[!.]*/run.json")]
 
     def planned(self) -> list[str]:
         """The ids of all cells of the newest run."""
