@@ -1,5 +1,5 @@
 """`python -m orchestrator` is `orchestrator`."""
 
-from orchestrator.cli import main
+from orchestrator.commands import main
 
 main()

@@ -11,7 +11,7 @@ import subprocess
 import sys
 from types import FrameType
 
-from orchestrator.cli.boundary import heeded_signals
+from orchestrator.commands.main import heeded_signals
 from performance.faults import main as try_faults
 from performance.synthesise import main as synthesise
 

@@ -1,4 +1,4 @@
-"""Constants of `analysis/regressions/study.py`: what equal launches differ by, grade by grade.
+"""Constants of `analysis/regress/study.py`: what equal launches differ by, grade by grade.
 
 `python -m performance contention --profile quick --results DIR` measures the same cells again and
 again while 0, 1, 2 and 4 other processes spin; `performance.verdicts.replicates` tells of runs of

@@ -14,9 +14,9 @@ import zipfile
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
-from orchestrator.bundles import merge_bundle, open_bundle, write_bundle
-from orchestrator.bundles.archive import write_archive
-from orchestrator.bundles.manifest import Member
+from orchestrator.exchange.bundles import merge_bundle, open_bundle, write_bundle
+from orchestrator.exchange.bundles.archive import write_archive
+from orchestrator.exchange.bundles.manifest import Member
 from orchestrator.store import Store
 from performance.hostile_parquet_files import HOSTILE_FILES
 from performance.merge_records import write_records

@@ -15,10 +15,10 @@ from collections.abc import Sequence
 from itertools import count
 from pathlib import Path
 
-from orchestrator.imports.formats import FORMATS
-from orchestrator.imports.importing import import_files
-from orchestrator.imports.outcome import read_files
-from orchestrator.imports.packed import pack
+from orchestrator.exchange.imports.formats import FORMATS
+from orchestrator.exchange.imports.importing import import_files
+from orchestrator.exchange.imports.outcome import read_files
+from orchestrator.exchange.imports.packed import pack
 from performance.comparison import compare, seconds
 
 PATTERNS = {"legacy-results": "*.json", "timm": "*.csv"}

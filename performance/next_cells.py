@@ -23,12 +23,12 @@ from pathlib import Path
 
 import numpy as np
 
-from analysis.prediction.examples.example_rows import example_rows
-from analysis.prediction.examples.placements import Example, Placement
-from analysis.prediction.examples.targets import PREDICTION_TARGETS, Target
-from analysis.prediction.expectation import expectation_fits
-from analysis.recommendations.next_cells import propose_cells
-from orchestrator.app.results.merge import merge_paths
+from analysis.predict.examples.example_rows import example_rows
+from analysis.predict.examples.placements import Example, Placement
+from analysis.predict.examples.targets import PREDICTION_TARGETS, Target
+from analysis.predict.expectation import expectation_fits
+from analysis.recommend.next_cells import propose_cells
+from orchestrator.commands.exchange.merge import merge_paths
 from orchestrator.store import Store
 from performance.prediction.own_rows import BUNDLE
 from performance.prediction.timm import read_timm

@@ -18,7 +18,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from analysis.regressions.noise import LOOKS
+from analysis.regress.noise import LOOKS
 from performance.verdicts.families import Family, watched_verdicts
 from performance.verdicts.many_cells import judge_many
 from performance.verdicts.noise import ReplicateNoise, replicate_noise

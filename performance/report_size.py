@@ -6,8 +6,8 @@ import sys
 import tempfile
 from pathlib import Path
 
-from analysis.reports.report import MOST_ROWS
-from analysis.reports.topics import REPORT_TOPICS
+from analysis.report.report import MOST_ROWS
+from analysis.report.topics import REPORT_TOPICS
 from orchestrator.system.text import format_size
 from performance.comparison import seconds
 from performance.scratch_results import merged, requested_rows

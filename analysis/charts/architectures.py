@@ -14,7 +14,7 @@ from analysis.charts.layers import (
     row_names,
 )
 from analysis.charts.words import digits_of, noun_count, path_words
-from analysis.compare.families import REFERENCE, FamilySummary
+from analysis.compatibility.families import REFERENCE, FamilySummary
 from analysis.results.selection import Selection
 from analysis.results.source import ArrowSource
 

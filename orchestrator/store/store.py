@@ -11,7 +11,7 @@ from weakref import WeakSet
 
 from duckdb import DuckDBPyConnection
 
-from analysis.answers.changes import Neighbour
+from analysis.results.changes import Neighbour
 from analysis.results.row import ResultRow
 from orchestrator.store.database.connect import connect, store_errors
 from orchestrator.store.database.execute import InterruptibleThread

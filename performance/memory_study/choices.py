@@ -11,18 +11,18 @@ from dataclasses import dataclass
 from pathlib import Path
 from statistics import fmean
 
-from analysis.prediction.examples.example_rows import example_rows
-from analysis.prediction.examples.known_machines import known_machines
-from analysis.prediction.examples.placements import Example, KnownMachine
-from analysis.prediction.examples.targets import PREDICTION_TARGETS
-from analysis.prediction.forecaster import Forecaster
-from analysis.prediction.training import train_target
-from analysis.recommendations.figures import Figure
-from analysis.recommendations.known_results import known_verdicts, machines_in, memory_results
-from analysis.recommendations.memory_fit import MemoryResult, objection_by_memory
-from analysis.recommendations.objectives import OBJECTIVES
+from analysis.predict.examples.example_rows import example_rows
+from analysis.predict.examples.known_machines import known_machines
+from analysis.predict.examples.placements import Example, KnownMachine
+from analysis.predict.examples.targets import PREDICTION_TARGETS
+from analysis.predict.forecaster import Forecaster
+from analysis.predict.training import train_target
+from analysis.recommend.figures import Figure
+from analysis.recommend.known_results import known_verdicts, machines_in, memory_results
+from analysis.recommend.memory_fit import MemoryResult, objection_by_memory
+from analysis.recommend.objectives import OBJECTIVES
 from analysis.results.selection import Selection
-from orchestrator.app.recommendations.candidate_forecasts import predicted_figure
+from orchestrator.commands.recommend.candidate_forecasts import predicted_figure
 from orchestrator.store import Store
 from runner.contract.cell import Cell
 from runner.contract.models import ModelSpec, catalogue
@@ -190,7 +190,7 @@ def report_choices(title: str, choices: Sequence[MemoryChoice], least_use: float
 
 def merged_bundle(bundle: Path, folder: Path) -> Path:
     """A database of a bundle, in a folder that is the caller's."""
-    from orchestrator.app.results.merge import merge_paths
+    from orchestrator.commands.exchange.merge import merge_paths
 
     database = folder / "memory.duckdb"
     merge_paths([bundle], database, scratch=False)

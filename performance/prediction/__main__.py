@@ -15,8 +15,8 @@ from functools import cache
 from pathlib import Path
 
 from analysis.charts.predictions.accuracy import accuracy_chart
-from analysis.prediction.examples.targets import Target
-from orchestrator.app.results.charts import save_chart
+from analysis.predict.examples.targets import Target
+from orchestrator.screen.chart_files import save_chart
 from performance.prediction import own_rows, timm, vidur
 from performance.prediction.bars import SplitRow
 from performance.prediction.printing import markdown_rows, print_row

@@ -3,8 +3,8 @@
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 
-from analysis.prediction.evaluation.accuracy import Accuracy, IntervalQuality
-from analysis.prediction.evaluation.trials import PredictionTrial, joined
+from analysis.predict.evaluation.accuracy import Accuracy, IntervalQuality
+from analysis.predict.evaluation.trials import PredictionTrial, joined
 
 COVERAGE = (0.87, 0.93)
 """The share of 90 % intervals that hold what was measured, over all of a split."""

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from analysis.prediction.examples.placements import Example
+from analysis.predict.examples.placements import Example
 
 SEED = 20
 FOLDS = 5

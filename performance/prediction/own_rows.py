@@ -9,15 +9,15 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from analysis.prediction.evaluation.trials import (
+from analysis.predict.evaluation.trials import (
     PredictionTrial,
     cross_validated,
     joined,
     run_trial,
 )
-from analysis.prediction.examples.example_rows import ExampleRows, example_rows
-from analysis.prediction.examples.targets import PREDICTION_TARGETS
-from orchestrator.app.results.merge import merge_paths
+from analysis.predict.examples.example_rows import ExampleRows, example_rows
+from analysis.predict.examples.targets import PREDICTION_TARGETS
+from orchestrator.commands.exchange.merge import merge_paths
 from orchestrator.store import Store
 from performance.prediction.bars import Bar, SplitRow
 from performance.prediction.folds import folds_by

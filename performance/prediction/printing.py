@@ -4,9 +4,9 @@ import json
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict
 
-from analysis.prediction.evaluation.accuracy import Accuracy, IntervalQuality
-from analysis.prediction.evaluation.baselines import PREDICTION_BASELINES
-from analysis.prediction.evaluation.trials import PredictionTrial
+from analysis.predict.evaluation.accuracy import Accuracy, IntervalQuality
+from analysis.predict.evaluation.baselines import PREDICTION_BASELINES
+from analysis.predict.evaluation.trials import PredictionTrial
 from performance.prediction.bars import COVERAGE, Bar, Check, SplitRow
 
 _MISSED = "  MISSED"

@@ -5,8 +5,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from analysis.prediction.evaluation.trials import PredictionTrial, run_trial
-from analysis.prediction.examples.placements import Example
+from analysis.predict.evaluation.trials import PredictionTrial, run_trial
+from analysis.predict.examples.placements import Example
 from performance.prediction.bars import COVERAGE, Check
 from performance.prediction.printing import print_check
 from performance.prediction.timm import TARGET, TimmResults

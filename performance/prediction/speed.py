@@ -7,9 +7,9 @@ from dataclasses import replace
 
 import numpy as np
 
-from analysis.prediction.examples.placements import Example, Placement
-from analysis.prediction.predictor import TargetPredictor
-from analysis.prediction.training import train_target
+from analysis.predict.examples.placements import Example, Placement
+from analysis.predict.predictor import TargetPredictor
+from analysis.predict.training import train_target
 from performance.comparison import seconds
 from performance.prediction.bars import Check
 from performance.prediction.folds import SEED

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Hashable, Iterator, Mapping
 from dataclasses import dataclass
 
-from analysis.prediction.evaluation.trials import (
+from analysis.predict.evaluation.trials import (
     AnsweredQuestion,
     PredictionTrial,
     joined,
@@ -11,7 +11,7 @@ from analysis.prediction.evaluation.trials import (
     run_trial,
     trial_of,
 )
-from analysis.prediction.examples.placements import Example
+from analysis.predict.examples.placements import Example
 from performance.prediction import timm, vidur
 from performance.prediction.bars import Bar, SplitRow
 from performance.prediction.folds import SplitFold

@@ -8,13 +8,13 @@ from pathlib import Path
 
 import numpy as np
 
-from analysis.prediction.examples.example_rows import example_rows
-from analysis.prediction.examples.names import plain_name
-from analysis.prediction.examples.placements import Example, Placement
-from analysis.prediction.examples.targets import PREDICTION_TARGETS
-from orchestrator.imports.formats import FORMATS
-from orchestrator.imports.importing import import_files
-from orchestrator.imports.outcome import read_files
+from analysis.predict.examples.example_rows import example_rows
+from analysis.predict.examples.names import plain_name
+from analysis.predict.examples.placements import Example, Placement
+from analysis.predict.examples.targets import PREDICTION_TARGETS
+from orchestrator.exchange.imports.formats import FORMATS
+from orchestrator.exchange.imports.importing import import_files
+from orchestrator.exchange.imports.outcome import read_files
 from orchestrator.store import Store
 from performance.prediction.folds import SEED, SplitFold, folds_by, without
 from runner.contract.models.iteration import TRAINING_PASSES

@@ -9,11 +9,11 @@ from collections.abc import Callable, Hashable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from analysis.prediction.evaluation.accuracy import Accuracy, accuracy_of
-from analysis.prediction.evaluation.trials import PredictionTrial
-from analysis.prediction.examples.machines import MachinePeaks
-from analysis.prediction.examples.placements import Counts, Device, Example, Placement
-from analysis.prediction.examples.targets import PREDICTION_TARGETS
+from analysis.predict.evaluation.accuracy import Accuracy, accuracy_of
+from analysis.predict.evaluation.trials import PredictionTrial
+from analysis.predict.examples.machines import MachinePeaks
+from analysis.predict.examples.placements import Counts, Device, Example, Placement
+from analysis.predict.examples.targets import PREDICTION_TARGETS
 from performance.prediction.folds import SplitFold
 
 TARGET = PREDICTION_TARGETS["latency"]

@@ -11,7 +11,7 @@ from pathlib import Path
 from statistics import fmean, stdev
 from typing import Any
 
-from orchestrator.app.results.merge import merge_paths
+from orchestrator.commands.exchange.merge import merge_paths
 from orchestrator.store import query
 from orchestrator.system.files import DATABASE_NAME
 from performance.slowdowns.copies import bench

@@ -6,10 +6,10 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-from analysis.regressions.judgements import THRESHOLD
-from orchestrator.app.measure.interleave import INTERLEAVED_THRESHOLD
-from orchestrator.app.results.selection import SelectionRequest
-from orchestrator.app.results.verdicts import RegressionRequest, judge_regressions
+from analysis.regress.judgements import THRESHOLD
+from orchestrator.commands.measure.interleave import INTERLEAVED_THRESHOLD
+from orchestrator.commands.regress.answer import RegressionRequest, judge_regressions
+from orchestrator.commands.results.selection import SelectionRequest
 from orchestrator.images import ImageSettings
 from orchestrator.store import query
 from performance.slowdowns.baseline import Baseline

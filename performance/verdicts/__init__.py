@@ -1,1 +1,1 @@
-"""Simulated comparisons and series, judged by `analysis.regressions`."""
+"""Simulated comparisons and series, judged by `analysis.regress`."""

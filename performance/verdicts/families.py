@@ -7,11 +7,11 @@ from datetime import UTC, datetime, timedelta
 
 import numpy as np
 
-from analysis.regressions.cases import Case, case_of
-from analysis.regressions.judgements import case_p_values
-from analysis.regressions.launches import LaunchedResult, PastResult
-from analysis.regressions.pairing import looks_from, pairs_to_take
-from analysis.regressions.verdicts import RegressionVerdict, verdict_on
+from analysis.regress.cases import Case, case_of
+from analysis.regress.judgements import case_p_values
+from analysis.regress.launches import LaunchedResult, PastResult
+from analysis.regress.pairing import looks_from, pairs_to_take
+from analysis.regress.verdicts import RegressionVerdict, verdict_on
 from performance.verdicts.noise import Floats, ReplicateNoise
 
 CHANGED_SHARE = 0.05

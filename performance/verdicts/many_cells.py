@@ -10,8 +10,8 @@ import duckdb
 import numpy as np
 import pyarrow as pa
 
-from analysis.regressions.judgements import RegressionQuestion, judge
-from analysis.regressions.verdicts import RegressionVerdict
+from analysis.regress.judgements import RegressionQuestion, judge
+from analysis.regress.verdicts import RegressionVerdict
 from analysis.results.metrics import METRICS
 from analysis.results.selection import Selection, Side
 from orchestrator.store import Store

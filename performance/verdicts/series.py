@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from analysis.regressions.steps import levels_of
+from analysis.regress.steps import levels_of
 from performance.verdicts.families import history_of
 from performance.verdicts.noise import ReplicateNoise
 

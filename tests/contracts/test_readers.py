@@ -21,13 +21,13 @@ PARSERS = re.compile(
     r"read_source|ZipFile|open_parquet|read_table|read_metadata|csv\.reader)\("
 )
 OTHERS = {
-    "orchestrator.app.fleet.host_program": "a run's file, tried as `run.json` here",
-    "orchestrator.app.setup.completion": "comes with the package",
-    "orchestrator.bundles.foreign": "what its child writes, tried in tests/orchestrator/bundles",
-    "orchestrator.app.measure.baseline": "columns of records, which are tried here",
-    "orchestrator.app.measure.replay": "tried in tests/orchestrator/app/measure",
-    "orchestrator.app.results.sides.tables": "tried in tests/orchestrator/app/results",
-    "orchestrator.app.setup.browsers": "what its own trial prints",
+    "orchestrator.commands.fleet.host_program": "a run's file, tried as `run.json` here",
+    "orchestrator.commands.program.completion_words": "comes with the package",
+    "orchestrator.exchange.bundles.foreign": "what its child writes, tried in tests/orchestrator/exchange/bundles",
+    "orchestrator.commands.measure.baseline": "columns of records, which are tried here",
+    "orchestrator.commands.measure.replay": "tried in tests/orchestrator/commands/measure",
+    "orchestrator.commands.results.sides.tables": "tried in tests/orchestrator/app/results",
+    "orchestrator.commands.setup.browsers": "what its own trial prints",
     "orchestrator.fleet.journal": "what this machine itself has written",
     "orchestrator.fleet.membership": "what this machine itself has written",
     "orchestrator.images.lock": "comes with the package",

@@ -8,9 +8,9 @@ import typer
 from typer.core import TyperGroup
 from typer.main import get_command
 
-from orchestrator.cli.app import app
-from orchestrator.cli.commands import COMMANDS
-from orchestrator.cli.program import READING
+from orchestrator.commands.app import app
+from orchestrator.commands.commands import COMMANDS
+from orchestrator.commands.program.program import READING
 
 
 @cache

@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 import yaml
 
-from orchestrator.app.pipelines.jobs import MAX_JOBS, pipeline_jobs
-from orchestrator.app.pipelines.labels import parse_runner_labels
+from orchestrator.commands.measure.pipelines.jobs import MAX_JOBS, pipeline_jobs
+from orchestrator.commands.measure.pipelines.labels import parse_runner_labels
 from orchestrator.matrix import load_matrix
 from orchestrator.planning.plan import make_plan
 from tests.conftest import ROOT

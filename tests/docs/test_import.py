@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from orchestrator.imports.document import Document
-from orchestrator.imports.formats.mapping import MappedFormat
-from orchestrator.imports.reading import Reading
+from orchestrator.exchange.imports.document import Document
+from orchestrator.exchange.imports.formats.mapping import MappedFormat
+from orchestrator.exchange.imports.reading import Reading
 from tests.conftest import ROOT
 from tests.docs.pages import Block, Page
 from tests.support.workplace import Workplace

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from orchestrator.cli.app import app
+from orchestrator.commands.app import app
 from orchestrator.store import Store, query
 from orchestrator.store.database.manifest import read_manifest
 from runner.contract.record import save_record

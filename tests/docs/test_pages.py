@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from typer import TyperException
 
-from orchestrator.cli.app import app
+from orchestrator.commands.app import app
 from tests.conftest import ROOT
 from tests.docs.command_line import command_line, parse
 from tests.docs.pages import COMMANDS as COMMANDS_PAGE

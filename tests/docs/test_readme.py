@@ -7,13 +7,13 @@ from pathlib import Path
 import pytest
 
 import runner
-from orchestrator.app.results.verdicts import REGRESSION_CODE
 from orchestrator.backends.catalogue import CATALOGUE
-from orchestrator.cli.app import EPILOG
-from orchestrator.cli.boundary import BUG, INTERRUPTED
+from orchestrator.commands.app import EPILOG
+from orchestrator.commands.main import BUG, INTERRUPTED
+from orchestrator.commands.regress.answer import REGRESSION_CODE
+from orchestrator.commands.results.result_table import TABLE_COLUMNS
 from orchestrator.fleet.hosts_file import read_hosts_file
 from orchestrator.matrix import load_matrix
-from orchestrator.render.results.result_table import TABLE_COLUMNS
 from runner.contract import errors, support
 from runner.contract.cell import Cell
 from runner.contract.errors import BenchError

@@ -5,7 +5,7 @@ import shlex
 
 import yaml
 
-from orchestrator.render.regressions.document import regression_document
+from orchestrator.commands.regress.document import regression_document
 from tests.conftest import ROOT
 from tests.docs.command_line import parse
 from tests.docs.pages import Page

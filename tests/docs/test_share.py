@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from orchestrator.bundles import write_bundle
-from orchestrator.cli.app import app
+from orchestrator.commands.app import app
+from orchestrator.exchange.bundles import write_bundle
 from orchestrator.store import Run, Store
 from runner.contract.record import save_record
 from tests.conftest import ROOT

@@ -6,8 +6,8 @@ from typing import get_args
 import pytest
 
 from analysis.compatibility.verdicts import MEANINGS
-from orchestrator.imports.measurement import UNITS
-from orchestrator.render.results.result_table import TABLE_COLUMNS
+from orchestrator.commands.results.result_table import TABLE_COLUMNS
+from orchestrator.exchange.imports.measurement import UNITS
 from orchestrator.store import WRITERS
 from orchestrator.store.health.checks import CHECKS, Check
 from orchestrator.store.health.validate import ALTERED, FOREIGN, RETYPED

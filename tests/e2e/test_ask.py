@@ -7,8 +7,8 @@ import pytest
 
 from tests.conftest import ROOT
 from tests.docs.pages import Page
-from tests.orchestrator.imports.files import TABLE, write
-from tests.orchestrator.imports.formats.legacy import samples
+from tests.orchestrator.exchange.imports.files import TABLE, write
+from tests.orchestrator.exchange.imports.formats.legacy import samples
 from tests.support.workplace import Workplace
 
 pytestmark = pytest.mark.slow

@@ -16,7 +16,7 @@ from tests.support.nothing_left import held_locks, processes_of, unfinished_file
 
 pytestmark = [pytest.mark.serial, pytest.mark.nightly]
 
-OBSERVER = "orchestrator.render.measure.progress:PlainObserver"
+OBSERVER = "orchestrator.commands.measure.progress:PlainObserver"
 FIRST_CELL = (1, f"{OBSERVER}.cell_ended")
 TIMING = (1, f"{OBSERVER}.phase_began", "steady")
 LAST_CELL = (3, f"{OBSERVER}.cell_ended")
@@ -131,12 +131,12 @@ def shared_place() -> Iterator[FailingPlace]:
 
 
 COMMANDS = {
-    "orchestrator.app.measure.run:resume_run": ("run", "--resume", "last", "--scratch"),
-    "orchestrator.app.measure.run:begin_run": (
+    "orchestrator.commands.measure.run:resume_run": ("run", "--resume", "last", "--scratch"),
+    "orchestrator.commands.measure.run:begin_run": (
         *("run", "matrix.yaml", "--scratch"),
         *("--launcher", "process"),
     ),
-    "orchestrator.app.results.merge:merge_paths": ("merge", "results", "--scratch"),
+    "orchestrator.commands.exchange.merge:merge_paths": ("merge", "results", "--scratch"),
 }
 
 

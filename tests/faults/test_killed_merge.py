@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from orchestrator.app.results.merge import merge_paths
-from orchestrator.bundles import write_bundle
+from orchestrator.commands.exchange.merge import merge_paths
+from orchestrator.exchange.bundles import write_bundle
 from orchestrator.system.files import DATABASE_NAME
 from tests.faults.place import FailingPlace
 from tests.faults.table import table
@@ -49,7 +49,9 @@ OLDER = {
     "after an older database is upgraded": kill("after", f"{CONNECTION}.commit"),
 }
 BUNDLES = {
-    "when a bundle is checked": kill("after", "orchestrator.bundles.check:Bundle.require_sound"),
+    "when a bundle is checked": kill(
+        "after", "orchestrator.exchange.bundles.check:Bundle.require_sound"
+    ),
     "before a bundle's commit": kill("before", f"{CONNECTION}.commit", nth=2),
 }
 

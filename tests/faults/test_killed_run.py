@@ -9,7 +9,7 @@ from tests.support.failpoints import Failpoint, kill
 pytestmark = pytest.mark.serial
 
 CONTAINERS = "docker.api.container:ContainerApiMixin"
-OBSERVER = "orchestrator.render.measure.progress:PlainObserver"
+OBSERVER = "orchestrator.commands.measure.progress:PlainObserver"
 CONNECTION = "duckdb:DuckDBPyConnection"
 LOCK = "filelock:BaseFileLock"
 FAULTS = {"*scripted-1-*-b2-*": "die"}
@@ -37,7 +37,9 @@ MOMENTS = {
     "before the merge is committed": kill("before", f"{CONNECTION}.commit", nth=2),
     "after the merge is committed": kill("after", f"{CONNECTION}.commit", nth=2),
     "before the device is released": kill("before", f"{LOCK}.release", "*fake.lock"),
-    "before the results are shown": kill("before", "orchestrator.app.measure.run:report_merged"),
+    "before the results are shown": kill(
+        "before", "orchestrator.commands.measure.run:report_merged"
+    ),
 }
 IN_CONTAINERS = {
     "before a container is created": kill("before", f"{CONTAINERS}.create_container"),
@@ -58,7 +60,7 @@ ROUNDS = {
 }
 TRACES = {
     "while a trace is written": kill("after", f"{OBSERVER}.cell_ended", nth=3),
-    "when the traces are listed": kill("before", "orchestrator.app.measure.run:failed_traces"),
+    "when the traces are listed": kill("before", "orchestrator.commands.measure.run:failed_traces"),
 }
 
 

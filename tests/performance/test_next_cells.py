@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from performance import next_cells
-from tests.analysis.prediction.examples import a_placement, an_example, peak_seconds
+from tests.analysis.predict.examples import a_placement, an_example, peak_seconds
 
 COUNTS = [10, 20, 30]
 

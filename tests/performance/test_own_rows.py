@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from orchestrator.app.results.export import export_bundle
+from orchestrator.commands.exchange.export import export_bundle
 from performance.prediction import own_rows
 from performance.prediction.bars import SplitRow
 from performance.prediction.printing import print_row

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from analysis.prediction.evaluation.trials import AnsweredQuestion, PredictionTrial
-from analysis.prediction.examples.placements import Example
-from analysis.prediction.predictor import Prediction
+from analysis.predict.evaluation.trials import AnsweredQuestion, PredictionTrial
+from analysis.predict.examples.placements import Example
+from analysis.predict.predictor import Prediction
 from performance.prediction.__main__ import main
 from performance.prediction.bars import Bar, SplitRow
 from performance.prediction.printing import print_row
@@ -21,7 +21,7 @@ from performance.prediction.timm import (
     unseen_families,
 )
 from performance.prediction.vidur import longer_inputs, read_vidur
-from tests.analysis.prediction.examples import an_example
+from tests.analysis.predict.examples import an_example
 
 SHAPES = {"n_head": 32, "n_kv_head": 8, "n_embd": 4096, "n_expanded_embd": 11008}
 OPERATORS = (

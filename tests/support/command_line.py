@@ -11,8 +11,8 @@ from pathlib import Path
 
 from typer.testing import CliRunner
 
-from orchestrator.cli.app import chosen
-from orchestrator.cli.boundary import SIGNALS, main
+from orchestrator.commands.app import chosen
+from orchestrator.commands.main import SIGNALS, main
 from tests.support.terminal import a_terminal
 
 

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
-from analysis.regressions.launches import LaunchedResult, PastResult
+from analysis.regress.launches import LaunchedResult, PastResult
 
 BEGUN = datetime(2026, 11, 1, tzinfo=UTC)
 

@@ -18,24 +18,24 @@ import numpy
 from hypothesis import strategies as st
 from hypothesis.strategies import SearchStrategy
 
-from analysis.prediction.artefact.evaluation import EVALUATION_NAME
-from analysis.prediction.artefact.files import TrainingOrigin, predictor_files
-from analysis.prediction.artefact.manifest import MANIFEST_NAME
-from analysis.prediction.examples.placements import KnownMachine
-from analysis.prediction.examples.targets import PREDICTION_TARGETS
-from analysis.prediction.forecaster import Forecaster
-from analysis.prediction.training import train_target
-from orchestrator.bundles import write_bundle
-from orchestrator.bundles.archive import write_archive
+from analysis.predict.artefact.evaluation import EVALUATION_NAME
+from analysis.predict.artefact.files import TrainingOrigin, predictor_files
+from analysis.predict.artefact.manifest import MANIFEST_NAME
+from analysis.predict.examples.placements import KnownMachine
+from analysis.predict.examples.targets import PREDICTION_TARGETS
+from analysis.predict.forecaster import Forecaster
+from analysis.predict.training import train_target
+from orchestrator.exchange.bundles import write_bundle
+from orchestrator.exchange.bundles.archive import write_archive
 from orchestrator.fleet.frames import Frame, encode
 from orchestrator.fleet.messages import Beat, Ended, Noted, Visited, frame_of
 from orchestrator.store import STORE_VERSION, Store
 from runner.contract.graph import GRAPH_FILE
 from runner.contract.record import arrow_schema, save_record
-from tests.analysis.prediction.examples import a_placement, an_evaluation, an_example
-from tests.orchestrator.imports.files import TABLE
-from tests.orchestrator.imports.formats.legacy.samples import COLLECTION
-from tests.orchestrator.imports.formats.optimum import config, encoder_report
+from tests.analysis.predict.examples import a_placement, an_evaluation, an_example
+from tests.orchestrator.exchange.imports.files import TABLE
+from tests.orchestrator.exchange.imports.formats.legacy.samples import COLLECTION
+from tests.orchestrator.exchange.imports.formats.optimum import config, encoder_report
 from tests.support.data import SAMPLES
 from tests.support.fakes import counted_work
 from tests.support.hostile import damaged, documents, tables, zip_of
@@ -319,8 +319,8 @@ READERS = (
            record_tables, read_merged, fast=2),
     Reader("compacted file", ("orchestrator.running.record_files",),
            record_tables, read_compacted),
-    Reader("import's records", ("orchestrator.imports.record",), record_tables, read_imported),
-    Reader("packed imports", ("orchestrator.imports.packed",), record_tables, read_packed),
+    Reader("import's records", ("orchestrator.exchange.imports.record",), record_tables, read_imported),
+    Reader("packed imports", ("orchestrator.exchange.imports.packed",), record_tables, read_packed),
     Reader("part", ("runner.contract.rounds",),
            lambda: json_of(json.loads(a_round().model_dump_json())), read_part),
     Reader("run.json", ("orchestrator.running.run_file", "orchestrator.running.folder"),
@@ -332,15 +332,15 @@ READERS = (
     Reader("progress", ("orchestrator.running.launch.progress_events",),
            lambda: json_of(EVENT), read_progress, fast=8,
            found=(b"[" * 200_000, b'{"event": [], "cell_id": 1}', b'{"event": {}, "cell_id": []}')),
-    Reader("bundle", ("orchestrator.bundles.archive", "orchestrator.bundles.check"),
+    Reader("bundle", ("orchestrator.exchange.bundles.archive", "orchestrator.exchange.bundles.check"),
            bundles, read_bundle, fast=10),
-    Reader("JSON to import", ("orchestrator.imports.document",),
+    Reader("JSON to import", ("orchestrator.exchange.imports.document",),
            lambda: json_of(COLLECTION) | json_of(TOP), read_import("results.json")),
     Reader("CSV to import", (), lambda: damaged(TABLE.encode()), read_import("results.csv")),
     Reader("text to import", (), lambda: damaged(MLPERF), read_import("mlperf_log_summary.txt")),
-    Reader("mapping", ("orchestrator.imports.formats.mapping_file",),
+    Reader("mapping", ("orchestrator.exchange.imports.formats.mapping_file",),
            lambda: json_of(MAPPING), read_mapped),
-    Reader("verification", ("orchestrator.app.measure.verification",),
+    Reader("verification", ("orchestrator.commands.measure.verification",),
            lambda: json_of(json.loads(a_verification(a_cell()).model_dump_json())),
            read_kept_verification),
     Reader("snapshot", ("orchestrator.store.database.manifest",),
@@ -351,7 +351,7 @@ READERS = (
            lambda: damaged(a_reference()), read_reference),
     Reader("graph", ("runner.contract.graph",),
            lambda: json_of(json.loads(a_graph({}).model_dump_json())), read_prepared_graph),
-    Reader("prices", ("orchestrator.app.recommendations.prices",),
+    Reader("prices", ("orchestrator.commands.recommend.prices",),
            lambda: json_of(PRICES), read_price_list,
            found=(b'{"currency": "EUR", "backends": {"cpu": {"per_hour": 1e999}}}',)),
     Reader("predictor", (), predictors, read_predictor, fast=4),

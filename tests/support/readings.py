@@ -10,30 +10,30 @@ from math import prod
 from pathlib import Path
 from queue import Queue
 
-from analysis.prediction.explanation import explanation_of
-from analysis.reports.predictions import DescribedPredictor, prediction_report
-from orchestrator.app.measure.plan import PlanReport
-from orchestrator.app.measure.verification import load_verification
-from orchestrator.app.predictions.artefact_folder import open_predictor, predictor_folder
-from orchestrator.app.predictions.kept_evaluation import kept_evaluation
-from orchestrator.app.recommendations.prices import read_prices
-from orchestrator.bundles import open_bundle
+from analysis.predict.explanation import explanation_of
+from analysis.report.predictions import DescribedPredictor, prediction_report
+from orchestrator.commands.measure.plan import PlanReport
+from orchestrator.commands.measure.verification import load_verification
+from orchestrator.commands.predict.artefact_folder import open_predictor, predictor_folder
+from orchestrator.commands.predict.kept_evaluation import kept_evaluation
+from orchestrator.commands.recommend.prices import read_prices
+from orchestrator.commands.report.page import report_page
+from orchestrator.exchange.bundles import open_bundle
+from orchestrator.exchange.imports.document import Document
+from orchestrator.exchange.imports.formats import FORMATS
+from orchestrator.exchange.imports.formats.mapping import MappedFormat
+from orchestrator.exchange.imports.outcome import read_document
+from orchestrator.exchange.imports.packed import read_runs, take_out
+from orchestrator.exchange.imports.record import read_contents, records_table
 from orchestrator.fleet.frames import read_frame
 from orchestrator.fleet.hosts_file import read_hosts_file
 from orchestrator.fleet.messages import Shared, message_to_driver, message_to_host
 from orchestrator.fleet.shared_artifacts import keep_artifact
 from orchestrator.fleet.transports.commands import srun_command, ssh_command
-from orchestrator.imports.document import Document
-from orchestrator.imports.formats import FORMATS
-from orchestrator.imports.formats.mapping import MappedFormat
-from orchestrator.imports.outcome import read_document
-from orchestrator.imports.packed import read_runs, take_out
-from orchestrator.imports.record import read_contents, records_table
 from orchestrator.launchers.base import Exit
 from orchestrator.matrix import Matrix, Source, load_matrix, resolve
 from orchestrator.matrix.load import override
 from orchestrator.planning.plan import make_plan
-from orchestrator.render.results.report_page import report_page
 from orchestrator.running.artifacts.adoption import is_reference
 from orchestrator.running.calibration import CALIBRATION_NAME, read_spreads
 from orchestrator.running.execute_job import LaunchContext, execute_job
@@ -50,7 +50,7 @@ from runner.contract.models.counted import COUNTS_FILE, read_counted
 from runner.contract.models.work import counts_of
 from runner.contract.record import read_record
 from runner.contract.rounds import read_rounds, round_path
-from tests.analysis.prediction.examples import a_placement
+from tests.analysis.predict.examples import a_placement
 from tests.support.fakes import KeptObserver, ScriptedLauncher
 from tests.support.jobs import a_job, fake_cell, fake_model
 from tests.support.records import RECORDED_AT, a_record, cell_of

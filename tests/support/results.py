@@ -3,9 +3,9 @@
 from datetime import date
 from typing import Any
 
-from analysis.answers.changes import Neighbour
+from analysis.results.changes import Neighbour
 from analysis.results.row import ResultRow
-from orchestrator.app.measure.verification import Verification, VerifiedCell
+from orchestrator.commands.measure.verification import Verification, VerifiedCell
 from orchestrator.store import Measurement, Stale
 from tests.support.data import sample
 from tests.support.records import RECORDED_AT

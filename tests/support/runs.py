@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
-from orchestrator.app.results.merge import merge_paths
+from orchestrator.commands.exchange.merge import merge_paths
 from orchestrator.planning.plan import Plan, PlannedCell
 from orchestrator.running.folder import RunFolder
 from orchestrator.running.run_file import RunFile

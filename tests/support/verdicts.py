@@ -6,17 +6,17 @@ from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
-from analysis.regressions.cases import Case
-from analysis.regressions.judgements import REGRESSION_VERDICTS, THRESHOLD, Judgement, Judgements
-from analysis.regressions.launches import LaunchedResult, PastResult
-from analysis.regressions.noise import NoiseSource, SeriesNoise
-from analysis.regressions.steps import Levels, LevelStep
-from analysis.regressions.verdicts import LevelShift, RegressionVerdict
+from analysis.regress.cases import Case
+from analysis.regress.judgements import REGRESSION_VERDICTS, THRESHOLD, Judgement, Judgements
+from analysis.regress.launches import LaunchedResult, PastResult
+from analysis.regress.noise import NoiseSource, SeriesNoise
+from analysis.regress.steps import Levels, LevelStep
+from analysis.regress.verdicts import LevelShift, RegressionVerdict
 from analysis.results.metrics import METRICS
 from analysis.statistics.ratios import Estimate
 from analysis.statistics.variance import ShiftSpread
-from orchestrator.app.results.selection import SelectionRequest
-from orchestrator.app.results.verdicts import RegressionAnswer, RegressionRequest
+from orchestrator.commands.regress.answer import RegressionAnswer, RegressionRequest
+from orchestrator.commands.results.selection import SelectionRequest
 from tests.support.data import sample
 from tests.support.records import RECORDED_AT
 

@@ -7,7 +7,7 @@ import typer
 from typer.core import TyperGroup
 from typer.main import get_command
 
-from orchestrator.cli.app import app
+from orchestrator.commands.app import app
 
 WIDTH = 90
 """Columns of the page, whatever the terminal at hand has."""

@@ -20,7 +20,7 @@ from rich.console import Console
 from rich.style import Style
 from rich.text import Text
 
-from orchestrator.render.terminal.wrapping import wrap_command
+from orchestrator.screen.wrapping import wrap_command
 
 COLUMNS, LINES = 80, 70
 

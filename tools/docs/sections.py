@@ -4,8 +4,12 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 
-from orchestrator.app.measure.verification import Verification, load_verification, verdict_table
 from orchestrator.backends.catalogue import CATALOGUE, BackendSpec
+from orchestrator.commands.measure.verification import (
+    Verification,
+    load_verification,
+    verdict_table,
+)
 from orchestrator.system.git import ROOT
 from runner.contract.cell import Backend, Runtime
 from runner.contract.models import catalogue, model_sets

@@ -15,8 +15,8 @@ from analysis.charts.layers import (
     row_names,
 )
 from analysis.charts.words import distinct_rows, noun_count
-from analysis.regressions.cases import Case
-from analysis.regressions.judgements import Judgement, Judgements
+from analysis.regress.cases import Case
+from analysis.regress.judgements import Judgement, Judgements
 from analysis.statistics.percentages import change_words
 from analysis.statistics.ratios import Estimate
 

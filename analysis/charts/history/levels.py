@@ -11,11 +11,11 @@ from analysis.charts.findings import uppercase_first
 from analysis.charts.history.marks import Drawn, layers_of
 from analysis.charts.layers import Point
 from analysis.charts.words import amount, file_stem, noun_count
-from analysis.regressions.bands import bands_of
-from analysis.regressions.cases import Case
-from analysis.regressions.judgements import Judgement
-from analysis.regressions.launches import LaunchedResult, PastResult
-from analysis.regressions.steps import LevelStep
+from analysis.regress.bands import bands_of
+from analysis.regress.cases import Case
+from analysis.regress.judgements import Judgement
+from analysis.regress.launches import LaunchedResult, PastResult
+from analysis.regress.steps import LevelStep
 from analysis.results.metrics import Metric
 from analysis.statistics.percentages import change_words
 

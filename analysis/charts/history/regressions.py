@@ -5,7 +5,7 @@ from dataclasses import replace
 
 from analysis.charts.chart import Chart
 from analysis.charts.history.levels import levels_chart, reading_words
-from analysis.regressions.judgements import Judgement, Judgements
+from analysis.regress.judgements import Judgement, Judgements
 
 MOST_DRAWN = 12
 """Series that a report draws; others are counted."""

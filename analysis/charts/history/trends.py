@@ -15,8 +15,8 @@ from analysis.charts.layers import (
     tooltip,
 )
 from analysis.charts.words import amount, digits_of, file_stem, noun_count
-from analysis.trends.series import TrendSeries
-from analysis.trends.trends import Trends
+from analysis.trend.series import TrendSeries
+from analysis.trend.trends import Trends
 
 MOST_LINES = 20
 """Series of one drawing, those with the greatest change; others are in the table."""

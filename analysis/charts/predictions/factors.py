@@ -8,8 +8,8 @@ from analysis.charts.chart import Chart
 from analysis.charts.layers import Point, backend_colour, log_axis, named_rows, row_names
 from analysis.charts.predictions.units import shown_amount
 from analysis.charts.words import digits_of, distinct_rows, file_stem
-from analysis.prediction.examples.targets import Target
-from analysis.prediction.explanation import Explanation, Factor
+from analysis.predict.examples.targets import Target
+from analysis.predict.explanation import Explanation, Factor
 
 MOST_FACTORS = 12
 """Factors that are drawn; the product of the others is one."""

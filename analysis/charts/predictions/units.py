@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from analysis.charts.words import digits_of
-from analysis.prediction.examples.targets import Target
+from analysis.predict.examples.targets import Target
 
 
 @dataclass(frozen=True)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from duckdb import DuckDBPyConnection
 
-from analysis.answers.changes import Neighbour
+from analysis.results.changes import Neighbour
 from analysis.results.conditions import CONDITIONS, differences
 from orchestrator.store.database.connect import fetch
 from orchestrator.store.schema.view import RESULT_ORDER, SERIES_KEY, TRUSTED, joined_results

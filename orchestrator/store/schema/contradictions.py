@@ -1,6 +1,6 @@
 """Contradictions: neighbours of one series that differ by more than their grades promise.
 
-The rule is that of `analysis.answers.changes`, in SQL: the 95 % interval of the ratio of both times
+The rule is that of `analysis.results.changes`, in SQL: the 95 % interval of the ratio of both times
 of an item (MOVER, Zou and Donner 2008) lies far enough from 1, the ratio is beyond what the worse
 grade promises, and neither the software nor the settings of the machine differ. Then the one of the
 worse grade may be wrong, or both of them.

@@ -13,12 +13,12 @@ from analysis.charts.chart import Chart
 from analysis.charts.history.levels import levels_chart
 from analysis.charts.history.regressions import regression_chart, regression_charts
 from analysis.charts.palette import PAPER
-from analysis.regressions.cases import Case
-from analysis.regressions.judgements import Judgement, Judgements
-from analysis.regressions.launches import LaunchedResult, PastResult
-from analysis.regressions.steps import levels_of
-from analysis.regressions.study import RUN_PRIOR
-from analysis.regressions.verdicts import RegressionVerdict
+from analysis.regress.cases import Case
+from analysis.regress.judgements import Judgement, Judgements
+from analysis.regress.launches import LaunchedResult, PastResult
+from analysis.regress.steps import levels_of
+from analysis.regress.study import RUN_PRIOR
+from analysis.regress.verdicts import RegressionVerdict
 from analysis.results.metrics import METRICS
 from analysis.statistics.significance import student_quantile
 from analysis.statistics.variance import variance_components

@@ -8,7 +8,7 @@ from analysis.charts.architectures import families_chart
 from analysis.charts.chart import Chart
 from analysis.charts.palette import BACKEND_MARKS, PAPER
 from analysis.charts.ratings import ratings_chart
-from analysis.compare.families import FamilySummary, MeanRatio
+from analysis.compatibility.families import FamilySummary, MeanRatio
 from analysis.compatibility.ratings import Obstacle, Rating
 
 SPEEDUP = MeanRatio(2.5, 1.25, 5.0, cells=4, sure=3)

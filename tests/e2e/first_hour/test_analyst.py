@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from orchestrator.bundles import write_bundle
+from orchestrator.exchange.bundles import write_bundle
 from orchestrator.store import Store
 from runner.contract.record import Record, save_record
 from tests.support.records import a_record

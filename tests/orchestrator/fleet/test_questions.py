@@ -7,7 +7,8 @@ from dataclasses import dataclass, field
 
 import pytest
 
-from orchestrator.app.fleet.status import host_states
+from orchestrator.commands.fleet.status import host_states
+from orchestrator.commands.fleet.status_table import print_hosts
 from orchestrator.fleet.frames import Frame, hear_nothing
 from orchestrator.fleet.host import Hardware, HostFacts
 from orchestrator.fleet.messages import (
@@ -20,7 +21,6 @@ from orchestrator.fleet.messages import (
 )
 from orchestrator.fleet.questions import ask_all, ask_facts
 from orchestrator.fleet.transport import FleetHost, TransportName
-from orchestrator.render.fleet.status import print_hosts
 from runner.contract.errors import DamagedFile, Unavailable
 
 FACTS = HostFacts(

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from orchestrator.cli.axis_options import axis_values
+from orchestrator.commands.options.axes import axis_values
 from orchestrator.matrix import Matrix
 from orchestrator.matrix.from_options import BenchOptions, bench_matrix
 from orchestrator.matrix.load import load_matrix

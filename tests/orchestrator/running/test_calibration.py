@@ -4,18 +4,18 @@ from pathlib import Path
 
 import pytest
 
-from orchestrator.app.measure import calibrate
-from orchestrator.app.measure.calibrate import (
+from orchestrator.backends.machine import this_host
+from orchestrator.commands.measure import calibrate
+from orchestrator.commands.measure.calibrate import (
     PROCESSES,
     CalibrateResult,
     calibration_matrix,
     other_load_of,
     spreads_of,
 )
-from orchestrator.app.setup.doctor import Diagnosis
-from orchestrator.backends.machine import this_host
+from orchestrator.commands.measure.calibration_words import print_calibration
+from orchestrator.launchers.diagnosis import Diagnosis
 from orchestrator.planning.plan import Plan
-from orchestrator.render.measure.calibration import print_calibration
 from orchestrator.running.calibration import (
     CALIBRATION_NAME,
     Calibration,

@@ -10,7 +10,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from orchestrator.app.results.merge import merge_paths
+from orchestrator.commands.exchange.merge import merge_paths
 from orchestrator.running.folder import RunFolder
 from orchestrator.running.merge_run import merge_run
 from orchestrator.store import MergeReport, Store, compact_files, query

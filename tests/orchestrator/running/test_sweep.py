@@ -9,8 +9,8 @@ from queue import Queue
 
 import pytest
 
-from orchestrator.app.results.maintain import maintain_results
-from orchestrator.app.results.retention import RetentionPolicy
+from orchestrator.commands.database.maintain import maintain_results
+from orchestrator.commands.database.retention import RetentionPolicy
 from orchestrator.launchers.base import Exit
 from orchestrator.running.execution import RunExecution
 from orchestrator.running.folder import RunFolder

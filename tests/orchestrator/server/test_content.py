@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from orchestrator.app.measure.page_graphs import PageGraph
+from orchestrator.commands.measure.page_graphs import PageGraph
 from orchestrator.server.content import page_content
 from runner.contract.errors import UsageError
 from tests.support.onnx_graphs import KEY, WIDTH

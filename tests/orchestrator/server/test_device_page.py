@@ -10,9 +10,9 @@ from pathlib import Path
 
 import pytest
 
-from orchestrator.app.measure.page_graphs import PageGraph
-from orchestrator.imports.formats import FORMATS
-from orchestrator.imports.outcome import read_file
+from orchestrator.commands.measure.page_graphs import PageGraph
+from orchestrator.exchange.imports.formats import FORMATS
+from orchestrator.exchange.imports.outcome import read_file
 from orchestrator.server.content import page_content
 from orchestrator.server.web_server import serving
 from runner.contract.web.pages import RUNTIME_FOLDER, WEB_FOLDER

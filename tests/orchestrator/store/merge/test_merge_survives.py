@@ -52,7 +52,7 @@ Store.open(paths[0])
 
 MERGE_AS_NOBODY = script(
     "print(merge_paths([paths[1]], paths[0], scratch=False).inserted)",
-    "from orchestrator.app.results.merge import merge_paths",
+    "from orchestrator.commands.exchange.merge import merge_paths",
     AS_NOBODY,
 )
 

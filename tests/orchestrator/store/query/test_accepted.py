@@ -7,8 +7,8 @@ from pathlib import Path
 import duckdb
 import pytest
 
-from orchestrator.app.results.merge import merge_paths
-from orchestrator.bundles import write_bundle
+from orchestrator.commands.exchange.merge import merge_paths
+from orchestrator.exchange.bundles import write_bundle
 from orchestrator.store import KnownStep, Store, accept_changes, query, withdraw_changes
 from orchestrator.store.database.lock import writer_lock
 from orchestrator.store.health.drop_runs import drop_runs

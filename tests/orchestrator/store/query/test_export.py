@@ -26,7 +26,7 @@ from orchestrator.store.query.export import (
 )
 from runner.contract.errors import StoreError, UsageError
 from runner.contract.record import save_record
-from tests.orchestrator.bundles.conftest import save_foreign
+from tests.orchestrator.exchange.bundles.conftest import save_foreign
 from tests.support.records import a_failure, a_record
 
 

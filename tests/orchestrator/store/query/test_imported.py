@@ -8,10 +8,10 @@ import duckdb
 import pyarrow.parquet as pq
 import pytest
 
-from orchestrator.imports.measurement import ImportedMeasurement
-from orchestrator.imports.outcome import FileOutcome
-from orchestrator.imports.reading import Reading
-from orchestrator.imports.record import records_table
+from orchestrator.exchange.imports.measurement import ImportedMeasurement
+from orchestrator.exchange.imports.outcome import FileOutcome
+from orchestrator.exchange.imports.reading import Reading
+from orchestrator.exchange.imports.record import records_table
 from orchestrator.store import Store
 from orchestrator.store.query.runs import imported_rows_at
 from orchestrator.store.schema.migrations import migrate

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from orchestrator.app.measure.report import report_run
+from orchestrator.commands.results.run_report import report_run
 from orchestrator.store import Store, query
 from runner.contract.record import Record, rows, save_record
 from tests.support.records import RECORDED_AT, a_record

@@ -1,1 +1,0 @@
-"""Answers of one run's results: the fastest, changes, and how far they can be trusted."""

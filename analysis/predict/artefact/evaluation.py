@@ -1,0 +1,165 @@
+"""An evaluation as it is kept beside its predictor: figures, and hidden results as predicted."""
+
+from collections.abc import Mapping
+from datetime import datetime
+from typing import TYPE_CHECKING, Annotated, TypeAlias
+
+from pydantic import AfterValidator, Field, NonNegativeInt, PositiveInt
+
+from analysis.predict.artefact.manifest import parse_versioned
+from analysis.predict.examples.targets import PREDICTION_TARGETS
+from analysis.predict.novelty import Novelty
+from analysis.statistics.arrays import np
+from runner.contract.cell import Backend, Frozen, Mode
+
+if TYPE_CHECKING:
+    from analysis.predict.evaluation.trials import AnsweredQuestion, NoveltyTrial
+
+EVALUATION_NAME = "evaluation.json"
+"""It stands beside the files of the manifest: a new predictor has none yet."""
+EVALUATION_VERSION = 1
+MOST_ANSWERS = 300
+"""Answers of one target and novelty that are kept, drawn by a seed."""
+MOST_MISSES = 10
+"""Those of all answers likewise that are farthest off."""
+_SEED = 20
+_MOST = 1e140
+"""No prediction lies beyond it, and ratios of such numbers are finite."""
+_Positive: TypeAlias = Annotated[float, Field(gt=1 / _MOST, lt=_MOST)]
+_Share: TypeAlias = Annotated[float, Field(ge=0, le=1)]
+_Error: TypeAlias = Annotated[float, Field(ge=0, allow_inf_nan=False)]
+
+
+def _known_target(name: str) -> str:
+    if name not in PREDICTION_TARGETS:
+        raise ValueError(f"{name!r:.80} is no target")
+    return name
+
+
+_TargetName: TypeAlias = Annotated[str, AfterValidator(_known_target)]
+
+
+class KeptAnswer(Frozen):
+    """A result that was hidden, with what was predicted of it, in the target's base unit."""
+
+    model: str
+    device: str
+    backend: Backend
+    runtime: str
+    precision: str
+    mode: Mode
+    batch_size: PositiveInt
+    length: PositiveInt | None
+    measured: _Positive
+    predicted: _Positive
+    low: _Positive
+    high: _Positive
+    outside: tuple[str, ...]
+    """Reasons why it is an extrapolation, each as a sentence."""
+
+    @property
+    def error(self) -> float:
+        """The absolute error, relative to what was measured."""
+        return abs(self.predicted / self.measured - 1)
+
+    @property
+    def held(self) -> bool:
+        """True if the interval holds what was measured."""
+        return self.low <= self.measured <= self.high
+
+
+class KeptTrial(Frozen):
+    """The trial of one novelty."""
+
+    folds: PositiveInt
+    """Folds that were hidden, one after the other."""
+    of_folds: PositiveInt
+    """Folds that there are."""
+    questions: PositiveInt
+    """Results that were hidden and predicted."""
+    groups: NonNegativeInt
+    refused: NonNegativeInt
+    extrapolations: NonNegativeInt
+    mape: _Error
+    median_ape: _Error
+    within_tenth: _Share
+    bias: Annotated[float, Field(ge=-1, allow_inf_nan=False)]
+    coverage: _Share
+    half_width: _Positive
+    baselines: dict[str, _Error]
+    """The MAPE of each on the same questions."""
+    answers: Annotated[tuple[KeptAnswer, ...], Field(max_length=MOST_ANSWERS)]
+    misses: Annotated[tuple[KeptAnswer, ...], Field(max_length=MOST_MISSES)]
+
+
+class KeptEvaluation(Frozen):
+    """All trials of a predictor's results."""
+
+    version: PositiveInt
+    """Version of the file, `EVALUATION_VERSION`."""
+    evaluated_at: datetime
+    """UTC."""
+    rows_digest: str
+    """That of the manifest whose results were hidden."""
+    targets: Mapping[_TargetName, Mapping[Novelty, KeptTrial]]
+
+
+def kept_trial(tried: "NoveltyTrial", folds: tuple[int, int]) -> KeptTrial | None:
+    """The part of a trial that is kept; None where nothing was answered.
+
+    Args:
+        tried: the trial.
+        folds: the number of folds that were hidden, and of all that there are.
+    """
+    trial = tried.trial
+    accuracy, intervals = trial.accuracy, trial.intervals
+    if accuracy is None or intervals is None:
+        return None
+    answers = [*map(kept_answer, trial.answered)]
+    drawn = np.random.default_rng(_SEED).permutation(len(answers))[:MOST_ANSWERS]
+    return KeptTrial(
+        folds=folds[0],
+        of_folds=folds[1],
+        questions=accuracy.questions,
+        groups=tried.groups,
+        refused=trial.refusals,
+        extrapolations=trial.marked,
+        mape=accuracy.mape,
+        median_ape=accuracy.median_ape,
+        within_tenth=accuracy.within_tenth,
+        bias=accuracy.bias,
+        coverage=intervals.coverage,
+        half_width=intervals.half_width,
+        baselines={name: one.mape for name, one in trial.baselines.items()},
+        answers=tuple(answers[number] for number in sorted(drawn.tolist())),
+        misses=tuple(sorted(answers, key=lambda one: -one.error)[:MOST_MISSES]),
+    )
+
+
+def kept_answer(one: "AnsweredQuestion") -> KeptAnswer:
+    """An answered question without its placement's counts."""
+    placement, prediction = one.example.placement, one.prediction
+    return KeptAnswer(
+        model=placement.model,
+        device=placement.device.name,
+        backend=placement.backend,
+        runtime=placement.runtime,
+        precision=placement.precision,
+        mode=placement.mode,
+        batch_size=placement.batch_size,
+        length=placement.length,
+        measured=one.example.value,
+        predicted=prediction.value,
+        low=prediction.low,
+        high=prediction.high,
+        outside=prediction.outside,
+    )
+
+
+def parse_evaluation(text: str) -> KeptEvaluation:
+    """The evaluation in this text.
+
+    Raises:
+        DamagedFile: it is none, or is one of another version.
+    """
+    return parse_versioned(KeptEvaluation, text, EVALUATION_NAME, EVALUATION_VERSION)

@@ -1,0 +1,193 @@
+"""Examples of a database: measured results with the counted work behind each."""
+
+import math
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from typing import Any
+
+from pydantic import ValidationError
+
+from analysis.predict.examples.machines import MachinePeaks, machine_peaks
+from analysis.predict.examples.names import architecture_in, architecture_of, plain_name
+from analysis.predict.examples.placements import Counts, Example, Placement
+from analysis.predict.examples.targets import Target
+from analysis.predict.examples.work import (
+    SampleWork,
+    cell_of,
+    counts_of_cell,
+    counts_of_sample,
+    told_work,
+)
+from analysis.results.source import ArrowSource, text
+from runner.contract.axes import AXIS_NAMES, SIZE_AXES
+from runner.contract.errors import Unsupported
+from runner.contract.models import ModelSpec
+from runner.contract.models.work import Polynomials, catalogued_polynomials
+
+PREDICTED_MODES = ("inference", "generation", "training")
+_NO_AXES = ("target_qps", "slo_ms", "threads", "workers")
+_AXES = tuple(name for name in AXIS_NAMES if name not in _NO_AXES)
+"""The axes of cells; what a record calls `threads` is what the runtime used."""
+_BATCH, *_LENGTHS, _NEW_TOKENS = SIZE_AXES
+"""The sizes of a sample stand between the number of samples and that of tokens to generate."""
+_FACTS = (
+    *_AXES,
+    "result_id",
+    "source",
+    "model_id",
+    "hardware",
+    "hardware_id",
+    "threads",
+    "parameters",
+)
+_VALUES = (
+    *("throughput", "latency_median_s", "latency_mean_s", "memory_peak_bytes"),
+    "energy_per_sample_joules",
+)
+_MODES = ", ".join(map(text, PREDICTED_MODES))
+_VIEWS = {"benchmark_performance": "p.scenario = 'single_stream'", "imported_results": "true"}
+_LIBRARIES = {"torch_compile": "torch"}
+"""The library of a runtime that has another name."""
+
+
+@dataclass(frozen=True)
+class ExampleRows:
+    """Results with their placements, of which each target takes those that have its value."""
+
+    rows: Sequence[Mapping[str, Any]]
+    placements: Sequence[Placement]
+    left_out: Mapping[str, int]
+    """By reason, the results that are no examples."""
+
+    def examples(self, target: Target) -> list[Example]:
+        """The examples of a target."""
+        return [
+            Example(placement, value, row["source"])
+            for row, placement in zip(self.rows, self.placements, strict=True)
+            if (value := row[target.column]) and 0 < value < math.inf
+        ]
+
+
+CountsOf = Callable[[ModelSpec], Polynomials | None]
+"""Gives the polynomials of a model that is not of the catalogue, as far as a job counted it."""
+
+
+def example_rows(
+    source: ArrowSource, *, imported: bool, counts_of: CountsOf = catalogued_polynomials
+) -> ExampleRows:
+    """The results of a database that predictors learn from.
+
+    A file that lacks the work of a model gets it from another one that tells it of the same model
+    at the same size: it is a fact of the model.
+
+    Args:
+        source: the database.
+        imported: True if results that others measured are among them; simulated ones never are.
+        counts_of: gives the counted work of models.
+    """
+    models = _models(source)
+    polynomials = {name: counts_of(model) for name, model in models.items()}
+    reading = _Reading(machine_peaks(source), models, polynomials)
+    results = [*_results(source, imported=imported)]
+    samples = {_sample_key(row): work for row in results if (work := told_work(row))}
+    rows, placements, left_out = [], [], Counter[str]()
+    for row in results:
+        try:
+            placements.append(reading.placement(row, samples.get(_sample_key(row))))
+            rows.append(row)
+        except NoExample as reason:
+            left_out[str(reason)] += 1
+    return ExampleRows(rows, placements, left_out)
+
+
+class NoExample(Exception):
+    """A result of which no example can be made, with the reason."""
+
+
+@dataclass(frozen=True)
+class _Reading:
+    peaks: MachinePeaks
+    models: Mapping[str, ModelSpec]
+    polynomials: Mapping[str, Polynomials | None]
+    """By the model's id; None for models that nobody counted."""
+
+    def placement(self, row: Mapping[str, Any], sample: SampleWork | None) -> Placement:
+        """The placement of a result.
+
+        Raises:
+            NoExample: its work, or its device's peaks, are not known.
+        """
+        precision, backend = row["precision"], row["backend"]
+        if not (precision and backend and row["runtime"] and row["hardware"]):
+            raise NoExample("the file tells no device, backend, runtime or precision")
+        model = self.models.get(row["model_id"] or "")
+        counts = counts_of_sample(row, sample) if sample else self._counts(row, model)
+        if counts is None:
+            raise NoExample("nobody counted the model's work")
+        device = self.peaks.device(row["hardware"], row["hardware_id"], backend, precision)
+        if device is None:
+            raise NoExample("nobody knows the device's peaks")
+        name = plain_name(row["model"])
+        return Placement(
+            model=name,
+            architecture=architecture_in(model.config) if model else architecture_of(name),
+            device=device,
+            backend=backend,
+            runtime=row["runtime"],
+            precision=precision,
+            mode=row["mode"] or "inference",
+            software=_software(row),
+            batch_size=row[_BATCH],
+            length=next((row[name] for name in _LENGTHS if row[name]), None),
+            new_tokens=row[_NEW_TOKENS],
+            threads=row["threads"],
+            counts=counts,
+        )
+
+    def _counts(self, row: Mapping[str, Any], model: ModelSpec | None) -> Counts | None:
+        cell = cell_of(row)
+        polynomials = self.polynomials.get(row["model_id"] or "")
+        if model is None or cell is None or polynomials is None:
+            return None
+        try:
+            return counts_of_cell(model, cell, polynomials)
+        except Unsupported:
+            return None
+
+
+def _results(source: ArrowSource, *, imported: bool) -> Iterator[dict[str, Any]]:
+    for view, condition in _VIEWS.items():
+        if view == "imported_results" and not imported:
+            continue
+        facts = ", ".join((*(f"p.{name}" for name in _FACTS), *(f"r.{name}" for name in _VALUES)))
+        yield from source.arrow(f"""
+            SELECT {facts}, r.details, e.libraries
+            FROM {view} p JOIN benchmark_results r USING (result_id)
+                LEFT JOIN environments e ON e.environment_id = r.environment_id
+            WHERE {condition} AND coalesce(p.mode, 'inference') IN ({_MODES})
+            ORDER BY p.result_id
+        """).to_pylist()
+
+
+def _models(source: ArrowSource) -> dict[str, ModelSpec]:
+    """The models of our own results by their ids; those of other versions may say too little."""
+    rows = source.arrow("SELECT model_id, model_spec FROM models WHERE model_spec IS NOT NULL")
+    models: dict[str, ModelSpec] = {}
+    for row in rows.to_pylist():
+        with suppress(ValidationError):
+            models[row["model_id"]] = ModelSpec.model_validate_json(row["model_spec"])
+    return models
+
+
+def _sample_key(row: Mapping[str, Any]) -> tuple[str, int | None]:
+    return plain_name(row["model"]), row["image_size"]
+
+
+def _software(row: Mapping[str, Any]) -> str:
+    """The version of the runtime's library, without its last part, and a tensor's layout."""
+    libraries, details = dict(row["libraries"] or ()), dict(row["details"] or ())
+    library = _LIBRARIES.get(row["runtime"], row["runtime"])
+    version = ".".join(libraries.get(library, "").split(".")[:2])
+    return " ".join(filter(None, (version, details.get("file_name.layout"))))

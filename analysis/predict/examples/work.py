@@ -1,0 +1,131 @@
+"""The counted work of cells: by the catalogue's polynomials, or as an imported file tells it."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from analysis.predict.examples.placements import Counts
+from runner.contract.cell import Cell
+from runner.contract.models import ModelSpec
+from runner.contract.models.iteration import (
+    FLOPS_PER_MAC,
+    TRAINING_PASSES,
+    WEIGHT_BYTES,
+    iteration_work,
+)
+from runner.contract.models.work import Polynomials, counts_of
+
+_LAYERS = (
+    *("num_hidden_layers", "n_layer", "num_layers", "encoder_layers", "decoder_layers"),
+    *("num_decoder_layers", "vision_layers"),
+)
+_STAGES = ("depths", "layers")
+"""Lists with the number of layers of each stage."""
+_BYTES = {"fp32": 4, "float32": 4}
+_OTHER_BYTES = 2
+"""Bytes of a number in a foreign precision that is not fp32."""
+_IMAGE_CHANNELS, _INPUT_BYTES = 3, 4
+_GIGA, _MEGA = 1e9, 1e6
+
+
+def counts_of_cell(
+    model: ModelSpec, cell: Cell, polynomials: Polynomials | None = None
+) -> Counts | None:
+    """The counted work of one iteration of the cell; None where nobody counted the model.
+
+    Args:
+        model: the model.
+        cell: a cell of it.
+        polynomials: those that a job counted; None for those of the catalogue.
+
+    Raises:
+        Unsupported: the cell has a size that the model doesn't take.
+    """
+    work = iteration_work(model, cell, polynomials)
+    counts = counts_of(model, cell, polynomials)
+    if work is None or counts is None or not work.whole.flops:
+        return None
+    size = WEIGHT_BYTES[cell.precision]
+    parameters = model.parameters or counts.get("parameters") or counts["weights"]
+    passes = TRAINING_PASSES if cell.mode == "training" else 1
+    return Counts(
+        flops=work.whole.flops,
+        traffic_bytes=work.whole.traffic_bytes,
+        activation_bytes=counts["activations"] * size * passes,
+        weight_bytes=parameters * size,
+        parameters=parameters,
+        depth=depth_of(model.config),
+    )
+
+
+def depth_of(config: Mapping[str, Any]) -> float | None:
+    """Layers of all parts of a configuration; None where it names none."""
+    return sum(_layers(config)) or None
+
+
+def _layers(config: Mapping[str, Any]) -> Iterator[float]:
+    """One part names its layers once, though under several names for compatibility."""
+    named = [config[name] for name in _LAYERS if isinstance(config.get(name), int)]
+    if {"encoder_layers", "decoder_layers"} <= config.keys():
+        yield config["encoder_layers"] + config["decoder_layers"]
+    elif named:
+        yield max(named)
+    for name in _STAGES:
+        stages = config.get(name)
+        if isinstance(stages, list) and all(isinstance(one, int) for one in stages):
+            yield sum(stages)
+    for part in config.values():
+        if isinstance(part, Mapping):
+            yield from _layers(part)
+
+
+@dataclass(frozen=True)
+class SampleWork:
+    """The work of one sample as a foreign file tells it."""
+
+    macs: float
+    """Multiply-accumulates."""
+    activations: float
+    """Elements that products and convolutions put out."""
+
+
+def told_work(row: Mapping[str, Any]) -> SampleWork | None:
+    """The work of a sample as timm's files tell it, in 10⁹ and 10⁶; None where a row does not."""
+    details = {name.rsplit("_", 1)[-1]: value for name, value in (row["details"] or ())}
+    macs, activations = _number(details.get("gmacs")), _number(details.get("macts"))
+    if not (macs and activations):
+        return None
+    return SampleWork(macs * _GIGA, activations * _MEGA)
+
+
+def counts_of_sample(row: Mapping[str, Any], sample: SampleWork) -> Counts | None:
+    """The work of a foreign result; None where it lacks its batch or the number of parameters."""
+    batch, parameters = row["batch_size"], row["parameters"]
+    if not (batch and parameters):
+        return None
+    size = _BYTES.get(row["precision"], _OTHER_BYTES)
+    passes = TRAINING_PASSES if row["mode"] == "training" else 1
+    pixels = _IMAGE_CHANNELS * (row["image_size"] or 0) ** 2
+    return Counts(
+        flops=FLOPS_PER_MAC * sample.macs * batch * passes,
+        traffic_bytes=parameters * size * passes + batch * pixels * _INPUT_BYTES,
+        activation_bytes=sample.activations * size * batch * passes,
+        weight_bytes=parameters * size,
+        parameters=parameters,
+    )
+
+
+def cell_of(row: Mapping[str, Any]) -> Cell | None:
+    """The cell of a row that has the axes of one; None where they are no cell of ours."""
+    names = [name for name in Cell.model_fields if name in row]
+    try:
+        return Cell.model_validate({name: row[name] for name in names})
+    except ValueError:
+        return None
+
+
+def _number(text: str | None) -> float | None:
+    try:
+        return float(text) if text is not None else None
+    except ValueError:
+        return None

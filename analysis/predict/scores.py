@@ -1,0 +1,79 @@
+"""Scores, which are errors by the widths of their intervals: their quantiles, whole and by device.
+
+Groups of scores weigh alike however many they have: Lee, Barber and Willett (2023),
+"Distribution-free inference with hierarchical data". One's own machine may err by far more than the
+devices that make up most of a database. Its own hidden results tell that, and count the more, the
+more groups of them there are: conformal prediction by category (Vovk 2012, "Conditional validity of
+inductive conformal predictors"), drawn towards that of all where little tells the category.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from analysis.predict.examples.placements import Placement
+from analysis.statistics.arrays import Places, Values, np
+
+COVERAGE = 0.90
+"""The share of intervals that hold what is measured later."""
+_FEW = 4.0
+"""Groups on a device with which its own scores count as much as those of all devices."""
+_LEAST_RATIO = 0.1
+"""The least that a device's own scores count for, as those of few results may all be zero."""
+
+
+def conformal_quantile(scores: Values, group: Places, *, larger: int = 1) -> float:
+    """The score below which 90 % of a new group's scores are expected to lie.
+
+    The new group counts as one of scores that are larger than all. Between two scores the quantile
+    is interpolated: of twenty groups the next larger one holds several percent more. The largest
+    score where that is not enough.
+
+    Args:
+        scores: those of known groups; (n,).
+        group: the number of each one's group; (n,).
+        larger: the number of groups that count as larger than all; 0 for the quantile of the known
+            groups themselves.
+    """
+    sizes = np.bincount(group)
+    order = np.argsort(scores)
+    shares = np.cumsum(1 / sizes[group[order]]) / (np.count_nonzero(sizes) + larger)
+    return float(np.interp(COVERAGE, shares, scores[order]))
+
+
+@dataclass(frozen=True)
+class DeviceErrors:
+    """The errors on one device, by those that the intervals of all devices allow for."""
+
+    ratio: float
+    """The quantile of its scores by that of all."""
+    groups: int
+    """Groups that tell it."""
+
+    def widening(self, expected: float) -> float:
+        """The factor of widths on the device: the expected one, drawn to what its scores show."""
+        share = self.groups / (self.groups + _FEW)
+        return float(expected ** (1 - share) * max(self.ratio, _LEAST_RATIO) ** share)
+
+
+def errors_by_device(
+    scores: Values, group: Places, placements: Sequence[Placement], quantile: float
+) -> Mapping[str, DeviceErrors]:
+    """The errors on each device that has a score.
+
+    Args:
+        scores: those of all; (n,).
+        group: the number of each one's group; (n,).
+        placements: where each one was measured.
+        quantile: that of all scores.
+    """
+    rows: dict[str, list[int]] = {}
+    for row, placement in enumerate(placements):
+        rows.setdefault(placement.device.key, []).append(row)
+    return {
+        device: DeviceErrors(
+            conformal_quantile(scores[of], group[of], larger=0) / quantile,
+            len(np.unique(group[of])),
+        )
+        for device, of in rows.items()
+        if quantile > 0
+    }

@@ -1,0 +1,242 @@
+"""Known results of candidates: machines, figures, verdicts, durations and memory, by SQL."""
+
+import json
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from analysis.compare.intervals import with_intervals
+from analysis.compare.values import ASKED_THREADS_COLUMN, MetricValue, metric_values
+from analysis.compatibility.verdicts import verdict_sql
+from analysis.recommend.candidates import (
+    CandidateMachine,
+    CellKey,
+    Objection,
+    key_of_facts,
+)
+from analysis.recommend.figures import Figure
+from analysis.recommend.memory_fit import BYTES_PER_MB, MemoryResult
+from analysis.recommend.service_levels import (
+    MeasuredDurations,
+    ServiceLevel,
+    launches_of,
+)
+from analysis.results.comparability import SCOPE
+from analysis.results.metrics import METRICS
+from analysis.results.selection import Selection
+from analysis.results.source import ArrowSource, text
+from runner.contract.axes import AXIS_NAMES
+from runner.contract.cell import Cell
+
+_MACHINE = "coalesce(r.hardware_id, r.hardware)"
+_HOST = "coalesce(r.host, r.hostname)"
+_AXES = ", ".join(ASKED_THREADS_COLUMN if name == "threads" else f"r.{name}" for name in AXIS_NAMES)
+_AGAINST = {
+    "contradicted": "wrong",
+    "wrong": "wrong",
+    "partial": "wrong",
+    "unproven": "wrong",
+    "failed": "failed",
+    "timeout": "failed",
+    "unsupported": "unsupported",
+}
+"""Verdicts that speak against a cell, whatever was measured of it before, as obstacles."""
+_IN_WORDS = {
+    "contradicted": "another device did the work",
+    "wrong": "outputs wrong",
+    "partial": "a part of the work is not proven to be the device's",
+    "unproven": "nothing proves which device did the work",
+    "failed": "failed",
+    "timeout": "took longer than its time limit",
+    "unsupported": "unsupported",
+}
+_OUT = "out_of_memory"
+PlacedCell = tuple[CellKey, str]
+"""The values of a cell's axes, and the key of a machine."""
+
+
+def machines_in(source: ArrowSource, selection: Selection) -> tuple[CandidateMachine, ...]:
+    """The machines with results, those with most of them first."""
+    rows = source.arrow(f"""
+        SELECT {_MACHINE} AS key, any_value(r.hardware) AS name, count(*) AS results,
+            list(DISTINCT r.backend ORDER BY r.backend) AS backends,
+            min(r.hostname) AS hostname,
+            list(DISTINCT r.host) AS hosts, list(DISTINCT r.hostname) AS hostnames
+        FROM {selection.relation} r
+        WHERE {_MACHINE} IS NOT NULL AND r.backend IS NOT NULL
+        GROUP BY 1 ORDER BY results DESC, key
+    """).to_pylist()
+    return tuple(
+        CandidateMachine(
+            row["key"],
+            row["name"] or row["key"],
+            tuple(row["backends"]),
+            frozenset(filter(None, (*row["hosts"], *row["hostnames"]))),
+            row["hostname"],
+        )
+        for row in rows
+    )
+
+
+def measured_values(
+    source: ArrowSource, selection: Selection, metric: str
+) -> dict[PlacedCell, MetricValue]:
+    """The value of each cell on each machine: our own, not of grade D, and the newest."""
+    values = metric_values(source, selection, METRICS[metric])
+    chosen: dict[PlacedCell, MetricValue] = {}
+    for value in sorted(values, key=_worth):
+        if value.facts["scenario"] in (None, "single_stream"):
+            chosen[key_of_facts(value.facts), machine_key_of(value.facts)] = value
+    completed = with_intervals(source, chosen.values(), METRICS[metric])
+    by_result = {result: value for (result, _), value in completed.items()}
+    return {key: by_result[str(value.facts["result_id"])] for key, value in chosen.items()}
+
+
+def _worth(value: MetricValue) -> tuple[bool, bool, str]:
+    return (not value.is_imported, value.grade != "D", str(value.facts["measured_at"] or ""))
+
+
+def machine_key_of(facts: Mapping[str, Any]) -> str:
+    """The key of the machine of a result."""
+    return str(facts["hardware_id"] or facts["hardware"])
+
+
+def measured_figure(value: MetricValue) -> Figure:
+    """A measured value as a figure."""
+    return Figure(
+        *(value.value, value.interval, "measured", value.grade, value.marks),
+        scope=value.facts[SCOPE],
+    )
+
+
+def energy_scopes(source: ArrowSource, selection: Selection) -> dict[str, str]:
+    """The scope of joules by machine, of the newest result that tells it."""
+    rows = source.arrow(f"""
+        SELECT {_MACHINE} AS machine, arg_max(r.{SCOPE}, (r.measured_at, r.result_id)) AS scope
+        FROM {selection.relation} r
+        WHERE r.{SCOPE} IS NOT NULL AND r.measured_at IS NOT NULL AND {_MACHINE} IS NOT NULL
+        GROUP BY 1 ORDER BY 1
+    """).to_pylist()
+    return {row["machine"]: row["scope"] for row in rows}
+
+
+@dataclass(frozen=True)
+class KnownVerdicts:
+    """The newest verdicts that speak against cells, and those of memory that ran out."""
+
+    objections: Mapping[tuple[CellKey, str], Objection]
+    """By cell and machine, or host where the record names no device."""
+    ran_out: Mapping[str, Sequence[MemoryResult]]
+    """By machine or host."""
+
+    def objection(self, key: CellKey, machine: CandidateMachine) -> Objection | None:
+        """The objection to a cell on a machine; None without one."""
+        for name in (machine.key, *sorted(machine.hosts)):
+            if objection := self.objections.get((key, name)):
+                return objection
+        return None
+
+    def out_of_memory(self, machine: CandidateMachine) -> list[MemoryResult]:
+        """The cells that ran out of memory on a machine."""
+        names = (machine.key, *sorted(machine.hosts))
+        return [result for name in names for result in self.ran_out.get(name, ())]
+
+
+def known_verdicts(source: ArrowSource, selection: Selection) -> KnownVerdicts:
+    """The newest verdicts of the selected cells that speak against them."""
+    verdict = verdict_sql("r.latency_median_ms IS NOT NULL")
+    wanted = ", ".join(map(text, (*_AGAINST, _OUT)))
+    rows = source.arrow(f"""
+        SELECT v.*, j.job FROM (
+            SELECT {_AXES}, r.result_id, coalesce({_MACHINE}, {_HOST}) AS where_,
+                {verdict} AS verdict,
+                CASE WHEN r.status = 'ok' THEN r.correct_reason ELSE r.reason END AS why,
+                r.predicted AS foreseen
+            FROM {selection.verdicts} r
+            WHERE r.backend IS NOT NULL AND r.scenario = 'single_stream'
+        ) v LEFT JOIN replay_jobs j ON j.result_id = v.result_id AND v.verdict = {text(_OUT)}
+        WHERE v.verdict IN ({wanted}) ORDER BY v.result_id
+    """).to_pylist()
+    objections: dict[tuple[CellKey, str], Objection] = {}
+    ran_out: dict[str, list[MemoryResult]] = defaultdict(list)
+    for row in rows:
+        cell = _cell(row)
+        if row["verdict"] == _OUT and cell is not None:
+            limit = _limit_of(row["job"])
+            ran_out[row["where_"]].append(
+                MemoryResult(cell, None, True, limit, bool(row["foreseen"]))
+            )
+        elif row["verdict"] in _AGAINST:
+            words = ": ".join(filter(None, (_IN_WORDS[row["verdict"]], row["why"])))
+            kind: Any = _AGAINST[row["verdict"]]
+            objections[key_of_facts(row), row["where_"]] = Objection(kind, words)
+    return KnownVerdicts(objections, ran_out)
+
+
+def _cell(row: Mapping[str, Any]) -> Cell | None:
+    values = dict(zip(AXIS_NAMES, key_of_facts(row), strict=True))
+    try:
+        return Cell.model_validate(values)
+    except ValueError:
+        return None
+
+
+def _limit_of(job: str | None) -> int | None:
+    """The memory limit of a job; None where it had none, or nobody kept it."""
+    try:
+        limit = json.loads(job or "{}").get("limits", {}).get("memory_bytes")
+    except (ValueError, AttributeError):
+        return None
+    return limit if isinstance(limit, int) else None
+
+
+def memory_results(source: ArrowSource, selection: Selection) -> dict[str, list[MemoryResult]]:
+    """The memory of every selected result of a cell, by machine."""
+    results: dict[str, list[MemoryResult]] = defaultdict(list)
+    for value in metric_values(source, selection, METRICS["memory"]):
+        facts = value.facts
+        cell = _cell(facts) if facts["scenario"] == "single_stream" else None
+        if cell is not None:
+            results[machine_key_of(facts)].append(MemoryResult(cell, value.value * BYTES_PER_MB))
+    return results
+
+
+def measured_durations(
+    source: ArrowSource, values: Iterable[MetricValue], level: ServiceLevel
+) -> dict[str, MeasuredDurations]:
+    """The raw durations behind results, by their ids."""
+    ids = ", ".join(text(str(value.facts["result_id"])) for value in values)
+    if not ids:
+        return {}
+    rows = source.arrow(f"""
+        SELECT b.result_id, w.durations_ns, b.round_iterations, b.effective_iterations,
+            b.process_spread, b.latency_{level.column}_s AS percentile_s,
+            b.percentile_iterations_needed AS needed
+        FROM benchmark_results b LEFT JOIN raw_benchmark_data w USING (result_id)
+        WHERE b.result_id IN ({ids})
+    """).to_pylist()
+    return {
+        row["result_id"]: MeasuredDurations(
+            launches_of(row["durations_ns"] or (), row["round_iterations"]),
+            row["effective_iterations"],
+            row["process_spread"],
+            row["percentile_s"],
+            dict(row["needed"] or ()).get(level.column),
+        )
+        for row in rows
+    }
+
+
+def variations(
+    source: ArrowSource, selection: Selection
+) -> dict[tuple[str, str, str], list[float]]:
+    """The coefficients of variation of results that are graded, by machine, backend and runtime."""
+    rows = source.arrow(f"""
+        SELECT {_MACHINE} AS machine, r.backend, r.runtime, list(r.latency_cv) AS known
+        FROM {selection.relation} r
+        WHERE r.latency_cv > 0 AND r.grade < 'D' AND r.scenario = 'single_stream'
+            AND {_MACHINE} IS NOT NULL AND r.runtime IS NOT NULL
+        GROUP BY ALL ORDER BY ALL
+    """).to_pylist()
+    return {(row["machine"], row["backend"], row["runtime"]): row["known"] for row in rows}

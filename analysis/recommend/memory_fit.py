@@ -1,0 +1,149 @@
+"""Memory: whether a cell fits under a limit, by what was measured of it and of its neighbours.
+
+More samples, and larger ones, never take less memory. So what ran out of memory says so of every
+larger cell on the same path, and what fitted of every smaller one.
+"""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from analysis.recommend.candidates import Objection
+from analysis.recommend.figures import Figure
+from runner.contract.axes import SIZE_AXES
+from runner.contract.cell import Cell
+
+BYTES_PER_MB = 1_000_000
+GROWTH_MARGIN = 1.05
+"""Factor on what a straight line through measured batches says: allocators grow in steps."""
+LEAST_BATCHES = 3
+"""Measured batches from which on their growth is followed: two may lie on one step."""
+FARTHEST = 4
+"""Times the largest measured batch up to which such a line is followed."""
+LEAST_GROWTH = 1.1
+"""Growth from the smallest to the largest measured batch from which on a line tells anything."""
+_SAME = ("model", "backend", "runtime", "precision", "mode", "threads", "training_precision")
+
+
+@dataclass(frozen=True)
+class MemoryResult:
+    """The memory that a cell took on a machine, or that it ran out."""
+
+    cell: Cell
+    peak_bytes: float | None
+    """The highest of all its results; None where it ran out."""
+    ran_out: bool = False
+    limit_bytes: int | None = None
+    """The limit of the job that ran out; None for that of the machine."""
+    foreseen: bool = False
+    """True if it was not started, as what it needs at least was more than that."""
+
+
+def is_at_least(one: Cell, other: Cell) -> bool:
+    """True if a cell is another one with the same sizes or larger ones."""
+    if any(getattr(one, name) != getattr(other, name) for name in _SAME):
+        return False
+    sizes = [(getattr(one, name), getattr(other, name)) for name in SIZE_AXES]
+    return all(
+        size == least if size is None or least is None else size >= least for size, least in sizes
+    )
+
+
+def ran_out(cell: Cell, results: Iterable[MemoryResult], limit_bytes: int | None) -> str | None:
+    """The measured lack of memory that speaks against a cell; None without one.
+
+    A job that ran out under a limit says nothing about a higher one.
+    """
+    for result in results:
+        if not (result.ran_out and is_at_least(cell, result.cell)):
+            continue
+        under = result.limit_bytes
+        if limit_bytes and under and under < limit_bytes:
+            continue
+        size = "" if cell == result.cell else f" at {_sizes(result.cell)}"
+        limited = f" under a limit of {memory_words(under)}" if under else ""
+        verb = "was foreseen to run" if result.foreseen else "ran"
+        return f"{verb} out of memory{size}{limited}"
+    return None
+
+
+def objection_by_memory(
+    cell: Cell, limit_bytes: int, results: Iterable[MemoryResult], predicted: Figure | None
+) -> Objection | None:
+    """The objection to a cell under a limit; None if it fits with 95 % or was measured to fit.
+
+    Args:
+        cell: the cell.
+        limit_bytes: what it may use.
+        results: what was measured of the same model on the same machine.
+        predicted: its memory in memory_words, where nobody measured it.
+    """
+    known = [one for one in results if one.peak_bytes]
+    if own := [one.peak_bytes for one in known if one.cell == cell]:
+        return _too_much(max(filter(None, own)), limit_bytes, "took")
+    larger = [one.peak_bytes for one in known if is_at_least(one.cell, cell)]
+    if any(peak and peak <= limit_bytes for peak in larger):
+        return None
+    smaller = [one for one in known if is_at_least(cell, one.cell)]
+    highest = max(smaller, key=lambda one: one.peak_bytes or 0, default=None)
+    if highest and highest.peak_bytes and highest.peak_bytes > limit_bytes:
+        return _too_much(highest.peak_bytes, limit_bytes, f"took at {_sizes(highest.cell)}")
+    bounds = [one for one in (grown_bytes(cell, known), _predicted_bytes(predicted)) if one]
+    if bounds:
+        return _too_much(min(bounds), limit_bytes, "may take up to")
+    reason = predicted.outside[0] if predicted else "nothing tells its memory"
+    return Objection("fit_unknown", reason)
+
+
+def _predicted_bytes(predicted: Figure | None) -> float | None:
+    """The upper end of a prediction; None of an extrapolation, or where there is none."""
+    if predicted is None or predicted.outside:
+        return None
+    return predicted.high * BYTES_PER_MB
+
+
+def grown_bytes(cell: Cell, results: Iterable[MemoryResult]) -> float | None:
+    """The most that a larger batch may take by the growth of smaller ones; None if it is not seen.
+
+    Memory is affine in the batch: weights and code, and as much again for each sample. The line
+    begins at the largest measured batch with the steepest of its slopes to the smaller ones, as a
+    process keeps what earlier cells took, and that flattens small batches.
+    """
+    peaks: dict[int, float] = {}
+    for one in results:
+        if one.peak_bytes and one.cell == cell.model_copy(update={"batch_size": _batch(one)}):
+            peaks[_batch(one)] = max(one.peak_bytes, peaks.get(_batch(one), 0.0))
+    if len(peaks) < LEAST_BATCHES:
+        return None
+    last, first = max(peaks), min(peaks)
+    if not last < cell.batch_size <= FARTHEST * last or peaks[last] < LEAST_GROWTH * peaks[first]:
+        return None
+    slopes = (
+        (peaks[last] - peak) / (last - batch) for batch, peak in peaks.items() if batch < last
+    )
+    return GROWTH_MARGIN * (peaks[last] + max(slopes) * (cell.batch_size - last))
+
+
+def _batch(result: MemoryResult) -> int:
+    return result.cell.batch_size
+
+
+def _too_much(need: float, limit: int, verb: str) -> Objection | None:
+    if need <= limit:
+        return None
+    over = f"{percentage(need / limit - 1)} over" if need < 10 * limit else f"{need / limit:,.0f} ×"
+    return Objection("does_not_fit", f"{verb} {memory_words(need)}, {over} {memory_words(limit)}")
+
+
+def _sizes(cell: Cell) -> str:
+    """The sizes of a cell as its id has them."""
+    return cell.shape
+
+
+def percentage(share: float) -> str:
+    """A share as people read it, e.g. `12 %`."""
+    return f"{100 * share:.0f} %"
+
+
+def memory_words(size: float) -> str:
+    """Bytes as people read them, in powers of 1000 as tables of results have them."""
+    return f"{size / 1e9:.3g} GB" if size >= 1e9 else f"{size / 1e6:.3g} MB"

@@ -1,0 +1,95 @@
+"""The cells whose measurement would narrow the predictions of all others most.
+
+Measuring a cell lowers the variance of the effects at every cell that is like it, by a closed form
+that depends on no measured value (MacKay 1992, "Information-based objective functions for active
+data selection", Neural Computation 4; there is more in docs/decisions/0087): with the covariance C
+of `remaining_covariance`, cell j takes C[i,j]² / (C[j,j] + 1) from the variance of cell i. The cell
+that takes most from the sum over all of them comes first, then the one that takes most of what that
+one leaves, and so on, which spreads them: Krause, Singh and Guestrin (2008), "Near-optimal sensor
+placements in Gaussian processes", Journal of Machine Learning Research 9.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from analysis.predict.examples.placements import Placement
+from analysis.recommend.covariance import remaining_covariance
+from analysis.statistics.arrays import Values, ValueTable, np
+
+MOST_WEIGHED = 3_000
+"""Cells that are weighed against each other; of more, so many are drawn, always the same."""
+_NOISE = 1.0
+"""The variance of what effects do not tell, in that of a column of their design."""
+_SEED = 0
+
+
+@dataclass(frozen=True)
+class NextCell:
+    """A cell whose measurement is proposed."""
+
+    index: int
+    """Its number among the candidates."""
+    interval_share: float | None
+    """The mean interval of the cells that stay without a measurement, once this one and those
+    before it are measured, by the mean interval now; None if no cell stays."""
+
+
+def weighed_numbers(count: int) -> list[int]:
+    """The numbers of the candidates that are weighed against each other, in their order."""
+    if count <= MOST_WEIGHED:
+        return list(range(count))
+    order = np.random.default_rng(_SEED).permutation(count)
+    return sorted(int(number) for number in order[:MOST_WEIGHED])
+
+
+def propose_cells(
+    candidates: Sequence[Placement],
+    known: Sequence[Placement],
+    limit: int,
+    *,
+    seconds: Sequence[float] | None = None,
+    half_widths: Sequence[float] | None = None,
+) -> list[NextCell]:
+    """The candidates whose measurement would narrow the intervals of the others most.
+
+    Args:
+        candidates: what can be measured and was not; `MOST_WEIGHED` at most.
+        known: what was measured, repeats included; where nothing was, the answer fills the space.
+        limit: the number of cells, at most.
+        seconds: what measuring each takes, if the narrowing counts by the second.
+        half_widths: half the interval of each one's prediction as a logarithm, for the shares
+            alone; without them all are as wide as effects say. To prefer cells with wide intervals
+            helps less: see docs/decisions/0087.
+    """
+    count = len(candidates)
+    covariance = remaining_covariance(candidates, known)
+    costs = np.ones(count) if seconds is None else _positive(seconds)
+    now = np.sqrt(covariance.diagonal() + _NOISE)
+    scales = np.ones(count) if half_widths is None else _positive(half_widths) / now
+    chosen, variances = _chosen(covariance, costs, min(limit, count))
+    others = np.setdiff1d(np.arange(count), chosen)
+    before = (scales * now)[others].sum()
+    if not len(others):
+        return [NextCell(index, None) for index in chosen]
+    return [
+        NextCell(index, float((scales * np.sqrt(left + _NOISE))[others].sum() / before))
+        for index, left in zip(chosen, variances, strict=True)
+    ]
+
+
+def _chosen(covariance: ValueTable, costs: Values, limit: int) -> tuple[list[int], list[Values]]:
+    """The cells one after the other, and what each leaves of all variances."""
+    left, chosen, variances = covariance.copy(), list[int](), list[Values]()
+    for _ in range(limit):
+        gains = np.einsum("ij,ij->j", left, left) / (left.diagonal() + _NOISE)
+        gains[chosen] = -1.0
+        best = int(np.argmax(gains / costs))
+        column = left[best] / np.sqrt(left[best, best] + _NOISE)
+        left -= np.outer(column, column)
+        chosen.append(best)
+        variances.append(np.maximum(left.diagonal(), 0.0))
+    return chosen, variances
+
+
+def _positive(values: Sequence[float]) -> Values:
+    return np.asarray(np.maximum(np.array(values, dtype=float), 1e-9))

@@ -1,0 +1,289 @@
+"""Judgements: a verdict for each cell of a run, against the same cells of a baseline."""
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any
+
+from analysis.compare.circumstances import (
+    circumstance_changes,
+    circumstances_of,
+    common_changes,
+)
+from analysis.compare.runs import cell_verdicts
+from analysis.regress.cases import Case, SeriesRules, cases_of
+from analysis.regress.launches import LaunchedResult
+from analysis.regress.matches import Refusal, matches_of
+from analysis.regress.noise import NoiseSource
+from analysis.regress.steps import Levels, LevelStep
+from analysis.regress.verdicts import RegressionVerdict, launches_to_decide, verdict_on
+from analysis.results.metrics import Metric
+from analysis.results.selection import Side
+from analysis.results.series import AcceptedChange
+from analysis.results.sides import metric_of_sides
+from analysis.results.source import ArrowSource
+from analysis.statistics.ratios import Estimate
+from analysis.statistics.significance import adjusted_p_values, permutation_p_values
+
+REGRESSION_VERDICTS: tuple[RegressionVerdict, ...] = (
+    *("regression", "improvement", "inconclusive", "not comparable", "no change"),
+)
+"""In the order in which they are shown."""
+THRESHOLD = 0.05
+"""The least relative change that matters, unless somebody says otherwise."""
+
+
+@dataclass(frozen=True)
+class RegressionQuestion:
+    """Two sides, and what counts as a change."""
+
+    base: Side
+    run: Side
+    """The side that is judged; the history of its series lies in its database."""
+    metrics: tuple[Metric, ...]
+    threshold: float = THRESHOLD
+    per_host: bool = False
+    """True if machines with different names have series of their own."""
+    accepted: tuple[AcceptedChange, ...] = ()
+
+
+@dataclass(frozen=True)
+class Judgement:
+    """The verdict on one metric of one cell."""
+
+    cell_id: str
+    metric: Metric
+    verdict: RegressionVerdict
+    reason: str
+    """The reason of the verdict, or what it would take to reach one; empty if nothing needs to be
+    said."""
+    before: LaunchedResult | None
+    after: LaunchedResult | None
+    case: Case | None = None
+    """The results and the noise behind the verdict; None where the sides cannot be compared."""
+    p_value: float | None = None
+    """That of the test on launches, adjusted for the other comparisons."""
+    launches_needed: int | None = None
+    """Launches a side, or pairs, that would decide; None where a verdict is there, or where more of
+    them would not help."""
+    changes: tuple[str, ...] | None = None
+    """Other differences between both: the first candidates for the cause. None where records do not
+    tell, and where nothing changed."""
+
+    @property
+    def facts(self) -> Mapping[str, Any]:
+        """The facts of the later result, else of the earlier one, else those known of the cell."""
+        result = self.after or self.before
+        return result.facts if result else {"cell_id": self.cell_id}
+
+    @property
+    def ratio(self) -> Estimate | None:
+        """The later value by the earlier one, with its 95 % interval."""
+        return self.case.difference.ratio if self.case and self.case.difference else None
+
+    @property
+    def noise(self) -> str | None:
+        """The measurements that tell the noise of the series, in words."""
+        return self.case.difference.noise.basis if self.case and self.case.difference else None
+
+    @property
+    def noise_source(self) -> NoiseSource | None:
+        """The kind of these measurements."""
+        return self.case.difference.noise.source if self.case and self.case.difference else None
+
+    @property
+    def levels(self) -> Levels:
+        """The history of the series up to the judged result, divided at its steps."""
+        return self.case.levels if self.case else Levels((), ())
+
+    @property
+    def steps(self) -> tuple[LevelStep, ...]:
+        """The steps of that history."""
+        return self.levels.steps
+
+    @property
+    def values(self) -> tuple[float, ...]:
+        """The values of that history's results, in the order of time."""
+        results = (past.logarithms for level in self.levels.results for past in level)
+        return tuple(math.exp(math.fsum(values) / len(values)) for values in results)
+
+
+@dataclass(frozen=True)
+class Judgements:
+    """The verdicts on all cells of a run."""
+
+    base: str
+    run: str
+    threshold: float
+    judgements: tuple[Judgement, ...]
+    """In the order of `VERDICTS`, the greatest change first."""
+    only_before: tuple[str, ...]
+    """Cells that the run does not have."""
+    only_after: tuple[str, ...]
+    """Cells that the baseline does not have."""
+
+    @cached_property
+    def counts(self) -> Mapping[RegressionVerdict, int]:
+        """The number of verdicts of each kind, in the order of `VERDICTS`."""
+        verdicts = [judgement.verdict for judgement in self.judgements]
+        return {verdict: verdicts.count(verdict) for verdict in REGRESSION_VERDICTS}
+
+    @cached_property
+    def shared_changes(self) -> tuple[str, ...]:
+        """Other differences that all results have which did not stay the same."""
+        return common_changes(one.changes for one in self.judgements if one.changes is not None)
+
+
+def judge(question: RegressionQuestion) -> Judgements:
+    """Judge each cell of a run against the baseline, metric by metric.
+
+    All comparisons share the null distribution of the test on launches, and the rate of false
+    discoveries.
+    """
+    rules = SeriesRules(question.threshold, question.per_host, question.accepted)
+    cases: list[tuple[Metric, Case]] = []
+    judgements: list[Judgement] = []
+    only: dict[str, set[str]] = {"before": set(), "after": set()}
+    sides = (question.base, question.run)
+    verdicts = [cell_verdicts(side.source, side.selection) for side in sides]
+    for metric in dict.fromkeys(metric_of_sides(one, *sides) for one in question.metrics):
+        matches = matches_of(sides, verdicts, metric, per_host=question.per_host)
+        judgements += (_refused(metric, refusal) for refusal in matches.refusals)
+        cases += ((metric, case) for case in cases_of(sides, metric, matches.pairs, rules))
+        only["before"].update(matches.only_before)
+        only["after"].update(matches.only_after)
+    p_values = case_p_values([case for _, case in cases])
+    judgements += (
+        _judgement(question, metric, case, p_value)
+        for (metric, case), p_value in zip(cases, p_values, strict=True)
+    )
+    return Judgements(
+        base=question.base.label,
+        run=question.run.label,
+        threshold=question.threshold,
+        judgements=tuple(sorted(_explained(question, judgements), key=_order)),
+        only_before=tuple(sorted(only["before"])),
+        only_after=tuple(sorted(only["after"])),
+    )
+
+
+def _order(judgement: Judgement) -> tuple[int, float, str, str]:
+    size = abs(math.log(judgement.ratio.value)) if judgement.ratio else 0.0
+    rank = REGRESSION_VERDICTS.index(judgement.verdict)
+    return rank, -size, judgement.cell_id, judgement.metric.name
+
+
+def _refused(metric: Metric, refusal: Refusal) -> Judgement:
+    verdict: RegressionVerdict = "inconclusive" if refusal.undecided else "not comparable"
+    return Judgement(
+        *(refusal.cell_id, metric, verdict, refusal.reason),
+        before=refusal.before,
+        after=refusal.after,
+    )
+
+
+def case_p_values(cases: Sequence[Case]) -> list[float]:
+    """The p-value of each case: of its launches where they can decide, else of its noise alone.
+
+    Either kind is adjusted by itself, since few launches reach no p-value that many comparisons of
+    the other kind would ask for; the share of false discoveries among both is that of each.
+    """
+    by_launches = [index for index, case in enumerate(cases) if case.samples.can_decide]
+    by_noise = [index for index, case in enumerate(cases) if not case.samples.can_decide]
+    tested = permutation_p_values([cases[index].samples for index in by_launches])
+    differences = [cases[index].difference for index in by_noise]
+    other = [difference.p_value if difference else 1.0 for difference in differences]
+    adjusted = (*adjusted_p_values(tested), *adjusted_p_values(other))
+    known = dict(zip((*by_launches, *by_noise), adjusted, strict=True))
+    return [known[index] for index in range(len(cases))]
+
+
+@dataclass(frozen=True)
+class _Finding:
+    """A verdict with its reason, and what it would take to reach one."""
+
+    verdict: RegressionVerdict
+    reason: str = ""
+    launches_needed: int | None = None
+
+
+def _judgement(
+    question: RegressionQuestion, metric: Metric, case: Case, p_value: float
+) -> Judgement:
+    finding = _finding(question, metric, case, p_value)
+    reason, lacks = finding.reason, question.base.lacks or question.run.lacks
+    if finding.verdict == "inconclusive" and lacks:
+        reason = f"{reason}; {lacks}"
+    return Judgement(
+        *(case.after.cell_id, metric, finding.verdict, reason, case.before, case.after),
+        case=case,
+        p_value=p_value,
+        launches_needed=finding.launches_needed,
+    )
+
+
+def _finding(question: RegressionQuestion, metric: Metric, case: Case, p_value: float) -> _Finding:
+    """The verdict on a case, with its reason."""
+    if case.accepted is not None:
+        return _Finding("no change", f"accepted: {case.accepted}")
+    if marks := dict.fromkeys((*case.before.marks, *case.after.marks)):
+        return _Finding("inconclusive", f"{', '.join(marks)}, so nothing is claimed")
+    if (doubt := _doubt(case)) is not None:
+        return _Finding("inconclusive", doubt)
+    if case.difference is None:
+        reason = "neither launches nor history, calibration or study tell its noise"
+        return _Finding("inconclusive", reason)
+    verdict = verdict_on(
+        case.difference, p_value, question.threshold, more_is_better=metric.more_is_better
+    )
+    return _Finding(verdict) if verdict != "inconclusive" else _needed(case, question.threshold)
+
+
+def _doubt(case: Case) -> str | None:
+    """The reason why grades allow no verdict; pairs of launches need none."""
+    for words, side in (("this result", case.after), ("the baseline's", case.before)):
+        if side.grade == "D" and not case.paired:
+            command = f"`orchestrator status {side.facts['run_id']} --why`"
+            return f"{words} has grade D: {command} tells why"
+    return None
+
+
+def _needed(case: Case, threshold: float) -> _Finding:
+    """No verdict, and what it would take to decide."""
+    assert case.difference is not None
+    launches = launches_to_decide(case.difference, threshold)
+    if launches is None:
+        apart = case.difference.noise.difference(1_000, 1_000).error / math.sqrt(2)
+        reason = (
+            f"runs of it are {100 * apart:.2g} % apart: more launches would not decide,"
+            " `--interleave` would"
+        )
+        return _Finding("inconclusive", reason)
+    unit = "pairs" if case.paired else "launches a side"
+    return _Finding("inconclusive", f"{launches} {unit} would decide", launches)
+
+
+def _explained(question: RegressionQuestion, judgements: Iterable[Judgement]) -> list[Judgement]:
+    """The judgements, each that is none of `no change` with what else differs."""
+    known = list(judgements)
+    changed = [one for one in known if one.verdict != "no change" and one.before and one.after]
+    before = _circumstances(question.base.source, [one.before for one in changed])
+    before |= _circumstances(question.run.source, [one.before for one in changed])
+    after = _circumstances(question.run.source, [one.after for one in changed])
+    return [
+        replace(one, changes=circumstance_changes(then, now))
+        if (then := before.get(_id(one.before))) and (now := after.get(_id(one.after)))
+        else one
+        for one in known
+    ]
+
+
+def _circumstances(
+    source: ArrowSource, results: Iterable[LaunchedResult | None]
+) -> dict[str, Mapping[str, object]]:
+    return dict(circumstances_of(source, sorted({_id(one) for one in results if one})))
+
+
+def _id(result: LaunchedResult | None) -> str:
+    return str(result.facts["result_id"]) if result else ""

@@ -1,0 +1,131 @@
+"""Noise of a series: what two runs of it differ by though nothing changed."""
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from statistics import stdev
+from typing import Literal, TypeAlias
+
+from analysis.regress.launches import LaunchedResult, PastResult
+from analysis.regress.study import APART, RUN_PRIOR, TAIL_DEGREES
+from analysis.results.process_spread import calibrated_processes, spread_degrees, spread_in_words
+from analysis.statistics.significance import student_quantile
+from analysis.statistics.variance import ShiftSpread, VarianceComponents, variance_components
+
+NoiseSource: TypeAlias = Literal["pairs", "history", "launches", "calibration", "study"]
+LOOKS = (10, 16, 28)
+"""Numbers of pairs after which an interleaved comparison may end; they share its test's level."""
+LEAST_RUNS = 5
+"""Runs at one level that tell what runs differ by."""
+LEAST_DEGREES = 4
+"""Degrees of freedom from which on launches tell what launches differ by."""
+_STUDY_CONFIDENCE = 0.99
+
+
+@dataclass(frozen=True)
+class SeriesNoise:
+    """The difference of two runs of a series though nothing changed."""
+
+    source: NoiseSource
+    basis: str
+    """The measurements that tell it, in words."""
+    difference: Callable[[int, int], ShiftSpread]
+    """The spread of the difference of two runs with so many launches, in logarithms."""
+    looks: int = 1
+    """Times at which the comparison could have ended; they share the level of its test."""
+
+
+def noise_between(
+    before: LaunchedResult, after: LaunchedResult, levels: Sequence[Sequence[PastResult]]
+) -> SeriesNoise | None:
+    """The noise of a difference, from the first source that tells it.
+
+    These are, in order: the pairs of launches that took turns; the history of the series; launches
+    of both runs and of earlier ones; the calibration of the host; the A/A study. None where not
+    even the study knows such grades, or where both are of another metric.
+
+    Args:
+        before: the earlier result.
+        after: the later one.
+        levels: earlier results of the series, in groups with no step between them.
+    """
+    if are_paired(before, after):
+        return noise_of_pairs(before.logarithms, after.logarithms)
+    components = _components(before, after, levels)
+    if components is not None and components.between_degrees >= LEAST_RUNS - 1:
+        runs = sum(map(len, levels))
+        launches = sum(len(past.logarithms) for level in levels for past in level)
+        return _of_components("history", f"{runs} runs with {launches} launches", components)
+    if components is not None and components.within_degrees >= LEAST_DEGREES:
+        basis = f"launches, with {components.within_degrees} degrees of freedom"
+        return _of_components("launches", basis, components)
+    if not after.as_noisy_as_latency:
+        return None
+    return _of_calibration(before, after) or _of_study(before, after)
+
+
+def are_paired(before: LaunchedResult, after: LaunchedResult) -> bool:
+    """True if the launches of both took turns on one host, and each has its fellow."""
+    took_turns = after.facts["interleaved_with"] == before.facts["run_id"]
+    return took_turns and len(before.launches) == len(after.launches) > 1
+
+
+def _components(
+    before: LaunchedResult, after: LaunchedResult, levels: Sequence[Sequence[PastResult]]
+) -> VarianceComponents | None:
+    """The variance of launches and runs; the two results are each a level of their own."""
+    known = {past.result_id for level in levels for past in level}
+    sides = [[side.logarithms] for side in (before, after) if side.facts["result_id"] not in known]
+    history = [[past.logarithms for past in level] for level in levels]
+    return variance_components([*history, *sides])
+
+
+def _of_components(source: NoiseSource, basis: str, components: VarianceComponents) -> SeriesNoise:
+    """Launches tell what launches differ by, and runs, together with the study, what runs add."""
+
+    def difference(before: int, after: int) -> ShiftSpread:
+        return components.difference([before], [after], RUN_PRIOR)
+
+    return SeriesNoise(source, basis, difference)
+
+
+def noise_of_pairs(before: Sequence[float], after: Sequence[float]) -> SeriesNoise:
+    """The noise of the differences within pairs, from the logarithms of both sides' launches."""
+    sides = zip(before, after, strict=True)
+    deviation = stdev(later - earlier for earlier, later in sides)
+
+    def difference(pairs: int, _: int) -> ShiftSpread:
+        return ShiftSpread(deviation / math.sqrt(pairs), pairs - 1)
+
+    basis = f"{len(before)} pairs of launches that took turns"
+    return SeriesNoise("pairs", basis, difference, looks=len(LOOKS))
+
+
+def _of_calibration(before: LaunchedResult, after: LaunchedResult) -> SeriesNoise | None:
+    """The spread that fresh processes had when the host was calibrated."""
+    for side in (after, before):
+        source = side.facts["process_spread_source"]
+        processes = calibrated_processes(source)
+        if processes is None:
+            continue
+        spread = side.facts["process_spread"]
+        apart = spread_in_words(spread, source)
+        basis = f"the host's calibration, {processes} processes {apart} apart"
+        components = VarianceComponents(spread**2, spread_degrees(source), 0.0, 0, 1.0)
+        return _of_components("calibration", basis, components)
+    return None
+
+
+def _of_study(before: LaunchedResult, after: LaunchedResult) -> SeriesNoise | None:
+    """The 99th percentile of what pairs of results of the worse grade differed by."""
+    grade = max(before.grade, after.grade)
+    apart = next((APART[known] for known in APART if known >= grade), None)
+    if apart is None:
+        return None
+    error = apart.p99 / student_quantile(_STUDY_CONFIDENCE, TAIL_DEGREES)
+
+    def difference(before: int, after: int) -> ShiftSpread:
+        return ShiftSpread(error * math.sqrt((1 / before + 1 / after) / 2), TAIL_DEGREES)
+
+    basis = f"the A/A study, {apart.pairs} pairs of grade {grade}"
+    return SeriesNoise("study", basis, difference)

@@ -1,0 +1,138 @@
+"""Steps of a series: change points of its history, and changes that somebody accepted."""
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from itertools import accumulate, pairwise
+from statistics import fmean
+
+from analysis.regress.launches import LEAST_HISTORY, PastResult
+from analysis.regress.study import RUN_PRIOR
+from analysis.statistics.change_points import change_points
+from analysis.statistics.ratios import Estimate
+from analysis.statistics.significance import LEVEL, student_quantile
+from analysis.statistics.variance import ShiftSpread, variance_components
+from runner.contract.confidence import INTERVAL_CONFIDENCE
+
+
+@dataclass(frozen=True)
+class LevelStep:
+    """A change of the level of a series."""
+
+    first: PastResult
+    """The first result at the new level."""
+    ratio: Estimate
+    """The level behind by the one before, with its 95 % interval."""
+    accepted: str | None
+    """The reason why somebody accepted it; None if nobody did."""
+
+    @property
+    def run_id(self) -> str:
+        """The first run at the new level."""
+        return self.first.run_id
+
+    @property
+    def date(self) -> datetime:
+        """The time at which that was measured."""
+        return self.first.measured_at
+
+
+@dataclass(frozen=True)
+class Levels:
+    """A series, divided at its steps."""
+
+    results: tuple[tuple[PastResult, ...], ...]
+    """The results of each level, in the order of time."""
+    steps: tuple[LevelStep, ...]
+    """The step before each level but the first that is one."""
+
+
+def levels_of(
+    history: Sequence[PastResult], accepted: Mapping[str, str], threshold: float
+) -> Levels:
+    """The levels of a series: steps are those that the values show, and accepted ones.
+
+    A change point counts as a step if it exceeds the noise within the levels and is not shown to be
+    smaller than the threshold.
+
+    Args:
+        history: the results of the series in the order of time.
+        accepted: reasons of accepted changes by the run that begins the level.
+        threshold: the least relative change that matters.
+    """
+    known = [index for index, past in enumerate(history) if index and past.run_id in accepted]
+    borders = sorted({0, *known, *_change_indices(history), len(history)})
+    parts = [history[start:end] for start, end in pairwise(borders)]
+    while (weak := _weakest(parts, accepted, threshold)) is not None:
+        parts[weak - 1 : weak + 1] = [[*parts[weak - 1], *parts[weak]]]
+    steps = (
+        LevelStep(part[0], _ratio(before, part, parts), accepted.get(part[0].run_id))
+        for before, part in pairwise(parts)
+    )
+    return Levels(tuple(map(tuple, parts)), tuple(steps))
+
+
+def _change_indices(history: Sequence[PastResult]) -> Iterable[int]:
+    """Indices of results before which the distribution of launches changes.
+
+    Launches of a run share what the run has of its own, so runs are what may come in another order;
+    where there are too few of them for a test, launches are.
+    """
+    runs = [past.logarithms for past in history]
+    values = [value for run in runs for value in run]
+    if len(values) < LEAST_HISTORY:
+        return ()
+    if len(runs) >= LEAST_HISTORY:
+        return change_points(runs)
+    firsts = [0, *accumulate(len(run) for run in runs)]
+    changes = change_points([[value] for value in values], borders=firsts[:-1])
+    return [firsts.index(change) for change in changes]
+
+
+def _weakest(
+    parts: Sequence[Sequence[PastResult]], accepted: Mapping[str, str], threshold: float
+) -> int | None:
+    """The index of the part with the smallest step before it that does not count; None without.
+
+    A step was sought at every border of results, and chance may find one at any of them
+    (Bonferroni).
+    """
+    weak = []
+    borders = sum(map(len, parts)) - 1
+    for index, (before, part) in enumerate(pairwise(parts), start=1):
+        if part[0].run_id in accepted:
+            continue
+        shift, spread = _level(part) - _level(before), _spread(before, part, parts)
+        reach = abs(shift) + student_quantile(INTERVAL_CONFIDENCE, spread.degrees) * spread.error
+        noise = student_quantile(1 - LEVEL / borders, spread.degrees) * spread.error
+        if reach < math.log1p(threshold) or abs(shift) <= noise:
+            weak.append((abs(shift), index))
+    return min(weak)[1] if weak else None
+
+
+def _ratio(
+    before: Sequence[PastResult],
+    after: Sequence[PastResult],
+    parts: Sequence[Sequence[PastResult]],
+) -> Estimate:
+    shift, spread = _level(after) - _level(before), _spread(before, after, parts)
+    margin = student_quantile(INTERVAL_CONFIDENCE, spread.degrees) * spread.error
+    return Estimate(*(math.exp(value) for value in (shift, shift - margin, shift + margin)))
+
+
+def _spread(
+    before: Sequence[PastResult],
+    after: Sequence[PastResult],
+    parts: Sequence[Sequence[PastResult]],
+) -> ShiftSpread:
+    """The spread of the difference of two levels, from all levels' launches about their own."""
+    components = variance_components([[past.logarithms for past in part] for part in parts])
+    if components is None:
+        return ShiftSpread(math.inf, 1)
+    earlier, later = ([len(past.logarithms) for past in level] for level in (before, after))
+    return components.difference(earlier, later, RUN_PRIOR)
+
+
+def _level(results: Iterable[PastResult]) -> float:
+    return fmean(value for past in results for value in past.logarithms)

@@ -1,0 +1,146 @@
+"""Comparisons in reports: results side by side by one property, as ratios with intervals."""
+
+from collections import defaultdict
+from collections.abc import Collection, Iterator, Sequence
+from typing import Any
+
+from analysis.compare.compare import ComparedGroup, ComparedValue, ComparisonBy, compare_by
+from analysis.report.report import ReportColumn, ReportTable
+from analysis.report.results import ReportedResults
+from analysis.results.metrics import METRICS, Metric
+from analysis.results.series import ASKED_THREADS
+from runner.contract.axes import AXIS_NAMES
+from runner.contract.synonyms import axis_words
+
+_MOST_GROUPS = 200
+_MOST_SENTENCES = 3
+_TELLING = frozenset({"backend", "runtime", "precision", "mode", "model", "family", "hardware"})
+"""Properties whose values say what they are; a size needs its name."""
+_NAMES = ("backend", "runtime", "precision")
+"""Columns of their own where questions differ in them; so has the model, always."""
+_WORK = {
+    ASKED_THREADS if name == "threads" else name: name
+    for name in AXIS_NAMES
+    if name not in ("model", *_NAMES)
+}
+"""Columns that tell one question from another beside these, with the axes that they are of."""
+_SURE = {True: "yes", False: "no", None: None}
+
+
+def comparison_table(
+    results: ReportedResults, by: str, title: str, metric: Metric = METRICS["latency"]
+) -> ReportTable:
+    """Every result beside the baseline of its question."""
+    compared = compare_by(results.values(metric), by, metric)
+    groups = compared.groups[:_MOST_GROUPS]
+    differing = _differing(groups)
+    scaling = ReportColumn("scaling_efficiency", "scaling efficiency", "share")
+    columns = (
+        ReportColumn("model", "model"),
+        ReportColumn("work", "work", "prose"),
+        *(ReportColumn(name, name) for name in _NAMES if name in differing - {by}),
+        ReportColumn("name", by.replace("_size", "").replace("_length", ""), _kind(groups)),
+        ReportColumn("value", metric.heading, "number", "low", "high", measured=True),
+        ReportColumn("speedup", _advance(groups), "number", "speedup_low", "speedup_high"),
+        ReportColumn("differs", "difference shown"),
+        *((scaling,) if by in {"batch_size", "sequence_length"} else ()),
+        ReportColumn("grade", "grade", "grade"),
+    )
+    rows = [row for group in groups for row in _rows(group, differing)]
+    notes = _notes(compared)
+    left_out = len(compared.groups) - len(groups)
+    answers = tuple(_sentences(compared)) if compared.groups else ()
+    table = ReportTable(f"by_{by}", title, columns, rows, notes, left_out, answers)
+    return table.without_empty_columns()
+
+
+def _sentences(compared: ComparisonBy) -> Iterator[str]:
+    """Sentences that count where a value is better or worse than the baseline, and by how much."""
+    pairs: dict[tuple[str, str], list[ComparedValue]] = defaultdict(list)
+    for group in compared.groups:
+        for row in group.rows:
+            if row.name != group.baseline:
+                pairs[str(row.name), str(group.baseline)].append(row)
+    frequent = sorted(pairs.items(), key=lambda pair: -len(pair[1]))
+    for (name, baseline), rows in frequent[:_MOST_SENTENCES]:
+        prefix = "" if compared.by in _TELLING else f"{compared.by.replace('_', ' ')} "
+        subject = f"{prefix}{name} beside {baseline}, {compared.metric.label}"
+        yield f"{subject}: {_outcome(rows)} ({len(rows):,} compared)."
+
+
+def _outcome(rows: Sequence[ComparedValue]) -> str:
+    better = [row.speedup for row in rows if row.differs and row.speedup > 1]
+    worse = [1 / row.speedup for row in rows if row.differs and row.speedup < 1]
+    unclear = len(rows) - len(better) - len(worse)
+    parts = [
+        f"better in {len(better):,} ({_range(better)} times)" if better else "",
+        f"worse in {len(worse):,} ({_range(worse)} times)" if worse else "",
+        f"no difference shown in {unclear:,}" if unclear else "",
+    ]
+    return ", ".join(filter(None, parts))
+
+
+def _range(factors: Sequence[float]) -> str:
+    ends = dict.fromkeys(f"{end:.3g}" for end in (min(factors), max(factors)))
+    return " to ".join(ends)
+
+
+def _rows(group: ComparedGroup, differing: Collection[str]) -> Iterator[dict[str, Any]]:
+    for row in group.rows:
+        interval = row.result.interval
+        speedup = row.speedup_interval
+        yield {
+            **group.shared,
+            **{name: row.result.facts.get(name) for name in ("model", *_NAMES)},
+            "work": _work(group, differing),
+            "result_id": row.result.facts["result_id"],
+            "name": row.name,
+            "value": row.result.value,
+            "low": interval and interval.low,
+            "high": interval and interval.high,
+            "speedup": row.speedup,
+            "speedup_low": speedup and speedup.low,
+            "speedup_high": speedup and speedup.high,
+            "differs": _SURE[row.differs],
+            "scaling_efficiency": row.scaling_efficiency,
+            "grade": row.result.grade,
+        }
+
+
+def _differing(groups: Sequence[ComparedGroup]) -> set[str]:
+    """The columns in which not all questions agree."""
+    names = (*_NAMES, *_WORK)
+    return {name for name in names if len({str(group.shared.get(name)) for group in groups}) > 1}
+
+
+def _work(group: ComparedGroup, differing: Collection[str]) -> str | None:
+    """The question in words, as far as it differs from others."""
+    words = (
+        axis_words(axis, group.shared[name])
+        for name, axis in _WORK.items()
+        if name in differing and group.shared.get(name) is not None
+    )
+    return ", ".join(words) or None
+
+
+def _kind(groups: Sequence[ComparedGroup]) -> Any:
+    numbers = all(isinstance(group.baseline, int | float) for group in groups)
+    return "number" if groups and numbers else "word"
+
+
+def _advance(groups: Sequence[ComparedGroup]) -> str:
+    """The heading of speed-ups, e.g. `times as good as cpu`."""
+    baselines = {str(group.baseline) for group in groups}
+    return f"times as good as {baselines.pop() if len(baselines) == 1 else 'the first'}"
+
+
+def _notes(compared: ComparisonBy) -> tuple[str, ...]:
+    if not compared.groups:
+        return ()
+    kept = (
+        "Results are compared only if they agree in everything else: model, weights, mode, sizes,"
+        ' machine and launcher; "difference shown" asks for more than interval and grade leave'
+        " open.",
+    )
+    alone = f"Without another one to be compared with: {compared.alone:,}."
+    return (*kept, alone) if compared.alone else kept

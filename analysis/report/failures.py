@@ -1,0 +1,78 @@
+"""Failures with their remedies: verdicts without a sound measurement, graphs that took one."""
+
+from typing import Any
+
+from analysis.compatibility.remedies import FOREIGN_REMEDY, remedy_of
+from analysis.report.report import ReportColumn, ReportSection, ReportTable
+from analysis.report.results import ReportedResults
+from analysis.results.selection import IS_OURS
+from analysis.results.source import text
+
+_MOST_REASONS = 200
+_BEFORE = " failed, "
+"""Stands in `graph_remedy` between a way of exporting that failed and the one that went."""
+_KINDS = f"""
+    CASE WHEN r.status <> 'ok' THEN r.status
+        WHEN r.correct IS FALSE THEN 'wrong'
+        WHEN NOT {IS_OURS} THEN NULL
+        WHEN r.proof = 'none' THEN 'unproven'
+        WHEN r.proof <> 'proven' THEN r.proof
+        WHEN r.correct_reason IS NOT NULL AND r.correct IS NULL THEN 'unverified' END
+"""
+_FAILURES = (
+    ReportColumn("kind", "verdict"),
+    ReportColumn("model", "model"),
+    ReportColumn("backend", "backend"),
+    ReportColumn("runtime", "runtime"),
+    ReportColumn("cells", "cells", "number"),
+    ReportColumn("reason", "reason", "prose"),
+    ReportColumn("remedy", "what helps", "prose"),
+    ReportColumn("cell_id", "for example", "id"),
+)
+_GRAPHS = (
+    ReportColumn("model", "model"),
+    ReportColumn("backend", "backend"),
+    ReportColumn("runtime", "runtime"),
+    ReportColumn("graph_remedy", "how the graph was made", "prose"),
+    ReportColumn("cells", "cells", "number"),
+)
+
+
+def failure_section(results: ReportedResults) -> ReportSection:
+    """Verdicts that are no sound measurement, alike ones in one row, with what helps."""
+    rows = results.ask(f"""
+        SELECT {_KINDS} AS kind, model, backend, runtime,
+            CASE WHEN r.status = 'ok' AND kind IN ('wrong', 'unverified') THEN r.correct_reason
+                ELSE r.reason END AS why,
+            {IS_OURS} AS ours, count(*) AS cells, min(cell_id) AS cell_id,
+            count(*) OVER () AS groups
+        FROM {results.selection.verdicts} r
+        WHERE kind IS NOT NULL
+        GROUP BY ALL ORDER BY cells DESC, cell_id LIMIT {_MOST_REASONS}
+    """)
+    groups = max((row.pop("groups") for row in rows), default=0)
+    table = ReportTable(
+        "failures",
+        "Verdicts other than a sound measurement",
+        _FAILURES,
+        [_failure(row) for row in rows],
+        left_out=groups - len(rows),
+    )
+    return ReportSection("failures", "Failures and what helps", tables=(table,))
+
+
+def graph_section(results: ReportedResults) -> ReportSection:
+    """Graphs that could not be exported at the first try, with the way that went."""
+    rows = results.ask(f"""
+        SELECT model, backend, runtime, graph_remedy, count(*) AS cells FROM benchmark_results
+        WHERE result_id IN ({results.ids}) AND contains(graph_remedy, {text(_BEFORE)})
+        GROUP BY ALL ORDER BY ALL
+    """)
+    table = ReportTable("graphs", "Graphs that took a remedy", _GRAPHS, rows)
+    return ReportSection("graphs", "Graphs that took a remedy", tables=(table,))
+
+
+def _failure(row: dict[str, Any]) -> dict[str, Any]:
+    reason, is_ours = row.pop("why") or None, row.pop("ours")
+    remedy = remedy_of(row["kind"], reason) if is_ours else FOREIGN_REMEDY
+    return {**row, "reason": reason, "remedy": remedy}

@@ -1,0 +1,249 @@
+"""The report on regressions: verdicts, series with their steps, and what could not be judged."""
+
+import math
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from analysis.charts.history.changes import change_chart
+from analysis.charts.history.levels import reading_words
+from analysis.charts.history.regressions import regression_charts
+from analysis.charts.topics import distinctly_named
+from analysis.regress.judgements import Judgement, Judgements
+from analysis.regress.launches import LEAST_HISTORY
+from analysis.regress.steps import LevelStep
+from analysis.report.cells import marks_sentences, shared_facts
+from analysis.report.details import result_details
+from analysis.report.report import (
+    Report,
+    ReportColumn,
+    ReportRow,
+    ReportSection,
+    ReportTable,
+)
+from analysis.report.results import RememberedAnswers, reported_results
+from analysis.report.shared import grades_of, shared_sections
+from analysis.results.selection import Selection
+from analysis.results.source import ArrowSource
+from analysis.statistics.ratios import Estimate
+from analysis.statistics.significance import LEVEL
+
+REGRESSION_TOPIC = "regression"
+_MOST_ROWS = 500
+_LETTERS = 12
+"""Letters of a commit that are shown."""
+_OPEN = ("regression", "improvement", "inconclusive")
+"""Verdicts whose causes are sought."""
+_PLURALS: Mapping[str, str] = {"regression": "regressions", "improvement": "improvements"}
+_CHANGE = ReportColumn("ratio", "change", "change", "ratio_low", "ratio_high")
+_CELL = (ReportColumn("cell_id", "cell", "id"), ReportColumn("metric", "metric"))
+_VERDICTS = (
+    ReportColumn("verdict", "verdict"),
+    *_CELL,
+    ReportColumn("before", "before", "number"),
+    ReportColumn("after", "after", "number", measured=True),
+    _CHANGE,
+    ReportColumn("reason", "reason", "prose"),
+    ReportColumn("changes", "changed beside", "prose"),
+    ReportColumn("launches", "launches"),
+    ReportColumn("p_value", "p", "number"),
+    ReportColumn("noise", "noise from", "prose"),
+    ReportColumn("base_run", "baseline's run", "id"),
+)
+_BESIDE = (
+    ReportColumn("changes", "changed beside", "prose"),
+    *(ReportColumn(verdict, _PLURALS.get(verdict, verdict), "number") for verdict in _OPEN),
+    ReportColumn("cell_id", "for example", "id"),
+)
+_STEPS = (
+    *_CELL,
+    ReportColumn("date", "since", "moment"),
+    ReportColumn("run_id", "first run", "id"),
+    ReportColumn("commit", "its commit", "id"),
+    _CHANGE,
+    ReportColumn("accepted", "accepted"),
+    ReportColumn("reason", "because", "prose"),
+)
+_REFUSED = (*_CELL, ReportColumn("reason", "reason", "prose"))
+_METHOD = (
+    "A verdict compares launches, each a fresh process: a change exceeds the noise of its series"
+    f" at {100 * LEVEL:g} %, is confirmed by a permutation test over all comparisons with"
+    f" {100 * LEVEL:g} % of false discoveries, and is not shown to be below the threshold; no"
+    " change means that the whole 95 % interval lies within the threshold, and all else is"
+    " inconclusive.",
+    f"Series of {LEAST_HISTORY} launches or more are divided into levels at change points"
+    " (E-divisive) and where somebody accepted a change: `docs/regressions.md` tells the method"
+    " with its sources.",
+)
+
+
+def regression_report(judgements: Judgements, source: ArrowSource, selection: Selection) -> Report:
+    """The report on the verdicts of a run.
+
+    Args:
+        judgements: the verdicts.
+        source: the database of the judged side.
+        selection: its results.
+
+    Raises:
+        BenchError: the database cannot be read.
+    """
+    results = reported_results(RememberedAnswers(source), selection)
+    verdicts = judgements.judgements
+    overview = change_chart(judgements)
+    charts = distinctly_named([*([overview] if overview else []), *regression_charts(judgements)])
+    notes = [reading_words(judgements.threshold)] if charts else []
+    sections = (
+        _section("changes", "Changes", _verdict_table("changes", "Changes", judgements, _OPEN)),
+        _section("beside", "Changed beside: candidates for the cause", _beside_table(verdicts)),
+        ReportSection("series", "Series over time", notes=notes, charts=charts),
+        _section("steps", "Steps of the series", _step_table(verdicts)),
+        _section(
+            "unchanged",
+            "No change",
+            _verdict_table("unchanged", "No change", judgements, ("no change",)),
+        ),
+        _section("refused", "Not compared", _refusal_table(judgements)),
+        ReportSection("method", "Method", notes=_METHOD),
+        *shared_sections(results),
+    )
+    return Report(
+        topic=REGRESSION_TOPIC,
+        title=f"{judgements.run} against {judgements.base}",
+        facts={**_facts(judgements), **shared_facts(results.rows)},
+        answers=[*marks_sentences(results)],
+        sections=[section for section in sections if not section.is_empty],
+        details=result_details(results),
+        left_out=results.left_out,
+        grades=grades_of(results),
+    )
+
+
+def _facts(judgements: Judgements) -> dict[str, str]:
+    """The threshold, and the metric where there is one alone."""
+    headings = {one.metric.heading for one in judgements.judgements}
+    metric = {"metric": headings.pop()} if len(headings) == 1 else {}
+    return {**metric, "threshold": f"{100 * judgements.threshold:g} %"}
+
+
+def _section(name: str, title: str, table: ReportTable) -> ReportSection:
+    return ReportSection(name, title, tables=[table] if table.rows else [])
+
+
+def _bounded(
+    name: str,
+    title: str,
+    columns: Sequence[ReportColumn],
+    rows: Sequence[ReportRow],
+    *notes: str,
+) -> ReportTable:
+    """A table of the first rows, without the metric that all share; rows beyond are counted."""
+    shown, left_out = rows[:_MOST_ROWS], max(len(rows) - _MOST_ROWS, 0)
+    if len({row["metric"] for row in rows if row.get("metric")}) == 1:
+        columns = [column for column in columns if column.name != "metric"]
+    return ReportTable(name, title, columns, shown, notes, left_out).without_empty_columns()
+
+
+def _verdict_table(
+    name: str, title: str, judgements: Judgements, verdicts: Sequence[str]
+) -> ReportTable:
+    rows = [
+        {**_verdict_row(one), "base_run": _other_base(one, judgements.base)}
+        for one in judgements.judgements
+        if one.verdict in verdicts
+    ]
+    note = (
+        "Before and after are the geometric means of a result's launches, and the change is their"
+        " ratio with its 95 % interval; p is adjusted for all comparisons."
+    )
+    replaced = (
+        ["Where a change was accepted, the first run at the new level is the baseline."]
+        if any(step.accepted for one in judgements.judgements for step in one.steps)
+        else []
+    )
+    return _bounded(name, title, _VERDICTS, rows, note, *replaced)
+
+
+def _other_base(judgement: Judgement, base: str) -> str | None:
+    """The run of the earlier result, unless it is the one that the whole report is about."""
+    run_id = str(judgement.before.facts["run_id"]) if judgement.before else base
+    return None if run_id == base else run_id
+
+
+def _verdict_row(judgement: Judgement) -> dict[str, Any]:
+    before, after, ratio = judgement.before, judgement.after, judgement.ratio
+    return {
+        "result_id": after and after.facts["result_id"],
+        "verdict": judgement.verdict,
+        **_cell(judgement),
+        "before": before and before.geometric_mean,
+        "after": after and after.geometric_mean,
+        **_ratio(ratio),
+        "launches": f"{len(before.launches)}, {len(after.launches)}" if before and after else None,
+        "p_value": judgement.p_value,
+        "noise": judgement.noise,
+        "reason": judgement.reason or None,
+        "changes": "; ".join(judgement.changes or ()) or None,
+    }
+
+
+def _cell(judgement: Judgement) -> dict[str, str]:
+    return {"cell_id": judgement.cell_id, "metric": judgement.metric.heading}
+
+
+def _ratio(ratio: Estimate | None) -> dict[str, float]:
+    if ratio is None:
+        return {}
+    known = ratio.low > 0 and ratio.high < math.inf
+    ends = {"ratio_low": ratio.low, "ratio_high": ratio.high} if known else {}
+    return {"ratio": ratio.value, **ends}
+
+
+def _beside_table(judgements: Sequence[Judgement]) -> ReportTable:
+    """Differences between both sides of open verdicts, the most frequent first."""
+    counts: Counter[str] = Counter()
+    rows: dict[str, dict[str, Any]] = {}
+    for judgement in judgements:
+        if judgement.verdict not in _OPEN:
+            continue
+        for words in judgement.changes or ():
+            counts[words] += 1
+            row = rows.setdefault(words, {"changes": words, "cell_id": judgement.cell_id})
+            row[judgement.verdict] = row.get(judgement.verdict, 0) + 1
+    note = "They differ between both sides; that alone makes none of them the cause."
+    ordered = [rows[words] for words, _ in counts.most_common()]
+    return _bounded("beside", "Changed beside", _BESIDE, ordered, note)
+
+
+def _step_table(judgements: Sequence[Judgement]) -> ReportTable:
+    pairs = [(judgement, step) for judgement in judgements for step in judgement.steps]
+    rows = [_step_row(*pair) for pair in pairs]
+    return _bounded("steps", "Steps", _STEPS, rows)
+
+
+def _step_row(judgement: Judgement, step: LevelStep) -> dict[str, Any]:
+    return {
+        **_cell(judgement),
+        "result_id": step.first.result_id,
+        "date": step.date,
+        "run_id": step.run_id,
+        "commit": step.first.git_commit and step.first.git_commit[:_LETTERS],
+        **_ratio(step.ratio),
+        "accepted": "yes" if step.accepted else "no",
+        "reason": step.accepted,
+    }
+
+
+def _refusal_table(judgements: Judgements) -> ReportTable:
+    """Cells that cannot be compared, with the reason, and those of one side alone."""
+    refused = [one for one in judgements.judgements if one.verdict == "not comparable"]
+    rows = [{**_cell(one), "reason": one.reason} for one in refused]
+    rows += [
+        {"cell_id": cell_id, "reason": f"only in {side}"}
+        for side, cells in (
+            (judgements.base, judgements.only_before),
+            (judgements.run, judgements.only_after),
+        )
+        for cell_id in cells
+    ]
+    return _bounded("refused", "Not compared", _REFUSED, rows)

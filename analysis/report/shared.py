@@ -1,0 +1,34 @@
+"""Parts that every report has: all results, failures, the environment, and the grades of all."""
+
+from collections.abc import Sequence
+
+from analysis.report.cells import cell_table
+from analysis.report.failures import failure_section, graph_section
+from analysis.report.machines import environment_section
+from analysis.report.report import ReportRow, ReportSection
+from analysis.report.results import ReportedResults
+from analysis.results.trust import GradeSummary, summarise_grades
+from runner.contract.record import Grade
+
+
+def shared_sections(results: ReportedResults) -> tuple[ReportSection, ...]:
+    """The sections behind those of a topic."""
+    return (
+        ReportSection("results", "Results", tables=(cell_table(results),)),
+        failure_section(results),
+        graph_section(results),
+        environment_section(results),
+    )
+
+
+def grades_of(results: ReportedResults) -> GradeSummary:
+    """The grades of a report's results, with the cause that explains most."""
+    return summarise_grades([_GradedRow(row) for row in results.rows])
+
+
+class _GradedRow:
+    """A row as the summary of grades reads it."""
+
+    def __init__(self, row: ReportRow) -> None:
+        self.grade: Grade | None = row["grade"]
+        self.grade_reasons: Sequence[str] | None = row["grade_reasons"]

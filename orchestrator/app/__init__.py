@@ -1,1 +1,0 @@
-"""Use cases: one a module, each returns a frozen value."""

@@ -1,0 +1,1 @@
+"""`compare`: results side by side, by one property or run by run."""

@@ -1,0 +1,278 @@
+"""Sentences about a comparison: what it answers, what it rests on, and what it leaves out."""
+
+import re
+from collections import Counter, defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from analysis.compare.compare import ComparedGroup, ComparedValue, ComparisonBy
+from analysis.compare.intervals import LAUNCHES
+from analysis.compare.values import MACHINE_KEY
+from analysis.results.metrics import Metric
+from analysis.results.series import ASKED_THREADS
+from orchestrator.screen.tables import format_number
+from orchestrator.system.text import plural
+from runner.contract.axes import AXIS_NAMES
+from runner.contract.synonyms import axis_of, axis_words
+
+_MOST_NAMED = 3
+"""Values that the answer speaks of, and settings that a note names."""
+_TIMES = "times as good as the baseline"
+_COUNTED = re.compile(rf"\d+ ({'|'.join(several for _, several in LAUNCHES)})$")
+"""A number of launches behind an interval."""
+_DEFAULT_SPREAD, _CALIBRATED_SPREAD = "the default spread", "a calibrated spread"
+
+
+def heading(comparison: ComparisonBy, groups: Sequence[ComparedGroup]) -> str:
+    """The metric, what it is compared by, and the facts that results of these groups share."""
+    metric = f"{comparison.metric.label} by {comparison.by.replace('_', ' ')}, {_TIMES}"
+    words = shared_words(*facts_of(groups))
+    return f"{metric}: {words}" if words else metric
+
+
+def facts_of(
+    groups: Sequence[ComparedGroup],
+) -> tuple[list[Mapping[str, Any]], list[Mapping[str, Any]]]:
+    """The facts that results of each group share, and those of the results."""
+    return (
+        [group.shared for group in groups],
+        [row.result.facts for group in groups for row in group.rows],
+    )
+
+
+def shared_words(facts: Sequence[Mapping[str, Any]], results: Sequence[Mapping[str, Any]]) -> str:
+    """The work, the machine and the launcher that are the same everywhere.
+
+    Args:
+        facts: what is compared, one for each question.
+        results: the results that are compared.
+    """
+    shared = {
+        name: value
+        for name, value in facts[0].items()
+        if all(one.get(name) == value for one in facts)
+    }
+    work = [fact_phrase(name, shared[name]) for name in _worded(shared)]
+    machines = {one["hardware"] for one in results}
+    cores = {one["cores"] for one in results} - {None}
+    machine = [*machines] if len(machines) == 1 else []
+    machine += [f"{next(iter(cores))} cores"] if machine and len(cores) == 1 else []
+    parts = (", ".join(work), ", ".join(map(str, filter(None, machine))), shared.get("launcher"))
+    return " · ".join(filter(None, parts))
+
+
+def _worded(shared: dict[str, Any]) -> list[str]:
+    """The names of axes that are worth to be told."""
+    names = [*(name for name in AXIS_NAMES if name != "threads"), ASKED_THREADS]
+    known = [n for n in names if shared.get(n) not in {None, "single_stream"}]
+    same = shared.get("backend") == shared.get("runtime")
+    return [name for name in known if not (same and name == "backend")]
+
+
+def property_heading(name: str) -> str:
+    """The heading of a column with values of this property."""
+    if name == ASKED_THREADS:
+        return "threads"
+    axis = axis_of(name)
+    return (axis.heading if axis else None) or name.replace("_", " ")
+
+
+def fact_phrase(name: str, value: object) -> str:
+    """A fact as sentences name it: `batch 8`."""
+    return axis_words("threads" if name == ASKED_THREADS else name, value)
+
+
+def _value_words(by: str, value: object) -> str:
+    """A value that is compared: `openvino`, `batch 8`, `threads 2`."""
+    return f"{property_heading(by)} {value:,}" if isinstance(value, int) else str(value)
+
+
+def hidden_note(groups: int, rows: int) -> tuple[str, ...]:
+    """The sentence about comparisons, and results in others, that a terminal has no room for."""
+    parts = [
+        f"{count:,} {plural(count, noun)}"
+        for count, noun in ((groups, "comparison"), (rows, "result"))
+        if count
+    ]
+    if not parts:
+        return ()
+    return (f"{' and '.join(parts)} more: --select keeps fewer, --output FILE.csv has them all",)
+
+
+def comparison_notes(comparison: ComparisonBy) -> tuple[str, ...]:
+    """The answer, what it rests on, and what takes no part in it."""
+    return (
+        *_answers(comparison),
+        *_setting_notes(comparison),
+        *basis_notes(comparison),
+        *_left_out(comparison),
+    )
+
+
+def _answers(comparison: ComparisonBy) -> Iterator[str]:
+    """One sentence for each value beside the baseline, those in most comparisons first."""
+    by_pair: dict[tuple[Any, Any], list[ComparedValue]] = defaultdict(list)
+    for group in comparison.groups:
+        for row in group.rows[1:]:
+            by_pair[row.name, group.baseline].append(row)
+    pairs = sorted(by_pair.items(), key=lambda item: -len(item[1]))
+    for (name, baseline), rows in pairs[:_MOST_NAMED]:
+        words = [_value_words(comparison.by, value) for value in (name, baseline)]
+        yield _answer(words[0], words[1], rows, comparison.metric)
+    if len(pairs) > _MOST_NAMED:
+        more = len(pairs) - _MOST_NAMED
+        yield f"{more:,} {plural(more, 'pair')} more in the table."
+
+
+def _answer(name: str, baseline: str, rows: Sequence[ComparedValue], metric: Metric) -> str:
+    """The sentence about one value beside the baseline, as far as the measurements support it."""
+    count = len(rows)
+    begin = f"In {metric.label}, {name}"
+    unknown = [row.speedup for row in rows if row.differs is None]
+    if len(unknown) == count:
+        times = f"{times_range(unknown)} times as good as {baseline}"
+        return f"{begin} is {times}; {_doubt(rows)}."
+    shown = [row for row in rows if row.differs]
+    open_ = count - len(shown) - len(unknown)
+    parts: list[str] = []
+    for group in (
+        [row for row in shown if row.speedup > 1],
+        [row for row in shown if row.speedup < 1],
+    ):
+        if group:
+            as_good = f"times as good as {baseline}" if not parts else "times"
+            share = f" in {len(group):,} of {count:,}" if count > 1 else ""
+            times = times_range([row.speedup for row in group])
+            parts.append(f"is {times}{_alone_ends(rows)} {as_good}{share}")
+    if open_:
+        share = f" in {open_:,} of {count:,}" if count > 1 else ""
+        beside = "" if parts else f" from {baseline}"
+        parts.append(f"shows no difference{beside}{share}")
+    if unknown:
+        parts.append(f"cannot be told from chance in {len(unknown):,}")
+    scaling = [row.scaling_efficiency for row in rows if row.scaling_efficiency is not None]
+    if scaling:
+        parts.append(f"has a scaling efficiency of {times_range(scaling)}")
+    *first, last = parts
+    return f"{begin} {' and '.join(filter(None, [', '.join(first), last]))}."
+
+
+def _alone_ends(rows: Sequence[ComparedValue]) -> str:
+    """The interval of the only speed-up; that of several is in the table."""
+    ends = rows[0].speedup_interval
+    if len(rows) > 1 or ends is None:
+        return ""
+    return f" (95 %: {format_number(ends.low)} to {format_number(ends.high)})"
+
+
+def _doubt(rows: Sequence[ComparedValue]) -> str:
+    """The reason why nothing is claimed of these."""
+    if all(row.result.is_imported for row in rows):
+        return "nobody here proved it"
+    if any(row.result.marks for row in rows):
+        return "what is marked must not be quoted"
+    return "nothing tells whether that is more than chance"
+
+
+def times_range(values: Sequence[float]) -> str:
+    """The least and the greatest of some numbers."""
+    low, high = format_number(min(values)), format_number(max(values))
+    return low if low == high else f"{low} to {high}"
+
+
+def _setting_notes(comparison: ComparisonBy) -> Iterator[str]:
+    """The settings that differ though nothing was compared by them, those in most rows first."""
+    rows = [row for group in comparison.groups for row in group.rows[1:]]
+    counts = Counter(words for row in rows for words in row.settings)
+    named = [
+        f"{words} ({count:,} of {len(rows):,} comparisons)" if len(rows) > 1 else words
+        for words, count in counts.most_common(_MOST_NAMED)
+    ]
+    if len(counts) > _MOST_NAMED:
+        named.append(f"{len(counts) - _MOST_NAMED:,} more")
+    if named:
+        by = property_heading(comparison.by)
+        yield f"Settings differ beside the {by}: {'; '.join(named)}."
+
+
+def basis_notes(comparison: ComparisonBy) -> Iterator[str]:
+    """The replication behind the intervals, with the remedy if there is one."""
+    rows = [row for group in comparison.groups for row in group.rows]
+    known = sorted({row.result.basis for row in rows if row.result.basis})
+    if not known:
+        label = comparison.metric.label
+        yield f"Records hold one value of {label} and no interval of it, so a ratio has none."
+    elif by_default := [basis for basis in known if _DEFAULT_SPREAD in basis]:
+        one, several = _launch_words(by_default)
+        yield (
+            f"Results of one {one} hold a default spread of processes:"
+            " `orchestrator doctor --calibrate` measures this host's, `--profile standard` takes"
+            f" several {several}."
+        )
+    elif calibrated := [basis for basis in known if _CALIBRATED_SPREAD in basis]:
+        one, _ = _launch_words(calibrated)
+        yield f"Results of one {one} hold the spread that a calibration of their host found."
+    elif counts := [basis for basis in known if _COUNTED.match(basis)]:
+        yield f"Intervals are over {_counted(counts)}."
+    if alone := [basis for basis in known if basis.endswith(" alone")]:
+        one, _ = _launch_words(alone)
+        yield (
+            f"Differences between processes are not in intervals of one {one} alone:"
+            " `--profile standard` takes several."
+        )
+    doubtful = sum(row.result.grade == "D" and not row.result.is_imported for row in rows)
+    if doubtful:
+        yield (
+            f"{doubtful:,} of {len(rows):,} {plural(len(rows), 'result')} have grade D, which shows"
+            " no difference: `orchestrator status last --why` tells why."
+        )
+
+
+def _launch_words(bases: Sequence[str]) -> tuple[str, str]:
+    """The words for one of the launches that these speak of, and for several."""
+    spoken = [words for words in LAUNCHES if any(f" {words[0]} " in basis for basis in bases)]
+    return " or ".join(one for one, _ in spoken), " or ".join(several for _, several in spoken)
+
+
+def _counted(bases: Sequence[str]) -> str:
+    """The least and the greatest number of processes, and of rounds of starts."""
+    counts: dict[str, list[int]] = defaultdict(list)
+    for basis in bases:
+        count, _, noun = basis.partition(" ")
+        counts[noun].append(int(count))
+    return " or ".join(
+        f"{times_range([float(count) for count in numbers])} {noun}"
+        for noun, numbers in sorted(counts.items())
+    )
+
+
+def _left_out(comparison: ComparisonBy) -> Iterator[str]:
+    left_out = comparison.left_out
+    by = comparison.by.replace("_", " ")
+    by = f"number of {by}" if by.endswith("s") else by
+    counts = (
+        (comparison.alone, f"without another {by} to compare with"),
+        (left_out.on_other_hosts, "of these with one on another machine (--across-hosts)"),
+        (left_out.of_other_scopes, "of these with one of another energy scope"),
+        (comparison.passed_over, "behind a better one of the same " + by),
+        (left_out.without_value, f"without {comparison.metric.label}"),
+        (left_out.unquotable, "that must not be quoted (--all)"),
+    )
+    parts = [f"{count:,} {words}" for count, words in counts if count]
+    if parts:
+        yield f"Not in the table: {', '.join(parts)}."
+    mixed = sum(
+        len({row.result.facts[MACHINE_KEY] for row in group.rows}) > 1
+        for group in comparison.groups
+    )
+    if mixed and comparison.by != "hardware":
+        noun = plural(mixed, "comparison")
+        yield f"In {mixed:,} {noun} machines differ too."
+    imported = {
+        str(row.result.facts["source"])
+        for group in comparison.groups
+        for row in group.rows
+        if row.result.is_imported
+    }
+    if imported:
+        yield f"Numbers of {', '.join(sorted(imported))} are others' and proven by nobody here."

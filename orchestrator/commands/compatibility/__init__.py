@@ -1,0 +1,1 @@
+"""`compatibility`: how well each model works on each backend, and families of models."""

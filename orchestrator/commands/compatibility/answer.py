@@ -1,0 +1,61 @@
+"""Compatibility of models with backends: what is asked, and answered or refused."""
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from analysis.compatibility.evidence import read_evidence
+from analysis.compatibility.ratings import Rating, rate
+from orchestrator.backends.catalogue import CATALOGUE
+from orchestrator.commands.results.selection import SelectionRequest
+from runner.contract.errors import NothingToDo
+
+if TYPE_CHECKING:
+    from analysis.charts.chart import Chart
+
+_EXAMPLE = "bert-tiny"
+
+
+@dataclass(frozen=True)
+class CompatibilityReport:
+    """The ratings of models on backends."""
+
+    database: Path
+    ratings: tuple[Rating, ...]
+    """By model, mode and backend."""
+
+    @property
+    def backends(self) -> tuple[str, ...]:
+        """Backends with a verdict, in the catalogue's order."""
+        known = {rating.backend for rating in self.ratings}
+        return (*(name for name in CATALOGUE if name in known), *sorted(known - {*CATALOGUE}))
+
+    def chart(self) -> "Chart | None":
+        """The ratings drawn; None where no backend of the catalogue has one."""
+        from analysis.charts.ratings import ratings_chart
+
+        return ratings_chart(self.ratings)
+
+
+def report_compatibility(request: SelectionRequest) -> CompatibilityReport:
+    """Rate all selected models on all backends that any of them has a verdict on.
+
+    Raises:
+        UsageError: there is no such run, or nothing could ever fit a filter.
+        NothingToDo: nothing fits.
+        StoreError: the database cannot be read.
+    """
+    with request.open() as (store, selection):
+        ratings = rate(read_evidence(store, selection))
+    if not ratings:
+        raise _refusal(request)
+    return CompatibilityReport(request.database, ratings)
+
+
+def _refusal(request: SelectionRequest) -> NothingToDo:
+    models = request.filters.get("model") or _EXAMPLE
+    names = models if isinstance(models, str) else ",".join(models)
+    hint = f"`orchestrator bench --model {names} --backend available` measures on all that is here"
+    if request.filters or request.run:
+        return NothingToDo("no verdict fits the filters", hint=hint)
+    return NothingToDo(f"{request.database}: holds no verdict yet", hint=hint)

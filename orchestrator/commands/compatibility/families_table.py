@@ -1,0 +1,95 @@
+"""Families of models as a sheet: a row each, every number with the cells it rests on."""
+
+import shlex
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict
+from typing import Any
+
+from analysis.compatibility.families import REFERENCE, FamilySummary, MeanRatio
+from orchestrator.commands.compatibility.families_answer import FamilyReport
+from orchestrator.screen.sheet import Field, Section, Sheet
+from orchestrator.screen.tables import Column, format_number
+from orchestrator.system.files import database_option
+
+_NOT_MEASURED = "not measured"
+_IMPORTED_MARK = "*"
+_RATIOS = ("speedup", "int8_memory", "scaling")
+
+
+def family_sheet(report: FamilyReport, form: str) -> Sheet:
+    """The families as a sheet of this format; in CSV numbers alone."""
+    title, document = "Families of models", {"families": [*map(asdict, report.families)]}
+    if form == "csv":
+        data = [*map(_flat, report.families)]
+        return Sheet(title, (Section("", [*map(Field, data[0])], data),), (), document)
+    fields = [
+        Field("family", Column("family", essential=True, wraps=True)),
+        Field("models", Column("models")),
+        Field("backend", Column("best", essential=True)),
+        Field("speedup", Column(f"× {REFERENCE} (n)", essential=True, right=True)),
+        Field("int8_memory", Column("int8 MB (n)", essential=True, right=True)),
+        Field("scaling", Column("scaling (n)", essential=True, right=True)),
+    ]
+    section = Section("", fields, [*map(_texts, report.families)])
+    return Sheet(title, (section,), tuple(_notes(report)), document)
+
+
+def _texts(family: FamilySummary) -> dict[str, object]:
+    """A family as people see it."""
+    batch = f" at b{family.largest_batch}" if family.scaling else ""
+    mark = _IMPORTED_MARK if family.sources else ""
+    backend = family.backend or _NOT_MEASURED
+    if not family.is_sure:
+        backend = f"{backend} ?"
+    return {
+        "family": f"{family.family}{mark}",
+        "models": family.models,
+        "backend": backend,
+        "speedup": _text(family.speedup),
+        "int8_memory": _text(family.int8_memory),
+        "scaling": _text(family.scaling, batch),
+    }
+
+
+def _text(ratio: MeanRatio | None, more: str = "") -> str:
+    if ratio is None:
+        return _NOT_MEASURED
+    return f"{format_number(ratio.value)}{more} ({ratio.cells:,})"
+
+
+def _flat(family: FamilySummary) -> dict[str, Any]:
+    """A family as a line of CSV: `speedup`, `speedup_low`, `speedup_cells` and so on."""
+    facts = asdict(family)
+    nothing = dict.fromkeys(("value", "low", "high", "cells", "sure"))
+    for name in _RATIOS:
+        ratio = facts.pop(name) or nothing
+        facts |= {f"{name}_{part}".removesuffix("_value"): ratio[part] for part in nothing}
+    return facts | {"sources": ", ".join(family.sources)}
+
+
+def _notes(report: FamilyReport) -> Iterator[str]:
+    families = report.families
+    yield _answer(families)
+    yield (
+        f"n: cells, of which ratios are the geometric mean; × {REFERENCE}: throughput of the best"
+        " backend by the CPU's in the same cell, each by its best runtime; int8 MB: memory in int8"
+        " by that in fp32; scaling: throughput at the largest batch by batch times that of batch 1"
+    )
+    if any(not one.is_sure for one in families):
+        yield "?: in most cells the difference is not beyond intervals and grades: measure longer"
+    if sources := sorted({name for one in families for name in one.sources}):
+        yield f"{_IMPORTED_MARK} partly measured by {', '.join(sources)}: never proven nor verified"
+    words = ["compatibility", "--by", "family", *database_option(report.database)]
+    yield f"next: `orchestrator {shlex.join(words)}`"
+
+
+def _answer(families: Sequence[FamilySummary]) -> str:
+    """The families that a backend is faster for than the CPU, as far as that is sure."""
+    faster = [
+        f"{one.backend} {format_number(one.speedup.value)} times for {one.family}"
+        for one in families
+        if one.speedup and one.is_sure and one.backend != REFERENCE
+    ]
+    if not faster:
+        return "no backend is faster than the CPU beyond noise, as far as was measured"
+    return f"faster than the CPU beyond noise: {', '.join(faster)}"

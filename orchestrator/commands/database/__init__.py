@@ -1,0 +1,1 @@
+"""`database`: checks, snapshots, retention and rebuilding of the database."""

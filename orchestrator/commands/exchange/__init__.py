@@ -1,0 +1,1 @@
+"""`merge`, `import` and `export`: results of others, and for others."""

@@ -1,0 +1,163 @@
+"""Merge of run folders, records, bundles and databases of others into a database."""
+
+import os
+from collections.abc import Iterable, Sequence
+from contextlib import AbstractContextManager, ExitStack
+from pathlib import Path
+
+from orchestrator.exchange.bundles import (
+    Bundle,
+    is_bundle,
+    is_database,
+    merge_bundle,
+    open_bundle,
+    open_database,
+)
+from orchestrator.exchange.imports.packed import read_runs
+from orchestrator.running.artifacts.graphs import GRAPHS_FOLDER
+from orchestrator.running.artifacts.references import REFERENCES_FOLDER
+from orchestrator.running.artifacts.work_counts import COUNTS_FOLDER
+from orchestrator.running.folder import RunFolder
+from orchestrator.running.merge_run import (
+    merge_folder,
+    merge_untouched,
+    merge_without_plan,
+    openable_files,
+)
+from orchestrator.running.run_file import (
+    BISECTIONS_FOLDER,
+    PREPARATIONS_FOLDER,
+    RUN_FILE,
+    read_run_file,
+)
+from orchestrator.store import Damaged, MergeReport, Run, Store, find_files, undescribed_runs
+from runner.contract.errors import DamagedFile, UsageError
+from runner.contract.plain_files import STREAM_BYTES
+
+_ARTIFACTS = {
+    *(GRAPHS_FOLDER, REFERENCES_FOLDER, COUNTS_FOLDER),
+    *(PREPARATIONS_FOLDER, BISECTIONS_FOLDER),
+}
+"""Folders beside the runs, to which jobs write no records of theirs."""
+
+
+def merge_paths(
+    paths: Iterable[Path], database: Path, *, scratch: bool, untouched: bool = False
+) -> MergeReport:
+    """Merge run folders, folders of them, bare folders of records, records, bundles and databases.
+
+    What `merge_run` says of damaged records holds in every run folder. All paths, bundles and
+    databases are checked before anything is merged. Only run folders beside the database may
+    replace measurements of ours, or describe a run anew.
+
+    Args:
+        paths: what is merged.
+        database: the database that takes it.
+        scratch: True for a scratch database.
+        untouched: True if nothing may be renamed or written in folders of runs.
+
+    Raises:
+        UsageError: a path does not exist.
+        StoreError: a bundle or a database of others is not sound, or ours cannot be written.
+    """
+    named, total = list(paths), MergeReport()
+    _require(named)
+    with ExitStack() as closing:
+        bundles = {
+            path: closing.enter_context(opened)
+            for path in named
+            if (opened := _as_bundle(path, database)) is not None
+        }
+        for bundle in bundles.values():
+            bundle.require_sound()
+        store = closing.enter_context(Store.open(database, scratch=scratch))
+        for path in named:
+            total += (
+                merge_bundle(bundles[path], store)
+                if path in bundles
+                else _merge_below(path, store, untouched=untouched)
+            )
+    return total
+
+
+def _as_bundle(path: Path, database: Path) -> AbstractContextManager[Bundle] | None:
+    """A bundle or a database of others, which is opened by entering it; None for anything else."""
+    if is_bundle(path):
+        return open_bundle(path)
+    if not is_database(path):
+        return None
+    if database.exists() and path.samefile(database):
+        raise UsageError(
+            f"{path}: is the database that is merged into",
+            hint="name another one with `--database`; nothing was merged",
+        )
+    return open_database(path)
+
+
+def _require(paths: Iterable[Path]) -> None:
+    for path in paths:
+        if not os.path.lexists(path):
+            raise UsageError(
+                f"{path}: no such file or folder",
+                hint="name results folders, record files, bundles, or databases;"
+                " nothing was merged",
+            )
+
+
+def _merge_below(path: Path, store: Store, *, untouched: bool) -> MergeReport:
+    if not path.is_dir():
+        return _merge_loose(find_files([path]), store)
+    runs, loose = _survey(path.resolve())  # so that `.` has a name
+    total = MergeReport()
+    for run in runs:
+        total += _merge_run_folder(run, store, untouched=untouched)
+    plain, faults = openable_files(loose, STREAM_BYTES)
+    strange = tuple(Damaged(file, reason) for file, reason in faults.items())
+    return total + _merge_loose(plain, store) + MergeReport(damaged=strange)
+
+
+def _merge_run_folder(path: Path, store: Store, *, untouched: bool) -> MergeReport:
+    try:
+        run = read_run_file(path / RUN_FILE)
+    except DamagedFile as damaged:
+        unreadable = MergeReport(damaged=(Damaged(path / RUN_FILE, str(damaged)),))
+        return merge_without_plan(path, store) + unreadable
+    if untouched:
+        return merge_untouched(RunFolder(path, run), store)
+    is_here = path.name == run.run_id and path.parent == store.path.resolve().parent
+    return merge_folder(RunFolder(path, run), store, elsewhere=not is_here)
+
+
+def _merge_loose(files: Sequence[Path], store: Store) -> MergeReport:
+    return store.merge(files, *_imports(files, store), elsewhere=True)
+
+
+def _imports(files: Sequence[Path], store: Store) -> list[Run]:
+    """The imports of which the database knows less; most files are of none, so it is not asked."""
+    runs = read_runs(files)
+    return undescribed_runs(runs, store.described_runs()) if runs else []
+
+
+def _survey(folder: Path) -> tuple[list[Path], list[Path]]:
+    """The run folders below, and the record files that belong to none of them.
+
+    What jobs left where artifacts are made is no record of anything.
+    """
+    runs, loose = list[Path](), list[Path]()
+    for parent, folders, names in os.walk(folder):
+        if RUN_FILE in names:
+            runs.append(Path(parent))
+            folders.clear()
+            continue
+        folders[:] = (name for name in folders if not name.startswith("."))
+        if _holds_runs(Path(parent), folders):
+            folders[:] = (name for name in folders if name not in _ARTIFACTS)
+        records = (name for name in names if name.endswith(".parquet"))
+        loose += (Path(parent, name) for name in records if not name.startswith("."))
+    return sorted(runs), sorted(loose)
+
+
+def _holds_runs(parent: Path, folders: Iterable[str]) -> bool:
+    return any(os.path.lexists(parent / name / RUN_FILE) for name in folders) or any(
+        name == PREPARATIONS_FOLDER for name in folders
+    )

@@ -1,0 +1,28 @@
+"""The backends that hosts of a fleet have and lack, as tables or as JSON."""
+
+from dataclasses import asdict
+
+from orchestrator.commands.fleet.diagnosis import FleetDiagnosis
+from orchestrator.screen.lines import print_json, print_line
+from orchestrator.screen.tables import Column, print_table, wrapping
+
+_HAVE: tuple[str | Column, ...] = ("host", Column("measures", wraps=True, essential=True))
+_LACK: tuple[str | Column, ...] = (
+    "host",
+    *wrapping("backend"),
+    Column("lacks", wraps=True),
+    Column("remedy", wraps=True),
+)
+
+
+def print_diagnosis(diagnosis: FleetDiagnosis, *, as_json: bool) -> None:
+    """Print the backends of each host, what is missing, and the way to it."""
+    if as_json:
+        print_json({"runs": diagnosis.runs, "lacks": [asdict(row) for row in diagnosis.lacks]})
+        return
+    if diagnosis.runs:
+        print_table(_HAVE, [[host, ", ".join(runs)] for host, runs in diagnosis.runs.items()])
+        print_line()
+    if diagnosis.lacks:
+        rows = [[row.host, row.backend, row.reason, row.remedy] for row in diagnosis.lacks]
+        print_table(_LACK, rows)

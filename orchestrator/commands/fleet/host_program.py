@@ -1,0 +1,260 @@
+"""The program that a transport starts on a host: it answers questions and executes orders."""
+
+import os
+import signal
+import socket
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from threading import Event, Thread
+from typing import BinaryIO
+
+from pydantic import ValidationError
+
+import runner
+from orchestrator.backends.machine import this_host, this_machine
+from orchestrator.commands.fleet.order_folders import order_folder, orders_folder
+from orchestrator.commands.fleet.own_facts import own_class, read_own_facts
+from orchestrator.fleet.daemons import MeteringObserver, meter_of_this_host
+from orchestrator.fleet.messages import Ended, FactsWanted, Known, Order, Refused, Shared
+from orchestrator.fleet.order_progress import SendingObserver, send_files
+from orchestrator.fleet.shared_artifacts import artifacts_at_hand, content_of, keep_artifact
+from orchestrator.fleet.talk import BEAT_S, SILENCE_S
+from orchestrator.fleet.wire import DriverWatch, Wire
+from orchestrator.images.source import runner_digest
+from orchestrator.launchers.base import Launcher
+from orchestrator.launchers.environment import set_variables
+from orchestrator.launchers.registry import make_launcher
+from orchestrator.running.calibration import read_spreads
+from orchestrator.running.create import require_space
+from orchestrator.running.execution import RunExecution
+from orchestrator.running.folder import RunFolder
+from orchestrator.running.options import RunOptions
+from orchestrator.running.run_file import RunFile
+from orchestrator.system.git import own_commit
+from orchestrator.system.problems import first_fault
+from runner.contract.cell import Backend, Cell
+from runner.contract.errors import BenchError, DamagedFile, Unavailable, UsageError
+
+_STARTED_BY = "`orchestrator run --fleet` starts this program on hosts and writes to it"
+
+
+@dataclass(frozen=True)
+class Waits:
+    """Seconds that the program waits for its driver."""
+
+    silence_s: float = SILENCE_S
+    beat_s: float = BEAT_S
+
+
+def serve_driver(
+    stream: BinaryIO,
+    out: BinaryIO,
+    *,
+    waits: Waits = Waits(),
+    end: Callable[[], None] = lambda: os.kill(os.getpid(), signal.SIGTERM),
+) -> int:
+    """Answer what the driver asks and execute what it orders, one after the other.
+
+    Returns an exit status: 0 once the driver says no more.
+
+    Args:
+        stream: the driver's frames.
+        out: takes the frames for the driver; nothing else may write there.
+        waits: how long either side may be silent.
+        end: ends this program in an orderly way, called by another thread.
+
+    Raises:
+        UsageError: what came is no message of a driver.
+    """
+    wire, stop = Wire(out), Event()
+    watch = DriverWatch(stream, waits.silence_s, end)
+    watch.start(stop)
+    Thread(target=wire.beat, args=(waits.beat_s, stop), daemon=True).start()
+    try:
+        while (request := _request(watch)) is not None:
+            _answer(*request, wire, watch)
+    except BenchError as error:
+        wire.send(_refusal(error))
+        if isinstance(error, UsageError):
+            raise
+        return error.exit_code
+    finally:
+        watch.disarm()
+        stop.set()
+    return 0
+
+
+def _request(watch: DriverWatch) -> tuple[FactsWanted | Order, bytes] | None:
+    """The driver's question or order; files that come before it are kept for all orders.
+
+    None if the driver says no more.
+
+    Raises:
+        UsageError: what came is no message.
+        StoreError: a file cannot be kept.
+    """
+    try:
+        while (received := watch.next_message()) is not None:
+            message, body = received
+            if isinstance(message, FactsWanted | Order):
+                return message, body
+            if isinstance(message, Shared):
+                keep_artifact(orders_folder(), message, body)
+    except DamagedFile as error:
+        raise UsageError(f"stdin: {error}", hint=_STARTED_BY) from error
+    return None
+
+
+def _answer(message: FactsWanted | Order, body: bytes, wire: Wire, watch: DriverWatch) -> None:
+    """Answer a question, or execute an order.
+
+    Raises:
+        BenchError: nothing of it was begun.
+    """
+    watch.listen()
+    if isinstance(message, FactsWanted):
+        facts = read_own_facts(message.launcher, message.purpose)
+        watch.disarm()
+        wire.send(Known(facts=facts))
+        return
+    run = _run_file(message, body)
+    folder = orders_folder()
+    require_space(folder)
+    set_variables(run.inherit_environ)
+    observer = MeteringObserver(wire, message.transport, meter_of_this_host(wire))
+    launcher = make_launcher(run.launcher, observer.image_step, chosen=run.images)
+    _require_hardware(message)
+    _require_digests(message, launcher)
+    with order_folder(folder, message.id):
+        fault = _execute(message, _as_own(run, folder), launcher, observer, wire)
+        watch.disarm()
+    wire.send(Ended() if fault is None else _refusal(fault))
+
+
+def _execute(
+    order: Order, run: RunFile, launcher: Launcher, observer: SendingObserver, wire: Wire
+) -> BenchError | None:
+    """Measure, and send all that comes of it; returns the error that ended it before its end."""
+    folder = orders_folder()
+    known = artifacts_at_hand(folder)
+    execution = OrderExecution(
+        RunFolder.create(folder, run, order.id),
+        launcher,
+        observer,
+        RunOptions(
+            budget_s=order.budget_s,
+            whole_budget_s=order.whole_budget_s,
+            fail_fast=order.fail_fast,
+        ),
+        memory_bytes=this_machine().memory_bytes,
+    )
+    observer.folder = execution.folder
+    try:
+        with execution.occupied():
+            execution.measure()
+    except BenchError as error:
+        return error
+    finally:
+        send_files(execution.folder, wire)
+        _send_artifacts(folder, known, wire)
+    return None
+
+
+class OrderExecution(RunExecution):
+    """An order under way: cells that this host turns out not to be able to launch go elsewhere."""
+
+    def __init__(
+        self,
+        folder: RunFolder,
+        launcher: Launcher,
+        observer: SendingObserver,
+        options: RunOptions,
+        *,
+        memory_bytes: int | None,
+    ) -> None:
+        super().__init__(folder, launcher, observer, options, memory_bytes=memory_bytes)
+        self._declined: set[Backend] = set()
+        self._sending = observer
+
+    def decline(self, cells: Sequence[Cell], error: BenchError) -> None:
+        """Tell the driver which backend this host lacks; another host may have it."""
+        for backend in {cell.backend for cell in cells} - self._declined:
+            self._declined.add(backend)
+            self._sending.declined(backend, error)
+
+
+def _run_file(order: Order, body: bytes) -> RunFile:
+    """The ordered run.
+
+    Raises:
+        Unavailable: it is of another version, or of other sources.
+        DamagedFile: it is none.
+    """
+    if order.version != runner.__version__:
+        raise Unavailable(
+            f"{order.host} has accelmatrix {runner.__version__}, the driver {order.version}",
+            hint="install the same version on both",
+        )
+    if order.sources not in (None, runner_digest()):
+        raise Unavailable(
+            f"{order.host} has other sources of the runner than the driver",
+            hint="install the same commit on both",
+        )
+    try:
+        return RunFile.model_validate_json(body)
+    except ValidationError as error:
+        raise DamagedFile(f"the ordered run cannot be read: {first_fault(error)}") from error
+
+
+def _as_own(run: RunFile, folder: Path) -> RunFile:
+    """The run with what is this host's and not the driver's."""
+    return run.model_copy(
+        update={
+            "hostname": socket.gethostname(),
+            "git_commit": own_commit(),
+            "database": None,
+            "process_spreads": dict(read_spreads(folder, this_host())),
+        }
+    )
+
+
+def _require_hardware(order: Order) -> None:
+    """Insist that this host is of the class that was planned for.
+
+    Raises:
+        Unavailable: it is of another one.
+    """
+    own = own_class()
+    if order.hardware not in (None, own):
+        raise Unavailable(
+            f"{order.host} has other hardware than the host of its name that was asked before",
+            hint="name the `node` of a partition whose nodes differ",
+        )
+
+
+def _refusal(error: BenchError) -> Refused:
+    return Refused(reason=str(error), hint=error.hint, exit_code=error.exit_code)
+
+
+def _require_digests(order: Order, launcher: Launcher) -> None:
+    """Insist that jobs execute in the very images that the driver names.
+
+    Raises:
+        Unavailable: one is another.
+    """
+    for backend, digest in order.digests.items():
+        image = launcher.prepare(backend).image_digest
+        if image != digest:
+            raise Unavailable(
+                f"{order.host} has another image of backend {backend}: {image}, not {digest}",
+                hint=f"on the host: `orchestrator images pull {backend}`",
+            )
+
+
+def _send_artifacts(folder: Path, known: set[Shared], wire: Wire) -> None:
+    """Send the graphs and references that this order has made: other hosts need not make them."""
+    new = artifacts_at_hand(folder) - known
+    for shared in sorted(new, key=lambda one: (one.folder, one.path)):
+        if content := content_of(folder, shared):
+            wire.send(shared, content)

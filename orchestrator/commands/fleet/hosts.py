@@ -1,0 +1,246 @@
+"""The hosts of a fleet: found, asked what they are, and those refused that cannot measure."""
+
+import os
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager, suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+import runner
+from orchestrator.backends.catalogue import LauncherName
+from orchestrator.fleet.choice import FleetChoice
+from orchestrator.fleet.host import HostFacts
+from orchestrator.fleet.hosts_file import read_hosts_file
+from orchestrator.fleet.journal import HostJournal
+from orchestrator.fleet.membership import StateFolder, known_member, require_member, require_token
+from orchestrator.fleet.messages import FactsWanted
+from orchestrator.fleet.presence import Ask, Presence, Reach
+from orchestrator.fleet.questions import FactsAnswer, ask_all, ask_facts
+from orchestrator.fleet.transport import FleetHost, HostBusy, Transport
+from orchestrator.fleet.transports.commands import CommandTransport
+from orchestrator.fleet.transports.ray import RayTransport
+from orchestrator.images.source import runner_digest
+from orchestrator.running.options import RunOptions
+from runner.contract.cell import Backend
+from runner.contract.errors import BenchError, Unavailable, UsageError
+
+
+@dataclass(frozen=True)
+class Fleet:
+    """The chosen hosts of a fleet."""
+
+    hosts: Mapping[str, FleetHost]
+    """By name, in the order in which transports list them."""
+    transports: Mapping[str, Transport]
+    """The way to each host, by the host's name."""
+
+
+@contextmanager
+def open_transports(choice: FleetChoice, *, exclusive: bool) -> Iterator[Sequence[Transport]]:
+    """The ways to all hosts of a file and of a Ray cluster.
+
+    Raises:
+        UsageError: the hosts file is wrong.
+        Unavailable: a Ray cluster is required and there is none, or it does not answer.
+    """
+    with ExitStack() as stack:
+        transports = [*_of_file(choice.hosts_file), *_of_ray(choice, exclusive=exclusive)]
+        for transport in transports:
+            stack.callback(transport.close)
+        yield transports
+
+
+@contextmanager
+def open_fleet(choice: FleetChoice, *, exclusive: bool = True) -> Iterator[Fleet]:
+    """The hosts that a command chooses; `exclusive`: no other driver may use one meanwhile.
+
+    Raises:
+        UsageError: the hosts file is wrong, or a glob fits no host.
+        Unavailable: there is no host.
+    """
+    with open_transports(choice, exclusive=exclusive) as transports:
+        reachable = [(host, transport) for transport in transports for host in transport.hosts()]
+        ways: dict[str, Transport] = {}
+        for host, transport in reachable:
+            if host.name in ways:
+                raise UsageError(
+                    f"two hosts have the name {host.name!r}: by {ways[host.name].name} and by"
+                    f" {transport.name}",
+                    hint="give one of them another name",
+                )
+            ways[host.name] = transport
+        if not ways:
+            raise Unavailable("the fleet has no host", hint="`orchestrator fleet join` adds one")
+        names = choice.chosen(list(ways))
+        yield Fleet(
+            {host.name: host for host, _ in reachable if host.name in names},
+            {name: ways[name] for name in names},
+        )
+
+
+def _of_file(path: Path | None) -> Iterator[Transport]:
+    """The transports of a hosts file."""
+    entries = read_hosts_file(path) if path else ()
+    kinds: tuple[Literal["ssh", "slurm"], ...] = ("ssh", "slurm")
+    for kind in kinds:
+        if of_kind := [entry for entry in entries if entry.transport == kind]:
+            yield CommandTransport(kind, of_kind)
+
+
+def _of_ray(choice: FleetChoice, *, exclusive: bool) -> Iterator[Transport]:
+    """The cluster that is named, else the one that was made or joined here, if there is one.
+
+    Raises:
+        Unavailable: it is required and there is none, or it does not answer.
+    """
+    address, token_file = choice.address, choice.token_file
+    if address is None:
+        state = StateFolder.of_user(os.environ)
+        member = require_member(state) if choice.needs_ray else known_member(state)
+        if member is None:
+            return
+        address, token_file = member.address, token_file or Path(member.token_file)
+    token = None if token_file is None else require_token(token_file)
+    yield RayTransport(address, token, exclusive=exclusive)
+
+
+@dataclass(frozen=True)
+class ReachedFleet:
+    """The hosts of a fleet that can be asked, and what they are."""
+
+    hosts: Mapping[str, Reach]
+    """Those that answered and may measure, by name."""
+    busy: Mapping[str, Transport]
+    """Those that another driver has, by name; they come when they are free."""
+    launcher: LauncherName
+    """The launcher of all of them: what one measures must be comparable to the other's results."""
+    ask: Ask
+    """Asks one of them again."""
+
+    @property
+    def facts(self) -> dict[str, HostFacts]:
+        """The facts about each host."""
+        return {name: host.facts for name, host in self.hosts.items()}
+
+    @property
+    def presence(self) -> Presence:
+        """The hosts of a run that begins."""
+        return Presence(self.hosts, self.busy, self.ask)
+
+
+def reach(
+    fleet: Fleet, options: RunOptions, note: Callable[[str], None], *, every: bool = False
+) -> ReachedFleet:
+    """Ask each host what it is; one that does not answer or may not measure is noted and left out.
+
+    A host that another driver has is not asked, for that would disturb what it measures.
+
+    Args:
+        fleet: the hosts.
+        options: those of the run.
+        note: takes a line for the user.
+        every: True to wait for each busy host, since its class may be one of its own; else one
+            host that answers is enough to begin.
+
+    Raises:
+        Unavailable: none answers.
+    """
+    question = FactsWanted(launcher=options.launcher, purpose=options.purpose)
+    answers = _awaited(fleet, question, note, every=every)
+    kinds = {answer.launcher for answer in answers.values() if isinstance(answer, HostFacts)}
+    launcher: LauncherName = "process" if len(kinds) > 1 else next(iter(kinds), "process")
+    question = question.model_copy(update={"launcher": launcher})
+    others = [
+        name
+        for name, answer in answers.items()
+        if isinstance(answer, HostFacts) and answer.launcher != launcher
+    ]
+    answers |= _answers(fleet, others, question)
+    hosts, errors = dict[str, Reach](), list[BenchError]()
+    for name, answer in answers.items():
+        if isinstance(answer, HostBusy):
+            errors.append(answer)
+            note(f"host {name} is busy; it comes when it is free")
+        elif isinstance(fault := _fault(name, answer), BenchError):
+            errors.append(fault)
+            note(f"{fault}; it is left out")
+        elif isinstance(answer, HostFacts):
+            hosts[name] = Reach(fleet.transports[name], answer)
+    own_journal().keep_facts({name: host.facts for name, host in hosts.items()})
+    if not hosts:
+        raise Unavailable(f"no host of the fleet answers: {errors[0]}", hint=errors[0].hint)
+    for line in _differing_images(hosts):
+        note(line)
+    busy = {name for name, answer in answers.items() if isinstance(answer, HostBusy)}
+
+    def ask(transport: Transport, host: str) -> HostFacts:
+        facts = ask_facts(transport, host, question=question)
+        if (fault := _fault(host, facts)) is not None:
+            raise fault
+        return facts
+
+    return ReachedFleet(hosts, {name: fleet.transports[name] for name in busy}, launcher, ask)
+
+
+def _awaited(
+    fleet: Fleet, question: FactsWanted, note: Callable[[str], None], *, every: bool
+) -> dict[str, FactsAnswer]:
+    """The answers of all hosts, once enough of those that are busy have become free."""
+    answers = _answers(fleet, list(fleet.transports), question)
+    is_noted = False
+    while busy := [name for name, answer in answers.items() if isinstance(answer, HostBusy)]:
+        if not every and any(isinstance(answer, HostFacts) for answer in answers.values()):
+            break
+        if not is_noted:
+            note(f"waiting for {', '.join(busy)}: {answers[busy[0]]}")
+            is_noted = True
+        answers |= _answers(fleet, busy, question)
+    return answers
+
+
+def _answers(fleet: Fleet, hosts: Sequence[str], question: FactsWanted) -> dict[str, FactsAnswer]:
+    answers: dict[str, FactsAnswer] = {}
+    for transport in dict.fromkeys(fleet.transports[name] for name in hosts):
+        names = [name for name in hosts if fleet.transports[name] is transport]
+        answers |= ask_all(transport, names, question=question)
+    return answers
+
+
+def _fault(name: str, answer: FactsAnswer) -> BenchError | None:
+    """The reason why a host cannot measure anything; None if there is none."""
+    if isinstance(answer, Unavailable):
+        return answer
+    if answer.version != runner.__version__:
+        return Unavailable(
+            f"host {name}: has accelmatrix {answer.version}, the driver {runner.__version__}",
+            hint="install the same version on both",
+        )
+    if answer.sources not in (None, runner_digest()):
+        return Unavailable(
+            f"host {name}: has other sources of the runner than the driver",
+            hint="install the same commit on both",
+        )
+    return None
+
+
+def _differing_images(hosts: Mapping[str, Reach]) -> Iterator[str]:
+    """Yield a line for each backend of which hosts have images of several digests."""
+    images: dict[Backend, dict[str, list[str]]] = {}
+    for name, host in hosts.items():
+        for backend, digest in host.facts.images.items():
+            images.setdefault(backend, {}).setdefault(digest, []).append(name)
+    for backend, names in sorted(images.items()):
+        if len(names) > 1:
+            groups = "; ".join(", ".join(group) for group in names.values())
+            yield (
+                f"hosts have different images of {backend}, each made there of these sources:"
+                f" {groups}; `--image {backend}=NAME@sha256:…` gives all of them one"
+            )
+
+
+def own_journal() -> HostJournal:
+    """The journal of this user's drivers."""
+    with suppress(Unavailable):
+        return HostJournal(StateFolder.of_user(os.environ).journal)
+    return HostJournal()

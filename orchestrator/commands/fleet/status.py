@@ -1,0 +1,102 @@
+"""The hosts of a fleet: which are there, what each is, and what it does."""
+
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Literal
+
+from orchestrator.fleet.choice import FleetChoice
+from orchestrator.fleet.host import HostFacts
+from orchestrator.fleet.journal import HostJournal, LostOrder
+from orchestrator.fleet.questions import ASK_LIMIT_S, FactsAnswer, ask_all
+from orchestrator.fleet.transport import FleetHost, Transport
+from orchestrator.fleet.transports.ray import RayTransport
+
+HostState = Literal["free", "busy", "dead", "silent"]
+
+
+@dataclass(frozen=True)
+class HostStatus:
+    """A host at one moment."""
+
+    host: FleetHost
+    state: HostState
+    """`silent` hosts are there for the transport, and did not answer our question."""
+    busy_with: str | None = None
+    """The driver whose order it executes."""
+    work: str | None = None
+    """The run and unit that a driver of this user's has there; None if nobody knows."""
+    lost: tuple[LostOrder, ...] = ()
+    """Orders of this user's that it lost, the oldest first."""
+    beat_s: float | None = None
+    """Seconds since 1970 at which it was last known to be alive, by its own answer."""
+    facts: HostFacts | None = None
+    """Those that it told, a busy host earlier: asking it would disturb what it measures."""
+    problem: str | None = None
+    """The reason why there are no facts."""
+    hint: str | None = None
+
+
+def fleet_status(
+    transports: Sequence[Transport],
+    choice: FleetChoice,
+    journal: HostJournal,
+    limit_s: float = ASK_LIMIT_S,
+) -> Sequence[HostStatus]:
+    """Every host that is chosen: free ones are asked, busy and dead ones are left alone.
+
+    Raises:
+        UsageError: a glob fits no host.
+    """
+    statuses: list[HostStatus] = []
+    for transport in transports:
+        hosts = transport.hosts()
+        busy = {host.name: held for host in hosts if (held := journal.of(host.name).holder)}
+        if isinstance(transport, RayTransport):
+            busy |= transport.holders()
+            dead = transport.lost_hosts()
+            statuses += [HostStatus(host, "dead", problem="died") for host in dead]
+        statuses += host_states(transport, hosts, busy, limit_s)
+    chosen = choice.chosen([status.host.name for status in statuses])
+    journal.keep_facts({one.host.name: one.facts for one in statuses if one.facts})
+    return [_completed(one, journal) for one in statuses if one.host.name in chosen]
+
+
+def _completed(status: HostStatus, journal: HostJournal) -> HostStatus:
+    """The status with what the journal knows: of a busy host, what it answered last."""
+    entry = journal.of(status.host.name)
+    known = replace(status, lost=entry.lost)
+    if status.facts is not None:
+        return known
+    known = replace(known, facts=entry.facts, beat_s=entry.asked_s)
+    is_ours = status.busy_with is not None and entry.holder is not None
+    return replace(known, work=entry.work) if is_ours else known
+
+
+def host_states(
+    transport: Transport,
+    hosts: Sequence[FleetHost],
+    holders: Mapping[str, str],
+    limit_s: float = ASK_LIMIT_S,
+) -> Sequence[HostStatus]:
+    """The state of each of these hosts.
+
+    Args:
+        transport: the way to them.
+        hosts: those that are there.
+        holders: the driver at work on each busy host, by the host's name.
+        limit_s: seconds for their answers.
+    """
+    answers = ask_all(transport, [host.name for host in hosts if host.name not in holders], limit_s)
+    return [
+        HostStatus(host, "busy", busy_with=holders[host.name])
+        if host.name in holders
+        else _answered(host, answers[host.name])
+        for host in hosts
+    ]
+
+
+def _answered(host: FleetHost, answer: FactsAnswer) -> HostStatus:
+    if isinstance(answer, HostFacts):
+        return HostStatus(host, "free", beat_s=time.time(), facts=answer)
+    return HostStatus(host, "silent", problem=str(answer), hint=answer.hint)

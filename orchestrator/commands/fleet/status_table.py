@@ -1,0 +1,90 @@
+"""The hosts of a fleet as a table or as JSON."""
+
+import time
+from collections.abc import Mapping, Sequence
+
+from orchestrator.commands.fleet.status import HostStatus
+from orchestrator.screen.lines import print_json, print_line
+from orchestrator.screen.tables import Column, print_table
+from orchestrator.system.text import format_age
+from runner.contract.cell import Backend
+
+_COLUMNS = (
+    Column("host", essential=True),
+    Column("state", essential=True),
+    Column("class"),
+    Column("hardware", wraps=True),
+    Column("busy with", wraps=True),
+    Column("lost orders", right=True),
+    Column("labels", wraps=True),
+    Column("last beat"),
+    Column("transport"),
+    Column("version"),
+    Column("python"),
+    Column("images", wraps=True),
+)
+_DIGEST_LETTERS = 12
+
+
+def print_hosts(
+    statuses: Sequence[HostStatus], *, wide: bool = False, as_json: bool, again: bool = False
+) -> None:
+    """One row a host, and below the reasons of those that did not answer."""
+    if as_json:
+        print_json([_data(status) for status in statuses], indent=None if again else 2)
+        return
+    if again:
+        print_line()
+    if not statuses:
+        print_line("no host has joined; `orchestrator fleet up` printed the line that each runs")
+        return
+    print_table(_COLUMNS, [_row(status) for status in statuses], wide=wide)
+    for status in statuses:
+        if status.state == "silent":
+            print_line(f"{status.problem}" + (f"; {status.hint}" if status.hint else ""))
+        if status.lost:
+            print_line(f"{status.host.name} lost an order: {status.lost[-1].reason}")
+    free = sum(status.state == "free" for status in statuses)
+    print_line(f"Free: {free} of {len(statuses)}.")
+
+
+def _row(status: HostStatus) -> Sequence[object]:
+    facts, host = status.facts, status.host
+    return (
+        host.name,
+        status.state,
+        facts and facts.class_id,
+        facts and facts.description,
+        ": ".join(filter(None, (status.busy_with, status.work))) or None,
+        len(status.lost) or None,
+        ", ".join(f"{key}={text}" for key, text in sorted(host.labels.items())) or None,
+        None if status.beat_s is None else format_age(max(0.0, time.time() - status.beat_s)),
+        host.transport,
+        facts and facts.version,
+        facts and facts.python,
+        facts and (_images(facts.images) or None),
+    )
+
+
+def _images(images: Mapping[Backend, str]) -> str:
+    pairs = sorted(images.items())
+    return ", ".join(
+        f"{backend} {digest.removeprefix('sha256:')[:_DIGEST_LETTERS]}" for backend, digest in pairs
+    )
+
+
+def _data(status: HostStatus) -> dict[str, object]:
+    facts = status.facts
+    return {
+        "name": status.host.name,
+        "transport": status.host.transport,
+        "state": status.state,
+        "labels": status.host.labels,
+        "busy_with": status.busy_with,
+        "work": status.work,
+        "lost_orders": [order.model_dump() for order in status.lost],
+        "last_beat_s": status.beat_s,
+        "class": facts and facts.class_id,
+        "facts": facts and facts.model_dump(mode="json"),
+        "problem": status.problem,
+    }

@@ -1,0 +1,108 @@
+"""A run compared with a baseline: measured as ever, or side by side with it, and then judged."""
+
+from dataclasses import dataclass, replace
+
+from analysis.regress.judgements import THRESHOLD
+from orchestrator.commands.measure.interleave import INTERLEAVED_THRESHOLD, run_interleaved
+from orchestrator.commands.measure.request import PlanRequest
+from orchestrator.commands.measure.run import RunResult, report_end, run_matrix
+from orchestrator.commands.regress.answer import (
+    RegressionAnswer,
+    RegressionRequest,
+    judge_regressions,
+)
+from orchestrator.commands.results.selection import SelectionRequest
+from orchestrator.commands.results.sides import require_side
+from orchestrator.running.interleaved.folders import BothFolders
+from orchestrator.running.observer import Observer
+from runner.contract.errors import EngineUnavailable, ImageError, NothingToDo, StoreError
+
+_OBSTACLES = (EngineUnavailable.exit_code, ImageError.exit_code, StoreError.exit_code)
+
+
+@dataclass(frozen=True)
+class Against:
+    """The baseline that a run is compared with, as options name it."""
+
+    baseline: str
+    """`last`, a run's id, a snapshot's name or another matrix file; where launches do not take
+    turns, whatever `regress` takes."""
+    interleave: bool = False
+    """True if the launches of both versions take turns."""
+    threshold: float | None = None
+    """The least relative change that matters; None for the usual one."""
+
+
+@dataclass(frozen=True)
+class ComparedRun(RunResult):
+    """A run that has ended, with the verdicts on it."""
+
+    verdicts: RegressionAnswer | None = None
+    """Those against the baseline; None where nothing could be judged."""
+
+    @property
+    def exit_code(self) -> int:
+        """That of the measurements and that of the verdicts.
+
+        What kept cells from being measured goes first, then a regression, then failures, and last
+        what no verdict could be reached on.
+        """
+        measured = self.outcome.exit_code
+        if measured in _OBSTACLES:
+            return measured
+        judged = self.verdicts.exit_code if self.verdicts else NothingToDo.exit_code
+        worse = self.verdicts is not None and self.verdicts.judgements.counts["regression"]
+        return judged if worse else measured or judged
+
+
+def run_against(request: PlanRequest, against: Against, observer: Observer) -> ComparedRun:
+    """Measure a matrix and judge it by a baseline.
+
+    Raises:
+        UsageError: the matrix or an option is wrong, there is no such baseline, or the extra
+            `analysis` is missing.
+        NothingToDo: no cell of the plan would run, or none would have a fellow.
+        EngineUnavailable: containers were asked for and no engine answers.
+        ImageError: the baseline's version cannot be measured again.
+        StoreError: the results folder or the database cannot be used.
+    """
+    if against.interleave:
+        threshold = against.threshold or INTERLEAVED_THRESHOLD
+        folders, outcome = run_interleaved(request, against.baseline, threshold, observer)
+        report = report_end(folders.run, observer, request.options)
+        return judge_pairs(RunResult(report, outcome, folders), folders, observer)
+    selected = SelectionRequest(request.database, results=request.results)
+    require_side(selected, against.baseline)
+    result = run_matrix(request, observer)
+    question = RegressionRequest(
+        *(selected, against.baseline, result.report.run_id),
+        threshold=against.threshold or THRESHOLD,
+    )
+    return _judged(result, question, observer)
+
+
+def judge_pairs(result: RunResult, folders: BothFolders, observer: Observer) -> ComparedRun:
+    """Judge a run whose launches took turns with those of a baseline.
+
+    Raises:
+        StoreError: the database cannot be read.
+    """
+    run = folders.run.run
+    assert run.interleaving is not None
+    question = RegressionRequest(
+        SelectionRequest(result.report.database),
+        run.interleaving.baseline.run_id,
+        run.run_id,
+        threshold=run.interleaving.threshold,
+    )
+    return _judged(result, question, observer)
+
+
+def _judged(result: RunResult, question: RegressionRequest, observer: Observer) -> ComparedRun:
+    """The result with the verdicts on it; where nothing can be judged, a line says why."""
+    compared = ComparedRun(result.report, result.outcome, result.turns)
+    try:
+        return replace(compared, verdicts=judge_regressions(question))
+    except NothingToDo as nothing:
+        observer.note(f"{nothing}; {nothing.hint}" if nothing.hint else str(nothing))
+        return compared

@@ -1,0 +1,162 @@
+"""Calibration of this machine: how much fresh processes of one cell differ, by runtime."""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from math import ceil, sqrt
+from pathlib import Path
+
+from orchestrator.backends.catalogue import LauncherName
+from orchestrator.backends.machine import this_host
+from orchestrator.commands.measure.plan import plan_run
+from orchestrator.commands.measure.request import PlanRequest
+from orchestrator.commands.measure.run import begin_run, execute_run
+from orchestrator.commands.measure.verify import verify_matrix
+from orchestrator.launchers.diagnosis import diagnose
+from orchestrator.launchers.registry import LAUNCHERS, choose_launcher, make_launcher
+from orchestrator.matrix import Matrix
+from orchestrator.planning.plan import Plan
+from orchestrator.planning.schedule import planned_jobs
+from orchestrator.running.calibration import Spreads, save_spreads, spread_key
+from orchestrator.running.observer import Observer
+from orchestrator.running.options import RunOptions
+from orchestrator.running.outcome import RunOutcome
+from orchestrator.system.files import RESULTS_FOLDER
+from orchestrator.system.text import plural
+from runner.contract.cell import Cell
+from runner.contract.confidence import shown_share
+from runner.contract.errors import Unavailable
+from runner.contract.job import Measure, ProcessSpread
+from runner.contract.record import Record
+
+PROCESSES = 8
+CALIBRATED_MODEL = "bert-tiny"
+MEASURE = Measure(
+    profile="quick",
+    warmup_iterations=3,
+    warmup_max_s=6,
+    iterations=10 * PROCESSES,
+    min_s=PROCESSES,
+    max_s=10 * PROCESSES,
+    precision_target=0.05,
+    rounds=PROCESSES,
+)
+"""A second of iterations in each process."""
+BUSY = 0.05
+"""Share of the CPUs that others may use meanwhile; a daemon or two take less."""
+
+
+@dataclass(frozen=True)
+class CalibrateRequest:
+    """A request to calibrate this machine."""
+
+    results: Path = RESULTS_FOLDER
+    """The folder of all runs."""
+    options: RunOptions = field(default_factory=RunOptions)
+    """Launcher and database."""
+    command: str = ""
+    """The command line."""
+
+
+@dataclass(frozen=True)
+class CalibrateResult:
+    """The spreads that were found, and the end of the run that found them."""
+
+    spreads: Spreads
+    path: Path | None
+    """The file that keeps them; None if there are none."""
+    outcome: RunOutcome
+    other_load: float = 0.0
+    """The largest share of the CPUs that others used beside a runtime."""
+
+    @property
+    def was_disturbed(self) -> bool:
+        """True if others may have made processes differ by more than they do alone."""
+        return self.other_load > BUSY
+
+
+def calibrate(request: CalibrateRequest, observer: Observer) -> CalibrateResult:
+    """Measure a small model in fresh processes of every runtime, and keep what they differ by.
+
+    Raises:
+        Unavailable: nothing can tell which machine this is.
+        UsageError: no backend runs here.
+        EngineUnavailable: containers were asked for and no engine answers.
+        StoreError: the results folder or the database cannot be used.
+    """
+    host = this_host()
+    if host is None:
+        raise Unavailable(
+            "this machine does not tell its processor and memory, so nothing can be kept for it"
+        )
+    launcher = choose_launcher(request.options.launcher, observer.note)
+    matrix = calibration_matrix(launcher)
+    options = request.options.model_copy(update={"launcher": launcher, "purpose": "time"})
+    plan, source = plan_run(
+        PlanRequest(matrix, results=request.results, options=options, command=request.command)
+    )
+    folder = begin_run(plan, source, request.results, options, observer)
+    observer.note(_announcement(plan))
+    outcome = execute_run(folder, make_launcher(launcher, observer.image_step), observer, options)
+    records = folder.sound_records()
+    spreads = spreads_of(folder.cells, records)
+    path = save_spreads(request.results, host, spreads) if spreads else None
+    return CalibrateResult(spreads, path, outcome, other_load_of(records))
+
+
+def calibration_matrix(launcher: LauncherName) -> Matrix:
+    """A small model on every runtime of the devices that this launcher reaches here.
+
+    What a simulator's processes differ by says nothing of the device in whose place it stands.
+
+    Raises:
+        UsageError: no backend runs here.
+    """
+    diagnoses = diagnose(launchers=[LAUNCHERS[launcher]])
+    backends = [row.backend for row in diagnoses if row.runs and not row.simulated]
+    matrix = verify_matrix([CALIBRATED_MODEL], backends, modes=["inference"])
+    return matrix.model_copy(update={"measure": dict.fromkeys(matrix.measure, MEASURE)})
+
+
+def _announcement(plan: Plan) -> str:
+    jobs = planned_jobs(plan)
+    minutes = ceil(sum(job.estimate_s for job in jobs) / 60)
+    processes = max((job.measure.rounds for job in jobs), default=0)
+    runtimes = f"{len(jobs)} {plural(len(jobs), 'runtime')}"
+    return f"calibrating: {processes} processes of {runtimes}, about {minutes} min"
+
+
+def spreads_of(cells: Iterable[Cell], records: Mapping[str, Record]) -> Spreads:
+    """The spread of fresh processes, by path and device, from the cells' records."""
+    return {
+        spread_key(cell, record.hardware_id): spread
+        for cell in cells
+        if (record := records.get(cell.id)) is not None
+        and record.hardware_id is not None
+        and (spread := _spread_of(record)) is not None
+    }
+
+
+def _spread_of(record: Record) -> ProcessSpread | None:
+    """The spread of fresh processes that are far apart in time; None if the record tells none.
+
+    Those that are near in time differ by less.
+    """
+    cv, count, effective = (
+        record.latency_between_process_cv,
+        record.rounds,
+        record.effective_rounds,
+    )
+    if cv is None or count is None or effective is None:
+        return None
+    return ProcessSpread(
+        cv=cv / sqrt(shown_share(count, effective)),
+        processes=count,
+        degrees=record.round_degrees,
+        measured_at=record.recorded_at,
+    )
+
+
+def other_load_of(records: Mapping[str, Record]) -> float:
+    """The largest share of the CPUs that others used beside a cell."""
+    loads = (record.noise_other_load or 0.0 for record in records.values())
+    return max(loads, default=0.0)

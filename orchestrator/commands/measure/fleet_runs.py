@@ -1,0 +1,235 @@
+"""Run a matrix on the hosts of a fleet, or finish such a run."""
+
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from filelock import FileLock, Timeout
+
+from orchestrator.commands.fleet.hosts import ReachedFleet, open_fleet, own_journal, reach
+from orchestrator.commands.measure.fleet_plan import FleetPlan, PlacedRun, place_matrix, place_run
+from orchestrator.commands.measure.plan import run_source
+from orchestrator.commands.measure.request import PlanRequest
+from orchestrator.commands.measure.run import ResumeRequest, RunResult, report_end
+from orchestrator.fleet.choice import FleetChoice
+from orchestrator.fleet.execution import FleetExecution, FleetWork
+from orchestrator.fleet.observer import FleetObserver
+from orchestrator.fleet.orders import UnitWork
+from orchestrator.fleet.units import sub_plan
+from orchestrator.running.create import create_run, require_resumable
+from orchestrator.running.folder import RunFolder
+from orchestrator.running.merge_run import merge_run
+from orchestrator.running.observer import describe_interruption
+from orchestrator.running.options import RunOptions
+from orchestrator.running.run_file import RUN_FILE, new_run_id
+from orchestrator.system.text import format_duration, plural
+from runner.contract.errors import NothingToDo, UsageError
+
+_GROUP = "group-"
+_LOCK = ".driver.lock"
+
+
+@dataclass(frozen=True)
+class FleetResult:
+    """The ends of a fleet's runs: of one, or of one for each class of hosts."""
+
+    runs: tuple[RunResult, ...]
+    group_id: str | None = None
+    """The id that they share; None for one run."""
+
+
+def run_on_fleet(request: PlanRequest, choice: FleetChoice, observer: FleetObserver) -> FleetResult:
+    """Plan a matrix for a fleet, and measure every cell that a host can.
+
+    Raises:
+        UsageError: the matrix, the hosts file or an option is wrong.
+        NothingToDo: no cell of the plan would run.
+        Unavailable: no host answers.
+        StoreError: the results folder or the database cannot be used.
+    """
+    choice = choice.within(request.read().fleet)
+    placement = choice.placement or "any"
+    with open_fleet(choice) as fleet:
+        reached = reach(fleet, request.options, observer.note, every=placement == "every")
+        plan = place_matrix(request, reached.facts, placement)
+        _note_plan(plan, observer)
+        options = request.options.model_copy(update={"launcher": reached.launcher})
+        runs = [run for run in plan.runs if run.units] or list(plan.runs[:1])
+        group = f"{_GROUP}{new_run_id(request.results)}" if len(runs) > 1 else None
+        folders = [
+            create_run(
+                run.plan,
+                plan.source,
+                request.results,
+                options,
+                {"group_id": group, "host_class": run.host_class, "hosts": choice.globs},
+            )
+            for run in runs
+        ]
+        placed = list(zip(folders, runs, strict=True))
+        return _measure(placed, reached, observer, request.options, choice)
+
+
+def resume_on_fleet(
+    request: ResumeRequest, choice: FleetChoice, observer: FleetObserver
+) -> FleetResult:
+    """Measure what a run, or the runs of a group, have left.
+
+    Raises:
+        UsageError: there is no such run, the matrix named with it is another one, or a placement is
+            named, which was planned.
+        NothingToDo: each cell has a verdict; if the driver was killed before they were in the
+            database, they are now.
+        Unavailable: no host answers.
+        StoreError: a run's folder or the database cannot be used.
+    """
+    if choice.placement is not None:
+        raise UsageError(
+            "--resume finishes what was planned, so --placement cannot change it",
+            hint="leave it out, or start a new run without --resume",
+        )
+    source = run_source(request.matrix)
+    folders = folders_of(request.results, request.run_id)
+    for folder in folders:
+        require_resumable(folder, source, request.options.database)
+    with held(folders):
+        left = {folder.path: folder.unfinished() for folder in folders}
+        for folder in folders:
+            if not left[folder.path]:
+                merge_run(folder, request.options.database or folder.database).require_complete()
+        if not any(left.values()):
+            raise NothingToDo(f"run {request.run_id} has a verdict for each of its cells")
+    run = folders[0].run
+    choice = replace(choice, globs=choice.globs or run.hosts)
+    options = request.options.model_copy(update={"launcher": run.launcher, "images": run.images})
+    with open_fleet(choice) as fleet:
+        reached = reach(fleet, options, observer.note, every=run.host_class is not None)
+        placed = [
+            (folder, _place_left(folder, reached, {cell.id for cell in left[folder.path]}))
+            for folder in folders
+            if left[folder.path]
+        ]
+        return _measure(placed, reached, observer, request.options, choice)
+
+
+@contextmanager
+def held(folders: Sequence[RunFolder]) -> Iterator[None]:
+    """Hold runs as their only driver.
+
+    Raises:
+        UsageError: another driver has one of them.
+    """
+    with ExitStack() as stack:
+        for folder in folders:
+            lock = FileLock(folder.path / _LOCK)
+            try:
+                stack.enter_context(lock.acquire(timeout=0))
+            except Timeout as error:
+                raise UsageError(
+                    f"run {folder.run.run_id} is being measured by another driver",
+                    hint="wait for its end, or end it with Ctrl-C",
+                ) from error
+        yield
+
+
+def folders_of(results: Path, name: str) -> list[RunFolder]:
+    """The folder of a run, or those of a group's runs, the oldest first.
+
+    Raises:
+        UsageError: there is neither.
+        StoreError: a run.json is damaged.
+    """
+    if name == "last" and (group := RunFolder.open(results, name).run.group_id):
+        name = group
+    if not name.startswith(_GROUP):
+        return [RunFolder.open(results, name)]
+    named = f'"group_id":"{name}"'.encode()
+    files = sorted(results.glob(f"[!.]*/{RUN_FILE}"))
+    members = [path.parent.name for path in files if named in path.read_bytes()]
+    if not members:
+        raise UsageError(f"--resume: {name!r} is no group of runs in {results}")
+    return [RunFolder.open(results, member) for member in members]
+
+
+def _place_left(folder: RunFolder, reached: ReachedFleet, wanted: Collection[str]) -> PlacedRun:
+    run = folder.run
+    facts = {
+        name: host
+        for name, host in reached.facts.items()
+        if run.host_class in (None, host.class_id)
+    }
+    cells = [cell for cell in folder.cells if cell.id in wanted]
+    return place_run(sub_plan(run.plan, cells), facts, run.host_class)
+
+
+def _note_plan(plan: FleetPlan, observer: FleetObserver) -> None:
+    """Say what will be measured where, and what will not."""
+    for note in dict.fromkeys(note for run in plan.runs for note in run.plan.notes):
+        observer.note(note)
+    for run in plan.runs:
+        if run.host_class is not None and not run.units:
+            description = next(host.description for host in run.hosts.values())
+            reasons = dict.fromkeys(entry.reason for entry in run.plan.with_decision("skip"))
+            observer.note(f"{description} measures nothing: {next(iter(reasons), None)}")
+    cells = sum(len(unit.cells) for run in plan.runs for unit in run.units)
+    count = len({name for run in plan.runs for name in run.hosts})
+    observer.note(
+        f"{cells:,} {plural(cells, 'cell')} on {count} {plural(count, 'host')}; about"
+        f" {format_duration(round(plan.expected_s))}"
+    )
+
+
+def _measure(
+    placed: list[tuple[RunFolder, PlacedRun]],
+    reached: ReachedFleet,
+    observer: FleetObserver,
+    options: RunOptions,
+    choice: FleetChoice,
+) -> FleetResult:
+    work = [one for folder, run in placed for one in _work(folder, run)]
+    folders = [folder for folder, _ in placed]
+    for folder in folders:
+        observer.run_started(_estimates_s([one for one in work if one.folder is folder]))
+    with held(folders), _told_how_to_finish(folders, choice, observer):
+        skips = {folder.run.run_id: run.plan for folder, run in placed}
+        wanted = FleetWork(folders, work, skips)
+        presence, journal = reached.presence, own_journal()
+        outcomes = FleetExecution(wanted, presence, observer, options, journal).run()
+        results = [
+            RunResult(report_end(folder, observer, options), outcome)
+            for folder, outcome in zip(folders, outcomes, strict=True)
+        ]
+    return FleetResult(tuple(results), folders[0].run.group_id)
+
+
+def _estimates_s(work: Iterable[UnitWork]) -> dict[str, float]:
+    """Seconds of each cell of a run."""
+    estimates: dict[str, float] = {}
+    for one in work:
+        planned = {entry.cell: entry.estimate_s for entry in one.folder.run.plan.entries}
+        estimates |= {cell.id: planned[cell] for cell in one.cells}
+    return estimates
+
+
+def _work(folder: RunFolder, run: PlacedRun) -> Iterator[UnitWork]:
+    for placed in run.units:
+        unit = replace(placed.unit, id=f"{folder.run.run_id}/{placed.unit.id}")
+        yield UnitWork(unit, folder, placed.cells)
+
+
+@contextmanager
+def _told_how_to_finish(
+    folders: list[RunFolder], choice: FleetChoice, observer: FleetObserver
+) -> Iterator[None]:
+    try:
+        yield
+    except KeyboardInterrupt:
+        count = sum(len(folder.unfinished()) for folder in folders)
+        first = folders[0]
+        name = first.run.group_id or first.run.run_id
+        observer.note(describe_interruption(name, count))
+        observer.note(
+            f"`orchestrator run --resume {name} {choice.options}{first.elsewhere}` finishes it"
+        )
+        raise

@@ -1,0 +1,149 @@
+"""Progress of a run on many hosts: a row for each of them on a terminal, names in a log."""
+
+import time
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+from orchestrator.commands.measure.progress import LiveObserver, PlainObserver, live_console
+from orchestrator.fleet.observer import FleetObserver, NamingObserver
+from orchestrator.running.observer import Observer, QuietObserver
+from orchestrator.system.text import escape_control_line
+from runner.contract.cell import Cell
+from runner.contract.job import Job
+from runner.contract.record import Phase, Record
+
+if TYPE_CHECKING:
+    from rich.console import Console
+    from rich.progress import Progress, TaskID
+
+_LETTERS = 30
+"""Letters of a host's name that its row shows."""
+
+
+@contextmanager
+def show_fleet_progress(*, quiet: bool) -> Iterator[FleetObserver]:
+    """An observer of many hosts that draws until the context ends."""
+    console = None if quiet else live_console()
+    if quiet:
+        yield QuietFleetObserver()
+    elif console is not None:
+        live = LiveFleetObserver(console)
+        with live:
+            yield live
+    else:
+        yield PlainFleetObserver()
+
+
+class QuietFleetObserver(QuietObserver):
+    """Discards every event of every host."""
+
+    def on_host(self, host: str) -> Observer:
+        """Drop the host's events as well."""
+        del host
+        return self
+
+    def order_ended(self, host: str, fault: str | None) -> None:
+        """Drop the event."""
+
+
+class PlainFleetObserver(PlainObserver):
+    """One line per event that matters, each with the name of its host."""
+
+    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
+        super().__init__(clock)
+        self._hosts: set[str] = set()
+
+    def on_host(self, host: str) -> Observer:
+        """Name the host in its lines."""
+        self._hosts.add(host)
+        self._forecast.hosts = len(self._hosts)
+        return NamingObserver(self, host)
+
+    def order_ended(self, host: str, fault: str | None) -> None:
+        """Say nothing: what was lost is noted, and what ended well shows by its cells."""
+
+
+class LiveFleetObserver(LiveObserver):
+    """A row for each host with its current job and cell; below them the whole run."""
+
+    def __init__(self, console: "Console", clock: Callable[[], float] = time.monotonic) -> None:
+        super().__init__(console, clock)
+        self._rows: dict[str, _HostRow] = {}
+
+    def on_host(self, host: str) -> Observer:
+        """The host's row, which is there from its first order on."""
+        if host not in self._rows:
+            task = self._progress.add_task(host[:_LETTERS], total=0, now="")
+            self._rows[host] = _HostRow(self, host, self._progress, task)
+            self._forecast.hosts = len(self._rows)
+        return self._rows[host]
+
+    def order_ended(self, host: str, fault: str | None) -> None:
+        """Show that the host has no work, or that it lost some."""
+        if row := self._rows.get(host):
+            row.rest(fault)
+
+    def begin(self) -> None:
+        """Begin the time of the whole run, if no job of any host has."""
+        self._forecast.begin()
+        self._draw_run()
+
+    def visit(self, cell: Cell, job: Job) -> None:
+        """Count a round of a cell that was on some host."""
+        self._forecast.visit(cell, job)
+        self._draw_run()
+
+    def _draw_run(self) -> None:
+        self._progress.update(self._run, now=self._forecast.time_left)
+
+
+class _HostRow:
+    """The row of one host: its job, how many of that job's cells it has done, its phase."""
+
+    def __init__(
+        self, fleet: LiveFleetObserver, host: str, progress: "Progress", task: "TaskID"
+    ) -> None:
+        self._fleet, self._host = fleet, host
+        self._progress, self._task = progress, task
+        self._job = ""
+
+    def note(self, text: str) -> None:
+        """Print the note with the host's name."""
+        self._fleet.note(f"{self._host}: {text}")
+
+    def image_step(self, line: str) -> None:
+        """Show the step in the host's row."""
+        self._show(escape_control_line(line))
+
+    def rest(self, fault: str | None) -> None:
+        """Show that it has no work."""
+        self._job = ""
+        now = f"lost: {escape_control_line(fault)}" if fault else "idle"
+        self._progress.update(self._task, total=0, completed=0, now=now)
+
+    def run_started(self, estimates_s: Mapping[str, float]) -> None:
+        """Drop the event: the run is the driver's."""
+
+    def job_started(self, job: Job) -> None:
+        """Show the job."""
+        self._fleet.begin()
+        self._job = job.id
+        self._progress.update(self._task, total=len(job.cells), completed=0, now=job.id)
+
+    def phase_began(self, phase: Phase, cell: Cell | None) -> None:
+        """Show the current cell and its phase."""
+        self._show(f"{self._job}: {cell.shape} {phase}" if cell else f"{self._job}: {phase}")
+
+    def cell_visited(self, cell: Cell, job: Job) -> None:
+        """Count the round."""
+        self._progress.update(self._task, advance=1)
+        self._fleet.visit(cell, job)
+
+    def cell_ended(self, cell: Cell, record: Record) -> None:
+        """Count the cell; a verdict other than ok gets a line of its own."""
+        self._progress.update(self._task, advance=1)
+        self._fleet.cell_ended(cell, record)
+
+    def _show(self, now: str) -> None:
+        self._progress.update(self._task, now=now)

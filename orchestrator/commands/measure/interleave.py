@@ -1,0 +1,249 @@
+"""Interleaved comparisons: a matrix measured in two versions side by side, launch by launch."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from orchestrator.backends.catalogue import LauncherName
+from orchestrator.backends.machine import this_machine
+from orchestrator.commands.measure.baseline import find_baseline, left_out, version_of
+from orchestrator.commands.measure.baseline_matrix import is_matrix, matrix_version, same_models
+from orchestrator.commands.measure.plan import PlanReport, plan_run, with_exports
+from orchestrator.commands.measure.request import PlanRequest
+from orchestrator.launchers.base import Launcher
+from orchestrator.launchers.registry import Pinned, choose_launcher, make_launcher
+from orchestrator.planning.plan import Plan, PlannedCell
+from orchestrator.running.interleaved.folders import BaselineVersion, BothFolders, create_both
+from orchestrator.running.observer import Observer, describe_interruption
+from orchestrator.running.options import RunOptions, RunSource
+from runner.contract.cell import Backend
+from runner.contract.errors import UsageError
+from runner.contract.job import Measure
+
+if TYPE_CHECKING:
+    from orchestrator.running.interleaved.execution import BothOutcomes
+
+INTERLEAVED_THRESHOLD = 0.03
+"""The least relative change that matters between launches that took turns."""
+_LETTERS = 19
+"""Letters of a digest that are shown: `sha256:` and twelve digits."""
+
+
+@dataclass(frozen=True)
+class _PairedPlan:
+    plan: Plan
+    source: RunSource
+    version: BaselineVersion
+
+
+def run_interleaved(
+    request: PlanRequest, baseline: str, threshold: float, observer: Observer
+) -> tuple[BothFolders, "BothOutcomes"]:
+    """Plan a matrix, and measure each cell in today's version and in that of a baseline.
+
+    Args:
+        request: the matrix and the options of the run.
+        baseline: `last`, a run's id, the name of a snapshot, or another matrix file.
+        threshold: the least relative change that matters.
+        observer: is told of the progress.
+
+    Raises:
+        UsageError: the matrix or an option is wrong, there is no such baseline, or the extra
+            `analysis` is missing.
+        NothingToDo: no cell of the plan would run, or the baseline measured none of them.
+        EngineUnavailable: there is no engine.
+        ImageError: an image of the baseline is gone, or its records name none.
+        StoreError: the results folder or the database cannot be used.
+    """
+    name = _launcher_name(request.options, baseline, observer)
+    paired = _plan_pairs(request, baseline)
+    launchers = _launchers(name, paired.version.images, request.options.images, observer)
+    for note in paired.plan.notes:
+        observer.note(note)
+    options = request.options.model_copy(update={"launcher": name})
+    made_of = (paired.plan, paired.source, request.results, options)
+    folders = create_both(*made_of, paired.version, threshold)
+    observer.note(str(with_exports(paired.plan, request).sums()))
+    return folders, _execute(folders, launchers, observer, request.options)
+
+
+def report_pairs(request: PlanRequest, baseline: str) -> PlanReport:
+    """The plan of such a run, of which nothing is measured.
+
+    Raises:
+        UsageError: the matrix or an option is wrong, there is no such baseline, or the extra
+            `analysis` is missing.
+        NothingToDo: the baseline measured no cell of the plan.
+        ImageError: its records name no image.
+        StoreError: the database cannot be read.
+    """
+    _require_timed(request.options)
+    if not is_matrix(baseline):
+        _require_containers(request.options)
+    return with_exports(_plan_pairs(request, baseline).plan, request)
+
+
+def resume_interleaved(
+    folders: BothFolders, observer: Observer, options: RunOptions
+) -> "BothOutcomes":
+    """Measure what two runs have left whose launches take turns.
+
+    A pair that was cut in two is measured anew.
+
+    Raises:
+        UsageError: the extra `analysis` is missing, or another launcher is named.
+        EngineUnavailable: there is no engine.
+        ImageError: an image of the baseline is gone.
+        StoreError: the results folder or the database cannot be used.
+    """
+    from orchestrator.running.interleaved import execution  # noqa: F401 - needs the extra `analysis`
+
+    version = folders.baseline.run.version
+    images = version.images if version else ()
+    if images:
+        _require_containers(options)
+    name = choose_launcher(folders.run.run.launcher, observer.note)
+    launchers = _launchers(name, images, folders.run.run.images, observer)
+    return _execute(folders, launchers, observer, options)
+
+
+def _execute(
+    folders: BothFolders,
+    launchers: tuple[Launcher, Launcher],
+    observer: Observer,
+    options: RunOptions,
+) -> "BothOutcomes":
+    from orchestrator.running.interleaved.execution import InterleavedExecution
+
+    left = set(folders.unfinished)
+    entries = (entry for entry in folders.run.run.plan.entries if entry.cell in left)
+    observer.run_started({entry.cell.id: entry.estimate_s for entry in entries})
+    memory_bytes = this_machine().memory_bytes
+    execution = InterleavedExecution(
+        folders, launchers, observer, options, memory_bytes=memory_bytes
+    )
+    try:
+        return execution.run()
+    except KeyboardInterrupt:
+        count = len(folders.unfinished)
+        observer.note(describe_interruption(f"run {folders.run.run.run_id}", count))
+        resume = f"`orchestrator run --resume last{folders.run.elsewhere}`"
+        observer.note(f"{resume} finishes it, pair by pair")
+        raise
+
+
+def _launcher_name(options: RunOptions, baseline: str, observer: Observer) -> LauncherName:
+    """The launcher of both versions: recorded ones need images, a matrix takes any.
+
+    Raises:
+        UsageError: nothing would be timed, or two versions cannot both be launched.
+        EngineUnavailable: containers are needed, and no engine answers.
+    """
+    _require_timed(options)
+    if is_matrix(baseline):
+        return choose_launcher(options.launcher, observer.note)
+    _require_containers(options)
+    return choose_launcher("docker", observer.note)
+
+
+def _require_timed(options: RunOptions) -> None:
+    if options.purpose == "verify":
+        raise UsageError(
+            "--interleave compares times, and --verify-only takes none",
+            hint="leave one of them out",
+        )
+
+
+def _require_containers(options: RunOptions) -> None:
+    if options.launcher == "process":
+        raise UsageError(
+            "--interleave needs images: local processes have one version, the one installed",
+            hint="leave out `--launcher process`; `--compare-to` without `--interleave` needs none",
+        )
+
+
+def _launchers(
+    name: LauncherName,
+    images: Iterable[Pinned],
+    chosen: Mapping[Backend, str],
+    observer: Observer,
+) -> tuple[Launcher, Launcher]:
+    """The launcher of today's images, or chosen ones, and that of the baseline's, held here.
+
+    Raises:
+        ImageError: an image of the baseline is gone, or nothing vouches for it.
+    """
+    pinned = list(images)
+    today = make_launcher(name, observer.image_step, chosen=chosen)
+    earlier = make_launcher(name, observer.image_step, pinned, chosen)
+    for image in pinned:
+        earlier.prepare(image.backend)
+    for image in pinned:
+        if today.prepare(image.backend).image_digest == image.digest:
+            observer.note(
+                f"both versions of {image.backend} are the same image, {image.digest[:_LETTERS]}:"
+                " what they differ by is noise"
+            )
+    return today, earlier
+
+
+def _plan_pairs(request: PlanRequest, baseline: str) -> _PairedPlan:
+    """The plan of both versions, with notes about its pairs."""
+    from analysis.regress.pairing import looks_from  # needs the extra `analysis`
+
+    plan, source = plan_run(request)
+    version, label, remarks = _baseline(request, baseline, plan)
+    looks = {name: looks_from(one.rounds) for name, one in plan.measure.items()}
+    paired = _paired(plan, version, looks)
+    notes = (*plan.notes, *remarks, _describe(label, version, paired))
+    return _PairedPlan(paired.model_copy(update={"notes": notes}), source, version)
+
+
+def _baseline(
+    request: PlanRequest, word: str, plan: Plan
+) -> tuple[BaselineVersion, str, Sequence[str]]:
+    """The version that a word means, its name, and lines about cells that are left out."""
+    if is_matrix(word):
+        version = matrix_version(Path(word), request, plan)
+        return version, word, [*same_models(Path(word), version, plan)]
+    earlier = find_baseline(word, request.database, request.results, plan)
+    cells = [entry.cell.id for entry in plan.with_decision("run")]
+    remark = left_out(earlier, cells)
+    version = version_of(earlier, plan, request.options.weights_seed)
+    return version, earlier.label, [remark] if remark else []
+
+
+def _paired(plan: Plan, version: BaselineVersion, looks: dict[Backend, tuple[int, ...]]) -> Plan:
+    """The plan with as many rounds as a comparison by pairs takes, without cells that have none.
+
+    A launch keeps its share of iterations and time, and there are two of each.
+    """
+    measure = {
+        backend: one.of_rounds(looks[backend][0]).model_copy(
+            update={"max_rounds": looks[backend][-1]}
+        )
+        for backend, one in plan.measure.items()
+    }
+    entries = tuple(
+        _doubled(entry, plan.measure[entry.cell.backend], measure[entry.cell.backend])
+        for entry in plan.entries
+        if entry.decision != "run" or entry.cell.id in version.cells
+    )
+    return plan.model_copy(update={"entries": entries, "measure": measure})
+
+
+def _doubled(entry: PlannedCell, before: Measure, now: Measure) -> PlannedCell:
+    """The cell with the estimate of its launches in both versions."""
+    rounds = now.rounds / before.rounds
+    return replace(entry, estimate_s=2 * rounds * entry.estimate_s, launch_s=2 * entry.launch_s)
+
+
+def _describe(label: str, version: BaselineVersion, plan: Plan) -> str:
+    """The pairs in one line: of what, and how many."""
+    images = ", ".join(f"{one.backend} in {one.digest[:_LETTERS]}" for one in version.images)
+    content = images or f"its {', '.join(sorted(version.models))}"
+    counts = {(one.rounds, one.most_rounds) for one in plan.measure.values()}
+    least, most = min(one for one, _ in counts), max(one for _, one in counts)
+    bound = f"{least}" if least == most else f"{least} to {most}"
+    return f"{bound} pairs of launches a cell, with {label}: {content}"

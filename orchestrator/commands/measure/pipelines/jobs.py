@@ -1,0 +1,170 @@
+"""The jobs of a CI pipeline: the cells of each, its runner's labels, its launcher, its time."""
+
+import math
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from orchestrator.backends.catalogue import CATALOGUE, LauncherName
+from orchestrator.commands.measure.pipelines.balance import balanced, shared_groups
+from orchestrator.commands.measure.pipelines.globs import JobGlobs
+from orchestrator.commands.measure.pipelines.rotation import EVERYTHING, Share
+from orchestrator.planning.plan import Plan
+from orchestrator.planning.schedule import JobPlan, planned_jobs
+from runner.contract.cell import Backend
+from runner.contract.errors import UsageError
+
+MAX_JOBS = 256
+"""GitHub runs no more jobs than this for one matrix."""
+_PREPARATION_MINUTES = 30
+"""Time limits leave this for the installation, images and exported graphs."""
+_LIMIT_FACTOR = 3
+"""Time limits are this many estimates: an estimate that is wrong should not end a job."""
+
+
+class RunnerKind(NamedTuple):
+    """The runners that are alike for a job."""
+
+    labels: tuple[str, ...]
+    launcher: LauncherName
+
+
+@dataclass(frozen=True)
+class PipelineJob:
+    """Cells that one runner measures, one after the other."""
+
+    name: str
+    """Unique in its pipeline."""
+    runner: RunnerKind
+    backends: tuple[Backend, ...]
+    select: tuple[str, ...]
+    """The globs of `--select` that take its cells and no other."""
+    cells: int
+    estimate_s: float
+
+    @property
+    def extras(self) -> tuple[str, ...]:
+        """The extras of this package that local processes of its backends need."""
+        if self.runner.launcher != "process":
+            return ()
+        stacks = [CATALOGUE[backend].stack for backend in self.backends]
+        return tuple(sorted({extra for stack in stacks if stack for extra in stack.extras}))
+
+    @property
+    def estimate_minutes(self) -> int:
+        """The time that its cells may take, minutes."""
+        return math.ceil(self.estimate_s / 60)
+
+    @property
+    def timeout_minutes(self) -> int:
+        """The time after which a pipeline may end it, minutes."""
+        return _PREPARATION_MINUTES + _LIMIT_FACTOR * self.estimate_minutes
+
+
+@dataclass(frozen=True)
+class _Comparison:
+    """The jobs whose results are compared with each other: one model on one kind of runner."""
+
+    model: str
+    jobs: Sequence[JobPlan]
+
+    @property
+    def seconds(self) -> float:
+        return sum(job.estimate_s for job in self.jobs)
+
+
+def pipeline_jobs(
+    plan: Plan,
+    labels: Mapping[Backend, Sequence[str]],
+    most: int,
+    share: Share = EVERYTHING,
+) -> list[PipelineJob]:
+    """At most so many jobs, by name, whose cells are all that the plan would measure.
+
+    All cells of a model that runners of one kind can measure are in the same job, since machines
+    differ and these are compared. More than `most` such jobs are put together, so that those of
+    one kind of runner take about equally long. Of models outside the share there is none.
+
+    Raises:
+        UsageError: a backend without labels, more kinds of runners than jobs, or more jobs than
+            `MAX_JOBS`.
+    """
+    if most > MAX_JOBS:
+        raise UsageError(f"--max-jobs: {most} is more than {MAX_JOBS}, GitHub's most of one matrix")
+    comparisons = _comparisons(plan, labels, share)
+    seconds = {
+        runner: [one.seconds for one in of_runner] for runner, of_runner in comparisons.items()
+    }
+    if len(comparisons) > most:
+        raise UsageError(
+            f"the plan needs {len(comparisons)} kinds of runners, and {most} jobs are allowed",
+            hint="allow more with --max-jobs, or name the same labels with --runs-on",
+        )
+    groups = shared_groups(seconds, most)
+    globs = JobGlobs(plan)
+    jobs = [
+        job
+        for runner, of_runner in comparisons.items()
+        for job in _jobs(runner, of_runner, groups[runner], globs)
+    ]
+    return sorted(jobs, key=lambda job: job.name)
+
+
+def _comparisons(
+    plan: Plan, labels: Mapping[Backend, Sequence[str]], share: Share
+) -> Mapping[RunnerKind, Sequence[_Comparison]]:
+    by_runner: dict[RunnerKind, dict[str, list[JobPlan]]] = {}
+    for job in planned_jobs(plan):
+        cell = job.cells[0]
+        if not share.keeps(cell.model):
+            continue
+        by_model = by_runner.setdefault(_runner_kind(cell.backend, labels), {})
+        by_model.setdefault(cell.model, []).append(job)
+    return {
+        runner: [_Comparison(model, jobs) for model, jobs in by_model.items()]
+        for runner, by_model in by_runner.items()
+    }
+
+
+def _runner_kind(backend: Backend, labels: Mapping[Backend, Sequence[str]]) -> RunnerKind:
+    if not labels.get(backend):
+        raise UsageError(
+            f"no runner label is known for backend {backend}",
+            hint=f"name some with --runs-on {backend}=LABEL,LABEL, or leave it out with "
+            f"--select '!{backend}-*'",
+        )
+    launchers = CATALOGUE[backend].launchers
+    return RunnerKind(tuple(labels[backend]), "docker" if "docker" in launchers else "process")
+
+
+def _jobs(
+    runner: RunnerKind, comparisons: Sequence[_Comparison], groups: int, globs: JobGlobs
+) -> Iterator[PipelineJob]:
+    if groups == len(comparisons):
+        for one in comparisons:
+            yield _job(f"{_joined(one.jobs)}-{one.model}", runner, one.jobs, globs)
+        return
+    backends = _joined(job for one in comparisons for job in one.jobs)
+    shares = balanced([one.seconds for one in comparisons], groups)
+    for number, share in enumerate(shares, 1):
+        jobs = [job for index in share for job in comparisons[index].jobs]
+        yield _job(f"{backends}-{number:03}-of-{groups:03}", runner, jobs, globs)
+
+
+def _job(name: str, runner: RunnerKind, jobs: Sequence[JobPlan], globs: JobGlobs) -> PipelineJob:
+    return PipelineJob(
+        name=name,
+        runner=runner,
+        backends=_backends(jobs),
+        select=tuple(glob for job in jobs for glob in globs.of(job)),
+        cells=sum(len(job.cells) for job in jobs),
+        estimate_s=sum(job.estimate_s for job in jobs),
+    )
+
+
+def _backends(jobs: Iterable[JobPlan]) -> tuple[Backend, ...]:
+    return tuple(sorted({job.cells[0].backend for job in jobs}))
+
+
+def _joined(jobs: Iterable[JobPlan]) -> str:
+    return "+".join(_backends(jobs))

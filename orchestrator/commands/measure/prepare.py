@@ -1,0 +1,167 @@
+"""Export every graph that a matrix needs, and report what became of each."""
+
+from collections.abc import Iterable, Iterator
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+
+from orchestrator.backends.catalogue import CATALOGUE
+from orchestrator.commands.measure.plan import plan_run
+from orchestrator.commands.measure.request import PlanRequest
+from orchestrator.launchers.base import Launcher
+from orchestrator.launchers.registry import choose_launcher, make_launcher
+from orchestrator.planning.plan import Plan
+from orchestrator.planning.schedule import planned_jobs
+from orchestrator.running.artifacts.cache import ARTIFACT_BACKEND, hold_artifacts
+from orchestrator.running.artifacts.graphs import Graphs, executes_graph, graph_variant
+from orchestrator.running.availability import Availability
+from orchestrator.running.create import new_run_file, nothing_to_do, require_space
+from orchestrator.running.execute_job import LaunchContext
+from orchestrator.running.folder import RunFolder
+from orchestrator.running.observer import Observer
+from orchestrator.running.options import RunOptions, RunSource
+from orchestrator.running.run_file import PREPARATIONS_FOLDER, RunFile
+from runner.contract.cell import Cell
+from runner.contract.errors import (
+    BenchError,
+    EngineUnavailable,
+    NothingToDo,
+    Unavailable,
+    Unsupported,
+)
+from runner.contract.graph import GraphKind, NumberFormat, find_graph, fixed_shape
+from runner.contract.job import Job
+
+"""Beside the runs: they have verdicts, preparations have none."""
+
+
+@dataclass(frozen=True)
+class PreparedGraph:
+    """A graph, or the reason why there is none."""
+
+    model: str
+    content: GraphKind
+    numbers: NumberFormat
+    shape: str
+    """`dynamic`, or the sizes that it takes."""
+    remedy: str | None = None
+    """The way in which it was exported."""
+    difference_relative: float | None = None
+    """Norm of its difference from torch in fp32 by that one's norm."""
+    size_bytes: int | None = None
+    """Size of its files."""
+    export_s: float | None = None
+    """Seconds that the export took, on the day it was made."""
+    failure: str | None = None
+    """The reason why there is none."""
+
+
+@dataclass(frozen=True)
+class Preparation:
+    """The graphs of a matrix after their export."""
+
+    graphs: tuple[PreparedGraph, ...]
+
+    @property
+    def missing(self) -> int:
+        """Number of graphs that could not be exported."""
+        return sum(graph.failure is not None for graph in self.graphs)
+
+
+def prepare_matrix(request: PlanRequest, observer: Observer) -> Preparation:
+    """Export every graph that the matrix needs and that is missing.
+
+    Raises:
+        UsageError: the matrix or an option is wrong.
+        NothingToDo: no cell executes a prepared graph, or none of those can run.
+        EngineUnavailable: there is no engine, or it went away.
+        StoreError: the results folder cannot be written.
+    """
+    plan, source = plan_run(request)
+    for note in plan.notes:
+        observer.note(note)
+    name = choose_launcher(request.options.launcher, observer.note)
+    options = request.options.model_copy(update={"launcher": name})
+    run = plan_preparation(plan, source, request.results, options)
+    return export_missing(run, request.results, make_launcher(name, observer.image_step), observer)
+
+
+def plan_preparation(plan: Plan, source: RunSource, results: Path, options: RunOptions) -> RunFile:
+    """The part of a plan whose cells execute prepared graphs, as a preparation of its own.
+
+    Raises:
+        NothingToDo: none of its cells executes a prepared graph, or none of those can run.
+        StoreError: the results folder's disk is nearly full.
+    """
+    entries = tuple(entry for entry in plan.entries if executes_graph(entry.cell))
+    if not entries:
+        raise NothingToDo(
+            "no cell of the plan executes a prepared graph",
+            hint="the runtimes onnxruntime and openvino do; torch builds models itself",
+        )
+    of_graphs = plan.model_copy(update={"entries": entries})
+    to_run = tuple(of_graphs.with_decision("run"))
+    if not to_run:
+        raise nothing_to_do(of_graphs)
+    require_space(results)
+    rest = plan.model_copy(update={"entries": to_run})
+    folder, purpose = results / PREPARATIONS_FOLDER, {"purpose": "prepare"}
+    return new_run_file(rest, source, folder, options.model_copy(update=purpose))
+
+
+def export_missing(
+    run: RunFile, results: Path, launcher: Launcher, observer: Observer
+) -> Preparation:
+    """Export what is missing, on the device of the backend cpu; every graph, in the plan's order.
+
+    Its folder is made while it holds that device, so that none is there without an owner.
+
+    Raises:
+        EngineUnavailable: the engine went away.
+        StoreError: the results folder cannot be written.
+    """
+    with hold_artifacts(f"preparation {run.run_id}", observer.note):
+        with suppress(EngineUnavailable):
+            launcher.clean(CATALOGUE[ARTIFACT_BACKEND].locks)
+        folder = RunFolder.create(results / PREPARATIONS_FOLDER, run)
+        context = LaunchContext(launcher, folder, observer)
+        graphs = Graphs(results, context, Availability(launcher))
+        jobs = [folder.job(planned.cells, folder.nowhere) for planned in planned_jobs(run.plan)]
+        return Preparation(tuple(_distinct(_export(job, graphs) for job in jobs)))
+
+
+def _distinct(exports: Iterable[list[PreparedGraph]]) -> Iterator[PreparedGraph]:
+    """Each graph once, as it was when a job first needed it."""
+    seen = set()
+    for graph in (graph for graphs in exports for graph in graphs):
+        variant = graph.model, graph.content, graph.numbers, graph.shape
+        if variant not in seen:
+            seen.add(variant)
+            yield graph
+
+
+def _export(job: Job, graphs: Graphs) -> list[PreparedGraph]:
+    try:
+        job, path = graphs.ensure(job)
+    except Unavailable as error:
+        return [_missing(cell, error) for cell in job.cells]
+    return [_prepared(job, cell, path) for cell in job.cells]
+
+
+def _prepared(job: Job, cell: Cell, graphs: Path | None) -> PreparedGraph:
+    try:
+        graph, _ = find_graph(job, cell, graphs)
+    except Unsupported as error:
+        return _missing(cell, error)
+    return PreparedGraph(
+        *graph_variant(cell),
+        graph.shape,
+        remedy=graph.remedy,
+        difference_relative=graph.difference_relative,
+        size_bytes=sum(part.size_bytes for part in graph.parts.values()),
+        export_s=graph.export_s,
+    )
+
+
+def _missing(cell: Cell, error: BenchError) -> PreparedGraph:
+    return PreparedGraph(*graph_variant(cell), fixed_shape(cell), failure=str(error))

@@ -1,0 +1,68 @@
+"""A request for a plan: a matrix and the options of its run.
+
+It imports little, so that a mistake in either is answered at once.
+"""
+
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+
+from orchestrator.matrix import Matrix, load_matrix
+from orchestrator.matrix.available import AvailableBackends
+from orchestrator.matrix.from_options import BenchOptions, bench_matrix
+from orchestrator.planning.expand import PlanningProgress, unheard
+from orchestrator.planning.forecast import FindForecasts, no_forecast
+from orchestrator.running.options import RunOptions
+from orchestrator.system.files import DATABASE_NAME, RESULTS_FOLDER
+
+
+@dataclass(frozen=True)
+class PlanRequest:
+    """A matrix, the part of it that is wanted, and the options of its run."""
+
+    matrix: Path | BenchOptions | Matrix
+    """The matrix file, the options of `bench` that stand for one, or the matrix itself."""
+    overrides: tuple[str, ...] = ()
+    """Changes of the file, or of the options of `bench`, `path=value`."""
+    select: tuple[str, ...] = ()
+    """Globs that keep cells."""
+    limit: int | None = None
+    """At most so many cells run."""
+    results: Path = RESULTS_FOLDER
+    """The folder of all runs."""
+    options: RunOptions = field(default_factory=RunOptions)
+    """Options of the run that is planned."""
+    command: str | None = None
+    """The command line, for `run.json`."""
+    progress: PlanningProgress = field(default=unheard, compare=False, repr=False)
+    """Hears how far the planning is."""
+    find_forecast: FindForecasts = field(default=no_forecast, compare=False, repr=False)
+    """Finds what predicts cells on this machine, beside a database."""
+
+    @property
+    def database(self) -> Path:
+        """The database named, or the one in the results folder."""
+        return self.options.database or self.results / DATABASE_NAME
+
+    def read(self) -> Matrix:
+        """The matrix, read once.
+
+        Raises:
+            UsageError: the file or an option is wrong.
+            NothingToDo: the backends that are available were asked for, and there is none.
+            EngineUnavailable: they were asked for in containers, and no engine answers.
+        """
+        return self._read
+
+    @cached_property
+    def _read(self) -> Matrix:
+        if isinstance(self.matrix, Path):
+            return load_matrix(self.matrix, self.overrides)
+        if isinstance(self.matrix, BenchOptions):
+            return bench_matrix(self.matrix, self.overrides, self._find_backends)
+        return self.matrix
+
+    def _find_backends(self) -> AvailableBackends:
+        from orchestrator.commands.measure.available import available_backends
+
+        return available_backends(self.options.launcher, self.options.purpose)

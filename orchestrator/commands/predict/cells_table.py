@@ -1,0 +1,289 @@
+"""Predicted cells as a sheet: a row each, what was measured beside it, then what to trust."""
+
+import shlex
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from analysis.charts.predictions.units import shown_amount, shown_heading, shown_value
+from analysis.charts.words import path_words
+from analysis.predict.examples.targets import PREDICTION_TARGETS, Target
+from analysis.predict.novelty import NOVELTIES
+from analysis.predict.predictor import NoPrediction, Prediction
+from orchestrator.commands.compare.words import property_heading
+from orchestrator.commands.predict.artefact_folder import training_command
+from orchestrator.commands.predict.axes import PREDICTED_NAMES
+from orchestrator.commands.predict.forecasts import PredictedCell
+from orchestrator.commands.predict.questions import PredictedCells
+from orchestrator.commands.predict.rows import predicted_rows
+from orchestrator.commands.predict.words import (
+    NOVELTY_WORDS,
+    added_words,
+    error_words,
+    source_words,
+    training_words,
+)
+from orchestrator.screen.sheet import ON_SCREEN, Field, Section, Sheet
+from orchestrator.screen.tables import Column, format_number
+from orchestrator.system.files import database_option
+from orchestrator.system.text import plural
+from runner.contract.axes import AXES
+from runner.contract.cell import DEFAULT_RUNTIMES
+from runner.contract.synonyms import axis_words
+
+_MOST_ROWS = 20
+"""Cells that a terminal shows; files have all of them."""
+_BACKEND, _RUNTIME = "backend", "runtime"
+_DEFAULTS: Mapping[str, object] = {
+    axis.name: axis.default for axis in AXES if axis.name != _BACKEND
+}
+"""Values without options; a backend is named in any case."""
+_OUTSIDE, _REFUSED = "extrapolation", "refused"
+_DOUBT = "?"
+"""The mark of an extrapolation."""
+
+
+def cells_sheet(answer: PredictedCells, form: str) -> Sheet:
+    """The answer as a sheet of this format; CSV and JSON have a row a cell, in base units."""
+    title = _title(answer)
+    rows = [*predicted_rows(answer.cells, answer.targets)]
+    document = {
+        "database": str(answer.database),
+        "predictor": {
+            **answer.manifest.model_dump(mode="json", include={"trained_at", "sources"}),
+            "examples": answer.manifest.examples,
+            "added_since": answer.added,
+        },
+        "targets": answer.targets,
+        "cells": rows,
+    }
+    if form == "csv":
+        section = Section("", [*map(Field, rows[0])], rows)
+        return Sheet(title, [section], (), document)
+    sections = [_section(answer, PREDICTION_TARGETS[name], form) for name in answer.targets]
+    return Sheet(title, sections, tuple(_notes(answer, form)), document)
+
+
+def _title(answer: PredictedCells) -> str:
+    labels = ", ".join(PREDICTION_TARGETS[name].label for name in answer.targets)
+    return f"Predicted {labels}"
+
+
+def _section(answer: PredictedCells, target: Target, form: str) -> Section:
+    shown = answer.cells[:_MOST_ROWS] if form == ON_SCREEN else answer.cells
+    differing = _differing(answer.cells)
+    heading = f"predicted {shown_heading(target)}: {_shared_words(answer.cells, differing)}"
+    has_paths = "backend" in differing and _differ(answer.cells, "runtime")
+    rows = [_row(one, target, path=has_paths) for one in shown]
+    return Section(heading, _fields(differing, rows, target), rows)
+
+
+def _differing(cells: Sequence[PredictedCell]) -> list[str]:
+    """The axes that tell cells apart, and `hardware`; the batch size where nothing does."""
+    names: list[str] = [name for name in PREDICTED_NAMES if _differ(cells, name)]
+    if _BACKEND in names and _RUNTIME in names:
+        names.remove(_RUNTIME)
+    if len({_device(one) for one in cells}) > 1:
+        names.append("hardware")
+    return names or ["batch_size"]
+
+
+def _differ(cells: Sequence[PredictedCell], name: str) -> bool:
+    return len({getattr(one.cell, name) for one in cells} - {None}) > 1
+
+
+def _device(one: PredictedCell) -> str | None:
+    return one.machine.name if one.machine else None
+
+
+def _shared_words(cells: Sequence[PredictedCell], differing: Sequence[str]) -> str:
+    facts: dict[str, Any] = {
+        name: getattr(cells[0].cell, name) for name in PREDICTED_NAMES if name not in differing
+    }
+    if _differ(cells, "runtime"):  # it stands in the column of backends
+        facts.pop("runtime", None)
+    path = [path_words(facts)] if {"backend", "runtime"} <= facts.keys() else []
+    names = [name for name in facts if not (path and name in {"backend", "runtime"})]
+    words = [axis_words(name, facts[name]) for name in names if facts[name] is not None]
+    device = _device(cells[0])
+    where = f" on {device}" if device and "hardware" not in differing else ""
+    return f"{', '.join([*words[:1], *path, *words[1:]])}{where}"
+
+
+def _row(one: PredictedCell, target: Target, *, path: bool) -> dict[str, Any]:
+    answer, measured = one.answers[target.name], one.measured.get(target.name)
+    row: dict[str, Any] = {name: getattr(one.cell, name) for name in PREDICTED_NAMES}
+    row |= {"hardware": _device(one), "measured": measured and shown_value(measured, target)}
+    if path:
+        row["backend"] = path_words(row)
+    if isinstance(answer, NoPrediction):
+        return {**row, "interval": _REFUSED}
+    low, high = (format_number(shown_value(end, target)) for end in (answer.low, answer.high))
+    return {
+        **row,
+        "predicted": shown_value(answer.value, target),
+        "interval": f"{low}–{high}",
+        "doubt": answer.extrapolates,
+        "novelty": answer.novelty,
+    }
+
+
+def _fields(
+    differing: Sequence[str], rows: Sequence[Mapping[str, Any]], target: Target
+) -> list[Field]:
+    several = len({row["novelty"] for row in rows if "novelty" in row}) > 1
+    measured = any(row["measured"] is not None for row in rows)
+    doubtful = any(row.get("doubt") for row in rows)
+    return [
+        *(
+            Field(name, Column(property_heading(name), essential=True, wraps=True))
+            for name in differing
+        ),
+        Field("predicted", Column(target.label.split()[-1], essential=True)),
+        Field("interval", Column("90 %", essential=True, right=True)),
+        *([Field("doubt", Column("?", essential=True), _doubt)] if doubtful else []),
+        *([Field("measured", Column("measured", essential=True))] if measured else []),
+        *([Field("novelty", Column("asked about"), _novelty_words)] if several else []),
+    ]
+
+
+def _doubt(extrapolates: bool | None) -> str:
+    return _DOUBT if extrapolates else ""
+
+
+def _novelty_words(novelty: str | None) -> str | None:
+    return novelty and NOVELTY_WORDS[novelty]
+
+
+def _notes(answer: PredictedCells, form: str) -> Iterator[str]:
+    hidden = len(answer.cells) - _MOST_ROWS
+    if form == ON_SCREEN and hidden > 0:
+        yield f"… {hidden:,} more: `--output FILE` for all"
+    yield _answer(answer)
+    yield from _trust(answer)
+    yield _next(answer)
+
+
+def _answer(answer: PredictedCells) -> str:
+    """The first target in a sentence: the one value, or the ends of what was asked."""
+    target = PREDICTION_TARGETS[answer.targets[0]]
+    known = [one for one in answer.cells if isinstance(one.answers[target.name], Prediction)]
+    if not known:
+        return f"{target.label} of none of them is predicted"
+    if len(known) == 1:
+        return f"{target.label} of {known[0].cell.id}: {_amount(known[0], target)}"
+    best, worst = _ends(known, target)
+    more = "most" if target.more_is_better else "least"
+    return (
+        f"{more} {target.label}: {_amount(best, target)} for {_name(best, answer)}; from there to"
+        f" {_amount(worst, target)} for {_name(worst, answer)}"
+    )
+
+
+def _ends(known: Sequence[PredictedCell], target: Target) -> tuple[PredictedCell, PredictedCell]:
+    def value(one: PredictedCell) -> float:
+        answer = one.answers[target.name]
+        assert isinstance(answer, Prediction)
+        return -answer.value if target.more_is_better else answer.value
+
+    return min(known, key=value), max(known, key=value)
+
+
+def _name(one: PredictedCell, answer: PredictedCells) -> str:
+    """A cell by what tells it from the others."""
+    facts = {**vars(one.cell), "hardware": _device(one), "backend": path_words(vars(one.cell))}
+    words = [
+        axis_words(name, facts[name])
+        for name in _differing(answer.cells)
+        if facts[name] is not None
+    ]
+    return ", ".join(words)
+
+
+def _amount(one: PredictedCell, target: Target) -> str:
+    answer = one.answers[target.name]
+    assert isinstance(answer, Prediction)
+    low, high = shown_amount(answer.low, target), shown_amount(answer.high, target)
+    doubt = "" if answer.extrapolates else " in 9 of 10 cases"
+    return f"{shown_amount(answer.value, target)} ({low.split()[0]} to {high}{doubt})"
+
+
+def _trust(answer: PredictedCells) -> Iterator[str]:
+    """The results that the answer rests on, and what of it nothing promises."""
+    target = answer.targets[0]
+    facts = answer.manifest.targets[target]
+    predictions = [
+        one.answers[target] for one in answer.cells if isinstance(one.answers[target], Prediction)
+    ]
+    novelties = {one.novelty for one in predictions if isinstance(one, Prediction)}
+    rests = f"rests on {source_words(facts.examples)}"
+    if novelties:
+        novelty = max(novelties, key=NOVELTIES.index)
+        errors = facts.errors.get(novelty)
+        known = f": typically wrong by {error_words(errors.median_error)}" if errors else ""
+        rests += f"; {NOVELTY_WORDS[novelty]}{known}"
+    yield rests
+    parts = [*_outside(answer), *_refused(answer)]
+    if parts:
+        yield "; ".join(parts)
+
+
+def _outside(answer: PredictedCells) -> Iterator[str]:
+    """The feature that leaves the domain: one that was asked for before those that follow."""
+    outside = [
+        sentences
+        for one in answer.cells
+        if (sentences := [*dict.fromkeys(s for known in one.predictions for s in known.outside)])
+    ]
+    if outside:
+        first, *others = outside[-1]
+        more = len(others)
+        rest = f" (and {more} more {plural(more, 'reason')})" if more else ""
+        yield f"?: {_OUTSIDE}{_of(len(outside), answer)}: {first}{rest}"
+
+
+def _refused(answer: PredictedCells) -> Iterator[str]:
+    refused = Counter(
+        reply.reason
+        for one in answer.cells
+        for reply in one.answers.values()
+        if isinstance(reply, NoPrediction)
+    )
+    if refused:
+        (first, _), *others = refused.most_common()
+        more = f" (and {len(others)} more {plural(len(others), 'reason')})" if others else ""
+        cells = sum(len(one.predictions) < len(one.answers) for one in answer.cells)
+        yield f"{_REFUSED}{_of(cells, answer)}: {first}{more}"
+
+
+def _of(count: int, answer: PredictedCells) -> str:
+    total = len(answer.cells)
+    return f", {count:,} of {total:,}" if total > 1 else ""
+
+
+def _next(answer: PredictedCells) -> str:
+    command = training_command(answer.database)
+    added = [*added_words(answer.added, training_words(answer.manifest, command))]
+    if added:
+        return added[0]
+    words = ["orchestrator", "bench"]
+    unknown = [one for one in answer.cells if not one.measured]
+    for name in PREDICTED_NAMES:
+        values = dict.fromkeys(getattr(one.cell, name) for one in unknown or answer.cells)
+        values.pop(None, None)
+        if name == "model" and answer.named_models:
+            values = dict.fromkeys(answer.named_models)
+        if name == "runtime" and _are_usual(answer.cells):
+            continue
+        if values and [*values] != [_DEFAULTS.get(name)]:
+            words += [f"--{name.replace('_', '-')}", ",".join(map(str, values))]
+    where = database_option(answer.database)
+    devices = dict.fromkeys(filter(None, map(_device, answer.cells)))
+    there = f", on {next(iter(devices))}" if len(devices) == 1 else ""
+    verb = "measures them" if unknown else "measures them again"
+    return f"next{there}: `{shlex.join([*words, *where])}` {verb}"
+
+
+def _are_usual(cells: Sequence[PredictedCell]) -> bool:
+    """True if each runtime is the one that its backend has by default."""
+    return all(one.cell.runtime == DEFAULT_RUNTIMES[one.cell.backend] for one in cells)

@@ -1,0 +1,101 @@
+"""Forecasts for plans on this machine, by the predictor of a database where there is one."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from importlib.util import find_spec
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from orchestrator.backends.machine import this_host
+from orchestrator.planning.forecast import CellForecast, CellForecasts
+from runner.contract.cell import Cell
+from runner.contract.models import ModelSpec
+
+if TYPE_CHECKING:
+    from analysis.predict.examples.placements import KnownMachine
+    from analysis.predict.forecaster import Forecaster
+    from analysis.predict.predictor import Prediction
+
+_TARGETS = ("latency", "memory")
+_PREDICTING = "lightgbm"
+"""The package that predictors need beside their files."""
+
+
+def find_forecast(database: Path) -> CellForecasts | None:
+    """FindForecasts that takes the database's predictor, which is read when cells are asked for."""
+    if not database.is_file() or find_spec(_PREDICTING) is None:
+        return None
+    from orchestrator.commands.predict.artefact_folder import predictor_folder
+
+    return partial(_forecasts, database) if predictor_folder(database).is_dir() else None
+
+
+def _forecasts(
+    database: Path, cells: Sequence[Cell], models: Mapping[str, ModelSpec]
+) -> list[CellForecast]:
+    forecast = host_forecast(database)
+    return forecast(cells, models) if forecast else [CellForecast()] * len(cells)
+
+
+def host_forecast(database: Path) -> "HostForecast | None":
+    """The database's predictor, for cells on this machine.
+
+    None where there is no predictor, nothing that could read it, or nothing measured here in it.
+
+    Raises:
+        StoreError: the predictor or its database is damaged, or they do not belong together.
+        UsageError: its libraries cannot be loaded.
+    """
+    if find_forecast(database) is None:
+        return None
+    from analysis.recommend.host_verdicts import hardware_of_host
+    from orchestrator.commands.predict.artefact_folder import open_predictor
+    from orchestrator.commands.predict.freshness import rows_since
+    from orchestrator.store import Store
+
+    predictor, host = open_predictor(database), this_host()
+    with Store.open_readonly(database, wait_s=0) as store:
+        rows_since(predictor, store)
+        hardware = hardware_of_host(store, host) if host else frozenset[str]()
+    known = [name for name in _TARGETS if name in predictor.manifest.targets]
+    forecaster = predictor.forecaster(known)
+    here = [machine for machine in forecaster.machines if machine.key in hardware]
+    machines = {name: machine for machine in reversed(here) for name in machine.backends}
+    return HostForecast(forecaster, machines) if machines else None
+
+
+@dataclass(frozen=True)
+class HostForecast:
+    """A predictor that knows this machine."""
+
+    forecaster: "Forecaster"
+    machines: Mapping[str, "KnownMachine"]
+    """By backend, what the predictor knows of this machine."""
+
+    def __call__(
+        self, cells: Sequence[Cell], models: Mapping[str, ModelSpec]
+    ) -> list[CellForecast]:
+        """The forecast of each cell."""
+        predicted = {name: self.predictions(cells, models, name) for name in _TARGETS}
+        return [
+            CellForecast(latency and latency.value, memory and memory.value)
+            for latency, memory in zip(*predicted.values(), strict=True)
+        ]
+
+    def predictions(
+        self, cells: Sequence[Cell], models: Mapping[str, ModelSpec], target: str
+    ) -> "list[Prediction | None]":
+        """The prediction of each cell, None where there is none."""
+        from analysis.predict.predictor import NoPrediction
+
+        answers: list[Prediction | None] = [None] * len(cells)
+        if target not in self.forecaster.predictors:
+            return answers
+        for backend, machine in self.machines.items():
+            numbers = [number for number, cell in enumerate(cells) if cell.backend == backend]
+            wanted = [cells[number] for number in numbers]
+            forecasts = self.forecaster.forecast(wanted, models, target, machine) if wanted else []
+            for number, answer in zip(numbers, forecasts, strict=True):
+                answers[number] = None if isinstance(answer, NoPrediction) else answer
+        return answers

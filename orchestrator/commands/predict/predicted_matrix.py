@@ -1,0 +1,142 @@
+"""Predictions of all cells of a matrix file, as a table for other programs."""
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from analysis.predict.predictor import NoPrediction
+from orchestrator.commands.predict.axes import PREDICTED_AXES
+from orchestrator.commands.predict.cells import CellsAsked, PossibleCells, cells_of_matrix
+from orchestrator.commands.predict.custom_models import Notice, unheard_notice
+from orchestrator.commands.predict.questions import PredictedCells, predict_possible
+from orchestrator.commands.predict.rows import TRUST_COLUMNS, predicted_rows, value_columns
+from orchestrator.commands.results.query import file_format
+from orchestrator.matrix import load_matrix
+from orchestrator.planning.selection import nothing_selected
+from orchestrator.system.files import require_free
+from runner.contract.cell import Selector
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+
+_BATCH_ROWS = 65_536
+_NUMBERS = ("size", "count")
+
+
+@dataclass(frozen=True)
+class MatrixQuestion:
+    """A matrix file whose cells shall be predicted."""
+
+    matrix: Path
+    cells: CellsAsked
+    """Database, device and targets; its axes are those of the file."""
+    overrides: Sequence[str] = ()
+    """Changes of the file, `path=value`."""
+    select: Sequence[str] = ()
+    """Globs that keep cells."""
+
+
+@dataclass(frozen=True)
+class PredictedMatrix:
+    """A matrix that was predicted, and what came of it."""
+
+    answer: PredictedCells
+    output: Path
+    predicted: int
+    """Cells of which something is predicted."""
+    extrapolated: int
+    """Those of them that lie outside of what was measured."""
+    refused: Mapping[str, int]
+    """By reason, cells of which nothing is predicted."""
+
+
+def predict_matrix(question: MatrixQuestion, report: Notice = unheard_notice) -> PredictedCells:
+    """Predict all cells of a matrix file.
+
+    Args:
+        question: the file, the device and the targets.
+        report: hears of models that are counted first.
+
+    Raises:
+        UsageError: the file or an option is wrong, or the extra `analysis` is missing.
+        NothingToDo: it holds no cell, or nothing of its cells can be predicted.
+        StoreError: the predictor is missing, damaged or that of another database, or the database
+            cannot be read.
+    """
+    possible = _selected(question)
+    return predict_possible(question.cells, lambda _: possible, report)
+
+
+def require_matrix_output(output: Path, form: str | None, *, force: bool, database: Path) -> str:
+    """The format of a file that may be written.
+
+    Raises:
+        UsageError: the format is unknown, or the file exists and `force` does not allow to
+            replace it.
+    """
+    known = file_format(form, output)
+    require_free("--output", output, force=force, database=database)
+    return known
+
+
+def save_predictions(answer: PredictedCells, form: str, output: Path) -> PredictedMatrix:
+    """Write predictions into a file of this format, whole or not at all.
+
+    Raises:
+        StoreError: the file cannot be written.
+    """
+    from orchestrator.store import Answer, save_answer
+
+    table = _table(answer)
+    save_answer(Answer(table.schema, iter(table.to_batches(_BATCH_ROWS))), form, output)
+    refused = Counter(
+        next(one.reason for one in cell.answers.values() if isinstance(one, NoPrediction))
+        for cell in answer.cells
+        if not cell.predictions
+    )
+    return PredictedMatrix(
+        answer=answer,
+        output=output,
+        predicted=len(answer.cells) - refused.total(),
+        extrapolated=sum(
+            any(one.extrapolates for one in cell.predictions) for cell in answer.cells
+        ),
+        refused=dict(refused.most_common()),
+    )
+
+
+def _selected(question: MatrixQuestion) -> PossibleCells:
+    from orchestrator.planning.expand import Expansion
+
+    possible = cells_of_matrix(load_matrix(question.matrix, question.overrides))
+    selector = Selector(question.select)
+    kept = tuple(entry for entry in possible.cells if selector.keeps(entry[0]))
+    if not kept:
+        raise nothing_selected(Expansion(possible.cells, possible.notes), selector)
+    return PossibleCells(kept, possible.models, possible.notes)
+
+
+def _table(answer: PredictedCells) -> "pa.Table":
+    import pyarrow as pa
+
+    names = {
+        axis.name: pa.int64() if axis.kind in _NUMBERS else pa.string() for axis in PREDICTED_AXES
+    }
+    values = [column for target in answer.targets for column in value_columns(target)]
+    schema = pa.schema(
+        [
+            *names.items(),
+            ("hardware", pa.string()),
+            *((column, pa.float64()) for column in values),
+            *zip(TRUST_COLUMNS, (pa.string(), pa.bool_(), pa.string()), strict=True),
+        ]
+    )
+    rows = [*predicted_rows(answer.cells, answer.targets)]
+    columns = [
+        pa.array((row[name] for row in rows), schema.field(name).type, size=len(rows))
+        for name in schema.names
+    ]
+    return pa.Table.from_arrays(columns, schema=schema)

@@ -1,0 +1,99 @@
+"""Training of a database's predictor: what it learnt from, and how good it is."""
+
+import time
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+
+from analysis.predict.artefact.files import TrainingOrigin, predictor_files
+from analysis.predict.artefact.manifest import (
+    MANIFEST_NAME,
+    PredictorManifest,
+    Sources,
+    parse_manifest,
+)
+from analysis.predict.examples.example_rows import ExampleRows, example_rows
+from analysis.predict.examples.known_machines import known_machines
+from analysis.predict.examples.targets import PREDICTION_TARGETS
+from analysis.predict.examples.training_rows import digest_of_rows, rows_by_run
+from analysis.predict.forecaster import Forecaster
+from analysis.predict.training import LEAST_RESULTS, train_target
+from orchestrator.commands.predict.artefact_folder import save_predictor, training_command
+from orchestrator.commands.predict.custom_models import Notice, kept_polynomials
+from orchestrator.store import STORE_VERSION, Store
+from orchestrator.system.files import RESULTS_FOLDER, database_option
+from runner import __version__
+from runner.contract.errors import NothingToDo
+
+
+@dataclass(frozen=True)
+class TrainedPredictor:
+    """A predictor that was made."""
+
+    database: Path
+    folder: Path
+    manifest: PredictorManifest
+    seconds: float
+    """Time of training, from opening the database on."""
+
+
+def train_predictor(
+    database: Path, sources: Sources, report: Notice, results: Path = RESULTS_FOLDER
+) -> TrainedPredictor:
+    """Train a predictor of a database, and put it beside it.
+
+    Raises:
+        NothingToDo: too few of its results can be learnt from.
+        StoreError: the database cannot be read, or the predictor not written.
+        UsageError: the extra `analysis` is missing.
+    """
+    began = time.monotonic()
+    imported = sources == "all"
+    with Store.open_readonly(database) as store:
+        rows = example_rows(store, imported=imported, counts_of=kept_polynomials(results))
+        machines = known_machines(store, rows)
+        by_run = rows_by_run(store, imported=imported)
+    predictors = {}
+    for name, target in PREDICTION_TARGETS.items():
+        examples = rows.examples(target)
+        report(f"{target.label}: {len(examples):,} results")
+        if predictor := train_target(target, examples):
+            predictors[name] = predictor
+    if not predictors:
+        raise too_few_examples(database, rows, sources)
+    origin = TrainingOrigin(
+        accelmatrix=__version__,
+        schema_version=STORE_VERSION,
+        trained_at=datetime.now(UTC),
+        database=database.name,
+        sources=sources,
+        rows=by_run,
+        rows_digest=digest_of_rows(rows),
+        left_out=rows.left_out,
+    )
+    files = predictor_files(Forecaster(predictors, machines), origin)
+    folder = save_predictor(database, files)
+    manifest = parse_manifest(files[MANIFEST_NAME])
+    return TrainedPredictor(database, folder, manifest, time.monotonic() - began)
+
+
+def too_few_examples(database: Path, rows: ExampleRows, sources: Sources) -> NothingToDo:
+    """The error that says that a database holds too little to learn from, and what to do."""
+    count = len(rows.rows)
+    reasons = "".join(
+        f"; {number:,} left out: {why_not}" for why_not, number in rows.left_out.items()
+    )
+    held = f"{count:,} results to learn from" if count else "no result to learn from"
+    message = f"{database}: holds {held}, and {LEAST_RESULTS} are needed{reasons}"
+    if sources == "ours":
+        return NothingToDo(
+            message,
+            hint=f"`{training_command(database)} --source all` learns from imported results too;"
+            " or measure some: `orchestrator bench --model bert-tiny --batch-size 1,2,4,8,16`",
+        )
+    where = " ".join(database_option(database))
+    return NothingToDo(
+        message,
+        hint="measure some: `orchestrator bench --model bert-tiny --batch-size 1,2,4,8,16"
+        f"{' ' + where if where else ''}`",
+    )

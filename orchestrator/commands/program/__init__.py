@@ -1,0 +1,1 @@
+"""The program: its commands, how they read their words, completion and refusals."""

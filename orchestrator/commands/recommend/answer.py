@@ -1,0 +1,229 @@
+"""Recommendations: what is asked, and the best measured or predicted choices for it."""
+
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from analysis.recommend.candidates import Candidate, CandidateMachine
+from analysis.recommend.choices import (
+    USUAL_CONFIDENCE,
+    Choice,
+    Requirements,
+    choose_each,
+)
+from analysis.recommend.known_results import machines_in
+from analysis.recommend.objectives import COST, OBJECTIVES, Objective
+from analysis.recommend.service_levels import ServiceLevel
+from analysis.results.selection import Selection
+from analysis.results.source import ArrowSource, text
+from orchestrator.backends.catalogue import CATALOGUE
+from orchestrator.commands.predict.ready_forecaster import ReadyForecaster, ready_forecaster
+from orchestrator.commands.recommend.candidate_cells import (
+    BATCH_SIZES,
+    FINE_BATCH_SIZES,
+    CandidateCells,
+    CandidateRequest,
+    candidate_cells,
+)
+from orchestrator.commands.recommend.known_candidates import CandidateSources, known_candidates
+from orchestrator.commands.recommend.prices import ReadPrices, read_prices
+from orchestrator.matrix import Matrix
+from orchestrator.store import Store
+from runner.contract.axes import Backend
+from runner.contract.errors import NothingToDo, UsageError, suggest
+
+LoadForecaster = Callable[[Path, ArrowSource, Collection[str]], ReadyForecaster]
+"""Opens what was trained from a database, for these targets."""
+
+
+@dataclass(frozen=True)
+class RecommendationRequest:
+    """The question of what to recommend, as options name it."""
+
+    database: Path
+    candidates: CandidateRequest
+    objective: str | None = None
+    """The number to rank by; None for the one that follows from the other options."""
+    level: ServiceLevel | None = None
+    confidence: float = USUAL_CONFIDENCE
+    """The least chance to keep that level."""
+    memory_bytes: int | None = None
+    """The most memory that a choice may use."""
+    prices: Path | None = None
+    hardware: Sequence[str] = ()
+    """Names of devices; none for all with results."""
+    imported: bool = False
+    """True if results that others measured count too."""
+
+
+@dataclass(frozen=True)
+class Recommendation:
+    """The choices, and what they rest on."""
+
+    request: RecommendationRequest
+    requirements: Requirements
+    choices: tuple[Choice, ...]
+    """One for each model at each length that is asked about, in their order."""
+    machines: tuple[CandidateMachine, ...]
+    matrix: Matrix
+    """The candidates as a matrix, with their models."""
+    words: Mapping[str, str]
+    """The word that each model was named by, where that is not its name."""
+    prices: ReadPrices | None = None
+    ready: ReadyForecaster = field(default_factory=ReadyForecaster)
+    """The predictor, or why there is none."""
+    notes: tuple[str, ...] = ()
+    """Sentences about what was asked and is not here."""
+
+    @property
+    def examples(self) -> Mapping[str, int]:
+        """The number of results that predictions rest on, by who measured them."""
+        forecaster, metric = self.ready.forecaster, self.requirements.objective.metric
+        predictor = forecaster and forecaster.predictors.get(metric)
+        return predictor.examples if predictor else {}
+
+
+def recommend_cells(
+    request: RecommendationRequest, load: LoadForecaster = ready_forecaster
+) -> Recommendation:
+    """Rank all candidates that the database and its predictor know something about.
+
+    Args:
+        request: what is asked.
+        load: opens the predictor of the database.
+
+    Raises:
+        UsageError: an option or the file of prices is wrong.
+        NothingToDo: the database holds no result on any of the machines that are asked for.
+        StoreError: the database cannot be read.
+    """
+    objective = _objective(request)
+    prices = read_prices(request.prices) if request.prices else None
+    requirements = Requirements(
+        objective,
+        request.level,
+        request.confidence,
+        request.memory_bytes,
+        largest_batch=request.memory_bytes is not None and request.objective is None,
+    )
+    with Store.open_readonly(request.database) as store:
+        machines = _machines(store, request)
+        backends, notes = _backends(machines, request)
+        sizes = FINE_BATCH_SIZES if request.memory_bytes else BATCH_SIZES
+        cells = candidate_cells(request.candidates, backends, sizes)
+        ready = load(request.database, store, _targets(requirements))
+        sources = CandidateSources(
+            store,
+            _of_models(cells.matrix, request),
+            Selection(imported=request.imported),
+            cells.matrix.models,
+            ready.forecaster,
+            prices.prices if prices else None,
+        )
+        known = known_candidates(_placed(cells, machines), sources, requirements)
+    if prices:
+        names = [*dict.fromkeys(name for one in machines for name in (one.name, *one.hosts))]
+        notes += prices.unused(names)
+    return Recommendation(
+        request,
+        requirements,
+        choose_each(known, requirements),
+        machines,
+        cells.matrix,
+        _words(request, cells.matrix),
+        prices,
+        ready,
+        tuple(notes),
+    )
+
+
+def _objective(request: RecommendationRequest) -> Objective:
+    """The objective: the one named, else what prices, limits or nothing suggest."""
+    limited = request.level or request.memory_bytes
+    usual = COST if request.prices else "throughput" if limited else "latency"
+    objective = OBJECTIVES[request.objective or usual]
+    if objective.name == COST and request.prices is None:
+        raise UsageError(
+            "--objective cost needs the prices of devices: --prices FILE",
+            hint="for example a file with `{currency: EUR, backends: {cpu: {per_hour: 0.10}}}`",
+        )
+    return objective
+
+
+def _machines(store: Store, request: RecommendationRequest) -> tuple[CandidateMachine, ...]:
+    known = machines_in(store, Selection(every=True, imported=request.imported))
+    if not known:
+        raise NothingToDo(
+            f"{request.database} holds no result of a device yet",
+            hint="measure some: `orchestrator bench --model bert-tiny --backend available`",
+        )
+    if not request.hardware:
+        return known
+    wanted = {name.casefold() for name in request.hardware}
+    names = {name for one in known for name in (one.name, one.key, *one.hosts)}
+    for name in request.hardware:
+        if name.casefold() not in {one.casefold() for one in names}:
+            shown = sorted({one.name for one in known})
+            raise UsageError(
+                f"--hardware: nothing was measured on {name!r}{suggest(name, shown)}",
+                hint=f"there are results of {', '.join(shown[:5])}; `orchestrator query hardware`"
+                " lists all",
+            )
+    return tuple(
+        one
+        for one in known
+        if wanted & {name.casefold() for name in (one.name, one.key, *one.hosts)}
+    )
+
+
+def _backends(
+    machines: Sequence[CandidateMachine], request: RecommendationRequest
+) -> tuple[list[Backend], list[str]]:
+    """The backends to choose from, in the catalogue's order, with what is said of others."""
+    measured = {backend for machine in machines for backend in machine.backends}
+    named = request.candidates.axes.get("backend") or ()
+    known = [name for name in CATALOGUE if name in measured and (not named or name in named)]
+    absent = [name for name in named if name not in measured]
+    if not known:
+        raise NothingToDo(
+            f"nothing was measured on backend {', '.join(absent)}",
+            hint=f"results are of {', '.join(sorted(measured))}; on a machine that has it:"
+            f" `orchestrator bench --model bert-tiny --backend {absent[0]}`"
+            if absent
+            else None,
+        )
+    return known, [
+        f"nothing was measured on backend {name}, so it is no candidate" for name in absent
+    ]
+
+
+def _targets(requirements: Requirements) -> set[str]:
+    """The targets of predictors that requirements are about."""
+    latency = {OBJECTIVES["latency"].metric} if requirements.level else set()
+    return {requirements.objective.metric, OBJECTIVES["memory"].metric, *latency}
+
+
+def _of_models(matrix: Matrix, request: RecommendationRequest) -> Selection:
+    names = ", ".join(map(text, matrix.models))
+    return Selection(condition=f"r.model IN ({names})", imported=request.imported)
+
+
+def _placed(
+    cells: CandidateCells, machines: Sequence[CandidateMachine]
+) -> list[tuple[Candidate, str | None]]:
+    return [
+        (Candidate(cell, machine), reason)
+        for cell, reason in cells.cells
+        for machine in machines
+        if cell.backend in machine.backends
+    ]
+
+
+def _words(request: RecommendationRequest, matrix: Matrix) -> dict[str, str]:
+    """The word behind each model that a folder or a file brings, to name it in another matrix."""
+    from runner.contract.models import catalogue
+
+    named = request.candidates.axes.get("model", ())
+    custom = [name for name in matrix.models if name not in catalogue()]
+    paths = [word for word in named if word not in catalogue() and Path(word).exists()]
+    return {name: str(Path(paths[0]).resolve()) for name in custom if len(paths) == 1}

@@ -1,0 +1,239 @@
+"""Known candidates: what a database, a predictor and a file of prices tell of cells on machines."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING
+
+from analysis.compare.values import MetricValue
+from analysis.recommend.candidates import (
+    Candidate,
+    Objection,
+    key_of_cell,
+)
+from analysis.recommend.choices import KnownCandidate, Requirements
+from analysis.recommend.figures import Figure
+from analysis.recommend.known_results import (
+    KnownVerdicts,
+    PlacedCell,
+    energy_scopes,
+    known_verdicts,
+    measured_durations,
+    measured_figure,
+    measured_values,
+    memory_results,
+    variations,
+)
+from analysis.recommend.memory_fit import MemoryResult
+from analysis.recommend.objectives import COST, OBJECTIVES, Objective, cost_figure
+from analysis.recommend.service_levels import (
+    MeasuredDurations,
+    SloChance,
+    measured_chance,
+    predicted_chance,
+    variations_like,
+)
+from analysis.results.comparability import UNKNOWN_SCOPE
+from analysis.results.metrics import METRICS
+from analysis.results.selection import Selection
+from analysis.results.source import ArrowSource
+from orchestrator.commands.recommend.candidate_forecasts import (
+    Forecasts,
+    forecast_candidates,
+    place_of,
+)
+from orchestrator.commands.recommend.prices import PriceList
+from runner.contract.models import ModelSpec
+
+if TYPE_CHECKING:
+    from analysis.predict.forecaster import Forecaster
+
+_MEMORY, _LATENCY = OBJECTIVES["memory"], OBJECTIVES["latency"]
+
+
+@dataclass(frozen=True)
+class CandidateSources:
+    """The sources that candidates are known from."""
+
+    results: ArrowSource
+    selection: Selection
+    """The results of the models that are asked about."""
+    like: Selection
+    """Results of any model, whose durations vary like those of a predicted cell."""
+    models: Mapping[str, ModelSpec]
+    forecaster: "Forecaster | None" = None
+    prices: PriceList | None = None
+
+
+def known_candidates(
+    pairs: Sequence[tuple[Candidate, str | None]],
+    sources: CandidateSources,
+    requirements: Requirements,
+) -> list[KnownCandidate]:
+    """Everything that is known of candidates.
+
+    Args:
+        pairs: each with the reason why no release or model allows it.
+        sources: where to look.
+        requirements: what must be known of them.
+    """
+    readings = _read(sources, requirements)
+    objections = [
+        Objection("unsupported", reason)
+        if reason
+        else readings.verdicts.objection(key_of_cell(candidate.cell), candidate.machine)
+        for candidate, reason in pairs
+    ]
+    open_ = [
+        candidate
+        for (candidate, _), objection in zip(pairs, objections, strict=True)
+        if objection is None
+    ]
+    knowledge = _Knowledge(
+        sources, requirements, readings, _forecasts(open_, sources, readings, requirements)
+    )
+    return [
+        KnownCandidate(candidate, objection, None) if objection else knowledge.of(candidate)
+        for (candidate, _), objection in zip(pairs, objections, strict=True)
+    ]
+
+
+@dataclass(frozen=True)
+class _Readings:
+    """The results of a database, by cell and machine."""
+
+    figures: Mapping[str, Mapping[PlacedCell, Figure]]
+    """By metric."""
+    verdicts: KnownVerdicts
+    memory: Mapping[str, Sequence[MemoryResult]]
+    """By machine."""
+    latencies: Mapping[PlacedCell, MetricValue]
+    durations: Mapping[str, MeasuredDurations]
+    """By result."""
+    variations: Mapping[tuple[str, str, str], Sequence[float]]
+    scopes: Mapping[str, str]
+    """The scope of joules, by machine; empty unless they are asked for."""
+
+
+def _read(sources: CandidateSources, requirements: Requirements) -> _Readings:
+    """Read what the requirements need; raw durations for a service level alone."""
+    source, selection, level = sources.results, sources.selection, requirements.level
+    objective = requirements.objective
+    metrics = {objective.metric, _MEMORY.metric}
+    values = {name: measured_values(source, selection, name) for name in sorted(metrics)}
+    latencies: Mapping[PlacedCell, MetricValue] = {}
+    if level:
+        latencies = values.get(_LATENCY.metric) or measured_values(
+            source, selection, _LATENCY.metric
+        )
+    return _Readings(
+        {
+            name: {key: measured_figure(value) for key, value in of.items()}
+            for name, of in values.items()
+        },
+        known_verdicts(source, selection),
+        memory_results(source, selection),
+        latencies,
+        measured_durations(source, latencies.values(), level) if level else {},
+        variations(source, sources.like) if level else {},
+        energy_scopes(source, sources.like) if METRICS[objective.metric].is_of_energy else {},
+    )
+
+
+def _forecasts(
+    candidates: Sequence[Candidate],
+    sources: CandidateSources,
+    readings: _Readings,
+    requirements: Requirements,
+) -> Mapping[str, Forecasts]:
+    """The forecasts of all that nobody measured and that is asked for, by metric."""
+    targets: dict[str, tuple[Objective, Iterable[PlacedCell]]] = {
+        one.metric: (one, readings.figures[one.metric]) for one in (requirements.objective, _MEMORY)
+    }
+    if requirements.level:
+        targets[_LATENCY.metric] = (_LATENCY, readings.latencies)
+    return {
+        metric: forecast_candidates(
+            [one for one in candidates if place_of(one) not in set(measured)],
+            target,
+            sources.forecaster,
+            sources.models,
+        )
+        for metric, (target, measured) in targets.items()
+    }
+
+
+@dataclass(frozen=True)
+class _Knowledge:
+    sources: CandidateSources
+    requirements: Requirements
+    readings: _Readings
+    forecasts: Mapping[str, Forecasts]
+    _by_model: dict[tuple[str, str], list[MemoryResult]] = field(default_factory=dict)
+
+    def of(self, candidate: Candidate) -> KnownCandidate:
+        """Everything that is known of a candidate that may be possible."""
+        objective, price = self.requirements.objective, self._price(candidate)
+        figure, lacks = self._figure(candidate, objective)
+        if figure and objective.name == COST:
+            figure, lacks = self._cost(candidate, figure, price)
+        memory, _ = self._figure(candidate, _MEMORY)
+        return KnownCandidate(
+            *(candidate, None, figure, lacks, memory),
+            self._memory_results(candidate),
+            self._chance(candidate),
+            price,
+        )
+
+    def _figure(
+        self, candidate: Candidate, target: Objective
+    ) -> tuple[Figure | None, Objection | None]:
+        """The measured figure, else the predicted one, else the reason."""
+        placed = place_of(candidate)
+        if measured := self.readings.figures[target.metric].get(placed):
+            return measured, None
+        predicted = self.forecasts[target.metric][placed]
+        if isinstance(predicted, str):
+            return None, Objection("not_known", predicted)
+        if METRICS[target.metric].is_of_energy:
+            scope = self.readings.scopes.get(candidate.machine.key, UNKNOWN_SCOPE)
+            return replace(predicted, scope=scope), None
+        return predicted, None
+
+    def _cost(
+        self, candidate: Candidate, throughput: Figure, price: float | None
+    ) -> tuple[Figure | None, Objection | None]:
+        cell = candidate.cell
+        if price is None:
+            lack = f"no price of {candidate.machine.name} or of backend {cell.backend}"
+            return None, Objection("no_price", lack)
+        return cost_figure(throughput, price, cell), None
+
+    def _price(self, candidate: Candidate) -> float | None:
+        if self.sources.prices is None:
+            return None
+        machine = candidate.machine
+        names = (machine.name, machine.key, *sorted(machine.hosts))
+        return self.sources.prices.per_hour(names, candidate.cell.backend)
+
+    def _memory_results(self, candidate: Candidate) -> Sequence[MemoryResult]:
+        machine, model = candidate.machine, candidate.cell.model
+        key = (machine.key, model)
+        if key not in self._by_model:
+            took = self.readings.memory.get(machine.key, ())
+            every = (*took, *self.readings.verdicts.out_of_memory(machine))
+            self._by_model[key] = [one for one in every if one.cell.model == model]
+        return self._by_model[key]
+
+    def _chance(self, candidate: Candidate) -> SloChance | None:
+        level, cell = self.requirements.level, candidate.cell
+        if level is None:
+            return None
+        placed = place_of(candidate)
+        if value := self.readings.latencies.get(placed):
+            return measured_chance(level, self.readings.durations[str(value.facts["result_id"])])
+        predicted = self.forecasts[_LATENCY.metric][placed]
+        if isinstance(predicted, str):
+            return SloChance(None, predicted)
+        known = self.readings.variations
+        like = variations_like(known, candidate.machine.key, cell.backend, cell.runtime)
+        return predicted_chance(level, predicted, like)

@@ -1,0 +1,188 @@
+"""The cells of a matrix to measure next: those that would narrow the predictions of others most."""
+
+import math
+from collections import Counter
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from orchestrator.commands.measure.plan import plan_run
+from orchestrator.commands.measure.request import PlanRequest
+from orchestrator.launchers.diagnosis import absent_devices
+from orchestrator.matrix import Matrix, MatrixData, Source, cells_document, matrix_source, resolve
+from orchestrator.planning.expand import expand
+from orchestrator.planning.plan import Plan, PlannedCell
+from runner.contract.cell import Backend, Cell
+from runner.contract.errors import NothingToDo
+
+if TYPE_CHECKING:
+    from orchestrator.commands.predict.host.knowledge import HostKnowledge
+
+_MOST_REASONS = 2
+
+
+@dataclass(frozen=True)
+class NextRequest:
+    """A matrix of which a few cells shall be measured."""
+
+    matrix: Path
+    plan: PlanRequest
+    """The plan of the whole matrix."""
+    limit: int
+    """The number of cells, at most."""
+    per_second: bool = False
+    """True if the narrowing counts by the time that measuring takes."""
+    folder: Path | None = None
+    """The folder in which the new matrix will lie; None if it is printed."""
+
+
+@dataclass(frozen=True)
+class ProposedCell:
+    """A cell to measure next."""
+
+    entry: PlannedCell
+    interval_share: float | None
+    """The mean interval of the cells that stay unmeasured, once this one and those before it are
+    measured, by that now; None if no cell stays."""
+
+
+@dataclass(frozen=True)
+class NextCells:
+    """The cells to measure next, and what is expected of it."""
+
+    matrix: Path
+    database: Path
+    cells: tuple[ProposedCell, ...]
+    candidates: int
+    """Cells that can be measured here and were not."""
+    weighed: int
+    """Those of them that were weighed against each other."""
+    measured: int
+    """Cells of the matrix that were measured on this machine."""
+    left_out: Mapping[str, int]
+    """Other cells, by the reason why they are not proposed."""
+    examples: int
+    """Measurements that tell how cells are alike."""
+    interval: float | None
+    """The mean factor by which predictions of the candidates may be off, 1.3 for 30 % more; None
+    without a predictor that knows this machine."""
+    faults: tuple[str, ...]
+    """Sentences about what could not be used."""
+    document: MatrixData
+    """The matrix with these cells alone."""
+
+    @property
+    def seconds(self) -> float:
+        """The time that measuring them may take, launches included."""
+        return sum(one.entry.estimate_s + one.entry.launch_s for one in self.cells)
+
+
+def propose_next(request: NextRequest) -> NextCells:
+    """Choose the cells to measure next.
+
+    Raises:
+        UsageError: the matrix or an option is wrong, or the extra `analysis` is missing.
+        NothingToDo: every cell was measured, or none can be.
+        StoreError: the database cannot be read.
+    """
+    source = matrix_source(request.matrix, request.plan.overrides)
+    matrix = resolve(source)  # a mistake in it is answered before arrays are imported
+    from analysis.recommend.host_placements import host_placements
+    from analysis.recommend.next_cells import propose_cells, weighed_numbers
+    from orchestrator.commands.predict.host.knowledge import host_knowledge
+
+    known = host_knowledge(request.plan.database)
+    plan = _plan(request, matrix, known)
+    candidates, left_out = _candidates(plan, known, absent_devices())
+    measured = sum(entry.cell.id in known.verdicts.measured for entry in plan.entries)
+    if not candidates:
+        raise _nothing(request.matrix, measured, left_out)
+    weighed = [candidates[number] for number in weighed_numbers(len(candidates))]
+    cells = [entry.cell for entry in weighed]
+    placed = host_placements(known.placements, known.hardware_ids)
+    half_widths = known.half_widths(cells, plan.models)
+    proposed = propose_cells(
+        [placed.placement(cell, plan.models[cell.model]) for cell in cells],
+        known.placements,
+        request.limit,
+        seconds=[_seconds(entry) for entry in weighed] if request.per_second else None,
+        half_widths=half_widths,
+    )
+    chosen = tuple(ProposedCell(weighed[one.index], one.interval_share) for one in proposed)
+    return NextCells(
+        matrix=request.matrix,
+        database=request.plan.database,
+        cells=chosen,
+        candidates=len(candidates),
+        weighed=len(weighed),
+        measured=measured,
+        left_out=left_out,
+        examples=len(known.placements),
+        interval=math.exp(sum(half_widths) / len(half_widths)) if half_widths else None,
+        faults=known.faults,
+        document=_document([one.entry.cell for one in chosen], source, request.folder),
+    )
+
+
+def _plan(request: NextRequest, matrix: Matrix, known: "HostKnowledge") -> Plan:
+    wanted = replace(
+        request.plan,
+        matrix=matrix,
+        overrides=(),
+        limit=None,
+        find_forecast=lambda _: known.forecast,
+    )
+    return plan_run(wanted)[0]
+
+
+def _candidates(
+    plan: Plan, known: "HostKnowledge", absent: Collection[Backend]
+) -> tuple[list[PlannedCell], dict[str, int]]:
+    """The cells that can be measured here for the first time; the others by reason."""
+    from analysis.predict.examples.cells import unpredicted_part
+
+    def reason_against(entry: PlannedCell) -> str | None:
+        if entry.decision != "run":
+            return entry.status
+        if entry.cell.backend in absent:
+            return f"of backend {entry.cell.backend}, whose device is not here"
+        if part := unpredicted_part(entry.cell):
+            return f"of {part}, which is not predicted"
+        return known.verdicts.reason_against(entry.cell)
+
+    candidates: list[PlannedCell] = []
+    left_out: Counter[str] = Counter()
+    for entry in plan.entries:
+        if entry.cell.id in known.verdicts.measured:
+            continue
+        if reason := reason_against(entry):
+            left_out[reason] += 1
+        else:
+            candidates.append(entry)
+    return candidates, dict(left_out.most_common())
+
+
+def _seconds(entry: PlannedCell) -> float:
+    return entry.estimate_s + entry.launch_s
+
+
+def _document(cells: Sequence[Cell], source: Source, folder: Path | None) -> MatrixData:
+    """The matrix with these cells, checked as `run` would read it."""
+    document = cells_document(cells, source, folder)
+    base = folder if folder is not None else Path("/")
+    expansion = expand(resolve(Source(source.name, document, base)))
+    if {cell for cell, _ in expansion.cells} != set(cells):
+        raise AssertionError(f"{source.name}: the matrix of next cells has other cells")
+    return document
+
+
+def _nothing(matrix: Path, measured: int, left_out: Mapping[str, int]) -> NothingToDo:
+    others = [f"{count:,} {reason}" for reason, count in left_out.items()]
+    more = ["…"] if len(others) > _MOST_REASONS else []
+    parts = [f"{measured:,} measured already"] if measured else []
+    message = ", ".join([*parts, *others[:_MOST_REASONS], *more])
+    return NothingToDo(
+        f"{matrix}: no cell is left to measure here: {message}",
+        hint="add values to its axes, or see why cells are skipped: `orchestrator plan`",
+    )

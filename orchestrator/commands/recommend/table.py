@@ -1,0 +1,299 @@
+"""Recommendations as a sheet: ranked candidates, and those left out with their reasons."""
+
+from collections import Counter, defaultdict
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+from analysis.recommend.candidates import OBJECTIONS, Candidate, Objection, path_of
+from analysis.recommend.choices import Choice, LeftOutCandidate
+from analysis.recommend.figures import Figure
+from analysis.recommend.ranking import CandidateRanking, RankedCandidate
+from orchestrator.commands.recommend.answer import Recommendation
+from orchestrator.commands.recommend.words import (
+    answer_words,
+    candidate_path,
+    figure_interval,
+    figure_unit,
+    largest_words,
+    next_words,
+    none_left_words,
+    requirement_words,
+    share_words,
+    some_candidate,
+    subject_words,
+    trust_words,
+)
+from orchestrator.screen.sheet import ON_SCREEN, Field, Section, Sheet
+from orchestrator.screen.tables import Column, format_number
+from orchestrator.system.text import plural
+from runner.contract.axes import AXIS_NAMES
+
+_SHOWN = 10
+"""Rows of a table on a screen; files have all."""
+_REASONS = 7
+_EMPTY = 5
+"""Models without a choice that are named."""
+_PATHS = 4
+"""Paths that share a reason and are named."""
+_IMPORTED = "*"
+
+
+def recommendation_sheet(answer: Recommendation, form: str) -> Sheet:
+    """The recommendation as a sheet of this format; on a screen the first rows alone."""
+    title = f"Recommendation {requirement_words(answer)}"
+    document = recommendation_document(answer)
+    if form == "csv":
+        rows = [*document["recommended"], *document["left_out"]]
+        names = dict.fromkeys(name for row in rows for name in row)
+        return Sheet(title, (Section("", [*map(Field, names)], rows),), (), document)
+    everything = form != ON_SCREEN
+    if len(answer.choices) == 1:
+        sections = _sections(answer, answer.choices[0], everything=everything)
+    else:
+        sections = [_overview(answer)]
+    notes = (*trust_words(answer), *next_words(answer))
+    return Sheet(title, sections, notes, document)
+
+
+def _sections(answer: Recommendation, choice: Choice, *, everything: bool) -> list[Section]:
+    heading = f"{_heading(answer, choice)} · {requirement_words(answer)}"
+    left_out = _left_out_section(answer, choice, everything=everything)
+    if choice.ranking is None:
+        nothing = none_left_words(choice)
+        return [replace(left_out, title=heading, notes=(*left_out.notes, nothing))]
+    ranked = _ranking_section(answer, choice.ranking, everything=everything)
+    ranked = replace(ranked, title=heading)
+    return [ranked, left_out] if left_out.rows else [ranked]
+
+
+def _ranking_section(
+    answer: Recommendation, ranking: CandidateRanking, *, everything: bool
+) -> Section:
+    shown = ranking.rows if everything else ranking.rows[:_SHOWN]
+    beyond = len(ranking.rows) - len(shown)
+    more = f"{beyond:,} more {plural(beyond, 'candidate')} (--format json has all)"
+    sentences = (answer_words(answer, ranking), *largest_words(answer, ranking))
+    unit = figure_unit(answer, ranking.first.candidate.cell)
+    notes = (more, *sentences) if beyond else sentences
+    return Section(
+        "", _fields(answer, unit, several=ranking.machines > 1), [_row(one) for one in shown], notes
+    )
+
+
+def _heading(answer: Recommendation, choice: Choice) -> str:
+    candidate = some_candidate(choice)
+    alone = len(answer.machines) == 1 or (choice.ranking and choice.ranking.machines == 1)
+    machine = f" · {candidate.machine.name}" if alone else ""
+    return f"{subject_words(candidate.cell)}{machine}"
+
+
+def _fields(
+    answer: Recommendation, unit: str, *, several: bool, with_model: bool = False
+) -> list[Field]:
+    requirements = answer.requirements
+    fields = [Field("model", Column("model", essential=True, wraps=True))] if with_model else []
+    fields += [
+        Field("path", Column("backend, runtime", essential=True, wraps=with_model)),
+        Field("precision", Column("precision", essential=True)),
+        Field("batch_size", Column("batch", essential=True, right=True)),
+    ]
+    if several:
+        fields.append(Field("hardware", Column("hardware", essential=True, wraps=True)))
+    label = requirements.objective.label.removeprefix("median ")
+    heading = f"{label} {unit}" if len(label) + len(unit) < 12 else unit.partition(" per ")[0]
+    fields += [
+        Field("value", Column(heading, essential=True, right=True)),
+        Field("interval", Column("interval", right=True)),
+        Field("basis", Column("basis", essential=True)),
+    ]
+    if requirements.level:
+        fields.append(Field("chance", Column("meets it", essential=True, right=True)))
+    if requirements.memory_bytes or requirements.objective.name == "memory":
+        own = requirements.objective.name == "memory"
+        return fields if own else [*fields, Field("memory", Column("≤ MB", right=True))]
+    return fields
+
+
+def _row(one: RankedCandidate) -> dict[str, Any]:
+    """A candidate as people see it."""
+    cell, figure = one.candidate.cell, one.figure
+    mark = _IMPORTED if figure.marks else ""
+    return {
+        "model": cell.model,
+        "path": candidate_path(cell),
+        "precision": cell.precision,
+        "batch_size": cell.batch_size,
+        "hardware": one.candidate.machine.name,
+        "value": f"{format_number(figure.value)}{mark}",
+        "interval": figure_interval(figure),
+        "basis": figure.basis,
+        "chance": share_words(one.chance.share) if one.chance else None,
+        "memory": format_number(one.memory.high) if one.memory else None,
+    }
+
+
+def _left_out_section(answer: Recommendation, choice: Choice, *, everything: bool) -> Section:
+    """The reasons against candidates; those with the same one are a row."""
+    paths: dict[tuple[Any, ...], list[LeftOutCandidate]] = defaultdict(list)
+    for one in choice.left_out:
+        if one.objection.kind != "smaller" or everything:
+            paths[*path_of(one.candidate), one.objection.kind].append(one)
+    reasons: dict[Objection, list[list[LeftOutCandidate]]] = defaultdict(list)
+    for path in paths.values():
+        reasons[_nearest(path).objection].append(path)
+    order = list(OBJECTIONS)
+    ordered = sorted(reasons.values(), key=lambda of: order.index(of[0][0].objection.kind))
+    shown = ordered if everything else _of_each_kind(ordered)
+    rows = [_reason_row(group, several=len(answer.machines) > 1) for group in shown]
+    beyond = sum(len(path) for group in ordered for path in group) - sum(
+        len(path) for group in shown for path in group
+    )
+    more = f"{beyond:,} more {plural(beyond, 'candidate')} left out (--format json has all)"
+    fields = [
+        Field("candidates", Column("left out", essential=True, wraps=True)),
+        Field("batch_sizes", Column("batch", essential=True, right=True)),
+        Field("reason", Column("why not", essential=True, wraps=True)),
+    ]
+    return Section("", fields, rows, (more,) if beyond else ())
+
+
+def _nearest(path: Sequence[LeftOutCandidate]) -> LeftOutCandidate:
+    """The candidate that is nearest to being possible: that with the smallest batch."""
+    return min(path, key=lambda one: one.candidate.cell.batch_size)
+
+
+def _of_each_kind(
+    groups: Sequence[list[list[LeftOutCandidate]]],
+) -> list[list[list[LeftOutCandidate]]]:
+    """As many groups as fit a screen: first one of each kind of reason."""
+    kinds = [group[0][0].objection.kind for group in groups]
+    firsts = {kinds.index(kind) for kind in kinds}
+    others = (number for number in range(len(groups)) if number not in firsts)
+    chosen = [*sorted(firsts), *others][:_REASONS]
+    return [groups[number] for number in sorted(chosen)]
+
+
+def _reason_row(group: Sequence[Sequence[LeftOutCandidate]], *, several: bool) -> dict[str, str]:
+    """One reason, with the paths and the batches that it is against."""
+    nearest = _nearest(group[0])
+    precisions: dict[str, dict[str, None]] = defaultdict(dict)
+    for path in group:
+        cell = path[0].candidate.cell
+        precisions[candidate_path(cell)][cell.precision] = None
+    names = [f"{name} {', '.join(of)}" for name, of in precisions.items()]
+    if len(names) > _PATHS:
+        names[_PATHS - 1 :] = [f"{len(names) - _PATHS + 1} more"]
+    machines = {path[0].candidate.machine.name for path in group}
+    where = f" on {machines.pop()}" if several and len(machines) == 1 else ""
+    sizes = sorted({one.candidate.cell.batch_size for path in group for one in path})
+    kind = OBJECTIONS[nearest.objection.kind].partition(",")[0]
+    return {
+        "candidates": f"{'; '.join(names)}{where}",
+        "batch_sizes": str(sizes[0]) if len(sizes) == 1 else f"{sizes[0]}–{sizes[-1]}",
+        "reason": f"{kind}: {nearest.objection.reason}",
+    }
+
+
+def _overview(answer: Recommendation) -> Section:
+    """The first candidate of each question, a row each."""
+    rows, empty = [], []
+    models = Counter(choice.question[0] for choice in answer.choices)
+    for choice in answer.choices:
+        if choice.ranking:
+            sure = "" if choice.ranking.is_sure else " ≈" * bool(choice.ranking.equals)
+            row = _row(choice.ranking.first)
+            cell = choice.ranking.first.candidate.cell
+            alone = models[cell.model] == 1
+            name = cell.model if alone else subject_words(cell).rpartition(" · ")[0]
+            rows.append(row | {"model": f"{name}{sure}"})
+        else:
+            empty.append(some_candidate(choice).cell.model)
+    notes = []
+    if any("≈" in row["model"] for row in rows):
+        notes.append("≈: not distinguishable from others of this model, which --model lists")
+    if empty:
+        known = list(dict.fromkeys(empty))
+        more = f" and {len(known) - _EMPTY} more" if len(known) > _EMPTY else ""
+        names = f"{', '.join(known[:_EMPTY])}{more}"
+        notes.append(f"nothing to recommend for {names}: `recommend --model` says why")
+    cell = some_candidate(answer.choices[0]).cell
+    heading = f"the first choice for each model · {requirement_words(answer)}"
+    several = len({row["hardware"] for row in rows}) > 1
+    unit = figure_unit(answer, cell)
+    fields = _fields(answer, unit, several=several, with_model=True)
+    return Section(heading, fields, rows, notes)
+
+
+def recommendation_document(answer: Recommendation) -> dict[str, Any]:
+    """The recommendation as JSON has it: everything that was ranked or left out."""
+    requirements = answer.requirements
+    return {
+        "objective": requirements.objective.name,
+        "slo": str(requirements.level) if requirements.level else None,
+        "slo_confidence": requirements.confidence if requirements.level else None,
+        "memory_limit_bytes": requirements.memory_bytes,
+        "measured_interval": 0.95,
+        "predicted_interval": 0.90,
+        "examples": dict(answer.examples),
+        "recommended": [
+            _ranked_document(one, rank, choice, answer)
+            for choice in answer.choices
+            if choice.ranking
+            for rank, one in enumerate(choice.ranking.rows, start=1)
+        ],
+        "left_out": [
+            _candidate_document(one.candidate)
+            | {"kind": one.objection.kind, "reason": one.objection.reason}
+            for choice in answer.choices
+            for one in choice.left_out
+        ],
+        "notes": [*trust_words(answer)],
+    }
+
+
+def _candidate_document(candidate: Candidate) -> dict[str, Any]:
+    cell, machine = candidate.cell, candidate.machine
+    return (
+        {"cell_id": cell.id}
+        | {name: getattr(cell, name) for name in AXIS_NAMES}
+        | {
+            "hardware": machine.name,
+            "hardware_id": machine.key,
+            "hostname": machine.hostname,
+        }
+    )
+
+
+def _ranked_document(
+    one: RankedCandidate, rank: int, choice: Choice, answer: Recommendation
+) -> dict[str, Any]:
+    assert choice.ranking is not None
+    first = choice.ranking.first
+    equal = one is first or any(one is other for other in choice.ranking.equals)
+    unit = figure_unit(answer, one.candidate.cell)
+    return _candidate_document(one.candidate) | {
+        "rank": rank,
+        "distinguishable_from_first": not equal,
+        "basis": one.figure.basis,
+        "unit": unit,
+        **_figure_document(answer.requirements.objective.name, one.figure),
+        **_figure_document("memory_mb", one.memory),
+        "slo_chance": one.chance.share if one.chance else None,
+        "slo_basis": one.chance.basis if one.chance else None,
+        "price_per_hour": one.price,
+        "grade": one.figure.grade,
+        "marks": list(one.figure.marks),
+        "extrapolation": list(one.figure.outside),
+    }
+
+
+def _figure_document(name: str, figure: Figure | None) -> Mapping[str, float | None]:
+    """A figure's columns; those of predictions say so in their names."""
+    suffix = "" if figure is None or figure.is_measured else "_predicted"
+    interval = figure.interval if figure else None
+    return {
+        f"{name}{suffix}": figure.value if figure else None,
+        f"{name}{suffix}_low": interval.low if interval else None,
+        f"{name}{suffix}_high": interval.high if interval else None,
+    }

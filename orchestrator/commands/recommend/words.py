@@ -1,0 +1,205 @@
+"""Words of recommendations: candidates and their figures in a line, the answer, what to do next."""
+
+import shlex
+from collections import Counter
+from collections.abc import Iterator
+
+from analysis.recommend.candidates import OBJECTIONS, Candidate
+from analysis.recommend.choices import Choice
+from analysis.recommend.figures import WORST_GRADE, Figure
+from analysis.recommend.memory_fit import memory_words, percentage
+from analysis.recommend.objectives import COST, cost_unit
+from analysis.recommend.ranking import CandidateRanking, RankedCandidate
+from orchestrator.commands.predict.artefact_folder import training_command
+from orchestrator.commands.predict.words import added_words, source_words
+from orchestrator.commands.recommend.answer import Recommendation
+from orchestrator.screen.tables import format_number
+from orchestrator.system.files import database_option
+from orchestrator.system.text import format_size, plural
+from runner.contract.axes import AXES
+from runner.contract.cell import Cell
+from runner.contract.synonyms import axis_words
+
+MATRIX_FILE = "best.yaml"
+_ALL_BUT_A_PERCENT = 0.99
+
+
+def candidate_words(candidate: Candidate, *, with_machine: bool = False) -> str:
+    """The chosen values, e.g. `cpu onnxruntime int8 at batch 8`."""
+    cell = candidate.cell
+    where = f" on {candidate.machine.name}" if with_machine else ""
+    return f"{candidate_path(cell)} {cell.precision} at batch {cell.batch_size}{where}"
+
+
+def candidate_path(cell: Cell) -> str:
+    """Backend and runtime, once where they have the same name."""
+    return cell.backend if cell.runtime == cell.backend else f"{cell.backend} {cell.runtime}"
+
+
+def figure_unit(answer: Recommendation, cell: Cell) -> str:
+    """The unit of the ranked figures."""
+    objective = answer.requirements.objective
+    if objective.name == COST and answer.prices:
+        return cost_unit(answer.prices.prices.currency, cell)
+    return objective.unit
+
+
+def figure_interval(figure: Figure) -> str:
+    """The interval's ends, e.g. `1.9–2.4`; a question mark where nothing promises that it holds."""
+    if figure.interval is None:
+        return "not known"
+    ends = f"{format_number(figure.interval.low)}–{format_number(figure.interval.high)}"
+    return f"{ends} ?" if figure.outside else ends
+
+
+def share_words(share: float | None) -> str:
+    """A chance; never all or nothing, as it is a share of resamples."""
+    if share is None:
+        return "not known"
+    if share > _ALL_BUT_A_PERCENT:
+        return ">99 %"
+    return "<1 %" if share < 1 - _ALL_BUT_A_PERCENT else percentage(share)
+
+
+def subject_words(cell: Cell) -> str:
+    """The model with its sizes and mode, e.g. `bert-tiny · 128 tokens · inference`."""
+    sizes = [
+        axis_words(axis.name, value)
+        for axis in AXES
+        if axis.kind in ("size", "count")
+        and axis.name != "batch_size"
+        and (value := getattr(cell, axis.name)) is not None
+    ]
+    return " · ".join((cell.model, *sizes, cell.mode))
+
+
+def requirement_words(answer: Recommendation) -> str:
+    """The number that candidates are ranked by and their conditions, e.g. `by cost, p95 < 9 ms`."""
+    requirements, cell = answer.requirements, some_candidate(answer.choices[0]).cell
+    unit = f" in {figure_unit(answer, cell)}" if requirements.objective.name == COST else ""
+    parts = [f"by {requirements.objective.label}{unit}"]
+    if requirements.level:
+        parts.append(f"{requirements.level} at {percentage(requirements.confidence)}")
+    if requirements.memory_bytes:
+        parts.append(f"memory up to {limit_words(requirements.memory_bytes)}")
+    return ", ".join(parts)
+
+
+def some_candidate(choice: Choice) -> Candidate:
+    """The first that is recommended, else one that is left out."""
+    return choice.ranking.first.candidate if choice.ranking else choice.left_out[0].candidate
+
+
+def limit_words(size: int) -> str:
+    """A limit in the unit in which it is a round number."""
+    words = format_size(size)
+    return memory_words(size) if "." in words else words
+
+
+def answer_words(answer: Recommendation, ranking: CandidateRanking) -> str:
+    """The sentence that answers, as far as intervals support it."""
+    first, several = ranking.first, ranking.machines > 1
+    name = candidate_words(first.candidate, with_machine=several)
+    figure = f"{format_number(first.figure.value)} {figure_unit(answer, first.candidate.cell)}"
+    best = answer.requirements.objective.best
+    how = "measured" if first.figure.is_measured else "predicted"
+    stated = f"{name}, {figure} {how}"
+    if first.figure.grade == WORST_GRADE:
+        stated = f"{stated} with grade D, which shows no difference: measure it longer"
+    if first.figure.outside:
+        return f"nothing is recommended beyond doubt: {stated}, but {first.figure.outside[0]}"
+    aside = len(ranking.extrapolated)
+    beside = f"; {aside} extrapolated {plural(aside, 'one')} aside" if aside else ""
+    if ranking.is_sure:
+        second = ranking.others[0]
+        return f"{best}: {stated}; next {_short(second, several=several)}{beside}"
+    if len(ranking.rows) - aside == 1:
+        return f"the only candidate that is left: {stated}{beside}"
+    if ranking.equals:
+        count = len(ranking.equals)
+        others = f"{count} {plural(count, 'other')}"
+        nearest = _short(ranking.equals[0], several=several)
+        return f"first: {stated}; not distinguishable from {others}, such as {nearest}{beside}"
+    alone = "single values without intervals do not tell whether others differ"
+    return f"first: {stated}; {alone}{beside}"
+
+
+def _short(one: RankedCandidate, *, several: bool) -> str:
+    value = format_number(one.figure.value)
+    return f"{candidate_words(one.candidate, with_machine=several)} with {value}"
+
+
+def none_left_words(choice: Choice) -> str:
+    """The sentence where nothing is recommended, with the reasons by their number."""
+    counts = Counter(one.objection.kind for one in choice.left_out)
+    reasons = ", ".join(
+        f"{counts[name]} {words}" for name, words in OBJECTIONS.items() if counts[name]
+    )
+    return f"nothing is recommended: of {len(choice.left_out)} candidates {reasons}"
+
+
+def largest_words(answer: Recommendation, ranking: CandidateRanking) -> Iterator[str]:
+    """The sentence about the largest batch, where memory limits it."""
+    limit = answer.requirements.memory_bytes
+    if not (limit and answer.requirements.largest_batch):
+        return
+    largest = max(ranking.rows, key=lambda one: one.candidate.cell.batch_size)
+    use = (
+        f", of which it may use {memory_words(largest.memory.high * 1e6)}" if largest.memory else ""
+    )
+    name = candidate_words(largest.candidate, with_machine=ranking.machines > 1)
+    yield f"largest batch under {limit_words(limit)}: {name}{use}"
+
+
+def trust_words(answer: Recommendation) -> Iterator[str]:
+    """At most two sentences about what the figures rest on, and one remedy."""
+    rows = [row for choice in answer.choices if choice.ranking for row in choice.ranking.rows]
+    predicted = [row for row in rows if not row.figure.is_measured]
+    measured = len(rows) - len(predicted)
+    parts = [f"{measured:,} measured (95 % intervals)"] if measured else []
+    if predicted:
+        rests = f" from {source_words(answer.examples)}" if answer.examples else ""
+        parts.append(f"{len(predicted):,} predicted{rests} (90 % intervals)")
+    if parts:
+        yield f"candidates: {', '.join(parts)}"
+    if any(row.figure.outside for row in predicted):
+        yield "?: an extrapolation, whose interval nothing promises"
+    if marks := sorted({mark for row in rows for mark in row.figure.marks}):
+        yield f"* {', '.join(marks)}: never proven nor verified here"
+    if len({choice.question[0] for choice in answer.choices}) > 1:
+        yield "models are compared by speed and memory alone: nothing here knows their quality"
+    yield from answer.notes
+    if answer.ready.refusal:
+        yield f"predictions are left out: {answer.ready.refusal}"
+    yield from added_words(answer.ready.added, training_command(answer.request.database))
+
+
+def next_words(answer: Recommendation) -> Iterator[str]:
+    """Commands to go on with."""
+    database = answer.request.database
+    rankings = [choice.ranking for choice in answer.choices if choice.ranking]
+    left_out = [one for choice in answer.choices for one in choice.left_out]
+    unknown = [one for one in left_out if one.objection.kind in ("not_known", "fit_unknown")]
+    if unknown and answer.ready.forecaster is None:
+        count = f"{len(unknown):,} {plural(len(unknown), 'candidate')}"
+        yield f"next: `{training_command(database)}` may predict {count} that nobody measured"
+    if longer := [one for one in left_out if one.objection.kind == "slo_unknown"]:
+        command = f"{_bench(longer[0].candidate.cell, answer)} --profile standard"
+        yield f"next: `{command}` may measure enough for {answer.requirements.level}"
+    if rankings and not rankings[0].first.figure.is_measured:
+        yield f"next: `{_bench(rankings[0].first.candidate.cell, answer)}` measures the first"
+    elif rankings:
+        line = f"--format matrix --output {MATRIX_FILE}"
+        yield f"next: with `{line}` it is the matrix of `orchestrator run {MATRIX_FILE}`"
+
+
+def _bench(cell: Cell, answer: Recommendation) -> str:
+    """The command that measures a cell."""
+    words: list[str] = ["orchestrator", "bench"]
+    for axis in AXES:
+        value = getattr(cell, axis.name)
+        if value is None or (axis.name in ("mode", "scenario") and value == axis.default):
+            continue
+        word = answer.words.get(value, value) if axis.name == "model" else value
+        words += [axis.option, str(word)]
+    return shlex.join([*words, *database_option(answer.request.database)])

@@ -1,0 +1,236 @@
+"""Bisections: what a judgement found to be slower, and the versions between good and bad."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass, field, replace
+from itertools import chain
+from pathlib import Path
+
+from analysis.compare.circumstances import circumstance_changes, circumstances_of
+from analysis.regress.bisection import Bisection
+from analysis.regress.judgements import Judgement
+from analysis.regress.launches import LaunchedResult
+from analysis.regress.software_versions import (
+    Version,
+    grouped_versions,
+    measured_again,
+    results_by_cell,
+)
+from analysis.regress.steps import LevelStep
+from orchestrator.commands.regress.answer import (
+    RegressionAnswer,
+    RegressionRequest,
+    judge_regressions,
+)
+from orchestrator.running.run_file import BISECTIONS_FOLDER
+from orchestrator.store import Store
+from orchestrator.system.files import DATABASE_NAME
+from runner.contract.errors import NothingToDo
+
+
+@dataclass(frozen=True)
+class BisectionCase:
+    """One change of a series, and the versions of the software among which its cause may be."""
+
+    judgement: Judgement
+    bisection: Bisection
+    results: tuple[LaunchedResult, ...]
+    """The results from the last good one to the first bad one, in the order of time."""
+    beside: tuple[Judgement, ...] = ()
+    """Other cells that became worse, perhaps by the same version."""
+    changes: tuple[str, ...] = ()
+    """Other differences that are known between the versions at which the search stands."""
+
+    @property
+    def cell_id(self) -> str:
+        """The cell that is measured again."""
+        return self.judgement.cell_id
+
+
+@dataclass(frozen=True)
+class BisectionAnswer:
+    """The changes that can be searched for, and how far the search is."""
+
+    database: Path
+    judged: RegressionAnswer
+    cases: tuple[BisectionCase, ...]
+    refusals: Mapping[str, str] = field(default_factory=dict)
+    """Cells whose cause cannot be searched for, with the reason."""
+
+    @property
+    def exit_code(self) -> int:
+        """That of the verdicts: who searches has not mended anything."""
+        return self.judged.exit_code
+
+
+def find_bisections(request: RegressionRequest, results: Path) -> BisectionAnswer:
+    """The changes for the worse that a judgement finds, with the versions between their ends.
+
+    Where no cell became worse against the baseline, these are the newest steps of the series that
+    nobody accepted.
+
+    Args:
+        request: the judgement.
+        results: the folder of all runs; what earlier bisections measured lies in it.
+
+    Raises:
+        UsageError: there is no such baseline, run, metric or filter.
+        NothingToDo: nothing became worse, or nothing lies between good and bad.
+        StoreError: a database, a bundle or a file cannot be read.
+    """
+    judged = judge_regressions(request)
+    database = request.selected.database
+    refusals: dict[str, NothingToDo] = {}
+    cases: list[BisectionCase] = []
+    with ExitStack() as closing:
+        store, selection = closing.enter_context(request.selected.open())
+        earlier = results / BISECTIONS_FOLDER / DATABASE_NAME
+        stores = [store]
+        if earlier.exists():
+            stores.append(closing.enter_context(Store.open_readonly(earlier)))
+        worse = _worse(judged.judgements.judgements)
+        for metric in dict.fromkeys(judgement.metric for judgement in worse):
+            alike = [judgement for judgement in worse if judgement.metric == metric]
+            cells = {judgement.cell_id for judgement in alike}
+            known = [results_by_cell(one, selection, metric, cells) for one in stores]
+            for judgement in alike:
+                own, *others = (by_cell.get(judgement.cell_id, []) for by_cell in known)
+                every = [*own, *chain(*others)]
+                try:
+                    cases.append(_case(judgement, own, every, per_host=request.per_host))
+                except NothingToDo as nothing:
+                    refusals.setdefault(judgement.cell_id, nothing)
+    if not cases:
+        raise _nothing(judged, refusals)
+    reasons = {cell_id: str(nothing) for cell_id, nothing in refusals.items()}
+    return BisectionAnswer(database, judged, tuple(_together(cases)), reasons)
+
+
+def explain_suspects(case: BisectionCase, database: Path) -> BisectionCase:
+    """The case with what differs between the last good version and the first suspect."""
+    bisection = case.bisection
+    ends = (bisection.before_suspects.results[-1], bisection.suspects[0].first)
+    ids = [str(end.facts["result_id"]) for end in ends]
+    with Store.open_readonly(database) as store:
+        known = circumstances_of(store, ids)
+    if not all(name in known for name in ids):
+        return case
+    return replace(case, changes=circumstance_changes(*(known[name] for name in ids)))
+
+
+def _worse(judgements: Sequence[Judgement]) -> list[Judgement]:
+    """The regressions; without any, judgements of series with a step for the worse."""
+    measured = [one for one in judgements if one.before and one.after]
+    regressions = [one for one in measured if one.verdict == "regression"]
+    return regressions or [one for one in measured if _last_step(one) is not None]
+
+
+def _last_step(judgement: Judgement) -> LevelStep | None:
+    """The newest step for the worse that nobody accepted."""
+    more_is_better = judgement.metric.more_is_better
+    steps = [step for step in judgement.steps if (step.ratio.value < 1) == more_is_better]
+    return steps[-1] if steps and steps[-1].accepted is None else None
+
+
+def _case(
+    judgement: Judgement,
+    own: Sequence[LaunchedResult],
+    every: Sequence[LaunchedResult],
+    *,
+    per_host: bool,
+) -> BisectionCase:
+    """The versions between the ends of a change.
+
+    Args:
+        judgement: the change.
+        own: all results of the cell in the order of time.
+        every: these and those of earlier bisections.
+        per_host: True if machines with different names have series of their own.
+
+    Raises:
+        NothingToDo: an end is not in the database, or both are of one version.
+    """
+    after = judgement.after
+    assert after is not None
+    key = after.key(per_host=per_host)
+    series = [result for result in own if result.key(per_host=per_host) == key]
+    between = _between(judgement, series)
+    versions = grouped_versions(between)
+    if not versions or not _names_both_ends(versions, between):
+        raise NothingToDo(
+            "its results name neither an image nor a commit",
+            hint="containers leave an image, and a git checkout leaves its commit",
+        )
+    if len(versions) == 1:
+        raise NothingToDo(
+            _same_software(judgement, versions[0]),
+            hint="the machine is left; an older `--baseline` has more versions between",
+        )
+    again = measured_again(every, versions, after)
+    more_is_better = judgement.metric.more_is_better
+    bisection = Bisection(versions, more_is_better, judgement.levels.results, again)
+    return BisectionCase(judgement, bisection, tuple(between))
+
+
+def _between(judgement: Judgement, series: Sequence[LaunchedResult]) -> list[LaunchedResult]:
+    """The results from the good end to the bad one."""
+    indices = {str(result.facts["result_id"]): index for index, result in enumerate(series)}
+    step = _last_step(judgement) if judgement.verdict != "regression" else None
+    if step is not None:
+        index = indices[step.first.result_id]
+        return list(series[max(0, index - 2) : index + 2])
+    ids = [str(end.facts["result_id"]) for end in (judgement.before, judgement.after) if end]
+    absent = [name for name in ids if name not in indices]
+    if absent:
+        raise NothingToDo(
+            f"{absent[0]} is not in this database", hint="`orchestrator merge` brings it here"
+        )
+    return list(series[indices[ids[0]] : indices[ids[1]] + 1])
+
+
+def _names_both_ends(versions: Sequence[Version], between: Sequence[LaunchedResult]) -> bool:
+    return versions[0].first is between[0] and versions[-1].results[-1] is between[-1]
+
+
+def _same_software(judgement: Judgement, version: Version) -> str:
+    kind = "image" if version.name.startswith("sha256:") else "commit"
+    changes = "; ".join(judgement.changes or ())
+    known = f"; what changed: {changes}" if changes else ""
+    return f"both ends have the same {kind}, so no version brought it{known}"
+
+
+def _together(cases: Sequence[BisectionCase]) -> Iterator[BisectionCase]:
+    """One case for all whose cause may be the same version: the one that shows most clearly."""
+    left = sorted(cases, key=lambda case: -_clearness(case.judgement))
+    while left:
+        clearest, *others = left
+        suspects = _suspects(clearest)
+        beside = [case for case in others if suspects <= _suspects(case)]
+        left = [case for case in others if case not in beside]
+        yield replace(clearest, beside=tuple(case.judgement for case in beside))
+
+
+def _suspects(case: BisectionCase) -> set[str]:
+    return {version.name for version in case.bisection.suspects}
+
+
+def _clearness(judgement: Judgement) -> float:
+    """The size of a change by its error."""
+    difference = judgement.case.difference if judgement.case else None
+    return abs(difference.shift) / difference.spread.error if difference else 0.0
+
+
+def _nothing(judged: RegressionAnswer, refusals: Mapping[str, NothingToDo]) -> NothingToDo:
+    """The reason why there is nothing to bisect."""
+    if not refusals:
+        counts = ", ".join(
+            f"{count:,} {verdict}" for verdict, count in judged.judgements.counts.items() if count
+        )
+        return NothingToDo(
+            f"nothing became worse from {judged.judgements.base} to {judged.judgements.run}:"
+            f" {counts}",
+            hint="`--bisect` searches for the cause of a regression, or of a step of a series",
+        )
+    (cell_id, reason), *others = refusals.items()
+    more = f", and {len(others):,} more cells" if others else ""
+    return NothingToDo(f"{cell_id}: {reason}{more}", hint=reason.hint)

@@ -1,0 +1,262 @@
+"""Sentences about verdicts: the answer, what changed beside, steps, trust, and what is left out."""
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import chain
+
+from analysis.regress.judgements import Judgement
+from analysis.regress.noise import NoiseSource
+from analysis.regress.steps import LevelStep
+from analysis.regress.verdicts import RegressionVerdict
+from analysis.statistics.percentages import change_words, extent_words, percent_text
+from orchestrator.commands.regress.answer import RegressionAnswer
+from orchestrator.commands.regress.cells import MetricVerdicts, full_name
+from orchestrator.commands.regress.next_steps import status_command
+from orchestrator.commands.regress.sizes import worse_words
+from orchestrator.commands.results.grades import below_grade_words
+from orchestrator.system.text import plural
+
+_MOST_SIZES = 3
+"""Changes that the answer tells one by one."""
+_MOST_NAMED = 5
+"""Cells of a kind that a sentence names; more are counted."""
+_COMMIT_LETTERS = 12
+_NUMBER = re.compile(r"(?<!\S)\d+(?:\.\d+)?(?!\S)")
+_SOURCES: Mapping[NoiseSource, str] = {
+    "pairs": "pairs of launches that took turns",
+    "history": "the series' own history",
+    "launches": "launches of the series",
+    "calibration": "the host's calibration",
+    "study": "the A/A study alone",
+}
+_WEAK: frozenset[NoiseSource | None] = frozenset({"calibration", "study"})
+"""Sources that several launches a side replace by better ones."""
+
+
+def verdict_lines(
+    answer: RegressionAnswer, known: Sequence[MetricVerdicts], *, wide: bool = False
+) -> Iterator[str]:
+    """All sentences below the table: the answer first, then what may explain it, then the trust."""
+    yield from metric_answers(answer, known)
+    yield from circumstance_lines(answer)
+    yield from step_lines(answer, every=wide)
+    yield from not_comparable_lines(known)
+    yield from one_sided_lines(answer)
+    yield from accepted_lines(answer)
+    yield from trust_lines(answer)
+
+
+def hidden_lines(changed: int = 0, same: int = 0) -> Iterator[str]:
+    """The sentence about cells that have no row: those that changed or stay open, and others."""
+    counts = ((changed, "that changed or stay open"), (same, "without a change"))
+    parts = [f"{count:,} {words}" for count, words in counts if count]
+    if parts:
+        yield f"Cells left out: {' and '.join(parts)} (--wide)"
+
+
+def metric_answers(answer: RegressionAnswer, known: Sequence[MetricVerdicts]) -> Iterator[str]:
+    """The answer, a sentence for each metric."""
+    for verdicts in known:
+        begin = f"In {verdicts.metric.label}, " if len(known) > 1 else ""
+        sentence = _answer(verdicts, answer.judgements.threshold)
+        yield f"{begin}{sentence[0].lower() if begin else sentence[0]}{sentence[1:]}"
+
+
+def _answer(verdicts: MetricVerdicts, threshold: float) -> str:
+    total, known = len(verdicts.judgements), verdicts.by_verdict
+    if total == 1:
+        return f"The cell {_alone(verdicts, threshold)}."
+    slower, faster = worse_words(verdicts.metric)
+    worse, better, same = known["regression"], known["improvement"], known["no change"]
+    if not verdicts.judged:
+        return f"None of {total:,} cells can be compared."
+    if len(same) == total:
+        return f"None of {total:,} cells changed by {percent_text(threshold)} % or more."
+    if worse:
+        first = f"{len(worse):,} of {total:,} cells became {slower}: {_sizes(worse, verdicts)}"
+    else:
+        first = f"None of {total:,} cells is shown to be {slower}"
+    rest = (
+        f"{len(better):,} became {faster}: {_sizes(better, verdicts)}" if better else "",
+        f"{len(same):,} no change" if same else "",
+        _open_words(known["inconclusive"]),
+        f"{len(known['not comparable']):,} not comparable" if known["not comparable"] else "",
+    )
+    return f"{'; '.join(filter(None, (first, *rest)))}."
+
+
+def _alone(verdicts: MetricVerdicts, threshold: float) -> str:
+    """The sentence about the only cell, without its subject."""
+    (judgement,) = verdicts.judgements
+    slower, faster = worse_words(verdicts.metric)
+    size = f" by {extent_words(judgement.ratio)}" if judgement.ratio else ""
+    words: Mapping[RegressionVerdict, str] = {
+        "regression": f"became {slower}{size}",
+        "improvement": f"became {faster}{size}",
+        "no change": f"did not change by {percent_text(threshold)} % or more",
+        "inconclusive": f"stays inconclusive: {judgement.reason}",
+        "not comparable": "cannot be compared",
+    }
+    return words[judgement.verdict]
+
+
+def _sizes(judgements: Sequence[Judgement], verdicts: MetricVerdicts) -> str:
+    """The greatest changes of these, each with its interval."""
+    sizes = [
+        f"{verdicts.name(one)} by {extent_words(one.ratio)}".lstrip()
+        for one in judgements[:_MOST_SIZES]
+        if one.ratio
+    ]
+    more = len(judgements) - _MOST_SIZES
+    return f"{', '.join(sizes)}{f' and {more:,} more' if more > 0 else ''}"
+
+
+def _open_words(judgements: Sequence[Judgement]) -> str:
+    """The inconclusive ones with what would decide, those that differ by a number together."""
+    if not judgements:
+        return ""
+    groups: dict[tuple[str, str], list[str]] = {}
+    for one in judgements:
+        number = _NUMBER.search(one.reason)
+        start, end = number.span() if number else (0, 0)
+        key = (one.reason[:start], one.reason[end:])
+        groups.setdefault(key, []).append(one.reason[start:end])
+    reasons = [
+        f"{before}{_range(numbers)}{behind}{f' ({len(numbers):,})' if len(groups) > 1 else ''}"
+        for (before, behind), numbers in groups.items()
+    ]
+    return f"{len(judgements):,} inconclusive: {', '.join(reasons)}"
+
+
+def _range(numbers: Sequence[str]) -> str:
+    """The least and the greatest of some numbers."""
+    low, high = min(numbers, key=_value), max(numbers, key=_value)
+    return low if low == high else f"{low} to {high}"
+
+
+def _value(number: str) -> float:
+    return float(number or 0)
+
+
+def circumstance_lines(answer: RegressionAnswer) -> Iterator[str]:
+    """Tell what else differs: in all results that did not stay the same, then in some."""
+    judgements = answer.judgements
+    shared = judgements.shared_changes
+    changed = [one for one in judgements.judgements if one.verdict != "no change" and one.after]
+    explained = [one for one in changed if one.changes is not None]
+    if not changed:
+        return
+    if shared:
+        where = ", in all of these" if len(explained) > 1 else ""
+        yield f"What differs beside it{where}: {'; '.join(shared)}."
+    own: dict[tuple[str, ...], dict[str, None]] = {}
+    for one in explained:
+        rest = tuple(change for change in one.changes or () if change not in shared)
+        if rest and one.verdict != "not comparable":  # there the reason says it
+            own.setdefault(rest, {})[full_name(one)] = None
+    for changes, names in list(own.items())[:_MOST_NAMED]:
+        yield f"{_named([*names])}: {'; '.join(changes)}"
+    if len(own) > _MOST_NAMED:
+        more = sum(map(len, list(own.values())[_MOST_NAMED:]))
+        yield f"{more:,} {plural(more, 'cell')} more with differences: --format json has them."
+    if not (shared or own):
+        known = "Nothing else that records tell differs." if explained else ""
+        yield known or "What else differs is not known: one side has no records."
+
+
+def step_lines(answer: RegressionAnswer, *, every: bool) -> Iterator[str]:
+    """Steps in the history of series that changed or stay open, or of every series, by run."""
+    by_run: dict[str, list[tuple[Judgement, LevelStep]]] = {}
+    for judgement in answer.judgements.judgements:
+        if every or judgement.verdict != "no change":
+            for step in judgement.steps:
+                by_run.setdefault(step.run_id, []).append((judgement, step))
+    runs = sorted(by_run.values(), key=lambda steps: steps[0][1].date, reverse=True)
+    several = len({one.metric for one in answer.judgements.judgements}) > 1
+    for steps in runs[: None if every else _MOST_NAMED]:
+        sizes = [
+            f"{full_name(one)}{f' in {one.metric.label}' if several else ''}"
+            f" {change_words(step.ratio)}"
+            for one, step in steps
+        ]
+        most = len(sizes) if every else _MOST_SIZES
+        more = f" and {len(sizes) - most:,} more" if len(sizes) > most else ""
+        yield f"{step_words(steps[0][1])}: {', '.join(sizes[:most])}{more}"
+    if not every and len(runs) > _MOST_NAMED:
+        more_runs = len(runs) - _MOST_NAMED
+        yield f"Steps in {more_runs:,} {plural(more_runs, 'run')} more: --wide lists them."
+
+
+def step_words(step: LevelStep) -> str:
+    """The date of a step, and the first run and commit that have it."""
+    commit = f", commit {step.first.git_commit[:_COMMIT_LETTERS]}" if step.first.git_commit else ""
+    accepted = f", accepted ({step.accepted})" if step.accepted else ""
+    return f"Step of {step.date:%Y-%m-%d}, first in run {step.run_id}{commit}{accepted}"
+
+
+def not_comparable_lines(known: Sequence[MetricVerdicts]) -> Iterator[str]:
+    """Cells that cannot be compared, alike reasons in one sentence."""
+    reasons: dict[str, dict[str, None]] = {}
+    for one in chain.from_iterable(verdicts.by_verdict["not comparable"] for verdicts in known):
+        reasons.setdefault(one.reason, {})[full_name(one)] = None
+    for reason, names in list(reasons.items())[:_MOST_NAMED]:
+        yield f"Not comparable: {_named([*names])}: {reason}"
+    if len(reasons) > _MOST_NAMED:
+        more = len(reasons) - _MOST_NAMED
+        yield f"{more:,} other {plural(more, 'reason')}: --format json has them."
+
+
+def one_sided_lines(answer: RegressionAnswer) -> Iterator[str]:
+    """Cells that one side alone has."""
+    judgements = answer.judgements
+    sides = ((judgements.only_before, judgements.base), (judgements.only_after, judgements.run))
+    for cells, label in sides:
+        if cells:
+            yield f"Only in {label}: {_named(cells)}."
+
+
+def _named(names: Sequence[str]) -> str:
+    more = f" and {len(names) - _MOST_NAMED:,} more" if len(names) > _MOST_NAMED else ""
+    return f"{', '.join(names[:_MOST_NAMED])}{more}"
+
+
+def accepted_lines(answer: RegressionAnswer) -> Iterator[str]:
+    """Changes of the judged run that somebody accepted."""
+    reasons: dict[str, dict[str, None]] = {}
+    for one in answer.judgements.judgements:
+        if one.case and one.case.accepted is not None:
+            reasons.setdefault(one.case.accepted, {})[full_name(one)] = None
+    for reason, names in reasons.items():
+        yield f"Accepted, so no verdict: {_named([*names])}: {reason}"
+
+
+def trust_lines(answer: RegressionAnswer) -> Iterator[str]:
+    """The noise that verdicts rest on, then the one thing that most limits them."""
+    judged = [one for one in answer.judged if one.noise]
+    bases = dict.fromkeys(one.noise for one in judged)
+    if len(bases) == 1:
+        yield f"Noise is that of {next(iter(bases))}."
+    elif judged:
+        sources = [one.noise_source for one in judged]
+        counts = {source: sources.count(source) for source in _SOURCES if source in sources}
+        words = (f"{_SOURCES[source]} in {count:,}" for source, count in counts.items())
+        yield f"Noise is that of {', of '.join(words)} of {len(judged):,}."
+    if remedy := _remedy(answer):
+        yield remedy
+
+
+def _remedy(answer: RegressionAnswer) -> str | None:
+    required, unclear = answer.request.require_grade, answer.judgements.counts["inconclusive"]
+    if required and answer.below_grade:
+        total = len({one.cell_id for one in answer.judged})
+        return (
+            f"Grade {required} is required; {below_grade_words(answer.below_grade, total, 'cell')}:"
+            f" `orchestrator {status_command(answer)}` tells why, and what helps."
+        )
+    weak = sum(one.verdict == "inconclusive" and one.noise_source in _WEAK for one in answer.judged)
+    if weak:
+        return (
+            f"In {weak:,} of {unclear:,} inconclusive, one launch a side says too little:"
+            " `--profile standard` takes several."
+        )
+    return None

@@ -1,0 +1,1 @@
+"""`report`: results as pages, Markdown and JSON."""

@@ -1,0 +1,157 @@
+"""Reports: on a topic from the database, on a run, or on a file that others measured."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, replace
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING
+
+from analysis.report.report import Report
+from analysis.report.topics import REPORT_TOPICS, make_report
+from orchestrator.commands.exchange.imports import ImportRequest, import_results
+from orchestrator.commands.results.run_report import RunReport, report_run
+from orchestrator.commands.results.selection import SelectionRequest
+from orchestrator.system.files import DATABASE_NAME
+from runner.contract.errors import NothingToDo, UsageError
+
+if TYPE_CHECKING:
+    from orchestrator.commands.regress.answer import RegressionAnswer, RegressionRequest
+
+RUN_TOPIC = "run"
+REPORTS_FOLDER = "reports"
+"""The folder beside a database that reports go to unless somebody names a file."""
+
+
+@dataclass(frozen=True)
+class MadeReport:
+    """A report with its origin."""
+
+    report: Report
+    made_from: str
+    """The database or the file."""
+    path: Path
+    """The page that it becomes unless somebody names another."""
+    run: RunReport | None = None
+    """The answer of the run that it is about; None for other topics and foreign files."""
+    verdicts: "RegressionAnswer | None" = None
+    """The verdicts that it is about; None for other topics."""
+
+
+def report_topic(topic: str, request: SelectionRequest) -> MadeReport:
+    """The report on a topic, from the results of a selection.
+
+    Raises:
+        UsageError: there is no such run, or nothing could ever fit a filter.
+        NothingToDo: the selection holds nothing that the topic is about.
+        StoreError: the database cannot be read.
+    """
+    with request.open() as (store, selection):
+        report = make_report(topic, store, selection)
+    if not report.sections:
+        raise NothingToDo(
+            f"{request.database}: holds nothing for a report on {topic}",
+            hint=_hint(topic, request),
+        )
+    path = request.database.parent / REPORTS_FOLDER / f"{topic}.html"
+    return MadeReport(report, str(request.database), path)
+
+
+def report_one_run(run: str, request: SelectionRequest) -> MadeReport:
+    """The report on a run of the database; `last` is the newest.
+
+    Raises:
+        UsageError: there is no such run.
+        NothingToDo: the selection holds nothing of it.
+        StoreError: the database cannot be read.
+    """
+    answer = report_run(run, request.database)
+    chosen = replace(request, run=answer.run_id, unquotable=True)
+    outcome = report_topic(RUN_TOPIC, chosen)
+    titled = replace(outcome.report, title=f"Run {answer.run_id}")
+    path = outcome.path.with_name(f"run-{answer.run_id}.html")
+    return replace(outcome, report=titled, path=path, run=None if request.filters else answer)
+
+
+def report_everything(request: SelectionRequest) -> Iterator[MadeReport]:
+    """The report on each topic that the database has results for, and on its newest run.
+
+    Raises:
+        UsageError: nothing could ever fit a filter.
+        StoreError: the database cannot be read.
+    """
+    for topic in REPORT_TOPICS:
+        with suppress(NothingToDo):
+            if topic == RUN_TOPIC:
+                yield report_one_run("last", request)
+            else:
+                yield report_topic(topic, request)
+
+
+def report_regressions(request: "RegressionRequest") -> MadeReport:
+    """The report on the verdicts of a run against a baseline.
+
+    Raises:
+        UsageError: there is no such baseline, run, metric or filter, both are the same, or the
+            extra `analysis` is not installed.
+        NothingToDo: both have no cell in common.
+        StoreError: a database, a bundle or a file cannot be read.
+    """
+    from analysis.report.regressions import REGRESSION_TOPIC, regression_report
+    from orchestrator.commands.regress.answer import judge_sides
+    from orchestrator.commands.results.sides import open_sides
+
+    words = (request.baseline, request.run)
+    with open_sides(request.selected, *words, per_host=request.per_host) as sides:
+        verdicts = judge_sides(sides, request)
+        report = regression_report(verdicts.judgements, sides.run.source, sides.run.selection)
+    database = request.selected.database
+    path = database.parent / REPORTS_FOLDER / f"{REGRESSION_TOPIC}.html"
+    return MadeReport(report, str(database), path, verdicts=verdicts)
+
+
+def report_file(file: Path, request: SelectionRequest) -> MadeReport:
+    """The report on a file of another benchmark, which is imported for this alone.
+
+    Raises:
+        UsageError: the file is AccelMatrix' own, or is not recognised.
+        NothingToDo: it holds no measurement.
+    """
+    with _imported(file) as database:
+        imported = replace(request, database=database, run=None, imported=True)
+        try:
+            outcome = report_topic(RUN_TOPIC, imported)
+        except NothingToDo as error:
+            raise NothingToDo(
+                f"{file}: holds nothing that a report shows; simulated results never are",
+                hint=f"`orchestrator import {file} --dry-run` tells what it holds",
+            ) from error
+    titled = replace(outcome.report, title=file.name)
+    path = request.database.parent / REPORTS_FOLDER / f"{file.stem}.html"
+    return MadeReport(titled, str(file), path)
+
+
+@contextmanager
+def _imported(file: Path) -> Iterator[Path]:
+    """A database that holds a file's records, for a while."""
+    with TemporaryDirectory(prefix="accelmatrix-") as folder:
+        database = Path(folder, DATABASE_NAME)
+        done = import_results(ImportRequest([file], Path(folder), database, "orchestrator report"))
+        refused = next((one for one in done.outcomes if one.kind == "not recognised"), None)
+        if refused is not None:
+            raise UsageError(
+                f"{file}: {refused.summary}",
+                hint="`orchestrator import --mapping FILE` reads any other CSV or JSON",
+            )
+        if not database.exists():
+            raise NothingToDo(
+                f"{file}: {'; '.join(one.summary for one in done.outcomes)}",
+                hint="name a file with measurements",
+            )
+        yield database
+
+
+def _hint(topic: str, request: SelectionRequest) -> str:
+    if request.filters or request.run:
+        return "drop a filter, or see what there is: `orchestrator status`"
+    return REPORT_TOPICS[topic].remedy

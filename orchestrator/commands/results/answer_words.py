@@ -1,0 +1,201 @@
+"""The answer of a run in sentences, its trust in two lines, and what changed since the last one."""
+
+from collections.abc import Iterator, Sequence
+from datetime import UTC, datetime
+
+from analysis.results.answer import LASTING, Comparison, Lead, Ranking
+from analysis.results.changes import Change
+from analysis.results.item_time import WithSpeed, item_ms, seeks_peak
+from analysis.results.row import ResultRow
+from analysis.results.trust import GradeSummary
+from analysis.statistics.ratios import Estimate
+from orchestrator.commands.results.result_table import describe_axes, question_axes, varying_axes
+from orchestrator.commands.results.run_report import RunReport
+from orchestrator.screen.tables import format_number
+from orchestrator.system.text import plural
+from runner.contract.axes import AXIS_NAMES, AxisName
+
+_SHOWN = 5
+"""Answers and changes in words; `--json` has them all."""
+_NAMED = 3
+"""Results named one by one; more are counted."""
+_MOST_DIGITS = 4
+"""Digits behind the point of a ratio."""
+_PATH: tuple[AxisName, ...] = ("backend", "runtime", "precision", "batch_size")
+
+
+def answer_lines(report: RunReport) -> Iterator[str]:
+    """The answer that results support, a sentence for each question, beginning with the fastest."""
+    everything = [row for comparison in report.comparisons for row in comparison.rows]
+    answered = [one for one in report.comparisons if one.comparable and len(one.rows) > 1]
+    for comparison in answered[:_SHOWN]:
+        yield from _sentences(comparison, _Names(comparison.rows, everything))
+    if (count := len(answered) - _SHOWN) > 0:
+        yield f"… and {count} more {plural(count, 'answer')}; --json has them all"
+    hopeless = [one for one in report.comparisons if not one.comparable]
+    if count := sum(len(one.rows) for one in hopeless):
+        reasons = dict.fromkeys(reason for one in hopeless for reason in one.excluded)
+        subject = f"{count:,} of {len(everything):,} results cannot be compared: "
+        advice = "no answer" if reasons.keys() & {*LASTING} else "measure again"
+        yield f"{advice}: {subject if len(everything) > 1 else ''}{', '.join(reasons)}"
+
+
+class _Names:
+    """Names of a question's results: what differs between them."""
+
+    def __init__(self, rows: Sequence[ResultRow], everything: Sequence[ResultRow]) -> None:
+        self._varying = varying_axes(rows)
+        subject = ", ".join(describe_axes(rows[0], question_axes(everything, self._varying)))
+        self.subject = f"{subject}: " if subject else ""
+        """The question, where the run has several."""
+
+    def of(self, row: ResultRow) -> str:
+        """One result, e.g. `openvino int8 batch 4`."""
+        path = " ".join(describe_axes(row, [name for name in self._varying if name in _PATH]))
+        rest = describe_axes(row, [name for name in self._varying if name not in _PATH])
+        return ", ".join(filter(None, (path, *rest))) or "it"
+
+    def first_of(self, rows: Sequence[ResultRow]) -> list[str]:
+        """Several results, the first few by name."""
+        more = [f"{len(rows) - _NAMED} more"] if len(rows) > _NAMED else []
+        return [*map(self.of, rows[:_NAMED]), *more]
+
+
+def _sentences(comparison: Comparison, names: _Names) -> Iterator[str]:
+    ranking, excluded = comparison.fastest, _excluded(comparison, names)
+    if ranking is None:
+        (held,) = comparison.comparable
+        yield f"{names.subject}only {names.of(held)} can be quoted: {_speed(held)}{excluded}"
+        return
+    leads = _leads(ranking, comparison)
+    parts = [_lead_of(ranking, leads, names), *_costs(ranking, leads, names)]
+    yield f"{names.subject}fastest: {'; '.join(parts)}{excluded}"
+    if comparison.shortest:
+        shortest = _named(comparison.shortest, names)
+        median = _milliseconds(comparison.shortest.first.latency_median_ms)
+        yield f"{names.subject}shortest query: {shortest}: {median}"
+
+
+def _leads(ranking: Ranking, comparison: Comparison) -> list[Lead]:
+    """The advances that are shown: before the next, and before the reference."""
+    leads = [ranking.next] if ranking.next else []
+    if comparison.reference and comparison.reference not in (*leads, *ranking.equals):
+        leads.append(comparison.reference)
+    return leads
+
+
+def _lead_of(ranking: Ranking, leads: Sequence[Lead], names: _Names) -> str:
+    """The fastest with its advance; with those from which it cannot be told."""
+    advance = ", ".join(f"{_times(lead.ratio)} {names.of(lead.behind)}" for lead in leads)
+    if not ranking.equals:
+        return f"{_named(ranking, names)}: {_speed(ranking.first)}, {advance}"
+    doubt = "which cannot be told apart"
+    return ", ".join(filter(None, (f"{_named(ranking, names)}, {doubt}", advance)))
+
+
+def _named(ranking: Ranking, names: _Names) -> str:
+    """The first of a ranking, and those that may be the first as well."""
+    equals = [lead.behind for lead in ranking.equals]
+    return " or ".join((names.of(ranking.first), *names.first_of(equals)))
+
+
+def _costs(ranking: Ranking, leads: Sequence[Lead], names: _Names) -> Iterator[str]:
+    """The price of speed: memory beside the result named last, and how far outputs are off."""
+    first = ranking.first
+    memory_mb = leads[-1].behind.memory_mb if leads else None
+    owner = f"{names.of(first)}: " if ranking.equals else ""
+    if first.memory_mb and memory_mb:
+        sizes = [f"{size:,.0f}" for size in (first.memory_mb, memory_mb)]
+        if sizes[0] != sizes[1]:
+            yield f"{owner}{sizes[0]} MB instead of {sizes[1]}"
+    if first.precision != "fp32" and first.off is not None:
+        cause = ", by rounding or by a fault" if first.correct is None else ""
+        yield f"{owner}outputs off by {format_number(first.off * 100)} %{cause}"
+    elif first.correct is None:
+        yield f"{owner}outputs not compared"
+
+
+def _excluded(comparison: Comparison, names: _Names) -> str:
+    reasons = [
+        f"{' and '.join(names.first_of(rows))} ({reason})"
+        for reason, rows in comparison.excluded.items()
+    ]
+    return f". Not comparable: {', '.join(reasons)}" if reasons else ""
+
+
+def _speed(row: ResultRow) -> str:
+    if row.peak_qps is not None:
+        ends = (row.peak_qps_low or row.peak_qps, row.peak_qps_high)
+        return f"{' to '.join(format_number(end) for end in ends if end)} queries/s"
+    if row.mode == "generation" and row.token_throughput is not None:
+        return f"{format_number(row.token_throughput)} tokens/s"
+    time = item_ms(row)
+    return f"{_milliseconds(time)}{'' if time == row.latency_median_ms else ' a sample'}"
+
+
+def _milliseconds(value: float | None) -> str:
+    return f"{format_number(value or 0)} ms"
+
+
+def _times(ratio: Estimate) -> str:
+    """A ratio with its interval, in as many digits as tell its ends apart, and from 1."""
+    usual = 2 if ratio.value < 10 else 1 if ratio.value < 100 else 0
+    for digits in range(usual, _MOST_DIGITS + 1):
+        value, low, high = (f"{end:,.{digits}f}" for end in (ratio.value, ratio.low, ratio.high))
+        if low != high and float(low.replace(",", "")) != 1:
+            break
+    return f"{value} ({low} to {high}) times as fast as"
+
+
+def proof_line(rows: Sequence[ResultRow]) -> str | None:
+    """The proof of the device and the check of outputs, where they hold for all."""
+    facts = []
+    if all(row.proof == "proven" for row in rows):
+        facts.append("device proven")
+    if all(row.correct for row in rows):
+        facts.append("outputs agree with fp32")
+    many = f"all {len(rows):,}: " if len(rows) > 1 else ""
+    return f"{many}{', '.join(facts)}" if rows and facts else None
+
+
+def trust_line(grades: GradeSummary) -> str | None:
+    """The grades where some show no differences of 5 %, with the cause that explains most."""
+    if grades.is_sound or grades.worst is None:
+        return None
+    total, worst = sum(grades.grades.values()), grades.worst
+    others = ", ".join(f"{n:,} {grade}" for grade, n in grades.grades.items() if grade != worst)
+    beside = f" ({others})" if others else ""
+    cells = f"{grades.grades[worst]:,} of {total:,} {plural(total, 'cell')}"
+    cause = f": {grades.cause.finding}" if grades.cause else ""
+    return f"grade {worst}: {cells}{beside}{cause}"
+
+
+def change_lines(changes: Sequence[Change], rows: Sequence[ResultRow]) -> Iterator[str]:
+    """Results that differ from the last ones of their series."""
+    varying = varying_axes(rows)
+    for change in changes[:_SHOWN]:
+        name = " ".join(describe_axes(change.now, varying or AXIS_NAMES[:4]))
+        software = "same software" if change.then.same_software else "other software"
+        cause = "; ".join(change.then.differences) or software
+        cause = "grade D" if change.now.grade == "D" else cause
+        yield (
+            f"changed: {name} {_compared(change.now)}, was {_compared(change.then)}"
+            f" {_moment(change.then.measured_at)} ({cause})"
+        )
+    if len(changes) > _SHOWN:
+        yield f"… and {len(changes) - _SHOWN} more changes; --json has them all"
+
+
+def _compared(result: WithSpeed) -> str:
+    """The number by which it is compared with its series: a query's time where nothing is found."""
+    if seeks_peak(result):
+        return f"{format_number(result.peak_qps or 0)} queries/s"
+    if result.scenario == "offline":
+        return f"{_milliseconds(item_ms(result))} a sample"
+    return _milliseconds(result.latency_median_ms)
+
+
+def _moment(moment: datetime) -> str:
+    """A time of day today, else a date, as clocks here show it."""
+    local, today = moment.astimezone(), datetime.now(UTC).astimezone()
+    return f"at {local:%H:%M}" if local.date() == today.date() else f"on {local:%Y-%m-%d}"

@@ -1,0 +1,145 @@
+"""The report of a run: its results, what they support, and what to do next."""
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from analysis.compatibility.remedies import remedy_for
+from analysis.results.answer import Comparison, Lead, Ranking, comparisons
+from analysis.results.changes import Change, changes, doubt_contradictions
+from analysis.results.row import ResultRow
+from analysis.results.trust import GradeSummary, summarise_grades
+from orchestrator.store import Store, resolve_group, resolve_run
+
+
+@dataclass(frozen=True)
+class RunReport:
+    """The verdicts of one run, and what they support."""
+
+    run_id: str
+    database: Path
+    results: tuple[ResultRow, ...]
+    """By cell id; of grade D where neighbours of their series contradict them."""
+    traces: tuple[Path, ...] = ()
+    """Traces that cells left."""
+    changes: tuple[Change, ...] = ()
+    """Differences from the last results of the same series, beyond intervals and grades."""
+    command: str | None = None
+    """The command line that planned the run; None if nobody knows."""
+
+    @property
+    def timed(self) -> tuple[ResultRow, ...]:
+        """The results with a measurement."""
+        return tuple(row for row in self.results if row.latency_median_ms is not None)
+
+    @property
+    def comparisons(self) -> tuple[Comparison, ...]:
+        """The timed results, compared question by question."""
+        return comparisons(self.results)
+
+    @property
+    def grades(self) -> GradeSummary:
+        """The grades, with the cause that explains most."""
+        return summarise_grades(self.timed)
+
+    def data(self) -> dict[str, Any]:
+        """All of it as plain data; results are named by their cells."""
+        return {
+            "run_id": self.run_id,
+            "database": self.database,
+            "results": [_row_data(row) for row in self.results],
+            "answers": [_comparison_data(comparison) for comparison in self.comparisons],
+            "changes": [_change_data(change) for change in self.changes],
+            "traces": self.traces,
+        }
+
+
+def report_run(run: str, database: Path) -> RunReport:
+    """The report of a run that is in the database; `last` means the newest.
+
+    Raises:
+        UsageError: there is no such run.
+        StoreError: the database cannot be read.
+    """
+    with Store.open_readonly(database) as store:
+        return report_stored(resolve_run(run, store.runs(), database), store)
+
+
+def report_stored(run_id: str, store: Store) -> RunReport:
+    """The report of the run of this id, which the store holds."""
+    rows, earlier = store.results(run_id), store.neighbours(run_id)
+    differing = changes(rows, earlier)
+    later = changes(rows, store.neighbours(run_id, later=True))
+    results = doubt_contradictions(rows, [*differing, *later])
+    command = store.command_of(run_id)
+    return RunReport(run_id, store.path, results, changes=differing, command=command)
+
+
+@dataclass(frozen=True)
+class RunsReport:
+    """The verdicts of several runs that belong together, or of one run."""
+
+    runs: tuple[RunReport, ...]
+    group_id: str | None = None
+    """The id that they share; None for one run."""
+
+    def data(self) -> dict[str, Any]:
+        """All of it as plain data: that of a single run, or of all with their group."""
+        runs = [run.data() for run in self.runs]
+        return runs[0] if self.group_id is None else {"group_id": self.group_id, "runs": runs}
+
+
+def report_runs(name: str, database: Path) -> RunsReport:
+    """The reports of a group's runs, or that of the run of this name; `last` means the newest.
+
+    Raises:
+        UsageError: there is neither.
+        StoreError: the database cannot be read.
+    """
+    with Store.open_readonly(database) as store:
+        known = store.runs()
+    run_ids = resolve_group(name, known, database)
+    group_id = name if any(run.group_id == name for run in known) else None
+    return RunsReport(tuple(report_run(run_id, database) for run_id in run_ids), group_id)
+
+
+def _row_data(row: ResultRow) -> dict[str, Any]:
+    """A row with its remedy; samples a second say nothing of generation, which has tokens."""
+    samples = {"throughput": None} if row.mode == "generation" else {}
+    return asdict(row) | {"remedy": remedy_for(row)} | samples
+
+
+def _comparison_data(comparison: Comparison) -> dict[str, Any]:
+    return {
+        "cells": [row.cell_id for row in comparison.rows],
+        "fastest": _ranking_data(comparison.fastest),
+        "reference": comparison.reference and _lead_data(comparison.reference),
+        "shortest": _ranking_data(comparison.shortest),
+        "not_comparable": {
+            reason: [row.cell_id for row in rows] for reason, rows in comparison.excluded.items()
+        },
+    }
+
+
+def _ranking_data(ranking: Ranking | None) -> Mapping[str, Any] | None:
+    if ranking is None:
+        return None
+    return {
+        "cell": ranking.first.cell_id,
+        "not_distinguishable": [_lead_data(lead) for lead in ranking.equals],
+        "next": ranking.next and _lead_data(ranking.next),
+    }
+
+
+def _lead_data(lead: Lead) -> dict[str, Any]:
+    return {"cell": lead.behind.cell_id, "times_as_fast": asdict(lead.ratio)}
+
+
+def _change_data(change: Change) -> dict[str, Any]:
+    return {
+        "cell": change.now.cell_id,
+        "ratio": asdict(change.ratio),
+        "then": asdict(change.then),
+        "contradicts_grade": change.is_contradiction,
+    }

@@ -1,0 +1,214 @@
+"""Both sides of a comparison, opened: a database each, and the results in it that are meant."""
+
+from collections.abc import Iterable, Iterator
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, replace
+from functools import cached_property
+from pathlib import Path
+
+from analysis.results.selection import Selection, Side
+from analysis.results.series import AcceptedChange, accepted_changes
+from analysis.results.sides import hostnames, ids_of_results, side_of_host, without_results
+from orchestrator.commands.results.selection import SelectionRequest
+from orchestrator.commands.results.sides.baselines import run_back, run_before
+from orchestrator.commands.results.sides.words import (
+    LastRun,
+    Named,
+    NamedHost,
+    NamedRun,
+    meaning_of,
+)
+from orchestrator.store import (
+    STORE_VERSION,
+    RunSummary,
+    Snapshot,
+    Store,
+    find_snapshot,
+    list_snapshots,
+)
+from orchestrator.system.files import SNAPSHOTS_FOLDER
+from runner.contract.errors import UsageError
+
+
+@dataclass(frozen=True)
+class Sides:
+    """Two sides, open for reading."""
+
+    base: Side
+    run: Side
+    accepted: tuple[AcceptedChange, ...] = ()
+    """Changes that somebody accepted in the database of either side."""
+
+
+@contextmanager
+def open_sides(
+    selected: SelectionRequest, baseline: str, run: str, *, per_host: bool = False
+) -> Iterator[Sides]:
+    """Open both sides; filters hold for both. Nothing is written but to temporary databases.
+
+    `words` tells what a side may be. `last` as the run is the newest one; as the baseline it is the
+    newest before the run that shares a series with it.
+
+    Args:
+        selected: the database, and filters of the results.
+        baseline: the word for the earlier side.
+        run: the word for the later one.
+        per_host: True if machines with different names have series of their own.
+
+    Raises:
+        UsageError: there is no such side or filter, or both sides hold the same results.
+        NothingToDo: a file holds no result, or no run before shares a series with this one.
+        StoreError: a database, a bundle or a file cannot be read or believed.
+    """
+    with ExitStack() as closing:
+        opening = _Opening(replace(selected, run=None, every=False), closing)
+        judged = meaning_of(run, opening)
+        if isinstance(judged, LastRun):
+            judged = NamedRun(run_back(opening.own.runs(), judged.back))
+        later = opening.side(judged, run)
+        earlier = meaning_of(baseline, opening)
+        if isinstance(earlier, LastRun):
+            back = earlier.back
+            own, chosen = opening.own, opening.selection
+            earlier = NamedRun(run_before(own, chosen, later, back, per_host=per_host))
+        if earlier == judged:
+            raise UsageError(
+                f"both sides are {later.label}",
+                hint="`orchestrator status` lists the runs there are",
+            )
+        if isinstance(earlier, NamedHost):
+            base = opening.side_of_host(earlier.hostname, ids_of_results(later))
+        else:
+            base = opening.side(earlier, baseline)
+        judged_side = _without_shared(base, later)
+        sources = dict.fromkeys((base.source, judged_side.source))
+        accepted = (change for source in sources for change in accepted_changes(source))
+        yield Sides(base, judged_side, tuple(accepted))
+
+
+def require_side(selected: SelectionRequest, word: str) -> None:
+    """Insist that a word names a side, before hours are measured that shall be judged by it.
+
+    `last` is whatever will be there by then.
+
+    Raises:
+        UsageError: it names nothing.
+        StoreError: the database, or the snapshot of that name, cannot be read.
+    """
+    with ExitStack() as closing:
+        meaning_of(word, _Opening(selected, closing))
+
+
+class _Opening:
+    """Opens sides, and the database of the user as soon as a word asks for it."""
+
+    def __init__(self, selected: SelectionRequest, closing: ExitStack) -> None:
+        self._selected = selected
+        self._closing = closing
+        self._has_own = selected.database.exists()
+        self._snapshots = selected.results_folder / SNAPSHOTS_FOLDER
+
+    @cached_property
+    def own(self) -> Store:
+        """The database of the user."""
+        return self._closing.enter_context(Store.open_readonly(self._selected.database))
+
+    @cached_property
+    def selection(self) -> Selection:
+        """The selected results in it."""
+        return self._selected.selection_in(self.own)
+
+    @cached_property
+    def runs(self) -> list[RunSummary]:
+        """Its runs, the newest first; none without a database."""
+        return self.own.runs() if self._has_own else []
+
+    @cached_property
+    def hostnames(self) -> list[str]:
+        """The names of the hosts whose verdicts it holds; none without a database."""
+        return hostnames(self.own) if self._has_own else []
+
+    def snapshot(self, name: str) -> Snapshot | None:
+        """The snapshot of that name; None if there is none."""
+        try:
+            return find_snapshot(self._snapshots, name) if name else None
+        except UsageError:
+            return None
+
+    def snapshot_names(self) -> list[str]:
+        """The names of all snapshots, the newest first."""
+        known = list_snapshots(self._snapshots)
+        return [name for one in known for name in (one.manifest.name, one.folder.name) if name]
+
+    def side(self, meaning: Named, word: str) -> Side:
+        """The results that are meant.
+
+        Args:
+            meaning: what the word means.
+            word: the word, for the screen.
+        """
+        match meaning:
+            case NamedRun(run_id):
+                return Side(run_id, self.own, replace(self.selection, run_id=run_id))
+            case NamedHost(hostname):
+                return self.side_of_host(hostname)
+            case Snapshot() as snapshot:
+                return self._of_snapshot(snapshot, word)
+            case Path() as path:
+                if self._has_own and path.samefile(self._selected.database):
+                    raise UsageError(
+                        f"{word}: is the database whose runs are compared",
+                        hint="name one of its runs, `last`, or a snapshot of it",
+                    )
+                return self._of_path(Path(word), word)
+
+    def side_of_host(self, hostname: str, without: Iterable[str] = ()) -> Side:
+        """The newest results of a host, but for those of these ids."""
+        return side_of_host(self.own, self.selection, hostname, without)
+
+    def _of_snapshot(self, snapshot: Snapshot, word: str) -> Side:
+        """The results of a snapshot; one of an older schema is read like another's database."""
+        if snapshot.manifest.schema_version < STORE_VERSION:
+            return self._of_path(snapshot.database, word)
+        store = self._closing.enter_context(Store.open_readonly(snapshot.database))
+        return Side(word, store, self._selection_in(store, word))
+
+    def _of_path(self, path: Path, word: str) -> Side:
+        from orchestrator.commands.results.sides.temporary import results_at
+
+        opened = self._closing.enter_context(results_at(path, scratch=self._scratch))
+        return Side(word, opened.store, self._selection_in(opened.store, word), opened.lacks)
+
+    def _selection_in(self, store: Store, word: str) -> Selection:
+        """The selected results of a database that is not the user's.
+
+        Raises:
+            UsageError: nothing in it could ever fit a filter.
+        """
+        try:
+            return self._selected.selection_in(store)
+        except UsageError as error:
+            raise UsageError(f"{word}: {error}", hint="filters hold for both sides") from error
+
+    @property
+    def _scratch(self) -> bool:
+        """True if the user's database is one that takes fake and synthetic rows."""
+        return self._has_own and self.own.scratch
+
+
+def _without_shared(base: Side, run: Side) -> Side:
+    """The later side without the very results that the earlier one holds.
+
+    Raises:
+        UsageError: nothing is left.
+    """
+    if base.selection.run_id is not None and run.selection.run_id is not None:
+        return run  # two runs share none
+    results = ids_of_results(run)
+    shared = results & ids_of_results(base)
+    if shared and shared == results:
+        raise UsageError(
+            f"{base.label} holds the very results of {run.label}",
+            hint="compare with what was measured before: `last`, a run's id, or a snapshot",
+        )
+    return without_results(run, shared) if shared else run

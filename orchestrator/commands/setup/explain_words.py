@@ -1,0 +1,57 @@
+"""Explanations of the words on the screen: found, and printed."""
+
+import re
+from collections.abc import Mapping
+
+from orchestrator.screen.dictionary.statistic_words import Word
+from orchestrator.screen.dictionary.words import WORDS
+from orchestrator.screen.lines import print_json, print_line
+from orchestrator.screen.tables import print_table, wrapping
+from runner.contract.errors import UsageError, suggest
+
+_NUMBER = re.compile(r"([bs])[0-9]+")
+_EXAMPLES = {"b": "b8", "s": "s128"}
+
+
+def find_word(text: str) -> Word:
+    """The word of that name, in whatever case and number.
+
+    Raises:
+        UsageError: there is none.
+    """
+    known = _names()
+    wanted = " ".join(text.casefold().replace("_", " ").split())
+    if match := _NUMBER.fullmatch(wanted):
+        wanted = _EXAMPLES[match[1]]
+    for name in (wanted, wanted.removesuffix("s"), wanted.removesuffix("%").strip()):
+        if name in known:
+            return known[name]
+    raise UsageError(
+        f"no word {text!r} is explained{suggest(wanted, known)}",
+        hint="`orchestrator explain` lists the words",
+    )
+
+
+def _names() -> Mapping[str, Word]:
+    names = {other.casefold(): word for word in WORDS for other in word.others}
+    return names | {word.name.casefold(): word for word in WORDS}
+
+
+def print_word(word: Word, *, as_json: bool) -> None:
+    """Print one word with its three lines."""
+    if as_json:
+        print_json({"word": word.name, "lines": word.lines, "others": word.others})
+        return
+    print_line(word.name)
+    for line in word.lines:
+        print_line(f"  {line}")
+
+
+def print_words(*, as_json: bool) -> None:
+    """Print all words, each with the first of its lines."""
+    if as_json:
+        print_json({word.name: word.lines for word in WORDS})
+        return
+    print_table(("word", *wrapping("meaning")), [(word.name, word.lines[0]) for word in WORDS])
+    print_line()
+    print_line("`orchestrator explain WORD` says more.")

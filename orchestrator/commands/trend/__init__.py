@@ -1,0 +1,1 @@
+"""`trend`: a metric of each series over time."""

@@ -1,0 +1,1 @@
+"""Results of other benchmarks, and archives for other people."""

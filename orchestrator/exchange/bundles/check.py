@@ -1,0 +1,303 @@
+"""Bundles are checked as a whole before anything in them is believed or merged."""
+
+import shutil
+import tempfile
+import zipfile
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import IO, Any
+
+from orchestrator.exchange.bundles.archive import (
+    content_sha256,
+    damaged_members,
+    is_exact,
+    open_archive,
+    read_json,
+    read_list,
+    read_text,
+    unsafe_members,
+    validated,
+)
+from orchestrator.exchange.bundles.manifest import (
+    BUNDLE_VERSION,
+    BundleManifest,
+    Member,
+    RunEntry,
+    matrix_name,
+)
+from orchestrator.store import (
+    Damaged,
+    MergeReport,
+    RecordSummary,
+    Run,
+    Store,
+    id_fault,
+    summarise_records,
+    undescribed_runs,
+)
+from orchestrator.system.files import REMEDY, translate_os_errors
+from orchestrator.system.zip_files import ZIP_ERRORS
+from runner.contract.errors import DamagedFile, StoreError
+from runner.contract.plain_files import STREAM_BYTES, open_plain
+from runner.contract.record import hardware_id
+
+INSTALL_HINT = "install the newer AccelMatrix that wrote it"
+_DAMAGED_HINT = "ask for the bundle once more; `orchestrator verify` names every fault"
+_PATH_HINT = "name a bundle: a file that `orchestrator export --bundle` wrote"
+_UNPACKING_HINT = f"{REMEDY}, or let `TMPDIR` name another folder"
+_SHOWN_FAULTS = 3
+_FORMAT = BundleManifest.model_fields["format"].default
+_LISTS = (Member.RUNS, Member.HARDWARE, Member.ENVIRONMENTS, Member.ARTEFACTS)
+_NOT_EXACT = (
+    "is not byte for byte what `orchestrator export --bundle` writes: its headers were changed, it"
+    " was packed anew, or something stands before, between or behind its members"
+)
+
+
+@dataclass(frozen=True)
+class Bundle:
+    """A checked archive; its records can be read until it is closed."""
+
+    path: Path
+    sha256: str
+    """Hash of the whole archive."""
+    bytes: int
+    """Size of the archive."""
+    faults: tuple[str, ...] = ()
+    """Everything wrong with it; nothing else is known then."""
+    manifest: BundleManifest | None = None
+    runs: tuple[Run, ...] = ()
+    """Runs that the orchestrator described, with their matrices."""
+    records: Path | None = None
+    """A copy of its records."""
+    impossible: Damaged | None = None
+    """Its records that no measurement can have given: a merge leaves them out."""
+    newer: bool = False
+    """True if its only fault is that a newer AccelMatrix wrote it."""
+
+    @property
+    def left_out(self) -> int:
+        """Number of records that a merge leaves out."""
+        if self.impossible is None or self.manifest is None:
+            return 0
+        count = self.impossible.records
+        return self.manifest.counts.records if count is None else count
+
+    def require_sound(self) -> None:
+        """Refuse a bundle that has faults.
+
+        Raises:
+            StoreError: it names the first faults.
+        """
+        if self.newer:
+            raise StoreError(f"{self.path}: {'; '.join(self.faults)}", hint=INSTALL_HINT)
+        if self.faults:
+            more = len(self.faults) - _SHOWN_FAULTS
+            message = "; ".join(self.faults[:_SHOWN_FAULTS])
+            message += f"; and {more} more" if more > 0 else ""
+            raise StoreError(f"{self.path}: damaged bundle: {message}", hint=_DAMAGED_HINT)
+
+
+def is_bundle(path: Path) -> bool:
+    """True if this is a bundle by its name or its content, sound or not.
+
+    The path may be a link, since a user names it.
+    """
+    return path.is_file() and (path.suffix == ".zip" or zipfile.is_zipfile(path))
+
+
+def has_manifest(path: Path) -> bool:
+    """True if this is an archive with the members by which every bundle of ours is known."""
+    try:
+        with open_plain(path.resolve(), STREAM_BYTES) as file, open_archive(file) as archive:
+            return {Member.MANIFEST, Member.SUMS, Member.RECORDS} <= {*archive.namelist()}
+    except (DamagedFile, *ZIP_ERRORS):
+        return False
+
+
+@contextmanager
+def open_bundle(path: Path) -> Iterator[Bundle]:
+    """Check the whole bundle. Faults don't raise; ask for `faults` or `require_sound`.
+
+    Raises:
+        StoreError: there is no such file, or no room to unpack it.
+    """
+    with ExitStack() as closing:
+        with translate_os_errors(path, "cannot be read", _PATH_HINT):
+            try:
+                file = closing.enter_context(open_plain(path.resolve(), STREAM_BYTES))
+            except DamagedFile as damage:
+                raise StoreError(
+                    f"{path}: cannot be read: it {damage}", hint=_PATH_HINT
+                ) from damage
+            bundle = Bundle(path, content_sha256(file), file.tell())
+        with translate_os_errors(path, _unpacking_problem(), _UNPACKING_HINT):
+            folder = closing.enter_context(tempfile.TemporaryDirectory())
+        yield _checked(bundle, file, Path(folder))
+
+
+def merge_bundle(bundle: Bundle, store: Store) -> MergeReport:
+    """Merge a bundle's records, and its descriptions of runs unless the database has one.
+
+    Records that no measurement can have given are left out and reported, and so are newer
+    measurements of what was measured.
+
+    Raises:
+        StoreError: the bundle is damaged, or the database cannot take it.
+    """
+    bundle.require_sound()
+    runs = undescribed_runs(bundle.runs, store.described_runs())
+    merged = store.merge([bundle.records] if bundle.records else [], *runs, elsewhere=True)
+    return replace(
+        merged, damaged=tuple(replace(file, path=bundle.path) for file in merged.damaged)
+    )
+
+
+def _unpacking_problem() -> str:
+    try:
+        return f"cannot be unpacked into the temporary folder {tempfile.gettempdir()}"
+    except OSError:
+        return "cannot be unpacked into no folder"
+
+
+def _checked(bundle: Bundle, file: IO[bytes], folder: Path) -> Bundle:
+    try:
+        archive = open_archive(file)
+    except DamagedFile as damage:
+        return replace(bundle, faults=damage.reasons)
+    with archive:
+        try:
+            _require(unsafe_members(archive, bundle.bytes))
+            # Before anything else is required that a newer version may do otherwise.
+            if newer := _newer_version(archive):
+                return replace(bundle, faults=(newer,), newer=True)
+            return _read(bundle, archive, file, folder)
+        except DamagedFile as damage:
+            return replace(bundle, faults=damage.reasons)
+
+
+def _require(faults: Sequence[str]) -> None:
+    if faults:
+        raise DamagedFile(*faults)
+
+
+def _newer_version(archive: zipfile.ZipFile) -> str | None:
+    try:
+        manifest = read_json(archive, Member.MANIFEST)
+    except (DamagedFile, KeyError, *ZIP_ERRORS):
+        return None  # the check of all members says what is wrong with it
+    if not isinstance(manifest, dict) or manifest.get("format") != _FORMAT:
+        return None
+    version = manifest.get("version")
+    if not isinstance(version, int) or version <= BUNDLE_VERSION:
+        return None
+    return (
+        f"is of version {version}, and this AccelMatrix reads up to {BUNDLE_VERSION};"
+        f" AccelMatrix {manifest.get('accelmatrix')} wrote it"
+    )
+
+
+def _read(bundle: Bundle, archive: zipfile.ZipFile, file: IO[bytes], folder: Path) -> Bundle:
+    _require(damaged_members(archive))
+    _require([] if is_exact(archive, file) else [_NOT_EXACT])
+    manifest = _manifest(archive)
+    with translate_os_errors(bundle.path, _unpacking_problem(), _UNPACKING_HINT):
+        records = _extracted(archive, Member.RECORDS, folder)
+    lists: dict[str, list[dict[str, Any]]] = {name: read_list(archive, name) for name in _LISTS}
+    runs = _runs(archive, lists[Member.RUNS])
+    examined = summarise_records(records)
+    if isinstance(examined, str):
+        raise DamagedFile(f"{Member.RECORDS}: {examined}")
+    _require(_inconsistencies(manifest, lists, runs, examined))
+    described = tuple(run for run, is_described in runs if is_described)
+    impossible = examined.impossible and replace(examined.impossible, path=bundle.path)
+    return replace(
+        bundle, manifest=manifest, runs=described, records=records, impossible=impossible
+    )
+
+
+def _manifest(archive: zipfile.ZipFile) -> BundleManifest:
+    data = read_json(archive, Member.MANIFEST)
+    if not isinstance(data, dict) or data.get("format") != _FORMAT:
+        raise DamagedFile(f"{Member.MANIFEST}: is not an AccelMatrix manifest")
+    manifest = validated(BundleManifest, data, Member.MANIFEST)
+    sizes = {info.filename: info.file_size for info in archive.infolist()}
+    own = {Member.MANIFEST, Member.SUMS}
+    listed = {name: bytes_ for name, bytes_ in sizes.items() if name in manifest.members}
+    if listed != manifest.members or sizes.keys() - listed.keys() != own:
+        raise DamagedFile(f"{Member.MANIFEST}: lists other members than there are")
+    return manifest
+
+
+def _extracted(archive: zipfile.ZipFile, name: str, folder: Path) -> Path:
+    path = folder / name
+    with archive.open(name) as member, path.open("wb") as file:
+        shutil.copyfileobj(member, file)
+    return path
+
+
+def _runs(archive: zipfile.ZipFile, entries: Sequence[Any]) -> list[tuple[Run, bool]]:
+    """The runs with their matrices, each with True if it is described."""
+    runs = []
+    for data in entries:
+        entry = validated(RunEntry, data, Member.RUNS)
+        if (fault := id_fault({"run_id": entry.run_id})) is not None:
+            raise DamagedFile(f"{Member.RUNS}: {fault}")
+        matrix = None
+        if entry.matrix is not None:
+            if entry.matrix != matrix_name(entry.run_id) or entry.matrix not in archive.namelist():
+                raise DamagedFile(f"{Member.RUNS}: {entry.run_id}: its matrix is missing")
+            matrix = read_text(archive, entry.matrix)
+        facts = entry.model_dump(exclude={"described", "matrix"})
+        runs.append((Run(**facts, matrix=matrix), entry.described))
+    return runs
+
+
+def _inconsistencies(
+    manifest: BundleManifest,
+    lists: Mapping[str, Sequence[Any]],
+    runs: Sequence[tuple[Run, bool]],
+    examined: RecordSummary,
+) -> list[str]:
+    """Contradictions between the manifest, the lists and the records."""
+    actual = {
+        "runs": len(runs),
+        "records": examined.records,
+        "hosts": examined.hosts,
+        "matrices": sum(run.matrix is not None for run, _ in runs),
+        "hardware": len(lists[Member.HARDWARE]),
+        "environments": len(lists[Member.ENVIRONMENTS]),
+        "artefacts": len(lists[Member.ARTEFACTS]),
+    }
+    faults = [
+        f"{Member.MANIFEST}: counts {count:,} {noun}, and there are {actual[noun]:,}"
+        for noun, count in manifest.counts.model_dump().items()
+        if count != actual[noun]
+    ]
+    if examined.repeated:
+        faults.append(f"{Member.RECORDS}: {examined.repeated:,} records stand in it twice")
+    run_ids = Counter(run.run_id for run, _ in runs)
+    faults += [
+        f"{Member.RUNS}: {run_id} stands in it twice" for run_id, n in run_ids.items() if n > 1
+    ]
+    faults += _missing(Member.RUNS, examined.runs, [*run_ids])
+    machines, environments = lists[Member.HARDWARE], lists[Member.ENVIRONMENTS]
+    ids = [id_ for row in machines if isinstance(row.get("hardware_id"), str) for id_ in _ids(row)]
+    faults += _missing(Member.HARDWARE, examined.hardware, ids)
+    known = [row.get("environment_id") for row in environments]
+    return faults + _missing(Member.ENVIRONMENTS, examined.environments, known)
+
+
+def _ids(machine: Mapping[str, Any]) -> Iterator[str]:
+    """Its own id, and those that a merge may give records of it that are older than the rules."""
+    yield machine["hardware_id"]
+    yield hardware_id(machine)
+    yield hardware_id({**machine, "device_name": machine.get("cpu_model")})
+
+
+def _missing(name: str, used: frozenset[str], known: Sequence[object]) -> list[str]:
+    missing = used - {identifier for identifier in known if isinstance(identifier, str)}
+    return [f"{name}: lacks {identifier}, to which records refer" for identifier in sorted(missing)]

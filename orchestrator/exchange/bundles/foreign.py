@@ -1,0 +1,154 @@
+"""Databases of others as bundles: a child process with limits reads one and writes a bundle of it.
+
+What a bundle may be is checked before anything is merged, and so are its rows: a database gets by
+no check that a bundle does not. A file that makes DuckDB crash, fill the memory or never end costs
+the child.
+"""
+
+import json
+import os
+import resource
+import shutil
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator, Mapping
+from contextlib import ExitStack, contextmanager
+from dataclasses import replace
+from pathlib import Path
+
+from psutil import virtual_memory
+
+from orchestrator.exchange.bundles.check import Bundle, open_bundle
+from orchestrator.exchange.bundles.write import write_rows
+from orchestrator.store import QUESTION_MEMORY_SHARE, foreign_rows
+from orchestrator.system.files import translate_os_errors
+from orchestrator.system.memory import limited_growth
+from orchestrator.system.plain_data import parse_json
+from orchestrator.system.text import escape_control_line, format_duration
+from runner.contract.errors import BenchError, DamagedFile, StoreError
+from runner.contract.plain_files import STREAM_BYTES, open_plain, read_plain_text
+
+READING_S = 600.0
+"""Time to read a database of others."""
+_MAGIC_AT, _MAGIC = 8, b"DUCK"
+_LEAST_OUTPUT_BYTES = 1 << 30
+_GROWTH = 4
+"""Most bytes of the bundle by those of the database, above that least."""
+_SPACE_SHARE = 0.5
+_OWN_BYTES = 512 << 20
+"""Memory for all that DuckDB does not count."""
+_LETTERS = 600
+_CHILD = f"import sys; from {__name__} import write_as_child; sys.exit(write_as_child())"
+_BUNDLE, _MESSAGE, _SPILL = "records.zip", "message", "spill"
+_HINT = "ask its owner for a bundle: `orchestrator export --bundle`"
+
+
+def is_database(path: Path) -> bool:
+    """True if this is a DuckDB file by its content. The path may be a link, since a user names it.
+
+    Raises:
+        StoreError: it cannot be read.
+    """
+    if not path.is_file():
+        return False
+    with translate_os_errors(path, "cannot be read", _HINT):
+        try:
+            with open_plain(path.resolve(), STREAM_BYTES) as file:
+                return file.read(_MAGIC_AT + len(_MAGIC))[_MAGIC_AT:] == _MAGIC
+        except DamagedFile:
+            return False
+
+
+@contextmanager
+def open_database(path: Path, timeout_s: float = READING_S) -> Iterator[Bundle]:
+    """A database of others as a checked bundle; `merge_bundle` merges it.
+
+    Raises:
+        StoreError: it cannot be read, in that time and within the limits, or it was altered.
+    """
+    with ExitStack() as closing:
+        with translate_os_errors(path, "cannot be unpacked into the temporary folder", _HINT):
+            folder = Path(closing.enter_context(tempfile.TemporaryDirectory()))
+        _read(path, folder, timeout_s)
+        bundle = closing.enter_context(open_bundle(folder / _BUNDLE))
+        yield replace(bundle, path=path)
+
+
+def _read(path: Path, folder: Path, timeout_s: float) -> None:
+    """Have a child write the bundle into the folder."""
+    with (folder / _MESSAGE).open("wb") as message:
+        child = subprocess.Popen(
+            [sys.executable, "-P", "-c", _CHILD, str(path), str(folder), str(timeout_s)],
+            stdin=subprocess.DEVNULL,
+            stdout=message,
+            stderr=subprocess.DEVNULL,
+            start_new_session=True,
+            env=_environment(folder),
+        )
+        try:
+            status = child.wait(timeout_s)
+        except subprocess.TimeoutExpired as error:
+            raise StoreError(
+                f"{path}: cannot be read within {format_duration(timeout_s)}", hint=_HINT
+            ) from error
+        finally:
+            child.kill()
+            child.wait()
+    if status != 0:
+        raise _failure(path, folder / _MESSAGE, status)
+
+
+def _environment(folder: Path) -> Mapping[str, str]:
+    package = str(Path(__file__).parents[2])
+    return {**os.environ, "PYTHONPATH": package, "TMPDIR": str(folder)}
+
+
+def _failure(path: Path, message: Path, status: int) -> StoreError:
+    """The error that the child told of; a child that was killed tells of none."""
+    try:
+        error = parse_json(read_plain_text(message))
+        return StoreError(_line(error["message"]), hint=_line(error["hint"]))
+    except (ValueError, KeyError, TypeError, OSError, DamagedFile):
+        end = f"signal {-status}" if status < 0 else f"exit status {status}"
+        return StoreError(
+            f"{path}: damaged, or too large to be read within its limits: the process that read it"
+            f" ended with {end}",
+            hint=_HINT,
+        )
+
+
+def _line(text: object) -> str:
+    return escape_control_line(str(text))[:_LETTERS]
+
+
+def write_as_child() -> int:
+    """Write the bundle of the database that the arguments name; returns the exit status."""
+    path, folder, timeout_s = Path(sys.argv[1]), Path(sys.argv[2]), float(sys.argv[3])
+    memory_bytes = int(virtual_memory().total * QUESTION_MEMORY_SHARE)
+    _limit(path, folder, timeout_s)
+    try:
+        with (
+            limited_growth(2 * memory_bytes + _OWN_BYTES),
+            foreign_rows(path, memory_bytes, folder / _SPILL) as rows,
+        ):
+            write_rows(rows, folder / _BUNDLE)
+    except Exception as error:  # whatever it is, the parent tells it
+        hint = error.hint if isinstance(error, BenchError) else None
+        message = str(error) if isinstance(error, BenchError) else f"{path}: damaged: {error}"
+        sys.stdout.write(json.dumps({"message": message, "hint": hint or _HINT}))
+        return 1
+    return 0
+
+
+def _limit(path: Path, folder: Path, timeout_s: float) -> None:
+    most_bytes = max(_LEAST_OUTPUT_BYTES, _GROWTH * path.stat().st_size)
+    free = int(_SPACE_SHARE * shutil.disk_usage(folder).free)
+    for kind, limit in (
+        (resource.RLIMIT_FSIZE, min(most_bytes, free)),
+        (resource.RLIMIT_CPU, int(timeout_s * (os.cpu_count() or 1)) + 1),
+        (resource.RLIMIT_CORE, 0),
+    ):
+        _, hard = resource.getrlimit(kind)
+        most = limit if hard == resource.RLIM_INFINITY else min(limit, hard)
+        resource.setrlimit(kind, (most, most))

@@ -1,0 +1,170 @@
+"""Entries of a file in another format: values by column, and everything wrong with them."""
+
+import re
+from typing import Any
+
+from pydantic import ValidationError
+
+from orchestrator.exchange.imports.measurement import (
+    ImportedMeasurement,
+    dimension_of,
+    flatten,
+    is_null,
+    quantity,
+)
+from orchestrator.system.problems import problems_in, quote
+from runner.contract.errors import SkipEntry
+from runner.contract.record import Status
+
+MEASURED = frozenset(
+    name
+    for name in ImportedMeasurement.model_fields
+    if name.startswith(("latency_", "time_", "durations_", "energy_"))
+    or name.endswith(("_time_s", "_latency_s", "throughput", "_peak_bytes"))
+)
+"""Columns of measured values; an entry that ended well fills at least one."""
+_LONGEST = 500
+_LINES = 3
+_TRACEBACK = re.compile(r"^\s*Traceback \(most recent call last\)", re.MULTILINE)
+_MEANINGS: tuple[tuple[Status, re.Pattern[str]], ...] = (
+    (
+        "out_of_memory",
+        re.compile(r"out of memory|OutOfMemory|MemoryError|bad_alloc|can(?:'t|not) allocate", re.I),
+    ),
+    ("timeout", re.compile(r"timed[ _]out|\btime-?out\b|TimeoutE", re.I)),
+    (
+        "unsupported",
+        re.compile(
+            r"not (?:yet )?(?:supported|implemented)|unsupported|(?:not |in)compatible", re.I
+        ),
+    ),
+    (
+        "unavailable",
+        re.compile(
+            r"no module named|not (?:available|installed)|unavailable|no such device"
+            r"|device not found",
+            re.I,
+        ),
+    ),
+)
+
+
+class FileEntry:
+    """Collects values under the names that the file gives them, for one measurement."""
+
+    def __init__(self, location: str) -> None:
+        self.location = location
+        self._values: dict[str, Any] = {}
+        self._names: dict[str, str] = {}
+        self._lists: set[str] = set()
+        self._details: dict[str, str] = {}
+        self._marks: list[str] = []
+        self._measures = False
+        self._faults: list[str] = []
+
+    def set(self, **columns: Any) -> None:
+        """Set columns that are known without reading a value of the entry."""
+        self._values |= {column: value for column, value in columns.items() if value is not None}
+
+    def number(self, column: str, name: str, value: object, unit: str | None = None) -> None:
+        """Set a number in the column's dimension; without a unit it is in the base unit."""
+        self._names[column] = name
+        try:
+            self.set(**{column: quantity(value, unit, dimension_of(column))})
+        except ValueError as error:
+            self.fault(name, str(error))
+
+    def durations(self, name: str, values: object, unit: str, part: str | None = None) -> None:
+        """Set raw durations in order, of whole iterations or of a part of them."""
+        if is_null(values) or values == []:
+            return
+        if not isinstance(values, list):
+            self.fault(name, f"{quote(values)} is not a list of durations")
+            return
+        try:
+            durations = [quantity(value, unit, "nanoseconds") for value in values]
+        except ValueError as error:
+            self.fault(name, str(error))
+            return
+        if None in durations:
+            self.fault(name, "one of the durations is missing")
+        elif part is None:
+            self.set(durations_ns=tuple(durations))
+        else:
+            parts = self._values.get("part_durations_ns", {})
+            self.set(part_durations_ns=parts | {part: tuple(durations)})
+        self._lists.add(name)
+
+    def text(self, column: str, name: str, value: object) -> None:
+        """Set a text without the blanks around it."""
+        self._names[column] = name
+        if isinstance(value, bool | dict | list):
+            self.fault(name, f"{quote(value)} is not text")
+        elif not is_null(value):
+            self.set(**{column: str(value).strip()})
+
+    def detail(self, name: str, value: object) -> None:
+        """Add values below a name to the details, except those that columns have taken."""
+        self._details |= flatten(value, name)
+
+    def measures(self) -> None:
+        """Count the entry as a measurement even if no column takes any of its values."""
+        self._measures = True
+
+    def mark(self, *marks: str) -> None:
+        """Add marks that no device made the numbers, with their locations."""
+        self._marks += marks
+
+    def fault(self, name: str, message: str) -> None:
+        """Record that the value of this name is wrong."""
+        self._faults.append(f"{self.location}: {name}: {message}")
+
+    def measurement(self) -> ImportedMeasurement:
+        """The measurement, or the failure, that the entry holds.
+
+        Raises:
+            SkipEntry: it holds values that cannot be read; without a reason: it is neither.
+        """
+        if self._faults:
+            raise SkipEntry(*self._faults)
+        measured = self._measures or self._values.keys() & MEASURED
+        if self._values.get("status") == "ok" and not measured:
+            raise SkipEntry
+        try:
+            return ImportedMeasurement(
+                location=self.location,
+                simulated=bool(self._marks),
+                marks=tuple(dict.fromkeys(self._marks)),
+                details=self._remaining_details(),
+                **self._values,
+            )
+        except ValidationError as error:
+            raise SkipEntry(*self._refusals(error)) from None
+
+    def _remaining_details(self) -> dict[str, str]:
+        columns = {name for column, name in self._names.items() if column in self._values}
+        taken = columns | self._lists
+        return {name: text for name, text in self._details.items() if name not in taken}
+
+    def _refusals(self, error: ValidationError) -> list[str]:
+        problems = problems_in(error, lambda _: ImportedMeasurement.model_fields)
+        named = [(str(problem.path[0]), problem.message) for problem in problems]
+        return [f"{self.location}: {self._names.get(name, name)}: {text}" for name, text in named]
+
+
+def status_in_text(text: str) -> Status | None:
+    """The status that words of a text mean, e.g. `out of memory`; None if none does."""
+    return next((status for status, words in _MEANINGS if words.search(text)), None)
+
+
+def failure_status(error: str) -> Status:
+    """The status that an error's text means; `failed` if it names no known cause."""
+    return status_in_text(summarize_error(error)) or "failed"
+
+
+def summarize_error(error: str) -> str:
+    """The most informative lines: the last one of a traceback, else the first few."""
+    lines = [line.strip() for line in error.splitlines() if line.strip()]
+    kept = lines[-1:] if _TRACEBACK.search(error) else lines[:_LINES]
+    text = "\n".join(kept)
+    return text if len(text) <= _LONGEST else f"{text[: _LONGEST - 1]}…"

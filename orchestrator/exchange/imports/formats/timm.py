@@ -1,0 +1,185 @@
+"""timm's results: what `benchmark.py` of pytorch-image-models writes as CSV or JSON.
+
+A row holds one model, under columns that start with `infer_`, `train_` or both. `step_time` is
+milliseconds for one batch, the mean of all steps; `param_count` is millions, rounded by the source.
+"""
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from orchestrator.exchange.imports.document import Document, TableRow, rows_of
+from orchestrator.exchange.imports.entry import FileEntry, failure_status, summarize_error
+from orchestrator.exchange.imports.measurement import is_null
+from orchestrator.exchange.imports.reading import BrokenEntry, ReadableEntry, Reading, gather
+from orchestrator.exchange.imports.simulation_marks import marks_in
+
+_NAME = re.compile(
+    r"benchmark-(?:infer|train)-(?P<precision>[a-z0-9_]+)-(?P<layout>nchw|nhwc)"
+    r"-pt(?P<torch>\d{3,4})-(?:cu(?P<cuda>\d{3})|cpu)-(?P<device>[A-Za-z0-9_.]+)"
+    r"(?P<dynamo>-dynamo)?\.(?:csv|json)"
+)
+
+_Part = Literal["infer", "train"]
+_PARTS: dict[_Part, str] = {"infer": "inference", "train": "training"}
+_TIMINGS = ("samples_per_sec", "step_time")
+_SIZES = ("gmacs", "macts", "batch_size", "img_size")
+_COLUMNS = {
+    "throughput": "samples_per_sec",
+    "latency_mean_s": "step_time",
+    "batch_size": "batch_size",
+    "image_size": "img_size",
+}
+
+
+@dataclass(frozen=True)
+class TimmFileName:
+    """The parts of a name, as the source states them."""
+
+    precision: str
+    """E.g. `fp32`; `amp` is torch's mixed precision with fp16, `amp_bf16` with bf16."""
+    layout: str
+    torch: str
+    cuda: str | None
+    """None if the processor was measured."""
+    device: str
+    dynamo: bool
+    """True if `torch.compile` was used."""
+
+
+def parse_name(name: str) -> TimmFileName | None:
+    """The parts of a file's name; None if it does not follow the pattern."""
+    match = _NAME.fullmatch(name)
+    if match is None:
+        return None
+    cuda = match["cuda"]
+    return TimmFileName(
+        precision=match["precision"],
+        layout=match["layout"],
+        torch=_torch_version(match["torch"]),
+        cuda=f"{cuda[:2]}.{cuda[2]}" if cuda else None,
+        device=match["device"],
+        dynamo=match["dynamo"] is not None,
+    )
+
+
+def _torch_version(digits: str) -> str:
+    # pt113 is PyTorch 1.13, pt240 is 2.4.0, as the commits that added the files say.
+    if digits[0] == "1":
+        return ".".join(filter(None, ("1", digits[1:3], digits[3:])))
+    return f"{digits[0]}.{digits[1:-1]}.{digits[-1]}"
+
+
+class Timm:
+    """The format of pytorch-image-models' benchmark script."""
+
+    name = "timm"
+    source = "pytorch-image-models"
+
+    def recognises(self, document: Document) -> bool:
+        """True for a table of models with this script's columns."""
+        names = _names(document)
+        return "model" in names and any(
+            f"{part}_{column}" in names for part in _PARTS for column in (*_TIMINGS, *_SIZES)
+        )
+
+    def read(self, document: Document) -> Reading:
+        """Read one measurement for each row and part.
+
+        Raises:
+            DamagedFile: no row could be read, or the table is not whole.
+        """
+        parts = [part for part in _PARTS if _is_timed(part, _names(document))]
+        if not parts and "error" not in _names(document):
+            return Reading(nothing="sizes of models, without a timing")
+        name = parse_name(document.path.name)
+        entries = (entry for row in _rows(document) for entry in _entries(row, parts, name))
+        return gather(entries, "a table of models without rows")
+
+
+def _names(document: Document) -> frozenset[str]:
+    rows = _json_rows(document)
+    return frozenset(document.header if rows is None else (name for row in rows for name in row))
+
+
+def _json_rows(document: Document) -> list[dict[str, Any]] | None:
+    rows = [document.json] if isinstance(document.json, dict) else document.json
+    whole = isinstance(rows, list) and rows and all(isinstance(row, dict) for row in rows)
+    return rows if whole else None
+
+
+def _rows(document: Document) -> Iterator[TableRow]:
+    rows = _json_rows(document)
+    if rows is None:
+        yield from rows_of(document)
+    for position, cells in enumerate(rows or ()):
+        yield TableRow(f"/{position}" if isinstance(document.json, list) else "/", cells)
+
+
+def _is_timed(part: _Part, names: frozenset[str]) -> bool:
+    return any(f"{part}_{timing}" in names for timing in _TIMINGS)
+
+
+def _entries(
+    row: TableRow, parts: list[_Part], name: TimmFileName | None
+) -> Iterator[ReadableEntry]:
+    if row.fault:
+        yield BrokenEntry(row.location, row.fault)
+        return
+    filled = [part for part in parts if _is_filled(part, row)]
+    error = row.cells.get("error")
+    failed = not is_null(error)
+    several = len(filled) + failed > 1
+    for part in filled:
+        others = tuple(f"{other}_" for other in filled if other != part)
+        entry = _entry(row, f"{row.location}, {part}" if several else row.location, name, others)
+        entry.set(status="ok", mode=_PARTS[part])
+        _measure(entry, row, part)
+        yield entry
+    if failed or not filled:
+        entry = _entry(row, f"{row.location}, error" if several else row.location, name, ())
+        entry.set(status="ok")
+        if failed:
+            entry.set(status=failure_status(str(error)), reason=summarize_error(str(error)))
+        yield entry
+
+
+def _is_filled(part: _Part, row: TableRow) -> bool:
+    return any(not is_null(row.cells.get(f"{part}_{timing}")) for timing in _TIMINGS)
+
+
+def _entry(
+    row: TableRow, location: str, name: TimmFileName | None, others: tuple[str, ...]
+) -> FileEntry:
+    entry = FileEntry(location)
+    entry.mark(*marks_in(row.cells, row.location.rstrip("/")))
+    entry.set(family="vision", modality="image")
+    entry.text("model", "model", row.cells.get("model"))
+    entry.number("parameters", "param_count", row.cells.get("param_count"), "million")
+    if name is not None:
+        _host(entry, name)
+    for column, value in row.cells.items():
+        if not column.startswith(others):
+            entry.detail(column, value)
+    return entry
+
+
+def _measure(entry: FileEntry, row: TableRow, part: _Part) -> None:
+    for column, ending in _COLUMNS.items():
+        unit = "ms" if ending == "step_time" else None
+        name = f"{part}_{ending}"
+        entry.number(column, name, row.cells.get(name), unit)
+
+
+def _host(entry: FileEntry, name: TimmFileName) -> None:
+    libraries = {"torch": name.torch} | ({"cuda": name.cuda} if name.cuda else {})
+    entry.set(
+        precision=name.precision,
+        runtime="torch_compile" if name.dynamo else "torch",
+        backend="cuda" if name.cuda else "cpu",
+        device_name=name.device,
+        cpu_model=None if name.cuda else name.device,
+        libraries=libraries,
+    )
+    entry.detail("file_name.layout", name.layout)

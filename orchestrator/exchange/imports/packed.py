@@ -1,0 +1,169 @@
+"""The records of many imports in one file: `imports/packed.parquet`.
+
+A file of a few rows is mostly the names of its columns. So `maintain --compact` packs imports
+together, with the runs that they are in the file's metadata. Whoever changes or drops one import
+takes it out first, into a file of its own.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
+from pathlib import Path
+
+import pyarrow as pa
+from pydantic import TypeAdapter
+
+from orchestrator.exchange.imports.content import RowContents, contents_by_run
+from orchestrator.exchange.imports.record import read_run, records_path, save_records
+from orchestrator.store import Compaction, Run, same_table
+from orchestrator.system.files import (
+    IMPORTS_FOLDER,
+    PACKED_IMPORTS,
+    REMEDY,
+    translate_os_errors,
+)
+from runner.contract.errors import DamagedFile
+from runner.contract.files import atomic_file
+from runner.contract.plain_files import STREAM_BYTES, open_plain
+from runner.contract.record import (
+    UNREADABLE,
+    drop_empty_columns,
+    open_parquet,
+    read_table,
+    write_records,
+)
+
+_RUNS = b"accelmatrix.runs"
+"""Key of the runs in the file's metadata."""
+_ORDER = (("run_id", "ascending"), ("cell_id", "ascending"))
+_MANY_RUNS = TypeAdapter(list[Run])
+
+
+def packed_path(results: Path) -> Path:
+    """The file with the records of many imports, whether it is there or not."""
+    return results / IMPORTS_FOLDER / PACKED_IMPORTS
+
+
+def packed_runs(path: Path) -> list[Run]:
+    """The runs whose records a packed file holds; none if it is no such file.
+
+    Raises:
+        DamagedFile: it is one, and cannot be read.
+    """
+    if path.name != PACKED_IMPORTS or path.parent.name != IMPORTS_FOLDER or not path.is_file():
+        return []
+    try:
+        with open_plain(path, STREAM_BYTES) as file:
+            return _MANY_RUNS.validate_json(open_parquet(file).metadata.metadata[_RUNS])
+    except UNREADABLE as error:
+        raise _damaged(path, error) from error
+
+
+def _damaged(packed: Path, error: Exception) -> DamagedFile:
+    return DamagedFile(
+        f"{packed}: cannot be read: {str(error).splitlines()[0]}",
+        hint="the database has its records; remove it, then import its sources again",
+    )
+
+
+def read_runs(files: Iterable[Path]) -> list[Run]:
+    """The runs in the metadata of these files, if they are sound files of imports."""
+    runs: list[Run] = []
+    for file in files:
+        if file.parent.name == IMPORTS_FOLDER and file.name != PACKED_IMPORTS:
+            runs += filter(None, [read_run(file)])
+        with suppress(DamagedFile):  # as whoever reads its records says
+            runs += packed_runs(file)
+    return runs
+
+
+def packed_contents(results: Path) -> Mapping[str, RowContents]:
+    """The contents of the rows of all packed imports, by run id.
+
+    Raises:
+        DamagedFile: the packed file cannot be read.
+    """
+    packed = packed_path(results)
+    return contents_by_run(_read(packed)) if packed.is_file() else {}
+
+
+def pack(results: Path, *, dry_run: bool = False) -> Compaction | None:
+    """Pack all imports together; None if there is nothing to pack.
+
+    The single files go once the packed one has been read back and says the same.
+
+    Raises:
+        DamagedFile: the packed file is there and cannot be read.
+        StoreError: the file system refuses.
+    """
+    packed = packed_path(results)
+    single = {path: run for path in _single_files(results) if (run := read_run(path))}
+    if not single:
+        return None
+    files = [*single, *([packed] if packed.exists() else [])]
+    before = sum(path.stat().st_size for path in files)
+    if dry_run:
+        return Compaction(len(single), before, None)
+    fresh = {run.run_id for run in single.values()}
+    older = [run for run in packed_runs(packed) if run.run_id not in fresh]
+    tables = [read_table(path) for path in single]
+    _write(packed, [*_tables(packed, older), *tables], [*older, *single.values()])
+    with translate_os_errors(packed, hint=REMEDY):
+        for path in single:
+            path.unlink()
+    return Compaction(len(single), before, packed.stat().st_size)
+
+
+def take_out(results: Path, run_id: str) -> Path | None:
+    """Give an import that is packed a file of its own again; None if it is not packed.
+
+    Raises:
+        DamagedFile: the packed file cannot be read.
+        StoreError: the file system refuses.
+    """
+    packed = packed_path(results)
+    runs = {run.run_id: run for run in packed_runs(packed)}
+    if run_id not in runs:
+        return None
+    path = records_path(results, run_id)
+    if not path.exists():  # else it is newer than what is packed
+        (table,) = _tables(packed, [runs[run_id]])
+        save_records(table, path, runs[run_id])
+    rest = [run for run in runs.values() if run.run_id != run_id]
+    if rest:
+        _write(packed, _tables(packed, rest), rest)
+    else:
+        with translate_os_errors(packed, hint=REMEDY):
+            packed.unlink()
+    return path
+
+
+def _single_files(results: Path) -> Sequence[Path]:
+    paths = packed_path(results).parent.glob("[!.]*.parquet")
+    return sorted(path for path in paths if path.name != PACKED_IMPORTS and path.is_file())
+
+
+def _tables(packed: Path, runs: Sequence[Run]) -> list[pa.Table]:
+    """The rows of these runs in the packed file."""
+    if not runs:
+        return []
+    table = _read(packed)
+    names = pa.array([run.run_id for run in runs])
+    return [table.filter(pa.compute.is_in(table["run_id"], value_set=names))]
+
+
+def _read(packed: Path) -> pa.Table:
+    try:
+        return read_table(packed)
+    except UNREADABLE as error:
+        raise _damaged(packed, error) from error
+
+
+def _write(packed: Path, tables: Sequence[pa.Table], runs: Sequence[Run]) -> None:
+    joined = pa.concat_tables(tables, promote_options="default").sort_by([*_ORDER])
+    described = _MANY_RUNS.dump_json([*runs], exclude_none=True)
+    table = drop_empty_columns(joined.combine_chunks()).replace_schema_metadata({_RUNS: described})
+    with translate_os_errors(packed, hint=REMEDY), atomic_file(packed) as file:
+        write_records(table, file)
+        file.flush()
+        if not same_table(table, read_table(Path(file.name))):
+            raise DamagedFile(f"{packed}: does not read back as it was written")

@@ -1,0 +1,173 @@
+"""Records of imported measurements, with their origin and no proof, and their Parquet files."""
+
+import json
+import re
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from datetime import datetime
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+
+from orchestrator.exchange.imports.content import RowContents, contents_of
+from orchestrator.exchange.imports.document import writable
+from orchestrator.exchange.imports.measurement import ImportedMeasurement
+from orchestrator.exchange.imports.outcome import FileOutcome
+from orchestrator.store import DEFAULTS, Origin, Run
+from orchestrator.system.files import IMPORTS_FOLDER, REMEDY, translate_os_errors
+from runner import __version__
+from runner.contract.files import atomic_file
+from runner.contract.plain_files import STREAM_BYTES, open_plain
+from runner.contract.record import (
+    SCHEMA_VERSION,
+    UNREADABLE,
+    arrow_schema,
+    digest,
+    open_parquet,
+    read_table,
+    write_records,
+)
+
+_HARDWARE = (
+    *("device_name", "cpu_model", "cpu_cores_physical", "cpu_cores_logical"),
+    *("memory_total_bytes", "machine"),
+)
+_ENVIRONMENT = ("operating_system", "python_version", "libraries")
+_HINT = f"{REMEDY}, then import again; nothing was written"
+_RUN = b"accelmatrix.run"
+"""Key of the run in a file's metadata."""
+LAUNCHER = "import"
+"""The launcher in records of imports."""
+_OWN = frozenset({"location", "simulated", "marks", "measured_at", "details"})
+_IN_ID = ("backend", "runtime", "model", "precision", "batch_size", "sequence_length", "mode")
+_ID_LENGTH = 120
+_NOT_IN_ID = re.compile(r"[^\w.+-]+")
+_ADDED = (
+    *("schema_version", "run_id", "job_id", "recorded_at", "proof", "launcher"),
+    *("orchestrator_version", "cell_id", "hardware_id", "environment_id"),
+)
+_WRITTEN = frozenset({*ImportedMeasurement.model_fields, *Origin.model_fields, *_ADDED, *DEFAULTS})
+IMPORT_SCHEMA = pa.schema(
+    field for field in (*arrow_schema(), *arrow_schema(Origin)) if field.name in _WRITTEN
+)
+"""Columns that an import can fill, and those that the store would give a default where a file lacks
+them; the store knows the others as null."""
+
+
+def records_table(outcome: FileOutcome, recorded_at: datetime) -> pa.Table:
+    """One row for each measurement and failure of the file, with the columns of `IMPORT_SCHEMA`."""
+    rows = list(_rows(outcome, recorded_at))
+    filled = {name for row in rows for name in row}
+    columns = [
+        pa.array([row.get(field.name) for row in rows], field.type)
+        if field.name in filled
+        else pa.nulls(len(rows), field.type)
+        for field in IMPORT_SCHEMA
+    ]
+    return pa.Table.from_arrays(columns, schema=IMPORT_SCHEMA)
+
+
+def _rows(outcome: FileOutcome, recorded_at: datetime) -> Iterator[dict[str, Any]]:
+    locations: Counter[str] = Counter()
+    shared = {**_file_columns(outcome), **_import_columns(outcome, recorded_at)}
+    for measurement in outcome.reading.measurements:
+        locations[measurement.location] += 1
+        yield {
+            **{name: getattr(measurement, name) for name in measurement.model_fields_set - _OWN},
+            **shared,
+            **_origin_columns(measurement),
+            "cell_id": _cell_id(measurement, locations[measurement.location]),
+            "hardware_id": _facts_id(measurement, _HARDWARE),
+            "environment_id": _facts_id(measurement, _ENVIRONMENT),
+        }
+
+
+def _import_columns(outcome: FileOutcome, recorded_at: datetime) -> dict[str, Any]:
+    return {
+        "schema_version": SCHEMA_VERSION,
+        "run_id": outcome.run_id,
+        "job_id": outcome.format,
+        "recorded_at": recorded_at,
+        "proof": "none",
+        "launcher": LAUNCHER,
+        "orchestrator_version": __version__,
+    }
+
+
+def _file_columns(outcome: FileOutcome) -> dict[str, Any]:
+    return {
+        "source": outcome.source or "",
+        "source_format": outcome.format,
+        "source_file": writable(str(outcome.path)),
+        "source_sha256": outcome.sha256,
+    }
+
+
+def _origin_columns(measurement: ImportedMeasurement) -> dict[str, Any]:
+    return {
+        "source_place": measurement.location,
+        "source_measured_at": measurement.measured_at,
+        "simulated": measurement.simulated,
+        "marks": measurement.marks or None,
+        "details": measurement.details or None,
+    }
+
+
+def _cell_id(measurement: ImportedMeasurement, occurrence: int) -> str:
+    values = (getattr(measurement, name) for name in _IN_ID)
+    axes = "-".join(str(value) for value in values if value is not None)
+    readable = _NOT_IN_ID.sub("_", axes)[:_ID_LENGTH]
+    return f"{readable}-{digest(f'{measurement.location} ({occurrence})')[:12]}"
+
+
+def _facts_id(measurement: ImportedMeasurement, facts: Sequence[str]) -> str | None:
+    known = [(name, value) for name in facts if (value := getattr(measurement, name))]
+    return _id(tuple((name, _hashable(value)) for name, value in known)) if known else None
+
+
+def _hashable(value: Any) -> Any:
+    return tuple(sorted(value.items())) if isinstance(value, dict) else value
+
+
+@lru_cache(maxsize=100)
+def _id(facts: tuple[tuple[str, Any], ...]) -> str:
+    values = {name: dict(value) if isinstance(value, tuple) else value for name, value in facts}
+    return digest(json.dumps(values, sort_keys=True))
+
+
+def records_path(results: Path, run_id: str) -> Path:
+    """Path of an import's records in the results folder."""
+    return results / IMPORTS_FOLDER / f"{run_id}.parquet"
+
+
+def save_records(table: pa.Table, path: Path, run: Run) -> None:
+    """Write the records of an import atomically, with its run in the file's metadata.
+
+    Raises:
+        StoreError: the file system refused.
+    """
+    table = table.replace_schema_metadata({_RUN: run.model_dump_json().encode()})
+    with translate_os_errors(path, hint=_HINT):
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with atomic_file(path) as file:
+            write_records(table, file)
+
+
+def read_contents(path: Path) -> RowContents | None:
+    """The contents of a file's rows; None if there is no file, or none that can be read."""
+    try:
+        return contents_of(read_table(path))
+    except UNREADABLE:
+        return None
+
+
+def read_run(path: Path) -> Run | None:
+    """The run in the metadata of a file of one import; None if it is no such file."""
+    try:
+        with open_plain(path, STREAM_BYTES) as file:
+            run = Run.model_validate_json(open_parquet(file).metadata.metadata[_RUN])
+    except UNREADABLE:
+        return None
+    return run if run.run_id == path.stem else None

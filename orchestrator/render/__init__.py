@@ -1,1 +1,0 @@
-"""Tables, progress and JSON on a terminal or in a pipe."""

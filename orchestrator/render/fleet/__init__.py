@@ -1,1 +1,0 @@
-"""A fleet on a terminal."""

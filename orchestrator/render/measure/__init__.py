@@ -1,1 +1,0 @@
-"""Plans, progress and verifications on a terminal."""

@@ -1,1 +1,0 @@
-"""Looks of predictions."""

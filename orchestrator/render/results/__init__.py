@@ -1,1 +1,0 @@
-"""Results and what is done with them on a terminal."""

@@ -1,1 +1,0 @@
-"""This machine, its images, models and words on a terminal."""

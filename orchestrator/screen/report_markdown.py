@@ -1,0 +1,119 @@
+"""A report as Markdown, and as JSON for other programs."""
+
+import json
+from collections.abc import Iterator, Mapping
+from dataclasses import asdict
+from typing import Any
+
+from analysis.report.report import NUMBERS, Report, ReportColumn, ReportSection, ReportTable
+from orchestrator.screen.report_values import left_out_words, value_text
+from orchestrator.store import markdown_row, markdown_text
+from orchestrator.system.text import escape_control_line
+
+_RESULT = "result_id"
+
+
+def report_markdown(report: Report, *, made_from: str) -> bytes:
+    """The report as Markdown: all but charts and details."""
+    return "\n\n".join(_paragraphs(report, made_from)).encode() + b"\n"
+
+
+def _paragraphs(report: Report, made_from: str) -> Iterator[str]:
+    yield f"# {markdown_text(report.title)}"
+    facts = [f"{name}: {value}" for name, value in report.facts.items()]
+    if facts:
+        yield markdown_text("; ".join(facts))
+    yield from map(markdown_prose, report.answers)
+    if report.left_out:
+        yield markdown_text(left_out_words(report))
+    for section in report.sections:
+        yield from _section(section)
+    yield markdown_text(f"Made from {made_from}.")
+
+
+def _section(section: ReportSection) -> Iterator[str]:
+    yield f"## {markdown_text(section.title)}"
+    yield from map(markdown_prose, section.notes)
+    for chart in section.charts:
+        yield markdown_prose(f"{chart.title}: {chart.sentence}")
+    for table in section.tables:
+        if len(section.tables) > 1:
+            yield f"### {markdown_text(table.title)}"
+        yield from map(markdown_prose, table.answers)
+        yield _table(table)
+        yield from map(markdown_prose, table.notes)
+
+
+def _table(table: ReportTable) -> str:
+    rows = [markdown_row(markdown_text(column.heading) for column in table.columns)]
+    rows.append(markdown_row("---:" if one.kind in NUMBERS else "---" for one in table.columns))
+    rows += (markdown_row(_cell(one, row) for one in table.columns) for row in table.rows)
+    return "".join(rows).rstrip("\n")
+
+
+def _cell(column: ReportColumn, row: Mapping[str, Any]) -> str:
+    """A value in a row, where code can hold no bar."""
+    text = value_text(column, row)
+    return (
+        markdown_prose(text) if column.kind == "prose" and "|" not in text else markdown_text(text)
+    )
+
+
+def report_json(report: Report, *, made_from: str) -> bytes:
+    """The report as JSON: values as they are, charts as Vega-Lite without colours."""
+    from pydantic_core import to_jsonable_python
+
+    data = {
+        "topic": report.topic,
+        "title": report.title,
+        "made_from": made_from,
+        "facts": report.facts,
+        "answers": list(report.answers),
+        "left_out": report.left_out,
+        "sections": [_section_data(section) for section in report.sections],
+        "details": {result: asdict(detail) for result, detail in report.details.items()},
+    }
+    text = json.dumps(data, indent=2, default=to_jsonable_python, ensure_ascii=False)
+    return f"{text}\n".encode()
+
+
+def _section_data(section: ReportSection) -> Mapping[str, Any]:
+    return {
+        "name": section.name,
+        "title": section.title,
+        "notes": list(section.notes),
+        "tables": [_table_data(table) for table in section.tables],
+        "charts": [
+            {"name": one.name, "title": one.title, "sentence": one.sentence, "spec": one.spec}
+            for one in section.charts
+        ],
+    }
+
+
+def _table_data(table: ReportTable) -> Mapping[str, Any]:
+    bounds = [name for one in table.columns for name in (one.low, one.high) if name]
+    names = dict.fromkeys((*(column.name for column in table.columns), *bounds))
+    return {
+        "name": table.name,
+        "title": table.title,
+        "columns": {column.name: column.heading for column in table.columns},
+        "rows": [_row_data(row, names) for row in table.rows],
+        "notes": list(table.notes),
+        "left_out": table.left_out,
+    }
+
+
+def _row_data(row: Mapping[str, Any], names: Mapping[str, None]) -> Mapping[str, Any]:
+    result = {_RESULT: row[_RESULT]} if _RESULT in row else {}
+    return result | {name: row.get(name) for name in names}
+
+
+def markdown_prose(text: str) -> str:
+    """A sentence as Markdown shows it, with what stands between backticks as code."""
+    parts = text.split("`")
+    if len(parts) % 2 == 0:  # a sign without its fellow
+        return markdown_text(text)
+    return "".join(
+        f"`{escape_control_line(part)}`" if number % 2 and part else markdown_text(part)
+        for number, part in enumerate(parts)
+    )

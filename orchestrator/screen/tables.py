@@ -1,0 +1,210 @@
+"""Rows as a table that fits the terminal, or whole and plain in a pipe."""
+
+import os
+import sys
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from orchestrator.screen.lines import print_data, print_line
+from orchestrator.screen.wrapping import cell_width, longest_part, terminal_width, wrap
+from orchestrator.system.text import escape_control_line, plural
+
+_GAP = "  "
+_LEAST_WRAPPED = 20
+"""Columns that a wrapped text gets at least: narrower, it is tiring to read."""
+
+_MOST_NAMED = 6
+"""Columns that are named where they are left out; more are counted alone."""
+
+
+@dataclass(frozen=True)
+class Column:
+    """A column's heading, its unit included, and how it gives way where room is scarce.
+
+    A heading alone stands for an essential column whose texts are not wrapped.
+    """
+
+    heading: str
+    essential: bool = False
+    """It is never left out."""
+    wraps: bool = False
+    """Its texts may take several lines, broken at blanks, and ids after their hyphens."""
+    right: bool = False
+    """Its texts stand right, as numbers do: sizes and durations with their units."""
+
+
+def wrapping(*headings: str) -> tuple[Column, ...]:
+    """Columns of prose, ids or paths, none of which is left out."""
+    return tuple(Column(heading, essential=True, wraps=True) for heading in headings)
+
+
+@dataclass(frozen=True)
+class _Grid:
+    """Headings and rows as text."""
+
+    columns: Sequence[Column]
+    headings: Sequence[str]
+    rows: Sequence[Sequence[str]]
+    right: Sequence[bool]
+    widths: Sequence[int]
+    """The width of each column with no text broken."""
+
+
+def print_table(
+    columns: Sequence[str | Column],
+    rows: Sequence[Sequence[object]],
+    *,
+    wide: bool = False,
+    beyond: int = 0,
+) -> None:
+    """Print rows under headings: numbers stand right, None is shown as a dash.
+
+    On a terminal that is too narrow, columns that are not essential are left out from the right,
+    and counted below; with `wide`, none is. If that is not enough, texts wrap where their column
+    allows it; else every row is printed with one column a line. Columns `beyond` these, which the
+    question has and the caller left out, are counted too.
+    """
+    grid = _grid(columns, rows)
+    width = terminal_width(sys.stdout)
+    if width is None:
+        _print_rows(grid, dict(enumerate(grid.widths)))
+        _print_left_out([], beyond)
+        return
+    choices = _choices(grid, wide=wide)
+    natural = ({index: grid.widths[index] for index in kept} for kept in choices)
+    wrapped = (_wrapped_widths(grid, kept, width) for kept in choices)
+    widths = next((widths for widths in (*natural, *wrapped) if _fits(widths, width)), None)
+    if widths is None:
+        _print_records(grid, width)
+        _print_left_out([], beyond)
+        return
+    _print_rows(grid, widths, bold=_takes_style())
+    absent = [heading for index, heading in enumerate(grid.headings) if index not in widths]
+    _print_left_out(absent, beyond)
+
+
+def format_number(value: float) -> str:
+    """Three digits where that loses nothing before the point: `0.0123`, `12.3`, `1,234`."""
+    return f"{value:.3g}" if abs(value) < 999.5 else f"{value:,.0f}"
+
+
+def _grid(columns: Sequence[str | Column], rows: Sequence[Sequence[object]]) -> _Grid:
+    named = [Column(item, essential=True) if isinstance(item, str) else item for item in columns]
+    headings = [escape_control_line(column.heading) for column in named]
+    texts = [[cell_text(value) for value in row] for row in rows]
+    right = [
+        column.right or any(_is_number(row[index]) for row in rows)
+        for index, column in enumerate(named)
+    ]
+    widths = [max(map(cell_width, column)) for column in zip(headings, *texts, strict=True)]
+    return _Grid(named, headings, texts, right, widths)
+
+
+def _is_number(value: object) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool)
+
+
+def cell_text(value: object) -> str:
+    """A value as tables show it."""
+    if value is None:
+        return "–"
+    if isinstance(value, float):
+        return format_number(value)
+    return f"{value:,}" if _is_number(value) else escape_control_line(str(value))
+
+
+def _choices(grid: _Grid, *, wide: bool) -> list[list[int]]:
+    """The columns to print, first all of them, then fewer and fewer from the right."""
+    choices = [list(range(len(grid.columns)))]
+    for index in reversed(choices[0]):
+        if not (wide or grid.columns[index].essential):
+            choices.append([other for other in choices[-1] if other != index])
+    return [choice for choice in choices if choice]
+
+
+def _takes_style() -> bool:
+    return not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
+
+
+def _fits(widths: Mapping[int, int], width: int) -> bool:
+    return sum(widths.values()) + len(_GAP) * (len(widths) - 1) <= width
+
+
+def _wrapped_widths(grid: _Grid, kept: Sequence[int], width: int) -> dict[int, int]:
+    """The width of each column, where texts that may wrap share what the others leave."""
+    widths = {index: grid.widths[index] for index in kept}
+    wrapping = [index for index in kept if grid.columns[index].wraps]
+    widths |= {index: _least_width(grid, index) for index in wrapping}
+    while _fits(widths, width - 1):
+        growing = [index for index in wrapping if widths[index] < grid.widths[index]]
+        if not growing:
+            break
+        widths[min(growing, key=lambda index: widths[index])] += 1  # so that rows stay low
+    return widths
+
+
+def _least_width(grid: _Grid, index: int) -> int:
+    """The width of a column whose texts are wrapped, none of their parts broken."""
+    texts = (grid.headings[index], *(row[index] for row in grid.rows))
+    part = max(map(longest_part, texts)) + _hang(index)
+    return max(part, min(grid.widths[index], _LEAST_WRAPPED))
+
+
+def _hang(index: int) -> int:
+    """Columns by which wrapped lines are indented: those of a row's name alone."""
+    return len(_GAP) if index == 0 else 0
+
+
+def _print_rows(grid: _Grid, widths: Mapping[int, int], *, bold: bool = False) -> None:
+    """One line a row, or as many as its wrapped texts take."""
+    for number, row in enumerate((grid.headings, *grid.rows)):
+        style = ("\x1b[1m", "\x1b[0m") if bold and number == 0 else ("", "")
+        cells = [_lines(row[index], width, index) for index, width in widths.items()]
+        for level in range(max(map(len, cells))):
+            texts = [lines[level] if level < len(lines) else "" for lines in cells]
+            padded = (
+                _pad(text, width, right=grid.right[index])
+                for text, (index, width) in zip(texts, widths.items(), strict=True)
+            )
+            print_data(_GAP.join(padded).rstrip(), style)
+
+
+def _lines(text: str, width: int, index: int) -> list[str]:
+    return [text] if cell_width(text) <= width else wrap(text, width, " " * _hang(index))
+
+
+def _pad(text: str, width: int, *, right: bool) -> str:
+    blanks = " " * (width - cell_width(text))
+    return blanks + text if right else text + blanks
+
+
+def _print_records(grid: _Grid, width: int) -> None:
+    """One column a line, each row under its number."""
+    margin = max(map(cell_width, grid.headings))
+    room = max(width - margin - 2 * len(_GAP), _LEAST_WRAPPED)
+    for number, row in enumerate(grid.rows, start=1):
+        print_line(f"row {number:,} of {len(grid.rows):,}")
+        for heading, text in zip(grid.headings, row, strict=True):
+            first, *others = wrap(text, room, "")
+            start = _start(first, margin, width)
+            beside = heading if cell_width(heading) <= start else ""
+            if beside != heading:  # together they would be too wide
+                print_data(f"{_GAP}{heading}")
+            print_data(f"{_GAP}{_pad(beside, start, right=False)}{_GAP}{first}".rstrip())
+            for line in others:
+                print_data(f"{_GAP}{' ' * _start(line, margin, width)}{_GAP}{line}")
+    if not grid.rows:
+        print_line(f"no row; columns: {', '.join(grid.headings)}")
+
+
+def _start(text: str, margin: int, width: int) -> int:
+    """The room before a value; less than the margin if it cannot be broken and is too wide."""
+    return max(min(margin, width - cell_width(text) - 2 * len(_GAP)), 0)
+
+
+def _print_left_out(headings: Sequence[str], beyond: int) -> None:
+    count = len(headings) + beyond
+    if count:
+        named = not beyond and count <= _MOST_NAMED
+        names = f": {', '.join(headings)}" if named else ""
+        print_line(f"{count} {plural(count, 'column')} left out{names} (--wide)")

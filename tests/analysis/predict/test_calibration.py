@@ -1,0 +1,144 @@
+"""Calibration: folds that hide what a question does not know, and quantiles that count groups."""
+
+from collections import Counter
+from dataclasses import replace
+
+import pytest
+
+from analysis.predict.examples.placements import Example
+from analysis.predict.examples.targets import PREDICTION_TARGETS
+from analysis.predict.expectation import expectation_fits
+from analysis.predict.folds import folds_of
+from analysis.predict.physics import fit_base, physical_terms
+from analysis.predict.pooling import pooled_widths, spread_share
+from analysis.predict.predictor import Prediction
+from analysis.predict.scores import conformal_quantile, errors_by_device
+from analysis.predict.training import train_target
+from analysis.statistics.arrays import np
+from tests.analysis.predict.examples import a_placement, peak_seconds
+
+DEVICES = ("one", "two", "three")
+
+
+@pytest.mark.parametrize(
+    ("scores", "groups", "quantile"),
+    [
+        ([*range(1, 20)], [*range(19)], 18.0),  # ⌈20 × 0.9⌉-th of groups with one score each
+        ([*range(1, 9)], [*range(8)], 8.0),  # too few to tell: the largest
+        ([1.0] * 90 + [5.0] * 10, [0] * 90 + [*range(1, 11)], 5.0),  # one group's rows are one
+        ([5.0, *range(20)], [0, *range(1, 21)], 17.8),  # in any order, between two scores
+        ([2.0, 1.0], [0, 0], 2.0),
+    ],
+)
+def test_a_quantile_is_that_of_a_new_group(
+    scores: list[float], groups: list[int], quantile: float
+) -> None:
+    known = conformal_quantile(np.array(scores, float), np.array(groups))
+    assert known == pytest.approx(quantile)
+
+
+def test_widths_are_drawn_to_wider_ones_where_few_siblings_are_known() -> None:
+    own, wider = np.array([1.0] * 4), np.array([3.0] * 4)
+    pooled = pooled_widths(own, wider, np.array([0.0, 1.0, 2.0, 40.0]))
+    assert pooled[0] == 3.0
+    assert [*pooled] == sorted(pooled, reverse=True)
+    assert pooled[-1] == pytest.approx(1.0, abs=0.02)
+
+
+def test_few_groups_tell_no_differences_between_errors() -> None:
+    shares = [spread_share(groups) for groups in (2, 20, 160, 2000)]
+    assert shares == sorted(shares)
+    assert shares[0] < 0.01
+    assert shares[-1] > 0.99
+
+
+def test_a_model_is_hidden_on_one_device_at_a_time() -> None:
+    placements = [a_placement(f"net-{n}", device) for n in range(40) for device in DEVICES]
+    hidden = Counter[int]()
+    for fold in folds_of(placements, "pair"):
+        models = [placements[row].model for row in fold.hidden.tolist()]
+        assert len(models) == len(set(models)) == fold.groups
+        hidden.update(fold.hidden.tolist())
+    assert hidden == Counter(range(len(placements)))
+
+
+@pytest.mark.parametrize("quantity", ["time", "memory"])
+def test_a_part_of_a_fit_is_the_fit_to_that_part(quantity: str) -> None:
+    target = next(one for one in PREDICTION_TARGETS.values() if one.quantity == quantity)
+    placements = [
+        a_placement(f"net-{n}", device, batch, 1.3**n)
+        for n in range(8)
+        for device in DEVICES
+        for batch in (1, 4, 16)
+    ]
+    seconds = np.array([peak_seconds(placement) for placement in placements])
+    whole = expectation_fits(placements, seconds, target.quantity)
+    rows = np.arange(0, len(placements), 2)
+    known = [placements[row] for row in rows.tolist()]
+    alone = expectation_fits(known, seconds[rows], target.quantity)
+    for name, fit in whole.items():
+        parts = [one.whole().at(placements).logarithms for one in (fit.part(rows), alone[name])]
+        assert parts[0] == pytest.approx(parts[1])
+
+
+def test_a_term_that_no_example_has_adds_nothing() -> None:
+    placements = [a_placement(f"net-{n}", batch_size=batch) for n in range(8) for batch in (1, 8)]
+    terms = physical_terms(placements, "time")
+    base = fit_base(terms, np.array([peak_seconds(placement) for placement in placements]))
+    layered = [replace(one, counts=replace(one.counts, depth=12.0)) for one in placements]
+    assert base.logarithms(physical_terms(layered, "time")) == pytest.approx(base.logarithms(terms))
+
+
+def test_an_unseen_model_on_a_device_with_few_models_is_marked() -> None:
+    known = [a_placement(f"net-{n}", "big", work=1.2**n) for n in range(60)]
+    few = [a_placement(f"net-{n}", "small", work=1.2**n) for n in range(5)]
+    values = np.array([peak_seconds(one) for one in [*known, *few]])
+    examples = [
+        Example(one, float(value), "accelmatrix")
+        for one, value in zip([*known, *few], values, strict=True)
+    ]
+    predictor = train_target(PREDICTION_TARGETS["latency"], examples)
+    assert predictor is not None
+    asked = [a_placement("net-x", "small"), a_placement("net-x"), a_placement("net-7", "small")]
+    answers = [one for one in predictor.predict(asked) if isinstance(one, Prediction)]
+    reasons = [[words for words in one.outside if "nowhere" in words] for one in answers]
+    words = "the model was measured nowhere, and only 5 others on this device"
+    assert reasons == [[words], [], []]
+
+
+def test_a_device_that_errs_more_has_wider_intervals_the_more_results_tell_it() -> None:
+    usual = [a_placement(f"net-{n}", "big") for n in range(100)]
+    few = [a_placement(f"net-{n}", "small") for n in range(40)]
+    scores = np.array([1.0] * 100 + [3.0] * 40)
+    for tried in (1, 4, 40):
+        placements, group = [*usual, *few[:tried]], np.arange(100 + tried)
+        errors = errors_by_device(scores[: len(group)], group, placements, 1.0)
+        assert errors["big"].widening(1.0) == pytest.approx(1.0)
+        share = tried / (tried + 4)
+        assert errors["small"].widening(1.2) == pytest.approx(1.2 ** (1 - share) * 3.0**share)
+
+
+def test_intervals_of_a_device_unlike_all_others_hold() -> None:
+    random = np.random.default_rng(0)
+    known = [
+        a_placement(f"net-{n}", device, batch, 1.2**n)
+        for n in range(40)
+        for device in ("big", "small")
+        if device == "big" or n < 8
+        for batch in (1, 4, 16)
+    ]
+    spread = [0.05 if one.device.key == "big" else 0.4 for one in known]
+    factors = np.exp(random.normal(size=len(known)) * spread)
+    examples = [
+        Example(one, float(peak_seconds(one) * factor), "accelmatrix")
+        for one, factor in zip(known, factors, strict=True)
+    ]
+    predictor = train_target(PREDICTION_TARGETS["latency"], examples)
+    assert predictor is not None
+    widths = {
+        device: one.high / one.low
+        for device in ("big", "small")
+        for one in predictor.predict([a_placement("net-5", device, 8, 1.2**5)])
+        if isinstance(one, Prediction)
+    }
+    assert widths["small"] > 1.5 * widths["big"]

@@ -1,0 +1,135 @@
+"""Rankings: nothing is first unless intervals say so, and measurements go before predictions."""
+
+from typing import Any
+
+import pytest
+
+from analysis.recommend.candidates import Candidate, CandidateMachine
+from analysis.recommend.choices import KnownCandidate, Requirements, choose_each
+from analysis.recommend.figures import Figure, told_apart
+from analysis.recommend.objectives import OBJECTIVES, cost_figure
+from analysis.recommend.ranking import RankedCandidate, rank_candidates
+from analysis.statistics.ratios import Estimate
+from tests.analysis.recommend.test_memory_fit import cell
+
+MACHINE = CandidateMachine("id", "Example CPU", ("cpu",))
+
+
+def figure(value: float, share: float = 0.05, **changes: Any) -> Figure:
+    interval = Estimate(value, value * (1 - share), value * (1 + share))
+    usual: dict[str, Any] = {"basis": "measured", "grade": "A"}
+    return Figure(value, interval, **usual | changes)
+
+
+def forecast(value: float, share: float = 0.3, *outside: str) -> Figure:
+    return figure(value, share, basis="predicted", grade=None, outside=outside)
+
+
+def ranked(*figures: Figure) -> list[RankedCandidate]:
+    return [
+        RankedCandidate(Candidate(cell(batch_size=number), MACHINE), one)
+        for number, one in enumerate(figures, start=1)
+    ]
+
+
+def values(rows: tuple[RankedCandidate, ...]) -> list[float]:
+    return [row.figure.value for row in rows]
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "answer"),
+    [
+        (figure(10), figure(20), True),
+        (figure(10), figure(10.5), False),
+        (figure(10, grade="C"), figure(11.5), False),
+        (figure(10, grade="D"), figure(90), False),
+        (figure(10), forecast(12), False),
+        (figure(10), forecast(30), True),
+        (figure(10, grade="D"), forecast(30), False),
+        (figure(10), forecast(900, 0.3, "batch size 64 is above 8"), False),
+        (Figure(10, None, "measured", "A"), Figure(90, None, "measured", "A"), None),
+        (Figure(10, None, "measured", "A"), forecast(90), True),
+    ],
+)
+def test_figures_differ_beyond_what_is_not_known_of_them(
+    one: Figure, other: Figure, answer: bool | None
+) -> None:
+    assert told_apart(one, other) is answer
+    assert told_apart(other, one) is answer
+
+
+def test_a_measured_candidate_goes_before_a_prediction_that_may_be_as_good() -> None:
+    ranking = rank_candidates(ranked(forecast(9), figure(10), figure(30)), more_is_better=False)
+    assert ranking is not None
+    assert values((ranking.first,)) == [10]
+    assert values(ranking.equals) == [9]
+    assert values(ranking.others) == [30]
+    assert not ranking.is_sure
+
+
+def test_a_prediction_that_is_better_for_sure_is_first() -> None:
+    ranking = rank_candidates(ranked(forecast(90), figure(10)), more_is_better=True)
+    assert ranking is not None
+    assert ranking.first.figure.value == 90
+    assert ranking.is_sure
+
+
+def test_extrapolations_stand_last_and_decide_nothing() -> None:
+    wild = forecast(1, 0.3, "nothing was measured on this device")
+    ranking = rank_candidates(ranked(wild, figure(10), figure(20)), more_is_better=False)
+    assert ranking is not None
+    assert values(ranking.rows) == [10, 20, 1]
+    assert ranking.is_sure
+    (alone,) = ranked(wild)
+    only = rank_candidates([alone], more_is_better=False)
+    assert only is not None
+    assert (only.first, only.is_sure) == (alone, False)
+
+
+def test_values_without_intervals_are_ordered_and_never_sure() -> None:
+    figures = [Figure(value, None, "measured", "A") for value in (300.0, 200.0, 400.0)]
+    ranking = rank_candidates(ranked(*figures), more_is_better=False)
+    assert ranking is not None
+    assert values(ranking.rows) == [200, 300, 400]
+    assert not ranking.is_sure
+    assert not ranking.equals
+
+
+def test_a_single_candidate_is_not_called_the_best() -> None:
+    ranking = rank_candidates(ranked(figure(10)), more_is_better=False)
+    assert ranking is not None
+    assert not ranking.is_sure
+    assert rank_candidates([], more_is_better=False) is None
+
+
+def test_costs_follow_from_throughput_and_its_interval() -> None:
+    cost = cost_figure(figure(100, 0.1), 3.6, cell())
+    assert cost.value == pytest.approx(10.0), "3.6 an hour for 100 a second"
+    assert cost.interval is not None
+    assert (cost.interval.low, cost.interval.high) == pytest.approx((10 / 1.1, 10 / 0.9))
+    tokens = cost_figure(figure(100, 0.1), 3.6, cell(mode="generation", new_tokens=5))
+    assert tokens.value == pytest.approx(2.0)
+
+
+@pytest.mark.parametrize(
+    ("scopes", "kept", "reasons"),
+    [
+        ((None, None), [1, 2], set()),
+        (("board", "package", "package"), [2, 3], {"joules of board, not package"}),
+        (("board", "package"), [1], {"joules of package, not board"}),
+        (("unknown", "unknown", "board"), [3], {"joules of unknown, not board"}),
+        (("unknown", "unknown"), [1, 2], set()),
+    ],
+)
+def test_joules_are_ranked_within_the_scope_of_most_candidates(
+    scopes: tuple[str | None, ...], kept: list[int], reasons: set[str]
+) -> None:
+    known = [
+        KnownCandidate(one.candidate, None, one.figure)
+        for one in ranked(*(figure(10 * n, scope=scope) for n, scope in enumerate(scopes, start=1)))
+    ]
+    (choice,) = choose_each(known, Requirements(OBJECTIVES["energy"]))
+    assert choice.ranking is not None
+    assert [row.candidate.cell.batch_size for row in choice.ranking.rows] == kept
+    assert {one.objection.reason for one in choice.left_out} == reasons
+    assert {one.objection.kind for one in choice.left_out} <= {"other_scope"}

@@ -1,0 +1,187 @@
+"""Judgements of a run: its cells against a baseline, with the history of their series."""
+
+import math
+from collections.abc import Iterator
+from dataclasses import replace
+from datetime import timedelta
+from statistics import fmean, median
+from typing import Any
+
+import pytest
+
+from analysis.regress.judgements import Judgement, Judgements, RegressionQuestion, judge
+from analysis.results.metrics import METRICS
+from analysis.results.selection import Selection, Side
+from analysis.results.series import AcceptedChange
+from analysis.statistics.arrays import np
+from orchestrator.store import Store
+from runner.contract.record import Record
+from tests.support.databases import write_records
+from tests.support.observed import BEGUN
+from tests.support.records import a_failure, a_record
+
+RUNS = 8
+LAST = RUNS - 1
+SLOWER, STEADY, MOVED, NOISY, SINGLE = 1, 2, 4, 8, 16
+"""Batch sizes of the cells, by what becomes of them in the last run."""
+FAILED, GONE, NEW = 32, 64, 128
+
+
+def run_id(number: int) -> str:
+    return f"202611{number + 1:02}-120000-aaaa"
+
+
+def _measured(random: np.random.Generator, run: int, batch: int, **changes: Any) -> Record:
+    cv = 0.03 if batch == NOISY else 0.005
+    level = 10.0 * (1.15 if (batch, run) == (SLOWER, LAST) else 1.0)
+    count = 1 if batch == SINGLE else 5
+    durations = [round(level * 1e6 * math.exp(random.normal(0, cv))) for _ in range(count)]
+    launches = [duration / 1e9 for duration in durations]
+    middle = fmean(launches)
+    known = {
+        "run_id": run_id(run),
+        "recorded_at": BEGUN + timedelta(days=run, seconds=batch),
+        "batch_size": batch,
+        "durations_ns": durations,
+        "rounds": len(launches),
+        "round_iterations": [1] * len(launches),
+        "round_medians": launches,
+        "latency_median_s": middle,
+        "latency_median_low_s": min(launches),
+        "latency_median_high_s": max(launches),
+        "latency_precision": (max(launches) - min(launches)) / 2 / middle,
+        "git_commit": ("b" if run == LAST else "a") * 40,
+    }
+    return a_record(**known | changes)
+
+
+def _records() -> Iterator[Record]:
+    random = np.random.default_rng(19)
+    for run in range(RUNS):
+        for batch in (SLOWER, STEADY, NOISY, SINGLE):
+            yield _measured(random, run, batch)
+        elsewhere = {"device_name": "Other CPU", "cpu_model": "Other CPU"} if run == LAST else {}
+        yield _measured(random, run, MOVED, **elsewhere)
+        if run < LAST:
+            yield _measured(random, run, GONE)
+            yield _measured(random, run, FAILED)
+    yield _measured(random, LAST, NEW)
+    yield a_failure(
+        "failed",
+        "out of luck",
+        run_id=run_id(LAST),
+        recorded_at=BEGUN + timedelta(days=LAST),
+        batch_size=FAILED,
+    )
+
+
+@pytest.fixture(scope="module")
+def store(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Store]:
+    folder = tmp_path_factory.mktemp("judgements")
+    with Store.open_readonly(write_records(folder, _records())) as opened:
+        yield opened
+
+
+def question(store: Store, base: int = LAST - 1, run: int = LAST) -> RegressionQuestion:
+    sides = (
+        Side(run_id(number), store, Selection(run_id=run_id(number))) for number in (base, run)
+    )
+    return RegressionQuestion(*sides, (METRICS["latency"],))
+
+
+@pytest.fixture(scope="module")
+def judgements(store: Store) -> Judgements:
+    return judge(question(store))
+
+
+def of(judgements: Judgements, batch: int) -> Judgement:
+    return next(one for one in judgements.judgements if f"-b{batch}-" in one.cell_id)
+
+
+def test_each_cell_gets_the_verdict_that_it_deserves(judgements: Judgements) -> None:
+    verdicts = {
+        batch: of(judgements, batch).verdict for batch in (SLOWER, STEADY, NOISY, MOVED, FAILED)
+    }
+    assert verdicts == {
+        SLOWER: "regression",
+        STEADY: "no change",
+        NOISY: "inconclusive",
+        MOVED: "not comparable",
+        FAILED: "not comparable",
+    }
+    assert sum(judgements.counts.values()) == len(judgements.judgements) == 6
+    assert judgements.judgements[0].verdict == "regression"
+    assert len(judgements.only_before) == len(judgements.only_after) == 1
+
+
+def test_a_regression_has_its_ratio_its_noise_and_what_else_changed(
+    store: Store, judgements: Judgements
+) -> None:
+    judgement = of(judgements, SLOWER)
+    sql = "SELECT round_medians AS m FROM benchmark_results WHERE result_id = '{}/{}'"
+    before, after = (
+        store.arrow(sql.format(run_id(number), judgement.cell_id)).to_pylist()[0]["m"]
+        for number in (LAST - 1, LAST)
+    )
+    expected = math.exp(fmean(map(math.log, after)) - fmean(map(math.log, before)))
+    assert judgement.ratio is not None
+    assert judgement.ratio.value == pytest.approx(expected)
+    assert judgement.ratio.low > 1.1
+    assert judgement.noise == f"{LAST} runs with {5 * LAST} launches"
+    assert judgement.p_value is not None
+    assert 0 < judgement.p_value <= 0.01
+    assert any("commit" in change for change in judgement.changes or ())
+
+
+def test_what_is_not_comparable_says_why(judgements: Judgements) -> None:
+    assert "hardware" in of(judgements, MOVED).reason
+    assert "Example CPU" in of(judgements, MOVED).reason
+    assert "out of luck" in of(judgements, FAILED).reason
+
+
+def test_what_is_inconclusive_says_what_would_decide(judgements: Judgements) -> None:
+    judgement = of(judgements, NOISY)
+    if judgement.launches_needed is None:
+        assert "more launches would not decide, `--interleave` would" in judgement.reason
+    else:
+        assert judgement.launches_needed > 5
+        assert f"{judgement.launches_needed} launches a side" in judgement.reason
+
+
+def test_single_launches_are_judged_by_their_history(judgements: Judgements) -> None:
+    judgement = of(judgements, SINGLE)
+    assert judgement.noise == f"{LAST} runs with {LAST} launches"
+    assert judgement.verdict == "no change"
+
+
+def test_a_series_has_its_values_in_the_order_of_time_and_its_steps(
+    judgements: Judgements,
+) -> None:
+    judgement = of(judgements, SLOWER)
+    assert len(judgement.values) == RUNS
+    assert judgement.values[-1] == max(judgement.values)
+    assert median(judgement.values) == pytest.approx(10, rel=0.02)
+    assert [step.run_id for step in judgement.steps] == [run_id(LAST)]
+
+
+def test_an_accepted_change_is_no_regression_and_a_level_of_its_own(store: Store) -> None:
+    cells = frozenset({of(judge(question(store)), SLOWER).cell_id})
+    accepted = AcceptedChange(run_id(LAST), cells, "a safer default")
+    judgement = of(judge(replace(question(store), accepted=(accepted,))), SLOWER)
+    assert (judgement.verdict, judgement.reason) == ("no change", "accepted: a safer default")
+    assert [step.accepted for step in judgement.steps] == ["a safer default"]
+
+
+def test_earlier_runs_are_judged_without_later_ones(store: Store) -> None:
+    earlier = judge(question(store, 3, 5))
+    assert of(earlier, SLOWER).verdict == "no change"
+    assert len(of(earlier, SLOWER).values) == 6
+    assert of(earlier, SLOWER).steps == ()
+
+
+def test_all_metrics_of_a_question_share_their_tests(store: Store) -> None:
+    metrics = (METRICS["latency"], METRICS["throughput"])
+    both = judge(replace(question(store), metrics=metrics))
+    slower = [one for one in both.judgements if one.verdict == "regression"]
+    assert [one.metric.name for one in slower] == ["latency", "throughput"]
+    assert [one.ratio.value > 1 for one in slower if one.ratio] == [True, False]

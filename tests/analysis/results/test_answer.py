@@ -1,0 +1,249 @@
+"""Comparisons of results: who is fastest, and what keeps others from being compared."""
+
+from typing import Any
+
+import pytest
+from hypothesis import strategies as st
+
+from analysis.results.answer import Comparison, comparisons, objection
+from analysis.results.changes import Neighbour, changes, doubt_contradictions
+from analysis.results.order import ORDERS, order_results
+from analysis.results.row import ResultRow
+from analysis.results.trust import summarise_grades
+from analysis.statistics.ratios import shows_difference
+from tests.support.properties import property_test
+from tests.support.results import a_failed_row, a_neighbour, a_row
+
+
+def timed(cell_id: str, median_ms: float, share: float = 0.01, **changes: Any) -> ResultRow:
+    """A result with a symmetric interval."""
+    ends = {
+        "latency_median_ms": median_ms,
+        "latency_median_low_ms": median_ms * (1 - share),
+        "latency_median_high_ms": median_ms * (1 + share),
+    }
+    return a_row(cell_id, **ends | changes)
+
+
+def only(rows: list[ResultRow]) -> Comparison:
+    (comparison,) = comparisons(rows)
+    return comparison
+
+
+@st.composite
+def runs(draw: st.DrawFn) -> list[ResultRow]:
+    """Results of a few questions, good and bad."""
+    return [
+        timed(
+            f"cell-{number}",
+            draw(st.floats(0.1, 1e4)),
+            draw(st.floats(0.0, 0.5)),
+            model=draw(st.sampled_from(["bert-tiny", "gpt2"])),
+            mode=draw(st.sampled_from(["inference", "training", "startup"])),
+            batch_size=draw(st.sampled_from([1, 8])),
+            grade=draw(st.sampled_from("ABCD")),
+            correct=draw(st.sampled_from([True, False, None])),
+            proof=draw(st.sampled_from(["proven", "none"])),
+            status="ok",
+        )
+        for number in range(draw(st.integers(0, 8)))
+    ]
+
+
+@property_test(1000, runs())
+def test_each_timed_result_belongs_to_one_question(rows: list[ResultRow]) -> None:
+    compared = comparisons([*rows, a_failed_row("failed", "failed", "died")])
+    names = [row.cell_id for comparison in compared for row in comparison.rows]
+    assert sorted(names) == sorted(row.cell_id for row in rows)
+    for order in ORDERS:
+        assert sorted(names) == sorted(row.cell_id for row in order_results(rows, order))
+
+
+@property_test(1000, runs())
+def test_an_answer_claims_no_more_than_its_ratios_show(rows: list[ResultRow]) -> None:
+    for comparison in comparisons(rows):
+        ranking = comparison.fastest
+        comparable = [row for row in comparison.rows if objection(row) is None]
+        excluded = [row for group in comparison.excluded.values() for row in group]
+        assert comparison.rows == (*comparable, *excluded)
+        assert (ranking is not None) == (len(comparable) > 1)
+        if ranking is None:
+            continue
+        assert ranking.first is comparable[0]
+        for lead in ranking.equals:
+            worse = max(str(ranking.first.grade), str(lead.behind.grade))
+            assert not shows_difference(lead.ratio, worse)  # type: ignore[arg-type]
+        if ranking.next:
+            worse = max(str(ranking.first.grade), str(ranking.next.behind.grade))
+            assert shows_difference(ranking.next.ratio, worse)  # type: ignore[arg-type]
+            assert ranking.next.ratio.low > 1
+
+
+@property_test(500, runs(), st.floats(0.01, 100))
+def test_the_answer_does_not_depend_on_the_order_of_rows_nor_on_the_unit(
+    rows: list[ResultRow], unit: float
+) -> None:
+    def firsts(some: list[ResultRow]) -> set[str]:
+        return {one.fastest.first.cell_id for one in comparisons(some) if one.fastest}
+
+    scaled = [
+        timed(
+            **{
+                name: value for name, value in vars(row).items() if not name.startswith("latency_m")
+            },
+            median_ms=(row.latency_median_ms or 0) * unit,
+        )
+        for row in rows
+    ]
+    distinct = len({(row.latency_median_ms or 0) / row.batch_size for row in rows}) == len(rows)
+    if distinct:
+        assert firsts(rows) == firsts(rows[::-1]) == firsts(scaled)
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ({"model": "gpt2"}, {}),
+        ({"sequence_length": 64}, {}),
+        ({"mode": "training"}, {}),
+        ({"scenario": "server", "target_qps": 5.0}, {"scenario": "server", "target_qps": 9.0}),
+        ({"mode": "startup"}, {"mode": "startup", "batch_size": 8}),
+    ],
+)
+def test_other_work_is_another_question(one: dict[str, Any], other: dict[str, Any]) -> None:
+    assert len(comparisons([timed("a", 1, **one), timed("b", 1, **other)])) == 2
+
+
+def test_what_cannot_be_compared_is_in_the_order_of_a_samples_time_too() -> None:
+    rows = [timed("b1", 2.0, grade="D"), timed("b8", 8.0, batch_size=8, grade="D")]
+    assert [row.cell_id for row in only(rows).rows] == ["b8", "b1"]
+
+
+def test_batches_compare_by_the_time_of_a_sample() -> None:
+    ranking = only([timed("b1", 2.0), timed("b8", 4.0, batch_size=8)]).fastest
+    assert ranking is not None
+    assert (ranking.first.cell_id, ranking.next and ranking.next.ratio.value) == ("b8", 4.0)
+
+
+def test_the_shortest_query_is_named_where_batches_differ_for_certain() -> None:
+    comparison = only([timed("b1", 2.0), timed("b8", 4.0, batch_size=8)])
+    assert comparison.shortest is not None
+    assert comparison.shortest.first.cell_id == "b1"
+    assert only([timed("b1", 3.9), timed("b8", 4.0, batch_size=8)]).shortest is None
+    assert only([timed("b1", 2.0), timed("c1", 4.0, precision="int8")]).shortest is None
+
+
+PEAK = {"scenario": "server", "target_qps": None, "slo_ms": 100.0}
+
+
+def test_peaks_compare_by_the_brackets_of_their_searches() -> None:
+    ends = [(100.0, 109.0), (103.0, 106.0), (92.0, 99.0), (80.0, 88.0)]
+    rows = [timed(f"q{low:g}", 9.0, peak_qps=low, peak_qps_high=high, **PEAK) for low, high in ends]
+    ranking = only(rows).fastest
+    assert ranking is not None
+    assert ranking.first.cell_id == "q103"
+    assert [lead.behind.cell_id for lead in ranking.equals] == ["q100", "q92"]
+    assert ranking.next is not None
+    assert ranking.next.behind.cell_id == "q80"
+
+
+def test_a_peak_without_a_bracket_is_not_compared() -> None:
+    assert objection(timed("q", 9.0, peak_qps=100.0, peak_qps_high=None, **PEAK)) == "no interval"
+
+
+@pytest.mark.parametrize(
+    ("others", "reference"),
+    [
+        ([{}], "row-0"),
+        ([{"runtime": "onnxruntime"}, {}], "row-1"),
+        ([{"batch_size": 8, "median_ms": 64.0}, {}], "row-1"),
+        ([{"precision": "bf16"}], None),
+    ],
+)
+def test_the_reference_is_fp32_by_torch_at_the_same_batch(
+    others: list[dict[str, Any]], reference: str | None
+) -> None:
+    rows = [timed(f"row-{n}", **{"median_ms": 8.0} | other) for n, other in enumerate(others)]
+    lead = only([timed("fast", 1.0, precision="int8"), *rows]).reference
+    assert (lead and lead.behind.cell_id) == reference
+
+
+def earlier(median_ms: float, **changes: Any) -> Neighbour:
+    return a_neighbour(timed("cell", median_ms), **changes)
+
+
+def offline(median_ms: float, batch_size: int) -> ResultRow:
+    return timed("cell", median_ms, scenario="offline", batch_size=batch_size)
+
+
+def peak(median_ms: float, low: float, high: float) -> ResultRow:
+    return timed("cell", median_ms, peak_qps=low, peak_qps_high=high, **PEAK)
+
+
+@pytest.mark.parametrize(
+    ("now", "then", "grade"),
+    [
+        (timed("cell", 100), earlier(102), None),
+        (timed("cell", 100, grade="C"), earlier(110), None),
+        (timed("cell", 100, grade="D"), earlier(190), None),
+        (timed("cell", 100, grade="D"), earlier(900), "D"),
+        (timed("other", 100), earlier(900), None),
+        (timed("cell", 100), earlier(110), "D"),
+        (timed("cell", 100), earlier(110, same_software=False), "B"),
+        (offline(200, 64), a_neighbour(offline(100, 32)), None),
+        (offline(150, 64), a_neighbour(offline(100, 32)), "D"),
+        (offline(200, 32), a_neighbour(offline(100, 32)), "D"),
+        (peak(9, 100, 104), a_neighbour(peak(30, 102, 107)), None),
+        (peak(9, 100, 104), a_neighbour(peak(9, 150, 156)), "D"),
+        (peak(9, 100, 104), a_neighbour(timed("cell", 30, peak_qps=None, **PEAK)), None),
+    ],
+    ids=[
+        *("within", "coarse", "D", "D by far", "other cell", "contradicts", "other software"),
+        *("other batch, same speed", "other batch, slower", "same batch, slower"),
+        *("brackets overlap", "other peak", "no peak"),
+    ],
+)
+def test_a_result_beside_the_last_one_of_its_series(
+    now: ResultRow, then: Neighbour, grade: str | None
+) -> None:
+    differing = changes([now], [then])
+    assert bool(differing) == (grade is not None)
+    (doubted,) = doubt_contradictions([now], differing)
+    assert doubted.grade == (grade or now.grade)
+    assert bool(doubted.grade_reasons) == (grade == "D" and now.grade != "D")
+
+
+def graded(grade: str, *reasons: str) -> ResultRow:
+    return a_row("cell", grade=grade, grade_reasons=list(reasons))
+
+
+@pytest.mark.parametrize(
+    ("rows", "finding", "takes_time"),
+    [
+        ([], None, None),
+        ([graded("A"), graded("B", "x 3 %: wait")], "x 3 %", False),
+        ([graded("B", "x: wait"), graded("B", "x: wait"), graded("C", "y: go")], "y", False),
+        ([graded("D", "n: raise measure.rounds", "x: wait")] * 2, "n", True),
+        (
+            [graded("D", "x: wait", "y: go"), *[graded("D", "y: go", "x: wait")] * 2],
+            "y",
+            False,
+        ),
+        ([graded("C", "n 1,200 of 3: raise measure.rounds")] * 2, "n 1,200 of 3", True),
+        (
+            [graded("C", f"load {load} on 2: measure longer") for load in ("4.5", "1,000", "20")],
+            "load 4.5 to 1,000 on 2",
+            True,
+        ),
+        (
+            [graded("C", f"torch 2.{minor}.1: wait") for minor in (9, 13)],
+            "torch 2.9.1",
+            False,
+        ),
+    ],
+)
+def test_the_cause_is_the_heaviest_finding_of_most_of_the_worst(
+    rows: list[ResultRow], finding: str | None, takes_time: bool | None
+) -> None:
+    cause = summarise_grades(rows).cause
+    assert (cause and cause.finding, cause and cause.takes_time) == (finding, takes_time)

@@ -1,0 +1,127 @@
+"""Trends: one series for a CI whose hosts change their name, ratios by hand, and candidates."""
+
+from collections.abc import Iterator
+from datetime import timedelta
+from pathlib import Path
+
+import pytest
+
+from analysis.charts.history.trends import trend_chart
+from analysis.results.metrics import METRICS
+from analysis.results.selection import Selection
+from analysis.trend.trends import trends_of
+from orchestrator.commands.trend.table import trend_sheet
+from orchestrator.store import Store
+from orchestrator.system.files import DATABASE_NAME
+from runner.contract.record import save_record
+from tests.analysis.charts.test_charts import rows_of
+from tests.support.databases import write_records
+from tests.support.launches import launched
+from tests.support.records import a_record
+from tests.support.repeated import BEGUN, MEDIANS_MS, write_repeated
+
+EVERY = Selection(every=True)
+LATENCY = METRICS["latency"]
+
+
+@pytest.fixture(scope="module")
+def store(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Store]:
+    with Store.open_readonly(write_repeated(tmp_path_factory.mktemp("trends"))) as opened:
+        yield opened
+
+
+def test_hosts_that_change_their_name_stay_one_series(store: Store) -> None:
+    trends = trends_of(store, EVERY, LATENCY)
+    grown, steady = trends.series
+    assert [value.value for value in grown.values] == pytest.approx(list(MEDIANS_MS))
+    assert (grown.first.value, grown.last.value, grown.best.value) == pytest.approx((4, 8, 4))
+    assert grown.ratio == pytest.approx(2)
+    assert (grown.differs, grown.is_better, steady.differs) == (True, False, False)
+    assert (trends.once, trends.left_out) == (1, 0)
+
+
+def test_the_interval_of_the_ratio_is_that_of_its_ends(store: Store) -> None:
+    series = trends_of(store, EVERY, LATENCY).series[0]
+    sql = f"""
+        SELECT latency_median_low_ms AS low, latency_median_high_ms AS high
+        FROM benchmark_performance WHERE cell_id = '{series.cell_id}' ORDER BY measured_at
+    """
+    ends = store.arrow(sql).to_pylist()
+    first, last = ends[0], ends[-1]
+    down = ((1 - last["low"] / 8) ** 2 + (first["high"] / 4 - 1) ** 2) ** 0.5
+    assert series.interval is not None
+    assert series.interval.low == pytest.approx(2 * (1 - down), rel=1e-3)
+
+
+def test_a_step_names_what_changed_along_with_it(store: Store) -> None:
+    (step,) = trends_of(store, EVERY, LATENCY).series[0].steps
+    assert step.ratio.value == pytest.approx(8 / 4.01)
+    assert "torch 2.13.0, now 2.14.0" in (step.changes or ())
+    assert any(change.startswith("commit aaaa") for change in step.changes or ())
+
+
+def test_names_of_hosts_part_series_if_somebody_asks(store: Store) -> None:
+    trends = trends_of(store, EVERY, LATENCY, per_host=True)
+    assert (trends.series, trends.once) == ((), 6)
+
+
+def test_several_series_are_drawn_by_their_first_values(store: Store) -> None:
+    chart = trend_chart(trends_of(store, EVERY, LATENCY))
+    values = sorted(row["value"] for row in rows_of(chart.spec))
+    assert values == pytest.approx([1, 1, 1, 4.01 / 4, 2])
+    assert sum(row["step"] for row in rows_of(chart.spec)) == 1
+    assert "times 2, beyond intervals and grades" in chart.sentence
+
+
+def a_long_series(folder: Path) -> Path:
+    """A database of seven runs of three launches; from the fifth on they take a fifth longer."""
+    files = []
+    for day in range(7):
+        level = 4.0 if day < 4 else 4.8
+        record = launched(
+            [level * launch for launch in (0.99, 1.0, 1.01)],
+            recorded_at=BEGUN + timedelta(days=day),
+            run_id=f"202611{day + 1:02}-120000-aaaa",
+        )
+        (folder / str(day)).mkdir()
+        files.append(save_record(record, folder / str(day)))
+    with Store.open(folder / DATABASE_NAME) as store:
+        store.merge(files).require_complete()
+    return folder / DATABASE_NAME
+
+
+def test_steps_of_a_long_series_are_its_change_points(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with Store.open_readonly(a_long_series(tmp_path)) as store:
+        trends = trends_of(store, EVERY, LATENCY)
+        monkeypatch.setattr("analysis.trend.steps._level_steps", lambda: None)
+        plain = trends_of(store, EVERY, LATENCY)
+    (series,) = trends.series
+    (step,) = series.steps
+    assert step.ratio.value == pytest.approx(1.2)
+    ends = (step.before.facts["run_id"], step.after.facts["run_id"])
+    assert ends == ("20261104-120000-aaaa", "20261105-120000-aaaa")
+    assert (trends.without_levels, plain.without_levels) == (0, 1)
+    notes = trend_sheet(plain, "table", blocks=False).notes
+    assert any("the extra `analysis` finds them" in note for note in notes)
+
+
+@pytest.mark.parametrize(("batches", "series"), [((32, 32), 1), ((32, 64), 0)])
+def test_latencies_of_another_batch_that_offline_found_are_of_another_series(
+    tmp_path: Path, batches: tuple[int, int], series: int
+) -> None:
+    records = [
+        a_record(
+            run_id=str(day),
+            recorded_at=BEGUN + timedelta(days=day),
+            scenario="offline",
+            batch_size=batch,
+            latency_median_s=0.001 * batch,
+        )
+        for day, batch in enumerate(batches)
+    ]
+    with Store.open_readonly(write_records(tmp_path, records)) as opened:
+        assert len(trends_of(opened, EVERY, LATENCY).series) == series
+        (samples,) = trends_of(opened, EVERY, METRICS["throughput"]).series
+    assert samples.ratio == pytest.approx(1)

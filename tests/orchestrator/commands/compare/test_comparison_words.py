@@ -1,0 +1,84 @@
+"""Sentences about a comparison: what differs beside it, and what its intervals are over."""
+
+from typing import Any
+
+import pytest
+
+from analysis.compare.compare import ComparedGroup, ComparedValue, ComparisonBy
+from analysis.compare.values import MACHINE_KEY, MetricValue
+from analysis.results.metrics import METRICS
+from orchestrator.commands.compare.words import comparison_notes
+
+_FACTS = {"source": "accelmatrix", "proof": "proven", "correct": True, "grade": "B"}
+_HEATED = "heating in seconds none, now 60"
+_TURBO = "turbo on, now off"
+
+
+def a_row(name: str, basis: str | None = None, settings: tuple[str, ...] = ()) -> ComparedValue:
+    """A result as fast as the baseline, about which nothing can be told."""
+    value = MetricValue(_FACTS | {MACHINE_KEY: "host-1"}, 1.0, None, basis)
+    facts: dict[str, Any] = {"interval": None, "differs": None, "scaling_efficiency": None}
+    return ComparedValue(
+        name, value, 1.0, speedup=1.0, more_is_better=False, settings=settings, **facts
+    )
+
+
+def notes_of(*rows: ComparedValue) -> str:
+    """The notes on these rows, each beside a baseline of its own."""
+    groups = [ComparedGroup({}, "torch", (a_row("torch"), row), 0) for row in rows]
+    comparison = ComparisonBy("runtime", METRICS["latency"], tuple(groups), 0)
+    return "\n".join(comparison_notes(comparison))
+
+
+@pytest.mark.parametrize(
+    ("settings", "told"),
+    [
+        ([(_HEATED,)], f"{_HEATED}."),
+        ([(), (_HEATED,), (_HEATED,)], f"{_HEATED} (2 of 3 comparisons)."),
+        (
+            [(_TURBO,), (_HEATED, _TURBO)],
+            f"{_TURBO} (2 of 2 comparisons); {_HEATED} (1 of 2 comparisons).",
+        ),
+        ([("a", "b", "c", "d", "e")], "a; b; c; 2 more."),
+    ],
+)
+def test_settings_that_differ_are_named_once_with_their_comparisons(
+    settings: list[tuple[str, ...]], told: str
+) -> None:
+    notes = notes_of(*(a_row("onnxruntime", settings=words) for words in settings))
+    assert f"Settings differ beside the runtime: {told}" in notes.splitlines()
+
+
+def test_settings_that_agree_are_not_spoken_of() -> None:
+    assert "Settings" not in notes_of(a_row("onnxruntime"))
+
+
+@pytest.mark.parametrize(
+    ("bases", "told"),
+    [
+        (["3 processes", "5 processes"], "Intervals are over 3 to 5 processes."),
+        (
+            ["3 processes", "4 rounds of starts"],
+            "Intervals are over 3 processes or 4 rounds of starts.",
+        ),
+        (
+            ["1 process and the default spread of 5.3 %"],
+            "Results of one process hold a default spread of processes:"
+            " `orchestrator doctor --calibrate` measures this host's, `--profile standard` takes"
+            " several processes.",
+        ),
+        (
+            [f"1 {one} and a calibrated spread of 1 %" for one in ("process", "round of starts")],
+            "Results of one process or round of starts hold the spread that a calibration of"
+            " their host found.",
+        ),
+        (
+            ["1 round of starts alone"],
+            "Differences between processes are not in intervals of one round of starts alone:"
+            " `--profile standard` takes several.",
+        ),
+    ],
+)
+def test_the_replication_behind_the_intervals_is_told(bases: list[str], told: str) -> None:
+    notes = notes_of(*(a_row("onnxruntime", basis) for basis in bases))
+    assert told in notes.splitlines()

@@ -1,0 +1,258 @@
+"""Records of runs, and bare ones, in the database; damage costs no other cell."""
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from orchestrator.commands.exchange.merge import merge_paths
+from orchestrator.running.folder import RunFolder
+from orchestrator.running.merge_run import merge_run
+from orchestrator.store import MergeReport, Store, query
+from runner.contract.errors import StoreError, UsageError
+from runner.contract.job import Provenance
+from runner.contract.record import Status, save_record
+from tests.support.records import a_record, record_for
+from tests.support.runs import a_run_folder
+
+FURTHER_PATHS = ("../run-1", "records", "records/..")
+HERE = Provenance(launcher="process", orchestrator_version="0")
+
+
+@pytest.fixture
+def results(tmp_path: Path) -> Path:
+    return tmp_path / "results"
+
+
+@pytest.fixture
+def database(tmp_path: Path) -> Path:
+    return tmp_path / "benchmarks.duckdb"
+
+
+def a_finished_run(results: Path, run_id: str = "run-1") -> RunFolder:
+    folder = a_run_folder(results, run_id=run_id)
+    for cell in folder.cells:
+        give(folder, cell.batch_size, "ok")
+    return folder
+
+
+def give(folder: RunFolder, batch_size: int, status: Status) -> Path:
+    (cell,) = (cell for cell in folder.cells if cell.batch_size == batch_size)
+    folder.save(record_for(folder.job([cell], HERE), cell, status=status))
+    return folder.records / cell.job_id / f"{cell.id}.parquet"
+
+
+def verdicts(database: Path, run_id: str = "run-1") -> list[str]:
+    with Store.open_readonly(database) as store:
+        return sorted(store.verdicts(run_id).values())
+
+
+def merge(path: Path, database: Path) -> MergeReport:
+    return merge_paths([path], database, scratch=True)
+
+
+def test_a_run_is_merged_once_with_what_is_known_of_it(results: Path, database: Path) -> None:
+    folder = a_finished_run(results)
+    assert merge_run(folder, database) == MergeReport(inserted=3)
+    assert merge_run(folder, database) == MergeReport(unchanged=3)
+    with Store.open_readonly(database) as store:
+        (run,) = store.runs()
+    assert (run.run_id, run.started_at) == ("run-1", folder.run.started_at)
+    assert (run.planned, run.counts) == (3, {"ok": 3})
+
+
+def test_a_run_ends_with_its_last_cell(results: Path, database: Path) -> None:
+    folder = a_run_folder(results)
+    for batch_size, ended in ((1, False), (2, False), (4, True)):
+        give(folder, batch_size, "ok")
+        merge_run(folder, database)
+        with Store.open_readonly(database) as store:
+            (run,) = store.runs()
+        assert (run.finished_at is not None) is ended
+
+
+def test_a_run_that_may_not_hold_fake_rows_is_kept_from_a_scratch_database(
+    results: Path, database: Path
+) -> None:
+    scratch = a_finished_run(results)
+    real = RunFolder(scratch.path, scratch.run.model_copy(update={"scratch": False}))
+    report = merge_run(real, database)
+    assert (report.inserted, len(report.refused)) == (0, 3)
+    with Store.open_readonly(database) as store:
+        assert store.described_runs()["run-1"].run.finished_at is not None
+
+
+@pytest.mark.slow
+def test_a_run_folder_and_a_folder_of_runs_are_both_taken(results: Path, database: Path) -> None:
+    first, _ = a_finished_run(results), a_finished_run(results, "run-2")
+    assert merge(first.path, database) == MergeReport(inserted=3)
+    (results / "loose").mkdir()
+    save_record(a_record(backend="fake", runtime="fake"), results / "loose")
+    assert merge(results, database) == MergeReport(inserted=4, unchanged=3)
+    with Store.open_readonly(database) as store:
+        planned = {run.run_id: run.planned for run in store.runs()}
+    assert planned.items() >= {"run-1": 3, "run-2": 3}.items()
+
+
+@pytest.mark.parametrize(
+    "relative",
+    [".", "..", *(pytest.param(path, marks=pytest.mark.slow) for path in FURTHER_PATHS)],
+)
+def test_relative_paths_are_taken(
+    results: Path, database: Path, relative: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(a_finished_run(results).path)
+    assert merge(Path(relative), database) == MergeReport(inserted=3)
+
+
+def test_bare_records_are_taken_one_by_one(results: Path, database: Path) -> None:
+    path = give(a_finished_run(results), 2, "timeout")
+    assert merge(path, database) == MergeReport(inserted=1)
+    assert merge(path.parent, database) == MergeReport(inserted=2, unchanged=1)
+    assert verdicts(database) == ["ok", "ok", "timeout"]
+
+
+def test_a_path_that_is_not_there_is_named_before_anything_is_merged(
+    results: Path, database: Path
+) -> None:
+    folder = a_finished_run(results)
+    for nowhere in ("nowhere", "nowhere.zip"):
+        with pytest.raises(UsageError, match=rf"{nowhere}: no such file or folder"):
+            merge_paths([folder.path, results / nowhere], database, scratch=True)
+    assert not database.exists()
+
+
+def _cut(path: Path) -> None:
+    path.write_bytes(b"PAR1 and no more")
+
+
+def _without_row(path: Path) -> None:
+    pq.write_table(pq.read_table(path).slice(0, 0), path)
+
+
+def _flip_bit_of_a_name(path: Path) -> None:
+    """Flip a bit of a column's name in the footer, so that it is no text."""
+    content = bytearray(path.read_bytes())
+    footer = len(content) - int.from_bytes(content[-8:-4], "little") - 8
+    content[content.index(b"latency_median_s", footer)] ^= 0x80
+    path.write_bytes(content)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("damage", [_cut, _without_row, _flip_bit_of_a_name])
+def test_a_damaged_record_leaves_its_cell_lost(
+    results: Path, database: Path, damage: Callable[[Path], None]
+) -> None:
+    damage(give(a_finished_run(results), 4, "ok"))
+    report = merge(results, database)
+    assert report.inserted == 3
+    (damaged,) = report.damaged
+    assert damaged.path.name.endswith(".parquet.damaged")
+    assert damaged.reason.endswith("it was set aside")
+    assert verdicts(database) == ["lost", "ok", "ok"]
+    assert merge(results, database) == MergeReport(unchanged=3)
+
+
+def test_a_damaged_record_is_reported_at_the_end_of_a_run(results: Path, database: Path) -> None:
+    folder = a_finished_run(results)
+    _cut(give(folder, 1, "ok"))
+    report = merge_run(folder, database)
+    assert (report.inserted, len(report.damaged)) == (3, 1)
+    with pytest.raises(StoreError, match="1 damaged"):
+        report.require_complete()
+
+
+@pytest.mark.slow
+def test_damage_on_disk_takes_no_measurement_out_of_the_database(
+    results: Path, database: Path
+) -> None:
+    folder = a_finished_run(results)
+    merge(results, database)
+    give(folder, 4, "ok").write_bytes(b"")
+    report = merge(results, database)
+    assert (report.unchanged, len(report.damaged)) == (3, 1)
+    assert verdicts(database) == ["ok", "ok", "ok"]
+
+
+@pytest.mark.slow
+def test_a_cell_that_was_lost_to_damage_can_be_measured_again(
+    results: Path, database: Path
+) -> None:
+    folder = a_finished_run(results)
+    give(folder, 4, "ok").write_bytes(b"")
+    merge(results, database)
+    give(folder, 4, "ok")
+    assert merge(results, database) == MergeReport(replaced=1, unchanged=2)
+    assert verdicts(database) == ["ok", "ok", "ok"]
+
+
+def test_what_cannot_be_renamed_is_left_where_it_is(results: Path, database: Path) -> None:
+    path = give(a_finished_run(results), 2, "ok")
+    path.write_bytes(b"PAR1")
+    path.with_name(f"{path.name}.damaged").mkdir()
+    report = merge(results, database)
+    assert (report.inserted, [file.path for file in report.damaged]) == (2, [path])
+    assert path.read_bytes() == b"PAR1"
+
+
+def test_a_damaged_run_file_costs_no_record(results: Path, database: Path) -> None:
+    for run_id in ("run-1", "run-2"):
+        a_finished_run(results, run_id)
+    (results / "run-1/run.json").write_text("{")
+    report = merge(results, database)
+    assert report.inserted == 6
+    assert [damaged.path.parent.name for damaged in report.damaged] == ["run-1"]
+
+
+def test_a_link_in_a_folder_is_not_followed_and_one_that_is_named_is(
+    tmp_path: Path, database: Path
+) -> None:
+    mine, folder = tmp_path / "mine", tmp_path / "strange"
+    for path in (mine, folder):
+        path.mkdir()
+    link = folder / "link.parquet"
+    link.symlink_to(save_record(a_record(), mine))
+    (damaged,) = merge(folder, database).damaged
+    assert (damaged.path, damaged.reason) == (link, "is a symbolic link, not a plain file")
+    assert merge(link, database) == MergeReport(inserted=1)
+
+
+def test_what_is_about_to_be_dropped_is_not_merged(results: Path, database: Path) -> None:
+    a_finished_run(results).path.rename(results / ".run-1.dropped")
+    assert merge(results, database) == MergeReport()
+
+
+def test_columns_of_a_newer_runner_do_not_make_a_record_damaged(
+    results: Path, database: Path
+) -> None:
+    folder = a_finished_run(results)
+    for path in folder.records.rglob("*.parquet"):
+        table = pq.read_table(path)
+        pq.write_table(table.append_column("warmth_k", pa.array([310.5])), path)
+    assert merge_run(folder, database) == MergeReport(inserted=3)
+    other = query(database, "SELECT DISTINCT other FROM benchmark_results")
+    assert other.to_pylist() == [{"other": '{"warmth_k":310.5}'}]
+
+
+@pytest.mark.slow
+def test_a_run_folder_from_elsewhere_falsifies_nothing_and_completes_a_run(
+    tmp_path: Path, database: Path
+) -> None:
+    mine = a_run_folder(tmp_path / "results")
+    give(mine, 1, "ok")
+    give(mine, 2, "lost")
+    merge_run(mine, database)
+    theirs = a_run_folder(tmp_path / "theirs")
+    for size in (1, 2, 4):
+        give(theirs, size, "ok")
+    run = theirs.run.model_copy(update={"command": "another", "seed": 99})
+    (theirs.path / "run.json").write_text(run.model_dump_json())
+    report = merge_paths([theirs.path], database, scratch=True)
+    assert (report.inserted, report.replaced) == (1, 1)
+    assert report.contradicted == (f"run-1/{mine.cells[0].id}",)
+    with Store.open_readonly(database) as store:
+        stored = store.described_runs()["run-1"].run
+    assert (stored.command, stored.seed) == (mine.run.command, mine.run.seed)
+    assert stored.finished_at is not None

@@ -1,0 +1,123 @@
+"""The version of a baseline follows from its records, or is refused with the reason."""
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import duckdb
+import pytest
+
+from orchestrator.commands.database.snapshots import save_snapshot
+from orchestrator.commands.measure.baseline import find_baseline, left_out, version_of
+from orchestrator.launchers.registry import Pinned
+from orchestrator.running.merge_run import merge_run
+from runner.contract.errors import BenchError, ImageError, NothingToDo, UsageError
+from runner.contract.job import Provenance
+from tests.support.jobs import fake_cell
+from tests.support.records import record_for
+from tests.support.runs import WEIGHTS_SEED, a_plan, a_run_folder
+
+DIGESTS = [f"sha256:{digit * 64}" for digit in "012"]
+GRAPH = "scripted-forward-fp32-torch1-runner0"
+CELLS = [fake_cell(2**power) for power in range(4)]
+
+
+def in_image(digest: str) -> Provenance:
+    names = {"launcher": "docker", "orchestrator_version": "0"}
+    return Provenance(**names, image="accelmatrix-cpu:1", image_digest=digest)
+
+
+@pytest.fixture(scope="module")
+def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Two runs in two images, one in both, and one by processes; a snapshot before the last."""
+    results = tmp_path_factory.mktemp("site") / "results"
+    process = Provenance(launcher="process", orchestrator_version="0")
+    runs = {
+        "run-1": [(cell, in_image(DIGESTS[0])) for cell in CELLS[:2]],
+        "run-2": [(cell, in_image(DIGESTS[1])) for cell in CELLS[:3]],
+        "run-3": list(zip(CELLS[:2], map(in_image, DIGESTS), strict=False)),
+        "run-4": [(CELLS[3], process)],
+    }
+    for run_id, measured in runs.items():
+        folder = a_run_folder(results, a_plan([cell for cell, _ in measured]), run_id)
+        for cell, provenance in measured:
+            job = folder.job([cell], provenance).model_copy(update={"graph": GRAPH})
+            folder.save(record_for(job, cell))
+        merge_run(folder, results / "benchmarks.duckdb")
+        if run_id == "run-2":
+            save_snapshot(results, results / "benchmarks.duckdb", "before")
+    return results
+
+
+def found(site: Path, word: str, *cells: int) -> Any:
+    """What a word names of these cells, and the plan of them."""
+    plan = a_plan([CELLS[index] for index in cells])
+    return find_baseline(word, site / "benchmarks.duckdb", site, plan), plan
+
+
+@pytest.mark.parametrize(
+    ("word", "label", "digest"),
+    [("run-1", "run-1", 0), ("run-2", "run-2", 1), ("before", "before", 1)],
+)
+def test_records_name_the_image_and_the_graph(
+    site: Path, word: str, label: str, digest: int
+) -> None:
+    baseline, plan = found(site, word, 0, 1)
+    version = version_of(baseline, plan, WEIGHTS_SEED)
+    assert baseline.label == label
+    assert version.images == (Pinned("fake", "accelmatrix-cpu:1", DIGESTS[digest]),)
+    assert version.graphs == {cell.id: GRAPH for cell in CELLS[:2]}
+
+
+def test_last_is_the_newest_run_that_measured_one_of_the_cells(site: Path) -> None:
+    assert [found(site, "last", index)[0].label for index in (0, 2, 3)] == [
+        *("run-3", "run-2", "run-4")
+    ]
+
+
+def test_a_graph_of_other_weights_is_not_taken(site: Path) -> None:
+    baseline, plan = found(site, "run-1", 0)
+    assert version_of(baseline, plan, WEIGHTS_SEED + 1).graphs == {}
+
+
+def test_cells_that_it_did_not_measure_are_counted(site: Path) -> None:
+    baseline, plan = found(site, "run-1", 0, 1, 2, 3)
+    ids = [entry.cell.id for entry in plan.entries]
+    assert set(baseline.records) == {cell.id for cell in CELLS[:2]}
+    assert left_out(baseline, ids) == (
+        f"2 cells left out, which run-1 did not measure: {CELLS[2].id} and others"
+    )
+    assert left_out(baseline, ids[:2]) is None
+
+
+@pytest.mark.parametrize(
+    ("word", "cells", "error", "words"),
+    [
+        ("run-1", [3], NothingToDo, "run-1 measured none of the 1 cells"),
+        ("run-9", [0], UsageError, "'run-9' is not a run"),
+        ("run-4", [3], ImageError, "run-4: .* measured by a local process, so its record names no"),
+        ("run-3", [0, 1], UsageError, "run-3 measured fake in two images: sha256:0.*sha256:1"),
+    ],
+)
+def test_what_cannot_be_measured_again_is_told(
+    site: Path, word: str, cells: list[int], error: type[BenchError], words: str
+) -> None:
+    with pytest.raises(error, match=words) as refusal:
+        version_of(*found(site, word, *cells), WEIGHTS_SEED)
+    assert refusal.value.hint
+
+
+@pytest.fixture
+def older(site: Path) -> Iterator[None]:
+    with duckdb.connect(site / "benchmarks.duckdb") as connection:
+        connection.execute("UPDATE benchmark_results SET schema_version = 5 WHERE run_id = 'run-1'")
+    yield
+    with duckdb.connect(site / "benchmarks.duckdb") as connection:
+        connection.execute("UPDATE benchmark_results SET schema_version = 6")
+
+
+@pytest.mark.usefixtures("older")
+def test_a_runner_that_makes_other_records_is_refused(site: Path) -> None:
+    with pytest.raises(ImageError, match="makes records of schema 5") as refusal:
+        version_of(*found(site, "run-1", 0), WEIGHTS_SEED)
+    assert "--compare-to" in str(refusal.value.hint)

@@ -1,0 +1,88 @@
+"""Options of a run in words: images of the user's, and labels."""
+
+import pytest
+
+from orchestrator.commands.options.given import chosen_images, given_labels
+from runner.contract.errors import UsageError
+
+DIGEST = "sha256:" + "a" * 64
+
+
+@pytest.mark.parametrize(
+    "reference",
+    ["accelmatrix-cpu", "ghcr.io/me/cpu:1.0", "localhost:5000/x/y", f"ghcr.io/me/cpu@{DIGEST}"],
+)
+def test_an_image_is_named_for_each_backend(reference: str) -> None:
+    words = [f"cpu={reference}", "openvino=o:1"]
+    assert chosen_images(words) == {"cpu": reference, "openvino": "o:1"}
+
+
+@pytest.mark.parametrize(
+    ("word", "message"),
+    [
+        ("ghcr.io/me/cpu", "'ghcr.io/me/cpu' is not one of"),
+        ("cpp=x", "cpu"),
+        ("mps=x", "no container can reach a device of mps"),
+        ("cpu=", "is no name of an image"),
+        ("cpu=-v", "is no name of an image"),
+        ("cpu=a b", "is no name of an image"),
+        ("cpu=x@sha256:1", "is no name of an image"),
+    ],
+)
+def test_what_names_no_image_is_refused(word: str, message: str) -> None:
+    with pytest.raises(UsageError, match=message):
+        chosen_images([word])
+
+
+def test_labels_are_pairs_and_the_last_of_a_key_holds() -> None:
+    assert given_labels(["a=1", "b=x=y", "a=", "c.d-e_f=ü"], {}) == {
+        "a": "",
+        "b": "x=y",
+        "c.d-e_f": "ü",
+    }
+
+
+@pytest.mark.parametrize("word", ["a", "=1", "1a=x", "a b=x", "ä=x", "a=\n", "a=\x1b[2J", "a" * 64])
+def test_what_is_no_label_is_refused(word: str) -> None:
+    with pytest.raises(UsageError, match="--label"):
+        given_labels([word], {})
+
+
+def test_a_label_may_be_long_but_is_no_text() -> None:
+    with pytest.raises(UsageError, match="at most 500 letters"):
+        given_labels(["a=" + "x" * 501], {})
+
+
+GITHUB = {
+    "GITHUB_ACTIONS": "true",
+    "GITHUB_SHA": "abc",
+    "GITHUB_REF": "refs/heads/main",
+    "GITHUB_SERVER_URL": "https://github.com",
+    "GITHUB_REPOSITORY": "me/models",
+    "GITHUB_RUN_ID": "7",
+}
+OF_GITHUB = {
+    "github_sha": "abc",
+    "github_ref": "refs/heads/main",
+    "github_run": "https://github.com/me/models/actions/runs/7",
+}
+
+
+@pytest.mark.parametrize(
+    ("environment", "labels"),
+    [
+        (GITHUB, OF_GITHUB),
+        ({**GITHUB, "GITHUB_ACTIONS": ""}, {}),
+        ({"GITHUB_ACTIONS": "true", "GITHUB_SHA": "abc"}, {"github_sha": "abc"}),
+        (
+            {"GITLAB_CI": "true", "CI_COMMIT_SHA": "abc", "CI_JOB_URL": "https://x/1"},
+            {"gitlab_sha": "abc", "gitlab_job": "https://x/1"},
+        ),
+        ({}, {}),
+    ],
+)
+def test_a_ci_job_says_of_itself_what_it_is(
+    environment: dict[str, str], labels: dict[str, str]
+) -> None:
+    assert given_labels([], environment) == labels
+    assert given_labels(["github_sha=mine"], environment)["github_sha"] == "mine"

@@ -1,0 +1,216 @@
+"""Jobs of a pipeline: each cell in one of them, compared ones together, all about as long."""
+
+import json
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+import pytest
+from hypothesis import assume, example, given
+from hypothesis import strategies as st
+
+from orchestrator.commands.measure.pipelines.github import github_matrix
+from orchestrator.commands.measure.pipelines.jobs import MAX_JOBS, PipelineJob, pipeline_jobs
+from orchestrator.commands.measure.pipelines.labels import RUNNER_LABELS
+from orchestrator.matrix import Matrix
+from orchestrator.planning.expand import expand
+from orchestrator.planning.plan import Plan, make_plan
+from orchestrator.planning.schedule import schedule
+from runner.contract.cell import Selector
+from runner.contract.errors import UsageError
+from tests.support.matrices import matrix_of
+
+LABELS = {"cpu": ("self-hosted", "cpu"), "fake": ("ubuntu-latest",)}
+WITH_SKIPS: dict[str, Any] = {
+    "model": ["bert-tiny", "gpt2", "vit-base"],
+    "precision": ["fp32", "fp16"],
+    "batch_size": [1, 2],
+    "sequence_length": [128, 600],
+    "mode": ["inference", "training"],
+}
+WIDE = ["fp32", "bf16"]
+EVERY_SHAPE: dict[str, Any] = {
+    "batch_size": [1, 2],
+    "sequence_length": [8, 16],
+    "new_tokens": [4, 8],
+    "mode": ["inference", "generation", "training", "startup"],
+    "scenario": ["single_stream", "offline", "server"],
+    "target_qps": [0.5, 50, "find_peak"],
+    "slo_ms": [10, 20],
+}
+
+
+def jobs_of(plan: Plan, most: int = MAX_JOBS, **labels: Any) -> list[PipelineJob]:
+    return pipeline_jobs(plan, LABELS | labels, most)  # type: ignore[arg-type]
+
+
+def assert_exact(matrix: Matrix, plan: Plan, most: int = MAX_JOBS) -> None:
+    """The globs, given to a fresh plan of the whole matrix, select each cell that runs once."""
+    due = sorted(cell.id for job in schedule(plan, 0) if job.round == 1 for cell in job.cells)
+    cells = [cell for cell, _ in expand(matrix).cells]
+    jobs = jobs_of(plan, most)
+    selected = [[cell for cell in cells if Selector(job.select).keeps(cell)] for job in jobs]
+    assert sorted(cell.id for kept in selected for cell in kept) == due
+    assert [len(kept) for kept in selected] == [job.cells for job in jobs]
+    assert len({job.name for job in jobs}) == len(jobs) <= most
+    for model in {cell.model for kept in selected for cell in kept}:
+        assert sum(any(cell.model == model for cell in kept) for kept in selected) == 1
+
+
+def test_an_entry_says_what_a_workflow_needs() -> None:
+    plan = make_plan(matrix_of({"model": "gpt2", "batch_size": [1, 2], "precision": WIDE}))
+    (entry,) = json.loads(json.dumps(github_matrix(jobs_of(plan))))["include"]
+    minutes = entry.pop("estimate_minutes")
+    assert entry.pop("timeout-minutes") == 30 + 3 * minutes
+    assert entry == {
+        "job": "cpu-gpt2",
+        "backends": ["cpu"],
+        "runs-on": ["self-hosted", "cpu"],
+        "launcher": "docker",
+        "extras": "",
+        "select": ["cpu-gpt2-bf16-b*-inference", "cpu-gpt2-fp32-b*-inference"],
+        "cells": 4,
+    }
+
+
+def test_a_device_that_containers_cannot_reach_is_measured_by_processes() -> None:
+    axes = {"model": "bert-tiny", "backend": ["mps", "cpu"]}
+    by_backend = {job.backends: job for job in jobs_of(make_plan(matrix_of(axes)), mps=["mac"])}
+    assert by_backend["mps",].runner == (("mac",), "process")
+    assert by_backend["mps",].extras == ("cpu",)
+    assert by_backend["cpu",].runner.launcher == "docker"
+
+
+def test_backends_of_the_same_runner_are_compared_on_it() -> None:
+    plan = make_plan(matrix_of({"model": ["bert-tiny", "gpt2"], "backend": ["cpu", "openvino"]}))
+    apart = jobs_of(plan, openvino=["self-hosted", "intel"])
+    assert [job.name for job in apart] == [
+        "cpu-bert-tiny",
+        "cpu-gpt2",
+        "openvino-bert-tiny",
+        "openvino-gpt2",
+    ]
+    together = jobs_of(plan, openvino=LABELS["cpu"])
+    assert [job.name for job in together] == ["cpu+openvino-bert-tiny", "cpu+openvino-gpt2"]
+
+
+@pytest.mark.parametrize("limit", [None, 1, 4])
+@pytest.mark.parametrize("globs", [[], ["*-b1-*"], ["!*-s600-*"]])
+def test_globs_select_a_jobs_cells_and_no_other(limit: int | None, globs: list[str]) -> None:
+    matrix = matrix_of(WITH_SKIPS)
+    assert_exact(matrix, make_plan(matrix, selector=Selector(globs), limit=limit))
+
+
+def custom(folder: Path, names: list[str]) -> str:
+    """A file of tiny custom models."""
+    rest = {"family": "embedding", "size": "tiny", "modality": "text"}
+    path = folder / "models.json"
+    path.write_text(json.dumps([{"name": name, **rest} for name in names]))
+    return str(path)
+
+
+def globs_of(axes: dict[str, Any]) -> list[list[str]]:
+    return [list(job.select) for job in jobs_of(make_plan(matrix_of(axes)))]
+
+
+def test_a_job_of_every_scenario_is_one_glob() -> None:
+    axes = {"model": "vit-base", "scenario": ["single_stream", "offline", "server"]}
+    assert globs_of(axes) == [["cpu-vit-base-fp32-*inference*"]]
+    modes = {"model": "gpt2", "backend": "fake", "mode": EVERY_SHAPE["mode"]}
+    (globs,) = globs_of(modes | {"scenario": "offline"})
+    assert sorted(globs) == [
+        "fake-gpt2-fp32-*inference*",
+        "fake-gpt2-fp32-b*-generation",
+        "fake-gpt2-fp32-b*-training",
+        "fake-gpt2-fp32-b1-s128-startup",
+    ]
+
+
+def _some(values: list[Any]) -> st.SearchStrategy[list[Any]]:
+    return st.lists(st.sampled_from(values), min_size=1, unique=True)
+
+
+@given(
+    _some(["bert-tiny", "vit-base", "gpt2"]),
+    _some(["fp32", "int8"]),
+    st.fixed_dictionaries({}, optional={axis: _some(v) for axis, v in EVERY_SHAPE.items()}),
+    st.none() | st.integers(1, 5),
+    st.sampled_from([[], ["*offline"], ["!*-server-*"], ["*-b1-*"]]),
+    st.integers(1, 5),
+)
+def test_every_matrix_is_split_into_its_jobs(
+    models: list[str],
+    precisions: list[str],
+    axes: dict[str, Any],
+    limit: int | None,
+    globs: list[str],
+    most: int,
+) -> None:
+    named = {"model": models, "backend": "fake", "precision": precisions}
+    matrix = matrix_of(named | axes)
+    selector = Selector(globs)
+    assume(any(selector.keeps(cell) for cell, _ in expand(matrix).cells))
+    assert_exact(matrix, make_plan(matrix, selector=selector, limit=limit), most)
+
+
+_WORDS = ["m", "fp32", "b", "b1", "s8", "inference", "offline", "server"]
+_NAMES = st.lists(st.sampled_from(_WORDS), min_size=1, max_size=4).map("-".join)
+
+
+@pytest.mark.slow
+@given(st.lists(_NAMES, min_size=2, unique=True))
+@example(["m", "m-fp32-b1", "m-fp32-b"])
+def test_models_named_like_parts_of_ids_do_not_confuse_the_globs(names: list[str]) -> None:
+    with TemporaryDirectory() as folder:
+        models = custom(Path(folder), names)
+        axes = {"model": models, "batch_size": [1, 2]}
+        axes["scenario"] = ["single_stream", "offline", "server"]
+        matrix = matrix_of(axes | {"mode": ["inference", "startup"], "sequence_length": 8})
+    assert_exact(matrix, make_plan(matrix))
+
+
+def test_several_rounds_are_one_job_that_takes_longer() -> None:
+    once, often = (
+        jobs_of(make_plan(matrix_of({"model": "gpt2"}, measure={"rounds": rounds})))
+        for rounds in (1, 9)
+    )
+    assert len(once) == len(often) == 1
+    assert often[0].estimate_minutes > once[0].estimate_minutes
+
+
+@pytest.mark.parametrize(("models", "most", "jobs"), [(256, 256, 256), (257, 256, 256), (9, 4, 4)])
+def test_more_models_than_jobs_share_them(
+    models: int, most: int, jobs: int, tmp_path: Path
+) -> None:
+    names = [f"m{number}" for number in range(models)]
+    found = jobs_of(make_plan(matrix_of({"model": custom(tmp_path, names)})), most)
+    assert len(found) == jobs
+    assert sum(job.cells for job in found) == models
+    seconds = sorted(job.estimate_s for job in found)
+    assert seconds[-1] <= 3 * seconds[0]
+    if models > most:
+        assert found[0].name == f"cpu-001-of-{most:03}"
+
+
+def test_the_set_key_on_four_backends_fits_into_one_matrix_of_github() -> None:
+    backends = ["cpu", "openvino", "cuda", "rocm"]
+    axes = {"model": "key", "backend": backends, "batch_size": [1, 2, 4, 8, 16, 32]}
+    plan = make_plan(matrix_of(axes | {"precision": ["fp32", "fp16", "bf16", "int8"]}))
+    found = pipeline_jobs(plan, RUNNER_LABELS, MAX_JOBS)
+    assert len(backends) < len(found) <= MAX_JOBS
+
+
+@pytest.mark.parametrize(
+    ("labels", "most", "words"),
+    [
+        ({"cpu": []}, 256, "no runner label is known for backend cpu"),
+        ({"openvino": ["intel"]}, 1, "needs 2 kinds of runners, and 1 jobs are allowed"),
+        ({}, 257, "--max-jobs: 257 is more than 256"),
+    ],
+)
+def test_what_a_pipeline_cannot_run_is_refused(
+    labels: dict[str, Any], most: int, words: str
+) -> None:
+    plan = make_plan(matrix_of({"model": "bert-tiny", "backend": ["cpu", "openvino"]}))
+    with pytest.raises(UsageError, match=words):
+        jobs_of(plan, most, **labels)

@@ -1,0 +1,195 @@
+import json
+import signal
+
+import pytest
+
+from tests.orchestrator.commands.conftest import FinishedRun
+from tests.support.command_line import complains, files
+from tests.support.workplace import Workplace, wait_until
+
+NO_LAUNCH = ("--budget", "0s")
+
+
+def test_a_run_shows_progress_on_stderr_and_results_on_stdout(finished: FinishedRun) -> None:
+    done = finished.done
+    assert done.returncode == 1
+    assert [f"[{number}/3]" in done.stderr for number in (1, 2, 3)] == [True] * 3
+    assert "3 to run in 1 job, 0 to skip, 0 done; about " in done.stderr.partition("[1/3]")[0]
+    assert "\x1b" not in done.stderr + done.stdout
+    assert f"run {finished.place.run_folder.name}: 2 ok, 1 failed" in done.stdout
+    assert "database: results/benchmarks.duckdb" in done.stdout
+
+
+@pytest.mark.slow
+def test_a_worse_grade_than_the_required_one_is_told_behind_the_results(place: Workplace) -> None:
+    done = place.run("--limit", "1", "--require-grade", "A", "--json")
+    assert done.returncode == 8, done.stderr
+    (result,) = json.loads(done.stdout)["results"]
+    worse = f"--require-grade A: 1 of 1 result is below it: {result['cell_id']} ({result['grade']})"
+    assert worse in done.stderr
+    assert f"`orchestrator status {place.run_folder.name} --why" in done.stderr
+
+
+@pytest.mark.slow
+def test_a_quiet_run_as_json_is_json_alone(place: Workplace) -> None:
+    done = place.do("--quiet", *place.run_arguments("--json"))
+    assert (done.returncode, done.stderr) == (0, "")
+    data = json.loads(done.stdout)
+    assert data["run_id"] == place.run_folder.name
+    assert [row["status"] for row in data["results"]] == ["ok"] * 3
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        ("version: 2\n", ["matrix.yaml: version"]),
+        ("version: 1\naxes: {model: [nobody], backend: cpu}\n", ["axes.model[0]", "'nobody'"]),
+        (
+            "version: 1\naxes: {model: bert-tiny, precision: fp17}\n",
+            ["axes.precision", "'fp17' is unknown; did you mean fp16?"],
+        ),
+        ("version: [1\n", ["matrix.yaml: line"]),
+        ("", ["matrix.yaml: is empty"]),
+    ],
+)
+def test_a_bad_matrix_is_refused_by_place_and_value(
+    place: Workplace, change: str, words: list[str]
+) -> None:
+    (place.folder / "matrix.yaml").write_text(change)
+    before = files(place.folder)
+    complains(place.run(), 2, "error: ", *words)
+    assert files(place.folder) == before
+
+
+@pytest.mark.parametrize("command", [["run", "matrix.yaml"], ["bench"], ["status"]])
+def test_an_unknown_order_is_refused_before_anything_is_measured(
+    place: Workplace, command: list[str]
+) -> None:
+    before = files(place.folder)
+    complains(place.do(*command, "--sort", "memry"), 2, "hint: did you mean memory?")
+    assert files(place.folder) == before
+
+
+def test_a_runs_findings_and_its_table_are_shown_again(measured: Workplace) -> None:
+    table = measured.do("--quiet", "status", "last", "--ids", "--sort", "batch-size").stdout
+    assert [line.split("-")[0] for line in table.splitlines()[2:]] == ["fake"] * 3
+    findings = measured.do("status", "--why")
+    assert findings.returncode == 0
+    assert findings.stdout.splitlines()[0] == f"run {measured.run_folder.name}"
+    assert "a scripted failure" in findings.stdout
+
+
+@pytest.mark.parametrize("command", [["run", "matrix.yaml"], ["bench", "--model", "bert-tiny"]])
+def test_verifying_only_and_not_at_all_exclude_each_other(
+    place: Workplace, command: list[str]
+) -> None:
+    before = files(place.folder)
+    done = place.do(*command, "--verify-only", "--no-verify")
+    complains(done, 2, "error: --verify-only and --no-verify", "hint: give one of them")
+    assert files(place.folder) == before
+
+
+def test_available_stands_alone_and_for_bench_alone(place: Workplace) -> None:
+    bench = place.do("bench", "--model", "bert-tiny", "--backend", "available,cpu")
+    complains(bench, 2, "error: --backend: 'available' stands for every", "leave out available or")
+    complains(place.do("verify", "--backend", "available"), 2, "a word of `orchestrator bench`")
+
+
+def test_a_run_traces_and_measures_by_a_profile(place: Workplace) -> None:
+    options = ("--trace", "--profile", "audit", "--sustained")
+    assert place.run(*options, *NO_LAUNCH).returncode == 3
+    written = json.loads((place.run_folder / "run.json").read_text())
+    assert written["trace"] is True
+    measure = written["plan"]["measure"]["fake"]
+    assert (measure["profile"], measure["heat_s"]) == ("audit", 60)
+
+
+@pytest.mark.parametrize("glob", ["nothing-like-it", "!*"])
+def test_nothing_to_do_is_said(place: Workplace, glob: str) -> None:
+    done = place.run("--select", glob)
+    complains(done, 3, f"error: --select {glob!r} keeps none of 3 cells", "hint: a word keeps")
+    assert done.stderr.count("none of 3 cells") == 1
+    for command in (["plan"], ["plan", "--format", "github"], ["run", "--dry-run"], ["prepare"]):
+        again = place.do(*command, "matrix.yaml", "--select", glob)
+        assert (again.returncode, again.stdout, again.stderr) == (3, "", done.stderr)
+    assert not (place.folder / "results").exists()
+
+
+def test_a_word_selects_what_holds_it(place: Workplace) -> None:
+    cells = json.loads(place.do("plan", "matrix.yaml", "--select", "b2", "--format=json").stdout)
+    assert [cell["cell_id"] for cell in cells["cells"]] == ["fake-scripted-0-fp32-b2-s8-inference"]
+
+
+def test_a_dry_run_writes_nothing(place: Workplace) -> None:
+    before = files(place.folder)
+    done = place.run("--dry-run")
+    assert (done.returncode, files(place.folder)) == (0, before)
+    assert "3 to run in 1 job," in done.stdout
+    assert json.loads(place.run("--dry-run", "--json").stdout)["cells"]
+    assert files(place.folder) == before
+
+
+def test_select_set_and_limit_shape_the_run(place: Workplace) -> None:
+    options = ["--set", "axes.batch_size=1,8,16", "--select", "!*-b1-*", "--limit", "1"]
+    assert place.run(*options, *NO_LAUNCH).returncode == 3
+    assert place.verdicts_by_batch() == {8: "unavailable"}
+
+
+@pytest.mark.parametrize(
+    ("override", "words"),
+    [
+        ("batch_size", ["--set batch_size: is not path=value"]),
+        ("axes.batch_size=zero", ["--set axes.batch_size=zero", "'zero'"]),
+        ("axes.nonsense=1", ["--set axes.nonsense=1"]),
+        ("version.below=1", ["--set version.below=1", "not a mapping"]),
+    ],
+)
+def test_a_wrong_override_names_itself(place: Workplace, override: str, words: list[str]) -> None:
+    complains(place.run("--set", override), 2, *words)
+
+
+@pytest.mark.slow
+def test_sigterm_is_an_interruption(place: Workplace) -> None:
+    place.write_matrix({"*": "hang"})
+    process = place.start(*place.run_arguments())
+    wait_until(lambda: any(place.folder.glob("results/*/jobs/*.json")), "the first job")
+    process.send_signal(signal.SIGTERM)
+    stdout, stderr = process.communicate(timeout=60)
+    assert (process.returncode, stdout) == (130, "")
+    assert "with 3 cells left" in stderr
+    assert "--resume last" in stderr
+    assert "Traceback" not in stderr
+
+
+def test_bench_takes_its_matrix_from_options(place: Workplace) -> None:
+    done = place.do("bench", "--model", "bert-tiny", "--batch-size", "1,8", "--dry-run", "--json")
+    cells = json.loads(done.stdout)["cells"]
+    assert [cell["cell_id"] for cell in cells] == [
+        f"cpu-bert-tiny-fp32-b{size}-s128-inference" for size in (1, 8)
+    ]
+
+
+@pytest.mark.parametrize(
+    ("options", "word"),
+    [
+        ([], "--model, --family and --all"),
+        (["--model", "bert-tiny", "--all"], "exactly one"),
+        (["--model", "bert-tiny", "--profile"], "requires an argument"),
+        (["--model", "bert-tinny"], "bert-tiny"),
+        (["--model", "bert-tiny", "--precision", "fp17"], "--precision"),
+        (["--model", "bert-tiny", "--batch-size", "1,x"], "--batch-size"),
+        (["--model", "bert-tiny", "--memory", "much"], "--memory"),
+        (["--model", "bert-tiny", "--cell-timeout", "long"], "--cell-timeout"),
+    ],
+)
+def test_bench_names_the_option_that_is_wrong(
+    place: Workplace, options: list[str], word: str
+) -> None:
+    complains(place.do("bench", *options), 2, word)
+
+
+def test_locks_that_cannot_be_kept_are_told(place: Workplace) -> None:
+    (place.folder / "file").write_text("")
+    place.environment["ACCELMATRIX_LOCKS"] = str(place.folder / "file")
+    done = place.run()
+    assert (done.returncode, "device locks cannot be kept" in done.stderr) == (6, True)

@@ -1,0 +1,227 @@
+"""What a verification found: one mark a cell, its reason, and the table made of them."""
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, get_args
+
+import pytest
+
+from analysis.compatibility.verdicts import MEANINGS
+from orchestrator.commands.measure.verification import (
+    Mark,
+    load_verification,
+    save_verification,
+    verification_of,
+    verify_record,
+)
+from orchestrator.commands.measure.verify import require_writable, verify_matrix
+from orchestrator.planning.expand import expand
+from runner.contract.errors import StoreError, UsageError
+from runner.contract.models import find, model_sets
+from runner.contract.models.sizes import sizes_of
+from runner.contract.record import Record, Status
+from runner.contract.support import SUPPORTED
+from runner.correctness.reference import fixed_cell
+from tests.support.jobs import a_job, fake_cell
+from tests.support.records import record_for
+from tests.support.results import a_cell
+from tests.support.runs import a_plan, a_run_folder
+
+CPU: dict[str, Any] = {"backend": "cpu", "runtime": "torch"}
+WELL: dict[str, Any] = {"status": "ok", "proof": "proven", "correct": True}
+
+
+def a_record(**columns: Any) -> Record:
+    cell = fake_cell(**CPU)
+    return record_for(a_job([cell]), cell, **WELL | columns)
+
+
+@pytest.mark.parametrize(
+    ("columns", "mark", "reason"),
+    [
+        ({}, "ok", None),
+        ({"correct": False, "correct_reason": "differs by 36 %"}, "wrong", "differs by 36 %"),
+        (
+            {"correct": None, "correct_reason": "no reference: nobody"},
+            "unverified",
+            "no reference: nobody",
+        ),
+        (
+            {"proof": "contradicted", "evidence": {"claimed": "cuda", "inputs": "cpu"}},
+            "contradicted",
+            "claimed cuda, inputs cpu",
+        ),
+        (
+            {"proof": "contradicted", "correct": False, "evidence": {"claimed": "cuda"}},
+            "contradicted",
+            "claimed cuda",
+        ),
+        (
+            {"proof": "partial", "evidence": {"nodes": "3 of 4", "wall_s": "0.1"}},
+            "partial",
+            "nodes 3 of 4",
+        ),
+        ({"proof": "none", "evidence": {"claimed": "cpu"}}, "unproven", "claimed cpu"),
+        ({"status": "unsupported", "reason": "a guard\n no"}, "unsupported", "a guard no"),
+        ({"status": "failed", "reason": "RuntimeError: x"}, "failed", "RuntimeError: x"),
+        (
+            {"status": "out_of_memory", "reason": "needs 30 GiB", "predicted": True},
+            "predicted",
+            "needs 30 GiB",
+        ),
+    ],
+    ids=lambda value: value if isinstance(value, str) else None,
+)
+def test_each_record_has_one_mark_and_its_reason(
+    columns: dict[str, Any], mark: str, reason: str | None
+) -> None:
+    found = verify_record(a_record(**columns))
+    assert (found.mark, found.reason) == (mark, reason)
+
+
+def test_a_verdict_tells_at_which_sizes_outputs_were_compared() -> None:
+    assert verify_record(a_record(verified_shape="b2-s32")).verified_shape == "b2-s32"
+    assert verify_record(a_record(status="failed", correct=None)).verified_shape is None
+
+
+def test_every_mark_that_is_no_status_is_explained() -> None:
+    no_status = {*get_args(Mark)} - {*get_args(Status), "predicted"}
+    assert no_status < set(MEANINGS)
+
+
+@pytest.mark.parametrize(
+    ("changes", "path"),
+    [
+        ({}, "cpu torch"),
+        ({"runtime": "onnxruntime"}, "cpu onnxruntime"),
+        ({"backend": "openvino", "runtime": "openvino"}, "openvino"),
+        ({"backend": "qnn", "runtime": "onnxruntime"}, "qnn"),
+    ],
+)
+def test_a_path_is_backend_and_runtime_unless_there_is_one_that_is_meant(
+    changes: dict[str, str], path: str
+) -> None:
+    assert a_cell(**changes).path == path
+
+
+def test_a_run_is_told_whole_with_versions_and_machine(tmp_path: Path) -> None:
+    cells = [fake_cell(**CPU), fake_cell(2, **CPU)]
+    folder = a_run_folder(tmp_path, a_plan(cells), purpose="verify")
+    job = folder.job(cells, folder.nowhere)
+    facts = {"cpu_model": "AMD EPYC", "operating_system": "Debian 12"}
+    folder.save(record_for(job, cells[0], libraries={"torch": "2.13.0"}, **WELL, **facts))
+    folder.save(record_for(job, cells[1], libraries={"numpy": "2.4.6"}, **WELL, **facts))
+    found = verification_of(folder, "orchestrator verify")
+    assert [cell.mark for cell in found.cells] == ["ok", "ok"]
+    assert found.libraries == {"torch": "2.13.0", "numpy": "2.4.6"}
+    assert (found.machine, found.operating_system) == ("AMD EPYC", "Debian 12")
+    assert (found.launcher, found.command) == ("process", "orchestrator verify")
+    save_verification(found, tmp_path / "verified.json")
+    assert load_verification(tmp_path / "verified.json") == found
+
+
+def test_a_file_that_holds_no_verification_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "x.json").write_text("{}")
+    for name in ("x.json", "none.json"):
+        with pytest.raises(UsageError, match="holds no verification"):
+            load_verification(tmp_path / name)
+
+
+@pytest.mark.parametrize("name", ["no/verified.json", "file/verified.json", "", "x" * 300 + "/y"])
+def test_a_place_that_takes_no_file_is_found_out_beforehand(tmp_path: Path, name: str) -> None:
+    (tmp_path / "file").touch()
+    with pytest.raises(StoreError, match=r"^--save .*: cannot be written: ") as caught:
+        require_writable(tmp_path / name)
+    assert caught.value.hint == "name a file in a folder that exists and can be written to"
+
+
+def test_verdicts_do_not_replace_a_device() -> None:
+    with pytest.raises(UsageError, match="--save /dev/null: is a stream"):
+        require_writable(Path("/dev/null"))
+
+
+def test_trying_a_place_leaves_it_as_it_was(tmp_path: Path) -> None:
+    require_writable(tmp_path / "new.json")
+    assert list(tmp_path.iterdir()) == []
+    (tmp_path / "old.json").write_text("old")
+    require_writable(tmp_path / "old.json")
+    assert (tmp_path / "old.json").read_text() == "old"
+
+
+def test_a_verification_that_cannot_be_kept_is_told(tmp_path: Path) -> None:
+    folder = a_run_folder(tmp_path, purpose="verify")
+    with pytest.raises(StoreError, match="cannot be written"):
+        save_verification(verification_of(folder, "x"), tmp_path / "no" / "verified.json")
+
+
+def paths(*backends: str, **options: Any) -> set[tuple[str, str, str]]:
+    options = {"modes": ["inference"]} | options
+    cells = [cell for cell, _ in expand(verify_matrix(["bert-tiny"], backends, **options)).cells]
+    return {(cell.backend, cell.runtime, cell.precision) for cell in cells}
+
+
+@pytest.mark.parametrize(
+    ("backends", "options", "found"),
+    [
+        (
+            ["cpu", "openvino"],
+            {},
+            {f"cpu {name} fp32" for name in ("torch", "torch_compile", "onnxruntime")}
+            | {"openvino openvino fp32"},
+        ),
+        (["qnn"], {}, {"qnn onnxruntime fp16"}),
+        (
+            ["cpu", "openvino"],
+            {"runtimes": ["onnxruntime"], "precisions": ["fp32", "int8"]},
+            {"cpu onnxruntime fp32", "cpu onnxruntime int8"},
+        ),
+    ],
+    ids=["every runtime", "without fp32", "named"],
+)
+def test_every_path_of_a_backend_is_verified_unless_some_are_named(
+    backends: list[str], options: dict[str, Any], found: set[str]
+) -> None:
+    assert {" ".join(path) for path in paths(*backends, **options)} == found
+
+
+def test_nothing_that_is_built_is_out_of_reach() -> None:
+    backends = sorted({backend for backend, _, _ in SUPPORTED})
+    named = ["fp32", "bf16", "fp16", "int8"]
+    built = {
+        (backend, runtime, precision)
+        for (backend, runtime, _), precisions in SUPPORTED.items()
+        for precision in precisions
+    }
+    assert built <= paths(*backends, precisions=named)
+
+
+def test_models_do_inference_and_generation_in_one_small_shape() -> None:
+    cells = [cell for cell, _ in expand(verify_matrix(["gpt2"], ["openvino"])).cells]
+    assert {cell.mode for cell in cells} == {"inference", "generation"}
+    assert {(cell.batch_size, cell.sequence_length) for cell in cells} == {(2, 32)}
+
+
+def test_models_that_write_nothing_are_asked_for_no_tokens() -> None:
+    def pairs(*models: str, modes: Sequence[str] = ()) -> set[tuple[str, str]]:
+        cells = expand(verify_matrix(models, ["openvino"], modes=modes)).cells
+        return {(cell.model, cell.mode) for cell, _ in cells}
+
+    assert pairs("gpt2", "bert-tiny") == {
+        ("gpt2", "inference"), ("gpt2", "generation"), ("bert-tiny", "inference"),
+    }  # fmt: skip
+    assert pairs("bert-tiny") == {("bert-tiny", "inference")}
+    assert expand(verify_matrix(["bert-tiny"], ["openvino"])).notes == ()
+    assert pairs("bert-tiny", modes=["generation"]) == {("bert-tiny", "generation")}
+
+
+@pytest.mark.parametrize("name", model_sets()["micro"])
+def test_what_is_executed_is_what_is_compared(name: str) -> None:
+    model = find(name)
+    cells = [cell for cell, _ in expand(verify_matrix([name], ["openvino"])).cells]
+    compared = sizes_of(model, fixed_cell(a_job(cells, model)))
+    assert all(sizes_of(model, cell) == compared for cell in cells)
+
+
+def test_an_unknown_precision_is_refused_by_its_option() -> None:
+    with pytest.raises(UsageError, match="--precision: 'fp17' is unknown; did you mean fp16"):
+        verify_matrix(["micro"], ["cpu"], precisions=["fp17"])

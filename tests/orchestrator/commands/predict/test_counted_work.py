@@ -1,0 +1,178 @@
+"""Counts come from the catalogue, else from an earlier job, else from a new one, if it may."""
+
+from dataclasses import replace
+from pathlib import Path
+from queue import Queue
+
+import pytest
+
+from orchestrator.commands.predict.counted_work import (
+    CountingOptions,
+    ModelCounts,
+    count_models,
+    counted_polynomials,
+    known_counts,
+)
+from orchestrator.launchers.base import Exit
+from orchestrator.matrix import Source, resolve
+from orchestrator.running.run_file import PREPARATIONS_FOLDER
+from runner.contract.errors import EngineUnavailable, ImageError
+from runner.contract.job import Job
+from runner.contract.models import ModelSpec, find, iteration_work
+from runner.contract.models.counted import COUNTS_FILE, FORWARD_COUNTS
+from runner.contract.models.work import catalogued_polynomials
+from tests.support.fakes import (
+    KeptObserver,
+    Script,
+    ScriptedLauncher,
+    counted_work,
+    finish,
+    measures_all,
+)
+from tests.support.jobs import fake_cell, fake_model
+from tests.support.weights import a_weights_folder
+
+OURS = fake_model()
+
+
+class Trial:
+    """A results folder in which models are counted by a scripted launcher."""
+
+    def __init__(self, results: Path, script: Script | None = None) -> None:
+        self.results = results
+        self.launcher = ScriptedLauncher(measures_all)
+        self.launcher.count_script = script or self.launcher.count_script
+        self.observer = KeptObserver()
+
+    def count(self, *models: ModelSpec) -> list[ModelCounts]:
+        """Count the models now."""
+        named = {f"id-{number}": model for number, model in enumerate(models)}
+        counts = count_models(named, self.results, self.launcher, self.observer)
+        assert list(counts) == list(named)
+        return list(counts.values())
+
+
+def leaves(content: str) -> Script:
+    """A launch that leaves this in the file."""
+
+    def script(job: Job, out: Path, lines: "Queue[str | None]") -> Exit:
+        (out / COUNTS_FILE).write_text(content)
+        return finish(lines)
+
+    return script
+
+
+def goes(job: Job, out: Path, lines: "Queue[str | None]") -> Exit:
+    raise EngineUnavailable("the engine went away")
+
+
+def test_what_a_job_counted_is_kept_for_good(tmp_path: Path) -> None:
+    trial = Trial(tmp_path)
+    model = OURS.model_copy(update={"weights": "pretrained", "path": "/a", "revision": "sha256:0"})
+    (counts,) = trial.count(model)
+    assert counts == ModelCounts(counted_work().polynomials)
+    tuned = model.model_copy(update={"path": "/b", "revision": "sha256:1"})
+    assert known_counts(tuned, tmp_path) == counts
+    assert trial.observer.notes == ["counting the work of scripted"]
+    (kept,) = (tmp_path / "counts").iterdir()
+    assert kept.name.startswith("scripted-counts-runner")
+    assert {path.name for path in tmp_path.iterdir()} == {"counts", PREPARATIONS_FOLDER}
+
+
+def test_the_job_has_the_architecture_alone_and_a_cell_of_the_cpu(tmp_path: Path) -> None:
+    trial = Trial(tmp_path)
+    trial.count(OURS.model_copy(update={"weights": "pretrained", "path": "/none", "revision": "x"}))
+    (job,) = trial.launcher.counted
+    (cell,) = job.cells
+    assert (job.purpose, job.model.path, job.model.revision) == ("count", None, None)
+    assert (cell.backend, cell.runtime, cell.precision, cell.batch_size) == (
+        *("cpu", "torch", "fp32"),
+        1,
+    )
+    assert trial.launcher.cleaned == [frozenset({"cpu"})]
+
+
+def test_without_leave_nothing_is_launched_and_the_catalogue_needs_none(tmp_path: Path) -> None:
+    bert = find("bert-tiny")
+    options = CountingOptions(tmp_path)
+    counts = counted_polynomials({"a": bert, "b": OURS}, options)
+    assert counts == {
+        "a": ModelCounts(catalogued_polynomials(bert)),
+        "b": ModelCounts(None, "nobody has counted its work yet"),
+    }
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_models_of_one_name_are_counted_apart(tmp_path: Path) -> None:
+    trial = Trial(tmp_path)
+    trial.count(OURS, fake_model(width=3))
+    assert len(trial.launcher.counted) == len(list((tmp_path / "counts").iterdir())) == 2
+
+
+@pytest.mark.parametrize(
+    ("script", "reason"),
+    [
+        (leaves("{}"), "counts.json: counted_by: Field required"),
+        (leaves('{"\x1b[2J": 1}'), "counts.json"),
+        (
+            leaves(counted_work(counted_by="ffffffff").model_dump_json()),
+            "rebuild the image of backend cpu",
+        ),
+        (measures_all, "left nothing that can be read"),
+    ],
+    ids=["lacking", "steering", "another version", "nothing"],
+)
+def test_a_claim_that_is_refused_is_a_reason_and_not_kept(
+    tmp_path: Path, script: Script, reason: str
+) -> None:
+    (counts,) = Trial(tmp_path, script).count(OURS)
+    assert counts.polynomials is None
+    assert reason in str(counts.reason)
+    assert str(counts.reason).isprintable()
+    assert list((tmp_path / "counts").iterdir()) == []
+
+
+def test_the_reason_of_a_job_is_kept_until_another_one_counts(tmp_path: Path) -> None:
+    refusal = counted_work(polynomials={}, reason="no keys in this cache")
+    trial = Trial(tmp_path, leaves(refusal.model_dump_json()))
+    expected = ModelCounts(None, "no keys in this cache")
+    assert trial.count(OURS) == [expected]
+    assert known_counts(OURS, tmp_path) == expected
+    assert Trial(tmp_path).count(OURS) == [ModelCounts(counted_work().polynomials)]
+
+
+def test_without_an_image_there_is_a_reason_and_without_an_engine_an_error(tmp_path: Path) -> None:
+    trial = Trial(tmp_path)
+    trial.launcher.refusals["cpu"] = ImageError("no image", hint="build it")
+    (counts,) = trial.count(OURS)
+    assert "cannot be launched: no image; build it" in str(counts.reason)
+    with pytest.raises(EngineUnavailable):
+        Trial(tmp_path, goes).count(OURS)
+
+
+def test_a_damaged_file_is_as_good_as_none(tmp_path: Path) -> None:
+    Trial(tmp_path).count(OURS)
+    (kept,) = (tmp_path / "counts").iterdir()
+    kept.write_text("{")
+    assert known_counts(OURS, tmp_path).polynomials is None
+
+
+@pytest.mark.slow
+def test_a_folder_is_counted_by_a_process_that_reads_no_weights(tmp_path: Path) -> None:
+    """Its weights are none of this architecture. The counts are those of a layer of width 16."""
+    a_weights_folder(tmp_path / "ours")
+    matrix = resolve(Source("matrix", {"version": 1, "axes": {"model": "./ours"}}, tmp_path))
+    models = {"a": matrix.models["ours"]}
+    options = CountingOptions(tmp_path / "results", "process", launch=True)
+    (counts,) = counted_polynomials(models, options).values()
+    assert counts.reason is None
+    polynomials = counts.polynomials or {}
+    assert polynomials.keys() == FORWARD_COUNTS
+    assert polynomials["macs"] == {
+        "batch_size": 16 * 16,
+        "batch_size*sequence_length": 4 * 16 * 16 + 2 * 16 * 32,
+        "batch_size*sequence_length*sequence_length": 2 * 16,
+    }
+    cell = fake_cell(2, model="ours", backend="cpu", runtime="torch")
+    assert iteration_work(models["a"], cell, polynomials) is not None
+    assert counted_polynomials(models, replace(options, launch=False))["a"] == counts

@@ -1,0 +1,209 @@
+import json
+import os
+import shlex
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from orchestrator.commands.commands import COMMANDS
+from runner import __version__
+from tests.support.command_line import complains, files
+from tests.support.workplace import Workplace
+
+GROUPS = ("images", "models")
+HEAVY = {"pydantic", "docker", "duckdb", "pyarrow", "rich", "yaml", "filelock", "psutil"}
+LOADED = """
+import sys
+sys.argv = ["orchestrator", *sys.argv[1:]]
+from orchestrator.commands import main
+try:
+    main()
+finally:
+    names = {name.partition(".")[0] for name in sys.modules}
+    print("loaded:", *sorted(names), file=sys.stderr)
+"""
+
+
+def test_the_version_is_told(place: Workplace) -> None:
+    done = place.do("--version")
+    assert (done.returncode, done.stdout) == (0, f"orchestrator {__version__}\n")
+
+
+def test_help_lists_exit_codes_and_every_command_with_a_short_sentence(place: Workplace) -> None:
+    done = place.do("--help")
+    assert done.returncode == 0
+    assert "3 nothing to do" in done.stdout.replace("\n  ", " ")
+    listed = done.stdout.partition("Commands:\n")[2].partition("\n\n")[0].splitlines()
+    sentences = dict(line.split(maxsplit=1) for line in listed)
+    assert sentences.keys() == COMMANDS.keys()
+    assert [text for text in sentences.values() if len(text) > 60 or not text.endswith(".")] == []
+    assert [text for text in sentences.values() if text.endswith("...")] == []
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_every_command_explains_itself_as_the_list_does(place: Workplace, command: str) -> None:
+    done = place.do(command, "--help")
+    assert (done.returncode, done.stderr) == (0, "")
+    assert f"orchestrator {command}" in done.stdout
+    sentence = COMMANDS[command].sentence
+    assert " ".join(done.stdout.split()).partition("[OPTIONS]")[2].find(sentence) > 0
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [["--help"], ["--version"], ["run", "--help"]],
+    ids=["help", "version", "help of a command"],
+)
+def test_help_loads_nothing_heavy(place: Workplace, arguments: list[str]) -> None:
+    command = [sys.executable, "-c", LOADED, *arguments]
+    done = subprocess.run(command, cwd=place.folder, capture_output=True, text=True, check=True)
+    loaded = set(done.stderr.rpartition("loaded:")[2].split())
+    assert "typer" in loaded
+    assert loaded & HEAVY == set()
+
+
+UNKNOWN_FORMAT = "--format: 'xml' is not one of table,"
+
+
+@pytest.mark.parametrize(
+    ("line", "message"),
+    [
+        ("--nonsense", "orchestrator: no option --nonsense"),
+        ("nonsense", "orchestrator: no command 'nonsense'"),
+        ("modles", "orchestrator: no command 'modles'; did you mean `orchestrator models`?"),
+        ("help", "orchestrator: no command 'help'; did you mean `orchestrator --help`?"),
+        ("list", "orchestrator: no command 'list'; did you mean `orchestrator models list`?"),
+        ("diff", "orchestrator: no command 'diff'; did you mean `orchestrator compare`?"),
+        ("completions", "did you mean `orchestrator --install-completion`?"),
+        ("models lst", "no command 'lst'; did you mean `orchestrator models list`?"),
+        ("run --nonsense", "orchestrator run: no option --nonsense"),
+        ("bench --modle x", "orchestrator bench: no option --modle; did you mean --model?"),
+        ("bench --resume run-1", "did you mean `orchestrator run --resume RUN_ID`?"),
+        ("export generation", "`orchestrator export generation --output generation.parquet`"),
+        ("run m.yaml --precisions x", "did you mean --set axes.precision=…?"),
+        ("plan m.yaml --iterations 3", "did you mean --set measure.iterations=…?"),
+        ("bench m.yaml", "unexpected 'm.yaml'; did you mean `orchestrator run m.yaml`?"),
+        ("bench bert-tiny", "unexpected 'bert-tiny'; did you mean --model bert-tiny?"),
+        ("run bert-tiny", "did you mean `orchestrator bench --model bert-tiny`?"),
+        ("verify bert-tiny", "there is no such bundle; did you mean --model bert-tiny?"),
+        ("bench --batch-size 1 4", "--batch-size 1 4: a comma joins the values: 1,4"),
+        ("export zzz", "TOPIC: 'zzz' is not one of performance, "),
+        ("run matrix.yaml --limit 0", "--limit: 0 is less than 1"),
+        ("run matrix.yaml --limit=x", "--limit: 'x' is not a whole number"),
+        ("run matrix.yaml --launcher cloud", "--launcher: 'cloud' is not one of auto, docker, pro"),
+        ("run matrix.yaml --budget soon", "--budget: 'soon' is not a duration such as 90s"),
+        ("run matrix.yaml --budget ''", "--budget: '' is not a duration"),
+        ("run matrix.yaml other.yaml", "orchestrator run: unexpected 'other.yaml'"),
+        ("run --quiet=1", "--quiet: takes no value"),
+        ("run --resume", "--resume: requires an argument"),
+        ("run", "name a matrix file"),
+        ("bench --seed -1", "--seed: -1 is not between 0 and "),
+        ("bench --iterations none", "--iterations: 'none' is not a whole number"),
+        ("bench --batch-size 1, 4", "--batch-size 1, 4: no blanks: 1,4"),
+        ("maintain --keep-runs -1", "--keep-runs: -1 is less than 0"),
+        ("plan matrix.yaml --format xml", UNKNOWN_FORMAT),
+        ("merge", "orchestrator merge: RESULTS… is missing"),
+        ("query 'SELECT 1' --format xml", UNKNOWN_FORMAT),
+        ("replay", "orchestrator replay: RESULT_ID is missing"),
+    ],
+)
+def test_a_wrong_option_is_refused_before_anything_happens(
+    place: Workplace, line: str, message: str
+) -> None:
+    before = files(place.folder)
+    done = place.do(*shlex.split(line))
+    complains(done, 2, "error: ", message, "hint: ")
+    assert "Value error" not in done.stderr
+    assert files(place.folder) == before
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "bench --models bert-tiny --batch_sizes 1,2 --quiet --dry-run",
+        "--quiet bench --model bert-tiny --batch-size 1 --batch_size 2 --dry-run",
+        "bench --model bert-tiny --set axes.batch-sizes=1,2 --dry-run -q",
+        "bench --model bert-tiny --set batch_sizes=1,2 --dry-run",
+        "bench --model bert-tiny --set batch_size=[1,2] --dry-run --debug",
+        "bench --model bert-tiny --batch-sizes 1,2 --runtimes PyTorch --precisions float32 "
+        "--backends host --modes infer --scenarios singlestream --dry-run",
+    ],
+)
+def test_one_thing_has_one_name_in_any_spelling(place: Workplace, line: str) -> None:
+    done = place.do(*shlex.split(line), "--json")
+    cells = json.loads(done.stdout)["cells"]
+    assert [cell["cell_id"] for cell in cells] == [
+        f"cpu-bert-tiny-fp32-b{size}-s128-inference" for size in (1, 2)
+    ]
+
+
+@pytest.mark.parametrize(
+    ("options", "answer"),
+    [
+        ("--backend pytorch", "--backend: PyTorch is --backend cpu --runtime torch"),
+        ("--backend ort", "--backend: ONNX Runtime is --backend cpu --runtime onnxruntime"),
+        ("--backend GPU", "'GPU' could be cuda (NVIDIA), rocm (AMD) or mps (Apple)"),
+        ("--runtime nvidia", "--runtime: nvidia is --backend cuda"),
+        ("--runtime tvm", "--runtime: 'tvm' is not one of default, torch, "),
+        ("--precision fp17", "--precision: 'fp17' is unknown; did you mean fp16? (fp32, bf16, "),
+        ("--mode trainings", "--mode: 'trainings' is unknown; did you mean training? (inf"),
+    ],
+)
+@pytest.mark.parametrize("command", ["bench", "verify"])
+def test_a_word_that_belongs_elsewhere_is_answered_with_the_right_option(
+    place: Workplace, command: str, options: str, answer: str
+) -> None:
+    complains(place.do(command, "--model", "bert-tiny", *options.split()), 2, answer)
+
+
+@pytest.mark.parametrize("group", GROUPS)
+def test_a_group_alone_lists(place: Workplace, group: str) -> None:
+    listed = place.do(group, "list", "--json")
+    assert place.do(group, "--json").stdout == listed.stdout
+    assert place.do(group).stdout == place.do(group, "list").stdout
+
+
+@pytest.mark.parametrize("line", ["-h", "bench -h", "images -h", "models list -h"])
+def test_help_has_a_short_name_and_shows_values_by_name(place: Workplace, line: str) -> None:
+    done = place.do(*line.split())
+    assert (done.returncode, done.stdout) == (0, place.do(*line.split()[:-1], "--help").stdout)
+    assert "<" not in done.stdout
+    assert "x>=" not in done.stdout
+
+
+def test_debug_shows_where_an_error_came_from(place: Workplace) -> None:
+    plain = place.do("run", "nowhere.yaml")
+    complains(plain, 2, "error: nowhere.yaml")
+    debugged = place.do("--debug", "run", "nowhere.yaml")
+    assert debugged.returncode == 2
+    assert debugged.stderr.startswith("Traceback")
+    assert debugged.stderr.endswith(plain.stderr)
+    assert place.do("--quiet", "run", "nowhere.yaml").stderr == plain.stderr
+
+
+def test_a_reader_that_has_had_enough_is_no_bug(place: Workplace) -> None:
+    place.write_matrix(batch_sizes=range(1, 2000))
+    process = place.start("plan", "matrix.yaml")
+    assert process.stdout is not None
+    process.stdout.readline()
+    process.stdout.close()
+    assert process.stderr is not None
+    assert process.stderr.read() == ""
+    process.stderr.close()
+    assert process.wait() == 128 + signal.SIGPIPE
+
+
+def test_shells_can_complete_commands(place: Workplace) -> None:
+    console_script = Path(sys.executable).with_name("orchestrator")
+    environment = {"COMP_WORDS": "orchestrator mo", "COMP_CWORD": "1"}
+    done = subprocess.run(
+        [console_script],
+        env={**os.environ, **environment, "_ORCHESTRATOR_COMPLETE": "complete_bash"},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert (done.returncode, done.stdout.split()) == (0, ["models"])

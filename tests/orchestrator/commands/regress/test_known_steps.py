@@ -1,0 +1,160 @@
+"""Known steps are recorded with a reason, and later results are judged by the new level."""
+
+import shutil
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from orchestrator.commands.regress.acceptance import acceptance_lines
+from orchestrator.commands.regress.answer import RegressionRequest, judge_regressions
+from orchestrator.commands.regress.known_steps import (
+    LONGEST_REASON,
+    Acceptance,
+    AcceptanceRequest,
+    accept_step,
+    withdraw_step,
+)
+from orchestrator.commands.results.selection import SelectionRequest
+from orchestrator.store import Store, query
+from runner.contract.errors import NothingToDo, UsageError
+from runner.contract.record import save_record
+from tests.support.launches import launched
+from tests.support.records import RECORDED_AT, a_failure
+
+LEVELS = {"fast": 10.0, "slow": 12.0, "still-slow": 12.01, "slower": 14.0}
+"""Milliseconds of both cells by run, in the order of time."""
+APART = (0.997, 0.999, 1.0, 1.001, 1.003)
+BECAUSE = "a compiler that checks more"
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A run of each level, and one of failures alone; nobody changes it."""
+    folder = tmp_path_factory.mktemp("levels")
+    for day, (run_id, level) in enumerate(LEVELS.items()):
+        for batch_size in (1, 2):
+            record = launched(
+                [level * batch_size * apart for apart in APART],
+                run_id=run_id,
+                batch_size=batch_size,
+                recorded_at=RECORDED_AT + timedelta(days=day),
+            )
+            save_record(record, folder)
+        with Store.open(folder / "benchmarks.duckdb") as store:
+            store.merge([folder])
+    save_record(a_failure("failed", "out of luck", run_id="failed"), folder)
+    with Store.open(folder / "benchmarks.duckdb") as store:
+        store.merge([folder])
+    return folder / "benchmarks.duckdb"
+
+
+@pytest.fixture
+def database(made: Path, tmp_path: Path) -> Path:
+    return Path(shutil.copy(made, tmp_path))
+
+
+def asked(database: Path, run: str, because: str = BECAUSE, **filters: Any) -> AcceptanceRequest:
+    return AcceptanceRequest(SelectionRequest(database, filters=filters), run, because)  # type: ignore[arg-type]
+
+
+def verdicts(database: Path, baseline: str, run: str) -> dict[str, tuple[str, str]]:
+    """The verdict and its reason by cell, and the run it was judged against."""
+    request = RegressionRequest(SelectionRequest(database), baseline, run)
+    judged = judge_regressions(request).judgements.judgements
+    return {
+        one.cell_id[-18:-15]: (one.verdict, one.reason or one.before.facts["run_id"])
+        for one in judged
+        if one.before
+    }
+
+
+def test_without_acceptance_a_step_stays_a_regression(database: Path) -> None:
+    assert {verdict for verdict, _ in verdicts(database, "fast", "still-slow").values()} == {
+        "regression"
+    }
+
+
+@pytest.mark.slow
+def test_later_runs_are_judged_by_the_level_that_was_accepted(database: Path) -> None:
+    accept_step(asked(database, "slow"))
+    for run, expected in {
+        "slow": ("no change", f"accepted: {BECAUSE}"),
+        "still-slow": ("no change", "slow"),
+        "slower": ("regression", "slow"),
+    }.items():
+        assert set(verdicts(database, "fast", run).values()) == {expected}, run
+
+
+def test_filters_choose_cells_and_a_second_reason_replaces_the_first(database: Path) -> None:
+    one = accept_step(asked(database, "slow", batch_size=(1,)))
+    assert (one.run_id, len(one.cell_ids), one.because, one.updated) == ("slow", 1, BECAUSE, ())
+    assert sorted(verdicts(database, "fast", "slow").values()) == [
+        ("no change", f"accepted: {BECAUSE}"),
+        ("regression", "fast"),
+    ]
+    both = accept_step(asked(database, "slow", "  another  "))
+    assert (len(both.cell_ids), both.because, both.updated) == (2, "another", one.cell_ids)
+
+
+def test_what_was_accepted_can_be_taken_back(database: Path) -> None:
+    accept_step(asked(database, "slow"))
+    part = withdraw_step(asked(database, "slow", batch_size=(2,)))
+    assert (len(part.cell_ids), part.because) == (1, None)
+    assert len(withdraw_step(asked(database, "slow")).cell_ids) == 1
+    assert {verdict for verdict, _ in verdicts(database, "fast", "slow").values()} == {"regression"}
+    with pytest.raises(NothingToDo, match="nothing was accepted of slow") as caught:
+        withdraw_step(asked(database, "slow"))
+    assert caught.value.hint == "no change is accepted in this database"
+
+
+def test_the_newest_run_is_last_and_the_user_is_named_by_a_word(
+    database: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("LOGNAME", "x" * 1000)
+    accept_step(asked(database, "last"))
+    rows = query(database, "SELECT DISTINCT run_id, accepted_by FROM accepted_changes").to_pylist()
+    assert rows == [{"run_id": "slower", "accepted_by": "x" * 64}]
+
+
+REFUSED: dict[str, tuple[str, str, type[Exception], str]] = {
+    "an unknown run": ("slwo", BECAUSE, UsageError, "'slwo' is not a run in .*did you mean slow?"),
+    "no result": ("failed", BECAUSE, NothingToDo, "failed has no result that fits"),
+    "no reason": ("slow", " ", UsageError, "--because is empty"),
+    "too long": ("slow", "a" * (LONGEST_REASON + 1), UsageError, "501 letters, and at most 500"),
+    "two lines": ("slow", "a\nb", UsageError, "--because 'a.*nb': is not one line of text"),
+}
+
+
+@pytest.mark.parametrize(("run", "because", "kind", "words"), REFUSED.values(), ids=REFUSED)
+def test_what_makes_no_sense_is_refused_and_changes_nothing(
+    database: Path, run: str, because: str, kind: type[Exception], words: str
+) -> None:
+    with pytest.raises(kind, match=words):
+        accept_step(asked(database, run, because))
+    assert query(database, "FROM accepted_changes").num_rows == 0
+
+
+def test_a_filter_that_fits_nothing_is_told(database: Path) -> None:
+    with pytest.raises(NothingToDo, match="slow has no result that fits"):
+        accept_step(asked(database, "slow", batch_size=(64,)))
+    accept_step(asked(database, "slow"))
+    with pytest.raises(NothingToDo, match="nothing of these cells was accepted of slow"):
+        withdraw_step(asked(database, "slow", batch_size=(64,)))
+    with pytest.raises(NothingToDo) as caught:
+        withdraw_step(asked(database, "fast"))
+    assert "lists what was of 1 run" in str(caught.value.hint)
+
+
+def test_the_screen_says_what_follows() -> None:
+    cells = tuple(f"cell-{number}" for number in range(5))
+    lines = list(acceptance_lines(Acceptance("run-1", cells, "known", cells[:1])))
+    assert lines[:3] == [
+        "accepted: 5 cells of run-1: cell-0, cell-1, cell-2 and 2 more",
+        "because: known",
+        "1 of them was accepted before.",
+    ]
+    assert "--withdraw run-1" in lines[-1]
+    (first, _) = acceptance_lines(Acceptance("run-1", cells[:1], None))
+    assert first == "taken back: 1 cell of run-1: cell-0"

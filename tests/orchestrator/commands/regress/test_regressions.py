@@ -1,0 +1,266 @@
+"""Verdicts on regressions as people and programs read them: sentences, tables, Markdown, JUnit."""
+
+import re
+import sys
+from collections.abc import Sequence
+from typing import Any
+from xml.etree import ElementTree
+
+import pytest
+
+from analysis.regress.judgements import Judgement
+from analysis.statistics.percentages import change_words, extent_words, signed_percent
+from analysis.statistics.ratios import Estimate
+from orchestrator.commands.regress.document import regression_document
+from orchestrator.commands.regress.junit import regression_junit
+from orchestrator.commands.regress.markdown import regression_markdown
+from orchestrator.commands.regress.next_steps import regression_commands
+from orchestrator.commands.regress.output import print_verdicts
+from orchestrator.commands.regress.sizes import p_words
+from tests.docs.command_line import parse
+from tests.orchestrator.commands.conftest_render_conftest import Screen
+from tests.support.terminal import a_terminal, require_fit
+from tests.support.verdicts import BASE, RUN, a_judgement, a_refusal, an_answer
+
+NARROW = (60, 80, 120)
+SAME = a_judgement("no change", 0.01, facts={"batch_size": 8})
+OTHER = a_judgement("improvement", -0.2, facts={"batch_size": 4})
+OPEN = a_judgement(
+    *("inconclusive", 0.04),
+    reason="8 launches a side would decide",
+    launches_needed=8,
+    facts={"batch_size": 2},
+)
+HOSTILE = "another timed region: \x1b[31m\x00\ud800\ufffe<b>&\n| `x`"
+
+
+@pytest.mark.parametrize(
+    ("judgements", "sentence"),
+    [
+        ([a_judgement()], "The cell became slower by 12 % (9.4 to 15 %)."),
+        (
+            [a_judgement(), SAME, OPEN],
+            "1 of 3 cells became slower: batch 1 by 12 % (9.4 to 15 %); 1 no change;"
+            " 1 inconclusive: 8 launches a side would decide.",
+        ),
+        ([SAME], "The cell did not change by 5 % or more."),
+        ([OTHER, SAME], "None of 2 cells is shown to be slower; 1 became faster: batch 4 by 20 %"),
+        ([a_refusal("another host")], "The cell cannot be compared."),
+        ([OPEN], "The cell stays inconclusive: 8 launches a side would decide."),
+        ([a_judgement(), a_refusal("new")], "1 of 2 cells became slower: by 12 %"),
+        (
+            [a_judgement(change=-0.1, metric="throughput")],
+            "The cell became slower by 10 % (7.9 to 12 %).",
+        ),
+        ([a_judgement(metric="memory")], "The cell became worse by 12 %"),
+        (
+            [a_judgement(), a_judgement("no change", 0, metric="memory")],
+            "In memory, the cell did not change by 5 % or more.",
+        ),
+        (
+            [
+                OPEN,
+                a_judgement(
+                    "inconclusive",
+                    reason="3 launches a side would decide",
+                    launches_needed=3,
+                    facts={"batch_size": 4},
+                ),
+            ],
+            "2 inconclusive: 3 to 8 launches a side would decide.",
+        ),
+    ],
+)
+def test_one_sentence_answers(
+    screen: Screen, judgements: Sequence[Judgement], sentence: str
+) -> None:
+    print_verdicts(an_answer(*judgements))
+    assert sentence in "\n".join(screen.printed())
+
+
+def test_changes_and_open_cells_have_a_row_and_others_are_counted(screen: Screen) -> None:
+    answer = an_answer(a_judgement(), SAME, OTHER, OPEN)
+    print_verdicts(answer)
+    heading, columns, *rows = screen.printed()
+    assert heading.startswith(f"median latency, {BASE} then and {RUN} now, threshold 5 %: ")
+    assert "bert-tiny" in heading
+    assert columns.split()[:4] == ["verdict", "batch", "ms", "then"]
+    assert [row.split()[0] for row in rows[:3]] == ["regression", "improvement", "inconclusive"]
+    assert rows[0].split()[1:5] == ["1", "4", "4.48", "+12"]
+    assert rows[3] == "Cells left out: 1 without a change (--wide)"
+    print_verdicts(answer, wide=True)
+    assert "no change" in "\n".join(screen.printed())
+
+
+def test_what_changed_beside_is_told_once_then_by_cell(screen: Screen) -> None:
+    shared = ("torch 2.13.0, now 2.14.0", "kernel 6.1, now 6.8")
+    first = a_judgement(changes=(*shared, "CPU clock in GHz 3, now 2"))
+    print_verdicts(an_answer(first, a_judgement(changes=shared, facts={"batch_size": 4})))
+    lines = screen.printed()
+    assert f"What differs beside it, in all of these: {'; '.join(shared)}." in lines
+    assert f"{first.cell_id}: CPU clock in GHz 3, now 2" in lines
+    print_verdicts(an_answer(a_judgement(changes=None)))
+    assert "What else differs is not known: one side has no records." in screen.printed()
+
+
+def test_steps_of_a_run_stand_together_with_date_commit_and_sizes(screen: Screen) -> None:
+    stepped = [
+        a_judgement(history=(4.0, 4.0, 4.0, 4.4), step=0.1, facts={"batch_size": size})
+        for size in (1, 2, 4, 8)
+    ]
+    print_verdicts(an_answer(*stepped))
+    (line,) = (line for line in screen.printed() if line.startswith("Step of"))
+    assert line.startswith("Step of 2026-11-24, first in run run-3, commit cccccccccccc: cpu-")
+    assert line.endswith("-b4-s128-inference +10 % (8 to 12 %) and 1 more")
+
+
+def test_what_cannot_be_compared_is_named_with_the_difference(screen: Screen) -> None:
+    refused = [a_refusal("another CPU limit: 2.0, now 4.0", f"cell-{n}") for n in range(7)]
+    print_verdicts(an_answer(SAME, *refused, only_after=("new",)))
+    text = "\n".join(screen.printed())
+    assert "cell-4 and 2 more: another CPU limit: 2.0, now 4.0" in text
+    assert f"Only in {RUN}: new." in text
+
+
+def test_trust_takes_two_lines_and_names_one_remedy(screen: Screen) -> None:
+    weak = a_judgement("inconclusive", source="study", facts={"grade": "C", "batch_size": 2})
+    print_verdicts(an_answer(a_judgement(), weak))
+    text = "\n".join(screen.printed())
+    assert "of the series' own history in 1, of the A/A study alone in 1 of 2." in text
+    assert "`--profile standard` takes several." in text
+    print_verdicts(an_answer(a_judgement("no change"), require_grade="A"))
+    text = "\n".join(screen.printed())
+    assert "1 of 1 cell is below it: cpu-bert-tiny-fp32-b1-s128-inference (B)" in text
+
+
+@pytest.mark.parametrize("wide", [False, True])
+def test_verdicts_fit_the_terminal(screen: Screen, wide: bool) -> None:
+    model = "a-fine-tuned-model-whose-name-is-as-long-as-those-on-the-hub-are-instruct-v1.6"
+    long = a_judgement(facts={"model": model}, history=(4.0, 4.1, 4.4), step=0.1)
+    refusal = a_refusal("another hardware: Intel(R) Xeon(R) Platinum 8481C (0123456789ab)", model)
+    command = "orchestrator run matrix.yaml --select '*-fp32-*' --profile standard"
+    answer = an_answer(long, SAME, OTHER, OPEN, refusal, command=command)
+    for every in (True, False):
+        print_verdicts(answer, wide=every)
+    whole = " ".join((*screen.printed(), "▁▂█"))
+    for width in NARROW:
+        with a_terminal(width, sys.stdout):
+            print_verdicts(answer, wide=wide)
+        require_fit("\n".join(screen.printed()), width, whole)
+
+
+def test_commands_to_go_on_with_are_understood() -> None:
+    asked = {"metrics": ("p99",), "threshold": 0.1, "run": RUN}
+    answer = an_answer(a_judgement(), OPEN, command="orchestrator run m.yaml --quiet", **asked)
+    cell = answer.judgements.judgements[0].cell_id
+    assert regression_commands(answer) == (
+        f"regress --baseline last {RUN} --metric p99 --threshold 0.1 --bisect",
+        f"run m.yaml --compare-to {BASE} --interleave",
+        "run m.yaml --set measure.rounds=8",
+        f"regress --accept {RUN} --because TEXT --select {cell}",
+    )
+    for command in regression_commands(answer):
+        parse(command.split())
+    assert regression_commands(an_answer(SAME)) == ()
+
+
+def test_a_run_whose_launches_took_turns_is_not_sent_to_measure_again() -> None:
+    command = f"orchestrator bench --model bert-tiny --compare-to {BASE} --interleave"
+    words = regression_commands(an_answer(OPEN, command=command))
+    assert not any(line.startswith("bench") for line in words)
+
+
+@pytest.mark.parametrize(
+    ("judgements", "begin"),
+    [
+        ([a_judgement(), OPEN], "**Regression**: 1 of 2 cells became slower: batch 1 by 12 %"),
+        ([SAME], "**No regression**: The cell did not change by 5 % or more."),
+        ([OPEN], "**Inconclusive**: The cell stays inconclusive: 8 launches"),
+        ([a_refusal("new")], "**Nothing could be judged**: The cell cannot be compared."),
+    ],
+)
+def test_markdown_begins_with_the_verdict(judgements: Sequence[Judgement], begin: str) -> None:
+    text = regression_markdown(an_answer(*judgements)).decode()
+    assert text.splitlines()[0].startswith(begin)
+    assert text.count("<details>") == text.count("</details>")
+
+
+def test_markdown_has_a_table_with_sparklines_and_folds_the_rest() -> None:
+    judged = a_judgement(history=(4.0, 4.0, 4.5), step=0.12, changes=("torch 1, now 2",))
+    text = regression_markdown(an_answer(judged, SAME, a_refusal(HOSTILE))).decode()
+    shown, *folded = text.split("<details>")
+    assert re.search(r"^\| regression \| .*\| ▁▁█ \|$", shown, re.M)
+    assert [part.partition("</summary>")[0].partition(">")[2] for part in folded] == [
+        "1 without a change in median latency",
+        "What differs beside",
+        "Steps in the history",
+        "Not comparable",
+        "How far it can be trusted",
+        "What to do next",
+    ]
+    assert "\x1b" not in text
+    assert re.search(r"(?<!\\)<b>", text) is None
+
+
+def test_junit_has_a_case_for_each_cell_and_metric() -> None:
+    judged = [a_judgement(), SAME, OPEN, a_refusal(HOSTILE)]
+    answer = an_answer(*judged, a_judgement("no change", 0, metric="memory"))
+    root = ElementTree.fromstring(regression_junit(answer))
+    counts = {name: root.get(name) for name in ("tests", "failures", "skipped", "errors")}
+    assert counts == {"tests": "5", "failures": "1", "skipped": "2", "errors": "0"}
+    assert [suite.get("tests") for suite in root] == ["4", "1"]
+    cases = {(case.get("classname"), case.get("name")): case for case in root.iter("testcase")}
+    assert len(cases) == 5
+    failed = cases["accelmatrix.latency", judged[0].cell_id]
+    (failure,) = failed.findall("failure")
+    assert failure.get("message") == "+12 % (9.4 to 15 %)"
+    assert "4 ms then, 4.48 ms now" in (failure.text or "")
+    numbers = {one.get("name"): one.get("value") for one in failed.iter("property")}
+    assert float(numbers["ratio"] or 0) == pytest.approx(1.12)
+    (skipped,) = cases["accelmatrix.latency", OPEN.cell_id].findall("skipped")
+    assert skipped.get("message") == "inconclusive: 8 launches a side would decide"
+    (skipped,) = cases["accelmatrix.latency", judged[3].cell_id].findall("skipped")
+    assert r"\u001b[31m\u0000\ud800\ufffe<b>&" in (skipped.get("message") or "")
+
+
+def test_junit_skips_what_is_below_the_required_grade() -> None:
+    root = ElementTree.fromstring(regression_junit(an_answer(SAME, require_grade="A")))
+    assert [one.get("message") for one in root.iter("skipped")] == ["below the required grade A"]
+
+
+def test_json_has_numbers_that_json_can_hold() -> None:
+    endless = a_judgement(history=(4.0, 4.4), step=0.1)
+    document = regression_document(an_answer(endless, SAME, a_refusal("new"), require_grade="B"))
+    assert (document["exit_code"], document["threshold"]) == (7, 0.05)
+    first, _, last = sorted(document["judgements"], key=lambda one: one["verdict"] == "no change")
+    assert (first["value"], first["baseline_value"]) == pytest.approx((4.48, 4.0))
+    assert first["geometric_mean"] / first["baseline_geometric_mean"] == pytest.approx(1.12)
+    assert first["ratio_low"] < first["ratio"] < first["ratio_high"]
+    assert first["steps"][0]["run_id"] == "run-1"
+    assert last["changes"] is None
+
+
+@pytest.mark.parametrize(
+    ("share", "text"),
+    [
+        (0.12, "+12"),
+        (0.0912, "+9.1"),
+        (-0.034, "-3.4"),
+        (0.0, "0"),
+        (20.0, ">999"),
+        (0.0996, "+10"),
+        (-0.0001, "0"),
+    ],
+)
+def test_percentages_have_two_digits_that_count(share: float, text: str) -> None:
+    assert signed_percent(share) == text
+
+
+def test_a_narrow_interval_has_digits_that_tell_its_ends_apart() -> None:
+    assert extent_words(Estimate(1.122, 1.1212, 1.1228)) == "12.2 % (12.1 to 12.3 %)"
+    assert change_words(Estimate(0.85, 0.849, 0.851)) == "-15.0 % (-15.1 to -14.9 %)"
+
+
+def test_p_values_end_where_nobody_compares_them() -> None:
+    words: list[Any] = [p_words(value) for value in (None, 1e-12, 0.0042, 0.0213, 0.5)]
+    assert words == [None, "<0.001", "0.004", "0.021", "0.5"]

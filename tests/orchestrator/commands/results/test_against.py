@@ -1,0 +1,135 @@
+"""Runs that were compared: pairs are found by their records, and exit codes are combined."""
+
+from datetime import timedelta
+from pathlib import Path
+from statistics import fmean
+from typing import Any, cast
+
+import pytest
+
+from analysis.results.metrics import METRICS
+from analysis.results.selection import Selection
+from analysis.trend.trends import trends_of
+from orchestrator.commands.measure.against import ComparedRun
+from orchestrator.commands.regress.answer import (
+    RegressionAnswer,
+    RegressionRequest,
+    judge_regressions,
+)
+from orchestrator.commands.results.run_report import RunReport
+from orchestrator.commands.results.selection import SelectionRequest
+from orchestrator.running.outcome import RunOutcome
+from orchestrator.store import MergeReport, Store
+from runner.contract.errors import EngineUnavailable
+from runner.contract.record import save_record
+from tests.support.records import RECORDED_AT, a_record
+
+PAIRS = 12
+MODEL = str(a_record().model_spec)
+CHANGED = '{"name": "bert-tiny", "version": 2}'
+
+
+def medians(slower: float) -> list[float]:
+    """Launches that drift by 20 %, alternate by 0.2 %, and are slower by a share."""
+    drift = [0.010 * (1 + 0.2 * pair / PAIRS) for pair in range(PAIRS)]
+    slowed = (value * (1 + slower + 0.002 * (-1) ** pair) for pair, value in enumerate(drift))
+    return [round(value, 9) for value in slowed]
+
+
+@pytest.fixture(scope="module")
+def database(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A baseline, and a run 4 % slower whose launches took turns with it; a day later another."""
+    folder = tmp_path_factory.mktemp("pairs")
+    for day, (run_id, slower, beside, model) in enumerate(
+        (
+            ("base", 0.0, None, MODEL),
+            ("slow", 0.04, "base", MODEL),
+            ("alone", 0.04, None, MODEL),
+            ("changed", 0.04, "base", CHANGED),
+            ("foreign", 0.04, None, CHANGED),
+        )
+    ):
+        each = [round(value * 1e9) for value in medians(slower)]
+        middle = fmean(medians(slower))
+        columns: dict[str, Any] = {
+            "durations_ns": each,
+            "round_medians": medians(slower),
+            "latency_median_s": middle,
+            "latency_median_low_s": 0.99 * middle,
+            "latency_median_high_s": 1.01 * middle,
+        }
+        record = a_record(
+            run_id=run_id,
+            rounds=PAIRS,
+            round_iterations=[1] * PAIRS,
+            recorded_at=RECORDED_AT + timedelta(hours=day),
+            interleaved_with=beside,
+            model_spec=model,
+            **columns,
+        )
+        (folder / run_id).mkdir()
+        save_record(record, folder / run_id)
+    with Store.open(folder / "benchmarks.duckdb") as store:
+        merged = store.merge([folder])
+        assert merged.inserted == 5, merged.faults
+    return folder / "benchmarks.duckdb"
+
+
+def judged(database: Path, run: str) -> RegressionAnswer:
+    request = RegressionRequest(SelectionRequest(database), "base", run, threshold=0.03)
+    return judge_regressions(request)
+
+
+def test_pairs_cancel_what_both_sides_share(database: Path) -> None:
+    (paired,) = judged(database, "slow").judgements.judgements
+    assert (paired.verdict, paired.noise) == (
+        "regression",
+        "12 pairs of launches that took turns",
+    )
+    (alone,) = judged(database, "alone").judgements.judgements
+    assert alone.verdict == "inconclusive"
+    assert paired.ratio is not None
+    assert alone.ratio is not None
+    width, wide = (one.ratio.high - one.ratio.low for one in (paired, alone) if one.ratio)
+    assert width < wide / 10
+
+
+def test_versions_of_a_model_are_compared_if_they_took_turns(database: Path) -> None:
+    (turns,) = judged(database, "changed").judgements.judgements
+    assert turns.verdict == "regression"
+    (alone,) = judged(database, "foreign").judgements.judgements
+    assert alone.verdict == "not comparable"
+    assert str(alone.reason).startswith("another model configuration: ")
+
+
+def test_what_was_measured_again_for_a_comparison_is_no_point_of_a_history(
+    database: Path,
+) -> None:
+    with Store.open_readonly(database) as store:
+        histories = trends_of(store, Selection(every=True), METRICS["latency"]).series
+    points = sorted([one.facts["run_id"] for one in series.values] for series in histories)
+    assert points == [["changed", "foreign"], ["slow", "alone"]]
+
+
+def outcome(*, troubles: tuple[Any, ...] = (), failures: int = 0, measured: int = 1) -> RunOutcome:
+    return RunOutcome(MergeReport(inserted=1), troubles, failures, measured)
+
+
+@pytest.mark.representatives(3)
+@pytest.mark.parametrize(
+    ("ended", "run", "code"),
+    [
+        (outcome(), "slow", 7),
+        (outcome(failures=1), "slow", 7),
+        (outcome(), "alone", 8),
+        (outcome(failures=1), "alone", 1),
+        (outcome(troubles=(EngineUnavailable("gone"),)), "slow", 4),
+        (outcome(), None, 3),
+    ],
+)
+def test_what_went_wrong_first_decides_the_exit_code(
+    database: Path, ended: RunOutcome, run: str | None, code: int
+) -> None:
+    report = cast("RunReport", None)
+    verdicts = judged(database, run) if run else None
+    assert ComparedRun(report, ended, verdicts=verdicts).exit_code == code

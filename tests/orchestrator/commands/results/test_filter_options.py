@@ -1,0 +1,70 @@
+"""Options that choose results: what a command gets of them, and what is refused."""
+
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+import typer
+from typer.main import get_command
+
+from orchestrator.commands.program.program import Program
+from orchestrator.commands.results.filter_options import with_filters
+from orchestrator.commands.results.selection import SelectionRequest
+from runner.contract.errors import UsageError
+
+_USUAL = Path("results/benchmarks.duckdb")
+_OTHER = Path("other/benchmarks.duckdb")
+
+
+def asked(*words: str) -> SelectionRequest:
+    """The request that a command gets of these words."""
+    requests: list[SelectionRequest] = []
+
+    @with_filters
+    def command(selected: Any) -> None:
+        requests.append(selected)
+
+    program = Program()
+    program.command()(command)
+    get_command(program).main(list(words), standalone_mode=False)
+    return requests[0]
+
+
+@pytest.mark.parametrize(
+    ("words", "wanted"),
+    [
+        ("", {}),
+        ("--results other", {"results": Path("other"), "database": _OTHER}),
+        ("--database x.duckdb --run last", {"database": Path("x.duckdb"), "run": "last"}),
+        ("--source all --all", {"imported": True, "unquotable": True}),
+        ("--source timm", {"filters": {"source": ["timm"]}, "imported": True}),
+        ("--precision half", {"filters": {"precision": ("fp16",)}}),
+        ("--batch-size 1,2 --batch-size 4", {"filters": {"batch_size": (1, 2, 4)}}),
+        ("--hostname a,b", {"filters": {"hostname": ["a", "b"]}}),
+        ("--select tiny", {"filters": {"select": ("tiny",)}}),
+        ("--until 2026-11-21", {"filters": {"until": datetime(2026, 11, 21, tzinfo=UTC)}}),
+    ],
+)
+def test_options_become_one_request(words: str, wanted: dict[str, Any]) -> None:
+    usual = {"database": _USUAL, "results": Path("results")}
+    assert asked(*words.split()) == SelectionRequest(**(usual | wanted))
+
+
+def test_a_time_ago_is_taken_for_a_date() -> None:
+    week_ago = datetime.now(UTC) - timedelta(days=7)
+    assert abs(asked("--since", "7d").filters["since"] - week_ago) < timedelta(minutes=1)
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        ("--since soon", "'soon' is neither a date such as 2026-11-21 nor a time such as 7d"),
+        ("--precision fp17", "--precision: 'fp17' is unknown; did you mean fp16?"),
+        ("--batch-size few", "--batch-size: 'few' is not a whole number"),
+    ],
+)
+def test_a_value_of_no_use_is_refused_by_name(words: str, message: str) -> None:
+    with pytest.raises((UsageError, typer.BadParameter)) as refused:
+        asked(*words.split())
+    assert message in str(refused.value)

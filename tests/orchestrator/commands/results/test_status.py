@@ -1,0 +1,140 @@
+"""The state of a database and its files, and the command that measures stale cells anew."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import runner
+from orchestrator.backends.machine import this_host
+from orchestrator.commands.results.status import (
+    current_installation,
+    remeasure_command,
+    report_status,
+)
+from orchestrator.images.image import SOURCE_LABEL
+from orchestrator.images.source import SourceFolders, find_source
+from orchestrator.store import Installation, Store
+from orchestrator.store.query.stale import GROUPED_AXES
+from runner.contract.record import save_record
+from tests.docs.command_line import parse
+from tests.orchestrator.images.conftest import tiny_checkout
+from tests.support.records import EXAMPLE_HOST, a_record
+from tests.support.results import a_stale_group
+
+
+@pytest.fixture
+def checkout(tmp_path: Path) -> Path:
+    return tiny_checkout(tmp_path)
+
+
+def test_it_is_this_host_with_this_version() -> None:
+    here = current_installation()
+    assert (here.host, here.runner_version) == (this_host(), runner.__version__)
+
+
+def test_an_image_is_outdated_once_its_files_have_changed(checkout: Path) -> None:
+    source = find_source("cpu", SourceFolders.of(checkout))
+    assert source is not None
+    labels = {SOURCE_LABEL: source.fingerprint()}
+    assert not current_installation(SourceFolders.of(checkout)).is_outdated("cpu", labels)
+    (checkout / "runner" / "new.py").touch()
+    assert current_installation(SourceFolders.of(checkout)).is_outdated("cpu", labels)
+
+
+@pytest.mark.parametrize(
+    ("backend", "labels"),
+    [
+        ("cpu", {}),
+        ("mps", {SOURCE_LABEL: "sha256:0"}),
+        ("cuda", {SOURCE_LABEL: "sha256:0"}),
+        ("tpu", {SOURCE_LABEL: "sha256:0"}),
+    ],
+)
+def test_nothing_is_outdated_that_cannot_be_compared(
+    checkout: Path, backend: str, labels: dict[str, str]
+) -> None:
+    assert not current_installation(SourceFolders.of(checkout)).is_outdated(backend, labels)
+    elsewhere = current_installation(SourceFolders.of(checkout / "no-checkout"))
+    assert not elsewhere.is_outdated("cpu", {SOURCE_LABEL: "sha256:0"})
+
+
+HERE = Installation(EXAMPLE_HOST, "0.1.0", lambda backend, labels: False)
+
+
+@pytest.fixture
+def results(tmp_path: Path) -> Path:
+    """Two cells of one host, of which one was measured before its kernel changed."""
+    folder = tmp_path / "results" / a_record().run_id
+    folder.mkdir(parents=True)
+    save_record(a_record(kernel="6.1"), folder)
+    save_record(a_record(batch_size=8, recorded_at="2026-11-22T12:00:00Z"), folder)
+    with Store.open(folder.parent / "benchmarks.duckdb") as store:
+        store.merge([folder])
+    return folder.parent
+
+
+def test_everything_is_gathered(results: Path) -> None:
+    database = results / "benchmarks.duckdb"
+    status = report_status(results, database, HERE)
+    assert (status.database, status.scratch) == (database, False)
+    assert status.parquet_files == 2
+    assert status.database_bytes == database.stat().st_size
+    assert status.rows["benchmark_results"] == 2
+    assert [run.counts for run in status.runs] == [{"ok": 2}]
+    assert [group.changes for group in status.stale] == [("kernel 6.1, now 6.12.0",)]
+
+
+def test_record_files_of_others_do_not_count(results: Path) -> None:
+    other = results / "other.duckdb"
+    Store.open(other).close()
+    assert report_status(results, other, HERE).parquet_files == 0
+    save_record(a_record(), results)
+    assert report_status(results, results / "benchmarks.duckdb", HERE).parquet_files == 2
+
+
+@pytest.mark.parametrize(
+    ("planned_by", "command"),
+    [
+        ("orchestrator run matrix.yaml", "orchestrator run matrix.yaml --select 'cpu-*'"),
+        (
+            "orchestrator --quiet run m.yaml --budget 5m",
+            "orchestrator --quiet run m.yaml --budget 5m --select 'cpu-*'",
+        ),
+        ("orchestrator run m.yaml --select 'cpu-*'", "orchestrator run m.yaml --select 'cpu-*'"),
+        ("orchestrator run m.yaml --select=a", "orchestrator run m.yaml --select=a"),
+        ("orchestrator bench --model gpt2", "orchestrator bench --model gpt2"),
+    ],
+)
+def test_what_was_typed_then_measures_anew(planned_by: str, command: str) -> None:
+    assert remeasure_command(a_stale_group(planned_by=planned_by)) == command
+
+
+def test_options_measure_anew_what_nobody_typed() -> None:
+    group = a_stale_group(planned_by=None)
+    assert remeasure_command(group) == (
+        "orchestrator bench --backend cpu --runtime torch --launcher process"
+        " --model bert-tiny,gpt2 --precision fp32 --mode inference --scenario single_stream"
+        " --batch-size 1,8 --sequence-length 128"
+    )
+
+
+def test_every_field_of_a_cell_is_an_option_that_bench_takes() -> None:
+    values: dict[str, tuple[Any, ...]] = {
+        "scenario": ("server",),
+        "target_qps": (2.5, 20.0),
+        "slo_ms": (100.0,),
+        "image_size": (7,),
+        "audio_seconds": (7,),
+        "new_tokens": (7,),
+        "threads": (7,),
+        "training_precision": ("pure",),
+        "workers": (7,),
+    }
+    group = a_stale_group(planned_by=None, axes=values)
+    assert all(group.axes[axis] for axis in GROUPED_AXES)
+    given = parse(remeasure_command(group).split()[1:])
+    assert given["target_qps"] == ["2.5,20"]
+    assert given["slo_ms"] == ["100"]
+    for axis in ("image_size", "audio_seconds", "new_tokens", "threads", "workers"):
+        assert given[axis] == ["7"]

@@ -1,0 +1,161 @@
+"""The state of a database on the screen."""
+
+from collections.abc import Callable
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from orchestrator.commands.results.status import StaleResults, StatusReport, remeasure_command
+from orchestrator.commands.results.status_words import print_status
+from orchestrator.store import VIEWS, Covered, RunSummary, Verdicts
+from tests.orchestrator.commands.conftest_render_conftest import Screen
+from tests.support.records import RECORDED_AT
+from tests.support.results import a_stale_group
+
+Shown = Callable[..., list[str]]
+RUNS = (
+    RunSummary("run-2", RECORDED_AT, None, 3, {"ok": 2, "lost": 1}, hostname="vm"),
+    RunSummary("run-1", RECORDED_AT, RECORDED_AT, None, {}),
+)
+VERDICTS = (
+    Verdicts("accelmatrix", False, {"lost": 1, "ok": 2}),
+    Verdicts("timm", True, {"ok": 5}),
+)
+COVERED = (
+    Covered("bert-tiny", "cpu", "ok", 3, 2),
+    Covered("bert-tiny", "cuda", "failed", 1, 0),
+    Covered("gpt2", "cpu", "verified only", 1, 0),
+)
+
+
+def stale(**changes: Any) -> StaleResults:
+    group = a_stale_group(**changes)
+    return StaleResults(**vars(group), command=remeasure_command(group))
+
+
+def a_status(**changes: Any) -> StatusReport:
+    values: dict[str, Any] = {
+        "database": Path("a.duckdb"),
+        "results": Path("results"),
+        "scratch": False,
+        "database_bytes": 4 << 20,
+        "parquet_files": 12,
+        "parquet_bytes": 3 << 10,
+        "rows": {"benchmark_runs": 15_402, "replay_jobs": 0},
+        "verdicts": VERDICTS,
+        "covered": COVERED,
+        "runs": RUNS,
+        "contradicted": 0,
+        "stale": (stale(),),
+    }
+    return StatusReport(**values | changes)
+
+
+@pytest.fixture
+def shown(screen: Screen) -> Shown:
+    """The lines of a status with these changes."""
+    return lambda **changes: screen.lines(print_status, a_status(**changes))
+
+
+def below(lines: list[str], heading: str, count: int) -> list[list[str]]:
+    """The words of so many lines, the first of which begins with the heading."""
+    first = next(number for number, line in enumerate(lines) if line.startswith(heading))
+    return [line.split() for line in lines[first : first + count]]
+
+
+def test_contradictions_are_counted_with_the_question_that_shows_them(shown: Shown) -> None:
+    assert not any("contradictions" in line for line in shown())
+    lines = shown(contradicted=2)
+    place = next(
+        n
+        for n, line in enumerate(lines)
+        if line.startswith("contradictions: 2 of the latest results")
+    )
+    assert "  orchestrator query contradictions --database a.duckdb" in lines[place:]
+
+
+def test_size_verdicts_coverage_and_runs_are_tables(shown: Shown) -> None:
+    lines = shown()
+    assert lines[:3] == [
+        "database: a.duckdb, 4MiB",
+        "Parquet: 12 files of its runs in results, 3KiB",
+        "rows: 15,402 in benchmark_runs",
+    ]
+    assert below(lines, "source ", 3) == [
+        ["source", "results", "ok", "lost"],
+        ["accelmatrix", "3", "2", "1"],
+        ["timm", "(simulated)", "5", "5", "–"],
+    ]
+    assert below(lines, "model ", 3) == [
+        ["model", "cpu", "cuda"],
+        ["bert-tiny", "ok", "failed"],
+        ["gpt2", "verified", "only", "–"],
+    ]
+    assert below(lines, "run ", 3) == [
+        ["run", "started", "planned", "host", "verdicts"],
+        ["run-2", "2026-11-21", "12:00", "3", "vm", "2", "ok,", "1", "lost"],
+        ["run-1", "2026-11-21", "12:00", "–", "–"],
+    ]
+
+
+def test_a_scratch_database_says_so(shown: Shown) -> None:
+    assert shown(scratch=True)[0].startswith("scratch database: a.duckdb")
+
+
+def test_runs_of_ours_come_before_imports(shown: Shown) -> None:
+    imported = RunSummary("import-1", RECORDED_AT, None, 3, {"ok": 3}, source="timm")
+    table = below(shown(runs=(imported, *RUNS)), "run ", 4)
+    assert [words[0] for words in table[1:]] == ["run-2", "run-1", "import-1"]
+
+
+def test_a_stale_group_says_what_changed_and_what_to_type(shown: Shown) -> None:
+    assert shown()[-3:] == [
+        "stale: 2 cells",
+        "2 cells such as cpu-bert-tiny-fp32-b1-s128-inference (torch on example-host, launcher"
+        " process; 2026-11-21): torch 2.12.0, now 2.13.0",
+        "  orchestrator run matrix.yaml --select 'cpu-*'",
+    ]
+    one = shown(stale=(stale(cells=1),))[-2]
+    assert one.startswith("cpu-bert-tiny-fp32-b1-s128-inference (torch on")
+    nothing = "stale: nothing, as far as can be told without measuring"
+    assert shown(stale=())[-1] == nothing
+
+
+def test_long_lists_are_cut_and_say_so(shown: Shown) -> None:
+    covered = tuple(Covered(f"model-{n:03}", "cpu", "ok", 1, 1) for n in range(51))
+    lines = shown(runs=RUNS[:1] * 13, verdicts=(), covered=covered, stale=(stale(),) * 12)
+    assert "… and 3 more runs; --json has them all" in lines
+    assert "… and 1 more models; --json has them all" in lines
+    assert lines[-1] == "… and 2 more stale groups; --json has them all"
+    assert sum(line.startswith("run-2") for line in lines) == 10
+
+
+def test_imports_alone_say_where_to_look(shown: Shown) -> None:
+    line = "models: all 5 results are imported; ask `imported_results` for theirs"
+    assert line in shown(verdicts=VERDICTS[1:], covered=())
+    assert "imported_results" in {view.name for view in VIEWS}
+    for lines in (shown(), shown(verdicts=(), covered=())):
+        assert not any("imported" in line for line in lines)
+
+
+def test_an_empty_database_is_shown(shown: Shown) -> None:
+    assert "rows: none" in shown(runs=(), stale=(), rows={}, verdicts=(), covered=())
+
+
+def test_json_has_it_all(screen: Screen) -> None:
+    data = screen.data(print_status, a_status())
+    sizes = [data[name] for name in ("database", "database_bytes", "parquet_files")]
+    assert sizes == ["a.duckdb", 4 << 20, 12]
+    assert data["rows"] == {"benchmark_runs": 15_402, "replay_jobs": 0}
+    assert data["verdicts"][1] == {"source": "timm", "simulated": True, "counts": {"ok": 5}}
+    assert data["covered"][1]["best"] == "failed"
+    first, second = data["runs"]
+    assert (first["counts"], first["source"]) == ({"ok": 2, "lost": 1}, "accelmatrix")
+    assert datetime.fromisoformat(first["started_at"]) == RECORDED_AT
+    assert (second["planned"], first["finished_at"]) == (None, None)
+    (group,) = data["stale"]
+    assert group["changes"] == ["torch 2.12.0, now 2.13.0"]
+    assert group["axes"]["batch_size"] == [1, 8]
+    assert group["command"] == "orchestrator run matrix.yaml --select 'cpu-*'"

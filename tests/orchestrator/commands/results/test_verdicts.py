@@ -1,0 +1,181 @@
+"""What a CI makes of verdicts: the exit code, and which grades are good enough."""
+
+from collections.abc import Sequence
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from analysis.regress.judgements import Judgement
+from orchestrator.commands.compare.answer import RunPairRequest, compare_run_pair
+from orchestrator.commands.regress.answer import RegressionRequest, judge_regressions
+from orchestrator.commands.results.grades import require_grade
+from orchestrator.commands.results.selection import SelectionRequest
+from orchestrator.store import Store
+from runner.contract.errors import Inconclusive, NothingToDo
+from runner.contract.record import Grade, save_record
+from tests.support.databases import write_records
+from tests.support.records import RECORDED_AT, a_record
+from tests.support.verdicts import BASE, RUN, a_judgement, a_refusal, an_answer
+
+WORSE, BETTER = a_judgement("regression"), a_judgement("improvement", -0.2)
+SAME, OPEN = a_judgement("no change", 0.0), a_judgement("inconclusive", 0.04)
+REFUSED = a_refusal("another CPU limit: 2.0, now 4.0")
+
+
+@pytest.mark.parametrize(
+    ("judgements", "required", "code"),
+    [
+        ([WORSE, BETTER, SAME, OPEN, REFUSED], None, 7),
+        ([WORSE], "A", 7),
+        ([REFUSED], None, 3),
+        ([REFUSED], "A", 3),
+        ([BETTER, SAME], None, 0),
+        ([SAME, OPEN], None, 8),
+        ([OPEN], None, 8),
+        ([SAME, REFUSED], None, 8),
+        ([SAME], "B", 0),
+        ([SAME], "A", 8),
+    ],
+)
+def test_the_exit_code_follows_from_the_verdicts(
+    judgements: Sequence[Judgement], required: Grade | None, code: int
+) -> None:
+    assert an_answer(*judgements, require_grade=required).exit_code == code
+
+
+def require(required: Grade | None, **grades: Grade) -> None:
+    where: dict[str, Any] = {"run": "last", "database": Path("results/benchmarks.duckdb")}
+    require_grade(grades.items(), required, **where)
+
+
+def test_a_worse_grade_than_the_required_one_is_named_with_a_remedy() -> None:
+    require("C", a="A", b="C")
+    require(None, a="D")
+    with pytest.raises(
+        Inconclusive, match=r"--require-grade C: 1 of 2 results is below it: b \(D\)"
+    ) as e:
+        require("C", a="C", b="D")
+    assert e.value.exit_code == 8
+    assert "`orchestrator status last --why`" in (e.value.hint or "")
+
+
+def test_nothing_is_claimed_of_what_must_not_be_quoted_nor_of_grade_d(tmp_path: Path) -> None:
+    files = []
+    for day, (run, ms) in enumerate(((BASE, 4.0), (RUN, 8.0))):
+        known = {"run_id": run, "recorded_at": RECORDED_AT + timedelta(days=day)}
+        timed = {**known, "latency_median_s": ms / 1000}
+        for batch, changes in ((1, {"correct": False}), (2, {"grade": "D"})):
+            folder = tmp_path / f"{day}-{batch}"
+            folder.mkdir()
+            files.append(save_record(a_record(**timed, batch_size=batch, **changes), folder))
+    with Store.open(tmp_path / "benchmarks.duckdb") as store:
+        store.merge(files).require_complete()
+    selected = SelectionRequest(tmp_path / "benchmarks.duckdb", unquotable=True)
+    answer = judge_regressions(RegressionRequest(selected, BASE, RUN))
+    assert answer.exit_code == 8
+    assert {one.facts["batch_size"]: one.reason for one in answer.judged} == {
+        1: "outputs wrong, so nothing is claimed",
+        2: f"this result has grade D: `orchestrator status {RUN} --why` tells why",
+    }
+
+
+OFFLINE: dict[str, Any] = {"scenario": "offline", "sequence_length": 64}
+PEAK: dict[str, Any] = {"scenario": "server", "slo_ms": 100}
+CALIBRATED: dict[str, Any] = {
+    "grade": "A",
+    "process_spread": 0.002,
+    "process_spread_source": "calibration with 30 processes",
+}
+QUERY: dict[str, Any] = {"latency_median_s": 0.004}
+
+
+def found(batch_size: int, seconds: float) -> dict[str, Any]:
+    """What offline found: a batch, and the time of a query of it."""
+    return {**OFFLINE, "batch_size": batch_size, "latency_median_s": seconds}
+
+
+def peak(low: float, high: float, seconds: float) -> dict[str, Any]:
+    """The bracket of a peak, and the median of the line at it."""
+    bracket = {"peak_qps": low, "peak_qps_low": low, "peak_qps_high": high}
+    return {**PEAK, **bracket, "latency_median_s": seconds}
+
+
+def judged(folder: Path, then: dict[str, Any], now: dict[str, Any], *metrics: str) -> list[Any]:
+    """The verdicts on one cell that two runs measured, beside one whose queries take as long."""
+    records = [
+        a_record(run_id=run, recorded_at=RECORDED_AT + timedelta(days=day), **CALIBRATED, **facts)
+        for day, (run, searched) in enumerate(((BASE, then), (RUN, now)))
+        for facts in (QUERY, searched)
+    ]
+    selected = SelectionRequest(write_records(folder, records))
+    answer = judge_regressions(RegressionRequest(selected, BASE, RUN, metrics=metrics))
+    plain, searched = sorted(
+        answer.judgements.judgements, key=lambda one: one.facts["scenario"] != "single_stream"
+    )
+    assert (plain.metric.name, plain.verdict) == ("latency", "no change")
+    return [searched.metric.name, searched.verdict, searched.reason]
+
+
+@pytest.mark.representatives(2)
+@pytest.mark.parametrize(
+    ("then", "now", "metric", "verdict"),
+    [
+        (found(32, 0.01), found(64, 0.02), "throughput", "no change"),
+        (found(32, 0.01), found(64, 0.04), "throughput", "regression"),
+        (found(32, 0.01), found(64, 0.01), "throughput", "improvement"),
+        (peak(100, 104, 0.01), peak(101, 106, 0.03), "peak_qps", "inconclusive"),
+    ],
+)
+def test_what_a_search_found_is_judged_by_its_own_metric(
+    tmp_path: Path, then: dict[str, Any], now: dict[str, Any], metric: str, verdict: str
+) -> None:
+    assert judged(tmp_path, then, now)[:2] == [metric, verdict]
+
+
+@pytest.mark.representatives(1)
+@pytest.mark.parametrize(
+    ("then", "now", "verdict", "reason"),
+    [
+        (found(32, 0.01), found(32, 0.01), "no change", ""),
+        (found(32, 0.01), found(64, 0.02), "not comparable", "found: batch 32, now batch 64"),
+        (
+            peak(100, 104, 0.01),
+            peak(50, 53, 0.01),
+            "not comparable",
+            "found: rate 100, now rate 50",
+        ),
+    ],
+)
+def test_latencies_of_another_batch_or_rate_are_not_judged(
+    tmp_path: Path, then: dict[str, Any], now: dict[str, Any], verdict: str, reason: str
+) -> None:
+    metric, said, why = judged(tmp_path, then, now, "latency")
+    assert (metric, said) == ("latency", verdict)
+    assert why.endswith(reason)
+
+
+@pytest.mark.parametrize(
+    ("then", "now", "metric"),
+    [
+        (found(32, 0.01), found(64, 0.02), "throughput"),
+        (peak(100, 104, 0.01), peak(50, 53, 0.01), "peak_qps"),
+    ],
+)
+def test_runs_are_compared_by_what_does_not_depend_on_what_was_found(
+    tmp_path: Path, then: dict[str, Any], now: dict[str, Any], metric: str
+) -> None:
+    records = [a_record(run_id=run, **facts) for run, facts in ((BASE, then), (RUN, now))]
+    selected = SelectionRequest(write_records(tmp_path, records))
+    with pytest.raises(NothingToDo, match="1 of another batch or rate"):
+        compare_run_pair(RunPairRequest(selected, BASE, RUN))
+    assert len(compare_run_pair(RunPairRequest(selected, BASE, RUN, metric=metric)).cells) == 1
+
+
+def test_machines_whose_devices_have_one_name_are_told_apart(tmp_path: Path) -> None:
+    records = [a_record(run_id=BASE), a_record(run_id=RUN, cpu_cores_logical=2, cpu_smt=False)]
+    selected = SelectionRequest(write_records(tmp_path, records))
+    answer = judge_regressions(RegressionRequest(selected, BASE, RUN))
+    (judgement,) = answer.judgements.judgements
+    assert judgement.reason == "another hardware: Example CPU with logical cores 4, now 2"

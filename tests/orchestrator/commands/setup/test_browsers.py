@@ -1,0 +1,78 @@
+"""The trial of browsers: what it prints becomes findings, and how it fails is told."""
+
+import json
+import sys
+from pathlib import Path
+
+import pytest
+
+from orchestrator.commands.setup import browsers
+from orchestrator.commands.setup.browsers import BrowserFinding, try_browsers
+from orchestrator.commands.setup.browsers_words import print_browsers
+from runner.contract.errors import BenchError
+from tests.support.needs import lacking
+
+WASM = BrowserFinding("our own", "/b/chromium", "153", "wasm", True, "AMD EPYC")
+FIREFOX = BrowserFinding("firefox", "/usr/bin/firefox", None, None, False, "not driven: …")
+
+
+@pytest.fixture(autouse=True)
+def _installed(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(browsers, "require_stack", lambda backend: None)
+
+
+def a_trial(folder: Path, script: str) -> str:
+    """An interpreter that does this, whatever it is asked."""
+    path = folder / "python"
+    path.write_text(f"#!{sys.executable}\nimport sys\n{script}\n")
+    path.chmod(0o755)
+    return str(path)
+
+
+def test_each_line_is_a_finding(tmp_path: Path) -> None:
+    lines = "\n".join(json.dumps(vars(one)) for one in (WASM, FIREFOX))
+    assert try_browsers(a_trial(tmp_path, f"print({lines!r})")) == [WASM, FIREFOX]
+
+
+@pytest.mark.parametrize(
+    ("script", "patience_s", "message"),
+    [
+        ("sys.exit('boom')", 60, "the trial of browsers failed: boom"),
+        ("sys.exit(1)", 60, "the trial of browsers failed: nothing"),
+        ("import time; time.sleep(60)", 0.2, "did not end within 0.2 s"),
+    ],
+)
+def test_a_trial_that_fails_says_why(
+    script: str, patience_s: float, message: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(browsers, "TRIAL_S", patience_s)
+    with pytest.raises(BenchError, match=message):
+        try_browsers(a_trial(tmp_path, script))
+
+
+def test_a_row_says_what_works_or_why_not(capsys: pytest.CaptureFixture[str]) -> None:
+    print_browsers([WASM, FIREFOX], as_json=False)
+    rows = [line.split() for line in capsys.readouterr().out.splitlines()]
+    assert ["our", "own", "153", "wasm", "yes", "AMD", "EPYC"] in rows
+    assert ["firefox", "–", "–", "no", "not", "driven:", "…"] in rows
+    print_browsers([WASM], as_json=True)
+    assert json.loads(capsys.readouterr().out) == [vars(WASM)]
+    print_browsers([], as_json=False)
+    assert "make browser" in capsys.readouterr().out
+
+
+@pytest.mark.nightly
+def test_our_own_browser_has_all_three_and_each_other_its_own_words(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    browser = pytest.importorskip("runner.backends.onnxruntime_web.browser")
+    if not browser.OWN_BROWSER.is_file():
+        lacking("no browser: `make browser`")
+    for name, script in (("microsoft-edge", "exit 3"), ("firefox", "exit 0")):
+        (tmp_path / name).write_text(f"#!/bin/sh\n{script}\n")
+        (tmp_path / name).chmod(0o755)
+    monkeypatch.setenv("PATH", str(tmp_path), prepend=":")
+    found = {(one.browser, one.backend): one for one in try_browsers()}
+    assert all(found["our own", backend].works for backend in ("wasm", "webgpu", "webnn"))
+    assert "the browser microsoft-edge does not start" in found["edge", "wasm"].message
+    assert found["firefox", None].message.startswith("not driven")
