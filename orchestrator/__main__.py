@@ -1,5 +1,5 @@
 """`python -m orchestrator` is `orchestrator`."""
 
-from orchestrator.commands import main
+from orchestrator.commands.main import main
 
 main()

@@ -10,8 +10,11 @@ from typing import Literal, get_args
 
 from orchestrator.backends import probes
 from orchestrator.backends.probes import GPU_NODES, HTP_NODES, X86_INSTRUCTION_SETS, Probe
+from orchestrator.system.problems import not_one_of
 from runner.contract.axes import Backend, Precision, Runtime
+from runner.contract.errors import UsageError
 from runner.contract.installation import how_to_install
+from runner.contract.synonyms import axis_called, counsel, meaning
 
 SupportClass = Literal[1, 2, 3]
 LauncherName = Literal["docker", "process"]
@@ -283,6 +286,20 @@ CATALOGUE: Mapping[Backend, BackendSpec] = {
 def real_backends() -> tuple[Backend, ...]:
     """Every backend but the fake one, which exists for tests."""
     return tuple(backend for backend in CATALOGUE if backend != "fake")
+
+
+def known_backend(name: str) -> Backend:
+    """The backend of that name, or of another word for it.
+
+    Raises:
+        UsageError: there is none.
+    """
+    axis = axis_called("backend")
+    meant = meaning(axis, name)
+    for backend in real_backends():
+        if backend == meant:
+            return backend
+    raise UsageError(counsel(axis, name) or not_one_of(name, real_backends()))
 
 
 def image_names() -> Mapping[str, tuple[Backend, ...]]:

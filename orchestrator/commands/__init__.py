@@ -1,5 +1,1 @@
-"""The command line: each command parses, calls one function, renders."""
-
-from orchestrator.commands.main import main
-
-__all__ = ["main"]
+"""Commands, a folder a feature: how a question is asked and said. `main` is the entry point."""

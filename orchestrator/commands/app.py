@@ -1,6 +1,5 @@
 """The typer application and its global options. Nothing heavy is imported before a command runs."""
 
-from dataclasses import dataclass
 from typing import Annotated
 
 import typer
@@ -8,7 +7,7 @@ import typer
 import runner
 from orchestrator.commands.commands import ListedCommands
 from orchestrator.commands.program import completion
-from orchestrator.commands.program.program import READING, Program
+from orchestrator.commands.program.program import READING, Program, chosen
 
 EPILOG = """\
 Exit codes: 0 each planned cell has a verdict and none failed · 1 some failed · 2 bad matrix, option
@@ -26,18 +25,6 @@ app = Program(
     context_settings=dict(READING),
     pretty_exceptions_enable=False,
 )
-
-
-@dataclass
-class Global:
-    """Options that stand before the command or behind it."""
-
-    quiet: bool = False
-    debug: bool = False
-
-
-chosen = Global()
-"""Options of this invocation; the error boundary needs them when no context is left."""
 
 
 def _keep(context: typer.Context, parameter: typer.CallbackParam, value: bool) -> None:

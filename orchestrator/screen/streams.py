@@ -8,6 +8,8 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, TextIO, cast
 
+from runner.contract.errors import UsageError
+
 _GONE = frozenset({errno.EPIPE, errno.EIO})
 """Errors of a pipe whose reader has gone, and of a terminal that was closed."""
 
@@ -78,3 +80,16 @@ def after_work() -> Iterator[None]:
         if error.errno not in _GONE:
             raise
         discard(sys.stdout)
+
+
+def require_printable(form: str) -> None:
+    """Refuse formats that a terminal cannot show.
+
+    Raises:
+        UsageError: stdout is a terminal, and the format is binary.
+    """
+    if form == "parquet" and sys.stdout.isatty():
+        raise UsageError(
+            "--format parquet: binary output cannot be written to a terminal",
+            hint="name a file with `--output`, or send it through a pipe",
+        )

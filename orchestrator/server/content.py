@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from orchestrator.commands.measure.page_graphs import PAGE_BACKENDS, PageGraph, PageInput
 from orchestrator.screen import pages
+from orchestrator.server.page_graph import PAGE_BACKENDS, PageGraph, PageInput
 from runner import __version__
 from runner.contract.errors import UsageError
 from runner.contract.installation import how_to_install

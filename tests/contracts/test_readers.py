@@ -23,7 +23,7 @@ PARSERS = re.compile(
 OTHERS = {
     "orchestrator.commands.fleet.host_program": "a run's file, tried as `run.json` here",
     "orchestrator.commands.program.completion_words": "comes with the package",
-    "orchestrator.exchange.bundles.foreign": "what its child writes, tried in tests/orchestrator/exchange/bundles",
+    "orchestrator.exchange.bundles.foreign": "its child is tried in tests/orchestrator/exchange",
     "orchestrator.commands.measure.baseline": "columns of records, which are tried here",
     "orchestrator.commands.measure.replay": "tried in tests/orchestrator/commands/measure",
     "orchestrator.commands.results.sides.tables": "tried in tests/orchestrator/app/results",

@@ -99,8 +99,8 @@ def export(
         export_lines,
         print_bundle,
         print_exported,
-        require_printable,
     )
+    from orchestrator.screen.streams import require_printable
     from orchestrator.store import ExportOptions
     from orchestrator.system.files import is_stdout
 

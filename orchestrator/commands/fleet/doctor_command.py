@@ -21,10 +21,9 @@ def doctor_of_fleet(
     json: options.Json = False,
 ) -> int:
     """Show what each host can measure, what it lacks, and the command that mends it."""
-    from orchestrator.backends.catalogue import real_backends
+    from orchestrator.backends.catalogue import known_backend, real_backends
     from orchestrator.commands.fleet.diagnosis import diagnose_fleet
     from orchestrator.commands.fleet.diagnosis_table import print_diagnosis
-    from orchestrator.commands.setup.images import known_backend
     from orchestrator.fleet.choice import FleetChoice
     from runner.contract.errors import Unavailable
 

@@ -7,12 +7,11 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from orchestrator.commands.app import chosen
 from orchestrator.commands.options import common as options
 from orchestrator.commands.options.axes import axis_values, list_option
 from orchestrator.commands.options.common import LauncherChoice, command_line, note
 from orchestrator.commands.program.groups import with_options
-from orchestrator.commands.program.program import CommandGroup, Program
+from orchestrator.commands.program.program import CommandGroup, Program, chosen
 from orchestrator.system.files import RESULTS_FOLDER
 from orchestrator.system.text import plural
 from runner.contract.axes import AXES, AxisName
@@ -60,11 +59,12 @@ def serve_page(
     Its results are downloaded there, and `orchestrator import` takes them.
     """
     values = axis_values({name: axes[name] for name in _AXES})
-    from orchestrator.commands.measure.page_graphs import PAGE_BACKENDS, page_graphs
+    from orchestrator.commands.measure.page_graphs import page_graphs
     from orchestrator.commands.measure.progress import show_progress
     from orchestrator.commands.measure.request import PlanRequest
     from orchestrator.matrix.from_options import BenchOptions
     from orchestrator.server.content import page_content
+    from orchestrator.server.page_graph import PAGE_BACKENDS
     from orchestrator.server.web_server import serving
 
     run_options = options.run_options(launcher=launcher, database=None, weights_seed=weights_seed)

@@ -11,17 +11,14 @@ from orchestrator.matrix.from_options import BenchOptions
 from orchestrator.running.artifacts.cache import versions_of
 from orchestrator.running.artifacts.graphs import GRAPHS_FOLDER, graph_name
 from orchestrator.running.observer import Observer
+from orchestrator.server.page_graph import PageGraph, PageInput
 from runner.contract.artifact_keys import GRAPHS
-from runner.contract.axes import Backend
 from runner.contract.cell import Cell
 from runner.contract.errors import NothingToDo, Unsupported
 from runner.contract.graph import Graph, fixed_shape, graph_in
-from runner.contract.models import ModelSpec, TensorSpec, shape_of, sizes_of
+from runner.contract.models import ModelSpec, shape_of, sizes_of
 from runner.contract.models.spec import TensorKind
-from runner.contract.web.pages import BUNDLES
 
-PAGE_BACKENDS: tuple[Backend, ...] = tuple(BUNDLES)
-"""The backends that a page has."""
 _TYPES: Mapping[TensorKind, str] = {
     "token_ids": "int64",
     "ones": "int64",
@@ -29,33 +26,6 @@ _TYPES: Mapping[TensorKind, str] = {
     "false": "bool",
 }
 """The types of tensors that the page draws: none around images in prompts."""
-
-
-@dataclass(frozen=True)
-class PageInput:
-    """One input of a query, which the page draws itself."""
-
-    spec: TensorSpec
-    """Its description."""
-    type: str
-    """Its type, in ONNX' words."""
-    dims: tuple[int, ...]
-    """Its shape in numbers."""
-
-
-@dataclass(frozen=True)
-class PageGraph:
-    """A graph with everything that a page needs to execute it at one shape."""
-
-    cell: Cell
-    """Model, precision and sizes; its backend is one of several."""
-    backends: tuple[Backend, ...]
-    """The backends that may execute it."""
-    graph: Graph
-    folder: Path
-    """The folder of its files."""
-    inputs: tuple[PageInput, ...]
-    """Inputs from outside, each once."""
 
 
 @dataclass(frozen=True)

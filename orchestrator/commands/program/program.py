@@ -1,6 +1,7 @@
 """Commands and groups of commands: how they read words, and what they share."""
 
 from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
 from difflib import get_close_matches
 from typing import Any, TypeVar
 
@@ -49,6 +50,18 @@ _GUESSES: Mapping[str, str] = {
 }
 """The command that is meant by a word that other tools have for it."""
 _Command = TypeVar("_Command", bound=Callable[..., Any])
+
+
+@dataclass
+class Global:
+    """Options that stand before the command or behind it."""
+
+    quiet: bool = False
+    debug: bool = False
+
+
+chosen = Global()
+"""Options of this invocation; the error boundary needs them when no context is left."""
 
 
 def known_name(name: str) -> str:

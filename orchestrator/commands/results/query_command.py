@@ -1,4 +1,4 @@
-"""`query` and `merge`: commands around the database."""
+"""`query`: the database asked in SQL."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -74,12 +74,12 @@ def query_command(
 
 
 def _print(path: Path, question: "Question", limits: "QuestionLimits", form: str) -> None:
-    from orchestrator.commands.exchange.export_words import (
+    from orchestrator.commands.results.query import TABLE, ask_database, show_answer
+    from orchestrator.commands.results.query_words import (
         print_answer,
         print_shown,
-        require_printable,
     )
-    from orchestrator.commands.results.query import TABLE, ask_database, show_answer
+    from orchestrator.screen.streams import require_printable
 
     if form == TABLE:
         with show_answer(path, question.sql, limits) as shown:
@@ -93,25 +93,3 @@ def _print(path: Path, question: "Question", limits: "QuestionLimits", form: str
 def _timeout_s(text: str) -> float | None:
     """The limit in seconds; None for `none` and 0."""
     return (options.parse_seconds(text, "--timeout") or None) if text != "none" else None
-
-
-def merge_command(
-    paths: Annotated[
-        list[Path],
-        typer.Argument(
-            metavar="RESULTS…", help="Results folders, record files, bundles, or databases."
-        ),
-    ],
-    results: options.Results = RESULTS_FOLDER,
-    database: options.Database = None,
-    scratch: options.Scratch = False,
-    json: options.Json = False,
-) -> None:
-    """Merge records into the database. Merging twice changes nothing."""
-    from orchestrator.commands.exchange.merge import merge_paths
-    from orchestrator.commands.exchange.merge_words import print_merged
-
-    path = database_in(results, database)
-    report = merge_paths(paths, path, scratch=scratch)
-    print_merged(report, path, as_json=json)
-    report.require_complete()

@@ -3,14 +3,9 @@
 from collections.abc import Callable
 from dataclasses import replace
 
-from orchestrator.backends.catalogue import real_backends
 from orchestrator.images import ImageSettings, LocalImages, PrunedImages, prune_images
 from orchestrator.system.engine import connect_engine
 from orchestrator.system.git import own_commit
-from orchestrator.system.problems import not_one_of
-from runner.contract.cell import Backend
-from runner.contract.errors import UsageError
-from runner.contract.synonyms import axis_called, counsel, meaning
 
 
 def open_images(registry: str | None, report: Callable[[str], None]) -> LocalImages:
@@ -33,20 +28,6 @@ def remove_images(registry: str | None, *, everything: bool) -> PrunedImages:
         UsageError: the registry is none.
     """
     return prune_images(connect_engine(), image_settings(registry), everything=everything)
-
-
-def known_backend(name: str) -> Backend:
-    """The backend of that name, or of another word for it.
-
-    Raises:
-        UsageError: there is none.
-    """
-    axis = axis_called("backend")
-    meant = meaning(axis, name)
-    for backend in real_backends():
-        if backend == meant:
-            return backend
-    raise UsageError(counsel(axis, name) or not_one_of(name, real_backends()))
 
 
 def image_settings(registry: str | None) -> ImageSettings:

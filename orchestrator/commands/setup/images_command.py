@@ -5,11 +5,10 @@ from typing import Annotated
 
 import typer
 
-from orchestrator.commands.app import chosen
 from orchestrator.commands.options import common as options
 from orchestrator.commands.options.common import note
 from orchestrator.commands.program.completion import complete_backend
-from orchestrator.commands.program.program import ListingGroup, Program
+from orchestrator.commands.program.program import ListingGroup, Program, chosen
 
 group = Program(help="List, build, pull, push, verify, save and remove images.", cls=ListingGroup)
 
@@ -58,8 +57,9 @@ def list_images(
 @group.command()
 def build(backend: BackendName = "cpu", registry: _Registry = None) -> None:
     """Build an image from this checkout."""
+    from orchestrator.backends.catalogue import known_backend
     from orchestrator.commands.measure.progress import show_build
-    from orchestrator.commands.setup.images import known_backend, open_images
+    from orchestrator.commands.setup.images import open_images
     from orchestrator.commands.setup.images_words import print_image
 
     with show_build(quiet=chosen.quiet) as report:
@@ -70,7 +70,8 @@ def build(backend: BackendName = "cpu", registry: _Registry = None) -> None:
 @group.command()
 def pull(backend: BackendName = "cpu", registry: _Registry = None) -> None:
     """Fetch an image from the registry."""
-    from orchestrator.commands.setup.images import known_backend, open_images
+    from orchestrator.backends.catalogue import known_backend
+    from orchestrator.commands.setup.images import open_images
     from orchestrator.commands.setup.images_words import print_image
 
     print_image("pulled", open_images(registry, note).pull(known_backend(backend)))
@@ -79,7 +80,8 @@ def pull(backend: BackendName = "cpu", registry: _Registry = None) -> None:
 @group.command()
 def push(backend: BackendName = "cpu", registry: _Registry = None) -> None:
     """Publish an image to the registry."""
-    from orchestrator.commands.setup.images import known_backend, open_images
+    from orchestrator.backends.catalogue import known_backend
+    from orchestrator.commands.setup.images import open_images
     from orchestrator.commands.setup.images_words import print_image
 
     print_image("pushed", open_images(registry, note).push(known_backend(backend)))
@@ -106,7 +108,8 @@ def verify_images(
     json: options.Json = False,
 ) -> int:
     """Check the signatures and the provenance of published images by cosign."""
-    from orchestrator.commands.setup.images import image_settings, known_backend
+    from orchestrator.backends.catalogue import known_backend
+    from orchestrator.commands.setup.images import image_settings
     from orchestrator.commands.setup.images_words import print_verified_images
     from orchestrator.commands.setup.published_images import verified_images
     from orchestrator.images.settings import image_name
@@ -128,7 +131,8 @@ def save(
     registry: _Registry = None,
 ) -> None:
     """Write an image into a file, for machines without a registry."""
-    from orchestrator.commands.setup.images import known_backend, open_images
+    from orchestrator.backends.catalogue import known_backend
+    from orchestrator.commands.setup.images import open_images
     from orchestrator.commands.setup.images_words import print_saved_image
     from orchestrator.images.settings import image_name
 

@@ -1,11 +1,21 @@
-"""The command line as a user meets it, in a folder of its own."""
+"""A user's folder, finished runs, a screen and databases that tests of commands share."""
 
+import json
+import shutil
 import subprocess
+from collections.abc import Callable
 from dataclasses import dataclass
+from datetime import timedelta
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from runner.contract.record import Record
+from tests.support.databases import write_records
+from tests.support.launches import launched
+from tests.support.records import RECORDED_AT, a_failure, a_record
+from tests.support.runs import three_runs
 from tests.support.workplace import Workplace
 
 
@@ -41,3 +51,105 @@ def measured(finished: FinishedRun) -> Workplace:
     """The folder with one finished run."""
     assert finished.done.returncode == 1
     return finished.place
+
+
+class Screen:
+    """Prints for people or for programs, and reads what was printed."""
+
+    def __init__(self, capsys: pytest.CaptureFixture[str]) -> None:
+        self._capsys = capsys
+
+    def lines(self, show: Callable[..., None], *values: Any) -> list[str]:
+        """The lines that people get, without the blanks at their ends."""
+        show(*values, as_json=False)
+        return self.printed()
+
+    def words(self, show: Callable[..., None], *values: Any) -> list[list[str]]:
+        """The words of each line that people get."""
+        return [line.split() for line in self.lines(show, *values)]
+
+    def data(self, show: Callable[..., None], *values: Any) -> Any:
+        """The JSON that programs get."""
+        show(*values, as_json=True)
+        return json.loads(self._capsys.readouterr().out)
+
+    def printed(self) -> list[str]:
+        """The lines that were printed since the last look."""
+        return [line.rstrip() for line in self._capsys.readouterr().out.splitlines()]
+
+
+@pytest.fixture
+def screen(capsys: pytest.CaptureFixture[str]) -> Screen:
+    return Screen(capsys)
+
+
+@pytest.fixture(scope="session")
+def finished_results(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Nobody changes it."""
+    return three_runs(tmp_path_factory.mktemp("finished") / "results")
+
+
+@pytest.fixture
+def results(finished_results: Path, tmp_path: Path) -> Path:
+    """A copy that a test may change."""
+    return Path(shutil.copytree(finished_results, tmp_path / "results", symlinks=True))
+
+
+MS = 1_000_000
+HOSTILE = "</script><img src=x onerror=\"document.title='hacked'\"> & <b>'\"\u202e"
+"""A text that breaks out of markup, attributes and scripts where it is not escaped."""
+PATHS = (("cpu", "torch", 8.0), ("cpu", "onnxruntime", 4.0), ("openvino", "openvino", 2.0))
+"""Backend, runtime, and milliseconds of a query with batch 1."""
+MANY = 500
+"""Durations of a result, more than a page holds."""
+EARLIER = {"run_id": "20261101-120000-aaaa", "recorded_at": RECORDED_AT - timedelta(days=20)}
+"""The run that the other one is judged against."""
+LAUNCHES = (0.99, 1.0, 1.01, 1.0, 1.0)
+"""The launches of a result by its median."""
+
+
+def timed(backend: str, runtime: str, batch: int, ms: float) -> Record:
+    durations = [round(ms * MS * (1 + 0.01 * (step % 7))) for step in range(MANY)]
+    return a_record(
+        backend=backend,
+        runtime=runtime,
+        batch_size=batch,
+        durations_ns=durations,
+        warmup_durations_ns=[round(2 * ms * MS)] * 3,
+        grade="B",
+        grade_reasons=[f"{HOSTILE}: measure longer"],
+        hostname=HOSTILE,
+    )
+
+
+def judged() -> list[Record]:
+    """A cell that became a quarter slower, with another library, and one that did not."""
+    then, now = ([ms * launch for launch in LAUNCHES] for ms in (4.0, 5.0))
+    return [
+        launched(then, batch_size=256, libraries={"torch": "2.13.0"}, **EARLIER),
+        launched(now, batch_size=256, libraries={"torch": HOSTILE}),
+        launched(then, batch_size=512, **EARLIER),
+        launched(then, batch_size=512),
+        launched(then, batch_size=1024, **EARLIER),
+    ]
+
+
+def records() -> list[Record]:
+    curves = [
+        timed(backend, runtime, batch, ms * batch**0.5)
+        for backend, runtime, ms in PATHS
+        for batch in (1, 2, 4, 8, 16)
+    ]
+    graph = a_record(
+        runtime="onnxruntime", batch_size=32, graph_remedy="dynamic shapes failed, static shape"
+    )
+    wrong = a_record(batch_size=64, correct=False, correct_reason="off by far")
+    failed = a_failure("out_of_memory", HOSTILE, batch_size=128)
+    return [*curves, *judged(), graph, wrong, failed]
+
+
+@pytest.fixture(scope="session")
+def reported(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The database; nobody changes it."""
+    folder = tmp_path_factory.mktemp("reported")
+    return write_records(folder, records())

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from orchestrator.commands.measure.page_graphs import PageGraph, PageInput
+from orchestrator.server.page_graph import PageGraph, PageInput
 from tests.support.onnx_graphs import KEY, WIDTH, layer, onnx_cell, perceptron, save_graph
 
 

@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from orchestrator.commands.measure.page_graphs import PageGraph
 from orchestrator.server.content import page_content
+from orchestrator.server.page_graph import PageGraph
 from runner.contract.errors import UsageError
 from tests.support.onnx_graphs import KEY, WIDTH
 
