@@ -103,7 +103,7 @@ def _launch(job_file: Path, out: Path, *options: str) -> Watched:
     out.mkdir()
     job = Job.model_validate_json(job_file.read_bytes())
     arguments = ["-m", "runner", "--job", str(job_file), "--out", str(out), *options]
-    return watch(arguments, process_environment(job, str(ROOT)))
+    return watch(arguments, process_environment(job))
 
 
 def _phases(job_file: Path, out: Path, references: Path) -> Iterator[tuple[str, Seconds]]:

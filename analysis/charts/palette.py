@@ -2,6 +2,10 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from itertools import cycle
+from typing import get_args
+
+from runner.contract.axes import Backend
 
 
 @dataclass(frozen=True)
@@ -16,7 +20,7 @@ class BackendMark:
     """Vega's name of the shape of its points."""
 
 
-BACKEND_MARKS: Mapping[str, BackendMark] = {
+_CHOSEN: Mapping[str, BackendMark] = {
     "cpu": BackendMark("#6e6496", "#e6e6fa", "circle"),
     "cuda": BackendMark("#286e50", "#96fab4", "square"),
     "rocm": BackendMark("#780a0a", "#d22814", "diamond"),
@@ -28,7 +32,17 @@ BACKEND_MARKS: Mapping[str, BackendMark] = {
     "wasm": BackendMark("#a08c5a", "#fad200", "stroke"),
     "fake": BackendMark("#3c3c3c", "#6e6e64", "circle"),
 }
-"""By backend; chosen by a search so that any two differ under every kind of colour-blindness."""
+"""Chosen by a search so that any two differ under every kind of colour-blindness."""
+_SPARE = (
+    BackendMark("#00787d", "#5ac8d2", "wedge"),
+    BackendMark("#7d3c00", "#d2aa78", "arrow"),
+    BackendMark("#a0325a", "#fa8cb4", "triangle"),
+)
+BACKEND_MARKS: Mapping[str, BackendMark] = {
+    **_CHOSEN,
+    **dict(zip((name for name in get_args(Backend) if name not in _CHOSEN), cycle(_SPARE))),
+}
+"""By backend; one that is new has a spare mark until it gets a row above."""
 
 LIGHT_GROUNDS, DARK_GROUNDS = ("#ffffff", "#f5f6f8"), ("#14181f", "#1d232c")
 """Grounds of pages and of panels on them."""

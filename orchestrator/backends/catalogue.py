@@ -101,8 +101,6 @@ class BackendSpec:
     """Labels of the GitHub Actions runners that have the device."""
     operations_per_second: float
     """A modest speed for estimates, floating-point operations per second."""
-    colour: str
-    """Its colour in charts, `#rrggbb`; backends next to each other differ for the colour-blind."""
     precisions: tuple[Precision, ...] = ("fp32",)
     """Precisions that `bench --backend available` measures where none is named."""
     batch_sizes: tuple[int, ...] = (1, 8)
@@ -153,7 +151,6 @@ CATALOGUE: Mapping[Backend, BackendSpec] = {
         locks=frozenset({"cpu"}),
         runner_labels=_self_hosted("cpu"),
         operations_per_second=1e11,
-        colour="#0072b2",
         precisions=("fp32", "int8"),
         support_class=1,
         stack=_of_make("cpu", "torch"),
@@ -165,7 +162,6 @@ CATALOGUE: Mapping[Backend, BackendSpec] = {
         locks=frozenset({"nvidia"}),
         runner_labels=_self_hosted("cuda"),
         operations_per_second=1e13,
-        colour="#009e73",
         precisions=("fp32", "bf16", "fp16"),
         batch_sizes=(1, 8, 32),
         support_class=2,
@@ -180,7 +176,6 @@ CATALOGUE: Mapping[Backend, BackendSpec] = {
         locks=frozenset({"amd"}),
         runner_labels=_self_hosted("rocm"),
         operations_per_second=1e13,
-        colour="#d55e00",
         precisions=("fp32", "bf16", "fp16"),
         batch_sizes=(1, 8, 32),
         support_class=3,
@@ -194,7 +189,6 @@ CATALOGUE: Mapping[Backend, BackendSpec] = {
         locks=frozenset({"apple"}),
         runner_labels=_self_hosted("mps", "macOS"),
         operations_per_second=2e12,
-        colour="#999999",
         precisions=("fp32", "fp16"),
         support_class=3,
         launchers=("process",),
@@ -207,7 +201,6 @@ CATALOGUE: Mapping[Backend, BackendSpec] = {
         locks=frozenset({"cpu", "intel"}),
         runner_labels=_self_hosted("openvino"),
         operations_per_second=2e11,
-        colour="#56b4e9",
         precisions=("fp32", "int8"),
         support_class=1,
         device=DeviceRequest(optional_nodes=("/dev/accel", _DRI)),
@@ -220,7 +213,6 @@ CATALOGUE: Mapping[Backend, BackendSpec] = {
         locks=frozenset({"qualcomm"}),
         runner_labels=_self_hosted("qnn"),
         operations_per_second=1e12,
-        colour="#cc79a7",
         precisions=("fp16", "int8"),
         batch_sizes=(1,),
         support_class=3,
@@ -243,7 +235,6 @@ CATALOGUE: Mapping[Backend, BackendSpec] = {
         locks=frozenset({"cpu", "nvidia", "amd", "intel"}),
         runner_labels=_self_hosted("browser"),
         operations_per_second=5e11,
-        colour="#e69f00",
         device=DeviceRequest(optional_nodes=(_DRI,)),
         support_class=1,
         stack=_BROWSER,
@@ -254,7 +245,6 @@ CATALOGUE: Mapping[Backend, BackendSpec] = {
         locks=frozenset({"cpu", "nvidia", "amd", "intel"}),
         runner_labels=_self_hosted("browser"),
         operations_per_second=5e11,
-        colour="#f0e442",
         device=DeviceRequest(optional_nodes=(_DRI,)),
         support_class=3,
         stack=_BROWSER,
@@ -268,7 +258,6 @@ CATALOGUE: Mapping[Backend, BackendSpec] = {
         locks=frozenset({"cpu"}),
         runner_labels=_self_hosted("browser"),
         operations_per_second=1e10,
-        colour="#882255",
         support_class=1,
         stack=_BROWSER,
         host_memory=True,
@@ -278,7 +267,6 @@ CATALOGUE: Mapping[Backend, BackendSpec] = {
         locks=frozenset({"fake"}),
         runner_labels=_self_hosted("cpu"),
         operations_per_second=1e15,
-        colour="#000000",
     ),
 }
 

@@ -17,6 +17,7 @@ from orchestrator.backends.catalogue import CATALOGUE, BackendSpec
 from runner.contract.axes import Backend
 from runner.contract.errors import Unavailable
 from runner.contract.host import host_id, read_processor
+from runner.contract.variables import python_environment
 
 if TYPE_CHECKING:
     from runner.contract.cell import Purpose
@@ -165,7 +166,12 @@ class ThisHost:
         """A program's stdout."""
         try:
             done = subprocess.run(
-                command, capture_output=True, text=True, timeout=PATIENCE_S, check=False
+                command,
+                capture_output=True,
+                text=True,
+                timeout=PATIENCE_S,
+                check=False,
+                env=python_environment(),
             )
         except (OSError, subprocess.TimeoutExpired):
             return None

@@ -170,7 +170,7 @@ def probe_openvino(host: HostView, *, in_container: bool) -> Iterator[Need]:
         more = f", and what OpenVINO knows of {', '.join(nodes)}" if nodes else ""
         yield Need("device", ok=True, message=f"the CPU{more}")
         return
-    if devices := host.ask((sys.executable, "-c", _OPENVINO)):
+    if devices := host.ask((sys.executable, "-P", "-c", _OPENVINO)):
         yield Need("device", ok=True, message=devices)
     elif host.version("openvino"):
         remedy = 'see `python -c "import openvino; print(openvino.Core().available_devices)"`'

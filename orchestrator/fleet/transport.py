@@ -8,7 +8,7 @@ from orchestrator.fleet.frames import Frame, hear_nothing
 from runner.contract.errors import Unavailable
 
 TransportName = Literal["ray", "ssh", "slurm"]
-HOST_MODULE = ("-m", "orchestrator", "fleet", "execute")
+HOST_MODULE = ("-P", "-m", "orchestrator", "fleet", "execute")
 """The words behind Python's name that start the host program."""
 FIRST_WORD_S: Mapping[TransportName, float | None] = {"ray": 120.0, "ssh": 120.0, "slurm": None}
 """Seconds that a host program may take to say its first word; Slurm queues it as long as it likes.

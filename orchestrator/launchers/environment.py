@@ -11,7 +11,7 @@ from collections.abc import Iterable, Mapping
 from orchestrator.system.text import split_list
 from runner.contract.errors import UsageError, closest
 from runner.contract.job import DEVICE_VARIABLE, Job
-from runner.contract.variables import DEVICE_CHOICES, is_variable_name
+from runner.contract.variables import DEVICE_CHOICES, OWN_PYTHON, is_variable_name
 from runner.contract.web.browser_choice import BrowserChoice
 
 _PASSED = frozenset(
@@ -34,10 +34,8 @@ def inherited_variables(job: Job, ours: Mapping[str, str] = os.environ) -> dict[
     return {name: ours[name] for name in names if name in ours}
 
 
-def process_environment(
-    job: Job, root: str, ours: Mapping[str, str] = os.environ
-) -> dict[str, str]:
-    """The environment of a local runner, whose packages lie in the folder `root`.
+def process_environment(job: Job, ours: Mapping[str, str] = os.environ) -> dict[str, str]:
+    """The environment of a local runner.
 
     No model hub is asked unless the user says so.
     """
@@ -45,7 +43,7 @@ def process_environment(
     passed = {name: ours[name] for name in sorted(_PASSED | DEVICE_CHOICES) if name in ours}
     hub = {"HF_HUB_OFFLINE": offline, "TRANSFORMERS_OFFLINE": offline}
     browser = job.browser.variables(ours) if job.browser else {}
-    return {**passed, **hub, **inherited_variables(job, ours), **browser, "PYTHONPATH": root}
+    return {**passed, **hub, **inherited_variables(job, ours), **browser, **OWN_PYTHON}
 
 
 def chosen_browser(ours: Mapping[str, str] = os.environ) -> BrowserChoice | None:

@@ -27,7 +27,6 @@ from runner.contract.process_exit import oom_kills
 
 WATCH_INTERVAL_S = 0.2
 _CHUNK_BYTES = 64 << 10
-_ROOT = str(Path(runner.__file__).parents[1])
 
 
 class ProcessLauncher(LocalLauncher):
@@ -55,12 +54,12 @@ class ProcessLauncher(LocalLauncher):
 
         Where it starts programs in sessions of their own, they end with the launch as well.
         """
-        environment = process_environment(task.job, _ROOT)
+        environment = process_environment(task.job)
         with ExitStack() as exits:
             if task.job.cells[0].runtime in IN_CHILDREN:
                 environment["TMPDIR"] = str(exits.enter_context(scratch_folder()))
             process = subprocess.Popen(
-                [self._python, "-m", "runner", *_arguments(task)],
+                [self._python, "-P", "-m", "runner", *_arguments(task)],
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 stderr=subprocess.PIPE,

@@ -4,6 +4,7 @@ import hashlib
 import os
 import re
 from collections.abc import Collection, Mapping
+from pathlib import Path
 from typing import Annotated
 
 from pydantic import Field
@@ -34,7 +35,14 @@ DEVICE_CHOICES = frozenset(
 )
 """Variables that select one of several devices, as a scheduler sets them. The columns of the device
 say which one it was."""
-_OWN = frozenset({"PYTHONPATH", "PYTHONHASHSEED"})
+OWN_PYTHON: Mapping[str, str] = {
+    "PYTHONPATH": str(Path(__file__).parents[2]),
+    "PYTHONSAFEPATH": "1",
+}
+"""The variables of every Python that we start. Python and its children then import our packages
+and installed ones, never the files of the current folder, which may belong to a stranger's model.
+"""
+_OWN = frozenset({*OWN_PYTHON, "PYTHONHASHSEED"})
 """Variables that the launcher sets, or that decide no speed."""
 _LETTERS = 1000
 _HASH = "sha256:"
@@ -45,6 +53,12 @@ _HASH_LETTERS = 8
 def is_variable_name(text: str) -> bool:
     """True if an environment variable can have this name."""
     return re.fullmatch(_NAME, text) is not None
+
+
+def python_environment(ours: Mapping[str, str] = os.environ) -> dict[str, str]:
+    """Our environment for a Python that we start, with no `PYTHON*` variable but `OWN_PYTHON`."""
+    kept = {name: value for name, value in ours.items() if not name.startswith("PYTHON")}
+    return {**kept, **OWN_PYTHON}
 
 
 def decides_execution(name: str) -> bool:

@@ -106,6 +106,20 @@ def test_the_backend_is_verified_like_any_other(checkout: Path, tmp_path: Path) 
 
 
 @pytest.mark.slow
+def test_its_results_are_measured_and_drawn(checkout: Path, tmp_path: Path) -> None:
+    where = ["--results", str(tmp_path / "results")]
+    cell = ["--model", "bert-micro", "--backend", "toy", "--iterations", "3"]
+    short = ["--max-duration", "1s", "--launcher", "process"]
+    done = do(checkout, "-m", "orchestrator", "bench", *cell, *short, *where)
+    assert done.returncode == 0, done.stderr
+    page = tmp_path / "page.html"
+    report = ["report", "performance", "--output", str(page), *where]
+    done = do(checkout, "-m", "orchestrator", *report)
+    assert done.returncode == 0, done.stderr
+    assert "--toy:" in page.read_text("utf-8")
+
+
+@pytest.mark.slow
 def test_the_doctor_knows_it_and_its_image_folder_is_found(checkout: Path) -> None:
     diagnoses = json.loads(do(checkout, "-m", "orchestrator", "doctor", "--json").stdout)
     toys = {row["launcher"]: row for row in diagnoses if row["backend"] == "toy"}

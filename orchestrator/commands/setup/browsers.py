@@ -1,21 +1,18 @@
 """The browsers found here, and which backends work in each: every one is tried."""
 
-import os
 import subprocess
 import sys
 from dataclasses import dataclass
-from pathlib import Path
 
 from pydantic import TypeAdapter
 
-import runner
 from orchestrator.backends.machine import require_stack
 from runner.contract.cell import Backend
 from runner.contract.errors import BenchError
+from runner.contract.variables import python_environment
 
 TRIAL_S = 900
 _TRIAL = "runner.backends.onnxruntime_web.browser_trial"
-_ROOT = str(Path(runner.__file__).parents[1])
 
 
 @dataclass(frozen=True)
@@ -47,11 +44,10 @@ def try_browsers(python: str = sys.executable) -> list[BrowserFinding]:
         BenchError: the trial did not end well.
     """
     require_stack("wasm")
-    environment = {**os.environ, "PYTHONPATH": _ROOT}
     try:
         done = subprocess.run(
-            [python, "-m", _TRIAL],
-            env=environment,
+            [python, "-P", "-m", _TRIAL],
+            env=python_environment(),
             capture_output=True,
             text=True,
             timeout=TRIAL_S,

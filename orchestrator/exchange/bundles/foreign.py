@@ -28,6 +28,7 @@ from orchestrator.system.plain_data import parse_json
 from orchestrator.system.text import escape_control_line, format_duration
 from runner.contract.errors import BenchError, DamagedFile, StoreError
 from runner.contract.plain_files import STREAM_BYTES, open_plain, read_plain_text
+from runner.contract.variables import python_environment
 
 READING_S = 600.0
 """Time to read a database of others."""
@@ -100,8 +101,7 @@ def _read(path: Path, folder: Path, timeout_s: float) -> None:
 
 
 def _environment(folder: Path) -> Mapping[str, str]:
-    package = str(Path(__file__).parents[2])
-    return {**os.environ, "PYTHONPATH": package, "TMPDIR": str(folder)}
+    return {**python_environment(), "TMPDIR": str(folder)}
 
 
 def _failure(path: Path, message: Path, status: int) -> StoreError:

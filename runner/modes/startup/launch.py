@@ -15,11 +15,12 @@ import psutil
 from runner.backends.base import FailureKind
 from runner.contract.errors import BenchError, Unavailable, Unsupported
 from runner.contract.process_exit import describe_end, last_line, oom_kills, tail_of
+from runner.contract.variables import OWN_PYTHON
 from runner.measure.clock import monotonic
 from runner.modes.startup.child import START_ANSWER, StartFailure, StartReport, StartRequest
 
 _END_S = 5
-_COMMAND = (sys.executable, "-m", "runner.modes.startup.child")
+_COMMAND = (sys.executable, "-P", "-m", "runner.modes.startup.child")
 
 
 @dataclass(frozen=True)
@@ -125,7 +126,7 @@ def launch_start(
     """
     line = request.model_dump_json().encode() + b"\n"
     with tempfile.TemporaryFile() as stderr, tempfile.TemporaryDirectory() as scratch:
-        environment = {**os.environ, "TMPDIR": scratch}
+        environment = {**os.environ, **OWN_PYTHON, "TMPDIR": scratch}
         launched_at = monotonic()
         process = subprocess.Popen(
             command,

@@ -43,7 +43,6 @@ def test_every_row_is_sound(backend: Backend) -> None:
     assert "self-hosted" in spec.runner_labels
     assert ("docker" in spec.launchers) == (spec.image is not None)
     assert (spec.support_class == 2) == (spec.measured_by_hand is not None)
-    assert re.fullmatch("#[0-9a-f]{6}", spec.colour)
     assert spec.operations_per_second > 0
     assert 3 * GIB <= spec.image_build_bytes <= 40 * GIB
 
@@ -53,10 +52,6 @@ def test_what_is_measured_by_default_is_supported(backend: Backend) -> None:
     spec, runtime = CATALOGUE[backend], DEFAULT_RUNTIMES[backend]
     assert set(spec.precisions) <= SUPPORTED[backend, runtime, "inference"]
     assert spec.batch_sizes[0] == 1
-
-
-def test_no_two_backends_look_alike_in_charts() -> None:
-    assert len({spec.colour for spec in CATALOGUE.values()}) == len(CATALOGUE)
 
 
 @pytest.mark.parametrize("backend", [name for name, spec in CATALOGUE.items() if spec.stack])

@@ -74,7 +74,7 @@ def test_what_is_wrong_is_named_with_its_line(tmp_path: Path, line: str, fault: 
     assert refused.value.hint == "`orchestrator schema --hosts` describes every key of such a file"
 
 
-PROGRAM = ["-m", "orchestrator", "fleet", "execute"]
+PROGRAM = ["-P", "-m", "orchestrator", "fleet", "execute"]
 
 
 def test_ssh_is_given_what_the_file_says(tmp_path: Path) -> None:
@@ -84,10 +84,10 @@ def test_ssh_is_given_what_the_file_says(tmp_path: Path) -> None:
         "- {name: b, address: me@b, port: 2222, identity: k, known_hosts: h, python: /x/python}",
     )
     command = ssh_command(bare)
-    assert command[-7:] == ["--", "a.lab", "python3", *PROGRAM]
+    assert command[-8:] == ["--", "a.lab", "python3", *PROGRAM]
     assert {"BatchMode=yes", "StrictHostKeyChecking=yes"} < set(command)
     words = " ".join(ssh_command(full))
-    assert "-p 2222 -i k -o UserKnownHostsFile=h -- me@b /x/python -m" in words
+    assert "-p 2222 -i k -o UserKnownHostsFile=h -- me@b /x/python -P -m" in words
 
 
 def test_slurm_is_given_what_the_file_says(tmp_path: Path) -> None:
@@ -96,7 +96,7 @@ def test_slurm_is_given_what_the_file_says(tmp_path: Path) -> None:
         "- {name: a, partition: lab}",
         "- {name: b, partition: gpu, node: n1, limits: {cpus: 2, memory: 3GiB}}",
     )
-    assert srun_command(bare)[-7:] == ["--partition=lab", "--", "python3", *PROGRAM]
+    assert srun_command(bare)[-8:] == ["--partition=lab", "--", "python3", *PROGRAM]
     given = {"--partition=gpu", "--nodelist=n1", "--cpus-per-task=2", "--mem=3072M"}
     assert given < set(srun_command(full))
 

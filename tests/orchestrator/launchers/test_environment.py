@@ -12,6 +12,7 @@ from orchestrator.launchers.environment import (
 )
 from runner.contract.cell import Purpose
 from runner.contract.errors import UsageError
+from runner.contract.variables import OWN_PYTHON
 from runner.contract.web.browser_choice import BROWSER_VARIABLE, BrowserChoice
 from tests.support.jobs import a_job
 
@@ -20,8 +21,8 @@ OURS = {"PATH": "/bin", "ONEDNN_MAX_CPU_ISA": "AVX2", "CUDA_VISIBLE_DEVICES": "1
 
 def test_a_runner_knows_where_it_is_and_nothing_of_the_shell() -> None:
     hub = {"HF_HUB_OFFLINE": "1", "TRANSFORMERS_OFFLINE": "1"}
-    expected = {"PATH": "/bin", "CUDA_VISIBLE_DEVICES": "1", **hub, "PYTHONPATH": "/here"}
-    assert process_environment(a_job(), "/here", OURS) == expected
+    expected = {"PATH": "/bin", "CUDA_VISIBLE_DEVICES": "1", **hub, **OWN_PYTHON}
+    assert process_environment(a_job(), OURS) == expected
 
 
 @pytest.mark.parametrize(
@@ -38,8 +39,8 @@ def test_the_chosen_browser_is_that_of_the_job_and_a_window_knows_its_display(
 ) -> None:
     ours = {**OURS, "DISPLAY": ":0", BROWSER_VARIABLE: "chrome"}
     job = a_job().model_copy(update={"browser": browser})
-    usual = process_environment(a_job(), "/here", OURS).items()
-    assert process_environment(job, "/here", ours).items() - usual == set(passed)
+    usual = process_environment(a_job(), OURS).items()
+    assert process_environment(job, ours).items() - usual == set(passed)
 
 
 @pytest.mark.parametrize(

@@ -8,17 +8,12 @@ import pyarrow as pa
 import pytest
 
 from orchestrator.commands.exchange.export import CheckedBundle, ExportedBundle
-from orchestrator.commands.exchange.export_words import (
-    print_answer,
-    print_bundle,
-    print_checked,
-    print_exported,
-    print_shown,
-    require_printable,
-)
+from orchestrator.commands.exchange.export_words import print_bundle, print_checked, print_exported
 from orchestrator.commands.results.query import Question
+from orchestrator.commands.results.query_words import print_answer, print_shown
 from orchestrator.exchange.bundles import BundleManifest
 from orchestrator.exchange.bundles.manifest import BundleCounts
+from orchestrator.screen.streams import require_printable
 from orchestrator.store import WRITERS, Answer, ExportedTopic, ExportOptions, ShownAnswer
 from tests.orchestrator.commands.conftest import Screen
 
