@@ -109,7 +109,7 @@ def test_the_backend_is_verified_like_any_other(checkout: Path, tmp_path: Path) 
 def test_its_results_are_measured_and_drawn(checkout: Path, tmp_path: Path) -> None:
     where = ["--results", str(tmp_path / "results")]
     cell = ["--model", "bert-micro", "--backend", "toy", "--iterations", "3"]
-    short = ["--max-duration", "1s", "--launcher", "process"]
+    short = ["--set", "measure.min_duration=0s", "--launcher", "process"]
     done = do(checkout, "-m", "orchestrator", "bench", *cell, *short, *where)
     assert done.returncode == 0, done.stderr
     page = tmp_path / "page.html"
