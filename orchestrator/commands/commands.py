@@ -23,93 +23,103 @@ class ListedCommand:
 
 COMMANDS: Mapping[str, ListedCommand] = {
     "run": ListedCommand(
-        "measure.run:run", "Measure the cells of a matrix, or finish an earlier run."
+        "measure.run_command:run", "Measure the cells of a matrix, or finish an earlier run."
     ),
     "bench": ListedCommand(
-        "measure.bench:bench", "Measure without a file: the options are the matrix."
+        "measure.bench_command:bench", "Measure without a file: the options are the matrix."
     ),
     "verify": ListedCommand(
-        "measure.verify:verify", "Check that models work and are right, without timing."
+        "measure.verify_command:verify", "Check that models work and are right, without timing."
     ),
     "replay": ListedCommand(
-        "measure.replay:replay", "Measure one result again and show both side by side."
+        "measure.replay_command:replay", "Measure one result again and show both side by side."
     ),
     "plan": ListedCommand(
-        "measure.plan:plan", "Show every cell with its decision, reason and estimate."
+        "measure.plan_command:plan", "Show every cell with its decision, reason and estimate."
     ),
     "prepare": ListedCommand(
-        "measure.prepare:prepare", "Export every graph that a matrix needs, as `run` does."
+        "measure.prepare_command:prepare", "Export every graph that a matrix needs, as `run` does."
     ),
     "browser": ListedCommand(
-        "measure.browser:group", "Serve a page that measures on one's own device."
+        "measure.browser_command:group", "Serve a page that measures on one's own device."
     ),
     "fleet": ListedCommand(
-        "fleet.group:group", "Measure on many machines: make a fleet, join it, see it."
+        "fleet.group_command:group", "Measure on many machines: make a fleet, join it, see it."
     ),
     "status": ListedCommand(
-        "results.status:status", "Show what the database holds, or the verdicts of one run."
+        "results.status_command:status", "Show what the database holds, or the verdicts of one run."
     ),
     "compare": ListedCommand(
-        "results.compare:compare", "Compare results by one property, or two runs cell by cell."
+        "compare.command:compare", "Compare results by one property, or two runs cell by cell."
     ),
     "regress": ListedCommand(
-        "results.regress:regress", "Judge a run against a baseline, with an exit code for a CI."
+        "regress.command:regress", "Judge a run against a baseline, with an exit code for a CI."
     ),
     "compatibility": ListedCommand(
-        "results.compatibility:compatibility", "Show how well each model works on each backend."
+        "compatibility.command:compatibility", "Show how well each model works on each backend."
     ),
     "family": ListedCommand(
-        "results.family:family",
+        "compatibility.family_command:family",
         "Summarise families: best backend, int8's memory, scaling.",
     ),
     "query": ListedCommand(
-        "results.results:query_command", "Ask the database in SQL, or show a view by its name."
+        "results.query_command:query_command",
+        "Ask the database in SQL, or show a view by its name.",
     ),
     "trend": ListedCommand(
-        "results.trend:trend", "Show a metric over time, and what changed where it did."
+        "trend.command:trend", "Show a metric over time, and what changed where it did."
     ),
     "predict": ListedCommand(
-        "predictions.group:group", "Predict what was not measured from what was."
+        "predict.group_command:group", "Predict what was not measured from what was."
     ),
     "recommend": ListedCommand(
-        "predictions.recommend:recommend",
+        "recommend.command:recommend",
         "Rank backend, runtime, precision and batch of a model.",
     ),
     "next": ListedCommand(
-        "predictions.next:next_",
+        "recommend.next_command:next_",
         "Choose the cells whose measurement helps predictions most.",
     ),
     "report": ListedCommand(
-        "results.report:report", "Write results as a page to show, with tables and charts."
+        "report.command:report", "Write results as a page to show, with tables and charts."
     ),
-    "merge": ListedCommand("results.results:merge_command", "Merge records into the database."),
+    "merge": ListedCommand(
+        "exchange.merge_command:merge_command", "Merge records into the database."
+    ),
     "export": ListedCommand(
-        "results.export:export", "Write results to a table, or to a bundle to share."
+        "exchange.export_command:export", "Write results to a table, or to a bundle to share."
     ),
-    "import": ListedCommand("results.imports:import_", "Import what other benchmarks measured."),
+    "import": ListedCommand(
+        "exchange.import_command:import_", "Import what other benchmarks measured."
+    ),
     "validate": ListedCommand(
-        "results.validate:validate", "Check the database for impossible and contradictory values."
+        "database.validate_command:validate",
+        "Check the database for impossible and contradictory values.",
     ),
     "maintain": ListedCommand(
-        "results.maintain:maintain", "Give back free space; drop old runs or compact their files."
+        "database.maintain_command:maintain",
+        "Give back free space; drop old runs or compact their files.",
     ),
     "snapshot": ListedCommand(
-        "results.snapshots:snapshot", "Copy the database, to compare with or to go back to."
+        "database.snapshots_command:snapshot",
+        "Copy the database, to compare with or to go back to.",
     ),
     "restore": ListedCommand(
-        "results.snapshots:restore", "Put a snapshot in the database's place."
+        "database.snapshots_command:restore", "Put a snapshot in the database's place."
     ),
     "doctor": ListedCommand(
-        "setup.doctor:doctor", "Show which backends can run here, and what is missing."
+        "setup.doctor_command:doctor", "Show which backends can run here, and what is missing."
     ),
     "explain": ListedCommand(
-        "setup.explain:explain", "Explain a word of the screen; without one, list them."
+        "setup.explain_command:explain", "Explain a word of the screen; without one, list them."
     ),
-    "schema": ListedCommand("measure.plan:schema", "Print the JSON schema of the matrix file."),
+    "schema": ListedCommand(
+        "measure.plan_command:schema", "Print the JSON schema of the matrix file."
+    ),
     "images": ListedCommand(
-        "setup.images:group", "List, build, pull, push, verify, save and remove images."
+        "setup.images_command:group", "List, build, pull, push, verify, save and remove images."
     ),
-    "models": ListedCommand("setup.models:group", "List and show models."),
+    "models": ListedCommand("setup.models_command:group", "List and show models."),
 }
 
 

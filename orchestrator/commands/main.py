@@ -14,8 +14,9 @@ from typing import NoReturn
 import typer
 from typer import TyperException
 
-from orchestrator.commands.app import app, chosen
+from orchestrator.commands.app import app
 from orchestrator.commands.program.completion import PROGRAM, completing
+from orchestrator.commands.program.program import chosen
 from orchestrator.commands.program.refusals import usage_error
 from orchestrator.screen.lines import print_note
 from orchestrator.screen.streams import (

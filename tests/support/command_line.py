@@ -11,8 +11,8 @@ from pathlib import Path
 
 from typer.testing import CliRunner
 
-from orchestrator.commands.app import chosen
 from orchestrator.commands.main import SIGNALS, main
+from orchestrator.commands.program.program import chosen
 from tests.support.terminal import a_terminal
 
 

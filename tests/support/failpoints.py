@@ -152,7 +152,7 @@ def main() -> None:
     end = sys.argv.index("--")
     action, when, nth, *target = sys.argv[1:end]
     install(Failpoint(action, when, int(nth), *target))
-    from orchestrator.commands import main as orchestrator
+    from orchestrator.commands.main import main as orchestrator
 
     sys.argv = ["orchestrator", *sys.argv[end + 1 :]]
     orchestrator()

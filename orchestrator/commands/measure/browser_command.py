@@ -7,12 +7,11 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from orchestrator.commands.app import chosen
 from orchestrator.commands.options import common as options
 from orchestrator.commands.options.axes import axis_values, list_option
 from orchestrator.commands.options.common import LauncherChoice, command_line, note
 from orchestrator.commands.program.groups import with_options
-from orchestrator.commands.program.program import CommandGroup, Program
+from orchestrator.commands.program.program import CommandGroup, Program, chosen
 from orchestrator.system.files import RESULTS_FOLDER
 from orchestrator.system.text import plural
 from runner.contract.axes import AXES, AxisName

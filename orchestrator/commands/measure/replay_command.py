@@ -4,11 +4,11 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from orchestrator.commands.app import chosen
 from orchestrator.commands.fleet.fleet_options import with_hosts
 from orchestrator.commands.options import common as options
 from orchestrator.commands.options.common import LauncherChoice, command_line
 from orchestrator.commands.program.completion import complete_result
+from orchestrator.commands.program.program import chosen
 from orchestrator.system.files import RESULTS_FOLDER
 
 if TYPE_CHECKING:

@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from orchestrator.commands.app import chosen
 from orchestrator.commands.fleet.fleet_options import with_fleet
 from orchestrator.commands.measure.against_options import with_against
 from orchestrator.commands.options import common as options
@@ -14,6 +13,7 @@ from orchestrator.commands.options.common import LauncherChoice, command_line
 from orchestrator.commands.options.verdict import RequiredGrade, RequireGrade, required_grade
 from orchestrator.commands.options.work import WorkOptions, with_work_options
 from orchestrator.commands.program.completion import complete_run
+from orchestrator.commands.program.program import chosen
 from orchestrator.commands.results.table_options import with_table_options
 from orchestrator.system.files import DATABASE_NAME, RESULTS_FOLDER
 

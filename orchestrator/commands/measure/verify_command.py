@@ -6,12 +6,12 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from orchestrator.commands.app import chosen
 from orchestrator.commands.fleet.fleet_options import with_hosts
 from orchestrator.commands.options import common as options
 from orchestrator.commands.options.axes import axis_values, list_option
 from orchestrator.commands.options.common import LauncherChoice, command_line
 from orchestrator.commands.program.groups import with_options
+from orchestrator.commands.program.program import chosen
 from orchestrator.system.files import RESULTS_FOLDER
 from runner.contract.axes import AXES, AxisName
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from orchestrator.commands.app import chosen
+from orchestrator.commands.program.program import chosen
 from orchestrator.screen.lines import print_note
 from orchestrator.system.files import DATABASE_NAME
 

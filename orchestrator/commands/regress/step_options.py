@@ -130,8 +130,8 @@ def search_causes(request: "RegressionRequest", output: "RegressionOutput", *, g
 
 
 def _measured(request: "BisectRequest") -> Any:
-    from orchestrator.commands.app import chosen
     from orchestrator.commands.measure.progress import show_progress
+    from orchestrator.commands.program.program import chosen
     from orchestrator.commands.regress.bisect import bisect_regressions
 
     with show_progress(quiet=chosen.quiet) as observer:

@@ -4,10 +4,10 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from orchestrator.commands.app import chosen
 from orchestrator.commands.options import common as options
 from orchestrator.commands.options.common import database_in
 from orchestrator.commands.program.completion import complete_run
+from orchestrator.commands.program.program import chosen
 from orchestrator.commands.results.table_options import with_table_options
 from orchestrator.system.files import RESULTS_FOLDER
 

@@ -5,9 +5,9 @@ from typing import Annotated
 
 import typer
 
-from orchestrator.commands.app import chosen
 from orchestrator.commands.options import common as options
 from orchestrator.commands.options.common import LauncherChoice, command_line
+from orchestrator.commands.program.program import chosen
 from orchestrator.system.files import RESULTS_FOLDER
 
 

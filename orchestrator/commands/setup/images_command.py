@@ -5,11 +5,10 @@ from typing import Annotated
 
 import typer
 
-from orchestrator.commands.app import chosen
 from orchestrator.commands.options import common as options
 from orchestrator.commands.options.common import note
 from orchestrator.commands.program.completion import complete_backend
-from orchestrator.commands.program.program import ListingGroup, Program
+from orchestrator.commands.program.program import ListingGroup, Program, chosen
 
 group = Program(help="List, build, pull, push, verify, save and remove images.", cls=ListingGroup)
 

@@ -12,7 +12,7 @@ from orchestrator.commands.compatibility.families_answer import FamilyReport
 from orchestrator.commands.compatibility.families_table import family_sheet
 from orchestrator.commands.compatibility.table import compatibility_sheet
 from orchestrator.screen.sheet import Sheet, print_sheet
-from tests.orchestrator.commands.conftest_render_conftest import Screen
+from tests.orchestrator.commands.conftest import Screen
 from tests.support.terminal import a_terminal, require_fit
 
 DATABASE = Path("a.duckdb")

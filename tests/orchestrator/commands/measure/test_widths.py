@@ -27,7 +27,7 @@ from orchestrator.exchange.imports.outcome import FileOutcome
 from orchestrator.images import Image, ImageStatus
 from orchestrator.launchers.diagnosis import Diagnosis
 from orchestrator.store import Finding
-from tests.orchestrator.commands.conftest_render_conftest import Screen
+from tests.orchestrator.commands.conftest import Screen
 from tests.orchestrator.commands.database.test_maintain_screen import DONE as MAINTAINED
 from tests.orchestrator.commands.database.test_maintain_screen import EXAMPLES, a_validation
 from tests.orchestrator.commands.exchange.test_imports_screen import DATABASE, DONE, READING

@@ -15,7 +15,7 @@ from orchestrator.store import Store
 from runner.contract.models import find
 from runner.contract.record import Record, save_record
 from tests.analysis.predict.examples import an_evaluation
-from tests.orchestrator.commands.conftest_render_reports import HOSTILE
+from tests.orchestrator.commands.conftest import HOSTILE
 from tests.orchestrator.commands.report.test_report_screen import Reader
 from tests.support.command_line import call, complains
 from tests.support.databases import write_records

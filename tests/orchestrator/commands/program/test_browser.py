@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.orchestrator.commands.conftest_render_reports import EARLIER
+from tests.orchestrator.commands.conftest import EARLIER
 from tests.support.command_line import call
 from tests.support.needs import lacking
 from tests.support.siblings import siblings

@@ -18,7 +18,7 @@ HEAVY = {"pydantic", "docker", "duckdb", "pyarrow", "rich", "yaml", "filelock", 
 LOADED = """
 import sys
 sys.argv = ["orchestrator", *sys.argv[1:]]
-from orchestrator.commands import main
+from orchestrator.commands.main import main
 try:
     main()
 finally:

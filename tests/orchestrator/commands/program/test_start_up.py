@@ -17,7 +17,7 @@ MODELS = ("pydantic", "runner.contract.cell")
 RECORDS = ("runner.contract.record.record", "orchestrator.store.merge.merge")
 _REPORT = """
 import json, sys
-from orchestrator.commands import main
+from orchestrator.commands.main import main
 sys.argv = json.loads(sys.argv[1])
 try:
     main()

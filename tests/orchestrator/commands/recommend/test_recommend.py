@@ -106,7 +106,7 @@ class Missing:
         if name.partition(".")[0] in ("numpy", "scipy", "lightgbm"):
             raise ImportError(name)
 sys.meta_path.insert(0, Missing())
-from orchestrator.commands import main
+from orchestrator.commands.main import main
 main()
 """
 

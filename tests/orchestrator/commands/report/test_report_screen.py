@@ -12,7 +12,7 @@ import pytest
 
 from analysis.charts.page import vega_script
 from orchestrator.store import query
-from tests.orchestrator.commands.conftest_render_reports import EARLIER, HOSTILE, MANY
+from tests.orchestrator.commands.conftest import EARLIER, HOSTILE, MANY
 from tests.support.command_line import call
 
 slow = pytest.mark.slow
