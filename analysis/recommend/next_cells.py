@@ -2,7 +2,7 @@
 
 Measuring a cell lowers the variance of the effects at every cell that is like it, by a closed form
 that depends on no measured value (MacKay 1992, "Information-based objective functions for active
-data selection", Neural Computation 4; there is more in docs/decisions/0087): with the covariance C
+data selection", Neural Computation 4; there is more in docs/decisions/0032): with the covariance C
 of `remaining_covariance`, cell j takes C[i,j]² / (C[j,j] + 1) from the variance of cell i. The cell
 that takes most from the sum over all of them comes first, then the one that takes most of what that
 one leaves, and so on, which spreads them: Krause, Singh and Guestrin (2008), "Near-optimal sensor
@@ -59,7 +59,7 @@ def propose_cells(
         seconds: what measuring each takes, if the narrowing counts by the second.
         half_widths: half the interval of each one's prediction as a logarithm, for the shares
             alone; without them all are as wide as effects say. To prefer cells with wide intervals
-            helps less: see docs/decisions/0087.
+            helps less: see docs/decisions/0032.
     """
     count = len(candidates)
     covariance = remaining_covariance(candidates, known)

@@ -21,105 +21,107 @@ class ListedCommand:
     """The first sentence of its help."""
 
 
+PANELS: Mapping[str, Mapping[str, ListedCommand]] = {
+    "Measure": {
+        "run": ListedCommand(
+            "measure.run_command:run", "Measure the cells of a matrix, or finish an earlier run."
+        ),
+        "bench": ListedCommand(
+            "measure.bench_command:bench", "Measure without a file: the options are the matrix."
+        ),
+        "verify": ListedCommand(
+            "measure.verify_command:verify", "Check that models work and are right, without timing."
+        ),
+        "replay": ListedCommand(
+            "measure.replay_command:replay", "Measure one result again and show both side by side."
+        ),
+        "plan": ListedCommand(
+            "measure.plan_command:plan", "Show every cell with its decision, reason and estimate."
+        ),
+        "browser": ListedCommand(
+            "measure.browser_command:group", "Serve a page that measures on one's own device."
+        ),
+    },
+    "Results": {
+        "status": ListedCommand(
+            "results.status_command:status",
+            "Show what the database holds, or the verdicts of one run.",
+        ),
+        "query": ListedCommand(
+            "results.query_command:query_command",
+            "Ask the database in SQL, or show a view by its name.",
+        ),
+        "report": ListedCommand(
+            "report.command:report", "Write results as a page to show, with tables and charts."
+        ),
+        "merge": ListedCommand(
+            "exchange.merge_command:merge_command", "Merge records into the database."
+        ),
+        "export": ListedCommand(
+            "exchange.export_command:export", "Write results to a table, or to a bundle to share."
+        ),
+        "import": ListedCommand(
+            "exchange.import_command:import_", "Import what other benchmarks measured."
+        ),
+        "validate": ListedCommand(
+            "database.validate_command:validate",
+            "Check the database for impossible and contradictory values.",
+        ),
+        "maintain": ListedCommand(
+            "database.maintain_command:maintain",
+            "Give back free space; drop old runs or compact their files.",
+        ),
+        "snapshot": ListedCommand(
+            "database.snapshots_command:snapshot",
+            "Copy the database, to compare with or to go back to.",
+        ),
+        "restore": ListedCommand(
+            "database.snapshots_command:restore", "Put a snapshot in the database's place."
+        ),
+    },
+    "Decide": {
+        "compare": ListedCommand(
+            "compare.command:compare",
+            "Compare results by one property, or two runs cell by cell.",
+        ),
+        "compatibility": ListedCommand(
+            "compatibility.command:compatibility",
+            "Show how well each model works on each backend.",
+        ),
+        "trend": ListedCommand(
+            "trend.command:trend", "Show a metric over time, and what changed where it did."
+        ),
+        "regress": ListedCommand(
+            "regress.command:regress",
+            "Judge a run against a baseline, with an exit code for a CI.",
+        ),
+        "predict": ListedCommand(
+            "predict.group_command:group", "Predict what was not measured from what was."
+        ),
+        "recommend": ListedCommand(
+            "recommend.command:recommend",
+            "Rank backend, runtime, precision and batch of a model.",
+        ),
+    },
+    "Set up": {
+        "doctor": ListedCommand(
+            "setup.doctor_command:doctor", "Show which backends can run here, and what is missing."
+        ),
+        "explain": ListedCommand(
+            "setup.explain_command:explain", "Explain a word of the screen; without one, list them."
+        ),
+        "images": ListedCommand(
+            "setup.images_command:group", "List, build, pull, push, verify, save and remove images."
+        ),
+        "models": ListedCommand("setup.models_command:group", "List and show models."),
+        "fleet": ListedCommand(
+            "fleet.group_command:group", "Measure on many machines: make a fleet, join it, see it."
+        ),
+    },
+}
+"""The commands by the heading below which help lists them."""
 COMMANDS: Mapping[str, ListedCommand] = {
-    "run": ListedCommand(
-        "measure.run_command:run", "Measure the cells of a matrix, or finish an earlier run."
-    ),
-    "bench": ListedCommand(
-        "measure.bench_command:bench", "Measure without a file: the options are the matrix."
-    ),
-    "verify": ListedCommand(
-        "measure.verify_command:verify", "Check that models work and are right, without timing."
-    ),
-    "replay": ListedCommand(
-        "measure.replay_command:replay", "Measure one result again and show both side by side."
-    ),
-    "plan": ListedCommand(
-        "measure.plan_command:plan", "Show every cell with its decision, reason and estimate."
-    ),
-    "prepare": ListedCommand(
-        "measure.prepare_command:prepare", "Export every graph that a matrix needs, as `run` does."
-    ),
-    "browser": ListedCommand(
-        "measure.browser_command:group", "Serve a page that measures on one's own device."
-    ),
-    "fleet": ListedCommand(
-        "fleet.group_command:group", "Measure on many machines: make a fleet, join it, see it."
-    ),
-    "status": ListedCommand(
-        "results.status_command:status", "Show what the database holds, or the verdicts of one run."
-    ),
-    "compare": ListedCommand(
-        "compare.command:compare", "Compare results by one property, or two runs cell by cell."
-    ),
-    "regress": ListedCommand(
-        "regress.command:regress", "Judge a run against a baseline, with an exit code for a CI."
-    ),
-    "compatibility": ListedCommand(
-        "compatibility.command:compatibility", "Show how well each model works on each backend."
-    ),
-    "family": ListedCommand(
-        "compatibility.family_command:family",
-        "Summarise families: best backend, int8's memory, scaling.",
-    ),
-    "query": ListedCommand(
-        "results.query_command:query_command",
-        "Ask the database in SQL, or show a view by its name.",
-    ),
-    "trend": ListedCommand(
-        "trend.command:trend", "Show a metric over time, and what changed where it did."
-    ),
-    "predict": ListedCommand(
-        "predict.group_command:group", "Predict what was not measured from what was."
-    ),
-    "recommend": ListedCommand(
-        "recommend.command:recommend",
-        "Rank backend, runtime, precision and batch of a model.",
-    ),
-    "next": ListedCommand(
-        "recommend.next_command:next_",
-        "Choose the cells whose measurement helps predictions most.",
-    ),
-    "report": ListedCommand(
-        "report.command:report", "Write results as a page to show, with tables and charts."
-    ),
-    "merge": ListedCommand(
-        "exchange.merge_command:merge_command", "Merge records into the database."
-    ),
-    "export": ListedCommand(
-        "exchange.export_command:export", "Write results to a table, or to a bundle to share."
-    ),
-    "import": ListedCommand(
-        "exchange.import_command:import_", "Import what other benchmarks measured."
-    ),
-    "validate": ListedCommand(
-        "database.validate_command:validate",
-        "Check the database for impossible and contradictory values.",
-    ),
-    "maintain": ListedCommand(
-        "database.maintain_command:maintain",
-        "Give back free space; drop old runs or compact their files.",
-    ),
-    "snapshot": ListedCommand(
-        "database.snapshots_command:snapshot",
-        "Copy the database, to compare with or to go back to.",
-    ),
-    "restore": ListedCommand(
-        "database.snapshots_command:restore", "Put a snapshot in the database's place."
-    ),
-    "doctor": ListedCommand(
-        "setup.doctor_command:doctor", "Show which backends can run here, and what is missing."
-    ),
-    "explain": ListedCommand(
-        "setup.explain_command:explain", "Explain a word of the screen; without one, list them."
-    ),
-    "schema": ListedCommand(
-        "measure.plan_command:schema", "Print the JSON schema of the matrix file."
-    ),
-    "images": ListedCommand(
-        "setup.images_command:group", "List, build, pull, push, verify, save and remove images."
-    ),
-    "models": ListedCommand("setup.models_command:group", "List and show models."),
+    name: command for panel in PANELS.values() for name, command in panel.items()
 }
 
 
@@ -139,10 +141,14 @@ class ListedCommands(CommandGroup):
         return self.commands.get(cmd_name)
 
     def format_commands(self, ctx: Any, formatter: Any) -> None:
-        """Write their list, for which none is imported."""
+        """Write their lists, for which none is imported; all begin their texts in one column."""
         del ctx
-        with formatter.section("Commands"):
-            formatter.write_dl([(name, command.sentence) for name, command in COMMANDS.items()])
+        width = max(map(len, COMMANDS))
+        for heading, commands in PANELS.items():
+            with formatter.section(heading):
+                formatter.write_dl(
+                    [(name.ljust(width), command.sentence) for name, command in commands.items()]
+                )
 
 
 def _imported(name: str) -> Any:

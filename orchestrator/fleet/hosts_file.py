@@ -12,7 +12,7 @@ from orchestrator.system.yaml_file import read_source
 from runner.contract.cell import Frozen
 
 _STRICT = ConfigDict(frozen=True, extra="forbid", strict=True)
-_HINT = "`orchestrator schema --hosts` describes every key of such a file"
+_HINT = "`orchestrator plan --hosts-schema` describes every key of such a file"
 
 
 def _no_option(value: str) -> str:

@@ -134,7 +134,7 @@ class Matrix(Frozen):
         return products
 
 
-_HINT = "`orchestrator schema` describes every key of a matrix file"
+_HINT = "`orchestrator plan --schema` describes every key of a matrix file"
 
 
 def load_matrix(path: Path, overrides: Sequence[str] = ()) -> Matrix:

@@ -26,7 +26,7 @@ RUN_BYTES = 64 << 20
 """Most bytes of a `run.json`, and of a job: the plan of 100,000 cells has some 60 MB."""
 _SECONDS = "%Y%m%d-%H%M%S"
 PREPARATIONS_FOLDER = "preparations"
-"""The folder, beside those of runs, with jobs and logs of `orchestrator prepare` and of counts."""
+"""The folder, beside those of runs, with jobs and logs of `run --prepare-only` and of counts."""
 BISECTIONS_FOLDER = "bisections"
 """The folder, beside those of runs, with the runs and the database of `regress --bisect`."""
 

@@ -96,7 +96,7 @@ def measure_series(folder: Path) -> int:
     for series in planned_series():
         if series.runtime != "torch":
             plain = _written(series, folder, limited=False)
-            _call("prepare", plain, *_LAUNCHER, "--results", str(results))
+            _call("run", plain, "--prepare-only", *_LAUNCHER, "--results", str(results))
         last = _measured(series, folder, results)
         print(f"{series.name}: ended at batch {last}", flush=True)
     return _call("export", "--results", str(results), "--bundle", str(folder / "memory_rows.zip"))

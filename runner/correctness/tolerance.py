@@ -63,7 +63,7 @@ METHODS: Mapping[Precision, Mapping[str, Difference]] = {
 }
 """Differences of other arithmetic by torch's on the CPU, by kind: the worst of models, rounded up.
 In int8 by the beginning of the method's name in `quantization`; QDQ's are NNCF's, as the HTP's
-simulator takes minutes for a model. The HTP rounds each step of a norm to fp16 (decision 0025),
+simulator takes minutes for a model. The HTP rounds each step of a norm to fp16 (decision 0012),
 torch its result alone."""
 
 

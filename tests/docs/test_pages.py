@@ -15,12 +15,12 @@ from tests.docs.pages import PAGES, Page, anchor
 from tests.support.weights import a_weights_folder
 
 SOURCE_PATH = re.compile(r"(\.github|docs|images|orchestrator|performance|runner|tests)/[\w./-]+")
-TRIED = {"plan", "schema", "models"}
+TRIED = {"plan", "models"}
 MEASURING = {"run", "bench"}
-EARLIER = {"--resume", "--interleave", "--fleet"}
-"""Options that need an earlier run, or other machines."""
+EARLIER = {"--resume", "--interleave", "--fleet", "--prepare-only"}
+"""Options that need an earlier run or other machines, or work beside `--dry-run`."""
 MATRICES = ("matrix.yaml", "best.yaml", "next.yaml")
-"""The reader's matrix, and those that `recommend` and `next` write."""
+"""The reader's matrix, and those that `recommend` writes."""
 FOLDER = "all-MiniLM-L6-v2"
 """The model that pages call the reader's own."""
 

@@ -26,7 +26,7 @@ def user(tmp_path_factory: pytest.TempPathFactory) -> Workplace:
     """A user's folder in which one graph was prepared for both runtimes and all shapes."""
     place = Workplace(tmp_path_factory.mktemp("graphs"), "process")
     (place.folder / "matrix.yaml").write_text(MATRIX)
-    done = place.do("prepare", "matrix.yaml", "--launcher", "process", "--json")
+    done = place.do("run", "matrix.yaml", "--prepare-only", "--launcher", "process", "--json")
     assert done.returncode == 0, done.stdout + done.stderr
     (prepared,) = json.loads(done.stdout)
     names = ("model", "content", "numbers", "shape", "failure")
@@ -53,7 +53,7 @@ def files(folder: Path) -> dict[str, int]:
 
 def test_preparing_again_exports_nothing(user: Workplace) -> None:
     before = files(user.folder / "results/graphs")
-    done = user.do("prepare", "matrix.yaml", "--launcher", "process")
+    done = user.do("run", "matrix.yaml", "--prepare-only", "--launcher", "process")
     assert done.returncode == 0
     assert "exporting" not in done.stderr
     assert "1 of 1 graphs at hand" in done.stdout

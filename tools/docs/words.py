@@ -1,13 +1,13 @@
 """docs/words.md: the words that `orchestrator explain` explains."""
 
-from orchestrator.screen.dictionary.words import WORDS
+from orchestrator.commands.setup.explain_words import WORDS
 
 _HEAD = """\
 # Words
 
 Words on the screen, as `orchestrator explain WORD` explains them.
 [What a number means](numbers.md) has the formulas.
-<!-- made from orchestrator/screen/dictionary/words.py: run `make schemas` -->
+<!-- made from orchestrator/commands/setup/words.toml: run `make schemas` -->
 """
 
 

@@ -4,7 +4,6 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from orchestrator.commands.options import common as options
 from orchestrator.commands.options.sheet import with_sheet
 from orchestrator.commands.options.verdict import RequireGrade, required_grade, threshold_share
 from orchestrator.commands.program.completion import (
@@ -12,6 +11,7 @@ from orchestrator.commands.program.completion import (
     complete_property,
     complete_side,
 )
+from orchestrator.commands.program.refusals import refuse_beside
 from orchestrator.commands.results.filter_options import with_filters
 
 if TYPE_CHECKING:
@@ -94,10 +94,10 @@ def compare(
     output.require(selected.database)
     grade = required_grade(require_grade)
     if runs:
-        options.refuse_beside(context, "two runs", _OF_A_PROPERTY)
+        refuse_beside(context, "two runs", _OF_A_PROPERTY)
         pair = _two(runs)
         if fail_slower is not None:
-            options.refuse_beside(context, "--fail-slower", _NOT_JUDGED)
+            refuse_beside(context, "--fail-slower", _NOT_JUDGED)
             share = threshold_share(fail_slower, "--fail-slower")
             return _judge(pair, selected, output, metric, share, grade)
         _compare_runs(pair, selected, output, metric, grade, across_hosts=across_hosts)

@@ -1,10 +1,11 @@
-"""Compatibility of models with backends: what is asked, and answered or refused."""
+"""Compatibility of models or families with backends: what is asked, and answered or refused."""
 
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from analysis.compatibility.evidence import read_evidence
+from analysis.compatibility.families import FamilySummary, summarise_families
 from analysis.compatibility.ratings import Rating, rate
 from orchestrator.backends.catalogue import CATALOGUE
 from orchestrator.commands.results.selection import SelectionRequest
@@ -23,6 +24,8 @@ class CompatibilityReport:
     database: Path
     ratings: tuple[Rating, ...]
     """By model, mode and backend."""
+    families: tuple[FamilySummary, ...] | None = None
+    """The families with a result; None if a row is a model."""
 
     @property
     def backends(self) -> tuple[str, ...]:
@@ -31,13 +34,18 @@ class CompatibilityReport:
         return (*(name for name in CATALOGUE if name in known), *sorted(known - {*CATALOGUE}))
 
     def chart(self) -> "Chart | None":
-        """The ratings drawn; None where no backend of the catalogue has one."""
+        """The ratings drawn, or the families' speed-ups; None where there is none to draw."""
+        from analysis.charts.architectures import families_chart
         from analysis.charts.ratings import ratings_chart
 
+        if self.families is not None:
+            return families_chart(self.families)
         return ratings_chart(self.ratings)
 
 
-def report_compatibility(request: SelectionRequest) -> CompatibilityReport:
+def report_compatibility(
+    request: SelectionRequest, *, by_family: bool = False
+) -> CompatibilityReport:
     """Rate all selected models on all backends that any of them has a verdict on.
 
     Raises:
@@ -47,9 +55,10 @@ def report_compatibility(request: SelectionRequest) -> CompatibilityReport:
     """
     with request.open() as (store, selection):
         ratings = rate(read_evidence(store, selection))
+        families = summarise_families(store, selection) if by_family else None
     if not ratings:
         raise _refusal(request)
-    return CompatibilityReport(request.database, ratings)
+    return CompatibilityReport(request.database, ratings, families)
 
 
 def _refusal(request: SelectionRequest) -> NothingToDo:

@@ -32,11 +32,14 @@ _By = Annotated[
 def compatibility(
     selected: "SelectionRequest", output: "SheetOutput", by: _By = RowChoice.model
 ) -> None:
-    """Show how well each model works on each backend. Reasons come with what helps."""
+    """Show how well each model works on each backend. Reasons come with what helps.
+
+    By family, with the best backend, int8's memory and scaling of each.
+    """
     from orchestrator.commands.compatibility.answer import report_compatibility
     from orchestrator.commands.compatibility.table import compatibility_sheet
 
     output.require(selected.database)
-    report = report_compatibility(selected)
+    report = report_compatibility(selected, by_family=by is RowChoice.family)
     output.draw(report.chart)
-    output.show(compatibility_sheet(report, output.format, by_family=by is RowChoice.family))
+    output.show(compatibility_sheet(report, output.format))

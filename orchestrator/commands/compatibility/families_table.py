@@ -1,27 +1,29 @@
-"""Families of models as a sheet: a row each, every number with the cells it rests on."""
+"""Families of models in a row each, every number with the cells it rests on."""
 
-import shlex
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict
 from typing import Any
 
 from analysis.compatibility.families import REFERENCE, FamilySummary, MeanRatio
-from orchestrator.commands.compatibility.families_answer import FamilyReport
-from orchestrator.screen.sheet import Field, Section, Sheet
+from orchestrator.screen.sheet import Field, Section
 from orchestrator.screen.tables import Column, format_number
-from orchestrator.system.files import database_option
 
 _NOT_MEASURED = "not measured"
 _IMPORTED_MARK = "*"
 _RATIOS = ("speedup", "int8_memory", "scaling")
+_FLAT = (
+    *("family", "models", "backend", "rival", "largest_batch", "sources"),
+    *(f"{name}{part}" for name in _RATIOS for part in ("", "_low", "_high", "_cells", "_sure")),
+)
 
 
-def family_sheet(report: FamilyReport, form: str) -> Sheet:
-    """The families as a sheet of this format; in CSV numbers alone."""
-    title, document = "Families of models", {"families": [*map(asdict, report.families)]}
-    if form == "csv":
-        data = [*map(_flat, report.families)]
-        return Sheet(title, (Section("", [*map(Field, data[0])], data),), (), document)
+def flat_families(families: Sequence[FamilySummary]) -> Section:
+    """The families with their numbers alone, as CSV has them."""
+    return Section("", [*map(Field, _FLAT)], [*map(_flat, families)])
+
+
+def families_table(families: Sequence[FamilySummary]) -> Section:
+    """The families as people read them, with what follows."""
     fields = [
         Field("family", Column("family", essential=True, wraps=True)),
         Field("models", Column("models")),
@@ -30,8 +32,8 @@ def family_sheet(report: FamilyReport, form: str) -> Sheet:
         Field("int8_memory", Column("int8 MB (n)", essential=True, right=True)),
         Field("scaling", Column("scaling (n)", essential=True, right=True)),
     ]
-    section = Section("", fields, [*map(_texts, report.families)])
-    return Sheet(title, (section,), tuple(_notes(report)), document)
+    rows, notes = [*map(_texts, families)], [*_notes(families)]
+    return Section("Families of models", fields, rows, notes)
 
 
 def _texts(family: FamilySummary) -> dict[str, object]:
@@ -67,8 +69,7 @@ def _flat(family: FamilySummary) -> dict[str, Any]:
     return facts | {"sources": ", ".join(family.sources)}
 
 
-def _notes(report: FamilyReport) -> Iterator[str]:
-    families = report.families
+def _notes(families: Sequence[FamilySummary]) -> Iterator[str]:
     yield _answer(families)
     yield (
         f"n: cells, of which ratios are the geometric mean; × {REFERENCE}: throughput of the best"
@@ -79,8 +80,6 @@ def _notes(report: FamilyReport) -> Iterator[str]:
         yield "?: in most cells the difference is not beyond intervals and grades: measure longer"
     if sources := sorted({name for one in families for name in one.sources}):
         yield f"{_IMPORTED_MARK} partly measured by {', '.join(sources)}: never proven nor verified"
-    words = ["compatibility", "--by", "family", *database_option(report.database)]
-    yield f"next: `orchestrator {shlex.join(words)}`"
 
 
 def _answer(families: Sequence[FamilySummary]) -> str:

@@ -3,11 +3,12 @@
 import shlex
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import Any, get_args
 
 from analysis.compatibility.ratings import HIGH_SHARE, MEDIUM_SHARE, Level, Obstacle, Rating
 from orchestrator.commands.compatibility.answer import CompatibilityReport
+from orchestrator.commands.compatibility.families_table import families_table, flat_families
 from orchestrator.screen.sheet import ON_SCREEN, Field, Section, Sheet
 from orchestrator.screen.tables import Column
 from orchestrator.system.files import database_option
@@ -57,20 +58,21 @@ class _Footnotes:
             yield f"… and {more:,} more reasons; --format json has them all"
 
 
-def compatibility_sheet(
-    report: CompatibilityReport, form: str, *, by_family: bool = False
-) -> Sheet:
-    """The ratings as a sheet of this format; in CSV one a line."""
-    name = "family" if by_family else "model"
+def compatibility_sheet(report: CompatibilityReport, form: str) -> Sheet:
+    """The ratings as a sheet of this format; in CSV a model on a backend, or a family, a line."""
+    families = report.families
+    name = "model" if families is None else "family"
     data = [_data(rating) for rating in report.ratings]
-    title = f"Compatibility: {'families' if by_family else 'models'} × backends"
+    title = f"Compatibility: {'models' if families is None else 'families'} × backends"
     document = {
         "by": name,
         "thresholds": {"High": HIGH_SHARE, "Medium": MEDIUM_SHARE},
         "ratings": data,
+        **({} if families is None else {"families": [*map(asdict, families)]}),
     }
     if form == "csv":
-        section = Section("", [Field(key) for key in data[0]], data)
+        ratings = Section("", [Field(key) for key in data[0]], data)
+        section = ratings if families is None else flat_families(families)
         return Sheet(title, (section,), (), document)
     on_screen = form == ON_SCREEN
     rows = _rows(report, name)
@@ -85,7 +87,10 @@ def compatibility_sheet(
         *footnotes.lines(_MOST_NOTES if on_screen else None),
         *_notes(report),
     )
-    return Sheet(title, (section,), notes, document)
+    if not families:
+        return Sheet(title, (section,), (*notes, _next(report)), document)
+    levels = replace(section, notes=(*section.notes, *notes))
+    return Sheet(title, (levels, families_table(families)), (_next(report),), document)
 
 
 @dataclass(frozen=True)
@@ -200,8 +205,11 @@ def _notes(report: CompatibilityReport) -> Iterator[str]:
             f"{doubtful:,} of the {cells:,} throughputs behind it are of grade D, so levels near a"
             " threshold may change: measure longer, e.g. with `--profile standard`"
         )
+
+
+def _next(report: CompatibilityReport) -> str:
     words = ["compare", "--by", "backend", "--metric", "throughput"]
-    yield f"next: `orchestrator {shlex.join([*words, *database_option(report.database)])}`"
+    return f"next: `orchestrator {shlex.join([*words, *database_option(report.database)])}`"
 
 
 def _answer(report: CompatibilityReport) -> str:

@@ -53,7 +53,9 @@ def print_stale_files(files: Sequence[StaleFile], *, removed: bool, as_json: boo
     print_table((*wrapping("path"), "kind", _SIZE), rows)
     print_line()
     size = format_size(sum(file.size_bytes for file in files))
-    deed = "removed" if removed else "to remove: `orchestrator prepare --prune --yes` does"
+    deed = (
+        "removed" if removed else "to remove: `orchestrator run --prepare-only --prune --yes` does"
+    )
     print_line(f"{len(files)}, together {size}, {deed}")
 
 

@@ -9,6 +9,7 @@ import typer
 from orchestrator.commands.options import common as options
 from orchestrator.commands.options.common import database_in, note
 from orchestrator.commands.program.completion import complete_run
+from orchestrator.commands.program.refusals import refuse_beside
 from orchestrator.system.files import RESULTS_FOLDER
 
 
@@ -107,10 +108,10 @@ def export(
     path = database_in(results, database)
     if bundle is not None:
         beside = {"topic", "format_", "output", "partition_by", "everything"}
-        options.refuse_beside(context, "--bundle", beside)
+        refuse_beside(context, "--bundle", beside)
         print_bundle(export_bundle(path, run or (), bundle, force=force), as_json=json)
         return
-    options.refuse_beside(context, "a topic", {"run"})
+    refuse_beside(context, "a topic", {"run"})
     request = ExportOptions(
         topic and topic.value,
         output,
@@ -122,7 +123,7 @@ def export(
     if not is_stdout(output):
         print_exported(export_table(path, request), request, as_json=json)
         return
-    options.refuse_beside(context, "stdout as output", {"json"})
+    refuse_beside(context, "stdout as output", {"json"})
     require_printable(request.form or "parquet")
     for line in export_lines(export_table(path, request), request):
         note(line)

@@ -1,5 +1,6 @@
-"""`plan` and `schema`: the decision on every cell, and the schema of the matrix file."""
+"""`plan`: the decision on every cell; or the schema of the file that a matrix is written in."""
 
+from collections.abc import Sequence
 from enum import StrEnum
 from typing import TYPE_CHECKING, Annotated
 
@@ -10,9 +11,11 @@ from orchestrator.commands.measure.fleet_plan_command import show_fleet_plan
 from orchestrator.commands.options import common as options
 from orchestrator.commands.options.common import LauncherChoice
 from orchestrator.commands.program.completion import complete_run
+from orchestrator.commands.program.refusals import refuse_all_but, refuse_beside
 from orchestrator.system.files import RESULTS_FOLDER
 
 if TYPE_CHECKING:
+    from orchestrator.commands.measure.request import PlanRequest
     from orchestrator.fleet.choice import FleetChoice
 
 
@@ -62,11 +65,19 @@ _Share = Annotated[
 ]
 
 
+_Schema = Annotated[
+    bool, typer.Option("--schema", help="Print the JSON schema of the matrix file instead.")
+]
+_HostsSchema = Annotated[
+    bool, typer.Option("--hosts-schema", help="Print that of the file with the hosts of a fleet.")
+]
+
+
 @with_fleet
 def plan(
     fleet: "FleetChoice | None",
     context: typer.Context,
-    matrix: options.MatrixArgument,
+    matrix: options.MatrixIfAny = None,
     format_: _Format = PlanFormat.table,
     select: options.Select = None,
     set_: options.Set = None,
@@ -81,13 +92,18 @@ def plan(
     runs_on: _RunsOn = None,
     max_jobs: _MaxJobs = None,
     share: _Share = None,
+    schema: _Schema = False,
+    hosts_schema: _HostsSchema = False,
 ) -> None:
     """Show every cell with its decision, reason and estimate."""
-    from orchestrator.commands.measure.pipelines.jobs import MAX_JOBS
-    from orchestrator.commands.measure.pipelines.labels import parse_runner_labels, split_judge
-    from orchestrator.commands.measure.pipelines.rotation import share_of_models
-    from orchestrator.commands.measure.plan import plan_jobs, report_plan
-    from orchestrator.commands.measure.plan_words import PlanningNotes, print_jobs, print_plan
+    if schema or hosts_schema:
+        refuse_all_but(context, "--schema" if schema else "--hosts-schema", ())
+        _print_schema(hosts=hosts_schema)
+        return
+    if matrix is None:
+        raise typer.BadParameter("name a matrix file")
+    from orchestrator.commands.measure.plan import report_plan
+    from orchestrator.commands.measure.plan_words import PlanningNotes, print_plan
     from orchestrator.commands.measure.request import PlanRequest
     from orchestrator.commands.predict.host.forecast import find_forecast
 
@@ -105,15 +121,34 @@ def plan(
     )
     if format_ in (PlanFormat.table, PlanFormat.json):
         of_pipelines = ("runs_on", "max_jobs", "share")
-        options.refuse_beside(context, f"--format {format_.value}", of_pipelines)
+        refuse_beside(context, f"--format {format_.value}", of_pipelines)
         if fleet is not None:
-            options.refuse_beside(context, "--fleet", ("resume",))
+            refuse_beside(context, "--fleet", ("resume",))
             show_fleet_plan(request, fleet, as_json=format_ is PlanFormat.json)
             return
         print_plan(report_plan(request, resume), as_json=format_ is PlanFormat.json)
         return
-    gitlab = format_ is PlanFormat.gitlab
-    labelled, judge = split_judge(runs_on or ()) if gitlab else (runs_on or (), ())
+    _print_pipeline(
+        request, resume, runs_on or (), max_jobs, share, gitlab=format_ is PlanFormat.gitlab
+    )
+
+
+def _print_pipeline(
+    request: "PlanRequest",
+    resume: str | None,
+    runs_on: Sequence[str],
+    max_jobs: int | None,
+    share: str | None,
+    *,
+    gitlab: bool,
+) -> None:
+    from orchestrator.commands.measure.pipelines.jobs import MAX_JOBS
+    from orchestrator.commands.measure.pipelines.labels import parse_runner_labels, split_judge
+    from orchestrator.commands.measure.pipelines.rotation import share_of_models
+    from orchestrator.commands.measure.plan import plan_jobs
+    from orchestrator.commands.measure.plan_words import print_jobs
+
+    labelled, judge = split_judge(runs_on) if gitlab else (runs_on, ())
     jobs = plan_jobs(
         request,
         resume,
@@ -121,22 +156,12 @@ def plan(
         most=MAX_JOBS if max_jobs is None else max_jobs,
         share=share_of_models(share),
     )
-    print_jobs(jobs, str(matrix), gitlab=gitlab, judge=judge)
+    print_jobs(jobs, str(request.matrix), gitlab=gitlab, judge=judge)
 
 
-def schema(
-    hosts: Annotated[
-        bool, typer.Option("--hosts", help="That of the file with the hosts of a fleet.")
-    ] = False,
-) -> None:
-    """Print the JSON schema of the matrix file."""
+def _print_schema(*, hosts: bool) -> None:
+    from orchestrator.fleet.hosts_file import hosts_json_schema
+    from orchestrator.matrix import matrix_json_schema
     from orchestrator.screen.lines import print_json
 
-    if hosts:
-        from orchestrator.fleet.hosts_file import hosts_json_schema
-
-        print_json(hosts_json_schema())
-        return
-    from orchestrator.matrix import matrix_json_schema
-
-    print_json(matrix_json_schema())
+    print_json(hosts_json_schema() if hosts else matrix_json_schema())

@@ -1,77 +1,46 @@
-"""`prepare`: exports the graphs of a matrix, as `run` does on its own; and clears away old ones."""
+"""`run --prepare-only`: exports the graphs of a matrix as `run` does, or clears away old ones."""
 
+from dataclasses import replace
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING
 
 import typer
 
-from orchestrator.commands.options import common as options
-from orchestrator.commands.options.common import LauncherChoice, command_line, note
+from orchestrator.commands.options.common import command_line, note
 from orchestrator.commands.program.program import chosen
-from orchestrator.system.files import RESULTS_FOLDER
+from orchestrator.commands.program.refusals import refuse_all_but, refuse_without
+
+if TYPE_CHECKING:
+    from orchestrator.commands.measure.request import PlanRequest
+
+_OF_EXPORTS = ("matrix", "select", "set_", "limit", "launcher", "results", "weights_seed", "json")
 
 
-def prepare(
-    matrix: options.MatrixIfAny = None,
-    select: options.Select = None,
-    set_: options.Set = None,
-    limit: options.Limit = None,
-    launcher: options.LauncherOption = LauncherChoice.auto,
-    results: options.Results = RESULTS_FOLDER,
-    weights_seed: options.WeightsSeed = 0,
-    prune: Annotated[
-        bool,
-        typer.Option(
-            "--prune",
-            help="List graphs, references and counts of other versions, and past preparations.",
-        ),
-    ] = False,
-    yes: Annotated[bool, typer.Option("--yes", help="Remove what --prune lists.")] = False,
-    json: options.Json = False,
-) -> int:
-    """Export every graph that a matrix needs, as `run` does."""
-    if prune or yes:
-        needed = {"matrix": matrix, "select": select, "set": set_, "limit": limit}
-        _refuse_beside_prune(prune, **needed, weights_seed=weights_seed)
-        return _clear(results, remove=yes, as_json=json)
-    if matrix is None:
-        raise typer.BadParameter("name a matrix file, or look for old graphs with --prune")
+def refuse_beside_exports(context: typer.Context) -> None:
+    """Refuse options that exports do not use."""
+    refuse_all_but(context, "--prepare-only", _OF_EXPORTS)
+
+
+def run_preparation(request: "PlanRequest", *, as_json: bool) -> int:
+    """Export every graph that the matrix needs; returns the exit code."""
     from orchestrator.commands.measure.prepare import prepare_matrix
     from orchestrator.commands.measure.progress import show_progress
-    from orchestrator.commands.measure.request import PlanRequest
     from orchestrator.commands.measure.verify_words import print_prepared
     from orchestrator.screen.streams import after_work
 
-    run_options = options.run_options(launcher=launcher, database=None, weights_seed=weights_seed)
-    request = PlanRequest(
-        matrix,
-        overrides=tuple(set_ or ()),
-        select=tuple(select or ()),
-        limit=limit,
-        results=results,
-        options=run_options.model_copy(update={"purpose": "prepare"}),
-        command=command_line(),
-    )
+    run_options = request.options.model_copy(update={"purpose": "prepare"})
+    request = replace(request, options=run_options, command=command_line())
     with show_progress(quiet=chosen.quiet) as observer:
         preparation = prepare_matrix(request, observer)
     with after_work():
-        print_prepared(preparation, as_json=json)
+        print_prepared(preparation, as_json=as_json)
     return 1 if preparation.missing else 0
 
 
-def _refuse_beside_prune(prune: bool, **given: object) -> None:
-    from runner.contract.errors import UsageError
-
-    if not prune:
-        raise UsageError("--yes removes nothing by itself", hint="it belongs to --prune")
-    if any(given.values()):
-        raise UsageError(
-            "--prune looks at all that lies in the results folder, whatever a matrix needs",
-            hint="leave out the matrix and all that selects from it",
-        )
-
-
-def _clear(results: Path, *, remove: bool, as_json: bool) -> int:
+def clear_artifacts(context: typer.Context, results: Path, *, remove: bool, as_json: bool) -> int:
+    """List what other versions left in the results folder, or remove it; returns the exit code."""
+    refuse_without(context, "--prune", ("yes",))
+    refuse_all_but(context, "--prune", ("prepare_only", "yes", "results", "json"))
     from orchestrator.commands.database.retention import find_stale_files, remove_stale_files
     from orchestrator.commands.database.words import print_stale_files
 

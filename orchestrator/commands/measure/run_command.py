@@ -8,12 +8,18 @@ import typer
 
 from orchestrator.commands.fleet.fleet_options import with_fleet
 from orchestrator.commands.measure.against_options import with_against
+from orchestrator.commands.measure.prepare_command import (
+    clear_artifacts,
+    refuse_beside_exports,
+    run_preparation,
+)
 from orchestrator.commands.options import common as options
 from orchestrator.commands.options.common import LauncherChoice, command_line
 from orchestrator.commands.options.verdict import RequiredGrade, RequireGrade, required_grade
 from orchestrator.commands.options.work import WorkOptions, with_work_options
 from orchestrator.commands.program.completion import complete_run
 from orchestrator.commands.program.program import chosen
+from orchestrator.commands.program.refusals import refuse_without
 from orchestrator.commands.results.table_options import with_table_options
 from orchestrator.system.files import DATABASE_NAME, RESULTS_FOLDER
 
@@ -41,6 +47,20 @@ _Resume = Annotated[
     ),
 ]
 
+_PrepareOnly = Annotated[
+    bool,
+    typer.Option("--prepare-only", help="Export every graph that the matrix needs, and stop."),
+]
+_Prune = Annotated[
+    bool,
+    typer.Option(
+        "--prune",
+        help="With --prepare-only: list graphs, references and counts of other versions, and past"
+        " preparations.",
+    ),
+]
+_Yes = Annotated[bool, typer.Option("--yes", help="Remove what --prune lists.")]
+
 _OF_VERDICTS = (".md", ".markdown", ".xml")
 """Ends of the names of files that take verdicts alone, as Markdown or JUnit."""
 
@@ -54,6 +74,7 @@ def run(
     against: "Against | None",
     fleet: "FleetChoice | None",
     work: WorkOptions,
+    context: typer.Context,
     matrix: options.MatrixIfAny = None,
     select: options.Select = None,
     set_: options.Set = None,
@@ -69,8 +90,16 @@ def run(
     json: options.Json = False,
     output: options.JsonFile = None,
     force: options.Force = False,
+    prepare_only: _PrepareOnly = False,
+    prune: _Prune = False,
+    yes: _Yes = False,
 ) -> int:
     """Measure the cells of a matrix, or finish an earlier run."""
+    refuse_without(context, "--prepare-only", ("prune", "yes"))
+    if prune or yes:
+        return clear_artifacts(context, results, remove=yes, as_json=json)
+    if prepare_only:
+        refuse_beside_exports(context)
     from orchestrator.commands.measure.request import PlanRequest
 
     run_options = work.run_options(launcher, database)
@@ -92,6 +121,8 @@ def run(
         results=results,
         options=run_options,
     )
+    if prepare_only:
+        return run_preparation(request, as_json=json)
     if fleet is not None:
         refuse_baseline(against)
         return measure_on_fleet(request, fleet, shown, dry_run=dry_run)

@@ -12,6 +12,7 @@ from orchestrator.commands.options.axes import axis_values, list_option
 from orchestrator.commands.options.common import LauncherChoice, command_line
 from orchestrator.commands.program.groups import with_options
 from orchestrator.commands.program.program import chosen
+from orchestrator.commands.program.refusals import refuse_beside
 from orchestrator.system.files import RESULTS_FOLDER
 from runner.contract.axes import AXES, AxisName
 
@@ -68,7 +69,7 @@ def verify(
     """Check that models work and are right, without timing."""
     if bundle is not None:
         beside = {parameter.name for parameter in context.command.params} - {"bundle", "json"}
-        options.refuse_beside(context, "a bundle", {name for name in beside if name})
+        refuse_beside(context, "a bundle", {name for name in beside if name})
         return _verify_bundle(bundle, as_json=json)
     values = axis_values({name: axes[name] for name in _HELP})
     from orchestrator.commands.measure.verification import save_verification

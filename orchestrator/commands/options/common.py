@@ -3,7 +3,7 @@
 import os
 import shlex
 import sys
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -233,22 +233,6 @@ def answer_format(chosen: StrEnum | None, *, as_json: bool) -> str | None:
             f"--json and --format {chosen} contradict each other", hint="give one of them"
         )
     return "json" if as_json else chosen and chosen.value
-
-
-def refuse_beside(context: typer.Context, other: str, names: Collection[str]) -> None:
-    """Refuse parameters of these names, which cannot be combined with that.
-
-    Raises:
-        UsageError: one of them was given.
-    """
-    from runner.contract.errors import UsageError
-
-    for parameter in context.command.params:
-        source = context.get_parameter_source(parameter.name or "")
-        if parameter.name in names and source is not None and source.name == "COMMANDLINE":
-            name = parameter.opts[0] if parameter.opts[0][0] == "-" else parameter.metavar
-            message = f"{name}: cannot be combined with {other}"
-            raise UsageError(message, hint="leave one of them out")
 
 
 def run_options(

@@ -1,10 +1,11 @@
-"""Refusals of words on the command line: typer's errors in the form that all errors have."""
+"""Refusals of words on the command line: typer's errors, and options that do not go together."""
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from itertools import pairwise
 from typing import Any
 
+import typer
 from typer import TyperException
 
 from runner.contract.errors import UsageError, closest, refuse_unknown
@@ -14,7 +15,7 @@ _VALUE_ERROR = "Value error, "
 """Pydantic's words before ours where typer lets it check a value."""
 _QUOTED = re.compile(r"'([^']*)'")
 _NOT_ONE_OF = " is not one of "
-_OF_MATRIX = frozenset({"run", "plan", "prepare"})
+_OF_MATRIX = frozenset({"run", "plan"})
 """Commands whose axes stand in a file."""
 _PATHS: Mapping[str, str] = {
     "cell-timeout": "limits.cell_timeout",
@@ -132,3 +133,49 @@ def _extra(message: str, words: Sequence[str], path: str) -> UsageError:
         meant = f"`orchestrator run {extra}`" if extra.endswith(_FILES) else f"--model {extra}"
         guess = f"; did you mean {meant}?"
     return UsageError(f"{path}: unexpected {extra!r}{guess}", hint=_help(path))
+
+
+def refuse_beside(context: typer.Context, other: str, names: Collection[str]) -> None:
+    """Refuse parameters of these names, which cannot be combined with that.
+
+    Raises:
+        UsageError: one of them was given.
+    """
+    for name, parameter in _given(context).items():
+        if parameter in names:
+            message = f"{name}: cannot be combined with {other}"
+            raise UsageError(message, hint="leave one of them out")
+
+
+def refuse_all_but(context: typer.Context, mode: str, names: Collection[str]) -> None:
+    """Refuse parameters of other names, which a mode of a command does not use.
+
+    Raises:
+        UsageError: one of them was given.
+    """
+    names = {*names, *(p.name for p in context.command.params if mode in p.opts)}
+    others = {p.name for p in context.command.params} - names
+    refuse_beside(context, mode, {name for name in others if name})
+
+
+def refuse_without(context: typer.Context, mode: str, names: Collection[str]) -> None:
+    """Refuse parameters of these names unless the option that they belong to was given.
+
+    Raises:
+        UsageError: one of them was given alone.
+    """
+    given = _given(context)
+    for name, parameter in given.items():
+        if parameter in names and mode not in given:
+            raise UsageError(f"{name} needs {mode}", hint=f"add {mode}, or leave {name} out")
+
+
+def _given(context: typer.Context) -> dict[str, str]:
+    """The parameters on the command line: the names that the user sees, and our own."""
+    given = {}
+    for parameter in context.command.params:
+        source = context.get_parameter_source(parameter.name or "")
+        if source is not None and source.name == "COMMANDLINE":
+            flag = parameter.opts[0]
+            given[flag if flag[0] == "-" else str(parameter.metavar)] = str(parameter.name)
+    return given

@@ -1,4 +1,4 @@
-"""`recommend`: backend, runtime, precision and batch size for a model."""
+"""`recommend`: backend, runtime, precision and batch size for a model, or cells to measure."""
 
 from collections.abc import Mapping
 from enum import StrEnum
@@ -12,6 +12,7 @@ from orchestrator.commands.options.axes import axis_values, list_option
 from orchestrator.commands.predict.train_command import SourceChoice
 from orchestrator.commands.program.completion import complete_family
 from orchestrator.commands.program.groups import with_options
+from orchestrator.commands.recommend.next_command import NextOptions, show_next, with_next
 from orchestrator.system.files import RESULTS_FOLDER
 from runner.contract.axes import AXES, Axis, AxisName
 
@@ -114,9 +115,12 @@ def _options(*names: str) -> dict[str, Any]:
     }
 
 
+@with_next
 @with_options(0, _options("model"))
 @with_options(3, _options(*(axis.name for axis in _AXES if axis.name != "model")))
 def recommend(
+    context: typer.Context,
+    proposed: NextOptions,
     family: _Family = None,
     all_: _All = False,
     objective: _Objective = None,
@@ -135,7 +139,11 @@ def recommend(
     json: options.Json = False,
     **axes: list[str] | None,
 ) -> None:
-    """Rank backend, runtime, precision and batch of a model. All others come with a reason."""
+    """Rank backend, runtime, precision and batch of a model. All others come with a reason.
+
+    Or, with --next, choose the cells of a matrix to measure next.
+    """
+    proposed.refuse_others(context)
     values = axis_values({axis.name: axes[axis.name] for axis in _AXES})
     from orchestrator.commands.recommend.answer import (
         RecommendationRequest,
@@ -147,8 +155,13 @@ def recommend(
 
     form = options.answer_format(format_, as_json=json)
     shown = RecommendationOutput(form, output, force=force, wide=wide)
+    path = options.database_in(results, database)
+    if proposed.next_ is not None:
+        shown.require(path)
+        show_next(proposed, proposed.next_, shown, results, database)
+        return
     request = RecommendationRequest(
-        options.database_in(results, database),
+        path,
         CandidateRequest(values, tuple(family or ()), all_),
         objective.value if objective else None,
         _service_level(slo, slo_confidence),

@@ -1,34 +1,18 @@
 """The cells to measure next: as a table with what is expected of them, and as a matrix."""
 
 import shlex
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 from orchestrator.commands.recommend.next_cells import NextCells
 from orchestrator.matrix import cells_text
-from orchestrator.screen.lines import print_content
-from orchestrator.screen.sheet import (
-    SHEET_SUFFIXES,
-    Field,
-    Section,
-    Sheet,
-    require_output,
-    sheet_format,
-    show_sheet,
-)
+from orchestrator.screen.sheet import Field, Section, Sheet
 from orchestrator.screen.tables import Column
-from orchestrator.system.files import database_option, is_stdout, output_file
+from orchestrator.system.files import database_option
 from orchestrator.system.text import format_duration, plural
 from runner.contract.axes import AXIS_NAMES
 
-_MATRIX = "matrix"
-_SUFFIXES: Mapping[str, str] = {
-    **{suffix: form for suffix, form in SHEET_SUFFIXES.items() if form != "html"},
-    ".yaml": _MATRIX,
-    ".yml": _MATRIX,
-}
 _FIELDS = (
     Field("cell", Column("cell", essential=True, wraps=True)),
     Field("seconds", Column("takes", right=True), lambda value: format_duration(round(value))),
@@ -42,53 +26,6 @@ _FIELDS = (
 )
 _MOST_REASONS = 3
 _EXAMPLE = "next.yaml"
-
-
-@dataclass(frozen=True)
-class NextOutput:
-    """The format and the file of an answer."""
-
-    form: str | None
-    """The format; None for that of the file's name, else a table."""
-    path: Path | None
-    """The file; None for stdout."""
-    force: bool
-    """True if the file may be replaced."""
-    wide: bool
-    """True if a table leaves no column out."""
-
-    def require(self, database: Path) -> None:
-        """Refuse a file that cannot be written, before any work is done for it.
-
-        Raises:
-            UsageError: it exists, is the database or has a name that says no format.
-        """
-        require_output(
-            self.form, self.path, force=self.force, database=database, suffixes=_SUFFIXES
-        )
-
-    @property
-    def folder(self) -> Path | None:
-        """The folder of the file; None if the answer is printed."""
-        return self.path.parent if self.path is not None and not is_stdout(self.path) else None
-
-    def show(self, answer: NextCells) -> None:
-        """Print the answer, or write it; beside a matrix in a file, the table is printed.
-
-        Raises:
-            StoreError: the file cannot be written.
-        """
-        form = sheet_format(self.form, self.path, _SUFFIXES)
-        if form != _MATRIX:
-            show_sheet(next_sheet(answer), form, self.path, wide=self.wide)
-            return
-        text = proposed_matrix_text(answer, self.path)
-        if self.folder is None or self.path is None:
-            print_content(text.encode())
-            return
-        with output_file(self.path) as file:
-            file.write(text.encode())
-        show_sheet(next_sheet(answer, self.path), None, None, wide=self.wide)
 
 
 def proposed_matrix_text(answer: NextCells, path: Path | None) -> str:
@@ -175,7 +112,15 @@ def _next(answer: NextCells, written: Path | None) -> Iterator[str]:
     if written is not None:
         yield f"{written} has them: `{shlex.join(['orchestrator', 'run', str(written), *where])}`"
         return
-    command = ["orchestrator", "next", str(answer.matrix), "--output", _EXAMPLE, *where]
+    command = [
+        "orchestrator",
+        "recommend",
+        "--next",
+        str(answer.matrix),
+        "--output",
+        _EXAMPLE,
+        *where,
+    ]
     yield f"`{shlex.join(command)}` writes them as a matrix for `orchestrator run {_EXAMPLE}`"
 
 

@@ -1,8 +1,7 @@
-"""The output of a recommendation: a sheet, or a matrix for `run`."""
+"""The output of a recommendation, or of cells to measure next: a sheet, or a matrix for `run`."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from io import BytesIO
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -17,6 +16,7 @@ from orchestrator.system.files import is_stdout, output_file
 
 if TYPE_CHECKING:
     from orchestrator.commands.recommend.answer import Recommendation
+    from orchestrator.commands.recommend.next_cells import NextCells
 
 MATRIX = "matrix"
 RECOMMENDATION_SUFFIXES: Mapping[str, str] = {
@@ -47,6 +47,11 @@ class RecommendationOutput:
         suffixes = RECOMMENDATION_SUFFIXES
         require_output(self.form, self.path, force=self.force, database=database, suffixes=suffixes)
 
+    @property
+    def folder(self) -> Path | None:
+        """The folder of the file; None if the answer is printed."""
+        return None if self.path is None or is_stdout(self.path) else self.path.parent
+
     def show(self, answer: "Recommendation") -> None:
         """Print the recommendation, or write it into the file.
 
@@ -62,9 +67,25 @@ class RecommendationOutput:
         else:
             show_sheet(recommendation_sheet(answer, form), form, self.path, wide=self.wide)
 
+    def show_next(self, answer: "NextCells") -> None:
+        """Print the cells, or write them; beside a matrix in a file, the table is printed.
+
+        Raises:
+            StoreError: the file cannot be written.
+        """
+        from orchestrator.commands.recommend.next_words import next_sheet, proposed_matrix_text
+
+        form = sheet_format(self.form, self.path, RECOMMENDATION_SUFFIXES)
+        if form != MATRIX:
+            show_sheet(next_sheet(answer), form, self.path, wide=self.wide)
+            return
+        self._write(proposed_matrix_text(answer, self.path).encode())
+        if self.folder is not None:
+            show_sheet(next_sheet(answer, self.path), None, None, wide=self.wide)
+
     def _write(self, content: bytes) -> None:
         if self.path is None or is_stdout(self.path):
-            print_content(BytesIO(content).getvalue())
+            print_content(content)
             return
         with output_file(self.path) as file:
             file.write(content)

@@ -20,6 +20,7 @@ from orchestrator.commands.options.verdict import (
 )
 from orchestrator.commands.program.completion import complete_side
 from orchestrator.commands.program.groups import Command, with_option_group
+from orchestrator.commands.program.refusals import refuse_beside
 from orchestrator.commands.regress.step_options import (
     JUDGING,
     StepOptions,
@@ -104,7 +105,7 @@ def regress(
 ) -> int:
     """Judge a run against a baseline, with an exit code for a CI."""
     if steps.option is not None:
-        options.refuse_beside(context, steps.option, JUDGING)
+        refuse_beside(context, steps.option, JUDGING)
         change_steps(selected, steps, as_json=output.form is not None)
         return 0
     from orchestrator.commands.regress.answer import RegressionRequest, judge_regressions

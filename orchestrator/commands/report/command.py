@@ -9,6 +9,7 @@ import typer
 
 from orchestrator.commands.options import common as options
 from orchestrator.commands.program.completion import complete_run
+from orchestrator.commands.program.refusals import refuse_beside
 from orchestrator.commands.regress.judging_options import with_judging
 from orchestrator.commands.results.filter_options import with_filters
 
@@ -91,7 +92,7 @@ def report(
 
     form = options.answer_format(format_, as_json=json)
     if topic is TopicOfReport.site:
-        options.refuse_beside(context, "site", ("subject", "format_", "charts", "json"))
+        refuse_beside(context, "site", ("subject", "format_", "charts", "json"))
         _refuse_judging(topic, judging)
         _write_site(selected, output, force=force)
         return

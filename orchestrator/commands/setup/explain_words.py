@@ -1,14 +1,31 @@
 """Explanations of the words on the screen: found, and printed."""
 
 import re
-from collections.abc import Mapping
+import tomllib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
 
-from orchestrator.screen.dictionary.statistic_words import Word
-from orchestrator.screen.dictionary.words import WORDS
 from orchestrator.screen.lines import print_json, print_line
 from orchestrator.screen.tables import print_table, wrapping
 from runner.contract.errors import UsageError, suggest
 
+
+@dataclass(frozen=True)
+class Word:
+    """A word with its meaning, how to read it, and where it stands or leads."""
+
+    name: str
+    lines: tuple[str, ...]
+    others: Sequence[str] = ()
+    """Other names of the same."""
+
+
+WORDS_FILE = Path(__file__).with_name("words.toml")
+WORDS: Sequence[Word] = [
+    Word(name, tuple(entry["lines"].splitlines()), entry.get("also", ()))
+    for name, entry in tomllib.loads(WORDS_FILE.read_text("utf-8")).items()
+]
 _NUMBER = re.compile(r"([bs])[0-9]+")
 _EXAMPLES = {"b": "b8", "s": "s128"}
 

@@ -71,7 +71,10 @@ def test_what_is_wrong_is_named_with_its_line(tmp_path: Path, line: str, fault: 
     assert str(refused.value).startswith(f"{tmp_path / 'hosts.yaml'}: ")
     assert fault in str(refused.value)
     assert re.search(r"\(line [234]\)$", str(refused.value))
-    assert refused.value.hint == "`orchestrator schema --hosts` describes every key of such a file"
+    assert (
+        refused.value.hint
+        == "`orchestrator plan --hosts-schema` describes every key of such a file"
+    )
 
 
 PROGRAM = ["-P", "-m", "orchestrator", "fleet", "execute"]

@@ -1,6 +1,6 @@
 """Subgraphs that the HTP's compiler gets wrong, rewritten to others that compute the same.
 
-Seen with onnxruntime-qnn 2.7.0, QNN 2.51, on the simulator; `docs/decisions/0025` has the figures.
+Seen with onnxruntime-qnn 2.7.0, QNN 2.51, on the simulator; `docs/decisions/0012` has the figures.
 """
 
 from collections.abc import Callable, Mapping

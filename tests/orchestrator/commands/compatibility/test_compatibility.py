@@ -6,7 +6,6 @@ from typing import Any
 import pytest
 
 from orchestrator.commands.compatibility.answer import CompatibilityReport, report_compatibility
-from orchestrator.commands.compatibility.families_answer import report_families
 from orchestrator.commands.results.selection import SelectionRequest
 from orchestrator.store import Store
 from runner.contract.errors import NothingToDo
@@ -82,7 +81,8 @@ def test_shares_are_those_that_sql_gives(database: Path) -> None:
 
 
 def test_families_have_ratios_with_the_cells_they_rest_on(database: Path) -> None:
-    families = {one.family: one for one in report_families(SelectionRequest(database)).families}
+    report = report_compatibility(SelectionRequest(database), by_family=True)
+    families = {one.family: one for one in report.families or ()}
     with Store.open_readonly(database) as store:
         (row,) = store.arrow(
             "SELECT avg(memory_mb) FILTER (precision = 'int8' AND runtime = 'torch')"
@@ -101,8 +101,7 @@ def test_families_have_ratios_with_the_cells_they_rest_on(database: Path) -> Non
     assert (gpt2.backend, gpt2.speedup, gpt2.int8_memory, gpt2.scaling) == ("cpu", None, None, None)
 
 
-@pytest.mark.parametrize("use_case", [report_compatibility, report_families])
-def test_where_nothing_fits_a_command_helps(database: Path, use_case: Any) -> None:
+def test_where_nothing_fits_a_command_helps(database: Path) -> None:
     with pytest.raises(NothingToDo) as error:
-        use_case(SelectionRequest(database, filters={"model": "bert-micro"}))
+        report_compatibility(SelectionRequest(database, filters={"model": "bert-micro"}))
     assert "orchestrator bench" in str(error.value.hint)

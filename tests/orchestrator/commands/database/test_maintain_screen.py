@@ -36,7 +36,7 @@ STALE = [
 
 @pytest.mark.parametrize(
     ("removed", "end"),
-    [(False, "to remove: `orchestrator prepare --prune --yes` does"), (True, "removed")],
+    [(False, "to remove: `orchestrator run --prepare-only --prune --yes` does"), (True, "removed")],
 )
 def test_stale_files_are_listed_with_their_sizes(
     capsys: pytest.CaptureFixture[str], removed: bool, end: str

@@ -45,5 +45,8 @@ def test_a_plan_shows_what_a_run_has_done(measured: Workplace) -> None:
     assert sorted(cell["status"] for cell in cells) == ["failed", "ok", "ok"]
 
 
-def test_the_schema_is_json(place: Workplace) -> None:
-    assert json.loads(place.do("schema").stdout)["properties"]["axes"]
+def test_schemas_are_json_and_take_no_other_option(place: Workplace) -> None:
+    assert json.loads(place.do("plan", "--schema").stdout)["properties"]["axes"]
+    assert json.loads(place.do("plan", "--hosts-schema").stdout)["properties"]["hosts"]
+    for words in (["matrix.yaml", "--schema"], ["--hosts-schema", "--limit", "1"]):
+        complains(place.do("plan", *words), 2, "cannot be combined with --")

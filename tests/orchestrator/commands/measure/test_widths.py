@@ -115,14 +115,14 @@ OUTPUTS: dict[str, Callable[[], None]] = {
     "images list": partial(images, wide=False),
     "images list --wide": partial(images, wide=True),
     "plan": plan,
-    "prepare": graphs,
+    "run --prepare-only": graphs,
     "verify": verification,
     "replay": replay,
     "validate": findings,
     "import": lambda: print_import(FILES, DONE, (), DATABASE, as_json=False),
     "import of nothing": lambda: print_import(FILES[1:], DONE, (), DATABASE, as_json=False),
     "maintain": lambda: print_maintained(MAINTAINED, as_json=False),
-    "prepare --prune": lambda: print_stale_files(
+    "run --prepare-only --prune": lambda: print_stale_files(
         [StaleFile("graph", FOLDER, 3 << 20)], removed=False, as_json=False
     ),
 }

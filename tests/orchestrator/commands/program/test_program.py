@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from orchestrator.commands.commands import COMMANDS
+from orchestrator.commands.commands import COMMANDS, PANELS
 from runner import __version__
 from tests.support.command_line import complains, files
 from tests.support.workplace import Workplace
@@ -36,9 +36,14 @@ def test_help_lists_exit_codes_and_every_command_with_a_short_sentence(place: Wo
     done = place.do("--help")
     assert done.returncode == 0
     assert "3 nothing to do" in done.stdout.replace("\n  ", " ")
-    listed = done.stdout.partition("Commands:\n")[2].partition("\n\n")[0].splitlines()
-    sentences = dict(line.split(maxsplit=1) for line in listed)
-    assert sentences.keys() == COMMANDS.keys()
+    listed = {
+        heading: done.stdout.partition(f"\n{heading}:\n")[2].partition("\n\n")[0].splitlines()
+        for heading in ("Measure", "Results", "Decide", "Set up")
+    }
+    assert {heading: [line.split()[0] for line in lines] for heading, lines in listed.items()} == {
+        heading: [*commands] for heading, commands in PANELS.items()
+    }
+    sentences = dict(line.split(maxsplit=1) for lines in listed.values() for line in lines)
     assert [text for text in sentences.values() if len(text) > 60 or not text.endswith(".")] == []
     assert [text for text in sentences.values() if text.endswith("...")] == []
 

@@ -55,7 +55,7 @@ SLOW_COMMANDS = (
     "merge results",
     "models list --wide",
     "plan matrix.yaml --select nothing",
-    "prepare --prune",
+    "run --prepare-only --prune",
     "query",
     "query 'FROM nowhere'",
     "query 'SELECT cell_id, grade FROM latest_results'",

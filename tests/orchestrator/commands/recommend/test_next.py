@@ -1,4 +1,4 @@
-"""`next` as a user meets it: what to measure, why, and a matrix that `run` takes."""
+"""`recommend --next` as a user meets it: what to measure, why, and a matrix that `run` takes."""
 
 import csv
 import io
@@ -33,7 +33,7 @@ KNOWN = {
     "peak_flops_per_s": 1e11,
     "peak_bytes_per_s": 1e10,
 }
-NEXT = ("next", "matrix.yaml", "--database", "benchmarks.duckdb")
+NEXT = ("recommend", "--next", "matrix.yaml", "--database", "benchmarks.duckdb")
 
 
 @pytest.fixture(scope="module")
@@ -122,7 +122,7 @@ def test_csv_has_the_rows_of_json(folder: Path) -> None:
 
 
 def test_without_a_database_cells_fill_the_space(folder: Path) -> None:
-    words = ("next", "matrix.yaml", "--database", "none.duckdb", "--limit", "4")
+    words = ("recommend", "--next", "matrix.yaml", "--database", "none.duckdb", "--limit", "4")
     done = call(*words, folder=folder, environment={})
     assert "Of 12 cells that can be measured here 0 are measured now, and 4 then" in done.stdout
     assert "Nothing was measured that predictions could rest on" in done.stdout
@@ -156,6 +156,7 @@ def test_lightgbm_is_not_needed(folder: Path, monkeypatch: pytest.MonkeyPatch) -
         (["--limit", "0"], 2, "0 is less than 1"),
         (["--set", "axes.model=bert-tin"], 2, "did you mean bert-tiny"),
         (["--output", "next.txt"], 2, "its name says no format"),
+        (["--model", "gpt2"], 2, "--model: cannot be combined with --next"),
         (["--output", "benchmarks.duckdb", "--format", "matrix"], 2, "is the database itself"),
     ],
 )

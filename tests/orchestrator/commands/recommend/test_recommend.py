@@ -88,6 +88,7 @@ def test_a_matrix_is_what_run_takes(folder: Path) -> None:
         (("--prices", "price.yaml"), 2, "did you mean prices.yaml?"),
         (("--objective", "cost"), 2, "--prices FILE"),
         (("--family", "embedding"), 2, "exactly one of --model, --family and --all"),
+        (("--per", "second"), 2, "--per needs --next"),
         (("--backend", "cuda"), 3, "nothing was measured on backend cuda"),
         (("--slo", "p95<9ms", "--format", "matrix"), 3, "no candidate is left for a matrix"),
         (("--output", "best.txt"), 2, "its name says no format"),

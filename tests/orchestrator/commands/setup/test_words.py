@@ -2,8 +2,7 @@
 
 import pytest
 
-from orchestrator.commands.setup.explain_words import find_word
-from orchestrator.screen.dictionary.words import WORDS
+from orchestrator.commands.setup.explain_words import WORDS, find_word
 from runner.contract.errors import UsageError
 
 
@@ -12,6 +11,7 @@ def test_every_word_has_three_lines_and_names_of_its_own() -> None:
     assert len(set(names)) == len(names)
     assert [word.name.casefold() for word in WORDS] == sorted(w.name.casefold() for w in WORDS)
     for word in WORDS:
+        assert len(word.lines) == 3, word.name
         assert all(line.strip() == line and line for line in word.lines), word.name
         assert "docs/" not in " ".join(word.lines), "pip installs no pages"
         assert word.lines[0].endswith((".", "…")), f"{word.name}: the list shows this line alone"
