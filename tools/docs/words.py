@@ -1,13 +1,13 @@
 """docs/words.md: the words that `orchestrator explain` explains."""
 
-from orchestrator.commands.setup.explain_words import WORDS
+from orchestrator.screen.dictionary import WORDS
 
 _HEAD = """\
 # Words
 
 Words on the screen, as `orchestrator explain WORD` explains them.
 [What a number means](numbers.md) has the formulas.
-<!-- made from orchestrator/commands/setup/words.toml: run `make schemas` -->
+<!-- made from orchestrator/screen/words.toml: run `make schemas` -->
 """
 
 

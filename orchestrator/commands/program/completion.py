@@ -122,7 +122,7 @@ def _families() -> list[str]:
 
 
 def _words(context: typer.Context) -> list[str]:
-    from orchestrator.commands.setup.explain_words import WORDS
+    from orchestrator.screen.dictionary import WORDS
 
     del context
     return [word.name for word in WORDS]

@@ -21,7 +21,7 @@ def explain(
     json: options.Json = False,
 ) -> None:
     """Explain a word of the screen; without one, list them."""
-    from orchestrator.commands.setup.explain_words import find_word, print_word, print_words
+    from orchestrator.screen.dictionary import find_word, print_word, print_words
 
     if word is None:
         print_words(as_json=json)

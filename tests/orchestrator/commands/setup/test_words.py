@@ -2,7 +2,7 @@
 
 import pytest
 
-from orchestrator.commands.setup.explain_words import WORDS, find_word
+from orchestrator.screen.dictionary import WORDS, find_word
 from runner.contract.errors import UsageError
 
 

@@ -1,1 +1,0 @@
-"""Words of the screen, three lines each: what `explain` and docs/words.md say."""
