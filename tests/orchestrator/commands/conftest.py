@@ -1,13 +1,10 @@
 """A user's folder, finished runs, a screen and databases that tests of commands share."""
 
-import json
 import shutil
 import subprocess
-from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import timedelta
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -51,36 +48,6 @@ def measured(finished: FinishedRun) -> Workplace:
     """The folder with one finished run."""
     assert finished.done.returncode == 1
     return finished.place
-
-
-class Screen:
-    """Prints for people or for programs, and reads what was printed."""
-
-    def __init__(self, capsys: pytest.CaptureFixture[str]) -> None:
-        self._capsys = capsys
-
-    def lines(self, show: Callable[..., None], *values: Any) -> list[str]:
-        """The lines that people get, without the blanks at their ends."""
-        show(*values, as_json=False)
-        return self.printed()
-
-    def words(self, show: Callable[..., None], *values: Any) -> list[list[str]]:
-        """The words of each line that people get."""
-        return [line.split() for line in self.lines(show, *values)]
-
-    def data(self, show: Callable[..., None], *values: Any) -> Any:
-        """The JSON that programs get."""
-        show(*values, as_json=True)
-        return json.loads(self._capsys.readouterr().out)
-
-    def printed(self) -> list[str]:
-        """The lines that were printed since the last look."""
-        return [line.rstrip() for line in self._capsys.readouterr().out.splitlines()]
-
-
-@pytest.fixture
-def screen(capsys: pytest.CaptureFixture[str]) -> Screen:
-    return Screen(capsys)
 
 
 @pytest.fixture(scope="session")

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from orchestrator.screen.lines import print_line
 from orchestrator.screen.tables import Column, format_number, print_table
-from tests.orchestrator.commands.conftest import Screen
+from tests.orchestrator.conftest import Screen
 from tests.support.terminal import WIDTHS, a_terminal, require_unbroken, shown
 
 

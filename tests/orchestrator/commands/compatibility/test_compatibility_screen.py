@@ -10,7 +10,7 @@ from analysis.compatibility.ratings import Level, Obstacle, Rating
 from orchestrator.commands.compatibility.answer import CompatibilityReport
 from orchestrator.commands.compatibility.table import compatibility_sheet
 from orchestrator.screen.sheet import Sheet, print_sheet
-from tests.orchestrator.commands.conftest import Screen
+from tests.orchestrator.conftest import Screen
 from tests.support.terminal import a_terminal, require_fit
 
 DATABASE = Path("a.duckdb")

@@ -7,7 +7,7 @@ import pytest
 
 from orchestrator.commands.measure.plan import PlannedExport, PlanReport
 from orchestrator.commands.measure.plan_words import PlanningNotes, print_jobs, print_plan
-from tests.orchestrator.commands.conftest import Screen
+from tests.orchestrator.conftest import Screen
 from tests.support.jobs import fake_cell
 from tests.support.runs import a_plan
 

@@ -27,11 +27,11 @@ from orchestrator.exchange.imports.outcome import FileOutcome
 from orchestrator.images import Image, ImageStatus
 from orchestrator.launchers.diagnosis import Diagnosis
 from orchestrator.store import Finding
-from tests.orchestrator.commands.conftest import Screen
 from tests.orchestrator.commands.database.test_maintain_screen import DONE as MAINTAINED
 from tests.orchestrator.commands.database.test_maintain_screen import EXAMPLES, a_validation
 from tests.orchestrator.commands.exchange.test_imports_screen import DATABASE, DONE, READING
 from tests.orchestrator.commands.measure.test_replay_screen import THEN
+from tests.orchestrator.conftest import Screen
 from tests.support.jobs import fake_cell
 from tests.support.results import a_cell, a_measurement, a_verification
 from tests.support.runs import a_plan

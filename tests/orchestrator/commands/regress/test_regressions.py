@@ -18,7 +18,7 @@ from orchestrator.commands.regress.next_steps import regression_commands
 from orchestrator.commands.regress.output import print_verdicts
 from orchestrator.commands.regress.sizes import p_words
 from tests.docs.command_line import parse
-from tests.orchestrator.commands.conftest import Screen
+from tests.orchestrator.conftest import Screen
 from tests.support.terminal import a_terminal, require_fit
 from tests.support.verdicts import BASE, RUN, a_judgement, a_refusal, an_answer
 
