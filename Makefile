@@ -79,7 +79,8 @@ check: $(BIN)/.dev $(STACKS) ## Lint, types, layers, sizes and names, generated 
 	$(BIN)/hadolint images/*/Dockerfile
 
 # `make performance start_up faults` measures these two: their names are no targets of their own.
-NAMED := $(filter $(patsubst performance/%.py,%,$(wildcard performance/*.py)),$(MAKECMDGOALS))
+MEASURED := $(patsubst performance/%,%,$(wildcard performance/*.py) $(dir $(wildcard performance/*/__main__.py)))
+NAMED := $(filter $(patsubst %/,%,$(patsubst %.py,%,$(MEASURED))),$(MAKECMDGOALS))
 
 performance: $(BIN)/.dev $(STACKS) ## Measure what is promised; `make performance NAME` measures one
 	$(BIN)/python -m performance $(NAMED)

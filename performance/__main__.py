@@ -18,51 +18,21 @@ from performance.synthesise import main as synthesise
 MEASUREMENTS = (
     "start_up",
     "plan_matrix",
-    "merge_records",
     "merge_files",
-    "store_merge",
-    "store_increment",
-    "store_queries",
-    "store_load",
-    "report_size",
-    "import_files",
+    "store",
     "hostile_parquet",
-    "storage_size",
-    "container_overhead",
     "output_flood",
     "run_growth",
-    "shapes_per_job",
-    "monitors",
     "harness_overhead",
-    "timed_share",
     "job_overhead",
     "default_matrix",
-    "launchers_agree",
     "runtimes",
-    "browsers",
-    "interval_coverage",
-    "queue_percentiles",
-    "queue_processes",
-    "peak_search",
-    "offline_search",
     "rounds",
-    "aa_study",
-    "ratio_intervals",
     "regressions",
-    "drift",
-    "contention",
     "prediction",
-    "next_cells",
     "fleet",
-    "memory_choice",
     "sabotage",
-    "training_faults",
-    "honest_arithmetic",
-    "finite_outputs",
 )
-
-LONG = ("real_slowdown",)
-"""What takes hours, and runs only if it is named."""
 NO_BYTECODE = "PYTHONDONTWRITEBYTECODE"
 """Variable under which each process would compile our modules anew, as no installation does."""
 
@@ -73,11 +43,10 @@ def main() -> int:
         return synthesise(sys.argv[2:])
     if sys.argv[1:2] == ["faults"]:
         return try_faults(sys.argv[2:])
-    known = (*MEASUREMENTS, *LONG)
-    names = [word for word in sys.argv[1:] if word in known]
-    options = [word for word in sys.argv[1:] if word not in known]
+    names = [word for word in sys.argv[1:] if word in MEASUREMENTS]
+    options = [word for word in sys.argv[1:] if word not in MEASUREMENTS]
     if options and len(names) != 1:
-        print(f"{' '.join(options)}: no measurement; there are {', '.join(known)}")
+        print(f"{' '.join(options)}: no measurement; there are {', '.join(MEASUREMENTS)}")
         return 2
     codes = []
     for name in names or MEASUREMENTS:

@@ -56,7 +56,11 @@ class Suite:
             paths = [str(ROOT / "tests" / test) for test in self.tests]
             done = _execute("-m", "pytest", *options, *paths)
             cases = list(ET.parse(report.name).iter("testcase")) if done.returncode < 2 else []
-        broken = [case.get("name", "?") for case in cases if _has_failed(case)]
+        broken = [
+            case.get("name", "?")
+            for case in cases
+            if any(case.find(kind) is not None for kind in ("failure", "error"))
+        ]
         skipped = sum(case.find("skipped") is not None for case in cases)
         holds = bool(cases) and not broken and not skipped
         slowest = max((float(case.get("time", 0)) for case in cases), default=0.0)
@@ -68,10 +72,6 @@ class Suite:
             self.limit,
             holds,
         )
-
-
-def _has_failed(case: ET.Element) -> bool:
-    return case.find("failure") is not None or case.find("error") is not None
 
 
 def _result(cases: int, broken: Sequence[str], skipped: int) -> str:
@@ -206,14 +206,13 @@ PARTS: Mapping[str, Suite | Measurement] = {
         "1 GiB on stdout without a line end", "output_flood", "1", "200 MB, 20 % of a core"
     ),
     "sabotage": Suite(
-        "models with one broken part, in each precision",
-        ("performance/test_sabotage.py",),
+        "models with one broken part, and training steps, in each precision",
+        ("performance/test_sabotage.py", "runner/correctness/test_broken_steps.py"),
         "wrong by the correctness check; honest ones right",
     ),
-    "load": Measurement(
+    "load": Suite(
         "processes that merge into one database and ask it for a minute",
-        "store_load",
-        "5",
+        ("orchestrator/store/test_load.py",),
         "no failure, no row missing",
     ),
     "files": Measurement("a merge of record files", "merge_files", "5,000", "12 s, 500 MB"),
@@ -231,12 +230,6 @@ def table(rows: Sequence[Row]) -> str:
     """The rows in Markdown."""
     lines = [HEADINGS, tuple("---" for _ in HEADINGS), *(row[:5] for row in rows)]
     return "\n".join(f"| {' | '.join(cell.replace('|', '/') for cell in line)} |" for line in lines)
-
-
-def machine() -> str:
-    """This machine in general words."""
-    cores, memory = psutil.cpu_count(), psutil.virtual_memory().total
-    return f"{cores} cores, {memory / 2**30:.0f} GiB"
 
 
 def write(page: Path, text: str) -> None:
@@ -261,7 +254,8 @@ def main(arguments: Sequence[str] | None = None, docs: Path = ROOT / "docs") -> 
     minutes = (time.monotonic() - began) / 60
     command = " ".join(["python -m performance faults", *options.parts])
     date = datetime.now(UTC).date()
-    heading = f"{date}, {machine()}: `{command}`, {minutes:.0f} minutes."
+    machine = f"{psutil.cpu_count()} cores, {psutil.virtual_memory().total / 2**30:.0f} GiB"
+    heading = f"{date}, {machine}: `{command}`, {minutes:.0f} minutes."
     text = f"{heading}\n\n{table([*rows.values()])}"
     print(text)
     if options.write:

@@ -5,7 +5,6 @@ merge, a bundle to verify and to merge. The limits hold for every one of them, l
 """
 
 import json
-import resource
 import subprocess
 import sys
 import tempfile
@@ -18,10 +17,11 @@ from orchestrator.exchange.bundles import merge_bundle, open_bundle, write_bundl
 from orchestrator.exchange.bundles.archive import write_archive
 from orchestrator.exchange.bundles.manifest import Member
 from orchestrator.store import Store
-from performance.hostile_parquet_files import HOSTILE_FILES
-from performance.merge_records import write_records
+from performance.scratch import write_records
 from runner.contract.errors import BenchError
 from runner.contract.record import read_record, read_table
+from runner.measure.memory.process import ResidentReader
+from tests.support.hostile_parquet import HOSTILE_FILES
 
 MOST_SECONDS, MOST_BYTES = 2.0, 300_000_000
 
@@ -36,12 +36,8 @@ def main() -> int:
             for door in _DOORS:
                 measured = _measured(door, path)
                 worst = {key: max(worst[key], measured[key]) for key in worst}
-                size = path.stat().st_size
-                print(
-                    f"  {name:<36} {size:>9,} B  {door:<14} {measured['seconds']:5.2f} s"
-                    f"  {measured['bytes'] / 1e6:4.0f} MB",
-                    flush=True,
-                )
+                figures = f"{measured['seconds']:5.2f} s  {measured['bytes'] / 1e6:4.0f} MB"
+                print(f"  {name:<36} {door:<14} {figures}", flush=True)
     print(f"at most {worst['seconds']:.2f} s, {worst['bytes'] / 1e6:.0f} MB")
     print(json.dumps({"measurement": "hostile_parquet", "limit_s": MOST_SECONDS, **worst}))
     return int(worst["seconds"] > MOST_SECONDS or worst["bytes"] > MOST_BYTES)
@@ -51,7 +47,7 @@ def _made(folder: Path) -> Mapping[str, Path]:
     """The files, and beside each a bundle of the same name that holds it."""
     (sound := folder / "sound").mkdir()
     write_records(sound, 1)
-    (record,) = sound.iterdir()
+    (record,) = sound.glob("*/*.parquet")
     with Store.open(folder / "sound.duckdb") as store:
         store.merge([record])
     write_bundle(folder / "sound.duckdb", (), folder / "sound.zip", force=False)
@@ -82,64 +78,43 @@ def _write_bundle(sound: Path, records: bytes, output: Path) -> None:
 def _measured(door: str, path: Path) -> dict[str, float]:
     command = [sys.executable, "-m", "performance.hostile_parquet", door, str(path)]
     done = subprocess.run(command, check=True, capture_output=True, text=True)
-    measured: dict[str, float] = json.loads(done.stdout)
-    return measured
+    return dict(json.loads(done.stdout))
 
 
-def _record(path: Path) -> float:
-    return _refusal_s(lambda: read_record(path))
+def _verify(path: Path, store: Store) -> None:
+    del store
+    with open_bundle(path.with_suffix(".zip")) as bundle:
+        bundle.require_sound()
 
 
-def _merge(path: Path) -> float:
-    with tempfile.TemporaryDirectory() as folder, Store.open(Path(folder, "db")) as store:
-        return _refusal_s(lambda: store.merge([path]).require_complete())
+def _merge_bundle(path: Path, store: Store) -> None:
+    with open_bundle(path.with_suffix(".zip")) as bundle:
+        merge_bundle(bundle, store)
 
 
-def _merge_folder(path: Path) -> float:
-    return _merge(path.parent)
-
-
-def _verify(path: Path) -> float:
-    def verify() -> None:
-        with open_bundle(path.with_suffix(".zip")) as bundle:
-            bundle.require_sound()
-
-    return _refusal_s(verify)
-
-
-def _merge_bundle(path: Path) -> float:
-    with tempfile.TemporaryDirectory() as folder, Store.open(Path(folder, "db")) as store:
-
-        def merge() -> None:
-            with open_bundle(path.with_suffix(".zip")) as bundle:
-                merge_bundle(bundle, store)
-
-        return _refusal_s(merge)
-
-
-_DOORS: Mapping[str, Callable[[Path], float]] = {
-    "record": _record,
-    "merge FILE": _merge,
-    "merge FOLDER": _merge_folder,
+_DOORS: Mapping[str, Callable[[Path, Store], object]] = {
+    "record": lambda path, _: read_record(path),
+    "merge FILE": lambda path, store: store.merge([path]).require_complete(),
+    "merge FOLDER": lambda path, store: store.merge([path.parent]).require_complete(),
     "verify bundle": _verify,
     "merge bundle": _merge_bundle,
 }
 
 
-def _refusal_s(action: Callable[[], object]) -> float:
+def _refusal_s(door: str, path: Path, store: Store) -> float:
     """Seconds until a file is refused, in a database that is open already."""
     started = time.perf_counter()
     try:
-        action()
+        _DOORS[door](path, store)
     except BenchError:
         return time.perf_counter() - started
     raise SystemExit("a hostile file was taken")
 
 
 def _refuse(door: str, path: Path) -> int:
-    seconds = _DOORS[door](path)
-    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
-    print(json.dumps({"seconds": round(seconds, 3), "bytes": peak}))
+    with tempfile.TemporaryDirectory() as folder, Store.open(Path(folder, "db")) as store:
+        seconds = _refusal_s(door, path, store)
+    print(json.dumps({"seconds": round(seconds, 3), "bytes": ResidentReader().peak_bytes()}))
     return 0
 
 

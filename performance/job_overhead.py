@@ -17,7 +17,7 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 from orchestrator.launchers.environment import process_environment
-from performance.jobs import write_matrix
+from performance.scratch import write_matrix
 from performance.watched import Seconds, Watched, watch
 from runner.contract.job import Job
 from runner.contract.record import read_record

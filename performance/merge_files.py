@@ -17,18 +17,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from orchestrator.store import Store
-from performance.synthetic import synthesise
-from runner.contract.record import (
-    ENVIRONMENT_FACTS,
-    MACHINE_FACTS,
-    Record,
-    environment_id,
-    hardware_id,
-    read_table,
-    record_of,
-    rows,
-    save_record,
-)
+from performance.scratch import write_records
 from runner.measure.memory.process import ResidentReader
 
 FILES = 5_000
@@ -45,7 +34,7 @@ def main() -> int:
         records, database = Path(folder, "results"), Path(folder, "new.duckdb")
         records.mkdir()
         print(f"writing {FILES:,} record files", flush=True)
-        _write_records(records, Path(folder, "synthetic"))
+        write_records(records, FILES)
         baseline_s = _read_footers(records)
         first, second = (_measured(records, database) for _ in range(2))
     ratio = first["seconds"] / baseline_s
@@ -58,21 +47,6 @@ def main() -> int:
     return int(ratio > MOST_RATIO or first["seconds"] > MOST_SECONDS or first["bytes"] > MOST_BYTES)
 
 
-def _write_records(folder: Path, synthetic: Path) -> None:
-    for path, _ in synthesise(synthetic, FILES, seed=7):
-        for number, row in enumerate(rows(read_table(path))):
-            job = folder / str(number)
-            job.mkdir()
-            save_record(_as_ours(record_of(row)), job)
-
-
-def _as_ours(record: Record) -> Record:
-    """The record with ids that are the hashes of what they stand for."""
-    facts = record.model_dump(include={*MACHINE_FACTS, *ENVIRONMENT_FACTS})
-    ids = {"hardware_id": hardware_id(facts), "environment_id": environment_id(facts)}
-    return record.model_copy(update=ids)
-
-
 def _read_footers(records: Path) -> float:
     started = time.perf_counter()
     for path in records.rglob("*.parquet"):
@@ -83,8 +57,7 @@ def _read_footers(records: Path) -> float:
 def _measured(records: Path, database: Path) -> dict[str, float]:
     command = [sys.executable, "-m", "performance.merge_files", str(records), str(database)]
     done = subprocess.run(command, check=True, capture_output=True, text=True)
-    measured: dict[str, float] = json.loads(done.stdout)
-    return measured
+    return dict(json.loads(done.stdout))
 
 
 def _merge(records: Path, database: Path) -> int:

@@ -13,7 +13,7 @@ most 1 % are said to differ.
 import json
 import math
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 from statistics import fmean
 from typing import Any
@@ -22,9 +22,8 @@ import numpy as np
 
 from analysis.statistics.ratios import Estimate, shows_difference
 from performance.sessions import torch_job
-from performance.simulated import SPACING_S, a_result, chance, durations_of, levels
 from runner.contract.job import PROFILES, Job, Measure
-from runner.contract.rounds import RoundResult
+from runner.contract.rounds import Energy, MemoryUse, Noise, RoundResult
 from runner.job.replication import is_done
 from runner.measure.phases import quota_of, run_steady_phase
 from runner.measure.statistics.replication import (
@@ -33,6 +32,7 @@ from runner.measure.statistics.replication import (
     moments_of,
     round_interval,
 )
+from runner.measure.statistics.serial_correlation import SHARED, STATE_S
 
 REPETITIONS = 2_000
 WITHIN = 0.02
@@ -43,6 +43,16 @@ ROOT_LAW = 0.10
 MOST_APART, MOST_DIFFERENT = 0.05, 0.01
 ITERATIONS = 7
 """Iterations of a round: the share of 20 that each of three has."""
+SPACING_S = 9.0
+"""Seconds from one process to the next: 3 s of iterations of one cell, its load and warm-up."""
+SECOND = 1_000_000_000
+_SILENT = Noise(
+    steal=None,
+    other_load=None,
+    kernel_spread_before=0.0,
+    kernel_spread_after=0.0,
+    kernel_shift=0.0,
+)
 _START = datetime(2026, 1, 1, tzinfo=UTC)
 
 
@@ -81,37 +91,27 @@ def keeps_bars(shares: Mapping[str, float], *, grows: bool, near: bool) -> bool:
     intervals of near ones may hold the level more often.
     """
     low, high = COVERAGE
-    margin = chance(0.05, REPETITIONS)
+    margin = _chance(0.05, REPETITIONS)
     pairs = REPETITIONS // 2
-    agree = shares["apart"] <= MOST_APART + chance(MOST_APART, pairs) and shares[
+    agree = shares["apart"] <= MOST_APART + _chance(MOST_APART, pairs) and shares[
         "different"
-    ] <= MOST_DIFFERENT + chance(MOST_DIFFERENT, pairs)
+    ] <= MOST_DIFFERENT + _chance(MOST_DIFFERENT, pairs)
     most = 1.0 if near else high + margin
     return low - margin <= shares["coverage"] <= most and (agree or not grows)
 
 
-def measures() -> dict[str, Measure]:
-    """Fixed numbers of rounds, and the profiles whose numbers grow, without their least times."""
-    standard, audit = PROFILES["standard"], PROFILES["audit"]
-    plain = {"min_s": 0.0, "max_s": 10_000.0}
-    fixed = {
-        f"{count} rounds": standard.model_copy(
-            update={**plain, "rounds": count, "max_rounds": None, "iterations": ITERATIONS * count}
-        )
-        for count in (2, 3, 5, 10)
-    }
-    return {
-        **fixed,
-        "standard": standard.model_copy(update=plain),
-        "audit": audit.model_copy(update=plain),
-    }
-
-
 def cases() -> Iterator[tuple[str, Measure, float | None]]:
-    """Measures by name, with the seconds between processes; None if they are independent."""
-    for name, measure in measures().items():
-        yield name, measure, None
-    yield "standard, near", measures()["standard"], SPACING_S
+    """Measures by name, with the seconds between processes; None if they are independent.
+
+    Of profiles whose numbers of rounds grow, the least times are left out.
+    """
+    plain = {"min_s": 0.0, "max_s": 10_000.0}
+    for count in (2, 3, 5, 10):
+        fixed = {"rounds": count, "max_rounds": None, "iterations": ITERATIONS * count}
+        yield f"{count} rounds", PROFILES["standard"].model_copy(update=plain | fixed), None
+    for name in ("standard", "audit"):
+        yield name, PROFILES[name].model_copy(update=plain), None
+    yield "standard, near", PROFILES["standard"].model_copy(update=plain), SPACING_S
 
 
 def simulate(job: Job, between: float, spacing_s: float | None = None) -> dict[str, float]:
@@ -125,11 +125,11 @@ def simulate(job: Job, between: float, spacing_s: float | None = None) -> dict[s
     records: list[Estimate] = []
     for _ in range(REPETITIONS):
         rounds: list[RoundResult] = []
-        level = levels(random, between, spacing_s)
+        level = _levels(random, between, spacing_s)
         while not rounds or not is_done(job.measure, job.cells[0], rounds):
             quota = quota_of(job.measure, sum(result.steady_ns for result in rounds))
-            durations = run_steady_phase(durations_of(random, next(level), WITHIN), quota)
-            rounds.append(_at(a_result(durations), len(rounds), spacing_s))
+            durations = run_steady_phase(_durations(random, next(level)), quota)
+            rounds.append(_result(durations, len(rounds), spacing_s))
         medians = medians_of(rounds)
         confidence = growing_confidence(job.measure)
         interval = round_interval(medians, confidence, moments_of(rounds))
@@ -150,11 +150,43 @@ def simulate(job: Job, between: float, spacing_s: float | None = None) -> dict[s
     }
 
 
-def _at(result: RoundResult, number: int, spacing_s: float | None) -> RoundResult:
-    """The result, measured so many spacings after the first one."""
-    if spacing_s is None:
-        return result
-    return result.model_copy(update={"measured_at": _START + timedelta(seconds=number * spacing_s)})
+def _chance(share: float, count: int) -> float:
+    """Two standard errors of a share that is found in so many simulations."""
+    return 2 * math.sqrt(share * (1 - share) / count)
+
+
+def _levels(
+    random: np.random.Generator, between: float, spacing_s: float | None
+) -> Iterator[float]:
+    """Levels of processes one behind the other, around 1; independent without a spacing."""
+    kept = 0.0 if spacing_s is None else math.exp(-spacing_s / STATE_S)
+    own = math.sqrt(1 - SHARED)
+    state = random.standard_normal()
+    while True:
+        deviation = math.sqrt(SHARED) * state + own * random.standard_normal()
+        yield math.exp(between * deviation)
+        state = kept * state + math.sqrt(1 - kept**2) * random.standard_normal()
+
+
+def _durations(random: np.random.Generator, level: float) -> Callable[[], int]:
+    """Draws durations of a process, lognormal around its level, nanoseconds."""
+    scale = math.sqrt(math.log(1 + WITHIN**2))
+    return lambda: max(1, round(level * SECOND * math.exp(scale * random.standard_normal())))
+
+
+def _result(durations_ns: Sequence[int], number: int, spacing_s: float | None) -> RoundResult:
+    """A round on a host where nothing else happens, so many spacings after the first one."""
+    measured_at = None if spacing_s is None else _START + timedelta(seconds=number * spacing_s)
+    return RoundResult(
+        samples=len(durations_ns),
+        steady_ns=sum(durations_ns),
+        durations_ns=list(durations_ns),
+        noise=_SILENT,
+        energy=Energy(joules=None, window_s=None, method="unavailable: simulated"),
+        memory=MemoryUse(peak_bytes=None, steady_peak_bytes=None, average_bytes=None),
+        load_average_1m=0.0,
+        measured_at=measured_at,
+    )
 
 
 if __name__ == "__main__":

@@ -1,19 +1,18 @@
-"""Sessions of real models in this process, for measurements of the runner itself."""
-
-import time
-from collections.abc import Callable
+"""Jobs and sessions of real models in this process, for measurements of the runner itself."""
 
 from runner.backends import load_runtime
-from runner.backends.base import Query, Session
+from runner.backends.base import Session
+from runner.contract.axes import Mode, Precision
 from runner.contract.cell import Cell
 from runner.contract.job import PROFILES, Job, Limits, Measure, Provenance
 from runner.contract.models import find
+from runner.contract.support import generates
+from runner.correctness.honest import PRECISIONS
+from runner.correctness.reference import fixed_cell
 from runner.measure.environment import read_environment, usable_cpus
 
-QUICK = PROFILES["quick"]
 
-
-def torch_job(model: str, measure: Measure = QUICK) -> Job:
+def torch_job(model: str, measure: Measure = PROFILES["quick"]) -> Job:
     """A job of one cell: batch 1, 128 tokens, fp32, on the CPU."""
     spec = find(model)
     cell = Cell(
@@ -43,16 +42,24 @@ def open_job_session(job: Job) -> Session:
     return runtime.open_session(job, usable_cpus(read_environment()))
 
 
-def slowed(query: Query, share: float) -> Callable[[], object]:
-    """The query, followed by spinning for a share of the time it took."""
+def modes_of(model: str) -> tuple[Mode, ...]:
+    """The modes whose references differ."""
+    return ("inference", "generation") if generates(find(model)) else ("inference",)
 
-    def slow() -> object:
-        start = time.perf_counter_ns()
-        outputs = query()
-        now = time.perf_counter_ns()
-        end = now + round((now - start) * share)
-        while time.perf_counter_ns() < end:
-            pass
-        return outputs
 
-    return slow
+def verification_job(model: str, mode: Mode, precision: Precision) -> Job:
+    """A job of one cell of torch at the shape of references; its own is named after the mode."""
+    spec = find(model)
+    cell = Cell(
+        model=model,
+        backend="cpu",
+        runtime="torch",
+        precision=precision,
+        batch_size=2,
+        sequence_length=32 if spec.takes_sequence else None,
+        mode=mode,
+        new_tokens=4 if mode == "generation" else None,
+    )
+    changes = {"purpose": "verify", "cells": (cell,), "reference": mode, "honest": PRECISIONS}
+    job = torch_job(model).model_copy(update=changes)
+    return job.model_copy(update={"cells": (fixed_cell(job),)})

@@ -8,22 +8,19 @@ import statistics
 import subprocess
 import sys
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from typing import NamedTuple
 
-from performance.comparison import seconds
-from performance.merging import merge
-from performance.scratch_results import make_results
+from performance.scratch import make_results, merge, seconds
 
 ROUNDS = 15
 ROWS = 200
 MATRIX = "version: 1\naxes: {model: bert-tiny, backend: cpu, batch_size: [1, 8]}\n"
-BASELINE = ("-c", "pass")
+BASELINE: Sequence[str] = ("-c", "pass")
 
 
-@dataclass(frozen=True)
-class ShortCommand:
+class ShortCommand(NamedTuple):
     """A command that a user waits for at the keyboard."""
 
     arguments: Sequence[str]
@@ -31,18 +28,13 @@ class ShortCommand:
     """The highest ratio of its median to that of the empty program."""
     exit_code: int = 0
 
-    @property
-    def line(self) -> Sequence[str]:
-        """The arguments of Python."""
-        return ("-m", "orchestrator", *self.arguments)
-
 
 COMMANDS: Mapping[str, ShortCommand] = {
-    "help": ShortCommand(("--help",), 8),
+    "help": ShortCommand(("--help",), 10),
     "error": ShortCommand(("bench", "--precision", "fp17"), 25, exit_code=2),
-    "status": ShortCommand(("status",), 30),
+    "status": ShortCommand(("status",), 35),
     "query": ShortCommand(("query", "SELECT model, status FROM benchmark_results LIMIT 10"), 30),
-    "plan": ShortCommand(("plan", "matrix.yaml"), 35),
+    "plan": ShortCommand(("plan", "matrix.yaml"), 40),
 }
 
 
@@ -52,7 +44,7 @@ def main() -> int:
         folder = Path(name)
         (folder / "matrix.yaml").write_text(MATRIX, "utf-8")
         results = make_results(folder / "results", ROWS)
-        merge(results, results / "benchmarks.duckdb", ROWS, scratch=True)
+        merge(results, results / "benchmarks.duckdb", ROWS)
         times: dict[str, list[float]] = {key: [] for key in ("baseline", *COMMANDS)}
         for round_ in range(1 + ROUNDS):
             for key, times_of in times.items():
@@ -64,7 +56,9 @@ def main() -> int:
 
 def _run(key: str, folder: Path) -> None:
     command = COMMANDS.get(key)
-    line, expected = (command.line, command.exit_code) if command else (BASELINE, 0)
+    line, expected = BASELINE, 0
+    if command:
+        line, expected = ("-m", "orchestrator", *command.arguments), command.exit_code
     process = subprocess.run([sys.executable, *line], cwd=folder, capture_output=True, check=False)
     if process.returncode != expected:
         raise SystemExit(f"{' '.join(line)} ended with {process.returncode}:\n{process.stderr!r}")

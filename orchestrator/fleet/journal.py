@@ -15,7 +15,7 @@ from pydantic import Field
 
 from orchestrator.fleet.host import HostFacts
 from runner.contract.cell import Frozen
-from runner.contract.errors import DamagedFile
+from runner.contract.errors import DamagedFile, RecordNotSaved
 from runner.contract.files import save_text
 from runner.contract.plain_files import TEXT_BYTES, read_plain
 
@@ -95,7 +95,7 @@ class HostJournal:
         if self._folder is None:
             return
         entry = self.of(host).model_copy(update=changes)
-        with suppress(OSError):
+        with suppress(OSError, RecordNotSaved):  # another driver may write the same file
             self._folder.mkdir(parents=True, exist_ok=True, mode=0o700)
             save_text(self._folder / _file_name(host), entry.model_dump_json())
 

@@ -1,9 +1,8 @@
 """Measure all promises of a fleet, or those named: `python -m performance fleet overhead deaths`.
 
-dispatch: the dispatcher simulated, 16 to 4096 hosts. overhead: the same jobs locally and by each
-transport. deaths: hosts that die or are cut off. killed: a driver that dies. spread: thirty jobs on
-three hosts. together: drivers that share a device. medians: a real model here and on a host.
-daemon: what daemons take of a core while a cell is timed.
+dispatch: the dispatcher simulated, 16 to 4096 hosts. overhead: the same jobs locally, by a pipe and
+by ssh. deaths: a host that is cut off. killed: a driver that dies. spread: thirty jobs on three
+hosts. together: drivers that share a device.
 """
 
 import sys
@@ -14,9 +13,7 @@ from tempfile import TemporaryDirectory
 from performance.fleet.deaths import deaths, killed
 from performance.fleet.dispatch import dispatch
 from performance.fleet.figures import Figure, print_figures
-from performance.fleet.overhead import overhead
-from performance.fleet.quiet import daemon, medians
-from performance.fleet.spread import spread, together
+from performance.fleet.makespans import overhead, spread, together
 
 Section = Callable[[Path], list[Figure]]
 SECTIONS: Mapping[str, Section] = {
@@ -26,8 +23,6 @@ SECTIONS: Mapping[str, Section] = {
     "killed": killed,
     "spread": spread,
     "together": together,
-    "medians": medians,
-    "daemon": daemon,
 }
 
 

@@ -1,7 +1,8 @@
-"""Bars of the acceptance evaluation, and rows that are held against them."""
+"""Bars of the acceptance evaluation, and rows that are held against them and printed."""
 
+import json
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, fields
+from dataclasses import asdict, dataclass, fields
 
 from analysis.predict.evaluation.accuracy import Accuracy, IntervalQuality
 from analysis.predict.evaluation.trials import PredictionTrial, joined
@@ -47,6 +48,12 @@ class Check:
         above = self.low is None or self.value >= self.low
         return above and (self.high is None or self.value <= self.high)
 
+    def __str__(self) -> str:
+        ends = [f"at least {self.low:g}"] if self.low is not None else []
+        ends += [f"at most {self.high:g}"] if self.high is not None else []
+        missed = "" if self.held else "  MISSED"
+        return f"{self.name} {self.value:.3g} ({', '.join(ends)}){missed}"
+
 
 @dataclass(frozen=True)
 class SplitRow:
@@ -61,8 +68,6 @@ class SplitRow:
     """Other parts that are looked at, such as processors."""
     averaged: bool = False
     """True if figures are means over the trials, and not of all questions."""
-    others: Mapping[str, Accuracy] = field(default_factory=dict)
-    """Our errors when the same is asked otherwise, by how; without a bar."""
 
     @property
     def whole(self) -> PredictionTrial:
@@ -114,15 +119,17 @@ class SplitRow:
 
     def _error_checks(self) -> Iterator[Check]:
         bar, ours = self.bar, self.accuracy
-        if bar.mape is not None:
-            yield Check("MAPE", ours.mape, high=bar.mape)
-        if bar.median_ape is not None:
-            yield Check("median APE", ours.median_ape, high=bar.median_ape)
-        if bar.within_tenth is not None:
-            yield Check("within 10 %", ours.within_tenth, low=bar.within_tenth)
-        if bar.by_two_way is not None:
-            share = ours.mape / self.baselines["two-way"].mape
-            yield Check("MAPE by that of two-way", share, high=bar.by_two_way)
+        share = ours.mape / self.baselines["two-way"].mape
+        yield from (
+            check
+            for check in (
+                Check("MAPE", ours.mape, high=bar.mape),
+                Check("median APE", ours.median_ape, high=bar.median_ape),
+                Check("within 10 %", ours.within_tenth, low=bar.within_tenth),
+                Check("MAPE by that of two-way", share, high=bar.by_two_way),
+            )
+            if (check.low, check.high) != (None, None)
+        )
 
     def _interval_checks(self) -> Iterator[Check]:
         """Checks of the intervals that promise something; none where all are marked."""
@@ -140,3 +147,55 @@ class SplitRow:
 
 def _promised(trial: PredictionTrial) -> PredictionTrial:
     return trial.part(lambda one: not one.prediction.extrapolates)
+
+
+def print_row(row: SplitRow) -> bool:
+    """Print a split with its baselines, bars and parts; true if all bars are reached."""
+    whole = row.whole
+    print(
+        f"\n{row.title}: {len(whole.answered):,} questions answered, {whole.refusals:,} refused,"
+        f" {whole.marked:,} marked as extrapolations"
+    )
+    for name, accuracy in {"ours": row.accuracy, **row.baselines}.items():
+        print(f"  {name:<10}{_errors(accuracy)}")
+    for name, trial in (row.parts | row.trials).items():
+        for line in _part(name, trial):
+            print(line)
+    print(f"  90 % intervals: {_intervals(row.promised)}, of answers without a mark")
+    for check in row.checks:
+        print(f"  {check}")
+    data = {
+        "measurement": "prediction",
+        "part": row.name,
+        "ours": asdict(row.accuracy),
+        "baselines": {name: asdict(accuracy) for name, accuracy in row.baselines.items()},
+        "intervals": asdict(row.promised) if row.promised else None,
+        "refused": whole.refusals,
+        "marked": whole.marked,
+        "checks": [asdict(check) for check in row.checks],
+        "held": row.held,
+    }
+    print(json.dumps(data), flush=True)
+    return row.held
+
+
+def _errors(accuracy: Accuracy) -> str:
+    return (
+        f"MAPE {accuracy.mape:7.1%}  median {accuracy.median_ape:6.1%}"
+        f"  within 10 % {accuracy.within_tenth:4.0%}  bias {accuracy.bias:+.1%}"
+    )
+
+
+def _part(name: str, trial: PredictionTrial) -> Iterator[str]:
+    accuracy = trial.accuracy
+    if accuracy is not None:
+        errors, intervals = _errors(accuracy), _intervals(trial.intervals)
+        yield f"    {name}: {accuracy.questions:,} answers, {errors}, {intervals}"
+    for reason, count in sorted(trial.refused.items()):
+        yield f"    {name}: {count:,} refused: {reason}"
+
+
+def _intervals(quality: IntervalQuality | None) -> str:
+    if quality is None:
+        return "none"
+    return f"hold {quality.coverage:.1%}, half-width ×{quality.half_width:.2f}"

@@ -20,7 +20,7 @@ from analysis.predict.examples.targets import PREDICTION_TARGETS
 from orchestrator.commands.exchange.merge import merge_paths
 from orchestrator.store import Store
 from performance.prediction.bars import Bar, SplitRow
-from performance.prediction.folds import folds_by
+from performance.prediction.timm import folds_by
 
 BUNDLE = Path(__file__).parents[1] / "data" / "own_rows.zip"
 SHAPE, MODEL, MEMORY = 0.12, 0.30, 0.12

@@ -1,20 +1,19 @@
 """Seconds of training, of one answer and of a hundred thousand."""
 
+import json
 import statistics
 import time
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import asdict, replace
 
 import numpy as np
 
 from analysis.predict.examples.placements import Example, Placement
 from analysis.predict.predictor import TargetPredictor
 from analysis.predict.training import train_target
-from performance.comparison import seconds
 from performance.prediction.bars import Check
-from performance.prediction.folds import SEED
-from performance.prediction.printing import print_check
-from performance.prediction.timm import TARGET, TimmResults
+from performance.prediction.timm import SEED, TARGET, TimmResults
+from performance.scratch import seconds
 
 ROWS, CELLS = 15_000, 100_000
 LONGEST_TRAINING_S, LONGEST_ANSWER_S, LONGEST_MATRIX_S = 30.0, 1.0, 10.0
@@ -23,7 +22,12 @@ _ANSWERS = 5
 
 def measure_speed(results: TimmResults) -> bool:
     """Print the seconds; true if all bars are reached."""
-    examples = _sample(results.examples)
+    random = np.random.default_rng(SEED)
+    count = min(ROWS, len(results.examples))
+    examples = [
+        results.examples[number]
+        for number in random.choice(len(results.examples), count, replace=False)
+    ]
     print(f"\nspeed: {len(examples):,} rows, {CELLS:,} cells")
     predictors: list[TargetPredictor | None] = []
     began_s = time.process_time()
@@ -40,14 +44,11 @@ def measure_speed(results: TimmResults) -> bool:
         Check("one answer, s", statistics.median(answers_s), high=LONGEST_ANSWER_S),
         Check(f"{CELLS:,} cells, s", matrix_s, high=LONGEST_MATRIX_S),
     )
-    held = [print_check("speed", check) for check in checks]
-    return all(held)
-
-
-def _sample(examples: Sequence[Example]) -> list[Example]:
-    random = np.random.default_rng(SEED)
-    numbers = random.choice(len(examples), min(ROWS, len(examples)), replace=False)
-    return [examples[number] for number in numbers]
+    for check in checks:
+        print(f"  {check}")
+    data = {"measurement": "prediction", "part": "speed"}
+    print(json.dumps({**data, "checks": [*map(asdict, checks)]}), flush=True)
+    return all(check.held for check in checks)
 
 
 def _cells(examples: Sequence[Example]) -> list[Placement]:

@@ -3,27 +3,36 @@
 import json
 import tempfile
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 
 from analysis.predict.examples.example_rows import example_rows
 from analysis.predict.examples.names import plain_name
-from analysis.predict.examples.placements import Example, Placement
+from analysis.predict.examples.placements import Example
 from analysis.predict.examples.targets import PREDICTION_TARGETS
 from orchestrator.exchange.imports.formats import FORMATS
 from orchestrator.exchange.imports.importing import import_files
 from orchestrator.exchange.imports.outcome import read_files
 from orchestrator.store import Store
-from performance.prediction.folds import SEED, SplitFold, folds_by, without
-from runner.contract.models.iteration import TRAINING_PASSES
 
+SEED = 20
+FOLDS = 5
 TARGET = PREDICTION_TARGETS["throughput"]
 REFERENCES = 10
 """Models that are measured on a new GPU."""
 _DRAWS = 3
 """Draws of these models for each GPU."""
+
+
+@dataclass(frozen=True)
+class SplitFold:
+    """Examples that are hidden, and those that they are predicted from."""
+
+    label: str
+    known: Sequence[Example]
+    hidden: Sequence[Example]
 
 
 @dataclass(frozen=True)
@@ -107,7 +116,7 @@ def gpus_with_ten_runs(results: TimmResults) -> Iterator[SplitFold]:
     """Hide all results of one GPU, but for those of a few models in all of its configurations.
 
     As for a GPU of which nothing is known, the questions are those in runtimes and modes that
-    another device has; the rest is asked beside.
+    another device has.
     """
     random = np.random.default_rng(SEED)
     for device in _gpus(results):
@@ -121,39 +130,7 @@ def gpus_with_ten_runs(results: TimmResults) -> Iterator[SplitFold]:
                 device,
                 without(results.examples, hidden),
                 [one for one in hidden if _way(one) in ways],
-                [one for one in hidden if _way(one) not in ways],
             )
-
-
-def at_usual_batch(results: TimmResults) -> Callable[[Example], Example]:
-    """A function that asks about an example at the median batch size of its configuration.
-
-    The batch size of a file is the largest power of two that fitted, which tells what memory a
-    model takes. Throughputs hardly depend on it where a GPU is full.
-    """
-    sizes: dict[Hashable, list[int]] = {}
-    for example in results.examples:
-        placement = example.placement
-        sizes.setdefault(placement.configuration, []).append(placement.batch_size)
-    usual = {key: int(np.median(group)) for key, group in sizes.items()}
-    return lambda example: replace(
-        example,
-        placement=_with_batch(example.placement, usual[example.placement.configuration]),
-    )
-
-
-def _with_batch(placement: Placement, size: int) -> Placement:
-    """The placement with another batch size: its work grows with it, but for that of weights."""
-    factor, counts = size / placement.batch_size, placement.counts
-    passes = TRAINING_PASSES if placement.mode == "training" else 1
-    weights = min(counts.weight_bytes * passes, counts.traffic_bytes)
-    work = replace(
-        counts,
-        flops=counts.flops * factor,
-        activation_bytes=counts.activation_bytes * factor,
-        traffic_bytes=weights + (counts.traffic_bytes - weights) * factor,
-    )
-    return replace(placement, batch_size=size, counts=work)
 
 
 def _gpus(results: TimmResults) -> list[str]:
@@ -176,3 +153,24 @@ def _model(example: Example) -> str:
 
 def _pair(example: Example) -> tuple[str, str]:
     return _model(example), _device(example)
+
+
+def folds_by(
+    examples: Sequence[Example], key: Callable[[Example], Hashable]
+) -> Iterator[tuple[int, list[Example], list[Example]]]:
+    """The number of each fold, its known examples and its hidden ones; a group is in one fold."""
+    keys = [key(example) for example in examples]
+    distinct = sorted(set(keys), key=repr)
+    order = np.random.default_rng(SEED).permutation(len(distinct))
+    number_of = {one: int(rank) % FOLDS for one, rank in zip(distinct, order, strict=True)}
+    numbers = [number_of[one] for one in keys]
+    for fold in range(FOLDS):
+        pairs = [*zip(examples, numbers, strict=True)]
+        known = [example for example, number in pairs if number != fold]
+        yield fold + 1, known, [example for example, number in pairs if number == fold]
+
+
+def without(examples: Sequence[Example], hidden: Sequence[Example]) -> list[Example]:
+    """The examples but for the hidden ones."""
+    left_out = set(map(id, hidden))
+    return [example for example in examples if id(example) not in left_out]

@@ -3,15 +3,12 @@
 import math
 from collections.abc import Iterator
 from itertools import product
-from typing import Any
 
-from performance.synthetic.paths import PATHS, Path
+from performance.synthetic.laboratory import PATHS, Path, Row
 from runner.contract.cell import Cell, Precision
 from runner.contract.job import PROFILES, Job, Limits, Provenance
 from runner.contract.models import ModelSpec, find
 from runner.contract.record import digest
-
-Row = dict[str, Any]
 
 BATCHES = (1, 2, 4, 8, 16, 32, 64, 128)
 NEW_TOKENS = 4

@@ -1,11 +1,15 @@
-"""SQL that draws results: which cell on which host when, how it ended, how long it took."""
+"""SQL that draws results: which cell on which host when, how it ended, how long it took.
+
+The same seed, row and stream always draw the same number.
+"""
 
 import math
 import random
 
-from performance.synthetic.chance import STREAMS, normal, rest, spread, uniform
 from performance.synthetic.laboratory import HOSTS, OPENED, VISITS_A_RELEASE
 
+STREAMS = 1024
+"""The distance of the keys of neighbouring rows, so that streams below it belong to one row."""
 CELLS_A_RUN = 500
 DURATIONS = 50
 WARMUPS = 4
@@ -13,6 +17,29 @@ _OFFSET_BITS = 40
 _STRIDE = 733
 _WANDERS = 10
 """Iterations over which the host's mood stays the same."""
+
+
+def uniform(stream: int, key: str = "key") -> str:
+    """A number between 0 and 1, both left out."""
+    return f"(((hash({key} + {stream}) >> 11) + 0.5) / 9007199254740992.0)"
+
+
+def spread(stream: int, deviation: float) -> str:
+    """A factor around 1, log-normal."""
+    return f"exp({deviation} * {normal(f'hash(key + {stream})')})"
+
+
+def normal(bits: str) -> str:
+    """A number of mean 0 and deviation 1 from a hash's lower 48 bits: three uniform ones added."""
+    return (
+        f"((({bits} & 65535) + (({bits} >> 16) & 65535) + (({bits} >> 32) & 65535))"
+        " / 32768.0 - 3.0)"
+    )
+
+
+def rest(bits: str) -> str:
+    """A number between 0 and 1 from the hash's 16 bits that `normal` leaves."""
+    return f"((({bits} >> 48) + 0.5) / 65536.0)"
 
 
 def drawn(first: int, last: int, cells: int, seed: int) -> str:

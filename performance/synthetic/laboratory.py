@@ -1,14 +1,43 @@
-"""The synthetic laboratory: its hosts, and the software they had at a time."""
+"""The synthetic laboratory: its hosts, its ways to devices, and the software of a time."""
 
 import random
 from collections.abc import Iterator
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
 
-from performance.synthetic.paths import PATHS, Path
+from runner.contract.cell import Backend, Precision, Runtime
 from runner.contract.record import digest
 
 Row = dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Path:
+    """One backend with one of its runtimes."""
+
+    backend: Backend
+    runtime: Runtime
+    precisions: tuple[Precision, ...]
+    speed: float
+    """Speed relative to torch on a CPU."""
+    floor_ms: float
+    """Least duration of a query, milliseconds."""
+    libraries: tuple[str, ...]
+
+    @property
+    def accelerated(self) -> bool:
+        """True if it needs a GPU."""
+        return self.backend == "cuda"
+
+
+PATHS = (
+    Path("cpu", "torch", ("fp32", "bf16"), 1.0, 0.4, ("torch", "transformers")),
+    Path("cpu", "onnxruntime", ("fp32", "int8"), 1.5, 0.05, ("onnxruntime", "numpy")),
+    Path("openvino", "openvino", ("fp32", "int8"), 1.8, 0.06, ("openvino", "numpy")),
+    Path("cuda", "torch", ("fp32", "fp16"), 24.0, 1.1, ("torch", "transformers")),
+    Path("cuda", "onnxruntime", ("fp32", "fp16"), 30.0, 0.25, ("onnxruntime", "numpy")),
+)
 
 OPENED = datetime(2024, 1, 1, 20, tzinfo=UTC)
 VISITS_A_RELEASE = 14

@@ -3,8 +3,7 @@
 from collections.abc import Iterator, Mapping
 
 from performance.synthetic.cells import NEW_TOKENS
-from performance.synthetic.chance import spread
-from performance.synthetic.draw import DURATIONS
+from performance.synthetic.draw import DURATIONS, spread
 
 _STEP = {"forward": 0.31, "loss": 0.02, "backward": 0.55, "optimizer": 0.12}
 _STAGES = {

@@ -5,8 +5,7 @@ from collections.abc import Mapping
 from analysis.results.source import text
 from orchestrator.store.schema.tables import SYNTHETIC
 from performance.synthetic.cells import COMMIT, DIGEST, HOST, RUN
-from performance.synthetic.chance import spread, uniform
-from performance.synthetic.draw import DURATIONS, WARMUPS
+from performance.synthetic.draw import DURATIONS, WARMUPS, spread, uniform
 from performance.synthetic.parts import PART_VALUES
 from runner.contract.axes import AXIS_NAMES
 from runner.contract.record import SCHEMA_VERSION

@@ -12,9 +12,9 @@ from orchestrator.store.database.connect import duckdb_message
 from orchestrator.store.database.execute import InterruptibleThread
 from orchestrator.store.schema.columns import ORIGIN, RECORD
 from orchestrator.store.schema.parquet_columns import DEFAULTS
-from performance.synthetic.cells import Row, cells
+from performance.synthetic.cells import cells
 from performance.synthetic.draw import CELLS_A_RUN, drawn
-from performance.synthetic.laboratory import HOSTS, hosts, releases
+from performance.synthetic.laboratory import HOSTS, Row, hosts, releases
 from performance.synthetic.parts import PARTS
 from performance.synthetic.values import VALUES
 from runner.contract.errors import StoreError

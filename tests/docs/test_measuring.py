@@ -8,7 +8,7 @@ from typing import Any, get_args
 
 import pytest
 
-from performance.__main__ import LONG, MEASUREMENTS
+from performance.__main__ import MEASUREMENTS
 from runner.contract.cell import Mode, Precision
 from runner.contract.doubts import Scale
 from runner.contract.record import Phase, Proof
@@ -165,4 +165,4 @@ def test_every_number_is_explained(columns: Any) -> None:
 def test_every_measurement_of_ourselves_exists() -> None:
     named = set(re.findall(r"python -m performance (\w+)", PAGE.text))
     assert named
-    assert named <= {*MEASUREMENTS, *LONG}
+    assert named <= {*MEASUREMENTS, "faults"}

@@ -5,7 +5,7 @@ from pathlib import Path
 import duckdb
 import pytest
 
-from performance.slowdowns.copies import bench, copied
+from tests.support.slower_copies import bench, copied
 from tests.support.workplace import Workplace
 
 pytestmark = [

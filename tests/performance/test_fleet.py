@@ -1,17 +1,18 @@
 """The measurements of a fleet: what they make of lines and records, and which sections they run."""
 
-from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
 
 from performance.fleet.__main__ import main
-from performance.fleet.commands import Line, first_job_s, job_periods, makespan_s
 from performance.fleet.figures import Figure
-from performance.fleet.overhead import overhead_figures
-from performance.fleet.quiet import medians_figures
-from performance.fleet.spread import Span, overlaps, span_of, spread_figures
-from tests.support.records import a_record
+from performance.fleet.hosts import Line
+from performance.fleet.makespans import (
+    first_job_s,
+    job_periods,
+    makespan_s,
+    overhead_figures,
+)
 
 
 def lines(host: str, job_s: float, first_s: float = 0.0) -> list[Line]:
@@ -35,34 +36,16 @@ def test_progress_tells_periods_the_first_job_and_the_makespan() -> None:
 
 
 def test_a_transport_is_compared_with_the_same_jobs_here() -> None:
-    runs = {"local": [lines("", 2.0)], "ssh": [lines("a: ", 2.4, 1)], "ray": [lines("a: ", 3.0, 6)]}
+    runs = {
+        "local": [lines("", 2.0)],
+        "ssh": [lines("a: ", 2.4, 1)],
+        "pipe": [lines("a: ", 3.0, 6)],
+    }
     missed = {figure.name: figure.missed for figure in overhead_figures(runs)}
     assert {name for name, is_missed in missed.items() if is_missed} == {
-        "ray: added to a job",
-        "ray: until the first job on a host",
+        "pipe: added to a job",
+        "pipe: until the first job on a host",
     }
-
-
-def test_thirty_jobs_on_three_hosts_are_compared_with_their_bound() -> None:
-    assert [one.value for one in spread_figures(4.0, 42.0, jobs=30, hosts=3)][2] == pytest.approx(
-        40 / 42
-    )
-    assert spread_figures(4.0, 50.0, jobs=30, hosts=3)[2].missed
-
-
-def test_records_of_one_device_overlap_or_do_not() -> None:
-    assert overlaps([Span(5, 7), Span(0, 2), Span(2, 5)]) == 0
-    assert overlaps([Span(0, 3), Span(2, 5), Span(4, 6)]) == 2
-    record = a_record(
-        recorded_at=datetime(2026, 11, 25, tzinfo=UTC), durations_ns=[10**9, 2 * 10**9]
-    )
-    span = span_of(record)
-    assert span.ended_s - span.began_s == pytest.approx(3.0)
-
-
-@pytest.mark.parametrize(("theirs", "missed"), [((1.0, 1.02), False), ((1.2, 1.3), True)])
-def test_the_fleet_may_differ_as_two_local_runs_do(theirs: tuple[float, ...], missed: bool) -> None:
-    assert medians_figures((0.98, 1.0, 1.03), theirs)[-1].missed is missed
 
 
 def test_sections_are_run_by_name_and_a_missed_bar_is_an_error(

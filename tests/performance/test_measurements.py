@@ -9,6 +9,7 @@ from pathlib import Path
 import psutil
 import pytest
 
+from performance.__main__ import MEASUREMENTS
 from tests.conftest import ROOT
 
 _MEASUREMENT = """
@@ -55,3 +56,9 @@ def test_a_signal_ends_all_that_was_started(tmp_path: Path, number: signal.Signa
     assert "went on" not in rest
     psutil.wait_procs([bench], timeout=10)
     assert not bench.is_running() or bench.status() == psutil.STATUS_ZOMBIE
+
+
+@pytest.mark.parametrize("name", MEASUREMENTS)
+def test_each_measurement_is_a_program(name: str) -> None:
+    places = (ROOT / "performance" / f"{name}.py", ROOT / "performance" / name / "__main__.py")
+    assert any(place.is_file() for place in places)

@@ -4,16 +4,15 @@ from collections.abc import Mapping
 
 import pytest
 
-from performance.sabotage import (
+from performance.sabotage.__main__ import (
     HONEST,
     PRECISIONS,
     SabotageVerdict,
     Shares,
-    print_rows,
     shares_of,
     verdicts,
 )
-from performance.sabotages import sabotages
+from performance.sabotage.faults import sabotages
 from runner.contract.cell import Precision
 from runner.contract.models import model_sets
 from tests.support.siblings import siblings
@@ -107,14 +106,6 @@ def test_without_an_excuse_what_applies_must_be_found() -> None:
     shares = {HONEST: 1.1, "a": 0.9, "b": 1.1, "c": None}
     found = verdicts("vit-micro", "fp32", shares)
     assert found == {HONEST: "MISSED", "a": "MISSED", "b": "right", "c": "right"}
-
-
-def test_the_study_tells_which_excuse_is_stale(capsys: pytest.CaptureFixture[str]) -> None:
-    shares = {HONEST: 0.34, EXCUSED: 1.2, "a": None}
-    print_rows("vit-micro", shares, verdicts("vit-micro", "int8", shares))
-    honest, excused = capsys.readouterr().out.splitlines()
-    assert honest.endswith("0.34")
-    assert excused.endswith("1.2  stale excuse")
 
 
 @pytest.mark.slow

@@ -1,10 +1,6 @@
 """`python -m performance synthesise`, and where its rows may go."""
 
 import json
-import signal
-import subprocess
-import sys
-import time
 from pathlib import Path
 
 import pytest
@@ -51,28 +47,3 @@ def test_the_command_to_merge_them_is_told_and_wrong_options_are_refused(
     assert ended.value.code == 2
     assert main(["--rows", "1", "--output", str(tmp_path)]) == 6
     assert "is not empty" in capsys.readouterr().err
-
-
-@pytest.mark.slow
-def test_ctrl_c_leaves_whole_files_alone(tmp_path: Path) -> None:
-    made = tmp_path / "made"
-    command = [sys.executable, "-m", "performance", "synthesise"]
-    command += ["--rows", "100000000", "--output", str(made)]
-    running = subprocess.Popen(
-        command,
-        cwd=ROOT,
-        stderr=subprocess.PIPE,
-        text=True,
-        start_new_session=True,
-        # A shell's background jobs ignore Ctrl-C, and so would what they start.
-        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),  # noqa: PLW1509
-    )
-    deadline = time.monotonic() + PATIENCE_S
-    while not list(made.glob("*.tmp")):
-        assert time.monotonic() < deadline
-        time.sleep(0.05)
-    running.send_signal(signal.SIGINT)
-    _, errors = running.communicate(timeout=PATIENCE_S)
-    assert running.returncode == 130
-    assert "Traceback" not in errors
-    assert list(made.glob("*.tmp")) == []

@@ -1,7 +1,6 @@
 """A release: its tag, its notes, what its images are built with, and the lock of its images."""
 
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -85,21 +84,6 @@ def test_provenance_names_workflow_commit_and_run() -> None:
     assert source["digest"] == {"gitCommit": "abc"}
     run = "https://github.com/somebody/accelmatrix/actions/runs/7/attempts/2"
     assert details["metadata"]["invocationId"] == run
-
-
-def test_provenance_of_a_rebuild_names_what_was_checked_out() -> None:
-    of_main = dict.fromkeys(
-        ("SERVER_URL", "REPOSITORY", "WORKFLOW_REF", "SHA", "RUN_ID", "RUN_ATTEMPT"), "main"
-    )
-    ours = {f"GITHUB_{name}": value for name, value in {**of_main, "REF": "main"}.items()}
-    (source,) = sources(provenance({**ours, "SOURCE_REF": "refs/tags/v1"}))
-    assert source["uri"].endswith("@refs/tags/v1")
-    assert source["digest"] != {"gitCommit": "main"}
-    assert sources(provenance({**ours, "SOURCE_REF": ""}))[0]["digest"] == {"gitCommit": "main"}
-
-
-def sources(predicate: dict[str, Any]) -> list[dict[str, Any]]:
-    return list(predicate["buildDefinition"]["resolvedDependencies"])
 
 
 def found(repository: str, digest: str) -> PublishedImage | None:

@@ -46,3 +46,10 @@ def test_the_last_lost_orders_are_kept_and_a_damaged_file_is_none(tmp_path: Path
     file.write_text("{")
     assert journal.of(HOST) == HostMemory()
     HostJournal().end(HOST, "nothing is kept")
+
+
+def test_what_cannot_be_written_is_dropped(tmp_path: Path) -> None:
+    journal = HostJournal(tmp_path)
+    (tmp_path / "lab.json").mkdir()
+    journal.begin("lab", "run/unit")
+    assert journal.of("lab").work is None

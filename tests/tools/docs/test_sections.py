@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from orchestrator.commands.measure.verification import load_verification, save_verification
+from orchestrator.commands.measure.verification import save_verification
 from tests.docs.pages import PAGES
 from tests.support.results import a_cell, a_verification
 from tools.docs.sections import SECTIONS, built_markdown, verified_markdown, with_sections
@@ -67,12 +67,3 @@ def test_a_verification_is_a_table_with_its_reasons(kept: Path) -> None:
         "",
         "1. a \\[guard\\] \\| no",
     ]
-
-
-def test_a_model_that_the_one_path_cannot_run_keeps_its_row(tmp_path: Path, kept: Path) -> None:
-    cells = (a_cell("unsupported", "a guard", runtime="onnxruntime"),)
-    one = load_verification(kept).model_copy(update={"cells": cells})
-    save_verification(one, tmp_path / "one.json")
-    head, _, row, *_ = verified_markdown(tmp_path / "one.json").splitlines()[2:]
-    assert head == "| verified | mode | cpu onnxruntime |"
-    assert row == "| `bert-micro` | inference | unsupported \\[1\\] |"

@@ -24,13 +24,13 @@ from orchestrator.exchange.bundles import is_bundle, merge_bundle, open_bundle, 
 from orchestrator.exchange.bundles.archive import write_archive
 from orchestrator.store import MergeReport, Store, query
 from orchestrator.store.database.connect import fetch
-from performance.hostile_parquet_files import HOSTILE_FILES
 from runner.contract.errors import StoreError
 from runner.contract.record import exact_hardware_id, hardware_id, save_record, to_table
 from tests.conftest import ROOT
 from tests.orchestrator.exchange.bundles.conftest import RECORDS, TOLD
 from tests.support.databases import content as content_of_database
 from tests.support.hostile import zip_of
+from tests.support.hostile_parquet import HOSTILE_FILES
 from tests.support.records import RECORDED_AT, a_record
 
 Members = dict[str, bytes]

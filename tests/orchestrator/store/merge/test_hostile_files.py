@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from orchestrator.store import Damaged, MergeReport, Store
-from performance.hostile_parquet_files import HOSTILE_FILES
 from runner.contract.record import save_record, to_table
+from tests.support.hostile_parquet import HOSTILE_FILES
 from tests.support.records import a_record
 
 

@@ -10,10 +10,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from performance.hostile_parquet_files import HOSTILE_FILES
 from runner.contract.errors import DamagedFile, RecordError
 from runner.contract.record import UNREADABLE, open_parquet, read_record, read_table, to_table
 from runner.contract.record.page_header import PageHeader, read_page_header
+from tests.support.hostile_parquet import HOSTILE_FILES
 from tests.support.records import a_record
 
 MAP = pa.map_(pa.string(), pa.list_(pa.float64()))

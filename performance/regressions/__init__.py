@@ -1,0 +1,1 @@
+"""Regression verdicts on simulated runs and series, judged by `analysis.regress`."""

@@ -1,0 +1,1 @@
+"""Broken models against the correctness check."""

@@ -1,1 +1,0 @@
-"""Runners that a patch made slower, measured beside the checkout's own."""

@@ -1,1 +1,0 @@
-"""Simulated comparisons and series, judged by `analysis.regress`."""
