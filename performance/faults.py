@@ -186,7 +186,7 @@ PARTS: Mapping[str, Suite | Measurement] = {
     ),
     "streams": Suite(
         "`/dev/full` and closed pipes behind stdout and stderr",
-        ("orchestrator/cli/test_streams.py",),
+        ("orchestrator/commands/program/test_streams.py",),
         "one clear error, or none; measuring goes on",
     ),
     "store": Suite(

@@ -1,7 +1,7 @@
 """The A/A study: what launches of equal results differed by, by grade.
 
 The figures are those that `python -m performance.aa_grades` computes from 66 rows of
-`performance contention --profile quick` and the committed replicates' 32 results.
+the study `contention` and the committed replicates' 32 results.
 """
 
 from collections.abc import Mapping

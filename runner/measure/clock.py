@@ -34,7 +34,7 @@ def _next_step(clock: Clock) -> int:
 class Sampler:
     """Reads in a thread from entering to leaving a `with` block, the first time at once.
 
-    It slows torch on the CPU (`python -m performance monitors`), so it never runs beside timed
+    It slows torch on the CPU (the study `monitors`), so it never runs beside timed
     iterations.
     """
 

@@ -1,7 +1,7 @@
 """Clock of the CPUs around and during something that is timed, and how often heat held it down.
 
 Frequencies are read ten times a second by a process of its own, which is started once, ahead of a
-warm-up, and costs some 0.4 % of one core (`python -m performance monitors`): of one that the job is
+warm-up, and costs some 0.4 % of one core (the study `monitors`): of one that the job is
 not pinned to, where the machine and the container's own set of CPUs have one to spare. Guests show
 no frequencies, so there is no such process in them.
 """

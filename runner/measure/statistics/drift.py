@@ -20,10 +20,10 @@ MEDIAN_ERROR = 1.2533
 """The standard error of a median by that of the mean: sqrt(pi / 2) for normal durations."""
 UNSEEN_DEPENDENCE = 90.0
 """Few durations show little of how they depend on each other. A variance from n of them counts
-1 + 90 / n times; chosen by simulation for an autocorrelation of 0.9 (`performance drift`)."""
+1 + 90 / n times; chosen by simulation for an autocorrelation of 0.9 (the study `drift`)."""
 UNKNOWN_BETWEEN = 0.04
 """The deviation that the test takes for processes of a host that nobody calibrated: by 5 % it would
-name three rounds at 1.0, 1.3 and 1.0 in fewer than 95 % (`performance drift`)."""
+name three rounds at 1.0, 1.3 and 1.0 in fewer than 95 % (the study `drift`)."""
 TELLING_ROUNDS = 6
 """Rounds from which on their scatter tells what processes of this cell differ by."""
 SCATTER_ALLOWANCE = 1.5

@@ -64,7 +64,7 @@ DEFAULT_SPREAD = Spread(
     quantile=_NORMAL,
     source="default of our A/A study; `orchestrator doctor --calibrate` measures this host's",
 )
-"""The deviation of 480 processes of one cell, in two sessions (`performance aa_study`)."""
+"""The deviation of 480 processes of one cell, in two sessions (the study `aa_study`)."""
 
 
 def spread_of(known: ProcessSpread | None) -> Spread:

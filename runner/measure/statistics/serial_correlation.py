@@ -1,7 +1,7 @@
 """Dependence of rounds that are near in time: a machine's state outlasts one of them.
 
 On a virtual machine whose neighbours come and go, processes that followed each other were alike,
-and those a minute apart were not (`performance aa_study`). Taken as independent, a record of one
+and those a minute apart were not (the study `aa_study`). Taken as independent, a record of one
 minute knows the level of that minute, and says that it is the machine's.
 """
 
