@@ -44,7 +44,8 @@ COMMANDS: Mapping[str, ListedCommand] = {
         "measure.browser_command:group", "Serve a page that measures on one's own device."
     ),
     "fleet": ListedCommand(
-        "fleet.group_command:group", "Measure on many machines: make a fleet, join it, see it."
+        "fleet.group_command:group",
+        "Measure on many machines: the hosts of a fleet, and what they lack.",
     ),
     "status": ListedCommand(
         "results.status_command:status", "Show what the database holds, or the verdicts of one run."

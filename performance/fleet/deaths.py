@@ -14,14 +14,12 @@ from pathlib import Path
 
 import psutil
 
-from orchestrator.fleet.transports.ray_daemons import living
 from performance.fleet.commands import Command
 from performance.fleet.figures import Figure
 from performance.fleet.ways import Way, by_ray, by_ssh, cache_of
-from tests.support.ray_cluster import Cluster
 from tests.support.workplace import Workplace
 
-KILLED_S = 10.0
+KILLED_S = 30.0
 """Most seconds from the death of a raylet to its cells' new beginning."""
 CUT_S = 30.0
 """Most seconds from a cut network to the same."""
@@ -38,9 +36,9 @@ def deaths(folder: Path) -> list[Figure]:
     """Kill a host of Ray, cut off another one, and one of ssh."""
     with by_ray(folder / "ray") as (way, cluster):
         user = way.user(folder / "killed")
-        killed = _lost(user, way, KILLED_S, "Ray, raylet killed", lambda host: _kill(cluster, host))
+        killed = _lost(user, way, KILLED_S, "Ray, raylet killed", cluster.kill)
         user = way.user(folder / "cut")
-        cut = _lost(user, way, CUT_S, "Ray, cut off", lambda host: _stop(_members(cluster, host)))
+        cut = _lost(user, way, CUT_S, "Ray, cut off", lambda host: _stop(cluster.processes(host)))
     with by_ssh(folder / "ssh", ("a", "b")) as way:
         stop = _stopper(folder / "ssh")
         try:
@@ -112,18 +110,6 @@ def _host(line: str) -> str:
     match = re.match(_BEGUN, line)
     assert match is not None
     return match[1]
-
-
-def _members(cluster: Cluster, host: str) -> Sequence[psutil.Process]:
-    """The daemons of a host, its host program and the runner."""
-    (member,) = (one for one in cluster.state.hosts() if one.name == host)
-    return living(member.owner, member.processes)
-
-
-def _kill(cluster: Cluster, host: str) -> None:
-    for process in _members(cluster, host):
-        if process.name() == "raylet":
-            process.kill()
 
 
 def _stop(processes: Sequence[psutil.Process]) -> None:

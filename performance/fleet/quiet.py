@@ -8,7 +8,6 @@ from statistics import median
 import psutil
 import yaml
 
-from orchestrator.fleet.transports.ray_daemons import living
 from performance.fleet.commands import Command
 from performance.fleet.deaths import programs_of
 from performance.fleet.figures import Figure
@@ -19,8 +18,6 @@ from tests.support.workplace import Workplace
 
 TURNS = 3
 """Each of two local runs and one on the fleet."""
-DAEMON = 0.01
-"""Most of a core that daemons and the host program may take while a cell is timed."""
 WATCHED_S = 20.0
 MATRIX = {
     "version": 1,
@@ -72,17 +69,15 @@ def daemon(folder: Path) -> list[Figure]:
         shares = _shares(cluster, "alpha")
         _end(run, user)
     return [
-        Figure("Ray's daemons and relay on a host", shares[0] * 100, "%", DAEMON * 100),
+        Figure("Ray's daemons and relay on a host", shares[0] * 100, "%"),
         Figure("the host program", shares[1] * 100, "%"),
     ]
 
 
 def _shares(cluster: Cluster, host: str) -> tuple[float, float]:
     """Shares of a core that daemons took, and the host program without its jobs."""
-    (member,) = (one for one in cluster.state.hosts() if one.name == host)
     programs = {one.pid for one in programs_of(cluster.folder / host)}
-    family = living(member.owner, member.processes)
-    daemons = [one for one in family if one.pid not in programs]
+    daemons = [one for one in cluster.processes(host) if one.pid not in programs]
     hosts = [psutil.Process(pid) for pid in programs if _is_host_program(pid)]
     time.sleep(3)  # the launch is over
     before, began = (_spent_s(daemons), _spent_s(hosts)), time.monotonic()

@@ -11,7 +11,8 @@ from orchestrator.commands.options import common as options
 from orchestrator.commands.program.groups import Command, with_option_group
 
 if TYPE_CHECKING:
-    from orchestrator.fleet.choice import FleetChoice
+    from orchestrator.commands.fleet.hosts import FleetChoice
+    from orchestrator.commands.measure.request import PlanRequest
 
 
 class PlacementChoice(StrEnum):
@@ -48,7 +49,7 @@ _HOSTS: Mapping[str, tuple[Any, object]] = {
             typer.Option(
                 "--address",
                 metavar="ADDRESS",
-                help="The head of a Ray cluster.  [default: the fleet made or joined here]",
+                help="The head of a Ray cluster.  [default: $RAY_ADDRESS]",
                 show_default=False,
             ),
         ],
@@ -57,7 +58,12 @@ _HOSTS: Mapping[str, tuple[Any, object]] = {
     "token_file": (
         Annotated[
             Path | None,
-            typer.Option("--token-file", metavar="FILE", help="That cluster's token."),
+            typer.Option(
+                "--token-file",
+                metavar="FILE",
+                help="That cluster's token.  [default: Ray's own rules]",
+                show_default=False,
+            ),
         ],
         None,
     ),
@@ -92,7 +98,7 @@ def with_hosts(command: Command) -> Command:
 def _fleet(chosen: dict[str, Any]) -> "FleetChoice | None":
     if not any(chosen.values()):
         return None
-    from orchestrator.fleet.choice import FleetChoice
+    from orchestrator.commands.fleet.hosts import FleetChoice
 
     placement = chosen.get("placement")
     return FleetChoice(
@@ -102,3 +108,12 @@ def _fleet(chosen: dict[str, Any]) -> "FleetChoice | None":
         chosen["address"],
         chosen["token_file"],
     )
+
+
+def show_fleet_plan(request: "PlanRequest", fleet: "FleetChoice", *, as_json: bool) -> None:
+    """Ask the hosts what they are, and print what each class of them would measure."""
+    from orchestrator.commands.measure.fleet_plan import plan_for_fleet
+    from orchestrator.commands.measure.fleet_plan_table import print_fleet_plan
+    from orchestrator.screen.lines import print_note
+
+    print_fleet_plan(plan_for_fleet(request, fleet, print_note), as_json=as_json)

@@ -5,15 +5,14 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from orchestrator.commands.fleet.fleet_options import with_fleet
-from orchestrator.commands.measure.fleet_plan_command import show_fleet_plan
+from orchestrator.commands.fleet.fleet_options import show_fleet_plan, with_fleet
 from orchestrator.commands.options import common as options
 from orchestrator.commands.options.common import LauncherChoice
 from orchestrator.commands.program.completion import complete_run
 from orchestrator.system.files import RESULTS_FOLDER
 
 if TYPE_CHECKING:
-    from orchestrator.fleet.choice import FleetChoice
+    from orchestrator.commands.fleet.hosts import FleetChoice
 
 
 class PlanFormat(StrEnum):

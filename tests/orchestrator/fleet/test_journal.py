@@ -2,7 +2,9 @@
 
 from pathlib import Path
 
-from orchestrator.fleet.journal import HostJournal, HostMemory
+import pytest
+
+from orchestrator.fleet.journal import HostJournal, HostMemory, journal_folder
 from tests.orchestrator.fleet.test_units import a_host
 
 HOST = "lab/1 ü"
@@ -46,3 +48,16 @@ def test_the_last_lost_orders_are_kept_and_a_damaged_file_is_none(tmp_path: Path
     file.write_text("{")
     assert journal.of(HOST) == HostMemory()
     HostJournal().end(HOST, "nothing is kept")
+
+
+@pytest.mark.parametrize(
+    ("environment", "folder"),
+    [
+        ({"ACCELMATRIX_STATE": "/s", "HOME": "/h"}, "/s/fleet/journal"),
+        ({"XDG_STATE_HOME": "/x", "HOME": "/h"}, "/x/accelmatrix/fleet/journal"),
+        ({"HOME": "/h"}, "/h/.local/state/accelmatrix/fleet/journal"),
+        ({}, None),
+    ],
+)
+def test_the_folder_is_the_users(environment: dict[str, str], folder: str | None) -> None:
+    assert journal_folder(environment) == (folder and Path(folder))
