@@ -115,7 +115,8 @@ PANELS: Mapping[str, Mapping[str, ListedCommand]] = {
         ),
         "models": ListedCommand("setup.models_command:group", "List and show models."),
         "fleet": ListedCommand(
-            "fleet.group_command:group", "Measure on many machines: make a fleet, join it, see it."
+            "fleet.group_command:group",
+            "Measure on many machines: the hosts of a fleet, and what they lack.",
         ),
     },
 }

@@ -91,7 +91,8 @@ class Dispatcher:
     _alive: set[str] = field(default_factory=set)
     _able: Counter[tuple[str, frozenset[str]]] | None = None
     """Hosts that get more, by class and what they lack; None if they have to be counted again."""
-    _busy: dict[str, Unit] = field(default_factory=dict)
+    busy: dict[str, Unit] = field(default_factory=dict)
+    """The work of each host at present."""
     _queues: dict[_Demand, deque[Unit]] = field(default_factory=dict)
     _left_s: dict[_Demand, float] = field(default_factory=dict)
     _retries: dict[_Demand, list[Unit]] = field(default_factory=dict)
@@ -121,14 +122,9 @@ class Dispatcher:
         return dispatcher
 
     @property
-    def busy(self) -> Mapping[str, Unit]:
-        """The work of each host at present."""
-        return dict(self._busy)
-
-    @property
     def is_over(self) -> bool:
         """True if every unit has ended, and those that were given up have been told."""
-        return not (self._busy or self._retries or self._given_up or any(self._queues.values()))
+        return not (self.busy or self._retries or self._given_up or any(self._queues.values()))
 
     def join(self, host: str, class_id: str) -> None:
         """A host is there, for the first time or again; what it lost before still counts."""
@@ -161,7 +157,7 @@ class Dispatcher:
             unit = self._take(name, host)
             if unit is not None:
                 host.unit, host.began_as = unit, host.class_id
-                self._busy[name] = unit
+                self.busy[name] = unit
                 assignments.append(Assignment(name, unit))
         return assignments
 
@@ -271,7 +267,7 @@ class Dispatcher:
         self._retries.setdefault(unit.demand, []).append(unit)
 
     def _release(self, host: str) -> Unit:
-        unit = self._busy.pop(host)
+        unit = self.busy.pop(host)
         self._hosts[host].unit = None
         return unit
 

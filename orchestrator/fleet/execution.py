@@ -8,13 +8,19 @@ from queue import Empty, Queue
 from typing import Any
 
 from orchestrator.fleet.dispatch import Assignment, Dispatcher, GivenUp
-from orchestrator.fleet.farewell import FAREWELL_S, end_all, end_later, prompt_interrupts
 from orchestrator.fleet.journal import HostJournal
 from orchestrator.fleet.messages import Declined, Ended, Refused, Shared
-from orchestrator.fleet.observer import FleetObserver
-from orchestrator.fleet.orders import OrderBook, OrderTerms, StandingOrder, UnitWork
+from orchestrator.fleet.orders import OrderBook, StandingOrder, UnitWork
 from orchestrator.fleet.presence import Presence
-from orchestrator.fleet.talk import SILENCE_S, Heard
+from orchestrator.fleet.progress import FleetObserver
+from orchestrator.fleet.talk import (
+    FAREWELL_S,
+    SILENCE_S,
+    Heard,
+    end_all,
+    end_later,
+    prompt_interrupts,
+)
 from orchestrator.fleet.transport import FIRST_WORD_S, HostBusy
 from orchestrator.planning.plan import Plan
 from orchestrator.running.folder import RunFolder
@@ -129,10 +135,11 @@ class FleetExecution:
     def _order(self, assignment: Assignment) -> None:
         """Send a unit to a host."""
         host, work = assignment.host, self._work[assignment.unit.id]
-        terms = OrderTerms(self._budget_left_s, self._options.budget_s, self._options.fail_fast)
+        budgets = {"budget_s": self._budget_left_s, "whole_budget_s": self._options.budget_s}
+        options = self._options.model_copy(update=budgets)
         observer = self._observer.on_host(host)
         reach = self._presence.reach(host)
-        self._standing[host] = self._orders.give(host, reach, work, observer, terms)
+        self._standing[host] = self._orders.give(host, reach, work, observer, options)
         self._journal.begin(host, work.unit.id)
 
     def _take_news(self) -> None:
@@ -239,15 +246,11 @@ class FleetExecution:
         self._observer.order_ended(standing.host, fault)
 
     def _look_after(self) -> None:
-        """Find hosts that are dead or silent."""
+        """Find hosts that are silent."""
         for host in self._presence.alive:
             transport = self._presence.reach(host).transport
             standing = self._standing.get(host)
-            if transport.is_dead(host):
-                self._presence.leave(host)
-                if standing is not None:
-                    self._lose(standing, "the host is gone")
-            elif standing and standing.talk.is_silent(SILENCE_S, FIRST_WORD_S[transport.name]):
+            if standing and standing.talk.is_silent(SILENCE_S, FIRST_WORD_S[transport.name]):
                 self._presence.leave(host)
                 self._lose(standing, f"silent for {format_duration(SILENCE_S)}")
 

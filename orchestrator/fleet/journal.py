@@ -14,6 +14,7 @@ import psutil
 from pydantic import Field
 
 from orchestrator.fleet.host import HostFacts
+from orchestrator.images.trust import state_file
 from runner.contract.cell import Frozen
 from runner.contract.errors import DamagedFile, RecordNotSaved
 from runner.contract.files import save_text
@@ -98,6 +99,12 @@ class HostJournal:
         with suppress(OSError, RecordNotSaved):  # another driver may write the same file
             self._folder.mkdir(parents=True, exist_ok=True, mode=0o700)
             save_text(self._folder / _file_name(host), entry.model_dump_json())
+
+
+def journal_folder(environment: Mapping[str, str]) -> Path | None:
+    """The folder of a user's journal; None for a user without a home."""
+    file = state_file(environment)
+    return None if file is None else file.absolute().parent / "fleet" / "journal"
 
 
 def _file_name(host: str) -> str:

@@ -137,12 +137,7 @@ def _path(results: Path, shared: Shared) -> Path:
 
 
 def _unpack(content: bytes, folder: Path) -> None:
-    """Write an archive's files into a new folder.
-
-    Raises:
-        Unsupported: it is none of whole plain files.
-        OSError: the file system refused.
-    """
+    """Write an archive's files into a new folder."""
     try:
         with ZipFile(BytesIO(content)) as archive:
             files = {

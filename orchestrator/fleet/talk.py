@@ -1,13 +1,16 @@
-"""The driver's side of a conversation: two threads that send and receive, a queue of what came."""
+"""The driver's side of a conversation: threads that send and receive, a queue, the end."""
 
+import signal
+import threading
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from queue import Empty, Queue
 from threading import Lock, Thread
+from typing import Protocol
 
-from orchestrator.fleet.frames import Frame
-from orchestrator.fleet.messages import Beat, Cancel, ToDriver, frame_of, message_to_driver
+from orchestrator.fleet.messages import Beat, Cancel, Frame, ToDriver, frame_of, message_to_driver
 from orchestrator.fleet.transport import Conversation
 from runner.contract.errors import DamagedFile, Unavailable
 
@@ -15,6 +18,10 @@ BEAT_S = 5.0
 """Seconds between two signs of life."""
 SILENCE_S = 30.0
 """Seconds without a byte after which the other side counts as gone."""
+FAREWELL_S = 10.0
+"""Seconds that hosts have to clean up once they were told to end."""
+_END_S = 6.0
+"""Seconds for programs that do not heed their end to be killed."""
 
 
 @dataclass(frozen=True)
@@ -151,3 +158,39 @@ class Talk:
 
     def _note_life(self) -> None:
         self._heard_at = self._clock()
+
+
+class Endable(Protocol):
+    """A conversation, or what has one."""
+
+    def end(self) -> None:
+        """End it; may take a while."""
+        ...
+
+
+def end_later(conversation: Endable) -> Thread:
+    """End a conversation beside other work."""
+    thread = Thread(target=conversation.end, daemon=True)
+    thread.start()
+    return thread
+
+
+def end_all(conversations: Iterable[Endable]) -> None:
+    """End conversations side by side, and wait for the slowest, but not for ever."""
+    for thread in [*map(end_later, conversations)]:
+        thread.join(_END_S)
+
+
+@contextmanager
+def prompt_interrupts() -> Iterator[None]:
+    """Let one more Ctrl-C end this at once, where our program would ask for patience first."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    before = signal.getsignal(signal.SIGINT)
+    if before not in (signal.SIG_IGN, None):
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)

@@ -1,11 +1,14 @@
 """The transport protocol: what carries an order to a host, and frames back."""
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
-from typing import Literal, Protocol
+from threading import Lock
+from typing import IO, Literal, Protocol
 
-from orchestrator.fleet.frames import Frame, hear_nothing
-from runner.contract.errors import Unavailable
+from orchestrator.fleet.messages import Frame, encode, hear_nothing, read_frame
+from runner.contract.errors import DamagedFile, Unavailable
 
 TransportName = Literal["ray", "ssh", "slurm"]
 HOST_MODULE = ("-P", "-m", "orchestrator", "fleet", "execute")
@@ -77,10 +80,49 @@ class Transport(Protocol):
         """
         ...
 
-    def is_dead(self, host: str) -> bool:
-        """True if the transport knows that the host is gone; False if it does not know."""
-        ...
-
     def close(self) -> None:
         """Release what it holds; hosts go on."""
         ...
+
+
+class StreamConversation(ABC):
+    """A conversation through two streams of bytes."""
+
+    def __init__(self, to_host: IO[bytes], from_host: IO[bytes]) -> None:
+        self._to_host, self._from_host = to_host, from_host
+        self._sending = Lock()
+
+    def send(self, frame: Frame) -> None:
+        """Send a frame, if the program still reads."""
+        with self._sending, suppress(OSError, ValueError):
+            self._to_host.write(encode(frame))
+            self._to_host.flush()
+
+    def receive(self, alive: Callable[[], None] = hear_nothing) -> Frame | None:
+        """The next frame; None at the end of the stream.
+
+        Args:
+            alive: is called whenever bytes came.
+
+        Raises:
+            DamagedFile: what came is no frame, or the program ended and its stderr says why.
+        """
+        try:
+            frame = read_frame(self._from_host, alive)
+        except DamagedFile as error:
+            raise DamagedFile(f"{error}{self._last_words()}") from error
+        if frame is None and (words := self._last_words()):
+            raise DamagedFile(f"the connection ended{words}")
+        return frame
+
+    def _last_words(self) -> str:
+        words = self.last_words()
+        return f": {words}" if words else ""
+
+    @abstractmethod
+    def last_words(self) -> str:
+        """The end of what the program wrote to stderr, in a line; empty if nobody knows."""
+
+    @abstractmethod
+    def end(self) -> None:
+        """End the program at once."""

@@ -6,8 +6,16 @@ from queue import SimpleQueue
 from threading import Event, Lock, Thread
 from typing import BinaryIO
 
-from orchestrator.fleet.frames import encode, read_frame
-from orchestrator.fleet.messages import Beat, Cancel, ToDriver, ToHost, frame_of, message_to_host
+from orchestrator.fleet.messages import (
+    Beat,
+    Cancel,
+    ToDriver,
+    ToHost,
+    encode,
+    frame_of,
+    message_to_host,
+    read_frame,
+)
 from runner.contract.errors import DamagedFile
 
 _Received = tuple[ToHost, bytes]
@@ -21,8 +29,6 @@ class Wire:
         self._out, self._clock = out, clock
         self._lock = Lock()
         self._sent_at = clock()
-        self.beats = 0
-        """Signs of life that were sent."""
         self.broken = False
         """True once the driver takes no more."""
 
@@ -42,7 +48,6 @@ class Wire:
         while not stop.wait(every_s):
             if self._clock() - self._sent_at >= every_s:
                 self.send(Beat())
-                self.beats += 1
 
 
 class DriverWatch:

@@ -29,7 +29,6 @@ from orchestrator.fleet.messages import (
 )
 from orchestrator.fleet.talk import SILENCE_S
 from orchestrator.fleet.transport import HOST_MODULE, Transport
-from orchestrator.fleet.transports.ray_settings import ray_environment
 from tests.support.fleet import (
     DriverProcess,
     Exchange,
@@ -48,7 +47,7 @@ HUNG_S = 120.0
 """Seconds of a query that no test waits for."""
 LARGE = """
 import random, sys
-from orchestrator.fleet.frames import encode
+from orchestrator.fleet.messages import encode
 from orchestrator.fleet.messages import Ended, Left, frame_of
 content = random.Random(7).randbytes(50_000_000)
 sys.stdout.buffer.write(encode(frame_of(Left(path=("logs", "large.log")), content)))
@@ -100,13 +99,11 @@ def by_ssh(sshd: Sshd) -> Callable[[Path], Transport]:
 @pytest.fixture
 def by_ray(ray_cluster: Cluster) -> Iterator[Callable[[Path], Transport]]:
     """A cluster of Ray on this machine, whose host alpha is called."""
-    with pytest.MonkeyPatch.context() as patch, ExitStack() as stack:
-        for name in ray_environment(ray_cluster.state.token_file):
-            patch.setenv(name, "")  # so that what connecting sets is taken back
+    with ExitStack() as stack:
 
         def reach(program: Path) -> Transport:
-            stack.close()  # a process is a driver of one cluster at a time
-            transport = OneHost(ray_cluster, (str(program), *HOST_MODULE), "alpha")
+            address, token_file = ray_cluster.address, ray_cluster.token_file
+            transport = OneHost(address, token_file, (str(program), *HOST_MODULE), "alpha")
             stack.callback(transport.close)
             return transport
 

@@ -45,7 +45,6 @@ SCALES: Mapping[str, str] = {
     "`load_average_1m`": "LOAD_AVERAGE",
     "`noise_steal`": "BIAS",
     "`noise_other_load`": "OTHER_LOAD",
-    "`noise_daemon_share`": "BIAS",
     "the same in cores": "OTHER_CORES",
     "spread of fixed arithmetic": "SPREAD",
     "size of `noise_kernel_shift`": "SHIFT",

@@ -1,8 +1,6 @@
 """A matrix on three hosts of Ray, one of which dies in the middle: each cell is measured."""
 
-import os
 import shutil
-import signal
 import subprocess
 import time
 from collections.abc import Iterator
@@ -12,16 +10,17 @@ from socket import AF_INET
 import psutil
 import pytest
 
-from orchestrator.fleet.membership import Membership
 from orchestrator.running.folder import RunFolder
 from tests.support.fleet import soon
-from tests.support.ray_cluster import Cluster, running_cluster
+from tests.support.ray_cluster import HEAD, Cluster, running_cluster
 from tests.support.workplace import Workplace
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(400)]
 
 SLOW_S = 0.05
 """Seconds of a query: an order takes long enough to be hit."""
+LONG_S = 2.0
+"""The same where a run must last for the minute after which Ray gives up on a head."""
 
 
 @pytest.fixture(scope="module")
@@ -48,18 +47,6 @@ def until_a_job_runs_on(run: "subprocess.Popen[str]", host: str) -> str:
     raise AssertionError(lines)
 
 
-def kill_host(cluster: Cluster, name: str) -> None:
-    (member,) = (one for one in cluster.state.hosts() if one.name == name)
-    kill(member, "raylet")
-
-
-def kill(member: Membership, name: str = "") -> None:
-    """Kill the processes of a head or a host whose names have this word."""
-    for process in member.processes:
-        if psutil.pid_exists(process.pid) and name in psutil.Process(process.pid).name():
-            os.kill(process.pid, signal.SIGKILL)
-
-
 def resume(user: Workplace) -> None:
     done = user.execute("run", "--resume", "last", "--scratch", "--fleet")
     assert done.returncode == 0, done.stderr
@@ -82,11 +69,12 @@ def processes_of(cluster: Cluster) -> list[str]:
 def test_a_run_is_whole_although_a_host_was_killed(cluster: Cluster, user: Workplace) -> None:
     run = user.start(*user.run_arguments("--fleet"))
     lines = until_a_job_runs_on(run, "gamma")
-    kill_host(cluster, "gamma")
+    cluster.kill("gamma")
     _, rest = run.communicate(timeout=300)
     assert run.returncode == 0, lines + rest
     assert verdicts(user.folder) == ["ok"] * 8
     assert "gamma: lost with " in lines + rest
+    cluster.start("gamma")
 
 
 @pytest.mark.nightly
@@ -108,24 +96,23 @@ def test_a_killed_driver_leaves_nothing_and_resume_repeats_nothing(
 
 
 @pytest.mark.nightly
+@pytest.mark.timeout(1000)
 def test_a_run_whose_head_was_killed_ends_and_goes_on_by_another_head(tmp_path: Path) -> None:
     for name in ("one", "other", "user"):
         (tmp_path / name).mkdir()
     with running_cluster(tmp_path / "one") as cluster:
         user = Workplace(tmp_path / "user", "process", cluster.environment)
-        user.write_matrix(models=6, batch_sizes=[1, 2], latency_s=3 * SLOW_S)
+        user.write_matrix(models=8, batch_sizes=[1], latency_s=LONG_S)
         run = user.start(*user.run_arguments("--fleet"))
         until_a_job_runs_on(run, "alpha")
-        head = cluster.state.head()
-        assert head is not None
-        kill(head)
+        cluster.kill(HEAD)
         _, said = run.communicate(timeout=300)
         assert run.returncode != 0, said
         assert "Traceback" not in said
         assert soon(lambda: not processes_of(cluster))
     with running_cluster(tmp_path / "other") as cluster:
         resume(Workplace(tmp_path / "user", "process", cluster.environment))
-    assert verdicts(user.folder) == ["ok"] * 12
+    assert verdicts(user.folder) == ["ok"] * 8
 
 
 @pytest.mark.nightly
@@ -142,7 +129,7 @@ def test_ray_encrypts_where_the_variables_of_tls_are_set(tmp_path: Path) -> None
         stranger = Workplace(tmp_path / "stranger", "process", bare)
         stranger.write_matrix(models=1, batch_sizes=[1])
         done = stranger.execute(*stranger.run_arguments("--fleet"))
-        assert (done.returncode, "in plain text" in done.stderr) == (2, True)
+        assert (done.returncode, "refuses this driver" in done.stderr) == (2, True)
 
 
 def certified(folder: Path) -> dict[str, str]:

@@ -11,7 +11,6 @@ import pytest
 import yaml
 
 from tests.conftest import ROOT
-from tests.e2e.test_fleet import kill_host
 from tests.support.ray_cluster import running_cluster
 from tests.support.slurm import running_slurm
 from tests.support.sshd import running_sshd
@@ -38,9 +37,8 @@ def finished(user: Workplace, *options: str, kill: Callable[[str], None] | None 
     assert run.returncode == 0, said + rest
     user.check("ok")
     assert len(user.verdicts()) == 13
-    rows = user.ask("SELECT transport, noise_daemon_share, hostname FROM benchmark_results")
+    rows = user.ask("SELECT transport FROM benchmark_results")
     assert {row["transport"] for row in rows} <= {"ray", "ssh", "slurm"}
-    assert all(row["noise_daemon_share"] is not None for row in rows)
 
 
 def after_two_cells(run: "subprocess.Popen[str]", kill: Callable[[str], None]) -> str:
@@ -61,7 +59,7 @@ def test_three_hosts_of_ray_of_which_one_is_killed(folder: Path) -> None:
     (folder / "ray").mkdir()
     with running_cluster(folder / "ray") as cluster:
         user = Workplace(folder, "process", cluster.environment)
-        finished(user, kill=lambda host: kill_host(cluster, host))
+        finished(user, kill=cluster.kill)
 
 
 def two_hosts(folder: Path, entries: Mapping[str, Mapping[str, object]]) -> tuple[str, ...]:

@@ -7,11 +7,11 @@ the processor, which they share as well.
 import getpass
 import os
 import shlex
-import shutil
 import subprocess
 import sys
+import tempfile
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import pytest
@@ -20,13 +20,22 @@ import yaml
 from tests.conftest import ROOT
 from tests.docs.pages import Page
 from tests.support.ports import free_port
+from tests.support.ray_cluster import end_ray, start_ray
 from tests.support.sshd import running_sshd
 
 PAGE = Page(ROOT / "docs/fleet.md")
-ADDRESS, PORT = "192.0.2.7", "6479"
-"""The head's address on the page, and its usual port."""
+ADDRESS, PORT = "192.0.2.7", "6379"
+"""The head's address on the page, and its port."""
 MACHINES = ("lab1", "lab2", "lab3")
 LIMIT_S = 1200
+VARIABLES = dict(
+    word.split("=", 1)
+    for block in PAGE.blocks("text")
+    for line in block.text.splitlines()
+    if line.startswith("export RAY_") and "RAY_ADDRESS" not in line
+    for word in line.split()[1:]
+)
+"""Those that the page sets for Ray."""
 
 
 @dataclass(frozen=True)
@@ -42,20 +51,19 @@ def commands() -> Iterator[Typed]:
     for line in PAGE.shell_lines():
         if line.startswith("# on "):
             machine = line.removeprefix("# on ")
-        elif line.startswith("orchestrator "):
+        elif line.startswith(("orchestrator ", "ray ")):
             assert machine in MACHINES, f"{line}: on which machine?"
-            yield Typed(machine, tuple(shlex.split(line, comments=True)[1:]))
+            yield Typed(machine, tuple(shlex.split(line, comments=True)))
 
 
 COMMANDS = list(commands())
 
 
-def test_the_page_goes_from_bare_machines_to_a_database_and_back() -> None:
-    fleet = [(one.machine, one.words[1]) for one in COMMANDS if one.words[0] == "fleet"]
-    assert fleet[0] == ("lab1", "up")
-    assert fleet[1:3] == [("lab2", "join"), ("lab3", "join")]
-    assert {one.words[0] for one in COMMANDS} >= {"fleet", "plan", "run", "status"}
-    assert ("lab1", "down") in fleet
+def test_the_page_goes_from_bare_machines_to_a_database() -> None:
+    started = [(one.machine, one.words[2]) for one in COMMANDS[:3] if one.words[0] == "ray"]
+    address = f"--address={ADDRESS}:{PORT}"
+    assert started == [("lab1", "--head"), ("lab2", address), ("lab3", address)]
+    assert {one.words[1] for one in COMMANDS[3:]} >= {"fleet", "plan", "run", "status"}
 
 
 @dataclass(frozen=True)
@@ -64,25 +72,33 @@ class Machines:
 
     folder: Path
     port: int
+    sockets: Path
+    started: list["subprocess.Popen[bytes]"] = field(default_factory=list)
 
-    def type(self, typed: Typed) -> "subprocess.CompletedProcess[str]":
+    def type(self, typed: Typed) -> str:
+        """Type a command, which ends well; returns what it printed."""
         own = self.folder / typed.machine
         own.mkdir(exist_ok=True)
-        words = [
-            word.replace(f"{ADDRESS}:{PORT}", f"127.0.0.1:{self.port}") for word in typed.words
-        ]
+        words = [word.replace(PORT, str(self.port)) for word in typed.words]
         words = [word.replace(ADDRESS, "127.0.0.1") for word in words]
-        if words[:2] == ["fleet", "up"]:
-            words += ["--port", str(self.port)]
-        return subprocess.run(
-            [sys.executable, "-m", "orchestrator", *words],
+        environment = self.environment(typed.machine)
+        if words[0] == "ray":
+            more = (f"--port={self.port}", f"--temp-dir={self.sockets}")
+            words = [*words[1:], *(more if "--head" in words else ())]
+            del environment["RAY_ADDRESS"]
+            self.started.append(start_ray(words, environment, own / "ray.log"))
+            return ""
+        done = subprocess.run(
+            [sys.executable, "-m", *words],
             cwd=own,
-            env=self.environment(typed.machine),
+            env=environment,
             capture_output=True,
             text=True,
             timeout=LIMIT_S,
             check=False,
         )
+        assert done.returncode == 0, f"{typed.machine}: {words}\n{done.stdout}{done.stderr}"
+        return done.stdout
 
     def environment(self, machine: str) -> dict[str, str]:
         """Its own state and cache, and no container engine."""
@@ -94,33 +110,26 @@ class Machines:
             "XDG_CACHE_HOME": str(own / "cache"),
             "DOCKER_HOST": f"unix://{self.folder}/no-engine",
             "PYTHONPATH": str(ROOT),
+            "RAY_ADDRESS": f"127.0.0.1:{self.port}",
+            "RAY_AUTH_TOKEN": "a-token-of-many-letters-for-tests",
+            **VARIABLES,
         }
-
-    def copy_token(self) -> None:
-        """Do what the page does by `scp -p`."""
-        for name in MACHINES[1:]:
-            (self.folder / name).mkdir(exist_ok=True)
-            shutil.copy2(self.folder / "lab1/state/fleet/token", self.folder / name / "token")
-
-    def end(self) -> None:
-        """End what is left of the fleet."""
-        for name in MACHINES[1:]:
-            self.type(Typed(name, ("fleet", "leave")))
-        self.type(Typed("lab1", ("fleet", "down")))
 
 
 @pytest.fixture
 def machines(tmp_path: Path) -> Iterator[Machines]:
-    machines = Machines(tmp_path, free_port())
+    machines = Machines(tmp_path, free_port(), Path(tempfile.mkdtemp(prefix="ray-")))
     (tmp_path / "lab1").mkdir()
     (matrix,) = (block.text for block in PAGE.blocks("yaml") if "axes:" in block.text)
     (tmp_path / "lab1/matrix.yaml").write_text(matrix)
     keys = tmp_path / "keys"
     keys.mkdir()
-    with running_sshd(keys) as sshd:
-        write_hosts(machines, keys, sshd.port)
-        yield machines
-    machines.end()
+    try:
+        with running_sshd(keys) as sshd:
+            write_hosts(machines, keys, sshd.port)
+            yield machines
+    finally:
+        end_ray(machines.started, machines.sockets)
 
 
 def write_hosts(machines: Machines, keys: Path, port: int) -> None:
@@ -155,9 +164,6 @@ def write_hosts(machines: Machines, keys: Path, port: int) -> None:
 @pytest.mark.timeout(3000)
 def test_every_command_of_the_page_works(machines: Machines) -> None:
     for typed in COMMANDS:
-        done = machines.type(typed)
-        assert done.returncode == 0, f"{typed.machine}: {typed.words}\n{done.stdout}{done.stderr}"
-        if typed.words[:2] == ("fleet", "up"):
-            machines.copy_token()
-        if typed.words[0] == "run":
-            assert "4 ok" in done.stdout
+        printed = machines.type(typed)
+        if typed.words[1] == "run":
+            assert "4 ok" in printed

@@ -13,11 +13,10 @@ from typing import Any
 import psutil
 
 import runner
-from orchestrator.fleet.frames import Frame
-from orchestrator.fleet.messages import Ended, Order, ToDriver, frame_of
+from orchestrator.fleet.messages import Ended, Frame, Order, ToDriver, frame_of
 from orchestrator.fleet.talk import BEAT_S, Heard, Talk
 from orchestrator.fleet.transport import HOST_MODULE, FleetHost, Transport, TransportName
-from orchestrator.fleet.transports.pipe import PipeConversation
+from orchestrator.fleet.transports.commands import PipeConversation
 from orchestrator.running.run_file import RunFile, run_file_text
 from tests.conftest import ROOT
 from tests.support.jobs import fake_model
@@ -52,10 +51,6 @@ class PipeTransport:
     def begin(self, host: str) -> PipeConversation:
         assert host == "a"
         return PipeConversation([str(self.program), *HOST_MODULE])
-
-    def is_dead(self, host: str) -> bool:
-        del host
-        return False
 
     def close(self) -> None:
         """Nothing is held."""

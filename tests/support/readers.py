@@ -27,8 +27,7 @@ from analysis.predict.forecaster import Forecaster
 from analysis.predict.training import train_target
 from orchestrator.exchange.bundles import write_bundle
 from orchestrator.exchange.bundles.archive import write_archive
-from orchestrator.fleet.frames import Frame, encode
-from orchestrator.fleet.messages import Beat, Ended, Noted, Visited, frame_of
+from orchestrator.fleet.messages import Beat, Ended, Frame, Noted, Visited, encode, frame_of
 from orchestrator.store import STORE_VERSION, Store
 from runner.contract.graph import GRAPH_FILE
 from runner.contract.record import arrow_schema, save_record

@@ -25,9 +25,8 @@ from orchestrator.exchange.imports.formats.mapping import MappedFormat
 from orchestrator.exchange.imports.outcome import read_document
 from orchestrator.exchange.imports.packed import read_runs, take_out
 from orchestrator.exchange.imports.record import read_contents, records_table
-from orchestrator.fleet.frames import read_frame
 from orchestrator.fleet.hosts_file import read_hosts_file
-from orchestrator.fleet.messages import Shared, message_to_driver, message_to_host
+from orchestrator.fleet.messages import Shared, message_to_driver, message_to_host, read_frame
 from orchestrator.fleet.shared_artifacts import keep_artifact
 from orchestrator.fleet.transports.commands import srun_command, ssh_command
 from orchestrator.launchers.base import Exit

@@ -11,7 +11,7 @@ from orchestrator.commands.options import common as options
 from orchestrator.commands.program.groups import Command, with_option_group
 
 if TYPE_CHECKING:
-    from orchestrator.fleet.choice import FleetChoice
+    from orchestrator.commands.fleet.hosts import FleetChoice
 
 
 class PlacementChoice(StrEnum):
@@ -48,7 +48,7 @@ _HOSTS: Mapping[str, tuple[Any, object]] = {
             typer.Option(
                 "--address",
                 metavar="ADDRESS",
-                help="The head of a Ray cluster.  [default: the fleet made or joined here]",
+                help="The head of a Ray cluster.  [default: $RAY_ADDRESS]",
                 show_default=False,
             ),
         ],
@@ -57,7 +57,12 @@ _HOSTS: Mapping[str, tuple[Any, object]] = {
     "token_file": (
         Annotated[
             Path | None,
-            typer.Option("--token-file", metavar="FILE", help="That cluster's token."),
+            typer.Option(
+                "--token-file",
+                metavar="FILE",
+                help="That cluster's token.  [default: Ray's own rules]",
+                show_default=False,
+            ),
         ],
         None,
     ),
@@ -92,7 +97,7 @@ def with_hosts(command: Command) -> Command:
 def _fleet(chosen: dict[str, Any]) -> "FleetChoice | None":
     if not any(chosen.values()):
         return None
-    from orchestrator.fleet.choice import FleetChoice
+    from orchestrator.commands.fleet.hosts import FleetChoice
 
     placement = chosen.get("placement")
     return FleetChoice(

@@ -3,21 +3,21 @@
 import os
 import signal
 import socket
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from threading import Event, Thread
 from typing import BinaryIO
 
+from filelock import FileLock, Timeout
 from pydantic import ValidationError
 
 import runner
 from orchestrator.backends.machine import this_host, this_machine
-from orchestrator.commands.fleet.order_folders import order_folder, orders_folder
 from orchestrator.commands.fleet.own_facts import own_class, read_own_facts
-from orchestrator.fleet.daemons import MeteringObserver, meter_of_this_host
 from orchestrator.fleet.messages import Ended, FactsWanted, Known, Order, Refused, Shared
-from orchestrator.fleet.order_progress import SendingObserver, send_files
+from orchestrator.fleet.progress import SendingObserver, send_files
 from orchestrator.fleet.shared_artifacts import artifacts_at_hand, content_of, keep_artifact
 from orchestrator.fleet.talk import BEAT_S, SILENCE_S
 from orchestrator.fleet.wire import DriverWatch, Wire
@@ -31,12 +31,15 @@ from orchestrator.running.execution import RunExecution
 from orchestrator.running.folder import RunFolder
 from orchestrator.running.options import RunOptions
 from orchestrator.running.run_file import RunFile
+from orchestrator.system.files import translate_os_errors
 from orchestrator.system.git import own_commit
 from orchestrator.system.problems import first_fault
+from orchestrator.system.trees import remove_tree
 from runner.contract.cell import Backend, Cell
 from runner.contract.errors import BenchError, DamagedFile, Unavailable, UsageError
 
 _STARTED_BY = "`orchestrator run --fleet` starts this program on hosts and writes to it"
+_LOCK_SUFFIX = ".lock"
 
 
 @dataclass(frozen=True)
@@ -89,10 +92,6 @@ def _request(watch: DriverWatch) -> tuple[FactsWanted | Order, bytes] | None:
     """The driver's question or order; files that come before it are kept for all orders.
 
     None if the driver says no more.
-
-    Raises:
-        UsageError: what came is no message.
-        StoreError: a file cannot be kept.
     """
     try:
         while (received := watch.next_message()) is not None:
@@ -107,11 +106,7 @@ def _request(watch: DriverWatch) -> tuple[FactsWanted | Order, bytes] | None:
 
 
 def _answer(message: FactsWanted | Order, body: bytes, wire: Wire, watch: DriverWatch) -> None:
-    """Answer a question, or execute an order.
-
-    Raises:
-        BenchError: nothing of it was begun.
-    """
+    """Answer a question, or execute an order."""
     watch.listen()
     if isinstance(message, FactsWanted):
         facts = read_own_facts(message.launcher, message.purpose)
@@ -122,7 +117,9 @@ def _answer(message: FactsWanted | Order, body: bytes, wire: Wire, watch: Driver
     folder = orders_folder()
     require_space(folder)
     set_variables(run.inherit_environ)
-    observer = MeteringObserver(wire, message.transport, meter_of_this_host(wire))
+    observer = SendingObserver(wire, message.transport)
+    if (niceness := os.nice(0)) > 0:  # Ray's default for what it starts is 15
+        observer.note(f"measures with niceness {niceness}, behind other programs")
     launcher = make_launcher(run.launcher, observer.image_step, chosen=run.images)
     _require_hardware(message)
     _require_digests(message, launcher)
@@ -185,12 +182,7 @@ class OrderExecution(RunExecution):
 
 
 def _run_file(order: Order, body: bytes) -> RunFile:
-    """The ordered run.
-
-    Raises:
-        Unavailable: it is of another version, or of other sources.
-        DamagedFile: it is none.
-    """
+    """The ordered run."""
     if order.version != runner.__version__:
         raise Unavailable(
             f"{order.host} has accelmatrix {runner.__version__}, the driver {order.version}",
@@ -220,11 +212,7 @@ def _as_own(run: RunFile, folder: Path) -> RunFile:
 
 
 def _require_hardware(order: Order) -> None:
-    """Insist that this host is of the class that was planned for.
-
-    Raises:
-        Unavailable: it is of another one.
-    """
+    """Insist that this host is of the class that was planned for."""
     own = own_class()
     if order.hardware not in (None, own):
         raise Unavailable(
@@ -238,11 +226,7 @@ def _refusal(error: BenchError) -> Refused:
 
 
 def _require_digests(order: Order, launcher: Launcher) -> None:
-    """Insist that jobs execute in the very images that the driver names.
-
-    Raises:
-        Unavailable: one is another.
-    """
+    """Insist that jobs execute in the very images that the driver names."""
     for backend, digest in order.digests.items():
         image = launcher.prepare(backend).image_digest
         if image != digest:
@@ -258,3 +242,42 @@ def _send_artifacts(folder: Path, known: set[Shared], wire: Wire) -> None:
     for shared in sorted(new, key=lambda one: (one.folder, one.path)):
         if content := content_of(folder, shared):
             wire.send(shared, content)
+
+
+def orders_folder() -> Path:
+    """The folder of all orders of this user, made if need be.
+
+    Raises:
+        StoreError: it cannot be made.
+    """
+    cache = os.environ.get("XDG_CACHE_HOME") or str(Path.home() / ".cache")
+    folder = Path(cache) / "accelmatrix" / "fleet"
+    with translate_os_errors(folder, "the orders of a fleet cannot be kept here"):
+        folder.mkdir(parents=True, exist_ok=True)
+    return folder
+
+
+@contextmanager
+def order_folder(folder: Path, order: str) -> Iterator[None]:
+    """Hold the name of an order's folder, and remove the folder in the end.
+
+    What orders left whose process died is removed first: nobody holds their names.
+    """
+    _remove_dead(folder)
+    lock = FileLock(folder / f"{order}{_LOCK_SUFFIX}")
+    with lock:
+        try:
+            yield
+        finally:
+            remove_tree(folder / order)
+            with suppress(OSError):
+                Path(lock.lock_file).unlink()
+
+
+def _remove_dead(folder: Path) -> None:
+    for path in folder.glob(f"*{_LOCK_SUFFIX}"):
+        with suppress(Timeout, OSError), FileLock(path, timeout=0):
+            left = folder / path.name.removesuffix(_LOCK_SUFFIX)
+            if left.is_dir():
+                remove_tree(left)
+            path.unlink()

@@ -1,39 +1,78 @@
-"""The hosts of a fleet: found, asked what they are, and those refused that cannot measure."""
+"""The hosts of a fleet: chosen, found, asked what they are; who cannot measure is left out."""
 
 import os
+import shlex
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager, suppress
-from dataclasses import dataclass
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, replace
+from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Literal
 
 import runner
 from orchestrator.backends.catalogue import LauncherName
-from orchestrator.fleet.choice import FleetChoice
 from orchestrator.fleet.host import HostFacts
 from orchestrator.fleet.hosts_file import read_hosts_file
-from orchestrator.fleet.journal import HostJournal
-from orchestrator.fleet.membership import StateFolder, known_member, require_member, require_token
+from orchestrator.fleet.journal import HostJournal, journal_folder
 from orchestrator.fleet.messages import FactsWanted
-from orchestrator.fleet.presence import Ask, Presence, Reach
-from orchestrator.fleet.questions import FactsAnswer, ask_all, ask_facts
-from orchestrator.fleet.transport import FleetHost, HostBusy, Transport
+from orchestrator.fleet.presence import Ask, FactsAnswer, Presence, Reach, ask_all, ask_facts
+from orchestrator.fleet.transport import HostBusy, Transport
 from orchestrator.fleet.transports.commands import CommandTransport
-from orchestrator.fleet.transports.ray import RayTransport
+from orchestrator.fleet.transports.ray import RayTransport, require_token
 from orchestrator.images.source import runner_digest
+from orchestrator.matrix import FleetPlacement, FleetUse
 from orchestrator.running.options import RunOptions
 from runner.contract.cell import Backend
 from runner.contract.errors import BenchError, Unavailable, UsageError
 
+Ways = Mapping[str, Transport]
+"""The way to each host, by the host's name."""
+
 
 @dataclass(frozen=True)
-class Fleet:
-    """The chosen hosts of a fleet."""
+class FleetChoice:
+    """Hosts, and the placement of cells on them, as options name them."""
 
-    hosts: Mapping[str, FleetHost]
-    """By name, in the order in which transports list them."""
-    transports: Mapping[str, Transport]
-    """The way to each host, by the host's name."""
+    hosts_file: Path | None = None
+    """The file with hosts that ssh or Slurm reach; None for those of Ray alone."""
+    globs: tuple[str, ...] = ()
+    """Globs of names; empty for those of the matrix, or else all."""
+    placement: FleetPlacement | None = None
+    """The placement; None for that of the matrix."""
+    address: str | None = None
+    """The head of a Ray cluster; None for that of `RAY_ADDRESS`, without a hosts file."""
+    token_file: Path | None = None
+    """The cluster's token; None for the one that Ray finds by its own rules."""
+
+    @property
+    def options(self) -> str:
+        """The options that make the same choice, behind others of a command line."""
+        given = {
+            "--hosts-file": self.hosts_file,
+            "--address": self.address,
+            "--token-file": self.token_file,
+        }
+        pairs = [(name, str(value)) for name, value in given.items() if value is not None]
+        pairs += [("--hosts", glob) for glob in self.globs]
+        return shlex.join(["--fleet", *(word for pair in pairs for word in pair)])
+
+    def within(self, use: FleetUse) -> "FleetChoice":
+        """The choice, completed by what the matrix says."""
+        placement = self.placement or use.placement
+        return replace(self, globs=self.globs or use.hosts, placement=placement)
+
+    def chosen(self, names: Sequence[str]) -> list[str]:
+        """Those of the fleet's hosts that the globs name.
+
+        Raises:
+            UsageError: a glob fits no host.
+        """
+        for glob in self.globs:
+            if not any(fnmatchcase(name, glob) for name in names):
+                known = ", ".join(sorted(names)) or "none is there"
+                raise UsageError(f"--hosts: {glob!r} fits no host", hint=f"hosts: {known}")
+        globs = self.globs or ("*",)
+        return [name for name in names if any(fnmatchcase(name, glob) for glob in globs)]
 
 
 @contextmanager
@@ -52,8 +91,8 @@ def open_transports(choice: FleetChoice, *, exclusive: bool) -> Iterator[Sequenc
 
 
 @contextmanager
-def open_fleet(choice: FleetChoice, *, exclusive: bool = True) -> Iterator[Fleet]:
-    """The hosts that a command chooses; `exclusive`: no other driver may use one meanwhile.
+def open_fleet(choice: FleetChoice, *, exclusive: bool = True) -> Iterator[Ways]:
+    """The way to each host that a command chooses; `exclusive`: no other driver may use it.
 
     Raises:
         UsageError: the hosts file is wrong, or a glob fits no host.
@@ -71,12 +110,11 @@ def open_fleet(choice: FleetChoice, *, exclusive: bool = True) -> Iterator[Fleet
                 )
             ways[host.name] = transport
         if not ways:
-            raise Unavailable("the fleet has no host", hint="`orchestrator fleet join` adds one")
+            raise Unavailable(
+                "the fleet has no host", hint="`ray start --address=ADDRESS` on a machine adds it"
+            )
         names = choice.chosen(list(ways))
-        yield Fleet(
-            {host.name: host for host, _ in reachable if host.name in names},
-            {name: ways[name] for name in names},
-        )
+        yield {name: ways[name] for name in names}
 
 
 def _of_file(path: Path | None) -> Iterator[Transport]:
@@ -89,20 +127,19 @@ def _of_file(path: Path | None) -> Iterator[Transport]:
 
 
 def _of_ray(choice: FleetChoice, *, exclusive: bool) -> Iterator[Transport]:
-    """The cluster that is named, else the one that was made or joined here, if there is one.
-
-    Raises:
-        Unavailable: it is required and there is none, or it does not answer.
-    """
+    """The cluster that is named."""
     address, token_file = choice.address, choice.token_file
-    if address is None:
-        state = StateFolder.of_user(os.environ)
-        member = require_member(state) if choice.needs_ray else known_member(state)
-        if member is None:
-            return
-        address, token_file = member.address, token_file or Path(member.token_file)
-    token = None if token_file is None else require_token(token_file)
-    yield RayTransport(address, token, exclusive=exclusive)
+    if address is None and (choice.hosts_file is None or token_file is not None):
+        address = os.environ.get("RAY_ADDRESS")
+        if not address:
+            raise Unavailable(
+                "no fleet is named",
+                hint="`--address` names the head of a Ray cluster, `--hosts-file` a file of hosts"
+                " that ssh or Slurm reach: docs/fleet.md",
+            )
+    if address is not None:
+        token = None if token_file is None else require_token(token_file)
+        yield RayTransport(address, token, exclusive=exclusive)
 
 
 @dataclass(frozen=True)
@@ -130,14 +167,18 @@ class ReachedFleet:
 
 
 def reach(
-    fleet: Fleet, options: RunOptions, note: Callable[[str], None], *, every: bool = False
+    fleet: Ways,
+    options: RunOptions,
+    note: Callable[[str], None],
+    *,
+    every: bool = False,
 ) -> ReachedFleet:
     """Ask each host what it is; one that does not answer or may not measure is noted and left out.
 
     A host that another driver has is not asked, for that would disturb what it measures.
 
     Args:
-        fleet: the hosts.
+        fleet: the way to each host, by its name.
         options: those of the run.
         note: takes a line for the user.
         every: True to wait for each busy host, since its class may be one of its own; else one
@@ -166,7 +207,7 @@ def reach(
             errors.append(fault)
             note(f"{fault}; it is left out")
         elif isinstance(answer, HostFacts):
-            hosts[name] = Reach(fleet.transports[name], answer)
+            hosts[name] = Reach(fleet[name], answer)
     own_journal().keep_facts({name: host.facts for name, host in hosts.items()})
     if not hosts:
         raise Unavailable(f"no host of the fleet answers: {errors[0]}", hint=errors[0].hint)
@@ -180,14 +221,18 @@ def reach(
             raise fault
         return facts
 
-    return ReachedFleet(hosts, {name: fleet.transports[name] for name in busy}, launcher, ask)
+    return ReachedFleet(hosts, {name: fleet[name] for name in busy}, launcher, ask)
 
 
 def _awaited(
-    fleet: Fleet, question: FactsWanted, note: Callable[[str], None], *, every: bool
+    fleet: Ways,
+    question: FactsWanted,
+    note: Callable[[str], None],
+    *,
+    every: bool,
 ) -> dict[str, FactsAnswer]:
     """The answers of all hosts, once enough of those that are busy have become free."""
-    answers = _answers(fleet, list(fleet.transports), question)
+    answers = _answers(fleet, list(fleet), question)
     is_noted = False
     while busy := [name for name, answer in answers.items() if isinstance(answer, HostBusy)]:
         if not every and any(isinstance(answer, HostFacts) for answer in answers.values()):
@@ -199,10 +244,10 @@ def _awaited(
     return answers
 
 
-def _answers(fleet: Fleet, hosts: Sequence[str], question: FactsWanted) -> dict[str, FactsAnswer]:
+def _answers(fleet: Ways, hosts: Sequence[str], question: FactsWanted) -> dict[str, FactsAnswer]:
     answers: dict[str, FactsAnswer] = {}
-    for transport in dict.fromkeys(fleet.transports[name] for name in hosts):
-        names = [name for name in hosts if fleet.transports[name] is transport]
+    for transport in dict.fromkeys(fleet[name] for name in hosts):
+        names = [name for name in hosts if fleet[name] is transport]
         answers |= ask_all(transport, names, question=question)
     return answers
 
@@ -240,7 +285,5 @@ def _differing_images(hosts: Mapping[str, Reach]) -> Iterator[str]:
 
 
 def own_journal() -> HostJournal:
-    """The journal of this user's drivers."""
-    with suppress(Unavailable):
-        return HostJournal(StateFolder.of_user(os.environ).journal)
-    return HostJournal()
+    """The journal of this user's drivers; nothing is kept for a user without a home."""
+    return HostJournal(journal_folder(os.environ))

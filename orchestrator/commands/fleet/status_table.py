@@ -1,11 +1,12 @@
-"""The hosts of a fleet as a table or as JSON."""
+"""The hosts of a fleet, and what each has and lacks, as tables or as JSON."""
 
 import time
 from collections.abc import Mapping, Sequence
+from dataclasses import asdict
 
-from orchestrator.commands.fleet.status import HostStatus
+from orchestrator.commands.fleet.status import FleetDiagnosis, HostStatus
 from orchestrator.screen.lines import print_json, print_line
-from orchestrator.screen.tables import Column, print_table
+from orchestrator.screen.tables import Column, print_table, wrapping
 from orchestrator.system.text import format_age
 from runner.contract.cell import Backend
 
@@ -25,6 +26,14 @@ _COLUMNS = (
 )
 _DIGEST_LETTERS = 12
 
+_HAVE: tuple[str | Column, ...] = ("host", Column("measures", wraps=True, essential=True))
+_LACK: tuple[str | Column, ...] = (
+    "host",
+    *wrapping("backend"),
+    Column("lacks", wraps=True),
+    Column("remedy", wraps=True),
+)
+
 
 def print_hosts(
     statuses: Sequence[HostStatus], *, wide: bool = False, as_json: bool, again: bool = False
@@ -36,7 +45,7 @@ def print_hosts(
     if again:
         print_line()
     if not statuses:
-        print_line("no host has joined; `orchestrator fleet up` printed the line that each runs")
+        print_line("no host has joined; `ray start --address=ADDRESS` on a machine makes it one")
         return
     print_table(_COLUMNS, [_row(status) for status in statuses], wide=wide)
     for status in statuses:
@@ -88,3 +97,16 @@ def _data(status: HostStatus) -> dict[str, object]:
         "facts": facts and facts.model_dump(mode="json"),
         "problem": status.problem,
     }
+
+
+def print_diagnosis(diagnosis: FleetDiagnosis, *, as_json: bool) -> None:
+    """Print the backends of each host, what is missing, and the way to it."""
+    if as_json:
+        print_json({"runs": diagnosis.runs, "lacks": [asdict(row) for row in diagnosis.lacks]})
+        return
+    if diagnosis.runs:
+        print_table(_HAVE, [[host, ", ".join(runs)] for host, runs in diagnosis.runs.items()])
+        print_line()
+    if diagnosis.lacks:
+        rows = [[row.host, row.backend, row.reason, row.remedy] for row in diagnosis.lacks]
+        print_table(_LACK, rows)

@@ -29,9 +29,9 @@ from runner.contract.axes import AXES, Axis, AxisName
 from runner.contract.synonyms import AVAILABLE
 
 if TYPE_CHECKING:
+    from orchestrator.commands.fleet.hosts import FleetChoice
     from orchestrator.commands.measure.against import Against
     from orchestrator.commands.results.result_table import ResultTable
-    from orchestrator.fleet.choice import FleetChoice
 
 _Family = Annotated[
     list[str] | None,

@@ -4,9 +4,11 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from orchestrator.commands.measure.fleet_plan import FleetPlan, PlacedRun
+from orchestrator.commands.fleet.hosts import FleetChoice
+from orchestrator.commands.measure.fleet_plan import FleetPlan, PlacedRun, plan_for_fleet
+from orchestrator.commands.measure.request import PlanRequest
 from orchestrator.fleet.host import HostFacts
-from orchestrator.screen.lines import print_json, print_line
+from orchestrator.screen.lines import print_json, print_line, print_note
 from orchestrator.screen.tables import Column, print_table, wrapping
 from orchestrator.system.text import format_duration, plural
 
@@ -82,3 +84,8 @@ def _data(plan: FleetPlan) -> dict[str, Any]:
             for run in plan.runs
         ],
     }
+
+
+def show_fleet_plan(request: PlanRequest, fleet: FleetChoice, *, as_json: bool) -> None:
+    """Ask the hosts what they are, and print what each class of them would measure."""
+    print_fleet_plan(plan_for_fleet(request, fleet, print_note), as_json=as_json)

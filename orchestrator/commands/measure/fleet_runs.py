@@ -1,4 +1,4 @@
-"""Run a matrix on the hosts of a fleet, or finish such a run."""
+"""Run a matrix on the hosts of a fleet, finish such a run, verify models there, repeat a result."""
 
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
@@ -7,24 +7,48 @@ from pathlib import Path
 
 from filelock import FileLock, Timeout
 
-from orchestrator.commands.fleet.hosts import ReachedFleet, open_fleet, own_journal, reach
+from orchestrator.backends.catalogue import real_backends
+from orchestrator.commands.fleet.hosts import (
+    FleetChoice,
+    ReachedFleet,
+    open_fleet,
+    own_journal,
+    reach,
+)
+from orchestrator.commands.fleet.status import diagnose_fleet
 from orchestrator.commands.measure.fleet_plan import FleetPlan, PlacedRun, place_matrix, place_run
 from orchestrator.commands.measure.plan import run_source
+from orchestrator.commands.measure.replay import (
+    ReplayRequest,
+    ReplayResult,
+    begin_replay,
+    consented_original,
+    replay_in,
+)
 from orchestrator.commands.measure.request import PlanRequest
 from orchestrator.commands.measure.run import ResumeRequest, RunResult, report_end
-from orchestrator.fleet.choice import FleetChoice
+from orchestrator.commands.measure.verification import verification_of
+from orchestrator.commands.measure.verify import (
+    VerifyRequest,
+    VerifyResult,
+    require_writable,
+    verification_plan,
+)
 from orchestrator.fleet.execution import FleetExecution, FleetWork
-from orchestrator.fleet.observer import FleetObserver
 from orchestrator.fleet.orders import UnitWork
+from orchestrator.fleet.progress import FleetObserver
 from orchestrator.fleet.units import sub_plan
 from orchestrator.running.create import create_run, require_resumable
 from orchestrator.running.folder import RunFolder
 from orchestrator.running.merge_run import merge_run
 from orchestrator.running.observer import describe_interruption
 from orchestrator.running.options import RunOptions
+from orchestrator.running.outcome import RunOutcome
 from orchestrator.running.run_file import RUN_FILE, new_run_id
+from orchestrator.system.files import DATABASE_NAME
 from orchestrator.system.text import format_duration, plural
-from runner.contract.errors import NothingToDo, UsageError
+from runner.contract.cell import Backend
+from runner.contract.errors import NothingToDo, Unavailable, UsageError
 
 _GROUP = "group-"
 _LOCK = ".driver.lock"
@@ -233,3 +257,62 @@ def _told_how_to_finish(
             f"`orchestrator run --resume {name} {choice.options}{first.elsewhere}` finishes it"
         )
         raise
+
+
+def verify_on_fleet(
+    request: VerifyRequest, choice: FleetChoice, observer: FleetObserver
+) -> VerifyResult:
+    """Check every model on every path, each on a host that has it.
+
+    Raises:
+        UsageError: an option or the hosts file is wrong.
+        NothingToDo: no cell can run.
+        Unavailable: no host answers, or none has a backend.
+        StoreError: the results folder, the database or the file cannot be used.
+    """
+    if request.save is not None:
+        require_writable(request.save)
+    planned = verification_plan(request, request.backends or _backends_of(choice), {})
+    result = run_on_fleet(planned, replace(choice, placement="any"), observer)
+    run_id = result.runs[0].report.run_id
+    folder = RunFolder.open(request.results, run_id)
+    return VerifyResult(verification_of(folder, request.command), _outcome(result))
+
+
+def _backends_of(choice: FleetChoice) -> tuple[Backend, ...]:
+    """The backends that some host can measure."""
+    runs = diagnose_fleet(choice, tuple(real_backends())).runs.values()
+    backends = tuple(one for one in real_backends() if any(one in of_host for of_host in runs))
+    if not backends:
+        raise Unavailable(
+            "no host of the fleet can measure any backend",
+            hint="`orchestrator fleet doctor` tells what each lacks",
+        )
+    return backends
+
+
+def replay_on_fleet(
+    request: ReplayRequest, choice: FleetChoice, observer: FleetObserver
+) -> ReplayResult:
+    """Measure one result again on a host, in the image that the host has.
+
+    Raises:
+        UsageError: there is no such result, nothing was launched for it, or it is a stranger's and
+            its record chose what the user did not agree to.
+        Unavailable: no host answers.
+        StoreError: the results folder or the database cannot be used.
+    """
+    database = request.database or request.results / DATABASE_NAME
+    original = consented_original(request, database, observer)
+    folder = begin_replay(original, request)
+    options = RunOptions(database=database, inherit_environ=folder.run.inherit_environ)
+    resumed = ResumeRequest(folder.run.run_id, request.results, options=options)
+    outcome = _outcome(resume_on_fleet(resumed, choice, observer))
+    again = f"{folder.run.run_id}/{original.cell.id}"
+    return ReplayResult(replay_in(database, original.measured, again), outcome)
+
+
+def _outcome(result: FleetResult) -> RunOutcome:
+    outcome = result.runs[0].outcome
+    assert isinstance(outcome, RunOutcome)
+    return outcome

@@ -6,7 +6,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from orchestrator.commands.measure.progress import LiveObserver, PlainObserver, live_console
-from orchestrator.fleet.observer import FleetObserver, NamingObserver
+from orchestrator.fleet.progress import FleetObserver, NamingObserver
 from orchestrator.running.observer import Observer, QuietObserver
 from orchestrator.system.text import escape_control_line
 from runner.contract.cell import Cell

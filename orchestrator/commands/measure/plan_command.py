@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from orchestrator.commands.fleet.fleet_options import with_fleet
-from orchestrator.commands.measure.fleet_plan_command import show_fleet_plan
 from orchestrator.commands.options import common as options
 from orchestrator.commands.options.common import LauncherChoice
 from orchestrator.commands.program.completion import complete_run
@@ -15,8 +14,8 @@ from orchestrator.commands.program.refusals import refuse_all_but, refuse_beside
 from orchestrator.system.files import RESULTS_FOLDER
 
 if TYPE_CHECKING:
+    from orchestrator.commands.fleet.hosts import FleetChoice
     from orchestrator.commands.measure.request import PlanRequest
-    from orchestrator.fleet.choice import FleetChoice
 
 
 class PlanFormat(StrEnum):
@@ -124,6 +123,8 @@ def plan(
         refuse_beside(context, f"--format {format_.value}", of_pipelines)
         if fleet is not None:
             refuse_beside(context, "--fleet", ("resume",))
+            from orchestrator.commands.measure.fleet_plan_table import show_fleet_plan
+
             show_fleet_plan(request, fleet, as_json=format_ is PlanFormat.json)
             return
         print_plan(report_plan(request, resume), as_json=format_ is PlanFormat.json)

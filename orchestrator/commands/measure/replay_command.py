@@ -12,8 +12,8 @@ from orchestrator.commands.program.program import chosen
 from orchestrator.system.files import RESULTS_FOLDER
 
 if TYPE_CHECKING:
+    from orchestrator.commands.fleet.hosts import FleetChoice
     from orchestrator.commands.measure.replay import ReplayRequest, ReplayResult
-    from orchestrator.fleet.choice import FleetChoice
 
 
 @with_hosts
@@ -81,7 +81,7 @@ def _replayed(request: "ReplayRequest", fleet: "FleetChoice | None") -> "ReplayR
 
         with show_progress(quiet=chosen.quiet) as observer:
             return replay_result(request, observer)
-    from orchestrator.commands.measure.fleet_verification import replay_on_fleet
+    from orchestrator.commands.measure.fleet_runs import replay_on_fleet
     from orchestrator.commands.measure.host_progress import show_fleet_progress
 
     with show_fleet_progress(quiet=chosen.quiet) as observer_of_hosts:

@@ -24,6 +24,7 @@ from orchestrator.commands.results.table_options import with_table_options
 from orchestrator.system.files import DATABASE_NAME, RESULTS_FOLDER
 
 if TYPE_CHECKING:
+    from orchestrator.commands.fleet.hosts import FleetChoice
     from orchestrator.commands.measure.against import Against
     from orchestrator.commands.measure.fleet_runs import FleetResult
     from orchestrator.commands.measure.plan import PlanReport
@@ -31,7 +32,6 @@ if TYPE_CHECKING:
     from orchestrator.commands.measure.run import ResumeRequest, RunResult
     from orchestrator.commands.regress.answer import RegressionAnswer
     from orchestrator.commands.results.result_table import ResultTable
-    from orchestrator.fleet.choice import FleetChoice
     from orchestrator.running.observer import Observer
 
     _End = tuple[RunResult, RegressionAnswer | None]
@@ -232,7 +232,7 @@ def measure_on_fleet(
     request = replace(request, command=command_line(), progress=PlanningNotes())
     request.read()
     if dry_run:
-        from orchestrator.commands.measure.fleet_plan_command import show_fleet_plan
+        from orchestrator.commands.measure.fleet_plan_table import show_fleet_plan
 
         show_fleet_plan(request, fleet, as_json=shown.as_json)
         return 0

@@ -17,8 +17,8 @@ from orchestrator.system.files import RESULTS_FOLDER
 from runner.contract.axes import AXES, AxisName
 
 if TYPE_CHECKING:
+    from orchestrator.commands.fleet.hosts import FleetChoice
     from orchestrator.commands.measure.verify import VerifyRequest, VerifyResult
-    from orchestrator.fleet.choice import FleetChoice
 
 _HELP: Mapping[AxisName, str] = {
     "model": "Models or sets.  [default: micro]",
@@ -111,7 +111,7 @@ def _verified(request: "VerifyRequest", fleet: "FleetChoice | None") -> "VerifyR
 
         with show_progress(quiet=chosen.quiet) as observer:
             return verify_models(request, observer)
-    from orchestrator.commands.measure.fleet_verification import verify_on_fleet
+    from orchestrator.commands.measure.fleet_runs import verify_on_fleet
     from orchestrator.commands.measure.host_progress import show_fleet_progress
 
     with show_fleet_progress(quiet=chosen.quiet) as observer_of_hosts:

@@ -1,12 +1,22 @@
 """Hosts of a file: the command that starts the host program on each, by ssh or by Slurm."""
 
+import os
 import shutil
+import signal
 import subprocess
+from collections import deque
 from collections.abc import Callable, Sequence
+from contextlib import suppress
+from pathlib import Path
+from threading import Thread
 
 from orchestrator.fleet.hosts_file import HostEntry
-from orchestrator.fleet.transport import HOST_MODULE, FleetHost, TransportName
-from orchestrator.fleet.transports.pipe import PipeConversation
+from orchestrator.fleet.transport import (
+    HOST_MODULE,
+    FleetHost,
+    StreamConversation,
+    TransportName,
+)
 from runner.contract.errors import Unavailable
 
 _SSH_OPTIONS = (
@@ -21,6 +31,12 @@ _SSH_OPTIONS = (
 """No question is asked, no unknown key is taken, and a network that is cut is noticed."""
 _SRUN_OPTIONS = ("--ntasks=1", "--unbuffered", "--quiet", "--job-name=accelmatrix", "--exclusive")
 _MEBIBYTE = 1 << 20
+_TAIL_LINES = 20
+_QUOTED_LINES = 3
+"""An error, its hint, and a line of the command that carried them."""
+_TAIL_S = 1.0
+_PATIENCE_S = 5.0
+"""Seconds that a program may take to clean up once its stdin is closed."""
 
 
 def ssh_command(host: HostEntry) -> list[str]:
@@ -48,6 +64,58 @@ _PROGRAMS: dict[TransportName, Callable[[HostEntry], list[str]]] = {
     "ssh": ssh_command,
     "slurm": srun_command,
 }
+
+
+class PipeConversation(StreamConversation):
+    """A conversation with a program of this machine: ssh, srun, or the host program itself."""
+
+    def __init__(self, command: Sequence[str], *, patience_s: float = _PATIENCE_S) -> None:
+        """Start the program, in a process group of its own.
+
+        Args:
+            command: its command line.
+            patience_s: seconds that it may take to end once its stdin has.
+
+        Raises:
+            OSError: it cannot be started.
+        """
+        self._patience_s = patience_s
+        self._process = subprocess.Popen(
+            command,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            start_new_session=True,
+        )
+        assert self._process.stdin is not None
+        assert self._process.stdout is not None
+        super().__init__(self._process.stdin, self._process.stdout)
+        self._tail: deque[str] = deque(maxlen=_TAIL_LINES)
+        self._reader = Thread(target=self._read_stderr, daemon=True)
+        self._reader.start()
+
+    def end(self) -> None:
+        """End stdin, which ends a host program in an orderly way; kill what does not end."""
+        # A `send` that is blocked holds the file's lock: the descriptor is what ends the stream.
+        with suppress(OSError, ValueError), Path(os.devnull).open("rb") as nothing:
+            os.dup2(nothing.fileno(), self._to_host.fileno())
+        try:
+            self._process.wait(self._patience_s)
+        except subprocess.TimeoutExpired:
+            with suppress(ProcessLookupError):
+                os.killpg(self._process.pid, signal.SIGKILL)
+            self._process.wait()
+
+    def last_words(self) -> str:
+        """The end of what it wrote to stderr, in a line."""
+        self._reader.join(_TAIL_S)
+        lines = [line.strip() for line in self._tail if line.strip()]
+        return "; ".join(lines[-_QUOTED_LINES:])
+
+    def _read_stderr(self) -> None:
+        assert self._process.stderr is not None
+        for line in self._process.stderr:
+            self._tail.append(line.decode("utf-8", "replace"))
 
 
 class CommandTransport:
@@ -78,11 +146,6 @@ class CommandTransport:
             return PipeConversation(command)
         except (OSError, subprocess.SubprocessError) as error:
             raise Unavailable(f"{host}: {command[0]} cannot be started: {error}") from error
-
-    def is_dead(self, host: str) -> bool:
-        """False: the end of a command tells sooner."""
-        del host
-        return False
 
     def close(self) -> None:
         """Do nothing: each conversation has a process of its own."""

@@ -3,61 +3,42 @@
 The dispatcher is ours: Ray neither chooses a host nor tries anything again.
 """
 
-import contextlib
+import json
 import os
-import signal
+import secrets
 import socket
-import threading
-import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+import subprocess
+import sys
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from importlib.util import find_spec
 from pathlib import Path
-from typing import Any, TypeVar
+from threading import Lock
+from typing import Any
 
-from orchestrator.fleet.transport import HOST_MODULE, FleetHost, HostBusy, TransportName
-from orchestrator.fleet.transports.ray_address import require_answer
-from orchestrator.fleet.transports.ray_calls import LeftCluster, RayCalls
-from orchestrator.fleet.transports.ray_conversation import RayConversation
-from orchestrator.fleet.transports.ray_nodes import (
-    HeadAnswers,
-    RayNode,
-    cluster_nodes,
-    named_actors,
+from orchestrator.fleet.transport import (
+    HOST_MODULE,
+    FleetHost,
+    HostBusy,
+    StreamConversation,
+    TransportName,
 )
-from orchestrator.fleet.transports.ray_relay import Relay
-from orchestrator.fleet.transports.ray_settings import HOST_RESOURCE, ray_environment
 from runner.contract.errors import Unavailable
 
 _HOST_PROGRAM = ("python", *HOST_MODULE)
-_INSTALL_HINT = "`pip install 'accelmatrix[fleet]'` in the environment of orchestrator"
-BEGIN_LIMIT_S = 30.0
-"""Seconds for a host program to start, or for another driver's to end."""
-_WATCH_S = 1.0
-_SILENCE_S = 45.0
-"""Seconds after which a silent head is gone, and its hosts with it: they end after a minute."""
-_RECONNECT = {"RAY_gcs_rpc_server_reconnect_timeout_s": "86400"}
-"""With Ray's default a driver whose head is gone is ended by Ray, in the middle of its work."""
-_LEAVE_S = 10.0
-"""Seconds for the calls under way to return; else Ray's library is left to the process' end."""
-_NAMESPACE = "accelmatrix"
-_Answer = TypeVar("_Answer")
-
-
-def require_ray() -> None:
-    """Check that Ray is installed.
-
-    Raises:
-        Unavailable: it is not.
-    """
-    from importlib.util import find_spec
-
-    if find_spec("ray") is None:
-        raise Unavailable(
-            "a fleet on Ray needs Ray, which is not installed here", hint=_INSTALL_HINT
-        )
+_DRIVER = "orchestrator.fleet.transports.ray_driver"
+_CONNECT_S = 60.0
+_ANSWER_S = 15.0
+"""Seconds for the head to answer: Ray itself waits for a minute, and then ends its process."""
+_BEGIN_S = 75.0
+"""The same for a host: until another driver's program has ended and ours has started."""
+_LEAVE_S = 45.0
+"""Seconds for the host programs to clean up, before Ray ends them with its driver."""
+_LEAST_TOKEN = 16
 
 
 class RayTransport:
-    """The hosts of a Ray cluster. This process is its driver until `close`."""
+    """The hosts of a Ray cluster, of which a process of ours is a driver until `close`."""
 
     name: TransportName = "ray"
 
@@ -73,45 +54,65 @@ class RayTransport:
 
         Args:
             address: the head's address and port.
-            token_file: the cluster's token; None for Ray's own rules, for a cluster that is not
-                ours.
+            token_file: the cluster's token; None for the one that Ray finds by its own rules.
             program: the command line of the host program; `python` is the host's own.
             exclusive: True if no other driver may use a host at the same time.
 
         Raises:
             Unavailable: Ray is not installed, or the cluster does not answer.
         """
-        require_ray()
-        self._program, self._exclusive = tuple(program), exclusive
-        self._lock = threading.Lock()
-        self._dead_nodes: set[str] = set()
-        _connect(address, token_file)
-        self._calls = RayCalls()
-        self._head = HeadAnswers()
-        self._closed = threading.Event()
-        self._look()
-        threading.Thread(target=self._watch, name="ray-watch", daemon=True).start()
+        if find_spec("ray") is None:
+            raise Unavailable(
+                "a fleet on Ray needs Ray, which is not installed here",
+                hint="`pip install 'accelmatrix[fleet]'` in the environment of orchestrator",
+            )
+        _require_listener(address)
+        token = {"RAY_AUTH_MODE": "token", "RAY_AUTH_TOKEN_PATH": str(token_file)}
+        self._program = tuple(program)
+        self._holder = f"{socket.gethostname()}, pid {os.getpid()}" if exclusive else None
+        self._lock = Lock()
+        self._control, theirs = socket.socketpair()
+        with theirs:
+            self._process = subprocess.Popen(
+                [sys.executable, "-P", "-m", _DRIVER],
+                stdin=theirs.fileno(),
+                stdout=subprocess.DEVNULL,
+                stderr=subprocess.DEVNULL,
+                env=os.environ | (token if token_file else {}),
+                start_new_session=True,
+            )
+        try:
+            self._ask(_CONNECT_S, kind="connect", address=address)
+        except Unavailable as error:
+            self._process.kill()
+            self.close()
+            raise Unavailable(
+                f"the Ray cluster at {address} refuses this driver: {error}",
+                hint="a wrong token (`--token-file`) or variables of TLS that differ are the usual "
+                "reasons; this machine must be the head or have joined by `ray start`",
+            ) from error
 
     def hosts(self) -> Sequence[FleetHost]:
         """The hosts that are alive.
 
         Raises:
-            Unavailable: two of them have one name.
+            Unavailable: two of them have one name, or the head does not answer.
         """
-        self._look()
-        alive = [node.host for node in self._known() if self._is_alive(node)]
-        names = [host.name for host in alive]
+        hosts = [_host(node) for node in self._nodes() if node["is_alive"]]
+        names = [host.name for host in hosts]
         if twice := sorted({name for name in names if names.count(name) > 1}):
             raise Unavailable(
                 f"several hosts of the cluster are called {', '.join(twice)}",
-                hint="`orchestrator fleet leave` on one, then join again with `--name`",
+                hint="`ray start --labels=accelmatrix-name=NAME` gives a host a name of its own",
             )
-        return sorted(alive, key=lambda host: host.name)
+        return sorted(hosts, key=lambda host: host.name)
 
     def lost_hosts(self) -> Sequence[FleetHost]:
         """The hosts that died and did not come again; those that left in order are none."""
-        lost = {node.host.name: node.host for node in self._known() if not node.has_left}
-        return [host for name, host in sorted(lost.items()) if self.is_dead(name)]
+        nodes = self._nodes()
+        alive = {node["name"] for node in nodes if node["is_alive"]}
+        lost = {node["name"]: _host(node) for node in nodes if not node["has_left"]}
+        return [host for name, host in sorted(lost.items()) if name not in alive]
 
     def holders(self) -> Mapping[str, str]:
         """The driver at work on each busy host, by the host's name.
@@ -119,203 +120,146 @@ class RayTransport:
         Raises:
             Unavailable: the head does not answer.
         """
-        named = self._ask(named_actors)
-        ours = (actor["name"] for actor in named if actor["namespace"] == _NAMESPACE)
-        pairs = (name.split("|") for name in ours if name.count("|") == 2)
-        return {host: driver for host, driver, _ in pairs}
+        holders: Mapping[str, str] = self._ask(_ANSWER_S, kind="holders")
+        return holders
 
-    def begin(self, host: str) -> RayConversation:
+    def begin(self, host: str) -> "RayConversation":
         """Start the host program on this host.
 
         Raises:
             HostBusy: another driver's order is executed there.
             Unavailable: the host is unknown or dead, or cannot start it.
         """
-        import ray
-
-        if not self._is_silent and not any(
-            node.host.name == host and self._is_alive(node) for node in self._known()
-        ):
-            self._look()
-        node = self._alive_node(host)
+        key = secrets.token_hex(8)
+        question = {"key": key, "host": host, "program": self._program, "driver": self._holder}
         try:
-            with self._calls.one():
-                actor = self._actor(node)
-                ready = actor.ready.options(concurrency_group="end").remote()
-            if not self._calls.is_ready(ready, BEGIN_LIMIT_S, self._closed.is_set):
-                raise self._not_ready(host, actor)
-            with self._calls.one():
-                ray.get(ready)
-                return RayConversation(
-                    actor,
-                    self._calls,
-                    lambda: self._is_gone(node.id),
-                    lambda error: self._note_death(node, error),
-                )
-        except LeftCluster as error:
-            raise Unavailable(f"host {host}: the driver has left the cluster") from error
-        except ray.exceptions.RayError as error:
-            self._note_death(node, error)
-            raise Unavailable(f"host {host}: {_first_line(error)}") from error
+            connection = self._open(kind="begin", **question)
+            stream = connection.makefile("rb")
+            _answer(connection, stream, _BEGIN_S)
+        except HostBusy as error:
+            raise HostBusy(
+                f"host {host}: is busy: {error} executes an order there",
+                hint="a host executes one order at a time; `orchestrator fleet status` shows it",
+            ) from error
+        except Unavailable as error:
+            raise Unavailable(f"host {host}: {error}") from error
+        return RayConversation(connection, stream, self, key)
 
-    def _not_ready(self, host: str, actor: Any) -> Unavailable:
-        """End the actor that did not begin in time; the error that says why."""
-        import ray
-
-        with self._calls.one():
-            ray.kill(actor)
-        holder = None
-        with contextlib.suppress(Unavailable):
-            holder = self.holders().get(host)
-        reason = f"is busy: {holder} executes an order there" if holder else "did not answer"
-        return (HostBusy if holder else Unavailable)(
-            f"host {host}: {reason} (waited {BEGIN_LIMIT_S:.0f} s)",
-            hint="a host executes one order at a time; `orchestrator fleet status` shows it",
-        )
-
-    def is_dead(self, host: str) -> bool:
-        """True if the transport knows that the host is gone; False if it does not know."""
-        nodes = [node for node in self._known() if node.host.name == host]
-        return bool(nodes) and not any(map(self._is_alive, nodes))
+    def last_words(self, key: str) -> str:
+        """The end of what the host program of a conversation wrote to stderr, if anybody knows."""
+        with suppress(Unavailable):
+            return str(self._ask(_ANSWER_S, kind="last_words", key=key))
+        return ""
 
     def close(self) -> None:
         """Leave the cluster; what this driver began there ends, hosts go on."""
-        import ray
+        self._control.close()
+        try:
+            self._process.wait(_LEAVE_S)
+        except subprocess.TimeoutExpired:
+            self._process.kill()
+            self._process.wait()
 
-        self._closed.set()
-        self._head.close()
-        if self._calls.leave(_LEAVE_S):
-            ray.shutdown()
+    def _nodes(self) -> Sequence[Mapping[str, Any]]:
+        nodes: Sequence[Mapping[str, Any]] = self._ask(_ANSWER_S, kind="nodes")
+        return nodes
 
-    def _actor(self, node: RayNode) -> Any:
-        import ray
-        from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
+    def _ask(self, limit_s: float, **question: object) -> Any:
+        """The answer to a question."""
+        with self._open(**question) as connection, connection.makefile("rb") as stream:
+            return _answer(connection, stream, limit_s)
 
-        ray.cloudpickle.register_pickle_by_value(__import__(Relay.__module__, fromlist=["Relay"]))
-        driver = f"{socket.gethostname()}, pid {os.getpid()}"
-        resources = {HOST_RESOURCE: 1} if self._exclusive and node.is_exclusive else {}
-        # Its life is the driver's: Ray ends it with the driver, however that dies.
-        return (
-            ray.remote(concurrency_groups={"in": 1, "out": 1, "end": 1})(Relay)
-            .options(
-                num_cpus=0,
-                resources=resources,
-                max_restarts=0,
-                max_task_retries=0,
-                name=f"{node.host.name}|{driver}|{time.time_ns()}" if resources else None,
-                namespace=_NAMESPACE,
-                scheduling_strategy=NodeAffinitySchedulingStrategy(node.id, soft=False),
-            )
-            .remote(self._program, ("RAY_",))
-        )
-
-    def _alive_node(self, host: str) -> RayNode:
-        nodes = [node for node in self._known() if node.host.name == host]
-        for node in nodes:
-            if self._is_alive(node):
-                return node
-        if nodes:
-            raise Unavailable(
-                f"host {host}: is dead",
-                hint="join it again: `orchestrator fleet join` on that machine",
-            )
-        names = ", ".join(sorted({node.host.name for node in self._known()}))
-        raise Unavailable(f"host {host}: is not in the cluster, whose hosts are: {names or 'none'}")
-
-    def _known(self) -> Sequence[RayNode]:
-        with self._lock:
-            return self._nodes
-
-    def _is_alive(self, node: RayNode) -> bool:
-        with self._lock:
-            return node.is_alive and not self._is_silent and node.id not in self._dead_nodes
-
-    @property
-    def _is_silent(self) -> bool:
-        """True if the head has not answered the watch for long."""
-        return time.monotonic() - self._looked_s > _SILENCE_S
-
-    def _is_gone(self, node_id: str) -> bool:
-        node = next((node for node in self._known() if node.id == node_id), None)
-        return node is None or not self._is_alive(node)
-
-    def _ask(self, question: Callable[[], _Answer]) -> _Answer:
-        def call() -> _Answer:
-            with self._calls.one():
-                return question()
-
-        return self._head.within(call)
-
-    def _look(self) -> None:
-        nodes = self._ask(cluster_nodes)
-        with self._lock:
-            self._nodes, self._looked_s = nodes, time.monotonic()
-
-    def _watch(self) -> None:
-        """Look at the cluster's nodes until the transport is closed."""
-        while not self._closed.wait(_WATCH_S):
-            with contextlib.suppress(Unavailable):  # nothing is known then
-                self._look()
-
-    def _note_death(self, node: RayNode, error: BaseException) -> None:
-        """Ray may know of a death by an actor's error before its list of nodes says so."""
-        import ray
-
-        died = (ray.exceptions.ActorDiedError, ray.exceptions.ActorUnavailableError)
-        if isinstance(error, died) and "node" in str(error) and "died" in str(error):
-            with self._lock:
-                self._dead_nodes.add(node.id)
+    def _open(self, **question: object) -> socket.socket:
+        ours, theirs = socket.socketpair()
+        try:
+            with theirs, self._lock:
+                socket.send_fds(self._control, [b"."], [theirs.fileno()])
+            ours.sendall(json.dumps(question).encode() + b"\n")
+        except OSError as error:
+            ours.close()
+            raise Unavailable("the driver has left the cluster, or Ray has ended it") from error
+        return ours
 
 
-def _connect(address: str, token_file: Path | None) -> None:
-    """Become a driver of the cluster.
+class RayConversation(StreamConversation):
+    """A host program under way behind an actor."""
 
-    Raises:
-        Unavailable: nothing listens there, or it refuses.
-    """
-    os.environ.update(ray_environment(token_file) | _RECONNECT)
-    require_answer(address)
-    import ray
+    def __init__(
+        self, connection: socket.socket, stream: Any, transport: RayTransport, key: str
+    ) -> None:
+        super().__init__(connection.makefile("wb"), stream)
+        self._connection, self._transport, self._key = connection, transport, key
+        self._has_ended = False
 
-    library: Any = ray._raylet
-    library.AuthenticationTokenLoader.instance().reset_cache()  # it keeps a process' first token
+    def end(self) -> None:
+        """End it at once: the host program's stdin ends; one that does not heed it is killed."""
+        self._has_ended = True
+        with suppress(OSError):
+            self._connection.shutdown(socket.SHUT_RDWR)
 
-    # Ray prints deaths of nodes on stdout, where our results go; `is_dead` tells of them.
-    ray._private.worker.listen_error_messages = _hear_nothing
+    def last_words(self) -> str:
+        """The end of what the host program wrote to stderr, unless it was ended by us."""
+        return "" if self._has_ended else self._transport.last_words(self._key)
+
+
+def _answer(connection: socket.socket, stream: Any, limit_s: float) -> Any:
+    connection.settimeout(limit_s)
     try:
-        with _own_signals():
-            ray.init(
-                address=address,
-                namespace=_NAMESPACE,
-                log_to_driver=False,
-                configure_logging=False,
-                logging_level="ERROR",
-            )
-    except Exception as error:
-        ray.shutdown()
+        line = stream.readline()
+    except TimeoutError as error:
+        connection.close()
+        raise Unavailable(f"the head did not answer within {limit_s:.0f} s") from error
+    except OSError as error:
+        raise Unavailable(f"the driver of Ray has ended: {error}") from error
+    connection.settimeout(None)
+    if not line:
+        raise Unavailable("the driver of Ray has ended; the head may be gone")
+    answer = json.loads(line)
+    if busy := answer.get("busy"):
+        raise HostBusy(busy)
+    if fault := answer.get("error"):
+        raise Unavailable(fault)
+    return answer["answer"]
+
+
+def _host(node: Mapping[str, Any]) -> FleetHost:
+    return FleetHost(node["name"], "ray", node["labels"])
+
+
+def _require_listener(address: str) -> None:
+    """Check that something listens at an address, for which Ray would wait for a minute."""
+    host, _, port = address.rpartition(":")
+    if not host or not port.isdecimal() or not 0 < int(port) < 1 << 16:
         raise Unavailable(
-            f"the Ray cluster at {address} refuses this driver: {_first_line(error)}",
-            hint="a wrong token is the usual reason: name the file that `orchestrator fleet up` "
-            "made with `--token-file`; the machine must be the head's or one that joined",
+            f"{address!r} is no address of a head", hint="it looks like 192.0.2.7:6379"
+        )
+    try:
+        socket.create_connection((host, int(port)), 5.0).close()
+    except OSError as error:
+        raise Unavailable(
+            f"no head answers at {address}: {error.strerror or error}",
+            hint="`ray start --head` on that machine starts one; a firewall may be between",
         ) from error
 
 
-def _hear_nothing(*ignored: object) -> None:
-    """Stand in for the thread in which Ray listens to errors of all nodes."""
+def require_token(path: Path) -> Path:
+    """The token's file, if it holds one that nobody else can read.
 
-
-@contextlib.contextmanager
-def _own_signals() -> Iterator[None]:
-    """Keep this program's reaction to signals, which Ray replaces."""
-    numbers = (signal.SIGTERM, signal.SIGINT)
-    handlers = {number: signal.getsignal(number) for number in numbers}
+    Raises:
+        Unavailable: there is none, it is too short, or others can read it.
+    """
+    hint = "copy the token's file of the head's machine"
     try:
-        yield
-    finally:
-        if threading.current_thread() is threading.main_thread():
-            for number, handler in handlers.items():
-                signal.signal(number, handler)
-
-
-def _first_line(error: Exception) -> str:
-    return next((line.strip() for line in str(error).splitlines() if line.strip()), repr(error))
+        text, mode = path.read_text("utf-8").strip(), path.stat().st_mode
+    except (OSError, UnicodeDecodeError) as error:
+        reason = getattr(error, "strerror", None) or "it is no text"
+        raise Unavailable(f"the token's file {path} cannot be read: {reason}", hint=hint) from error
+    if len(text) < _LEAST_TOKEN or len(text.split()) != 1:
+        least = f"at least {_LEAST_TOKEN} letters"
+        raise Unavailable(f"the token's file {path} holds no token of {least}", hint=hint)
+    if mode & 0o077:
+        raise Unavailable(
+            f"the token's file {path} can be read by others (mode {mode & 0o777:o})",
+            hint=f"whoever holds it executes code on every host: `chmod 600 {path}`",
+        )
+    return path.absolute()

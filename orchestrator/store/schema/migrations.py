@@ -285,6 +285,12 @@ def _to_14(connection: DuckDBPyConnection) -> None:
     connection.execute(f"UPDATE benchmark_results SET {values}")
 
 
+def _to_16(connection: DuckDBPyConnection) -> None:
+    """Results no longer count the time of a fleet's daemons."""
+    for column in ("noise_daemon_share", "noise_daemon_beats"):
+        connection.execute(f"ALTER TABLE benchmark_results DROP COLUMN IF EXISTS {column}")
+
+
 MIGRATIONS: Mapping[int, Migration] = {
     4: _to_5,
     5: lambda _: None,  # views alone are others, and those are made anew
@@ -297,6 +303,7 @@ MIGRATIONS: Mapping[int, Migration] = {
     12: _to_13,
     13: _to_14,
     14: partial(_add_columns, columns=("cpu_siblings BIGINT[]",)),
+    15: _to_16,
 }
 """The step from each version to the next."""
 

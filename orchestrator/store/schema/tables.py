@@ -10,7 +10,7 @@ OURS = "accelmatrix"
 SYNTHETIC = "synthetic"
 
 
-STORE_VERSION = 15
+STORE_VERSION = 16
 """Raised with every change of tables, columns or views; `migrations` brings older databases here.
 
 - 1 (2026-11-21): the first tables.
@@ -33,6 +33,7 @@ STORE_VERSION = 15
 - 14 (2026-11-27): a processor has one name, whichever runtime told it; starts have no joules per
   sample. Tables are those of 13.
 - 15 (2026-11-27): hardware threads that share cores with those of a job.
+- 16 (2026-11-28): record schema 7.
 """
 OLDEST = 4
 """The oldest version that `migrations` brings forward."""

@@ -88,11 +88,6 @@ class Trust(Outcome):
     transport: str | None = None
     """The way by which a fleet's driver reached this host: `ray`, `ssh` or `slurm`; null for a run
     that was started here."""
-    noise_daemon_share: float | None = None
-    """Share of a core that the fleet's daemons on this host took while the cell was timed, in its
-    worst round. Null without a fleet, or where nobody counts."""
-    noise_daemon_beats: int | None = None
-    """Signs of life that the host sent to the fleet's driver while the cell was timed."""
     load_average_1m: float | None = None
     """Mean number of runnable threads over the last minute, when the cell started."""
     clock_resolution_s: float | None = None

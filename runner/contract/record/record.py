@@ -28,7 +28,7 @@ Columns = Mapping[str, Any]
 """Columns of `Record`, by name."""
 NO_COLUMNS: Columns = MappingProxyType({})
 
-SCHEMA_VERSION = 6
+SCHEMA_VERSION = 7
 """Raised with every change of the columns:
 
 - 1 (2026-11-21): the first schema.
@@ -44,6 +44,7 @@ SCHEMA_VERSION = 6
   skipped, its gradients' difference from the reference, involuntary context switches, the run
   whose launches took turns with its own, the memory of a page, the transport of a fleet with what
   its daemons took.
+- 7 (2026-11-28): without what a fleet's daemons took.
 """
 
 

@@ -106,7 +106,7 @@ class Fleet(RuleBasedStateMachine):
     def nothing_twice(self) -> None:
         assert all(count == 1 for name, count in self.ended.items() if count)
         assert all(len(hosts) <= MOST_RETRIES + 1 for hosts in self.losers.values())
-        assert dict(self.dispatcher.busy) == self.busy
+        assert self.dispatcher.busy == self.busy
         held = [held.id for held in self.busy.values()]
         assert len(held) == len(set(held))
         assert not any(self.ended[name] for name in held)

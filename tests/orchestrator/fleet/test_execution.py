@@ -13,11 +13,11 @@ from queue import Queue
 import pytest
 
 from orchestrator.fleet.execution import FleetExecution, FleetWork
-from orchestrator.fleet.frames import Frame, hear_nothing
 from orchestrator.fleet.host import Hardware, HostFacts
 from orchestrator.fleet.messages import (
     Declined,
     Ended,
+    Frame,
     Launched,
     Left,
     Noted,
@@ -27,11 +27,12 @@ from orchestrator.fleet.messages import (
     ToDriver,
     Visited,
     frame_of,
+    hear_nothing,
     message_to_host,
 )
-from orchestrator.fleet.observer import NamingObserver
 from orchestrator.fleet.orders import UnitWork
 from orchestrator.fleet.presence import Presence, Reach
+from orchestrator.fleet.progress import NamingObserver
 from orchestrator.fleet.transport import FleetHost, HostBusy, Transport, TransportName
 from orchestrator.fleet.units import place
 from orchestrator.running.folder import RunFolder
@@ -192,7 +193,6 @@ class Scripted:
     scripts: dict[str, list[Host]]
     name: TransportName = "ssh"
     orders: list[tuple[str, list[str]]] = field(default_factory=list)
-    dead: set[str] = field(default_factory=set)
     unreachable: set[str] = field(default_factory=set)
     busy: dict[str, int] = field(default_factory=dict)
     """Times that each host is found busy."""
@@ -217,9 +217,6 @@ class Scripted:
         self.orders.append((host, [entry.cell.id for entry in run.plan.entries]))
         scripts = self.scripts[host]
         return (scripts.pop(0) if scripts[1:] else scripts[0])(order, run)
-
-    def is_dead(self, host: str) -> bool:
-        return host in self.dead
 
     def close(self) -> None: ...
 
@@ -431,18 +428,6 @@ def test_a_host_that_cannot_be_reached_is_left_out(tmp_path: Path) -> None:
     fleet = Scripted({"a": [good], "b": [good]}, unreachable={"a"})
     done = drive_fleet(tmp_path, fleet)
     assert (done.code, [name for name, _ in fleet.orders]) == (0, ["b"])
-
-
-def test_a_host_that_its_transport_calls_dead_loses_its_order(tmp_path: Path) -> None:
-    def blocks(order: Order, run: RunFile) -> Iterator[Frame]:
-        fleet.dead.add("a")
-        threading.Event().wait(60)
-        yield say(Ended())
-
-    fleet = Scripted({"a": [blocks], "b": [good]})
-    done = drive_fleet(tmp_path, fleet)
-    assert (done.code, done.verdicts) == (0, {"ok"})
-    assert "the host is gone" in done.notes
 
 
 def test_no_record_counts_twice(tmp_path: Path) -> None:

@@ -1,15 +1,18 @@
-"""`hosts.yaml`: what it may say, its schema, its errors, and the commands that come of it."""
+"""`hosts.yaml`: what it may say, its schema, its errors, the commands that come of it."""
 
 import json
 import re
+import sys
 from pathlib import Path
+from threading import Thread
 
 import jsonschema
 import pytest
 import yaml
 
 from orchestrator.fleet.hosts_file import HostEntry, hosts_json_schema, read_hosts_file
-from orchestrator.fleet.transports.commands import srun_command, ssh_command
+from orchestrator.fleet.messages import Frame
+from orchestrator.fleet.transports.commands import PipeConversation, srun_command, ssh_command
 from runner.contract.errors import MatrixError
 from tests.conftest import ROOT
 
@@ -106,3 +109,21 @@ def test_slurm_is_given_what_the_file_says(tmp_path: Path) -> None:
 
 def test_the_published_schema_is_the_one_of_the_code() -> None:
     assert json.loads((ROOT / "docs/hosts.schema.json").read_text("utf-8")) == SCHEMA
+
+
+FROZEN = (sys.executable, "-c", "import time; time.sleep(600)")
+
+
+def test_a_frozen_program_is_ended_though_a_frame_waits_for_it() -> None:
+    conversation = PipeConversation(FROZEN, patience_s=0.05)
+    sending = Thread(target=conversation.send, args=[Frame(b"{}", bytes(1 << 20))], daemon=True)
+    sending.start()
+    sending.join(0.1)
+    assert sending.is_alive()
+    ending = Thread(target=conversation.end, daemon=True)
+    ending.start()
+    ending.join(10)
+    sending.join(10)
+    assert not ending.is_alive()
+    assert not sending.is_alive()
+    assert conversation.receive() is None

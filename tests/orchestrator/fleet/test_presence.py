@@ -40,13 +40,6 @@ def test_a_host_that_left_is_asked_again_and_comes_back() -> None:
     assert presence.alive == presence.free == {"a", "b"}
 
 
-def test_a_host_that_its_transport_calls_dead_is_not_asked() -> None:
-    fleet = Scripted({"a": [good]}, dead={"a"})
-    presence = Presence({"a": Reach(fleet, FACTS)}, {}, lambda *_: FACTS, clock=Clock())
-    presence.leave("a")
-    assert presence.returned() == {}
-
-
 def test_a_busy_host_rests_and_is_there() -> None:
     clock, fleet = Clock(), Scripted({"a": [good]})
     presence = Presence({"a": Reach(fleet, FACTS)}, {}, lambda *_: FACTS, clock=clock)

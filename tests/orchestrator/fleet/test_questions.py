@@ -9,17 +9,18 @@ import pytest
 
 from orchestrator.commands.fleet.status import host_states
 from orchestrator.commands.fleet.status_table import print_hosts
-from orchestrator.fleet.frames import Frame, hear_nothing
 from orchestrator.fleet.host import Hardware, HostFacts
 from orchestrator.fleet.messages import (
     Beat,
     FactsWanted,
+    Frame,
     Known,
     Refused,
     frame_of,
+    hear_nothing,
     message_to_host,
 )
-from orchestrator.fleet.questions import ask_all, ask_facts
+from orchestrator.fleet.presence import ask_all, ask_facts
 from orchestrator.fleet.transport import FleetHost, TransportName
 from runner.contract.errors import DamagedFile, Unavailable
 
@@ -70,9 +71,6 @@ class ScriptedTransport:
     def begin(self, host: str) -> ScriptedConversation:
         self.begun[host] = self.scripts[host]()
         return self.begun[host]
-
-    def is_dead(self, host: str) -> bool:
-        return False
 
     def close(self) -> None:
         pass

@@ -1,17 +1,26 @@
-"""A host's conversation: its begin, its orders, its silence, its end."""
+"""A conversation with a host: its begin, its orders, its silence, its end, also by Ctrl-C."""
 
 import io
 import os
-from collections.abc import Callable
+import signal
+from collections.abc import Callable, Iterator
 from queue import Queue
 from threading import Event
 
 import pytest
 
-from orchestrator.fleet.farewell import end_all
-from orchestrator.fleet.frames import Frame, encode, hear_nothing, read_frame
-from orchestrator.fleet.messages import Beat, Ended, Shared, ToHost, frame_of
-from orchestrator.fleet.talk import Heard, Talk
+from orchestrator.fleet.messages import (
+    Beat,
+    Ended,
+    Frame,
+    Shared,
+    ToHost,
+    encode,
+    frame_of,
+    hear_nothing,
+    read_frame,
+)
+from orchestrator.fleet.talk import Heard, Talk, end_all, prompt_interrupts
 from orchestrator.fleet.transport import Conversation
 from orchestrator.fleet.wire import DriverWatch
 from runner.contract.errors import Unavailable
@@ -152,3 +161,28 @@ def test_what_follows_an_order_is_not_lost() -> None:
     watch.listen()
     watch.disarm()
     assert [watch.next_message() for _ in range(3)] == [(files[0], b""), (files[1], b""), None]
+
+
+@pytest.fixture
+def patient() -> Iterator[list[int]]:
+    """The signals that a patient handler has swallowed."""
+    swallowed = list[int]()
+    before = signal.signal(signal.SIGINT, lambda number, _: swallowed.append(number))
+    yield swallowed
+    signal.signal(signal.SIGINT, before)
+
+
+def test_a_second_ctrl_c_is_not_asked_for_patience(patient: list[int]) -> None:
+    with pytest.raises(KeyboardInterrupt), prompt_interrupts():
+        os.kill(os.getpid(), signal.SIGINT)
+    os.kill(os.getpid(), signal.SIGINT)
+    assert patient == [signal.SIGINT]
+
+
+def test_a_job_in_the_background_that_ignores_ctrl_c_goes_on_ignoring_it() -> None:
+    before = signal.signal(signal.SIGINT, signal.SIG_IGN)
+    try:
+        with prompt_interrupts():
+            os.kill(os.getpid(), signal.SIGINT)
+    finally:
+        signal.signal(signal.SIGINT, before)

@@ -10,23 +10,30 @@ import numpy
 import pytest
 
 import runner
-from orchestrator.commands.fleet.host_program import OrderExecution, Waits, serve_driver
-from orchestrator.commands.fleet.order_folders import order_folder, orders_folder
+from orchestrator.commands.fleet.host_program import (
+    OrderExecution,
+    Waits,
+    order_folder,
+    orders_folder,
+    serve_driver,
+)
 from orchestrator.commands.fleet.own_facts import bus_accelerators
-from orchestrator.fleet.frames import Frame, encode, read_frame
 from orchestrator.fleet.messages import (
     Beat,
     Cancel,
     Declined,
+    Frame,
     Noted,
     Order,
     Refused,
     Shared,
     ToDriver,
+    encode,
     frame_of,
     message_to_driver,
+    read_frame,
 )
-from orchestrator.fleet.order_progress import SendingObserver
+from orchestrator.fleet.progress import SendingObserver
 from orchestrator.fleet.wire import Wire
 from orchestrator.running.options import RunOptions
 from orchestrator.running.run_file import run_file_text
@@ -137,7 +144,7 @@ def test_what_cannot_be_launched_is_declined_once_and_has_no_verdict(tmp_path: P
     launcher.refusals["fake"] = ImageError("the build failed", hint="mend it")
     folder = a_run_folder(tmp_path, a_plan(rounds=2))
     options = RunOptions(scratch=True)
-    observer = SendingObserver(Wire(out))
+    observer = SendingObserver(Wire(out), "ssh")
     execution = OrderExecution(folder, launcher, observer, options, memory_bytes=None)
     observer.folder = folder
     execution.measure()
@@ -154,7 +161,7 @@ def test_what_cannot_be_launched_is_declined_once_and_has_no_verdict(tmp_path: P
 def test_a_spent_budget_is_named_whole(tmp_path: Path) -> None:
     folder = a_run_folder(tmp_path)
     options = RunOptions(scratch=True, budget_s=0, whole_budget_s=3600)
-    observer = SendingObserver(Wire(BytesIO()))
+    observer = SendingObserver(Wire(BytesIO()), "ssh")
     execution = OrderExecution(folder, ScriptedLauncher(), observer, options, memory_bytes=None)
     observer.folder = folder
     execution.measure()

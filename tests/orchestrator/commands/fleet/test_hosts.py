@@ -5,10 +5,10 @@ from collections.abc import Callable
 import pytest
 
 import runner
-from orchestrator.commands.fleet.hosts import Fleet, ReachedFleet, reach
+from orchestrator.commands.fleet.hosts import ReachedFleet, reach
 from orchestrator.fleet.host import HostFacts
 from orchestrator.fleet.messages import FactsWanted, Known, frame_of, message_to_host
-from orchestrator.fleet.transport import FleetHost, HostBusy
+from orchestrator.fleet.transport import HostBusy
 from orchestrator.images.source import runner_digest
 from orchestrator.running.options import RunOptions
 from runner.contract.errors import Unavailable
@@ -47,9 +47,7 @@ def busy(times: int) -> Script:
 
 
 def reached(notes: list[str], *, every: bool = False, **scripts: Script) -> ReachedFleet:
-    transport = ScriptedTransport(scripts)
-    hosts = {name: FleetHost(name, "ssh") for name in scripts}
-    fleet = Fleet(hosts, dict.fromkeys(scripts, transport))
+    fleet = dict.fromkeys(scripts, ScriptedTransport(scripts))
     return reach(fleet, RunOptions(), notes.append, every=every)
 
 

@@ -9,8 +9,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from orchestrator.fleet.journal import HostJournal
-from orchestrator.fleet.membership import StateFolder
+from orchestrator.fleet.journal import HostJournal, journal_folder
 from tests.conftest import ROOT
 from tests.support.command_line import complains
 from tests.support.workplace import Workplace
@@ -103,7 +102,7 @@ def test_status_asks_free_hosts_and_tells_of_busy_ones_what_is_known(user: Workp
     words = ("fleet", "status", *ON_FLEET[1:], "--json")
     first = {row["name"]: row for row in json.loads(user.do(*words).stdout)}
     assert {row["state"] for row in first.values()} == {"free"}
-    journal = HostJournal(StateFolder.of_user(os.environ).journal)
+    journal = HostJournal(journal_folder(os.environ))
     journal.begin("also", "run-1/bert-tiny-inference")
     journal.end("here", "the host is gone")
     rows = {row["name"]: row for row in json.loads(user.do(*words).stdout)}

@@ -211,8 +211,6 @@ SELECT concat_ws(', ',
     negative(r.noise_throttled_periods),
     negative(r.noise_involuntary_switches),
     negative(r.noise_throttled_s),
-    negative(r.noise_daemon_share),
-    negative(r.noise_daemon_beats),
     negative(r.cpu_throttle_events),
     negative(r.cpu_throttled_s),
     below_zero(r.difference_max_abs),
@@ -361,7 +359,6 @@ OR NOT (
         r.noise_kernel_spread_after, r.load_average_1m, r.clock_resolution_s, r.harness_overhead_s,
         r.device_clock_hz, r.tolerance, r.tolerance_row, r.tolerance_mean, r.interop_threads, r.parameters,
         r.noise_throttled_periods, r.noise_involuntary_switches, r.noise_throttled_s, r.cpu_throttle_events,
-        r.noise_daemon_share, r.noise_daemon_beats,
         r.cpu_throttled_s
     ) >= 0
     AND greatest(
@@ -394,7 +391,6 @@ OR NOT (
         r.noise_kernel_spread_after, r.load_average_1m, r.clock_resolution_s, r.harness_overhead_s,
         r.device_clock_hz, r.tolerance, r.tolerance_row, r.tolerance_mean, r.interop_threads, r.parameters,
         r.noise_throttled_periods, r.noise_involuntary_switches, r.noise_throttled_s, r.cpu_throttle_events,
-        r.noise_daemon_share, r.noise_daemon_beats,
         r.cpu_throttled_s
     ) < too_large()
 )

@@ -1,10 +1,12 @@
-"""Progress of an order, sent to the driver as it happens."""
+"""Progress of orders: a host sends it as it happens, the driver shows it with the host's name."""
 
 from collections.abc import Mapping
+from contextlib import suppress
 from pathlib import Path
+from typing import Protocol
 
-from orchestrator.fleet.frames import BODY_BYTES
 from orchestrator.fleet.messages import (
+    BODY_BYTES,
     Building,
     Declined,
     Entered,
@@ -16,21 +18,70 @@ from orchestrator.fleet.messages import (
 )
 from orchestrator.fleet.wire import Wire
 from orchestrator.running.folder import RunFolder
+from orchestrator.running.observer import Observer
 from runner.contract.cell import Backend, Cell
 from runner.contract.errors import BenchError
 from runner.contract.job import Job
 from runner.contract.outputs import RECORD_SUFFIX, output_names
 from runner.contract.plain_files import is_plain, read_plain
 from runner.contract.record import Phase, Record
+from runner.contract.record.files import save_record
 
 _LOG_BYTES = 1 << 20
+
+
+class FleetObserver(Observer, Protocol):
+    """Is told about a run's progress, host by host."""
+
+    def on_host(self, host: str) -> Observer:
+        """The observer of what happens on this host."""
+        ...
+
+    def order_ended(self, host: str, fault: str | None) -> None:
+        """The order that this host had is over; a fault says why it was lost."""
+        ...
+
+
+class NamingObserver:
+    """Passes on the progress on one host to an observer of all of them, with the host's name."""
+
+    def __init__(self, observer: Observer, host: str) -> None:
+        self._observer = observer
+        self._host = host
+
+    def note(self, text: str) -> None:
+        """Say whose note it is."""
+        self._observer.note(f"{self._host}: {text}")
+
+    def image_step(self, line: str) -> None:
+        """Say whose image it is."""
+        self._observer.image_step(f"{self._host}: {line}")
+
+    def run_started(self, estimates_s: Mapping[str, float]) -> None:
+        """Drop the event: the run is the driver's."""
+
+    def job_started(self, job: Job) -> None:
+        """Pass it on with the host's name before the job's."""
+        self._observer.job_started(job.model_copy(update={"id": f"{self._host}: {job.id}"}))
+
+    def phase_began(self, phase: Phase, cell: Cell | None) -> None:
+        """Pass it on."""
+        self._observer.phase_began(phase, cell)
+
+    def cell_visited(self, cell: Cell, job: Job) -> None:
+        """Pass it on."""
+        self._observer.cell_visited(cell, job)
+
+    def cell_ended(self, cell: Cell, record: Record) -> None:
+        """Pass it on."""
+        self._observer.cell_ended(cell, record)
 
 
 class SendingObserver:
     """Sends what it is told; while a cell is timed that is nothing."""
 
-    def __init__(self, wire: Wire) -> None:
-        self._wire = wire
+    def __init__(self, wire: Wire, transport: str) -> None:
+        self._wire, self._transport = wire, transport
         self.folder: RunFolder | None = None
         """The order's folder, as soon as there is one."""
 
@@ -67,6 +118,9 @@ class SendingObserver:
     def cell_ended(self, cell: Cell, record: Record) -> None:
         """Send the record's file; what is not `ok` may be a verdict of the host's own."""
         assert self.folder is not None
+        record = record.model_copy(update={"transport": self._transport})
+        with suppress(BenchError):  # a full disk: the record goes as it is
+            save_record(record, self.folder.file_of(cell).parent)
         own = self.folder.job([cell], self.folder.nowhere) if record.status != "ok" else None
         content = self.folder.file_of(cell).read_bytes()
         self._wire.send(Recorded(cell_id=cell.id, job=own), content)
