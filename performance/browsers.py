@@ -17,6 +17,7 @@ from pathlib import Path
 
 import yaml
 
+from orchestrator.store import read_record
 from performance.runtimes import orchestrator
 from runner.backends.graphs.feeds import forward_pass
 from runner.backends.onnxruntime_web.browser import started_browser
@@ -25,7 +26,7 @@ from runner.backends.onnxruntime_web.page import WebPage
 from runner.backends.onnxruntime_web.query import bind_query
 from runner.contract.graph import find_graph
 from runner.contract.job import PROFILES, Job
-from runner.contract.record import Record, read_record
+from runner.contract.record import Record
 from runner.inputs import synthesise
 from runner.measure.clock import monotonic
 from runner.measure.phases import quota_of, run_steady_phase, time_once, warm_up

@@ -17,6 +17,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from orchestrator.store import Store
+from orchestrator.system.parquet import read_table
 from performance.synthetic import synthesise
 from runner.contract.record import (
     ENVIRONMENT_FACTS,
@@ -24,7 +25,6 @@ from runner.contract.record import (
     Record,
     environment_id,
     hardware_id,
-    read_table,
     record_of,
     rows,
     save_record,

@@ -9,11 +9,12 @@ import psutil
 import yaml
 
 from orchestrator.fleet.transports.ray_daemons import living
+from orchestrator.store import read_record
 from performance.fleet.commands import Command
 from performance.fleet.deaths import programs_of
 from performance.fleet.figures import Figure
 from performance.fleet.ways import Way, by_ray, by_ssh, local
-from runner.contract.record import Record, read_record
+from runner.contract.record import Record
 from tests.support.ray_cluster import Cluster
 from tests.support.workplace import Workplace
 

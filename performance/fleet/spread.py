@@ -11,10 +11,11 @@ from pathlib import Path
 from statistics import median
 from typing import NamedTuple
 
+from orchestrator.store import read_record
 from performance.fleet.commands import Command, job_periods, makespan_s
 from performance.fleet.figures import Figure
 from performance.fleet.ways import Way, by_ray
-from runner.contract.record import Record, read_record
+from runner.contract.record import Record
 from tests.support.workplace import Workplace
 
 HOSTS, JOBS = 3, 30

@@ -285,6 +285,13 @@ def _to_14(connection: DuckDBPyConnection) -> None:
     connection.execute(f"UPDATE benchmark_results SET {values}")
 
 
+def _to_16(connection: DuckDBPyConnection) -> None:
+    """A database knows its predictor."""
+    connection.execute(
+        "ALTER TABLE schema_version ADD COLUMN IF NOT EXISTS predictor_sha256 VARCHAR"
+    )
+
+
 MIGRATIONS: Mapping[int, Migration] = {
     4: _to_5,
     5: lambda _: None,  # views alone are others, and those are made anew
@@ -297,6 +304,7 @@ MIGRATIONS: Mapping[int, Migration] = {
     12: _to_13,
     13: _to_14,
     14: partial(_add_columns, columns=("cpu_siblings BIGINT[]",)),
+    15: _to_16,
 }
 """The step from each version to the next."""
 

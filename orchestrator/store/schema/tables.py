@@ -10,7 +10,7 @@ OURS = "accelmatrix"
 SYNTHETIC = "synthetic"
 
 
-STORE_VERSION = 15
+STORE_VERSION = 16
 """Raised with every change of tables, columns or views; `migrations` brings older databases here.
 
 - 1 (2026-11-21): the first tables.
@@ -196,6 +196,11 @@ VERSION = Table(
         SqlColumn("scratch", "BOOLEAN", "Whether fake and synthetic rows are welcome.", False),
         SqlColumn("created_at", "TIMESTAMPTZ", "When the database was created, UTC.", False),
         SqlColumn("created_by", "VARCHAR", "Version of AccelMatrix that created it.", False),
+        SqlColumn(
+            "predictor_sha256",
+            "VARCHAR",
+            "SHA-256 of the predictor that was trained on it, in hex; null if none was.",
+        ),
     ),
 )
 QUARANTINE = Table(
