@@ -17,10 +17,10 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 from orchestrator.launchers.environment import process_environment
+from orchestrator.store import read_record
 from performance.scratch import write_matrix
 from performance.watched import Seconds, Watched, watch
 from runner.contract.job import Job
-from runner.contract.record import read_record
 
 ROOT = Path(__file__).parents[1]
 REPEATS = 3

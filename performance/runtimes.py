@@ -15,13 +15,12 @@ from pathlib import Path
 
 import yaml
 
-from orchestrator.store import Store
+from orchestrator.store import Store, read_record
 from performance.own_tools import benchmark_app, median_ms, onnxruntime_loop
 from performance.side_by_side import Stoppable, alternate
 from runner.contract.graph import DYNAMIC
 from runner.contract.job import Job
 from runner.contract.models import find
-from runner.contract.record import read_record
 
 ROUNDS = 3
 SECONDS = 30

@@ -10,6 +10,7 @@ from typing import Any
 import yaml
 
 from orchestrator.store import Store
+from orchestrator.system.parquet import read_table
 from performance.synthetic import DURATIONS, synthesise
 from runner.contract.record import (
     ENVIRONMENT_FACTS,
@@ -17,7 +18,6 @@ from runner.contract.record import (
     Record,
     environment_id,
     hardware_id,
-    read_table,
     record_of,
     rows,
     save_record,

@@ -9,6 +9,7 @@ from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal, TypeAlias
 
+from analysis.predict.examples.keys import Pairs
 from analysis.predict.examples.names import words_of
 from analysis.predict.examples.placements import Placement
 from analysis.predict.features import FEATURES, features
@@ -91,7 +92,7 @@ class Effects:
     """Fitted effects of a set."""
 
     chosen: EffectSet
-    levels: Mapping[str, Mapping[Hashable, tuple[float, ...]]]
+    levels: Mapping[str, Pairs[Hashable, tuple[float, ...]]]
     """By group and value: the level, then the slopes."""
     means: tuple[float, ...]
     """The mean of each number over the examples."""

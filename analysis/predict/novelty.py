@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Literal, TypeAlias, get_args
 
+from analysis.predict.examples.keys import Pairs, PlainKey
 from analysis.predict.examples.names import line_of
 from analysis.predict.examples.placements import Placement
 
@@ -69,13 +70,13 @@ class Seen:
 
     devices: Mapping[str, int]
     """The number of examples on each device."""
-    extents: Mapping[Hashable, tuple[float, float]]
+    extents: Pairs[Hashable, tuple[float, float]]
     """The least and the most arithmetic of each model in each configuration, FLOP."""
-    pairs: frozenset[Hashable]
+    pairs: frozenset[PlainKey]
     models: frozenset[str]
     once: frozenset[str]
     """Models with a single example."""
-    lines: Mapping[Hashable, int]
+    lines: Pairs[Hashable, int]
     """The number of models of each line."""
     architectures: frozenset[str]
 

@@ -60,17 +60,6 @@ class Trees:
         """The answer for each row; (n, k) to (n,)."""
         return np.asarray(self._booster.predict(table, num_threads=_THREADS))
 
-    def require_readable(self, columns: int) -> None:
-        """Have LightGBM read the text, and answer once.
-
-        Raises:
-            ValueError: it cannot.
-        """
-        try:
-            self.values(np.zeros((1, columns)))
-        except lightgbm.basic.LightGBMError as error:
-            raise ValueError(f"LightGBM cannot read it: {error}") from error
-
     def contributions(self, table: ValueTable) -> ValueTable:
         """SHAP values of each column, and the mean answer behind them; (n, k) to (n, k + 1).
 

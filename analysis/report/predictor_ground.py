@@ -4,10 +4,10 @@ import math
 from collections.abc import Iterator, Mapping, Sequence
 
 from analysis.charts.words import listed, noun_count
-from analysis.predict.artefact.manifest import PredictorManifest
 from analysis.predict.domain import Domain
 from analysis.predict.examples.placements import KnownMachine
 from analysis.predict.examples.targets import PREDICTION_TARGETS
+from analysis.predict.manifest import PredictorManifest
 from analysis.report.report import ReportColumn, ReportRow, ReportTable
 from analysis.results.source import OWN_SOURCES
 from analysis.statistics.rounding import rounded

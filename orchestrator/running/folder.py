@@ -36,7 +36,14 @@ from orchestrator.running.record_files import (
     set_aside,
 )
 from orchestrator.running.run_file import RUN_FILE, RunFile, read_run_file, run_file_text
-from orchestrator.store import Damaged, ExpectedCell, ExpectedRecords, claim_fault, compact_files
+from orchestrator.store import (
+    Damaged,
+    ExpectedCell,
+    ExpectedRecords,
+    claim_fault,
+    compact_files,
+    read_record,
+)
 from orchestrator.system.files import (
     DATABASE_NAME,
     REMEDY,
@@ -51,7 +58,7 @@ from runner.contract.errors import DamagedFile, RecordError, StoreError, UsageEr
 from runner.contract.files import remove_unfinished, write_atomic
 from runner.contract.job import Job, Provenance
 from runner.contract.outputs import RECORD_SUFFIX, output_path
-from runner.contract.record import RETRIED, Outcome, Record, Status, read_record, save_record
+from runner.contract.record import RETRIED, Outcome, Record, Status, save_record
 
 _SUBFOLDERS = ("records", "jobs", "logs")
 
@@ -204,13 +211,7 @@ class RunFolder:
             return None
 
     def _read(self, cell: Cell, launched: Job | None = None) -> Record:
-        """The record in the cell's own file.
-
-        Raises:
-            StoreError: the file system refuses.
-            RecordError: it is not a whole record file, or not the record that was asked for.
-            DamagedFile: it is no file that may be opened.
-        """
+        """The record in the cell's own file; an error says why it cannot be used."""
         path = self.file_of(cell)
         with translate_os_errors(path, "cannot be read"):
             record = read_record(path)

@@ -13,12 +13,12 @@ from pydantic import ValidationError
 
 from orchestrator.store import Damaged, claim_fault, compact_files, file_fault, files_below
 from orchestrator.system.files import translate_os_errors
+from orchestrator.system.parquet import UNREADABLE, read_table
 from runner.contract.cell import Backend, Cell
 from runner.contract.errors import DamagedFile, RecordError
 from runner.contract.files import atomic_file
 from runner.contract.job import Measure
-from runner.contract.plain_files import read_plain
-from runner.contract.record import UNREADABLE, Record, read_table, record_of, rows, write_one_row
+from runner.contract.record import Record, record_of, rows, write_one_row
 from runner.contract.rounds import read_rounds, round_path
 
 _NAMED = 1_000
@@ -128,7 +128,7 @@ class CompactedRecords:
         planned = {(self._run_id, cell.job_id, cell.id): cell for cell in cells}
         for path in compact_files(self._records):
             with translate_os_errors(path, "cannot be unpacked"):
-                table = read_table(read_plain(path, COMPACT_BYTES))
+                table = read_table(path, most_bytes=COMPACT_BYTES)
                 strangers = False
                 for at, row in enumerate(table.select(_IDS).to_pylist()):
                     run_id, job_id, cell_id = (str(row[name]) for name in _IDS)
@@ -165,7 +165,7 @@ class CompactedRecords:
         return records
 
     def _read(self, path: Path) -> _Rows:
-        table = read_table(read_plain(path, COMPACT_BYTES))
+        table = read_table(path, most_bytes=COMPACT_BYTES)
         return {row["cell_id"]: row for row in rows(table) if row["run_id"] == self._run_id}
 
 

@@ -24,7 +24,12 @@ if TYPE_CHECKING:
     from orchestrator.store.health.vacuum import Vacuumed, vacuum
     from orchestrator.store.health.validate import Finding
     from orchestrator.store.merge.report import MergeReport, MissingVerdicts
-    from orchestrator.store.query.accepted import KnownStep, accept_changes, withdraw_changes
+    from orchestrator.store.query.accepted import (
+        KnownStep,
+        accept_changes,
+        bind_predictor,
+        withdraw_changes,
+    )
     from orchestrator.store.query.answer import Answer
     from orchestrator.store.query.ask import QuestionLimits, asking, showing
     from orchestrator.store.query.coverage import (
@@ -90,7 +95,7 @@ if TYPE_CHECKING:
         claim_fault,
         fault_of_claim,
     )
-    from orchestrator.store.records.validate import Damaged, file_fault
+    from orchestrator.store.records.validate import Damaged, file_fault, read_record
     from orchestrator.store.schema.columns import SqlColumn
     from orchestrator.store.schema.parquet_columns import DEFAULTS
     from orchestrator.store.schema.sources import Origin, Run
@@ -153,6 +158,7 @@ __all__ = [
     "Verdicts",
     "accept_changes",
     "asking",
+    "bind_predictor",
     "bundle_rows",
     "claim_fault",
     "compact",
@@ -177,6 +183,7 @@ __all__ = [
     "newest_run",
     "partition_values",
     "query",
+    "read_record",
     "resolve_group",
     "resolve_run",
     "restore_snapshot",
@@ -251,6 +258,7 @@ __getattr__ = lazy_names(
         "Verdicts": "query.coverage",
         "accept_changes": "query.accepted",
         "asking": "query.ask",
+        "bind_predictor": "query.accepted",
         "bundle_rows": "query.runs",
         "claim_fault": "records.planned",
         "compact": "records.compact",
@@ -275,6 +283,7 @@ __getattr__ = lazy_names(
         "named_question": "query.relations",
         "newest_run": "query.results",
         "partition_values": "query.export",
+        "read_record": "records.validate",
         "resolve_group": "query.runs",
         "resolve_run": "query.runs",
         "restore_snapshot": "health.snapshots",

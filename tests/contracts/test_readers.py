@@ -18,7 +18,7 @@ MANY = 12
 """As many times the examples of the fast suite does the slow one try."""
 PARSERS = re.compile(
     r"\b(model_validate_json|validate_json|json\.loads?|parse_json|parse_yaml|yaml\.parse|"
-    r"read_source|ZipFile|open_parquet|read_table|read_metadata|csv\.reader)\("
+    r"read_source|ZipFile|check_rows|read_schema|read_table|read_metadata|csv\.reader)\("
 )
 OTHERS = {
     "orchestrator.commands.fleet.host_program": "a run's file, tried as `run.json` here",
@@ -26,6 +26,7 @@ OTHERS = {
     "orchestrator.exchange.bundles.foreign": "its child is tried in tests/orchestrator/exchange",
     "orchestrator.commands.measure.baseline": "columns of records, which are tried here",
     "orchestrator.commands.measure.replay": "tried in tests/orchestrator/commands/measure",
+    "orchestrator.commands.predict.training": "what it has just written",
     "orchestrator.commands.results.sides.tables": "tried in tests/orchestrator/app/results",
     "orchestrator.commands.setup.browsers": "what its own trial prints",
     "orchestrator.fleet.journal": "what this machine itself has written",

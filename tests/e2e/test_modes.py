@@ -4,8 +4,8 @@ import shutil
 
 import pytest
 
-from orchestrator.store import Store
-from runner.contract.record import Record, read_record
+from orchestrator.store import Store, read_record
+from runner.contract.record import Record
 from tests.conftest import ROOT
 from tests.support.workplace import Workplace
 

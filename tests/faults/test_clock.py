@@ -4,7 +4,8 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from runner.contract.record import Status, read_record, save_record
+from orchestrator.store import read_record
+from runner.contract.record import Status, save_record
 from tests.faults.place import FailingPlace
 
 AHEAD = timedelta(hours=1)

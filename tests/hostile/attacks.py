@@ -18,9 +18,10 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from orchestrator.store import read_record
 from runner.contract.cell import Cell
 from runner.contract.job import Job
-from runner.contract.record import Record, read_record, to_table, write_records
+from runner.contract.record import Record, to_table, write_records
 from runner.job.harness import Harness
 from runner.process.streams import Progress
 

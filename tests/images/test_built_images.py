@@ -13,9 +13,9 @@ import pytest
 from orchestrator.images import Image
 from orchestrator.images.image import SOURCE_LABEL
 from orchestrator.launchers.docker import DockerLauncher
+from orchestrator.store import read_record
 from orchestrator.system.engine import connect_engine
 from runner.contract.cell import Backend
-from runner.contract.record import read_record
 from tests.images.pins import pinned_here
 from tests.support.jobs import OneImage, a_task
 from tests.support.onnx_graphs import layer, save_graph

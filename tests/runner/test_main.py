@@ -9,9 +9,9 @@ from pathlib import Path
 import psutil
 import pytest
 
+from orchestrator.store import read_record
 from runner.__main__ import main
 from runner.contract.job import Job
-from runner.contract.record import read_record
 from tests.conftest import ROOT
 from tests.support.jobs import a_job, fake_cell, fake_model
 

@@ -22,7 +22,11 @@ from runner.contract.record import Record, save_record
 SCHEMAS = Path(__file__).parents[1] / "orchestrator/store/schema"
 PATIENCE_S = 60.0
 FULL_DISK = "resource.setrlimit(resource.RLIMIT_FSIZE, (65536, 65536))"
-AS_NOBODY = "os.setuid(65534) if os.geteuid() == 0 else None"
+AS_NOBODY = """
+from orchestrator.system.parquet import read_tables
+[*read_tables([Path(os.devnull)])]  # starts the reader: nobody may not read Python's library
+os.setuid(65534) if os.geteuid() == 0 else None
+"""
 _SCRIPT = """
 import os, resource, sys
 from pathlib import Path

@@ -3,7 +3,6 @@
 A new reader gets a row in `READERS`; `tests/contracts/test_readers.py` tries it.
 """
 
-import hashlib
 import io
 import json
 import tempfile
@@ -18,12 +17,12 @@ import numpy
 from hypothesis import strategies as st
 from hypothesis.strategies import SearchStrategy
 
-from analysis.predict.artefact.evaluation import EVALUATION_NAME
-from analysis.predict.artefact.files import TrainingOrigin, predictor_files
-from analysis.predict.artefact.manifest import MANIFEST_NAME
+from analysis.predict.artefact import predictor_files
 from analysis.predict.examples.placements import KnownMachine
 from analysis.predict.examples.targets import PREDICTION_TARGETS
 from analysis.predict.forecaster import Forecaster
+from analysis.predict.kept_evaluation import EVALUATION_NAME
+from analysis.predict.manifest import MANIFEST_NAME, TrainingOrigin, text_digest
 from analysis.predict.training import train_target
 from orchestrator.exchange.bundles import write_bundle
 from orchestrator.exchange.bundles.archive import write_archive
@@ -190,10 +189,22 @@ def predictor_members() -> Mapping[str, str]:
     place = a_placement(device="big").device
     machine = KnownMachine("big", "big", ("cuda",), {"fp32": place}, {("cuda", "torch"): "2"}, 2)
     origin = TrainingOrigin(
-        *("0.1", STORE_VERSION, RECORDED_AT, "b.duckdb", "ours"),
-        *({"run": len(examples)}, "0" * 64, {}),
+        accelmatrix="0.1",
+        schema_version=STORE_VERSION,
+        trained_at=RECORDED_AT,
+        database="b.duckdb",
+        sources="ours",
+        rows={"run": len(examples)},
+        rows_digest="0" * 64,
+        left_out={},
     )
     return predictor_files(Forecaster({"latency": predictor}, (machine,)), origin)
+
+
+def found(files: Mapping[str, str]) -> bytes:
+    """These files beside a database that trained the sound ones."""
+    digest = text_digest(predictor_members()[MANIFEST_NAME])
+    return json.dumps({"digest": digest, "found": files}).encode()
 
 
 def predictors() -> SearchStrategy[bytes]:
@@ -203,18 +214,15 @@ def predictors() -> SearchStrategy[bytes]:
     def forged(name: str, content: bytes) -> bytes:
         text = content.decode("utf-8", "replace")
         manifest = json.loads(members[MANIFEST_NAME])
-        manifest["files"][name] = hashlib.sha256(text.encode()).hexdigest()
-        changed = {**members, MANIFEST_NAME: json.dumps(manifest), name: text}
-        return json.dumps(changed).encode()
+        manifest["files"][name] = text_digest(text)
+        return found({**members, MANIFEST_NAME: json.dumps(manifest), name: text})
 
-    def contents(name: str) -> SearchStrategy[bytes]:
-        text = members[name]
-        sample = damaged(text.encode())
-        return documents(json.loads(text)) | sample if name.endswith(".json") else sample
+    def altered(name: str) -> SearchStrategy[bytes]:
+        text = members[name].encode()
+        contents = documents(json.loads(text)) | damaged(text)
+        return contents.map(lambda content: forged(name, content))
 
-    return st.sampled_from(sorted(members)).flatmap(
-        lambda name: contents(name).map(lambda content: forged(name, content))
-    )
+    return st.just(found(members)) | st.sampled_from(sorted(members)).flatmap(altered)
 
 
 def evaluations() -> SearchStrategy[bytes]:
@@ -224,9 +232,7 @@ def evaluations() -> SearchStrategy[bytes]:
     text = evaluation.model_dump_json()
     changed = documents(json.loads(text)) | damaged(text.encode())
     return changed.map(
-        lambda content: json.dumps(
-            {**members, EVALUATION_NAME: content.decode("utf-8", "replace")}
-        ).encode()
+        lambda content: found({**members, EVALUATION_NAME: content.decode("utf-8", "replace")})
     )
 
 
@@ -311,10 +317,10 @@ READERS = (
                   b'"max_source_positions": 1000000000000, "vocab_size": 9}')),
     Reader("safetensors", ("runner.contract.weights",),
            lambda: damaged(some_weights()), read_weights),
-    Reader("record", ("runner.contract.record.files", "orchestrator.store.records.validate"),
+    Reader("record", ("orchestrator.store.records.validate", "orchestrator.store.merge.staging"),
            record_tables, read_record_file),
     Reader("merged file", ("orchestrator.store.merge.merge", "orchestrator.store.records.compact",
-                           "runner.contract.record.parquet_bounds"),
+                           "orchestrator.system.parquet"),
            record_tables, read_merged, fast=2),
     Reader("compacted file", ("orchestrator.running.record_files",),
            record_tables, read_compacted),

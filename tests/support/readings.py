@@ -14,8 +14,12 @@ from analysis.predict.explanation import explanation_of
 from analysis.report.predictions import DescribedPredictor, prediction_report
 from orchestrator.commands.measure.plan import PlanReport
 from orchestrator.commands.measure.verification import load_verification
-from orchestrator.commands.predict.artefact_folder import open_predictor, predictor_folder
 from orchestrator.commands.predict.kept_evaluation import kept_evaluation
+from orchestrator.commands.predict.stored_predictor import (
+    StoredPredictor,
+    open_predictor,
+    predictor_folder,
+)
 from orchestrator.commands.recommend.prices import read_prices
 from orchestrator.commands.report.page import report_page
 from orchestrator.exchange.bundles import open_bundle
@@ -38,7 +42,7 @@ from orchestrator.running.calibration import CALIBRATION_NAME, read_spreads
 from orchestrator.running.execute_job import LaunchContext, execute_job
 from orchestrator.running.folder import RunFolder
 from orchestrator.running.record_files import CompactedRecords
-from orchestrator.store import Store
+from orchestrator.store import Store, bind_predictor, read_record
 from orchestrator.store.database.manifest import read_manifest
 from orchestrator.store.records.validate import file_fault
 from runner.contract.artifact_keys import COUNTS, fingerprint
@@ -47,7 +51,6 @@ from runner.contract.graph import DYNAMIC, GRAPH_FILE, read_graph
 from runner.contract.job import Job
 from runner.contract.models.counted import COUNTS_FILE, read_counted
 from runner.contract.models.work import counts_of
-from runner.contract.record import read_record
 from runner.contract.rounds import read_rounds, round_path
 from tests.analysis.predict.examples import a_placement
 from tests.support.fakes import KeptObserver, ScriptedLauncher
@@ -272,12 +275,20 @@ def read_counted_work(folder: Path, content: bytes) -> None:
         counts_of(model, fake_cell(batch_size), counted.polynomials)
 
 
+def opened_predictor(folder: Path, content: bytes) -> StoredPredictor:
+    """The predictor of a database that trained those of these files which it knows."""
+    files = json.loads(content)
+    database = written(folder, "b.duckdb", empty_database())
+    for name, text in files["found"].items():
+        written(predictor_folder(database), name, text.encode("utf-8", "surrogatepass"))
+    bind_predictor(database, files["digest"])
+    with Store.open_readonly(database) as store:
+        return open_predictor(database, store)
+
+
 def read_predictor(folder: Path, content: bytes) -> None:
     """Ask it everything, its trees included."""
-    database = folder / "b.duckdb"
-    for name, text in json.loads(content).items():
-        written(predictor_folder(database), name, text.encode("utf-8", "surrogatepass"))
-    forecaster = open_predictor(database).forecaster()
+    forecaster = opened_predictor(folder, content).forecaster()
     questions = [a_placement("net-1", "big", 6), a_placement("net-9", "other", 4)]
     for predictor in forecaster.predictors.values():
         predictor.predict(questions)
@@ -287,13 +298,10 @@ def read_predictor(folder: Path, content: bytes) -> None:
 
 def read_evaluation(folder: Path, content: bytes) -> None:
     """Make the page that shows it; its predictor is sound."""
-    database = folder / "b.duckdb"
-    for name, text in json.loads(content).items():
-        written(predictor_folder(database), name, text.encode("utf-8", "surrogatepass"))
-    predictor = open_predictor(database)
+    predictor = opened_predictor(folder, content)
     forecaster = predictor.forecaster()
     described = DescribedPredictor(
-        database=database.name,
+        database="b.duckdb",
         manifest=predictor.manifest,
         machines=forecaster.machines,
         domains={name: one.domain for name, one in forecaster.predictors.items()},

@@ -6,8 +6,8 @@ from typing import Any
 from analysis.charts.chart import Chart
 from analysis.charts.layers import Point, linear_axis, named_rows, row_names
 from analysis.charts.words import file_stem
-from analysis.predict.artefact.manifest import PredictorManifest
 from analysis.predict.examples.targets import PREDICTION_TARGETS
+from analysis.predict.manifest import PredictorManifest
 from analysis.statistics.percentages import percent_text
 
 _STEP = 34

@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from analysis.predict.examples.keys import Pairs
 from runner.contract.cell import Mode
 
 
@@ -36,7 +37,7 @@ class KnownMachine:
     """The backends that were measured on it; those that it could have where none was."""
     devices: Mapping[str, Device]
     """The device with its peaks, by precision."""
-    software: Mapping[tuple[str, str], str]
+    software: Pairs[tuple[str, str], str]
     """The newest software of each backend and runtime on it."""
     threads: int | None
     """The threads that runtimes used on it; None where no run tells."""

@@ -11,11 +11,11 @@ from analysis.predict.examples.targets import PREDICTION_TARGETS, Target
 from analysis.predict.novelty import NOVELTIES
 from analysis.predict.predictor import NoPrediction, Prediction
 from orchestrator.commands.compare.words import property_heading
-from orchestrator.commands.predict.artefact_folder import training_command
 from orchestrator.commands.predict.axes import PREDICTED_NAMES
 from orchestrator.commands.predict.forecasts import PredictedCell
 from orchestrator.commands.predict.questions import PredictedCells
 from orchestrator.commands.predict.rows import predicted_rows
+from orchestrator.commands.predict.stored_predictor import training_command
 from orchestrator.commands.predict.words import (
     NOVELTY_WORDS,
     added_words,

@@ -4,15 +4,14 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from analysis.predict.artefact.manifest import PredictorManifest
 from analysis.predict.examples.known_machines import find_machine, machine_of_data_sheet
 from analysis.predict.examples.placements import KnownMachine
 from analysis.predict.forecaster import Forecaster
+from analysis.predict.manifest import PredictorManifest
 from analysis.predict.predictor import NoPrediction, Prediction
-from orchestrator.commands.predict.artefact_folder import StoredPredictor, open_predictor
 from orchestrator.commands.predict.cells import CellsAsked, PossibleCells
 from orchestrator.commands.predict.forecasts import PredictedCell, forecast_cells
-from orchestrator.commands.predict.freshness import rows_since
+from orchestrator.commands.predict.stored_predictor import StoredPredictor, open_predictor
 from orchestrator.store import Store
 from runner.contract.axes import AxisName
 from runner.contract.errors import NothingToDo, UsageError, suggest
@@ -67,10 +66,6 @@ class Consultation:
             if any(isinstance(one.answers[name], Prediction) for one in cells)
         ]
 
-    def rows_since(self, store: Store) -> int:
-        """The results that came since its training."""
-        return rows_since(self.predictor, store)
-
 
 def consult(question: CellsAsked) -> Consultation:
     """Open the predictor that a question is for.
@@ -80,7 +75,8 @@ def consult(question: CellsAsked) -> Consultation:
         NothingToDo: the predictor does not know a target.
         StoreError: the predictor is missing, damaged or that of another database.
     """
-    predictor = open_predictor(question.database)
+    with Store.open_readonly(question.database) as store:
+        predictor = open_predictor(question.database, store)
     targets = _chosen_targets(predictor.manifest, question.targets)
     forecaster = predictor.forecaster(targets)
     machine = _chosen_machine(forecaster, question.device)

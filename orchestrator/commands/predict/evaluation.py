@@ -6,14 +6,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from analysis.predict.artefact.evaluation import kept_trial
-from analysis.predict.artefact.manifest import Sources
 from analysis.predict.evaluation.trials import NoveltyTrial, joined, run_trial
 from analysis.predict.examples.example_rows import ExampleRows, example_rows
 from analysis.predict.examples.placements import Example
 from analysis.predict.examples.targets import PREDICTION_TARGETS, Target
 from analysis.predict.examples.training_rows import digest_of_rows
 from analysis.predict.folds import folds_of
+from analysis.predict.kept_evaluation import kept_trial
+from analysis.predict.manifest import Sources
 from analysis.predict.novelty import NOVELTIES, Novelty
 from analysis.predict.novelty_words import NAMED_NOVELTIES
 from orchestrator.commands.predict.custom_models import kept_polynomials

@@ -8,8 +8,8 @@ from analysis.charts.words import listed
 from analysis.predict.evaluation.baselines import PREDICTION_BASELINES
 from analysis.predict.evaluation.trials import NoveltyTrial
 from analysis.predict.novelty_words import NAMED_NOVELTIES
-from orchestrator.commands.predict.artefact_folder import training_command
 from orchestrator.commands.predict.evaluation import EvaluationReport, TargetEvaluation
+from orchestrator.commands.predict.stored_predictor import training_command
 from orchestrator.commands.predict.words import NOVELTY_WORDS, error_words, source_words
 from orchestrator.screen.sheet import Field, Section, Sheet
 from orchestrator.screen.tables import Column

@@ -7,8 +7,8 @@ from analysis.charts.predictions.factors import factor_name, main_factors
 from analysis.charts.predictions.units import shown_amount, shown_heading, shown_value
 from analysis.charts.words import listed
 from analysis.predict.explanation import Factor
-from orchestrator.commands.predict.artefact_folder import training_command
 from orchestrator.commands.predict.explanations import ExplainedCell, Explanations
+from orchestrator.commands.predict.stored_predictor import training_command
 from orchestrator.commands.predict.words import (
     NOVELTY_WORDS,
     added_words,

@@ -5,11 +5,11 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from analysis.predict.artefact.manifest import PredictorManifest
 from analysis.predict.examples.placements import KnownMachine
 from analysis.predict.examples.targets import PREDICTION_TARGETS, Target
 from analysis.predict.explanation import Explanation, explanation_of
 from analysis.predict.forecaster import Forecaster, placement_of
+from analysis.predict.manifest import PredictorManifest
 from analysis.predict.predictor import NoPrediction
 from orchestrator.commands.predict.cells import (
     CellsAsked,
@@ -21,7 +21,6 @@ from orchestrator.commands.predict.cells import (
 from orchestrator.commands.predict.consultation import Consultation, consult
 from orchestrator.commands.predict.custom_models import Notice, counted_cells, unheard_notice
 from orchestrator.commands.predict.forecasts import PredictedCell
-from orchestrator.store import Store
 from runner.contract.cell import Cell
 from runner.contract.errors import UsageError
 
@@ -96,8 +95,6 @@ def explain_cells(
             f" {_MOST_CELLS}",
             hint="name fewer values",
         )
-    with Store.open_readonly(question.database) as store:
-        added = consultation.rows_since(store)
     cells = consultation.forecast(possible)
     explained = [
         ExplainedCell(one.cell, one.machine, PREDICTION_TARGETS[target], explanation)
@@ -107,7 +104,10 @@ def explain_cells(
         if (explanation := _explanation(consultation.forecaster, target, possible, one))
     ]
     refused = sum(not one.predictions for one in cells)
-    return Explanations(question.database, consultation.manifest, tuple(explained), added, refused)
+    return Explanations(
+        *(question.database, consultation.manifest, tuple(explained)),
+        *(consultation.predictor.added, refused),
+    )
 
 
 def _cells(

@@ -5,22 +5,21 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import TypeAlias
 
-from analysis.predict.artefact.evaluation import (
+from analysis.predict.kept_evaluation import (
     EVALUATION_NAME,
-    EVALUATION_VERSION,
     KeptEvaluation,
     KeptTrial,
     parse_evaluation,
 )
-from analysis.predict.artefact.manifest import Sources
+from analysis.predict.manifest import Sources
 from analysis.predict.novelty import Novelty
-from orchestrator.commands.predict.artefact_folder import (
+from orchestrator.commands.predict.stored_predictor import (
     StoredPredictor,
     open_predictor,
     plain_text,
     predictor_folder,
 )
-from orchestrator.store import writer_lock
+from orchestrator.store import Store, writer_lock
 from orchestrator.system.files import database_option, output_file
 from runner.contract.errors import DamagedFile, StoreError
 
@@ -51,11 +50,11 @@ def keep_evaluation(database: Path, rows_digest: str, trials: KeptTrials) -> Pat
     if not predictor_folder(database).is_dir():
         return None
     with writer_lock(database):
-        predictor = open_predictor(database)
+        with Store.open_readonly(database) as store:
+            predictor = open_predictor(database, store)
         if predictor.manifest.rows_digest != rows_digest:
             return None
         evaluation = KeptEvaluation(
-            version=EVALUATION_VERSION,
             evaluated_at=datetime.now(UTC),
             rows_digest=rows_digest,
             targets={**_earlier(predictor), **trials},

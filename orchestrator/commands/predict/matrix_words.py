@@ -2,8 +2,8 @@
 
 from collections.abc import Iterator
 
-from orchestrator.commands.predict.artefact_folder import training_command
 from orchestrator.commands.predict.predicted_matrix import PredictedMatrix
+from orchestrator.commands.predict.stored_predictor import training_command
 from orchestrator.commands.predict.words import added_words, source_words, training_words
 from orchestrator.screen.lines import print_json, print_line
 from orchestrator.system.text import plural

@@ -5,10 +5,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from analysis.charts.words import listed
-from analysis.predict.artefact.manifest import PredictorManifest
 from analysis.predict.examples.targets import PREDICTION_TARGETS
-from orchestrator.commands.predict.artefact_folder import training_command
-from orchestrator.commands.predict.overview import PredictorReport
+from analysis.predict.manifest import PredictorManifest
+from orchestrator.commands.predict.stored_predictor import PredictorReport, training_command
 from orchestrator.commands.predict.training import TrainedPredictor
 from orchestrator.commands.predict.words import (
     NOVELTY_WORDS,

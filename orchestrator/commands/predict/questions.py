@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from analysis.predict.artefact.manifest import PredictorManifest
+from analysis.predict.manifest import PredictorManifest
 from orchestrator.commands.predict.cells import (
     CellsAsked,
     PossibleCells,
@@ -88,14 +88,13 @@ def predict_possible(
     consultation = consult(question)
     possible = counted_cells(cells_of(consultation), question.results, report)
     with Store.open_readonly(question.database) as store:
-        added = consultation.rows_since(store)
         cells = with_measured(consultation.forecast(possible), store)
     return PredictedCells(
         database=question.database,
         manifest=consultation.manifest,
         targets=consultation.targets,
         cells=cells,
-        added=added,
+        added=consultation.predictor.added,
         notes=possible.notes,
         named_models=question.axes.get("model", ()),
     )

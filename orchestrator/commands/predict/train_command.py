@@ -10,7 +10,7 @@ from orchestrator.commands.options.sheet import with_sheet
 from orchestrator.system.files import RESULTS_FOLDER
 
 if TYPE_CHECKING:
-    from analysis.predict.artefact.manifest import Sources
+    from analysis.predict.manifest import Sources
     from orchestrator.screen.sheet_output import SheetOutput
 
 

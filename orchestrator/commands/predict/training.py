@@ -5,21 +5,22 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 
-from analysis.predict.artefact.files import TrainingOrigin, predictor_files
-from analysis.predict.artefact.manifest import (
-    MANIFEST_NAME,
-    PredictorManifest,
-    Sources,
-    parse_manifest,
-)
+from analysis.predict.artefact import predictor_files
 from analysis.predict.examples.example_rows import ExampleRows, example_rows
 from analysis.predict.examples.known_machines import known_machines
 from analysis.predict.examples.targets import PREDICTION_TARGETS
 from analysis.predict.examples.training_rows import digest_of_rows, rows_by_run
 from analysis.predict.forecaster import Forecaster
+from analysis.predict.manifest import (
+    MANIFEST_NAME,
+    PredictorManifest,
+    Sources,
+    TrainingOrigin,
+    text_digest,
+)
 from analysis.predict.training import LEAST_RESULTS, train_target
-from orchestrator.commands.predict.artefact_folder import save_predictor, training_command
 from orchestrator.commands.predict.custom_models import Notice, kept_polynomials
+from orchestrator.commands.predict.stored_predictor import save_predictor, training_command
 from orchestrator.store import STORE_VERSION, Store
 from orchestrator.system.files import RESULTS_FOLDER, database_option
 from runner import __version__
@@ -72,8 +73,9 @@ def train_predictor(
         left_out=rows.left_out,
     )
     files = predictor_files(Forecaster(predictors, machines), origin)
-    folder = save_predictor(database, files)
-    manifest = parse_manifest(files[MANIFEST_NAME])
+    text = files[MANIFEST_NAME]
+    folder = save_predictor(database, files, text_digest(text))
+    manifest = PredictorManifest.model_validate_json(text)
     return TrainedPredictor(database, folder, manifest, time.monotonic() - began)
 
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Mapping
 
-from analysis.predict.artefact.manifest import PredictorManifest, Sources
+from analysis.predict.manifest import PredictorManifest, Sources
 from analysis.predict.novelty_words import NAMED_NOVELTIES
 from analysis.results.source import OWN_SOURCES
 from analysis.statistics.percentages import percent_text

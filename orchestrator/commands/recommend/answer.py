@@ -17,7 +17,7 @@ from analysis.recommend.service_levels import ServiceLevel
 from analysis.results.selection import Selection
 from analysis.results.source import ArrowSource, text
 from orchestrator.backends.catalogue import CATALOGUE
-from orchestrator.commands.predict.ready_forecaster import ReadyForecaster, ready_forecaster
+from orchestrator.commands.predict.stored_predictor import ReadyForecaster, ready_forecaster
 from orchestrator.commands.recommend.candidate_cells import (
     BATCH_SIZES,
     FINE_BATCH_SIZES,

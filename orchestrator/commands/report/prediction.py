@@ -8,14 +8,13 @@ from analysis.report.predictions import (
     DescribedPredictor,
     prediction_report,
 )
-from orchestrator.commands.predict.artefact_folder import (
+from orchestrator.commands.predict.kept_evaluation import evaluation_command, kept_evaluation
+from orchestrator.commands.predict.stored_predictor import (
+    PredictorReport,
     open_predictor,
     predictor_folder,
     training_command,
 )
-from orchestrator.commands.predict.freshness import rows_since
-from orchestrator.commands.predict.kept_evaluation import evaluation_command, kept_evaluation
-from orchestrator.commands.predict.overview import PredictorReport
 from orchestrator.commands.report.answer import REPORTS_FOLDER, MadeReport
 from orchestrator.store import Store
 from runner.contract.errors import NothingToDo
@@ -46,8 +45,7 @@ def report_predictor(database: Path) -> ReportedPredictor:
                 f"{database}: there is no predictor to report on",
                 hint=f"`{training_command(database)}` makes one of what was measured",
             )
-        predictor = open_predictor(database)
-        added = rows_since(predictor, store)
+        predictor = open_predictor(database, store)
     forecaster, manifest = predictor.forecaster(), predictor.manifest
     evaluation, command = kept_evaluation(predictor), evaluation_command(database, manifest.sources)
     described = DescribedPredictor(
@@ -61,6 +59,6 @@ def report_predictor(database: Path) -> ReportedPredictor:
     path = database.parent / REPORTS_FOLDER / f"{PREDICTION_TOPIC}.html"
     return ReportedPredictor(
         MadeReport(prediction_report(described), str(database), path),
-        PredictorReport(database, predictor.folder, manifest, forecaster.machines, added),
+        PredictorReport(database, predictor.folder, manifest, forecaster.machines, predictor.added),
         None if evaluation else command,
     )

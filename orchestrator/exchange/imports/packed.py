@@ -21,16 +21,10 @@ from orchestrator.system.files import (
     REMEDY,
     translate_os_errors,
 )
+from orchestrator.system.parquet import UNREADABLE, read_schema, read_table
 from runner.contract.errors import DamagedFile
 from runner.contract.files import atomic_file
-from runner.contract.plain_files import STREAM_BYTES, open_plain
-from runner.contract.record import (
-    UNREADABLE,
-    drop_empty_columns,
-    open_parquet,
-    read_table,
-    write_records,
-)
+from runner.contract.record import drop_empty_columns, write_records
 
 _RUNS = b"accelmatrix.runs"
 """Key of the runs in the file's metadata."""
@@ -52,8 +46,7 @@ def packed_runs(path: Path) -> list[Run]:
     if path.name != PACKED_IMPORTS or path.parent.name != IMPORTS_FOLDER or not path.is_file():
         return []
     try:
-        with open_plain(path, STREAM_BYTES) as file:
-            return _MANY_RUNS.validate_json(open_parquet(file).metadata.metadata[_RUNS])
+        return _MANY_RUNS.validate_json(read_schema(path).metadata[_RUNS])
     except UNREADABLE as error:
         raise _damaged(path, error) from error
 

@@ -17,16 +17,13 @@ from orchestrator.exchange.imports.measurement import ImportedMeasurement
 from orchestrator.exchange.imports.outcome import FileOutcome
 from orchestrator.store import DEFAULTS, Origin, Run
 from orchestrator.system.files import IMPORTS_FOLDER, REMEDY, translate_os_errors
+from orchestrator.system.parquet import UNREADABLE, read_schema, read_table
 from runner import __version__
 from runner.contract.files import atomic_file
-from runner.contract.plain_files import STREAM_BYTES, open_plain
 from runner.contract.record import (
     SCHEMA_VERSION,
-    UNREADABLE,
     arrow_schema,
     digest,
-    open_parquet,
-    read_table,
     write_records,
 )
 
@@ -166,8 +163,7 @@ def read_contents(path: Path) -> RowContents | None:
 def read_run(path: Path) -> Run | None:
     """The run in the metadata of a file of one import; None if it is no such file."""
     try:
-        with open_plain(path, STREAM_BYTES) as file:
-            run = Run.model_validate_json(open_parquet(file).metadata.metadata[_RUN])
+        run = Run.model_validate_json(read_schema(path).metadata[_RUN])
     except UNREADABLE:
         return None
     return run if run.run_id == path.stem else None

@@ -18,7 +18,7 @@ from orchestrator.store.database.connect import fetch, transaction
 from orchestrator.store.merge.dimensions import describe_shared, infer_runs
 from orchestrator.store.merge.report import MergeReport
 from orchestrator.store.merge.staging import are_small, registered, stage, unstage
-from orchestrator.store.records.validate import CheckInterrupt, Damaged
+from orchestrator.store.records.validate import Damaged
 from orchestrator.store.schema.sources import Run
 from orchestrator.store.schema.tables import (
     DURATIONS,
@@ -30,7 +30,8 @@ from orchestrator.store.schema.tables import (
     RUNS,
     SYNTHETIC,
 )
-from runner.contract.record import RETRIED, UNREADABLE, arrow_schema, read_table
+from orchestrator.system.parquet import UNREADABLE, CheckInterrupt, read_tables
+from runner.contract.record import RETRIED, arrow_schema
 
 LeaveOut = Callable[[DuckDBPyConnection], Sequence[Damaged]]
 """Takes rows out of `incoming`, and says which and why."""
@@ -73,12 +74,11 @@ def known_files(
     if not are_small(files) or not _has_results(connection):
         return {}
     tables = []
-    for path in files:
-        check_interrupt()
+    for read in read_tables(files, _ID_COLUMNS, check_interrupt=check_interrupt):
         with suppress(*UNREADABLE):
-            ids = read_table(path, _ID_COLUMNS)
+            ids = read.table()
             if ids.schema.equals(_IDS):
-                names = pa.array([str(path)] * len(ids), pa.string())
+                names = pa.array([str(read.path)] * len(ids), pa.string())
                 tables.append(ids.append_column("filename", names))
     if not tables:
         return {}

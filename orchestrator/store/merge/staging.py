@@ -15,13 +15,12 @@ from analysis.results.source import text
 from orchestrator.store.records.find import ID_COLUMNS, is_path
 from orchestrator.store.records.validate import (
     ORIGIN_COLUMNS,
-    CheckInterrupt,
     Damaged,
     check_pages,
     file_fault,
-    read_unchecked,
     require_columns,
     require_whole,
+    unreadable,
 )
 from orchestrator.store.schema.columns import RECORD, SqlColumn
 from orchestrator.store.schema.older_records import CHANGED_IN_SCHEMA
@@ -34,8 +33,8 @@ from orchestrator.store.schema.parquet_columns import (
     ParquetColumns,
 )
 from orchestrator.store.schema.tables import OURS, REQUIRED
+from orchestrator.system.parquet import UNREADABLE, CheckInterrupt, Read, read_tables
 from runner.contract.errors import DamagedFile
-from runner.contract.record import UNREADABLE
 
 SMALL_FILE_BYTES = 1_000_000
 """Files that are smaller on average are read once into memory; opening them costs more."""
@@ -43,7 +42,7 @@ FILES_AT_ONCE = 200
 BYTES_AT_ONCE = 64 << 20
 """Small files are held in memory, packed: so many at a time, or so many bytes."""
 _Columns = tuple[str, ...]
-_PackedRows = dict[Path, pa.Buffer]
+_PackedRows = dict[Path, Read]
 _LARGE_FILE = "incoming_file_"
 OFFERED = "offered_rows"
 """The view of all rows of large files, where `incoming` leaves some of them out."""
@@ -144,12 +143,11 @@ def _copy_small(
     connection.execute(f"CREATE TEMP TABLE incoming ({TABLE_OF_ROWS})")
     damaged: list[Damaged] = []
     batch = _Batch()
-    for path in files:
-        check_interrupt()
-        try:
-            batch.add(path)
-        except DamagedFile as error:
-            damaged.append(Damaged(path, str(error)))
+    for read in read_tables(files, check_interrupt=check_interrupt):
+        if read.fault is not None:
+            damaged.append(Damaged(read.path, str(unreadable(read.fault))))
+        else:
+            batch.add(read)
         if batch.is_full:
             damaged += _insert(connection, batch)
             batch = _Batch()
@@ -167,44 +165,26 @@ class _Batch:
     def __init__(self) -> None:
         self.groups: dict[_Columns, _PackedRows] = defaultdict(dict)
         """Rows by file, those that lack no more than what is null where it is missing together."""
-        self._files = 0
-        self._memory = pa.total_allocated_bytes()
+        self._files = self._bytes = 0
 
     @property
     def is_full(self) -> bool:
         """True if it is better inserted now."""
-        grown = pa.total_allocated_bytes() - self._memory
-        return self._files >= FILES_AT_ONCE or grown > BYTES_AT_ONCE
+        return self._files >= FILES_AT_ONCE or self._bytes > BYTES_AT_ONCE
 
-    def add(self, path: Path) -> None:
-        """Read one more file.
-
-        Raises:
-            DamagedFile: it cannot be read.
-        """
-        table = read_unchecked(path)
-        columns = tuple(name for name in table.column_names if name not in NULL_IF_MISSING)
+    def add(self, read: Read) -> None:
+        """Take one more file."""
+        columns = tuple(name for name in read.columns if name not in NULL_IF_MISSING)
         self._files += 1
-        self.groups[columns][path] = _packed(table.replace_schema_metadata())
-
-
-def _packed(table: pa.Table) -> pa.Buffer:
-    """The rows in one piece: a table of hundreds of small ones slows down reading the next."""
-    content = pa.BufferOutputStream()
-    with pa.ipc.new_stream(content, table.schema) as writer:
-        writer.write_table(table)
-    return content.getvalue()
-
-
-def _unpacked(content: pa.Buffer) -> pa.Table:
-    return pa.ipc.open_stream(content).read_all()
+        self._bytes += len(read.content)
+        self.groups[columns][read.path] = read
 
 
 def _insert(connection: DuckDBPyConnection, batch: _Batch) -> list[Damaged]:
     """Insert the rows of a batch; returns the files that turned out to be damaged."""
     damaged: list[Damaged] = []
     for group in batch.groups.values():
-        tables = {path: _unpacked(content) for path, content in group.items()}
+        tables = {path: read.table().replace_schema_metadata() for path, read in group.items()}
         try:
             groups = [_checked(tables)]
         except UNREADABLE:

@@ -1,4 +1,4 @@
-"""Accepted changes: known steps of series, recorded and taken back in the database."""
+"""Facts that a database keeps beside results: accepted changes of series, and its predictor."""
 
 from collections.abc import Collection, Iterator
 from contextlib import contextmanager
@@ -11,7 +11,7 @@ from duckdb import DuckDBPyConnection
 from orchestrator.store.database.connect import store_errors, transaction
 from orchestrator.store.database.lock import WAIT_S, require_database, writer_lock
 from orchestrator.store.database.open import open_current
-from orchestrator.store.schema.tables import ACCEPTED
+from orchestrator.store.schema.tables import ACCEPTED, VERSION
 from orchestrator.system.files import REMEDY
 
 _KNOWN = f"""
@@ -69,6 +69,16 @@ def withdraw_changes(
         known = _known(connection, run_id, cell_ids)
         connection.execute(_WITHDRAW, [run_id, list(known)])
     return known
+
+
+def bind_predictor(path: Path, sha256: str, wait_s: float = WAIT_S) -> None:
+    """Keep the digest of the predictor that was trained on a database: no other is its own.
+
+    Raises:
+        StoreError: the database cannot be written; it is as it was then.
+    """
+    with _changing(path, wait_s, "its predictor was not noted") as connection:
+        connection.execute(f"UPDATE {VERSION.name} SET predictor_sha256 = ?", [sha256])
 
 
 @contextmanager

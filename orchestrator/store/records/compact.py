@@ -11,16 +11,16 @@ from io import BytesIO
 from pathlib import Path
 
 import pyarrow as pa
+import pyarrow.parquet as pq
 
 from orchestrator.store.records.validate import read_validated
 from orchestrator.system.files import REMEDY, file_hint
+from orchestrator.system.parquet import read_table
 from runner.contract.errors import DamagedFile, StoreError
 from runner.contract.files import atomic_path, sync
 from runner.contract.record import (
     drop_empty_columns,
     is_null_if_missing,
-    open_parquet,
-    read_table,
     to_table,
     write_records,
 )
@@ -165,10 +165,10 @@ def _completed(row: pa.Table) -> pa.Table:
 
 @cache
 def _columns() -> pa.Schema:
-    """The columns of records as they are read; Parquet has names of its own for parts of types."""
+    """The columns of records as they are read: parts of their types have other names then."""
     content = BytesIO()
     write_records(to_table([]), content)
-    return open_parquet(content.getvalue()).schema_arrow
+    return pa.ipc.read_schema(pq.read_schema(BytesIO(content.getvalue())).serialize())
 
 
 def _write(records: Path, table: pa.Table) -> Path:

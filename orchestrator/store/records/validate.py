@@ -1,7 +1,6 @@
 """Read record files that may be damaged: pages by their checksums, then columns, then rows."""
 
 from collections import Counter
-from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -11,27 +10,22 @@ from pydantic import ValidationError
 from orchestrator.store.records.find import id_fault
 from orchestrator.store.schema.parquet_columns import is_json_object
 from orchestrator.store.schema.tables import OTHER, OURS, REQUIRED
-from runner.contract.errors import DamagedFile
-from runner.contract.plain_files import STREAM_BYTES, open_plain
+from orchestrator.system.parquet import UNREADABLE, CheckInterrupt, check_rows, read_table
+from runner.contract.errors import DamagedFile, RecordError
+from runner.contract.plain_files import RECORD_BYTES
 from runner.contract.record import (
-    UNREADABLE,
     Record,
     Row,
     arrow_schema,
     false_id,
-    open_parquet,
-    read_table,
     record_of,
     rows,
 )
 
-CheckInterrupt = Callable[[], None]
-"""Raises KeyboardInterrupt if the user has pressed Ctrl-C."""
 ORIGIN_COLUMNS = ("filename", "file_row_number")
 """Names that a merge adds to the columns of a file."""
 REASON_LETTERS = 300
 """Letters of a reason; a damaged name may have any number of them."""
-_BATCH_ROWS = 4_096
 _EXPECTED = {field.name: field.type for field in arrow_schema()}
 _NEEDED = [name for name, info in Record.model_fields.items() if info.is_required()]
 """Columns that every record of ours has, whichever version of the runner wrote it."""
@@ -47,6 +41,23 @@ class Damaged:
     """Records of it that were left out while others were merged; None: the whole file."""
 
 
+def read_record(path: Path) -> Record:
+    """The one record in that file.
+
+    Raises:
+        OSError: the file cannot be read.
+        RecordError: it is not a whole record file of this schema, no plain file, or too large.
+    """
+    try:
+        (row,) = rows(read_table(path, most_bytes=RECORD_BYTES))
+        return record_of(row)
+    except OSError:
+        raise
+    except UNREADABLE as error:
+        summary = str(error).partition("\n")[0]
+        raise RecordError(f"{path}: not a whole record file: {summary}") from error
+
+
 def read_validated(path: Path) -> pa.Table:
     """The rows of a record file that can be merged.
 
@@ -57,7 +68,7 @@ def read_validated(path: Path) -> pa.Table:
     try:
         fault = next(filter(None, map(_row_fault, rows(table))), None)
     except UNREADABLE as error:
-        raise _unreadable(error) from error
+        raise unreadable(error) from error
     if fault is not None:
         raise DamagedFile(_one_line(fault))
     return table
@@ -78,22 +89,13 @@ def read_records(path: Path) -> pa.Table:
     Raises:
         DamagedFile: it cannot be read, or has other columns.
     """
-    table = read_unchecked(path)
+    try:
+        table = read_table(path)
+    except UNREADABLE as error:
+        raise unreadable(error) from error
     require_whole(table)
     require_columns(table.schema)
     return table
-
-
-def read_unchecked(path: Path) -> pa.Table:
-    """The rows of a Parquet file, whatever its columns.
-
-    Raises:
-        DamagedFile: it cannot be read.
-    """
-    try:
-        return read_table(path)
-    except UNREADABLE as error:
-        raise _unreadable(error) from error
 
 
 def require_whole(table: pa.Table) -> None:
@@ -105,7 +107,7 @@ def require_whole(table: pa.Table) -> None:
     try:
         table.validate(full=True)
     except UNREADABLE as error:
-        raise _unreadable(error) from error
+        raise unreadable(error) from error
 
 
 def require_columns(schema: pa.Schema) -> None:
@@ -117,26 +119,22 @@ def require_columns(schema: pa.Schema) -> None:
     try:
         fault = _column_fault(schema)
     except UNREADABLE as error:
-        raise _unreadable(error) from error
+        raise unreadable(error) from error
     if fault is not None:
         raise DamagedFile(_one_line(fault))
 
 
 def check_pages(path: Path, check_interrupt: CheckInterrupt) -> list[str]:
-    """Read a large file a batch at a time, and return the names of its columns.
+    """Have a large file read as a whole, and return the names of its columns.
 
     Raises:
         DamagedFile: it cannot be read, or has other columns than records.
     """
     try:
-        with open_plain(path, STREAM_BYTES) as file, open_parquet(file) as parquet:
-            schema = parquet.schema_arrow
-            require_columns(schema)
-            for batch in parquet.iter_batches(_BATCH_ROWS, use_threads=False):
-                check_interrupt()
-                batch.validate(full=True)
+        schema = check_rows(path, check_interrupt)
     except UNREADABLE as error:
-        raise _unreadable(error) from error
+        raise unreadable(error) from error
+    require_columns(schema)
     return list(schema.names)
 
 
@@ -174,7 +172,8 @@ def _row_fault(row: Row) -> str | None:
     return id_fault(row) or false_id(row)
 
 
-def _unreadable(error: Exception) -> DamagedFile:
+def unreadable(error: Exception) -> DamagedFile:
+    """The error that says why a file cannot be read, in one line."""
     if isinstance(error, DamagedFile):
         return error
     return DamagedFile(_one_line(f"truncated or not a Parquet file: {error}"))

@@ -25,7 +25,7 @@ def create_schema(connection: DuckDBPyConnection) -> None:
 def write_version(connection: DuckDBPyConnection, *, scratch: bool) -> None:
     """Write the version of a new database, and the rows that it takes."""
     connection.execute(
-        f"INSERT INTO {VERSION.name} VALUES (?, ?, now(), ?)",
+        f"INSERT INTO {VERSION.name} VALUES (?, ?, now(), ?, NULL)",
         [STORE_VERSION, scratch, __version__],
     )
 

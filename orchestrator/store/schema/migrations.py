@@ -289,6 +289,9 @@ def _to_16(connection: DuckDBPyConnection) -> None:
     """Results no longer count the time of a fleet's daemons."""
     for column in ("noise_daemon_share", "noise_daemon_beats"):
         connection.execute(f"ALTER TABLE benchmark_results DROP COLUMN IF EXISTS {column}")
+    connection.execute(
+        "ALTER TABLE schema_version ADD COLUMN IF NOT EXISTS predictor_sha256 VARCHAR"
+    )
 
 
 MIGRATIONS: Mapping[int, Migration] = {

@@ -197,6 +197,11 @@ VERSION = Table(
         SqlColumn("scratch", "BOOLEAN", "Whether fake and synthetic rows are welcome.", False),
         SqlColumn("created_at", "TIMESTAMPTZ", "When the database was created, UTC.", False),
         SqlColumn("created_by", "VARCHAR", "Version of AccelMatrix that created it.", False),
+        SqlColumn(
+            "predictor_sha256",
+            "VARCHAR",
+            "SHA-256 of the predictor that was trained on it, in hex; null if none was.",
+        ),
     ),
 )
 QUARANTINE = Table(

@@ -6,13 +6,10 @@ from runner.contract.lazy_names import lazy_names
 
 if TYPE_CHECKING:
     from runner.contract.record.files import (
-        UNREADABLE,
         arrow_schema,
         drop_empty_columns,
         each_row,
         is_null_if_missing,
-        read_record,
-        read_table,
         record_of,
         rows,
         save_record,
@@ -33,9 +30,6 @@ if TYPE_CHECKING:
         hardware_id,
         model_id,
     )
-    from runner.contract.record.parquet_bounds import (
-        open_parquet,
-    )
     from runner.contract.record.quality import Outcome
     from runner.contract.record.record import (
         SCHEMA_VERSION,
@@ -54,7 +48,6 @@ __all__ = [
     "RETRIED",
     "SCHEMA_VERSION",
     "SHARED_FACTS",
-    "UNREADABLE",
     "Columns",
     "Grade",
     "Outcome",
@@ -74,9 +67,6 @@ __all__ = [
     "is_null_if_missing",
     "known_columns",
     "model_id",
-    "open_parquet",
-    "read_record",
-    "read_table",
     "record_of",
     "rows",
     "save_record",
@@ -95,7 +85,6 @@ __getattr__ = lazy_names(
         "RETRIED": "verdict",
         "SCHEMA_VERSION": "record",
         "SHARED_FACTS": "ids",
-        "UNREADABLE": "files",
         "Columns": "record",
         "Grade": "verdict",
         "Outcome": "quality",
@@ -115,9 +104,6 @@ __getattr__ = lazy_names(
         "is_null_if_missing": "files",
         "known_columns": "record",
         "model_id": "ids",
-        "open_parquet": "parquet_bounds",
-        "read_record": "files",
-        "read_table": "files",
         "record_of": "files",
         "rows": "files",
         "save_record": "files",

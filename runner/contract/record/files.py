@@ -11,10 +11,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from pydantic import AwareDatetime, BaseModel
 
-from runner.contract.errors import DamagedFile, RecordError
 from runner.contract.files import save_file
-from runner.contract.plain_files import RECORD_BYTES, TABLE_BYTES, read_plain
-from runner.contract.record.parquet_bounds import open_parquet
 from runner.contract.record.record import Record, Row
 
 
@@ -78,11 +75,6 @@ def _moments(column: pa.Array | pa.ChunkedArray) -> Iterator[datetime | None]:
                 yield epoch + timedelta(microseconds=since * 10**6 // a_second)
 
 
-UNREADABLE = (
-    *(DamagedFile, OSError, pa.ArrowException),
-    *(ValueError, ArithmeticError, LookupError, TypeError, RecursionError),
-)
-"""Errors of reading a file that is damaged: ours, pyarrow's, and those of Python behind it."""
 _COMPRESSED_FROM_BYTES = 128
 """Smaller values only grow by compression, and take twice the time to read."""
 
@@ -139,39 +131,6 @@ def save_record(record: Record, folder: Path) -> Path:
     table = to_table([record])
     save_file(path, lambda file: write_one_row(table, file))
     return path
-
-
-def read_record(path: Path) -> Record:
-    """The one record in that file.
-
-    Raises:
-        OSError: the file cannot be read.
-        RecordError: it is not a whole record file of this schema, no plain file, or too large.
-    """
-    try:
-        content = read_plain(path, RECORD_BYTES)
-    except DamagedFile as error:
-        raise _no_record(path, error) from error
-    try:
-        (row,) = rows(read_table(content))
-        return record_of(row)
-    except UNREADABLE as error:
-        raise _no_record(path, error) from error
-
-
-def _no_record(path: Path, error: Exception) -> RecordError:
-    summary = str(error).partition("\n")[0]
-    return RecordError(f"{path}: not a whole record file: {summary}")
-
-
-def read_table(source: Path | bytes, columns: Sequence[str] | None = None) -> pa.Table:
-    """All rows of a Parquet file, or of its content; of one that is damaged, raises `UNREADABLE`.
-
-    All on one thread, since a pool's thread that lets go of a buffer while Python ends aborts.
-    """
-    content = read_plain(source, TABLE_BYTES) if isinstance(source, Path) else source
-    wanted = None if columns is None else list(columns)
-    return open_parquet(content).read(wanted, use_threads=False)
 
 
 def record_of(row: Mapping[str, Any]) -> Record:

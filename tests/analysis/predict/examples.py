@@ -1,16 +1,15 @@
 """Examples that follow a simple law, so that what should be predicted of them is known."""
 
-from analysis.predict.artefact.evaluation import (
-    EVALUATION_VERSION,
-    KeptEvaluation,
-    kept_trial,
-)
 from analysis.predict.evaluation.trials import (
     AnsweredQuestion,
     NoveltyTrial,
     PredictionTrial,
 )
 from analysis.predict.examples.placements import Counts, Device, Example, Placement
+from analysis.predict.kept_evaluation import (
+    KeptEvaluation,
+    kept_trial,
+)
 from analysis.predict.predictor import Prediction
 from tests.support.records import RECORDED_AT
 
@@ -61,7 +60,6 @@ def an_evaluation(
     trial = kept_trial(tried, (1, 5))
     assert trial is not None
     return KeptEvaluation(
-        version=EVALUATION_VERSION,
         evaluated_at=RECORDED_AT,
         rows_digest=rows_digest,
         targets={"latency": {"pair": trial}},

@@ -5,14 +5,14 @@ from typing import Any
 
 import pytest
 
-from analysis.predict.artefact.evaluation import (
+from analysis.predict.evaluation.trials import NoveltyTrial, PredictionTrial
+from analysis.predict.kept_evaluation import (
     EVALUATION_NAME,
     MOST_ANSWERS,
     MOST_MISSES,
     kept_trial,
     parse_evaluation,
 )
-from analysis.predict.evaluation.trials import NoveltyTrial, PredictionTrial
 from runner.contract.errors import DamagedFile
 from tests.analysis.predict.examples import an_answer, an_evaluation
 
@@ -63,16 +63,17 @@ def test_nothing_is_kept_of_a_trial_without_answers() -> None:
 @pytest.mark.parametrize(
     ("text", "fault"),
     [
-        ("", "line 1 is not JSON"),
-        ("[]", "its version is None"),
-        (changed("version", value=9), "its version is 9"),
+        ("", "Invalid JSON"),
+        ("[]", "Input should be an object"),
+        ("[" * 100_000, "Invalid JSON"),
+        (changed("version", value=9), "version: Input should be 1"),
         (changed("more", value=1), "more"),
         (changed("targets", value={"speed": {}}), "'speed' is no target"),
         (changed("targets", "latency", value={"magic": {}}), "magic"),
         (changed(*ANSWER, "backend", value="abacus"), "backend"),
         (changed(*ANSWER, "measured", value=0), "measured"),
         (changed(*ANSWER, "high", value=1e300), "high"),
-        (changed(*ANSWER, "low", value=float("nan")), "not a JSON number"),
+        (changed(*ANSWER, "low", value=float("nan")), "low"),
         (changed(*ANSWER[:3], "coverage", value=1.5), "coverage"),
         (changed(*ANSWER[:4], value=[{}] * (MOST_ANSWERS + 1)), "answers"),
     ],

@@ -7,10 +7,11 @@ import pytest
 from orchestrator.running.folder import RunFolder
 from orchestrator.running.run_file import RunFile, new_run_id
 from orchestrator.running.traces import failed_traces, saved_traces
+from orchestrator.store import read_record
 from runner.contract.cell import Cell
 from runner.contract.errors import StoreError, UsageError
 from runner.contract.job import Provenance
-from runner.contract.record import Status, read_record
+from runner.contract.record import Status
 from tests.support.jobs import fake_cell
 from tests.support.records import record_for
 from tests.support.runs import a_plan, a_run_folder

@@ -6,11 +6,12 @@ from typing import Any, NamedTuple
 
 import pytest
 
+from orchestrator.store import read_record
 from runner.contract.cell import Cell
 from runner.contract.errors import RecordNotSaved
 from runner.contract.job import Job
 from runner.contract.models import ModelSpec, TensorSpec
-from runner.contract.record import Record, read_record
+from runner.contract.record import Record
 from runner.contract.rounds import round_path
 from runner.inputs import LABELS
 from runner.job.harness import Harness

@@ -26,7 +26,7 @@ def find_forecast(database: Path) -> CellForecasts | None:
     """FindForecasts that takes the database's predictor, which is read when cells are asked for."""
     if not database.is_file() or find_spec(_PREDICTING) is None:
         return None
-    from orchestrator.commands.predict.artefact_folder import predictor_folder
+    from orchestrator.commands.predict.stored_predictor import predictor_folder
 
     return partial(_forecasts, database) if predictor_folder(database).is_dir() else None
 
@@ -50,13 +50,12 @@ def host_forecast(database: Path) -> "HostForecast | None":
     if find_forecast(database) is None:
         return None
     from analysis.recommend.host_verdicts import hardware_of_host
-    from orchestrator.commands.predict.artefact_folder import open_predictor
-    from orchestrator.commands.predict.freshness import rows_since
+    from orchestrator.commands.predict.stored_predictor import open_predictor
     from orchestrator.store import Store
 
-    predictor, host = open_predictor(database), this_host()
+    host = this_host()
     with Store.open_readonly(database, wait_s=0) as store:
-        rows_since(predictor, store)
+        predictor = open_predictor(database, store)
         hardware = hardware_of_host(store, host) if host else frozenset[str]()
     known = [name for name in _TARGETS if name in predictor.manifest.targets]
     forecaster = predictor.forecaster(known)

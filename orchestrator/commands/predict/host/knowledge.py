@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 from analysis.predict.examples.placements import Placement
 from analysis.recommend.host_verdicts import HostVerdicts, hardware_of_host, host_verdicts
 from orchestrator.backends.machine import this_host
-from orchestrator.commands.predict.artefact_folder import open_predictor, predictor_folder
 from orchestrator.commands.predict.host.forecast import HostForecast, host_forecast
+from orchestrator.commands.predict.stored_predictor import open_predictor, predictor_folder
 from orchestrator.store import Store
 from runner.contract.errors import StoreError, UsageError
 
@@ -69,7 +69,7 @@ def host_knowledge(database: Path) -> HostKnowledge:
         faults.append(f"intervals are not predicted: {error}")
     host = this_host()
     with Store.open_readonly(database) as store:
-        rows = example_rows(store, imported=_learns_from_others(database))
+        rows = example_rows(store, imported=_learns_from_others(database, store))
         return HostKnowledge(
             placements=rows.placements,
             hardware_ids=hardware_of_host(store, host) if host else frozenset(),
@@ -79,11 +79,11 @@ def host_knowledge(database: Path) -> HostKnowledge:
         )
 
 
-def _learns_from_others(database: Path) -> bool:
+def _learns_from_others(database: Path, store: Store) -> bool:
     """True if the database's predictor was trained on imported results too."""
     if not predictor_folder(database).is_dir():
         return False
     try:
-        return open_predictor(database).manifest.sources == "all"
+        return open_predictor(database, store).manifest.sources == "all"
     except StoreError:
         return False

@@ -9,9 +9,9 @@ import pyarrow as pa
 
 from orchestrator.exchange.imports.document import Document, column_names, rows_of
 from orchestrator.store import is_part, partition_values
+from orchestrator.system.parquet import UNREADABLE, read_schema, read_table
 from runner.contract.errors import DamagedFile, NothingToDo, StoreError
-from runner.contract.plain_files import TABLE_BYTES, open_plain
-from runner.contract.record import UNREADABLE, open_parquet
+from runner.contract.plain_files import TABLE_BYTES
 
 _RECORDS_HAVE = "schema_version"
 """A column of records that no exported table has."""
@@ -98,9 +98,8 @@ def _part(folder: Path, part: Path) -> pa.Table:
 
 def _parquet_columns(path: Path) -> Sequence[str]:
     try:
-        with open_plain(path.resolve(), TABLE_BYTES) as file, open_parquet(file) as parquet:
-            names: Sequence[str] = parquet.schema_arrow.names
-            return names
+        names: Sequence[str] = read_schema(path.resolve(), most_bytes=TABLE_BYTES).names
+        return names
     except UNREADABLE as error:
         raise _unreadable(path, error) from error
 
@@ -109,10 +108,9 @@ def _parquet(path: Path, *, is_named: bool = False) -> pa.Table:
     """The rows of a Parquet file; if the user named it, it may be a link."""
     opened = path.resolve() if is_named else path
     try:
-        with open_plain(opened, TABLE_BYTES) as file, open_parquet(file) as parquet:
-            table = parquet.read(use_threads=False)
-            table.validate(full=True)
-            return table
+        table = read_table(opened)
+        table.validate(full=True)
+        return table
     except UNREADABLE as error:
         raise _unreadable(path, error) from error
 

@@ -13,9 +13,10 @@ import duckdb
 import pyarrow.parquet as pq
 import pytest
 
+from analysis.predict.manifest import text_digest
 from analysis.predict.novelty import NOVELTIES
 from orchestrator.commands.predict.words import NOVELTY_WORDS
-from orchestrator.store import Store
+from orchestrator.store import Store, bind_predictor
 from runner.contract.models import find
 from runner.contract.record import save_record
 from tests.support.command_line import call, complains
@@ -27,7 +28,7 @@ MODEL, OTHER = "bert-tiny", "bert-micro"
 DATABASE = "benchmarks.duckdb"
 WHERE = ("--database", DATABASE)
 FOLDER = f"{DATABASE}.predictor"
-LATER = "latency-expectation-whole.json"
+LATER = "latency-whole.json"
 """A file that is read when a question needs it."""
 CELL = "cpu-bert-tiny-fp32-b3-s128-inference"
 BATCHES = (1, 2, 4, 6, 8)
@@ -268,9 +269,12 @@ def _other_database(folder: Path) -> None:
     (folder / "other" / DATABASE).rename(folder / DATABASE)
 
 
-def _manifest(folder: Path, **changes: Any) -> None:
+def _manifest(folder: Path, noted: bool = False, **changes: Any) -> None:
+    """Change it; if that is noted, the database takes it for its own."""
     path = folder / FOLDER / "predictor.json"
     path.write_text(json.dumps({**json.loads(path.read_text()), **changes}))
+    if noted:
+        bind_predictor(folder / DATABASE, text_digest(path.read_text()))
 
 
 def _linked(folder: Path) -> None:
@@ -290,10 +294,11 @@ def _waiting(folder: Path) -> None:
     [
         (lambda folder: shutil.rmtree(folder / FOLDER), "there is no predictor yet"),
         (_without_rows, "4 of the 20 results that it rests on are gone"),
-        (_other_database, "it is that of another database"),
-        (lambda folder: _manifest(folder, version=9), "its version is 9"),
-        (lambda folder: _manifest(folder, schema_version=7), "it is of schema 7"),
-        (lambda folder: _manifest(folder, columns=["x"]), "features of another version"),
+        (_other_database, "is that of another database"),
+        (lambda folder: _manifest(folder, rows={}), "another database, or was altered"),
+        (lambda folder: _manifest(folder, noted=True, version=9), "of another version"),
+        (lambda folder: _manifest(folder, noted=True, schema_version=7), "it is of schema 7"),
+        (lambda folder: _manifest(folder, noted=True, columns=["x"]), "of another version"),
         (lambda folder: (folder / FOLDER / "latency.json").write_text("{}"), "is not what"),
         (lambda folder: (folder / FOLDER / "latency.json").unlink(), "latency.json is missing"),
         (lambda folder: (folder / FOLDER / LATER).write_text("{}"), f"{LATER} is not what"),

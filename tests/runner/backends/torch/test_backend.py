@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 import torch
 
+from orchestrator.store import read_record
 from runner.backends import load_runtime
 from runner.backends.torch import backend
 from runner.backends.torch import compile as compiling
@@ -14,7 +15,6 @@ from runner.backends.torch.backend import is_out_of_memory, open_session
 from runner.contract.cell import Runtime
 from runner.contract.errors import Unsupported
 from runner.contract.models import find
-from runner.contract.record import read_record
 from runner.inputs import synthesise
 from runner.job.harness import Harness
 from tests.support.fakes import FakeClock, KeptProgress

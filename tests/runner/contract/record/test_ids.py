@@ -4,6 +4,7 @@ from typing import Any
 
 import pytest
 
+from orchestrator.store import read_record
 from runner.contract.record import (
     ENVIRONMENT_FACTS,
     MACHINE_FACTS,
@@ -12,7 +13,6 @@ from runner.contract.record import (
     false_id,
     hardware_id,
     model_id,
-    read_record,
     save_record,
 )
 from tests.hostile.scene import measured_records

@@ -4,9 +4,10 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from orchestrator.store import read_record
 from orchestrator.system.docstrings import attribute_docs
 from runner.contract.errors import RecordError, RecordNotSaved
-from runner.contract.record import Record, arrow_schema, read_record, save_record, to_table
+from runner.contract.record import Record, arrow_schema, save_record, to_table
 from tests.support.jobs import a_job, fake_cell
 from tests.support.records import record_for
 

@@ -2,22 +2,21 @@
 
 from collections.abc import Mapping
 from datetime import datetime
-from typing import TYPE_CHECKING, Annotated, TypeAlias
+from typing import TYPE_CHECKING, Annotated, Literal, TypeAlias
 
-from pydantic import AfterValidator, Field, NonNegativeInt, PositiveInt
+from pydantic import AfterValidator, Field, NonNegativeInt, PositiveInt, ValidationError
 
-from analysis.predict.artefact.manifest import parse_versioned
 from analysis.predict.examples.targets import PREDICTION_TARGETS
 from analysis.predict.novelty import Novelty
 from analysis.statistics.arrays import np
 from runner.contract.cell import Backend, Frozen, Mode
+from runner.contract.errors import DamagedFile
 
 if TYPE_CHECKING:
     from analysis.predict.evaluation.trials import AnsweredQuestion, NoveltyTrial
 
 EVALUATION_NAME = "evaluation.json"
 """It stands beside the files of the manifest: a new predictor has none yet."""
-EVALUATION_VERSION = 1
 MOST_ANSWERS = 300
 """Answers of one target and novelty that are kept, drawn by a seed."""
 MOST_MISSES = 10
@@ -95,8 +94,8 @@ class KeptTrial(Frozen):
 class KeptEvaluation(Frozen):
     """All trials of a predictor's results."""
 
-    version: PositiveInt
-    """Version of the file, `EVALUATION_VERSION`."""
+    version: Literal[1] = 1
+    """Raised with every change that older programs would misread."""
     evaluated_at: datetime
     """UTC."""
     rows_digest: str
@@ -162,4 +161,9 @@ def parse_evaluation(text: str) -> KeptEvaluation:
     Raises:
         DamagedFile: it is none, or is one of another version.
     """
-    return parse_versioned(KeptEvaluation, text, EVALUATION_NAME, EVALUATION_VERSION)
+    try:
+        return KeptEvaluation.model_validate_json(text)
+    except ValidationError as error:
+        fault = error.errors(include_url=False, include_context=False, include_input=False)[0]
+        field = ".".join(map(str, fault["loc"]))
+        raise DamagedFile(f"{EVALUATION_NAME}: {field}: {fault['msg']}") from error

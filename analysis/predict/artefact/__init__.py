@@ -1,1 +1,0 @@
-"""A predictor as files of text, and back: JSON and LightGBM's own format, nothing that executes."""

@@ -1,0 +1,212 @@
+"""The predictor of a database, in `<database>.predictor/`: written whole, and read if its own.
+
+The database keeps the digest of its predictor. So a predictor of another database, or one that was
+altered, is refused before anything in it is believed.
+"""
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from analysis.predict.manifest import MANIFEST_NAME, PredictorManifest, predictor_manifest
+from analysis.results.source import ArrowSource
+from orchestrator.store import STORE_VERSION, Store, bind_predictor, writer_lock
+from orchestrator.system.files import database_option, output_folder, translate_os_errors
+from runner.contract.errors import BenchError, DamagedFile, StoreError, UsageError
+from runner.contract.files import sync
+from runner.contract.plain_files import read_plain
+
+if TYPE_CHECKING:
+    from analysis.predict.examples.placements import KnownMachine
+    from analysis.predict.forecaster import Forecaster
+
+MOST_BYTES = 256 << 20
+"""Most bytes of one file: 15,000 rows take some 10 MB."""
+_DIGEST = "SELECT predictor_sha256 FROM schema_version"
+
+
+@dataclass(frozen=True)
+class StoredPredictor:
+    """A predictor as it lies beside its database; its files are read when they are needed."""
+
+    database: Path
+    folder: Path
+    manifest: PredictorManifest
+    added: int
+    """Results that came since it was trained and that it could learn from."""
+
+    def forecaster(self, targets: Sequence[str] | None = None) -> "Forecaster":
+        """The forecaster of these targets; None for all that it knows.
+
+        Raises:
+            StoreError: a file is missing or altered.
+        """
+        from analysis.predict.artefact import read_forecaster
+
+        read, refuse = partial(_text, self.folder), partial(_refused, self.database)
+        return read_forecaster(self.manifest, read, refuse, targets)
+
+
+@dataclass(frozen=True)
+class ReadyForecaster:
+    """The forecaster of a database, or the reason why there is none."""
+
+    forecaster: "Forecaster | None" = None
+    added: int = 0
+    """Results that came since it was trained."""
+    refusal: str | None = None
+    """The reason why what was trained cannot be used."""
+
+
+@dataclass(frozen=True)
+class PredictorReport:
+    """A predictor, the machines that it knows, and what it does not know yet."""
+
+    database: Path
+    folder: Path
+    manifest: PredictorManifest
+    machines: "tuple[KnownMachine, ...]"
+    added: int
+    """Results that came since it was trained."""
+
+
+def predictor_folder(database: Path) -> Path:
+    """The folder of a database's predictor, beside it."""
+    return database.with_name(f"{database.name}.predictor")
+
+
+def training_command(database: Path) -> str:
+    """The command that makes a new predictor of this database."""
+    return " ".join(["orchestrator predict train", *database_option(database)])
+
+
+def save_predictor(database: Path, files: Mapping[str, str], digest: str) -> Path:
+    """Write a predictor's files, whole or not at all; returns their folder.
+
+    Args:
+        database: the database, which keeps the digest.
+        files: the text of each file by its name.
+        digest: SHA-256 of the file that vouches for the others, in hex.
+
+    Raises:
+        UsageError: something else has the folder's name.
+        StoreError: the file system refused; what was there before is as it was.
+    """
+    folder = predictor_folder(database)
+    if folder.exists() and not (folder / MANIFEST_NAME).is_file() and not _is_empty(folder):
+        raise UsageError(f"{folder}: is no predictor of ours", hint="move it away")
+    with writer_lock(database), output_folder(folder) as unfinished:
+        for name, text in files.items():
+            path = unfinished / name
+            path.write_text(text, "utf-8")
+            sync(path)
+        sync(unfinished)
+    bind_predictor(database, digest)
+    return folder
+
+
+def open_predictor(database: Path, source: ArrowSource) -> StoredPredictor:
+    """The predictor of a database.
+
+    Args:
+        database: its path.
+        source: the same, opened.
+
+    Raises:
+        StoreError: there is none, it is another database's, damaged, of another version, or rests
+            on results that are gone.
+        UsageError: the extra `analysis` is missing.
+    """
+    from analysis.predict.examples.training_rows import changed_rows, rows_by_run
+
+    folder = predictor_folder(database)
+    if not folder.is_dir():
+        raise StoreError(
+            f"{folder}: there is no predictor yet",
+            hint=f"`{training_command(database)}` makes one of what was measured",
+        )
+    (digest,) = source.arrow(_DIGEST).column(0).to_pylist()
+    refuse = partial(_refused, database)
+    manifest = predictor_manifest(partial(_text, folder), digest, refuse)
+    if manifest.schema_version != STORE_VERSION:
+        raise refuse(
+            f"it is of schema {manifest.schema_version}, and databases are of {STORE_VERSION}"
+        )
+    changed = changed_rows(manifest.rows, rows_by_run(source, imported=manifest.sources == "all"))
+    if changed.removed:
+        total = sum(manifest.rows.values())
+        raise refuse(f"{changed.removed:,} of the {total:,} results that it rests on are gone")
+    return StoredPredictor(database, folder, manifest, changed.added)
+
+
+def look_into_predictor(database: Path) -> PredictorReport:
+    """The predictor of a database.
+
+    Raises:
+        StoreError: there is none, it is damaged or that of another database, or the database cannot
+            be read.
+        UsageError: the extra `analysis` is missing.
+    """
+    with Store.open_readonly(database) as store:
+        predictor = open_predictor(database, store)
+    machines = predictor.forecaster(targets=()).machines
+    return PredictorReport(
+        database, predictor.folder, predictor.manifest, machines, predictor.added
+    )
+
+
+def ready_forecaster(
+    database: Path, source: ArrowSource, targets: Collection[str]
+) -> ReadyForecaster:
+    """The forecaster of these targets; one without a forecaster where none can be used.
+
+    What was measured can be ranked without it, so a damaged, foreign or stale predictor, and a
+    missing extra `analysis`, are no errors here, but remarks.
+    """
+    if not predictor_folder(database).is_dir():
+        return ReadyForecaster()
+    try:
+        predictor = open_predictor(database, source)
+        known = [name for name in predictor.manifest.targets if name in targets]
+        return ReadyForecaster(predictor.forecaster(known), predictor.added)
+    except BenchError as error:
+        return ReadyForecaster(refusal=str(error))
+
+
+def plain_text(path: Path) -> str:
+    """The text of a plain file.
+
+    Raises:
+        FileNotFoundError: there is none.
+        DamagedFile: it is no plain file, is too large, or is no text.
+        StoreError: it cannot be read.
+    """
+    try:
+        return read_plain(path, MOST_BYTES).decode("utf-8")
+    except FileNotFoundError:
+        raise
+    except UnicodeDecodeError as error:
+        raise DamagedFile(f"{path.name} is no text") from error
+    except DamagedFile as damaged:
+        raise DamagedFile(f"{path.name} {damaged}") from damaged
+    except OSError as error:
+        with translate_os_errors(path, "cannot be read", "see its owner and mode"):
+            raise error
+
+
+def _text(folder: Path, name: str) -> str:
+    return plain_text(folder / name)
+
+
+def _refused(database: Path, fault: str) -> StoreError:
+    """The error that says why a predictor cannot be used, with what makes a new one."""
+    return StoreError(
+        f"{predictor_folder(database)}: {fault}",
+        hint=f"train anew: `{training_command(database)}`",
+    )
+
+
+def _is_empty(folder: Path) -> bool:
+    return folder.is_dir() and not any(folder.iterdir())
