@@ -28,6 +28,7 @@ import pyarrow.parquet as pq
 from orchestrator.system.memory import limited_growth
 from runner.contract.errors import DamagedFile, StoreError
 from runner.contract.plain_files import STREAM_BYTES, TABLE_BYTES, open_plain, read_plain
+from runner.contract.variables import python_environment
 
 UNREADABLE = (
     *(DamagedFile, OSError, pa.ArrowException),
@@ -181,7 +182,7 @@ def _start() -> _Child:
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,
             start_new_session=True,
-            env=_environment(),
+            env={**python_environment(), "ARROW_DEFAULT_MEMORY_POOL": "system"},
         )
     except OSError as error:
         raise _not_started(error.strerror or str(error)) from error
@@ -197,12 +198,6 @@ def _not_started(reason: str) -> StoreError:
         f"the process that reads Parquet files does not start: {reason}",
         hint=f"see that {sys.executable} may be executed, and that memory is free",
     )
-
-
-def _environment() -> Mapping[str, str]:
-    others = {name: value for name, value in os.environ.items() if not name.startswith("PYTHON")}
-    package = str(Path(__file__).parents[2])
-    return {**others, "PYTHONPATH": package, "ARROW_DEFAULT_MEMORY_POOL": "system"}
 
 
 @atexit.register

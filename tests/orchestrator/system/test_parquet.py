@@ -8,7 +8,6 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from performance.hostile_parquet_files import HOSTILE_FILES
 
 from orchestrator.system import parquet
 from orchestrator.system.parquet import (
@@ -23,6 +22,7 @@ from orchestrator.system.parquet import (
 )
 from runner.contract.errors import DamagedFile, StoreError
 from runner.contract.record import to_table
+from tests.support.hostile_parquet import HOSTILE_FILES
 from tests.support.records import a_record
 
 HARMLESS = {
