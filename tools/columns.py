@@ -3,6 +3,7 @@
 import json
 import sys
 from collections.abc import Iterator, Mapping
+from itertools import chain
 from types import NoneType
 from typing import Annotated, Any, Literal, get_args, get_origin
 
@@ -14,6 +15,7 @@ from orchestrator.store import Origin, Run
 from orchestrator.store.schema.columns import COLUMNS_FILE
 from orchestrator.system.docstrings import attribute_docs
 from runner.contract.record import Record
+from runner.contract.record.ranges import Range
 
 SQL_TYPES: Mapping[Any, str] = {
     str: "VARCHAR",
@@ -38,7 +40,8 @@ def model_columns(value: type[BaseModel]) -> Iterator[dict[str, Any]]:
     """One column for each field of a frozen value, without what a column has anyway."""
     docs = attribute_docs(value)
     for name, info in value.model_fields.items():
-        yield {"name": name, **_type(info.annotation), "doc": docs[name], **_default(info)}
+        facts = {"name": name, **_type(info.annotation), **_range(info)}
+        yield {**facts, "doc": docs[name], **_default(info)}
 
 
 def _type(annotation: Any) -> dict[str, Any]:
@@ -47,6 +50,13 @@ def _type(annotation: Any) -> dict[str, Any]:
         (annotation,) = (member for member in members if member is not NoneType)
     facts = {"type": sql_type(annotation), "nullable": nullable}
     return {**facts, "allowed": get_args(annotation)} if _is_literal(annotation) else facts
+
+
+def _range(info: FieldInfo) -> dict[str, str]:
+    """The range of a number, which pydantic keeps at the field or in its annotation."""
+    parts = (getattr(part, "__metadata__", ()) for part in get_args(info.annotation))
+    known = [fact for fact in chain(info.metadata, *parts) if isinstance(fact, Range)]
+    return {"range": known[0].name} if known else {}
 
 
 def _default(info: FieldInfo) -> dict[str, str]:

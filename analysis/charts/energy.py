@@ -7,24 +7,23 @@ from analysis.charts.chart import Chart
 from analysis.charts.layers import Point, backends_of, log_axis, named_rows, point_layers, row_names
 from analysis.charts.words import amount, distinct_rows, noun_count, path_words, size_words
 from analysis.results.comparability import SCOPE, SCOPE_SQL
+from analysis.results.metrics import METRICS
 from analysis.results.selection import Selection
 from analysis.results.source import OWN_SOURCES, ArrowSource
 
 _MOST_ROWS = 30
 """Rows of one drawing, those with the least energy of each scope first; more are counted."""
 _STEP = 34
-_UNITS: Mapping[str, str] = {
-    "sample": "energy_per_sample_joules",
-    "token": "energy_per_token_joules",
-}
 
 
 def energy_rows(source: ArrowSource, selection: Selection) -> tuple[Chart, ...]:
     """A chart of joules per sample and one per token; empty where nothing was measured."""
     return tuple(
         chart
-        for unit, column in _UNITS.items()
-        if (chart := _chart(source, selection, unit, column))
+        for metric in METRICS.values()
+        if metric.is_of_energy
+        and (unit := metric.label.partition(" per ")[2])
+        and (chart := _chart(source, selection, unit, metric.column))
     )
 
 

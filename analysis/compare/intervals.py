@@ -18,10 +18,6 @@ from analysis.results.source import ArrowSource, text
 from analysis.statistics.ratios import Estimate
 from runner.contract.confidence import GROWING_CONFIDENCE, INTERVAL_CONFIDENCE, students_t
 
-TOTALS = ("throughput", "token_throughput")
-"""Columns that are a number of things by the sum of all durations."""
-_INVERSES = ("mfu", "mbu", "gflop_per_s", "gb_per_s")
-"""Columns of parts of results that are counted work by the part's median time."""
 _PROCESSES = ("process", "processes")
 _STARTS = ("round of starts", "rounds of starts")
 LAUNCHES = (_PROCESSES, _STARTS)
@@ -74,7 +70,7 @@ def key_of(value: MetricValue) -> tuple[str, str | None]:
 def _question(ids: Sequence[str], metric: Metric) -> str:
     named = f"r.result_id IN ({', '.join(map(text, ids))})"
     columns = "r.result_id, r.process_spread, r.process_spread_source, r.rounds"
-    if metric.column not in TOTALS:
+    if metric.interval != "total":
         return f"""SELECT {columns}, {{{_PART_TIMES}}} AS times FROM benchmark_results r
             WHERE {named}"""
     return f"""
@@ -91,9 +87,9 @@ def _completed(
     if row is None:
         return value
     interval = value.interval
-    if metric.column in TOTALS:
+    if metric.interval == "total":
         interval = _of_total(value.value, row)
-    elif metric.column in _INVERSES:
+    elif metric.interval == "inverse":
         interval = _of_inverse(value, row["times"])
     basis = _basis(value, row) if interval else None
     return replace(value, interval=interval, basis=basis)

@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from analysis.recommend.figures import Figure
+from analysis.results.metrics import METRICS
 from runner.contract.cell import Cell
 
 MILLION = 1_000_000
@@ -27,16 +28,18 @@ class Objective:
     more_is_better: bool = False
 
 
+def _of_metric(name: str, scale: float, best: str) -> Objective:
+    metric = METRICS[name]
+    return Objective(name, name, metric.label, metric.unit, scale, best, metric.more_is_better)
+
+
 OBJECTIVES: Mapping[str, Objective] = {
     objective.name: objective
     for objective in (
-        Objective("latency", "latency", "median latency", "ms", 1e3, "fastest"),
-        Objective(
-            *("throughput", "throughput", "throughput", "samples/s", 1.0, "highest throughput"),
-            more_is_better=True,
-        ),
-        Objective("memory", "memory", "memory", "MB", 1e-6, "least memory"),
-        Objective("energy", "energy", "energy per sample", "J", 1.0, "least energy"),
+        _of_metric("latency", 1e3, "fastest"),
+        _of_metric("throughput", 1.0, "highest throughput"),
+        _of_metric("memory", 1e-6, "least memory"),
+        _of_metric("energy", 1.0, "least energy"),
         Objective(COST, "throughput", "cost", "", 1.0, "cheapest"),
     )
 }

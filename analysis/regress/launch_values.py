@@ -19,10 +19,8 @@ _PERCENTILES: Mapping[str, float] = {
     "latency_p99_ms": 0.99,
     "latency_p999_ms": 0.999,
 }
-_TOTALS = ("throughput", "token_throughput")
-"""Columns that are a number of things by the sum of all durations."""
-_AS_NOISY = frozenset({*_TOTALS, *(METRICS[name].column for name in ("latency", "ttft", "tpot"))})
-"""Columns that follow from what launches usually take."""
+_AS_NOISY = frozenset(METRICS[name].column for name in ("latency", "ttft", "tpot"))
+"""Columns, beside totals, that follow from what launches usually take."""
 _TOOK_TURNS = """coalesce(b.interleaved_with IS NOT NULL
     OR b.run_id IN (SELECT interleaved_with FROM benchmark_results), false)"""
 """True of results whose launches took turns with another run's: there a launch is a round."""
@@ -50,7 +48,7 @@ def is_as_noisy_as_latency(metric: Metric) -> bool:
 
     That of a percentile, of memory or of energy is another one.
     """
-    return metric.column in _AS_NOISY
+    return metric.interval == "total" or metric.column in _AS_NOISY
 
 
 def launch_values(metric: Metric, value: str) -> LaunchValues:
@@ -65,7 +63,7 @@ def launch_values(metric: Metric, value: str) -> LaunchValues:
         starts = f"CASE WHEN b.mode = 'startup' AND NOT {_TOOK_TURNS} THEN w.durations_ns END"
         medians = "list_transform(b.round_medians, lambda median: median * 1e3)"
         return LaunchValues(f"coalesce({_in_ms(starts)}, {medians})", _RAW_OF_STARTS)
-    if column in _TOTALS:
+    if metric.interval == "total":
         means = _by_launch("list_avg({})", "w.durations_ns")
         total = f"{value} * list_avg(w.durations_ns)"
         return _if_whole(f"list_transform({means}, lambda mean: {total} / mean)")

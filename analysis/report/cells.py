@@ -5,6 +5,7 @@ from collections.abc import Iterator, Sequence
 
 from analysis.report.report import ReportColumn, ReportRow, ReportTable
 from analysis.report.results import ReportedResults
+from analysis.results.metrics import METRICS, PERFORMANCE_VIEW, Metric
 from runner.contract.axes import AXES
 
 _WORDS = ("model", "backend", "runtime", "precision", "mode", "scenario")
@@ -26,29 +27,20 @@ _UNSAID = _ALWAYS | {"hostname"}
 """Columns that are no fact of a report even if all rows agree: its top is shown to others."""
 
 
-def _measured(
-    name: str, heading: str, low: str | None = None, high: str | None = None
-) -> ReportColumn:
-    return ReportColumn(name, heading, "number", low, high, measured=True)
+def _measured(metric: Metric) -> ReportColumn:
+    """The column of a metric; rows hold the intervals of their own view alone."""
+    ends = (metric.low, metric.high) if metric.view == PERFORMANCE_VIEW else (None, None)
+    return ReportColumn(
+        metric.column, metric.report or metric.heading, "number", *ends, measured=True
+    )
 
 
-_MEDIAN = _measured(
-    "latency_median_ms", "median, ms", "latency_median_low_ms", "latency_median_high_ms"
-)
+_LEADING = [METRICS[name] for name in ("throughput", "tokens", "peak_qps", "latency")]
 _NUMBERS = (
-    _measured("throughput", "samples/s"),
-    _measured("token_throughput", "tokens/s"),
-    _measured("peak_qps", "peak queries/s", "peak_qps_low", "peak_qps_high"),
-    _MEDIAN,
+    *map(_measured, _LEADING),
     ReportColumn("latency_precision", "±", "share"),
     ReportColumn("grade", "grade", "grade"),
-    _measured("latency_p99_ms", "p99, ms", "latency_p99_low_ms", "latency_p99_high_ms"),
-    _measured("time_to_first_token_median_ms", "first token, ms"),
-    _measured("time_per_output_token_median_ms", "per token, ms"),
-    _measured("memory_mb", "memory, MB"),
-    _measured("energy_per_sample_joules", "energy a sample, J"),
-    _measured("first_latency_ms", "first query, ms"),
-    _measured("load_time_s", "load, s"),
+    *(_measured(metric) for metric in METRICS.values() if metric.report and metric not in _LEADING),
 )
 _TRUST = (
     ReportColumn("proof", "proof"),

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 
-from analysis.results.item_time import item_estimate_ms
+from analysis.results.item_time import TimedWork, item_estimate_ms
 from analysis.results.row import ResultRow
 from analysis.statistics.ratios import Estimate, shows_difference
 from runner.contract.doubts import Doubt, with_doubt
@@ -15,23 +15,13 @@ DOUBTFUL_FACTOR = 2.0
 
 
 @dataclass(frozen=True)
-class Neighbour:
+class Neighbour(TimedWork):
     """The result of a series next to that of a run, before or after it, that can be quoted."""
 
     cell_id: str
     run_id: str
     measured_at: datetime
     grade: Grade
-    mode: str
-    scenario: str
-    target_qps: float | None
-    batch_size: int
-    latency_median_ms: float
-    latency_median_low_ms: float | None
-    latency_median_high_ms: float | None
-    peak_qps: float | None
-    peak_qps_low: float | None
-    peak_qps_high: float | None
     same_software: bool
     """True if image, libraries, runner and variables were the same ones."""
     differences: tuple[str, ...] = ()

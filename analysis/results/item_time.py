@@ -7,86 +7,57 @@ those of a line at whatever rate was found.
 """
 
 from collections.abc import Mapping
-from typing import Protocol
+from dataclasses import dataclass
 
 from analysis.statistics.ratios import Estimate, estimate
 
 
-class WithSpeed(Protocol):
+@dataclass(frozen=True)
+class TimedWork:
     """A result as far as its speed is concerned."""
 
-    @property
-    def mode(self) -> str:
-        """The work."""
-        ...
-
-    @property
-    def scenario(self) -> str:
-        """The arrival of queries."""
-        ...
-
-    @property
-    def target_qps(self) -> float | None:
-        """Queries per second that were offered; None where the highest rate was sought."""
-        ...
-
-    @property
-    def batch_size(self) -> int:
-        """Samples in a query."""
-        ...
-
-    @property
-    def latency_median_ms(self) -> float | None:
-        """The median time of a query."""
-        ...
-
-    @property
-    def latency_median_low_ms(self) -> float | None:
-        """Lower end of its 95 % interval."""
-        ...
-
-    @property
-    def latency_median_high_ms(self) -> float | None:
-        """Upper end."""
-        ...
-
-    @property
-    def peak_qps(self) -> float | None:
-        """The highest rate that was accepted, queries per second."""
-        ...
-
-    @property
-    def peak_qps_low(self) -> float | None:
-        """Lower end of its bracket."""
-        ...
-
-    @property
-    def peak_qps_high(self) -> float | None:
-        """Upper end."""
-        ...
+    mode: str
+    scenario: str
+    target_qps: float | None
+    """Queries per second that were offered; None where the highest rate was sought."""
+    batch_size: int
+    """Samples in a query."""
+    latency_median_ms: float | None
+    """The median time of a query."""
+    latency_median_low_ms: float | None
+    """Lower end of its 95 % interval."""
+    latency_median_high_ms: float | None
+    """Upper end."""
+    peak_qps: float | None
+    """The highest rate that was accepted, queries per second."""
+    peak_qps_low: float | None
+    """Lower end of its bracket, which allows for fresh processes; None where the search was
+    another's."""
+    peak_qps_high: float | None
+    """Upper end."""
 
 
-def seeks_peak(result: WithSpeed) -> bool:
+def seeks_peak(result: TimedWork) -> bool:
     """True if the highest rate was sought."""
     return result.scenario == "server" and result.target_qps is None
 
 
-def is_per_sample(result: WithSpeed) -> bool:
+def is_per_sample(result: TimedWork) -> bool:
     """True if an item is a sample, so that batches compare."""
     return result.mode != "startup" and (result.scenario != "server" or seeks_peak(result))
 
 
-def item_ms(result: WithSpeed) -> float | None:
+def item_ms(result: TimedWork) -> float | None:
     """The time of an item; None where none was measured, or no peak was found."""
     return _ends_ms(result)[0]
 
 
-def item_estimate_ms(result: WithSpeed) -> Estimate | None:
+def item_estimate_ms(result: TimedWork) -> Estimate | None:
     """The time of an item with its interval, or that of the peak's bracket; None without one."""
     return estimate(*_ends_ms(result))
 
 
-def _ends_ms(result: WithSpeed) -> tuple[float | None, float | None, float | None]:
+def _ends_ms(result: TimedWork) -> tuple[float | None, float | None, float | None]:
     """The time, its low end and its high end."""
     items = result.batch_size if is_per_sample(result) else 1
     if seeks_peak(result):

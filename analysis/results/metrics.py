@@ -1,14 +1,32 @@
-"""Metrics: numbers by which results are compared, by a short name or the name of a column."""
+"""Metrics: the numbers of results, a row each; all that shows, compares or draws them reads it.
+
+A metric is a row here and a field of the record. Its column of a view, its place in tables,
+reports, `--metric`, charts and exports follow; the range of its values is the field's.
+"""
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from difflib import get_close_matches
-
-import pyarrow as pa
+from functools import partial
+from typing import Literal
 
 from analysis.results.source import ArrowSource
 from runner.contract.errors import UsageError
+
+IntervalSource = Literal["recorded", "total", "inverse"]
+"""The origin of a 95 % interval: columns of the record; all durations, of a number of things by
+their sum; the median time of a part, of counted work by that time."""
+PERFORMANCE_VIEW = "benchmark_performance"
+"""The view that has a row for each result."""
+_GENERATION, _TRAINING, _STARTUP = "generation_results", "training_results", "startup_results"
+PARTS_VIEW = "efficiency"
+"""The view that has a row for each part of a result: one for a forward pass, one for prefill and
+one for decode."""
+_MORE = re.compile(r"throughput|qps|per_s(econd)?$|speedup|efficiency|mfu|mbu|agreement")
+_UNITS = {"ms": "ms", "s": "s", "mb": "MB", "joules": "J", "bytes": "bytes", "qps": "queries/s"}
+_TIME = re.compile(r"(_m?s)?$")
+"""The end of a column's name, behind which stands neither `low` nor `high`."""
 
 
 @dataclass(frozen=True)
@@ -20,17 +38,35 @@ class Metric:
     column: str
     """The column of its view, in customary units."""
     label: str
-    """The name of an axis or a column on a screen, without the unit."""
+    """The name in sentences and of axes, without the unit."""
     unit: str
     """Empty for a share or a count."""
-    more_is_better: bool
-    view: str = "benchmark_performance"
+    better: Literal["more", "less"]
+    view: str = PERFORMANCE_VIEW
     """The view that has the column; others than this one have a row for some results alone."""
-    low: str | None = None
-    """The column of the 95 % interval's low end; None where records hold no interval."""
-    high: str | None = None
+    interval: IntervalSource | None = None
+    """None where nothing tells an interval."""
+    brief: str | None = None
+    """The heading in the narrow tables of a terminal, with the unit; None: no column there."""
+    report: str | None = None
+    """The heading in the tables of reports, with the unit; None: no column there."""
     condition: str = field(default="true", compare=False)
     """The results whose value is asked for, as a condition on their columns, where `r` is one."""
+
+    @property
+    def more_is_better(self) -> bool:
+        """True of rates, false of times."""
+        return self.better == "more"
+
+    @property
+    def low(self) -> str | None:
+        """The column of a recorded interval's low end."""
+        return _end(self.column, "low") if self.interval == "recorded" else None
+
+    @property
+    def high(self) -> str | None:
+        """The column of a recorded interval's high end."""
+        return _end(self.column, "high") if self.interval == "recorded" else None
 
     @property
     def is_of_queries(self) -> bool:
@@ -48,100 +84,148 @@ class Metric:
         return f"{self.label}, {self.unit}" if self.unit else self.label
 
 
-def _bounded(
-    name: str, stem: str, label: str, view: str = "benchmark_performance", unit: str = "ms"
-) -> Metric:
-    low, high = f"{stem}_low_{unit}", f"{stem}_high_{unit}"
-    return Metric(name, f"{stem}_{unit}", label, unit, False, view, low, high)
+def _end(column: str, end: str) -> str:
+    """The column of an interval's end, e.g. `latency_p90_low_ms`."""
+    return _TIME.sub(rf"_{end}\g<0>", column, count=1)
 
 
-_OF_GENERATION = "generation_results"
-_OF_PARTS = "efficiency"
-METRICS: Mapping[str, Metric] = {
+_ms = partial(Metric, unit="ms", better="less", interval="recorded")
+_less = partial(Metric, better="less")
+_more = partial(Metric, better="more")
+METRICS: dict[str, Metric] = {
     metric.name: metric
     for metric in (
-        Metric("throughput", "throughput", "throughput", "samples/s", True),
-        _bounded("latency", "latency_median", "median latency"),
-        _bounded("p90", "latency_p90", "p90 latency"),
-        _bounded("p95", "latency_p95", "p95 latency"),
-        _bounded("p99", "latency_p99", "p99 latency"),
-        Metric("first", "first_latency_ms", "first query", "ms", False),
-        Metric("load", "load_time_s", "load time", "s", False),
-        Metric("memory", "memory_mb", "memory", "MB", False),
-        Metric("energy", "energy_per_sample_joules", "energy per sample", "J", False),
-        _bounded("ttft", "time_to_first_token_median", "first token", _OF_GENERATION),
-        _bounded("tpot", "time_per_output_token_median", "time per token", _OF_GENERATION),
-        Metric(
-            *("itl", "inter_token_latency_median_ms", "gap between tokens", "ms", False),
-            view=_OF_GENERATION,
+        _ms(
+            "latency", "latency_median_ms", "median latency", brief="median ms", report="median, ms"
         ),
-        Metric("tokens", "token_throughput", "token throughput", "tokens/s", True),
-        Metric(
-            *("peak_qps", "peak_qps", "peak rate", "queries/s", True),
-            low="peak_qps_low",
-            high="peak_qps_high",
+        _ms("p90", "latency_p90_ms", "p90 latency", brief="p90 ms"),
+        _ms("p95", "latency_p95_ms", "p95 latency"),
+        _ms("p99", "latency_p99_ms", "p99 latency", brief="p99 ms", report="p99, ms"),
+        _ms(
+            *("ttft", "time_to_first_token_median_ms", "first token"),
+            view=_GENERATION,
+            brief="ttft ms",
+            report="first token, ms",
         ),
-        Metric(
-            *(
-                "models_per_second",
-                "concurrent_models_per_second",
-                "rate of starts",
-                "models/s",
-                True,
-            ),
-            view="startup_results",
+        _ms(
+            *("tpot", "time_per_output_token_median_ms", "time per token"),
+            view=_GENERATION,
+            brief="ms/token",
+            report="per token, ms",
         ),
-        Metric("efficiency", "mfu", "share of peak FLOP/s", "", True, view=_OF_PARTS),
-        Metric("gflop_per_s", "gflop_per_s", "arithmetic achieved", "GFLOP/s", True, _OF_PARTS),
-        Metric("gb_per_s", "gb_per_s", "traffic achieved", "GB/s", True, _OF_PARTS),
+        _less("itl", "inter_token_latency_median_ms", "gap between tokens", "ms", view=_GENERATION),
+        _more(
+            *("throughput", "throughput", "throughput", "samples/s"),
+            interval="total",
+            brief="samples/s",
+            report="samples/s",
+        ),
+        _more(
+            *("tokens", "token_throughput", "token throughput", "tokens/s"),
+            interval="total",
+            brief="tokens/s",
+            report="tokens/s",
+        ),
+        _more(
+            *("peak_qps", "peak_qps", "peak rate", "queries/s"),
+            interval="recorded",
+            brief="peak q/s",
+            report="peak queries/s",
+        ),
+        _less("memory", "memory_mb", "memory", "MB", brief="peak MB", report="memory, MB"),
+        _less(
+            *("energy", "energy_per_sample_joules", "energy per sample", "J"),
+            report="energy a sample, J",
+        ),
+        _less(
+            *("energy_per_token", "energy_per_token_joules", "energy per token", "J"),
+            report="energy a token, J",
+        ),
+        _less("first", "first_latency_ms", "first query", "ms", report="first query, ms"),
+        _less("load", "load_time_s", "load time", "s", report="load, s"),
+        _more(
+            *("models_per_second", "concurrent_models_per_second", "rate of starts", "models/s"),
+            view=_STARTUP,
+            brief="models/s",
+        ),
+        _more("efficiency", "mfu", "share of peak FLOP/s", "", view=PARTS_VIEW, interval="inverse"),
+        _more("mbu", "mbu", "share of peak bytes/s", "", view=PARTS_VIEW, interval="inverse"),
+        _more(
+            *("gflop_per_s", "gflop_per_s", "arithmetic achieved", "GFLOP/s"),
+            view=PARTS_VIEW,
+            interval="inverse",
+        ),
+        _more(
+            *("gb_per_s", "gb_per_s", "traffic achieved", "GB/s"),
+            view=PARTS_VIEW,
+            interval="inverse",
+        ),
     )
 }
-"""By short name. `efficiency`, like the rates behind it, has a value for each part of a result: one
-for a forward pass, one for prefill and one for decode."""
+"""By short name. `efficiency`, like the rates behind it, has a value for each part of a result."""
 RATES_OF_SHARES: Mapping[str, Metric] = {"mfu": METRICS["gflop_per_s"], "mbu": METRICS["gb_per_s"]}
 """The rates behind shares of a peak, by the column of the share."""
 
-_VIEWS = (
-    *("benchmark_performance", "generation_results", "training_results", "startup_results"),
-    *("arrival_results", _OF_PARTS),
+
+def _of_column(column: str, view: str, brief: str | None = None) -> Metric:
+    """The metric that a column of numbers without a short name is."""
+    stem, _, end = column.rpartition("_")
+    unit = "" if stem.endswith("_per") else _UNITS.get(end, "")
+    better = _more if _MORE.search(column) else _less
+    return better(column, column, column.replace("_", " "), unit, view=view, brief=brief)
+
+
+_FURTHER = {
+    "achieved_qps": (PERFORMANCE_VIEW, "achieved q/s"),
+    "peak_qps_low": (PERFORMANCE_VIEW, "at least q/s"),
+    "peak_qps_high": (PERFORMANCE_VIEW, "at most q/s"),
+    "forward_median_ms": (_TRAINING, "forward ms"),
+    "backward_median_ms": (_TRAINING, "backward ms"),
+    "optimizer_median_ms": (_TRAINING, "optimizer ms"),
+    "startup_cold_median_ms": (_STARTUP, "cold ms"),
+    "startup_warm_import_median_ms": (_STARTUP, "import ms"),
+    "startup_warm_instantiate_median_ms": (_STARTUP, "build ms"),
+    "startup_warm_weights_median_ms": (_STARTUP, "weights ms"),
+    "startup_warm_first_query_median_ms": (_STARTUP, "first query ms"),
+}
+"""Columns that tables of a terminal have beside those of metrics, each with its heading."""
+SHOWN_NUMBERS: tuple[Metric, ...] = (
+    *(_of_column(column, *shown) for column, shown in _FURTHER.items()),
+    *(metric for metric in METRICS.values() if metric.view != PARTS_VIEW),
 )
-_MORE = re.compile(r"throughput|qps|per_s(econd)?$|speedup|efficiency|mfu|mbu|agreement")
-_UNITS = {"ms": "ms", "s": "s", "mb": "MB", "joules": "J", "bytes": "bytes", "qps": "queries/s"}
+"""The numbers that every result has a place for."""
+_VIEWS = (PERFORMANCE_VIEW, _GENERATION, _TRAINING, _STARTUP, "arrival_results", PARTS_VIEW)
+_NUMBER = re.compile(r"u?int\d+|halffloat|float|double")
+"""Arrow's names of the types of numbers."""
 
 
 def metric_of(name: str, source: ArrowSource) -> Metric:
-    """The metric of that short name, or the number column of a view.
+    """The metric of that short name or column, or a number column of a view.
 
     Raises:
         UsageError: there is none, or its values are no numbers.
     """
     wanted = name.replace("-", "_")
-    if wanted in METRICS:
-        return METRICS[wanted]
-    known: dict[str, str] = {}
+    columns = {metric.column: metric for metric in METRICS.values()}
+    if metric := METRICS.get(wanted) or columns.get(wanted):
+        return metric
+    offered = [*METRICS]
     for view in _VIEWS:
-        for column in source.arrow(f"SELECT * FROM {view} LIMIT 0").schema:
-            if _is_number(column.type):
-                known.setdefault(column.name, view)
-    if wanted not in known:
-        near = get_close_matches(wanted, [*METRICS, *known], n=1)
-        guess = f"did you mean {near[0]}? " if near else ""
-        raise UsageError(
-            f"--metric: there is no number {name!r} in results",
-            hint=f"{guess}Metrics are {', '.join(METRICS)}, and the number columns of"
-            " `orchestrator query NAME --wide`",
-        )
-    return _of_column(wanted, known)
+        numbers = _numbers(source, view)
+        if wanted in numbers:
+            metric = _of_column(wanted, view)
+            has_interval = {_end(wanted, "low"), _end(wanted, "high")} <= {*numbers}
+            return replace(metric, interval="recorded") if has_interval else metric
+        offered += numbers
+    near = get_close_matches(wanted, offered, n=1)
+    guess = f"did you mean {near[0]}? " if near else ""
+    raise UsageError(
+        f"--metric: there is no number {name!r} in results",
+        hint=f"{guess}Metrics are {', '.join(METRICS)}, and the number columns of"
+        " `orchestrator query NAME --wide`",
+    )
 
 
-def _of_column(name: str, known: Mapping[str, str]) -> Metric:
-    stem, _, unit = name.rpartition("_")
-    low, high = f"{stem}_low_{unit}", f"{stem}_high_{unit}"
-    bounds = (low, high) if low in known and high in known else (None, None)
-    label = name.replace("_", " ")
-    known_unit = "" if stem.endswith("_per") else _UNITS.get(unit, "")
-    return Metric(name, name, label, known_unit, bool(_MORE.search(name)), known[name], *bounds)
-
-
-def _is_number(type_: pa.DataType) -> bool:
-    return bool(pa.types.is_integer(type_) or pa.types.is_floating(type_))
+def _numbers(source: ArrowSource, view: str) -> list[str]:
+    schema = source.arrow(f"SELECT * FROM {view} LIMIT 0").schema
+    return [column.name for column in schema if _NUMBER.fullmatch(str(column.type))]

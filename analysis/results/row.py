@@ -1,14 +1,17 @@
 """One verdict as analysis and tables see it: the cell, the measurement, what limits it."""
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
 from datetime import datetime
+from typing import Any
 
+from analysis.results.item_time import TimedWork
 from analysis.statistics.ratios import Estimate, estimate
 from runner.contract.record import Grade
 
 
 @dataclass(frozen=True)
-class ResultRow:
+class ResultRow(TimedWork):
     """One line of a run's table of results, in customary units."""
 
     cell_id: str
@@ -16,14 +19,10 @@ class ResultRow:
     backend: str
     runtime: str
     precision: str
-    batch_size: int
     sequence_length: int | None
     image_size: int | None
     audio_seconds: int | None
     new_tokens: int | None
-    mode: str
-    scenario: str
-    target_qps: float | None
     slo_ms: float | None
     threads: int | None
     """Threads that were asked for; None where the machine decided."""
@@ -42,44 +41,14 @@ class ResultRow:
     grade: Grade | None
     grade_reasons: list[str] | None
     """Reasons against the numbers, each with its remedy."""
-    throughput: float | None
-    """Samples per second."""
     token_throughput: float | None
     """New tokens per second."""
-    latency_median_ms: float | None
-    latency_median_low_ms: float | None
-    """Lower end of the median's 95 % interval."""
-    latency_median_high_ms: float | None
-    """Upper end of the median's 95 % interval."""
     latency_precision: float | None
-    """Half the width of that interval, by the median."""
-    latency_p90_ms: float | None
-    latency_p99_ms: float | None
-    time_to_first_token_median_ms: float | None
-    time_per_output_token_median_ms: float | None
-    forward_median_ms: float | None
-    """Parts of a training step; null in other modes, as those of a start are."""
-    backward_median_ms: float | None
-    optimizer_median_ms: float | None
-    startup_cold_median_ms: float | None
-    startup_warm_import_median_ms: float | None
-    startup_warm_instantiate_median_ms: float | None
-    startup_warm_weights_median_ms: float | None
-    startup_warm_first_query_median_ms: float | None
-    concurrent_models_per_second: float | None
-    achieved_qps: float | None
-    peak_qps: float | None
-    """The highest rate that was accepted."""
-    peak_qps_low: float | None
-    """Lower end of the peak's bracket, which allows for fresh processes; None where the search was
-    another's."""
-    peak_qps_high: float | None
-    """Upper end."""
-    load_time_s: float | None
+    """Half the width of the median's 95 % interval, by the median."""
     memory_mb: float | None
     """Highest memory use, megabytes (1,000,000 bytes)."""
-    energy_per_sample_joules: float | None
-    energy_per_token_joules: float | None
+    numbers: Mapping[str, float | None]
+    """All other columns of `SHOWN_NUMBERS`."""
     hardware: str | None
     """The physical device that did the work."""
     cores: int | None
@@ -96,3 +65,16 @@ class ResultRow:
         return estimate(
             self.latency_median_ms, self.latency_median_low_ms, self.latency_median_high_ms
         )
+
+    def number(self, column: str) -> float | None:
+        """The value of a column of `SHOWN_NUMBERS`; None where it was not measured."""
+        value: float | None = (
+            self.numbers[column] if column in self.numbers else getattr(self, column)
+        )
+        return value
+
+    def data(self) -> dict[str, Any]:
+        """All of it as plain data, each number under its column."""
+        facts = asdict(self)
+        facts.update(facts.pop("numbers"))
+        return facts

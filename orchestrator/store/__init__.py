@@ -30,7 +30,7 @@ if TYPE_CHECKING:
         bind_predictor,
         withdraw_changes,
     )
-    from orchestrator.store.query.answer import Answer
+    from orchestrator.store.query.answer import TIMEOUT_S, Answer, ShownAnswer
     from orchestrator.store.query.ask import QuestionLimits, asking, showing
     from orchestrator.store.query.coverage import (
         Coverage,
@@ -55,7 +55,6 @@ if TYPE_CHECKING:
         markdown_text,
         save_answer,
     )
-    from orchestrator.store.query.question_errors import TIMEOUT_S
     from orchestrator.store.query.records import StoredRecord
     from orchestrator.store.query.relations import (
         RELATIONS,
@@ -80,7 +79,6 @@ if TYPE_CHECKING:
         resolve_run,
         undescribed_runs,
     )
-    from orchestrator.store.query.screen import ShownAnswer
     from orchestrator.store.query.stale import Installation, Stale
     from orchestrator.store.records.compact import (
         Compaction,
@@ -214,7 +212,7 @@ __getattr__ = lazy_names(
         "SUFFIXES": "query.formats",
         "SYNTHETIC": "schema.tables",
         "TABLES": "schema.tables",
-        "TIMEOUT_S": "query.question_errors",
+        "TIMEOUT_S": "query.answer",
         "VIEWS": "schema.views",
         "WRITERS": "query.formats",
         "Answer": "query.answer",
@@ -244,7 +242,7 @@ __getattr__ = lazy_names(
         "Relation": "query.relations",
         "Restored": "health.snapshots",
         "Run": "schema.sources",
-        "ShownAnswer": "query.screen",
+        "ShownAnswer": "query.answer",
         "RunSummary": "query.results",
         "Size": "query.coverage",
         "Snapshot": "health.snapshots",

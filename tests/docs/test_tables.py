@@ -6,6 +6,7 @@ from typing import get_args
 import pytest
 
 from analysis.compatibility.verdicts import MEANINGS
+from analysis.results.metrics import METRICS
 from orchestrator.commands.results.result_table import TABLE_COLUMNS
 from orchestrator.exchange.imports.measurement import UNITS
 from orchestrator.store import WRITERS
@@ -23,7 +24,6 @@ LISTED = {
     ("share", "topic"): sorted(TOPICS),
     ("share", "format"): sorted(["table", *WRITERS]),
     ("modes", "mode"): sorted(get_args(Mode)),
-    ("numbers", "column | meaning"): sorted(TABLE_COLUMNS),
     ("health", "check"): sorted(check.name for check in CHECKS),
 }
 """The names in the first column of a table, by page and its first headings."""
@@ -38,6 +38,13 @@ def test_a_table_lists_all_there_is(name: str, heading: str) -> None:
     cells = [row[0] for row in page(name).rows(heading)]
     quoted = [span for cell in cells for span in re.findall(r"`([^`]+)`", cell)]
     assert sorted(quoted or cells) == LISTED[name, heading]
+
+
+def test_columns_of_results_are_explained_beside_metrics() -> None:
+    cells = [row[0] for row in page("numbers").rows("column | meaning")]
+    explained = {span for cell in cells for span in re.findall(r"`([^`]+)`", cell)}
+    assert explained <= {*TABLE_COLUMNS}
+    assert {*TABLE_COLUMNS} - explained <= {metric.brief for metric in METRICS.values()}
 
 
 def test_every_scenario_is_named() -> None:

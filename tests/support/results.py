@@ -1,9 +1,11 @@
 """Rows of results, stale groups and verifications, with values that a test may change."""
 
+from dataclasses import fields
 from datetime import date
 from typing import Any
 
 from analysis.results.changes import Neighbour
+from analysis.results.metrics import SHOWN_NUMBERS
 from analysis.results.row import ResultRow
 from orchestrator.commands.measure.verification import Verification, VerifiedCell
 from orchestrator.store import Measurement, Stale
@@ -28,7 +30,17 @@ _UNMEASURED = (
 
 def a_row(cell_id: str, **changes: Any) -> ResultRow:
     """A sound result."""
-    return ResultRow(**{"cell_id": cell_id, **_ROW} | changes)
+    return ResultRow(**_with_numbers({"cell_id": cell_id, **_ROW} | changes))
+
+
+def _with_numbers(values: dict[str, Any]) -> dict[str, Any]:
+    """The values of a row, those that are no field of it under `numbers`."""
+    names = {field.name for field in fields(Measurement)}
+    numbers = {metric.column: values.get(metric.column) for metric in SHOWN_NUMBERS}
+    return {
+        **{name: value for name, value in values.items() if name in names},
+        "numbers": {name: value for name, value in numbers.items() if name not in names},
+    }
 
 
 def a_failed_row(cell_id: str, status: str, reason: str) -> ResultRow:
@@ -39,14 +51,15 @@ def a_failed_row(cell_id: str, status: str, reason: str) -> ResultRow:
 
 def a_neighbour(row: ResultRow, **changes: Any) -> Neighbour:
     """The numbers of a row as those of an earlier run with the same software."""
-    facts = {name: value for name, value in vars(row).items() if name in Neighbour.__annotations__}
+    names = {field.name for field in fields(Neighbour)}
+    facts = {name: value for name, value in vars(row).items() if name in names}
     known = {"run_id": "run-0", "same_software": True, "measured_at": RECORDED_AT}
     return Neighbour(**facts | known | changes)
 
 
 def a_measurement(**changes: Any) -> Measurement:
     """A sound result with what it takes to measure it again."""
-    return Measurement(**{"cell_id": "cell-1", **_ROW, **_MEASURED} | changes)
+    return Measurement(**_with_numbers({"cell_id": "cell-1", **_ROW, **_MEASURED} | changes))
 
 
 def a_stale_group(*, axes: dict[str, tuple[Any, ...]] | None = None, **changes: Any) -> Stale:

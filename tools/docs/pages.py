@@ -15,6 +15,7 @@ from tools.docs.words import words_markdown
 
 PAGES = (
     "README.md",
+    "docs/analysis.md",
     "docs/commands.md",
     "docs/models.md",
     "docs/supported.md",

@@ -1,9 +1,10 @@
-"""Generated sections of hand-written pages: support, models, verification and help texts."""
+"""Generated sections of hand-written pages: support, metrics, models, verdicts, help texts."""
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 
+from analysis.results.metrics import METRICS
 from orchestrator.backends.catalogue import CATALOGUE, BackendSpec
 from orchestrator.commands.measure.verification import (
     Verification,
@@ -124,6 +125,16 @@ def _circumstances(verified: Verification) -> str:
     )
 
 
+def metrics_markdown() -> str:
+    """The metrics as a table."""
+    rows = [
+        f"| `{name}` | {metric.heading} | {metric.better} | `{metric.view}.{metric.column}` |"
+        for name, metric in METRICS.items()
+    ]
+    head = "| metric | value | better | column |\n|---|---|---|---|"
+    return "\n".join([head, *rows])
+
+
 def _yes(answer: bool) -> str:
     return "yes" if answer else "no"
 
@@ -141,6 +152,7 @@ SECTIONS: Mapping[str, Callable[[], str]] = {
     "available": available_markdown,
     "support": support_markdown,
     "built": built_markdown,
+    "metrics": metrics_markdown,
     "models": models_markdown,
     "verified": verified_markdown,
     "help": help_markdown,

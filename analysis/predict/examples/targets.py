@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
 from analysis.predict.examples.placements import Placement
+from analysis.results.metrics import METRICS
 
 Quantity: TypeAlias = Literal["time", "memory", "energy"]
 
@@ -40,12 +41,17 @@ class Target:
         return amount / placement.batch_size if self.name == "energy" else amount
 
 
+def _of_metric(name: str, column: str, quantity: Quantity, unit: str) -> Target:
+    metric = METRICS[name]
+    return Target(name, column, quantity, metric.label, unit, metric.more_is_better)
+
+
 PREDICTION_TARGETS: Mapping[str, Target] = {
     target.name: target
     for target in (
-        Target("latency", "latency_median_s", "time", "median latency", "s"),
-        Target("throughput", "throughput", "time", "throughput", "samples/s", True),
-        Target("memory", "memory_peak_bytes", "memory", "memory", "bytes"),
-        Target("energy", "energy_per_sample_joules", "energy", "energy per sample", "J"),
+        _of_metric("latency", "latency_median_s", "time", "s"),
+        _of_metric("throughput", "throughput", "time", "samples/s"),
+        _of_metric("memory", "memory_peak_bytes", "memory", "bytes"),
+        _of_metric("energy", "energy_per_sample_joules", "energy", "J"),
     )
 }

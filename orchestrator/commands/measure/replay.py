@@ -324,4 +324,4 @@ def _launcher_of(measured: Measurement) -> LauncherName:
 
 def _public(measured: Measurement) -> dict[str, Any]:
     internal = {"job", "model_spec"}
-    return {name: value for name, value in asdict(measured).items() if name not in internal}
+    return {name: value for name, value in measured.data().items() if name not in internal}

@@ -1,33 +1,19 @@
 """A result and its repetition, side by side."""
 
 from collections.abc import Iterator, Mapping
-from dataclasses import asdict
 from typing import Any
 
 from analysis.results.comparability import SCOPE
 from analysis.results.conditions import DIRTY
 from analysis.results.item_time import seeks_peak
+from analysis.results.metrics import METRICS
 from analysis.statistics.ratios import PROMISES, Estimate
 from orchestrator.commands.measure.replay import Replay
 from orchestrator.screen.lines import print_json, print_line
 from orchestrator.screen.tables import print_table, wrapping
 
-_NUMBERS = (
-    ("median ms", "latency_median_ms"),
-    ("median ms, 95 % low", "latency_median_low_ms"),
-    ("median ms, 95 % high", "latency_median_high_ms"),
-    ("p90 ms", "latency_p90_ms"),
-    ("p99 ms", "latency_p99_ms"),
-    ("ttft ms", "time_to_first_token_median_ms"),
-    ("ms/token", "time_per_output_token_median_ms"),
-    ("samples/s", "throughput"),
-    ("tokens/s", "token_throughput"),
-    ("peak queries/s", "peak_qps"),
-    ("peak queries/s, at least", "peak_qps_low"),
-    ("peak queries/s, at most", "peak_qps_high"),
-    ("peak MB", "memory_mb"),
-    ("joules per sample", "energy_per_sample_joules"),
-)
+_ENDS = {"latency": ("95 % low", "95 % high"), "peak_qps": ("at least", "at most")}
+"""Metrics whose intervals are shown, with the words of their ends."""
 _FACTS = (
     ("status", "status"),
     ("grade", "grade"),
@@ -47,14 +33,14 @@ def print_replay(replay: Replay, *, as_json: bool) -> None:
     if as_json:
         print_json(replay.data())
         return
-    then, now = asdict(replay.then), asdict(replay.now)
+    then, now = replay.then.data(), replay.now.data()
     print_line(f"{replay.then.cell_id}")
     print_line(f"then: {replay.then.result_id}")
     print_line(f"now:  {replay.now.result_id}")
     print_line()
     rows = [
-        (title, then[name], now[name], _ratio(name, then, now))
-        for title, name in _NUMBERS
+        (heading, then[name], now[name], _ratio(name, then, now))
+        for heading, name in _numbers()
         if then[name] is not None or now[name] is not None
     ]
     print_table((*wrapping("metric"), "then", "now", "ratio"), rows)
@@ -64,6 +50,17 @@ def print_replay(replay: Replay, *, as_json: bool) -> None:
     print_line()
     for line in _sentences(replay):
         print_line(line)
+
+
+def _numbers() -> Iterator[tuple[str, str]]:
+    """The heading and the column of each number, an interval's ends behind its middle."""
+    for name, metric in METRICS.items():
+        heading = metric.brief or (metric.report if metric.is_of_energy else None)
+        if heading is None:
+            continue
+        yield heading, metric.column
+        ends = zip(_ENDS.get(name, ()), (metric.low, metric.high), strict=False)
+        yield from ((f"{heading}, {words}", column) for words, column in ends if column)
 
 
 def _sentences(replay: Replay) -> Iterator[str]:

@@ -5,7 +5,7 @@ from datetime import UTC, datetime
 
 from analysis.results.answer import LASTING, Comparison, Lead, Ranking
 from analysis.results.changes import Change
-from analysis.results.item_time import WithSpeed, item_ms, seeks_peak
+from analysis.results.item_time import TimedWork, item_ms, seeks_peak
 from analysis.results.row import ResultRow
 from analysis.results.trust import GradeSummary
 from analysis.statistics.ratios import Estimate
@@ -186,7 +186,7 @@ def change_lines(changes: Sequence[Change], rows: Sequence[ResultRow]) -> Iterat
         yield f"… and {len(changes) - _SHOWN} more changes; --json has them all"
 
 
-def _compared(result: WithSpeed) -> str:
+def _compared(result: TimedWork) -> str:
     """The number by which it is compared with its series: a query's time where nothing is found."""
     if seeks_peak(result):
         return f"{format_number(result.peak_qps or 0)} queries/s"

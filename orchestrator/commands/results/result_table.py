@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from itertools import groupby
 from typing import TypeVar
 
+from analysis.results.metrics import SHOWN_NUMBERS
 from analysis.results.order import BY_SPEED, order_results
 from analysis.results.row import ResultRow
 from orchestrator.screen.lines import print_line
@@ -53,18 +54,30 @@ def _yes(value: bool | None) -> str | None:
 
 
 _TIMED = ("inference", "training", "startup", "server")
-_COLUMNS = (
-    _Measured("median ms", lambda row: row.latency_median_ms, _TIMED, essential=True),
-    _Measured("± %", lambda row: _percent(row.latency_precision), _TIMED),
-    _Measured("ttft ms", lambda row: row.time_to_first_token_median_ms, essential=True),
-    _Measured("ms/token", lambda row: row.time_per_output_token_median_ms, essential=True),
-    _Measured("tokens/s", lambda row: row.token_throughput, essential=True),
-    _Measured("samples/s", lambda row: row.throughput, ("inference", "training"), essential=True),
-    _Measured("peak q/s", lambda row: row.peak_qps, essential=True),
-    _Measured("at least q/s", lambda row: row.peak_qps_low),
-    _Measured("at most q/s", lambda row: row.peak_qps_high),
-    _Measured("achieved q/s", lambda row: row.achieved_qps),
-    _Measured("peak MB", lambda row: row.memory_mb),
+_NAMED = {metric.name: metric for metric in SHOWN_NUMBERS}
+
+
+def _number(name: str, kinds: Sequence[str] = _KINDS, *, essential: bool = False) -> _Measured:
+    """The column of a metric, or of a further number."""
+    metric = _NAMED[name]
+    return _Measured(
+        metric.brief or metric.heading, lambda row: row.number(metric.column), kinds, essential
+    )
+
+
+def _precision(kinds: Sequence[str]) -> _Measured:
+    return _Measured("± %", lambda row: _percent(row.latency_precision), kinds)
+
+
+_FIRST = (
+    _number("latency", _TIMED, essential=True),
+    _precision(_TIMED),
+    _number("ttft", essential=True),
+    _number("tpot", essential=True),
+    _number("tokens", essential=True),
+    _number("throughput", ("inference", "training"), essential=True),
+    _number("peak_qps", essential=True),
+    *map(_number, ("peak_qps_low", "peak_qps_high", "achieved_qps", "memory")),
     _Measured(
         "off by %",
         lambda row: None if row.precision == "fp32" else _percent(row.off),
@@ -72,19 +85,16 @@ _COLUMNS = (
     _Measured("grade", _grade, essential=True),
     _Measured("proof", lambda row: row.proof),
     _Measured("correct", lambda row: _yes(row.correct)),
-    _Measured("forward ms", lambda row: row.forward_median_ms),
-    _Measured("backward ms", lambda row: row.backward_median_ms),
-    _Measured("optimizer ms", lambda row: row.optimizer_median_ms),
-    _Measured("cold ms", lambda row: row.startup_cold_median_ms),
-    _Measured("import ms", lambda row: row.startup_warm_import_median_ms),
-    _Measured("build ms", lambda row: row.startup_warm_instantiate_median_ms),
-    _Measured("weights ms", lambda row: row.startup_warm_weights_median_ms),
-    _Measured("first query ms", lambda row: row.startup_warm_first_query_median_ms),
-    _Measured("models/s", lambda row: row.concurrent_models_per_second),
-    _Measured("median ms", lambda row: row.latency_median_ms, ("generation",)),
-    _Measured("± %", lambda row: _percent(row.latency_precision), ("generation",)),
-    _Measured("p90 ms", lambda row: row.latency_p90_ms),
-    _Measured("p99 ms", lambda row: row.latency_p99_ms),
+)
+_LAST = (
+    *(_number("latency", ("generation",)), _precision(("generation",))),
+    *(_number("p90"), _number("p99")),
+)
+_PLACED = {column.heading for column in (*_FIRST, *_LAST)}
+_COLUMNS = (
+    *_FIRST,
+    *(_number(name) for name, metric in _NAMED.items() if metric.brief not in {None, *_PLACED}),
+    *_LAST,
 )
 _USUAL = {"proof": "proven", "correct": "yes"}
 """Columns that are left out where every row has this value."""

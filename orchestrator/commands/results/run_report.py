@@ -107,7 +107,7 @@ def report_runs(name: str, database: Path) -> RunsReport:
 def _row_data(row: ResultRow) -> dict[str, Any]:
     """A row with its remedy; samples a second say nothing of generation, which has tokens."""
     samples = {"throughput": None} if row.mode == "generation" else {}
-    return asdict(row) | {"remedy": remedy_for(row)} | samples
+    return row.data() | {"remedy": remedy_for(row)} | samples
 
 
 def _comparison_data(comparison: Comparison) -> dict[str, Any]:

@@ -15,15 +15,18 @@ from orchestrator.store.database.connect import interruptible, limit_memory
 from orchestrator.store.database.execute import QuestionThread
 from orchestrator.store.database.lock import WAIT_S, require_database
 from orchestrator.store.database.open import open_current
-from orchestrator.store.query.answer import Answer
-from orchestrator.store.query.question_errors import (
+from orchestrator.store.query.answer import (
     FAILED,
     TIMEOUT_S,
+    Answer,
+    ShownAnswer,
+    ShownRow,
+    bytes_of,
     no_answer_within,
+    plain_question,
     question_error,
     too_large,
 )
-from orchestrator.store.query.screen import ShownAnswer, ShownRow, bytes_of, plain_question
 from runner.contract.errors import UsageError
 
 if TYPE_CHECKING:

@@ -8,11 +8,12 @@ from typing import Any
 
 from duckdb import DuckDBPyConnection
 
+from analysis.results.metrics import SHOWN_NUMBERS
 from analysis.results.row import ResultRow
 from orchestrator.store.database.connect import fetch
 from orchestrator.store.query.series import CONDITION_VALUES
 from orchestrator.store.schema.tables import OURS
-from orchestrator.store.schema.view import joined_results, planned_threads
+from orchestrator.store.schema.view import customary_columns, joined_results, planned_threads
 
 RUN_ID = re.compile(r"\d{8}-\d{6}-[0-9a-f]{4}")
 """The id of a run of ours: its beginning, or a moment after the run before it."""
@@ -61,26 +62,27 @@ def measurement(connection: DuckDBPyConnection, result_id: str) -> Measurement |
 _ROWS = """benchmark_performance_all p
     LEFT JOIN benchmark_results r ON r.result_id = p.result_id"""
 _ELSEWHERE = {
-    "concurrent_models_per_second": "r",
     "job": "j",
     "model_spec": "m",
     "environment_variables": "e",
 }
 """Columns that the view lacks, by the table they stand in."""
-_PARTS = (
-    *("forward_median", "backward_median", "optimizer_median", "startup_cold_median"),
-    *("startup_warm_import_median", "startup_warm_instantiate_median"),
-    *("startup_warm_weights_median", "startup_warm_first_query_median"),
+_FIELDS = {field.name for field in fields(ResultRow)}
+_NUMBERS = customary_columns(
+    metric.column for metric in SHOWN_NUMBERS if metric.column not in _FIELDS
 )
 
 
 def _shown(row: type[ResultRow]) -> str:
     """The columns of a row, as SELECT wants them."""
-    parts = {f"{name}_ms": f"r.{name}_s * 1000 AS {name}_ms" for name in _PARTS}
-    parts["threads"] = f"{planned_threads('p')} AS threads"
-    parts["conditions"] = f"{CONDITION_VALUES} AS conditions"
+    numbers = ", ".join(f"'{column.name}': {column.expression}" for column in _NUMBERS)
+    expressions = {
+        "threads": f"{planned_threads('p')} AS threads",
+        "conditions": f"{CONDITION_VALUES} AS conditions",
+        "numbers": f"{{{numbers}}} AS numbers",
+    }
     names = (field.name for field in fields(row))
-    return ", ".join(parts.get(name, f"{_ELSEWHERE.get(name, 'p')}.{name}") for name in names)
+    return ", ".join(expressions.get(name, f"{_ELSEWHERE.get(name, 'p')}.{name}") for name in names)
 
 
 def command_of(connection: DuckDBPyConnection, run_id: str) -> str | None:

@@ -24,6 +24,8 @@ class SqlColumn:
     """True if it may be null, which says `not known`."""
     allowed: tuple[str, ...] = ()
     """The values it may take; empty when there is no such list."""
+    range: str | None = None
+    """The range of its numbers by its name in `RANGES`; None: any."""
     default: str | None = None
     """Its value as SQL where a record of an older runner lacks it; None: null."""
     compression: str | None = None

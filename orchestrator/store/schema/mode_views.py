@@ -16,6 +16,7 @@ from orchestrator.store.schema.view import (
     TRUSTED,
     View,
     ViewColumn,
+    columns_of_metrics,
     joined_results,
     joined_verdicts,
     milliseconds,
@@ -44,6 +45,7 @@ def _view(
     columns: list[ViewColumn] = RESULT_COLUMNS,
 ) -> View:
     """Rows of `benchmark_performance` with columns of their own beside."""
+    shown = [*shown, *columns_of_metrics(name, shown)]
     return View(
         name,
         f"{doc}; rows and columns of `benchmark_performance`, with more of their own.",

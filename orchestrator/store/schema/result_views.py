@@ -1,6 +1,7 @@
 """The views of whole results: every verdict, what may be quoted of them, and the newest."""
 
 from analysis.results.item_time import item_seconds_sql
+from analysis.results.metrics import PERFORMANCE_VIEW
 from orchestrator.store.schema.contradictions import GRADED, LOST_PLACES
 from orchestrator.store.schema.tables import RESULTS
 from orchestrator.store.schema.view import (
@@ -15,6 +16,7 @@ from orchestrator.store.schema.view import (
     TRUSTED,
     View,
     ViewColumn,
+    columns_of_metrics,
     joined_results,
     joined_verdicts,
     megabytes,
@@ -28,7 +30,7 @@ from runner.contract.axes import ARRIVAL_AXES, SIZE_AXES
 PERCENTILES_WITH_BOUNDS = tuple(
     f"{name}{end}" for name in ("p90", "p95", "p99", "p999") for end in ("", "_low", "_high")
 )
-RESULT_COLUMNS = [
+_MEASURED = [
     *result_columns("result_id", "run_id", "cell_id", "model", "model_id", "family", "task"),
     DEVICE,
     *result_columns("hardware_id"),
@@ -53,8 +55,13 @@ RESULT_COLUMNS = [
     *result_columns("peak_qps", "peak_qps_low", "peak_qps_high"),
     megabytes("memory_mb", "memory_peak_bytes"),
     megabytes("memory_average_mb", "memory_average_bytes"),
-    *result_columns("energy_per_sample_joules", "energy_per_token_joules", "energy_scope"),
-    *result_columns("parameters", "weights", "weights_revision", "weights_seed", "seed"),
+]
+RESULT_COLUMNS = [
+    *_MEASURED,
+    *columns_of_metrics(PERFORMANCE_VIEW, _MEASURED),
+    *result_columns(
+        "energy_scope", "parameters", "weights", "weights_revision", "weights_seed", "seed"
+    ),
     *result_columns("timed_region", "threads", "container_cpu_limit"),
     *result_columns("image", "image_digest", "git_commit", "runner_version"),
     ViewColumn(
@@ -85,7 +92,7 @@ PERFORMANCE_ALL = View(
     f"SELECT {select_list(VERDICT_COLUMNS)} FROM {joined_verdicts()}",
 )
 PERFORMANCE = View(
-    "benchmark_performance",
+    PERFORMANCE_VIEW,
     "Timings of cells that ended well on a device proven to have done the work, wrong outputs"
     " left out, as are those of software in a device's place; where they were not verified,"
     " `correct` is null.",

@@ -1,10 +1,11 @@
 """A view of the database: columns with their expressions and documentation."""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import get_args
 
+from analysis.results.metrics import METRICS
 from analysis.results.series import SERIES
 from orchestrator.store.schema.columns import SqlColumn
 from orchestrator.store.schema.older_records import MEMORY_GIB
@@ -143,6 +144,36 @@ def megabytes(name: str, source: str) -> ViewColumn:
     """A column of the table `r` in megabytes."""
     doc = _KNOWN[source].doc.replace("bytes", "megabytes (1,000,000 bytes)")
     return ViewColumn(name, f"r.{source} / {MEGABYTE}", "DOUBLE", doc)
+
+
+def customary_columns(wanted: Iterable[str]) -> list[ViewColumn]:
+    """Columns by their names in views: as they are, or in milliseconds or megabytes.
+
+    Raises:
+        KeyError: no table has one behind that name.
+    """
+    return [_customary(name) for name in wanted]
+
+
+def _customary(name: str) -> ViewColumn:
+    if name == "memory_mb":
+        return megabytes(name, "memory_peak_bytes")
+    stem, _, unit = name.rpartition("_")
+    if name in _KNOWN:
+        return result_columns(name)[0]
+    return megabytes(name, f"{stem}_bytes") if unit == "mb" else milliseconds(stem)[0]
+
+
+def columns_of_metrics(view: str, beside: Iterable[ViewColumn]) -> list[ViewColumn]:
+    """The columns of a view's metrics, with their intervals, that are not beside them."""
+    there = {column.name for column in beside}
+    columns = (
+        column
+        for metric in METRICS.values()
+        if metric.view == view
+        for column in (metric.column, metric.low, metric.high)
+    )
+    return customary_columns(column for column in columns if column and column not in there)
 
 
 def _in_milliseconds(column: str) -> str:

@@ -7,6 +7,7 @@ from pydantic import AwareDatetime, NonNegativeInt
 from runner.contract.axes import TrainingPrecision
 from runner.contract.cell import Backend, Frozen, Mode, Precision, Purpose, Runtime, Scenario
 from runner.contract.models import Family, Modality
+from runner.contract.record.ranges import AxisSize, Deviation, Finite, NonNegative, Positive
 
 
 class Identity(Frozen):
@@ -35,25 +36,25 @@ class Identity(Frozen):
     """The software that executed the graph."""
     precision: Precision
     """Number format of weights and arithmetic."""
-    batch_size: int
+    batch_size: AxisSize
     """Samples in one query; in the scenario `offline` the batch that was found."""
-    sequence_length: int | None
+    sequence_length: AxisSize | None
     """Tokens in one sample, those of the prompt; null for models that take no text."""
-    image_size: int | None = None
+    image_size: AxisSize | None = None
     """Height and width of an image, pixels; null for models that fix it or take none."""
-    audio_seconds: int | None = None
+    audio_seconds: AxisSize | None = None
     """Seconds of sound in one sample; null for models that fix it or take none."""
-    new_tokens: int | None = None
+    new_tokens: AxisSize | None = None
     """Tokens generated for each sample; null unless the mode is `generation`."""
     mode: Mode
     """What was measured."""
     scenario: Scenario = "single_stream"
     """How queries arrived."""
-    target_qps: float | None = None
+    target_qps: Positive[float] | None = None
     """Queries per second that were offered; null unless the scenario is `server` at a set rate."""
-    slo_ms: float | None = None
+    slo_ms: Positive[float] | None = None
     """Milliseconds that 99 % of queries had to meet; null unless the highest rate was sought."""
-    workers: int | None = None
+    workers: AxisSize | None = None
     """Processes that were to load at once; null unless the mode is `startup` and they were set."""
     training_precision: TrainingPrecision | None = None
     """Number format of parameters, gradients and AdamW's moments: `mixed` is fp32 beside products
@@ -89,15 +90,15 @@ class RuntimeFacts(Frozen):
     """Hash over the graph's files."""
     graph_remedy: str | None = None
     """How the graph was exported, e.g. `dynamic shapes`; the ways that failed come before it."""
-    graph_difference_relative: float | None = None
+    graph_difference_relative: Deviation | None = None
     """Norm of the graph's difference from torch in fp32 by that one's norm, as it was prepared."""
     quantization: str | None = None
     """How numbers became int8; null for other precisions."""
     inference_precision: str | None = None
     """The precision in which the runtime says it computes, in its own words."""
-    compile_time_s: float | None = None
+    compile_time_s: NonNegative[float] | None = None
     """Seconds that compiling the model for the device took; null where nothing is compiled."""
-    cached_compile_time_s: float | None = None
+    cached_compile_time_s: NonNegative[float] | None = None
     """The same with a warm cache; null where the runtime has none."""
     execution_options: dict[str, str] | None = None
     """Options that decide how the runtime executes, by its own names."""
@@ -107,38 +108,38 @@ class RuntimeFacts(Frozen):
     runtime knows no such program, or nothing was loaded."""
     device_uuid: str | None = None
     """Which of several accelerators it was, by its UUID; null where none is reported."""
-    device_clock_hz: float | None = None
+    device_clock_hz: NonNegative[float] | None = None
     """The accelerator's clock after the steady phase."""
-    device_temperature_c: float | None = None
+    device_temperature_c: Finite | None = None
     """The accelerator's temperature after the steady phase, °C."""
     device_throttle_reasons: list[str] | None = None
     """Why the accelerator's clock was held down in the steady phase; empty if it never was; null
     where nothing counts it."""
     device_throttled: dict[str, float] | None = None
     """Largest share of a steady phase in which it was, by the reason."""
-    device_power_limit_watts: float | None = None
+    device_power_limit_watts: Positive[float] | None = None
     """Power that the accelerator may draw, watts."""
     device_ecc: bool | None = None
     """Whether the accelerator's memory corrects errors."""
-    device_pcie_width: int | None = None
+    device_pcie_width: Positive[int] | None = None
     """Lanes that connect the accelerator."""
-    device_pcie_generation: int | None = None
+    device_pcie_generation: Positive[int] | None = None
     """Newest generation of PCIe that accelerator and slot share."""
-    device_memory_bytes: int | None = None
+    device_memory_bytes: Positive[int] | None = None
     """Memory of the accelerator, or of the part of it that was used, bytes."""
-    device_compute_units: int | None = None
+    device_compute_units: Positive[int] | None = None
     """Multiprocessors, compute or execution units of the accelerator, or of its part in use."""
-    cpu_clock_before_hz: float | None = None
+    cpu_clock_before_hz: Positive[float] | None = None
     """Mean clock of the CPUs a job is pinned to, ahead of the warm-up; null if none is shown."""
-    cpu_clock_hz: float | None = None
+    cpu_clock_hz: Positive[float] | None = None
     """Mean clock over the steady phase, read ten times a second; null likewise."""
-    cpu_clock_low_hz: float | None = None
+    cpu_clock_low_hz: Positive[float] | None = None
     """Lowest of these readings; null likewise."""
-    cpu_clock_after_hz: float | None = None
+    cpu_clock_after_hz: Positive[float] | None = None
     """Mean clock behind the steady phase; null likewise."""
-    cpu_throttle_events: int | None = None
+    cpu_throttle_events: NonNegative[int] | None = None
     """Times that heat held a core or package down while timed, most of any; null: not counted."""
-    cpu_throttled_s: float | None = None
+    cpu_throttled_s: NonNegative[float] | None = None
     """Seconds for which it did, likewise."""
 
 
@@ -178,11 +179,11 @@ class Host(Frozen):
     """Whether clocks above the nominal one are allowed; null likewise."""
     cpu_smt: bool | None = None
     """Whether cores have several hardware threads switched on; null likewise."""
-    cpu_threads_per_core: int | None = None
+    cpu_threads_per_core: Positive[int] | None = None
     """Most hardware threads of a core; null likewise."""
     cpu_siblings: list[int] | None = None
     """All hardware threads of the cores of the CPUs in `cpu_affinity`; null likewise."""
-    numa_nodes: int | None = None
+    numa_nodes: Positive[int] | None = None
     """NUMA nodes of the machine; null likewise."""
     cpu_numa_nodes: list[int] | None = None
     """NUMA nodes of the CPUs in `cpu_affinity`; null likewise."""
@@ -202,13 +203,13 @@ class Host(Frozen):
     """Kernel release."""
     hostname: str | None = None
     """The host's name, as the orchestrator saw it."""
-    container_memory_limit_bytes: int | None = None
+    container_memory_limit_bytes: Positive[int] | None = None
     """Least memory limit of the control group and those above it, bytes; null without one."""
-    container_cpu_limit: float | None = None
+    container_cpu_limit: Positive[float] | None = None
     """Least CPU quota of the control group and those above it, cores; null without one."""
-    threads: int | None = None
+    threads: Positive[int] | None = None
     """Threads the runtime used for one operator; a cell's id names them if they were set."""
-    interop_threads: int | None = None
+    interop_threads: NonNegative[int] | None = None
     """Operators the runtime may execute at once; null where it does not tell."""
     python_version: str | None = None
     """Version of the Python interpreter."""

@@ -1,6 +1,7 @@
 """Columns that say how far the others can be trusted."""
 
 from runner.contract.cell import Frozen
+from runner.contract.record.ranges import Cosine, Deviation, Finite, Fraction, NonNegative
 from runner.contract.record.verdict import Grade, Phase, Proof, Status
 
 
@@ -24,7 +25,7 @@ class Trust(Outcome):
     """Whether there is evidence that the claimed device did the work."""
     evidence: dict[str, str] | None = None
     """The facts behind `proof`."""
-    kernel_share: float | None = None
+    kernel_share: Fraction | None = None
     """Share of an iteration, a whole generation or training step, in which an accelerator executed
     kernels: below 0.2 the proof is `partial`. Null on CPUs and where no profiler sees kernels."""
 
@@ -35,31 +36,31 @@ class Trust(Outcome):
     verified_shape: str | None = None
     """Sizes of those inputs, e.g. `b2-s32`: one shape stands for all, and beside it the cell's own
     where a runtime compiles for each, e.g. `b2-s32, b8-s128`; null if none was compared."""
-    difference_max_abs: float | None = None
+    difference_max_abs: Deviation | None = None
     """Largest absolute difference of any output element to the reference."""
     difference_where: str | None = None
     """The difference that is nearest to its tolerance or farthest beyond, and its output, e.g.
     `row of second.logits`: `steps.logits` are those of decode steps, `second.` is the padded input.
     """
-    difference_relative: float | None = None
+    difference_relative: Deviation | None = None
     """That output's: Euclidean norm of the difference, by the norm of the reference."""
-    difference_row: float | None = None
+    difference_row: Deviation | None = None
     """That output's: norm of the difference at the worst position of any sample, by the root mean
     square of all positions' norms."""
-    difference_mean: float | None = None
+    difference_mean: Deviation | None = None
     """That output's: norm of the mean difference over all positions of all queries, by the same
     size: what is wrong everywhere in the same direction."""
-    tolerance: float | None = None
+    tolerance: NonNegative[float] | None = None
     """The `difference_relative` that this output is allowed in this precision."""
-    tolerance_row: float | None = None
+    tolerance_row: NonNegative[float] | None = None
     """The `difference_row` that it is allowed."""
-    tolerance_mean: float | None = None
+    tolerance_mean: NonNegative[float] | None = None
     """The `difference_mean` that it is allowed."""
-    tolerance_share: float | None = None
+    tolerance_share: Deviation | None = None
     """The difference at `difference_where` by its tolerance; above 1 the outputs are wrong."""
-    cosine_similarity: float | None = None
+    cosine_similarity: Cosine | None = None
     """Cosine between outputs and reference; the worst output's."""
-    token_agreement: float | None = None
+    token_agreement: Fraction | None = None
     """Share of greedily generated tokens that equal the reference's; decides nothing, since one
     near tie changes all that follow. Null unless tokens are generated."""
 
@@ -67,32 +68,32 @@ class Trust(Outcome):
     """A: nothing speaks against the numbers; D: do not quote them. Null without a measurement."""
     grade_reasons: list[str] | None = None
     """What speaks against the numbers, each with its remedy, the heaviest first."""
-    noise_score: float | None = None
+    noise_score: Finite | None = None
     """How busy the host was, 0 is silent: steal, other load and the kernel's spread added up."""
-    noise_steal: float | None = None
+    noise_steal: Fraction | None = None
     """Share of the time of the CPUs it may use that a hypervisor took while the cell was timed."""
-    noise_other_load: float | None = None
+    noise_other_load: Finite | None = None
     """Share of the host's CPU time that other processes used while the cell was timed."""
-    noise_kernel_spread_before: float | None = None
+    noise_kernel_spread_before: NonNegative[float] | None = None
     """Spread of a fixed arithmetic kernel before the warm-up: (p90 - min) / min."""
-    noise_kernel_spread_after: float | None = None
+    noise_kernel_spread_after: NonNegative[float] | None = None
     """The same after the steady phase."""
-    noise_kernel_shift: float | None = None
+    noise_kernel_shift: Finite | None = None
     """The kernel's median after by the one before, minus 1."""
-    noise_throttled_periods: int | None = None
+    noise_throttled_periods: NonNegative[int] | None = None
     """Periods in which the CPU quota of the control group ended before its work."""
-    noise_throttled_s: float | None = None
+    noise_throttled_s: NonNegative[float] | None = None
     """CPU seconds for which that quota held threads back while the cell was timed."""
-    noise_involuntary_switches: int | None = None
+    noise_involuntary_switches: NonNegative[int] | None = None
     """Times that another thread was given the CPU of one of the job's while the cell was timed."""
     transport: str | None = None
     """The way by which a fleet's driver reached this host: `ray`, `ssh` or `slurm`; null for a run
     that was started here."""
-    load_average_1m: float | None = None
+    load_average_1m: NonNegative[float] | None = None
     """Mean number of runnable threads over the last minute, when the cell started."""
-    clock_resolution_s: float | None = None
+    clock_resolution_s: NonNegative[float] | None = None
     """Smallest step of the clock that was observed, seconds."""
-    harness_overhead_s: float | None = None
+    harness_overhead_s: NonNegative[float] | None = None
     """Median of an iteration over a model that computes nothing, seconds."""
     garbage_collection: str | None = None
     """What was done with Python's garbage collection while iterations were timed."""

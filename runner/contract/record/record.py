@@ -19,6 +19,7 @@ from runner.contract.record.measured import (
     Training,
 )
 from runner.contract.record.quality import Outcome, Trust
+from runner.contract.record.ranges import Positive
 from runner.contract.record.starts import Startup
 from runner.contract.record.tokens import Generation
 
@@ -64,7 +65,7 @@ class Record(
 ):
     """One row, in base units. Null says `not known`."""
 
-    schema_version: int = SCHEMA_VERSION
+    schema_version: Positive[int] = SCHEMA_VERSION
     """Version of these columns."""
 
     @model_validator(mode="before")

@@ -1,9 +1,9 @@
 """A check: a question in SQL that a sound database answers with no row.
 
-The SQL stands in the folder `sql`, one file for each check and one for each repair. A check of
-single records names the relation `records r`, so that it judges the rows of a database and those
-that are about to be merged by the same words. Its condition is cheap and may keep too many rows;
-those are faulty whose `fault` is neither null nor empty.
+The SQL stands in the folder `sql`, one file for each check and one for each repair; `columns` makes
+what follows from columns. A check of single records names the relation `records r`, so that it
+judges the rows of a database and those that are about to be merged by the same words. Its condition
+is cheap and may keep too many rows; those are faulty whose `fault` is neither null nor empty.
 """
 
 import re

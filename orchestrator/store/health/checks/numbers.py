@@ -5,6 +5,15 @@ durations confirm, and only where the cell's id confirms the batch.
 """
 
 from orchestrator.store.health.checks.check import Check, RecordCheck
+from orchestrator.store.health.checks.columns import (
+    MIDDLE_CHAINS,
+    PERCENTILE_CHAINS,
+    OrderCheck,
+    RangeCheck,
+    WordCheck,
+    ZeroCheck,
+    interval_chains,
+)
 from orchestrator.store.schema.tables import RESULTS
 
 _FROM_DURATIONS = (
@@ -76,13 +85,13 @@ _ARITHMETIC = (
 )
 
 VALUES = (
-    RecordCheck(
+    RangeCheck(
         "impossible value",
         "`--fix` derives statistics from raw durations and takes out what it cannot derive",
         imported="error",
         table=RESULTS,
     ),
-    RecordCheck(
+    ZeroCheck(
         "zero of others",
         "ask whoever wrote the file",
         severity="warning",
@@ -96,7 +105,7 @@ VALUES = (
         table=RESULTS,
         timed=True,
     ),
-    Check(
+    WordCheck(
         "unknown word",
         "`--fix` takes such results out",
         imported="error",
@@ -105,9 +114,9 @@ VALUES = (
 )
 
 _ORDER = (
-    RecordCheck("percentiles out of order", _ORDERED, table=RESULTS),
-    RecordCheck("middle outside its range", _ORDERED, table=RESULTS),
-    RecordCheck("interval out of order", _ORDERED, table=RESULTS),
+    OrderCheck("percentiles out of order", _ORDERED, table=RESULTS, chains=PERCENTILE_CHAINS),
+    OrderCheck("middle outside its range", _ORDERED, table=RESULTS, chains=MIDDLE_CHAINS),
+    OrderCheck("interval out of order", _ORDERED, table=RESULTS, chains=interval_chains()),
 )
 
 CONTRADICTIONS = (*_RAW_DURATIONS, *_ARITHMETIC, *VALUES, *_ORDER)

@@ -29,7 +29,7 @@ def test_both_stand_side_by_side(screen: Screen) -> None:
         *("correct yes yes", "launcher docker docker", f"commit {'c' * 19} {'c' * 19}"),
         f"image sha256:{'a' * 12} sha256:{'a' * 12}",
     } <= {*lines}
-    assert not any(line.startswith(("p99", "tokens/s", "joules")) for line in lines)
+    assert not any(line.startswith(("p99", "tokens/s", "energy")) for line in lines)
 
 
 @pytest.mark.parametrize(
@@ -103,9 +103,9 @@ def test_without_two_medians_nothing_is_compared(screen: Screen) -> None:
 def test_joules_of_another_scope_have_no_ratio(screen: Screen) -> None:
     joules = {"energy_per_sample_joules": 2.0, "energy_scope": "package"}
     then = a_measurement(**joules)
-    assert "joules per sample 2 2 1" in shown(screen, then, **joules)
+    assert "energy a sample, J 2 2 1" in shown(screen, then, **joules)
     other = {**joules, "energy_scope": "package + dram"}
-    assert "joules per sample 2 2 –" in shown(screen, then, **other)
+    assert "energy a sample, J 2 2 –" in shown(screen, then, **other)
 
 
 def test_what_was_not_the_same_is_said(screen: Screen) -> None:

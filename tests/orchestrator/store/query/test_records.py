@@ -2,7 +2,7 @@
 
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import get_args
+from typing import Annotated, get_args, get_origin
 
 import duckdb
 import pyarrow as pa
@@ -223,7 +223,9 @@ _OURS = {"source": "accelmatrix", "simulated": False}
 
 
 def _plain(annotation: object) -> set[object]:
-    """The types that an annotation allows; a word of a list is text."""
+    """The types that an annotation allows; a word of a list is text, a number of any range one."""
+    if get_origin(annotation) is Annotated:
+        return _plain(get_args(annotation)[0])
     members = set(get_args(annotation))
     if members and all(isinstance(member, str) for member in members):
         return {str}
