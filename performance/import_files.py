@@ -2,7 +2,7 @@
 
 `ACCELMATRIX_TEST_DATA` names the folder of the files, by default the samples in `tests/data`, which
 are too few for a rate that means much. Each import makes a new database and new Parquet files; the
-second one finds everything there already. Last, what `maintain --compact` makes of the records is
+second one finds everything there already. Last, what `database compact` makes of the records is
 compared with the files themselves.
 """
 

@@ -73,7 +73,7 @@ def _refuse_beside_prune(prune: bool, **given: object) -> None:
 
 def _clear(results: Path, *, remove: bool, as_json: bool) -> int:
     from orchestrator.commands.database.retention import find_stale_files, remove_stale_files
-    from orchestrator.commands.database.words import print_stale_files
+    from orchestrator.commands.database.table import print_stale_files
 
     files = remove_stale_files(results, note) if remove else find_stale_files(results)
     print_stale_files(files, removed=remove, as_json=as_json)

@@ -21,7 +21,6 @@ from orchestrator.store.schema.definition import (
     retyped_columns,
     schema_differences,
 )
-from orchestrator.store.schema.tables import RESULTS
 
 ALTERED = "defined otherwise"
 RETYPED = "column of another type"
@@ -70,12 +69,6 @@ def define_conditions(connection: DuckDBPyConnection, now: datetime) -> None:
 
 def define_sentences(connection: DuckDBPyConnection) -> None:
     """Give it the others, which are of use where a row fulfils a condition."""
-    words = (
-        f"{text(column.name)}: [{', '.join(map(text, column.allowed))}]"
-        for column in RESULTS.columns
-        if column.allowed
-    )
-    connection.execute(f"SET VARIABLE words = MAP {{{', '.join(words)}}}")
     connection.execute(read_sql("rounding"))
 
 

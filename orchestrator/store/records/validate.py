@@ -14,6 +14,7 @@ from orchestrator.store.schema.tables import OTHER, OURS, REQUIRED
 from runner.contract.errors import DamagedFile
 from runner.contract.plain_files import STREAM_BYTES, open_plain
 from runner.contract.record import (
+    SCHEMA_VERSION,
     UNREADABLE,
     Record,
     Row,
@@ -34,7 +35,7 @@ REASON_LETTERS = 300
 _BATCH_ROWS = 4_096
 _EXPECTED = {field.name: field.type for field in arrow_schema()}
 _NEEDED = [name for name, info in Record.model_fields.items() if info.is_required()]
-"""Columns that every record of ours has, whichever version of the runner wrote it."""
+"""Columns that every record of ours has."""
 
 
 @dataclass(frozen=True)
@@ -45,6 +46,12 @@ class Damaged:
     reason: str
     records: int | None = None
     """Records of it that were left out while others were merged; None: the whole file."""
+    other_schema: bool = False
+    """True if it may be sound, and only has another schema: it stays where it is."""
+
+
+class OtherSchema(DamagedFile):
+    """A file with records of another schema."""
 
 
 def read_validated(path: Path) -> pa.Table:
@@ -54,6 +61,13 @@ def read_validated(path: Path) -> pa.Table:
         DamagedFile: it cannot.
     """
     table = read_records(path)
+    has_schema = "schema_version" in table.column_names
+    schemas = table["schema_version"].to_pylist() if has_schema else [None]
+    if others := {*schemas} - {SCHEMA_VERSION}:
+        raise OtherSchema(
+            f"records of schema {max(others, key=str)}, and this AccelMatrix takes those of"
+            f" {SCHEMA_VERSION}: measure again"
+        )
     try:
         fault = next(filter(None, map(_row_fault, rows(table))), None)
     except UNREADABLE as error:

@@ -25,7 +25,7 @@ class SqlColumn:
     allowed: tuple[str, ...] = ()
     """The values it may take; empty when there is no such list."""
     default: str | None = None
-    """Its value as SQL where a record of an older runner lacks it; None: null."""
+    """Its value as SQL where a file lacks it; None: null."""
     compression: str | None = None
     """DuckDB's compression of it; None leaves the choice to DuckDB."""
 

@@ -30,7 +30,7 @@ NAMED_BY_HAND = {
     "orchestrator/store/query/records.py",  # the field of records that are read from a database
     "orchestrator/store/query/filters.py",  # the filter, where it is a size
     "analysis/results/row.py",  # the column of a run's results, where it is a size
-    "orchestrator/store/health/checks/sql/impossible_value.sql",  # the check of a number
+    "orchestrator/store/health/checks/ranges.py",  # the check of a number
     "orchestrator/exchange/imports/measurement.py",  # what others' files say, where one does
 }
 

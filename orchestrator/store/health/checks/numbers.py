@@ -4,6 +4,7 @@ docs/measuring.md defines the columns. A repair derives a column only from stati
 durations confirm, and only where the cell's id confirms the batch.
 """
 
+from orchestrator.store.health.checks import ranges
 from orchestrator.store.health.checks.check import Check, RecordCheck
 from orchestrator.store.schema.tables import RESULTS
 
@@ -81,6 +82,7 @@ VALUES = (
         "`--fix` derives statistics from raw durations and takes out what it cannot derive",
         imported="error",
         table=RESULTS,
+        sql=ranges.IMPOSSIBLE_VALUE,
     ),
     RecordCheck(
         "zero of others",
@@ -88,6 +90,7 @@ VALUES = (
         severity="warning",
         timed=True,
         at_entry=False,
+        sql=ranges.ZERO_OF_OTHERS,
     ),
     RecordCheck(
         "impossible raw duration",
@@ -101,13 +104,18 @@ VALUES = (
         "`--fix` takes such results out",
         imported="error",
         table=RESULTS,
+        sql=ranges.UNKNOWN_WORD,
     ),
 )
 
 _ORDER = (
-    RecordCheck("percentiles out of order", _ORDERED, table=RESULTS),
-    RecordCheck("middle outside its range", _ORDERED, table=RESULTS),
-    RecordCheck("interval out of order", _ORDERED, table=RESULTS),
+    RecordCheck(
+        "percentiles out of order", _ORDERED, table=RESULTS, sql=ranges.PERCENTILES_OUT_OF_ORDER
+    ),
+    RecordCheck(
+        "middle outside its range", _ORDERED, table=RESULTS, sql=ranges.MIDDLE_OUTSIDE_ITS_RANGE
+    ),
+    RecordCheck("interval out of order", _ORDERED, table=RESULTS, sql=ranges.INTERVAL_OUT_OF_ORDER),
 )
 
 CONTRADICTIONS = (*_RAW_DURATIONS, *_ARITHMETIC, *VALUES, *_ORDER)

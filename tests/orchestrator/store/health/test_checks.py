@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from analysis.results.source import text
 from orchestrator.store.health import checks
-from orchestrator.store.health.checks import CHECKS, read_sql
+from orchestrator.store.health.checks import CHECKS, ranges, read_sql
 from orchestrator.store.schema.tables import OURS, RESULTS
 
 _CONNECTION = duckdb.connect()
@@ -27,15 +27,14 @@ def _value(sql: str, *parameters: float) -> float:
 
 def test_every_number_has_a_rule() -> None:
     numbers = {each.name for each in RESULTS.columns if each.type in ("BIGINT", "DOUBLE")}
-    query = read_sql("impossible_value")
-    answer, _, condition = query.partition("WHERE")
-    for part in (answer.partition("concat_ws")[2], condition):
+    answer, _, condition = ranges.IMPOSSIBLE_VALUE.partition("WHERE")
+    for part in (answer, condition):
         assert set(re.findall(r"r\.(\w+)", part)) - {"source"} == numbers - _ANY_NUMBER
 
 
 def test_every_column_of_words_has_a_rule() -> None:
     words = {each.name for each in RESULTS.columns if each.allowed}
-    assert set(re.findall(r"unknown\(r\.(\w+)\)", read_sql("unknown_word"))) == words
+    assert set(re.findall(r"WHEN r\.(\w+)", ranges.UNKNOWN_WORD)) == words
 
 
 def test_checks_have_names_of_their_own_and_say_what_to_do() -> None:
@@ -43,11 +42,14 @@ def test_checks_have_names_of_their_own_and_say_what_to_do() -> None:
     assert all(check.remedy for check in CHECKS)
 
 
-def test_every_file_belongs_to_a_check() -> None:
-    names = {path.name for path in files(checks).joinpath("sql").iterdir()}
-    queries = {f"{check.file_name}.sql" for check in CHECKS}
-    repairs = {f"{check.file_name}.repair.sql" for check in CHECKS if check.repaired}
-    assert names == queries | repairs | {"conditions.sql", "rounding.sql", "derived.sql"}
+def test_every_statement_belongs_to_a_check() -> None:
+    folder = files(checks).joinpath("sql")
+    text = "".join(path.read_text("utf-8") for path in folder.iterdir())
+    queries = {("check", check.name) for check in CHECKS if check.sql is None}
+    repairs = {("repair", check.name) for check in CHECKS if check.repaired}
+    heads = re.findall(r"^-- (check|repair): (.+)$", text, re.MULTILINE)
+    assert Counter(heads) == Counter(queries | repairs)
+    assert all(check.query for check in CHECKS)
 
 
 @pytest.mark.parametrize(

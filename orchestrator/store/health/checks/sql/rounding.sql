@@ -52,10 +52,6 @@ CREATE OR REPLACE TEMP MACRO outside(x, lowest, highest) AS
 CREATE OR REPLACE TEMP MACRO infinite(x) AS
     CASE WHEN NOT isfinite(x) THEN alias(x) || ' is ' || x END;
 
--- `<name> is <x>` if a word is not one of those that docs/schema.md lists for the column.
-CREATE OR REPLACE TEMP MACRO unknown(x) AS
-    CASE WHEN NOT list_contains(getvariable('words')[alias(x)], x) THEN alias(x) || ' is ' || x END;
-
 -- `<name> is <x>` if a moment is not one of those.
 CREATE OR REPLACE TEMP MACRO beyond(x) AS
     CASE WHEN NOT in_calendar(x) THEN alias(x) || ' is ' || x::VARCHAR END;

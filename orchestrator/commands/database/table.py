@@ -1,0 +1,229 @@
+"""Answers of the commands of `database`, and stale files, as text or as JSON."""
+
+import json
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import asdict, replace
+from pathlib import Path
+
+from orchestrator.commands.database.maintain import KeptBisections, MaintenanceReport
+from orchestrator.commands.database.rebuild import Rebuilt
+from orchestrator.commands.database.retention import StaleFile
+from orchestrator.commands.exchange.merge_words import merged_data, print_merged
+from orchestrator.screen.lines import print_data, print_json, print_line
+from orchestrator.screen.tables import Column, print_table, wrapping
+from orchestrator.store import (
+    Compaction,
+    Finding,
+    Restored,
+    Snapshot,
+    Vacuumed,
+    Validation,
+)
+from orchestrator.system.text import format_size, plural
+
+_SIZE = Column("size", essential=True, right=True)
+_RUN_COLUMNS: tuple[str | Column, ...] = (
+    *wrapping("run"),
+    "started",
+    "verdicts",
+    replace(_SIZE, heading="on disk"),
+)
+_SNAPSHOT_COLUMNS: tuple[str | Column, ...] = (
+    *wrapping("snapshot"),
+    "taken",
+    "runs",
+    "results",
+    _SIZE,
+    "commit",
+)
+_FINDING_COLUMNS: tuple[str | Column, ...] = (
+    *wrapping("check"),
+    "severity",
+    *wrapping("source"),
+    "rows",
+    *wrapping("what to do"),
+)
+_COMMIT_DIGITS = 12
+_EXAMPLES = 2
+"""Examples of each finding; as JSON there are more."""
+
+
+def print_stale_files(files: Sequence[StaleFile], *, removed: bool, as_json: bool) -> None:
+    """Every file with its size, then the sum."""
+    if as_json:
+        print_json(files)
+        return
+    if not files:
+        print_line("there is nothing to remove")
+        return
+    rows = [(str(file.path), file.kind, format_size(file.size_bytes)) for file in files]
+    print_table((*wrapping("path"), "kind", _SIZE), rows)
+    print_line()
+    size = format_size(sum(file.size_bytes for file in files))
+    deed = "removed" if removed else "to remove: `orchestrator prepare --prune --yes` does"
+    print_line(f"{len(files)}, together {size}, {deed}")
+
+
+def print_maintained(report: MaintenanceReport, *, as_json: bool) -> None:
+    """The runs that were or would be deleted, compacted or left, and the database's size."""
+    if as_json:
+        print_data(json.dumps(asdict(report), indent=2, default=str))
+        return
+    if report.runs:
+        _print_runs(report)
+    for run in report.compact:
+        print_line(f"{run.run_id}: {_format_compaction(run.compaction)}")
+    for left in report.left:
+        print_line(f"{left.run_id}: left alone: {left.reason}")
+    if report.bisections:
+        print_line(_format_bisections(report.bisections))
+    if report.tidied is None:
+        print_line("nothing was changed: a dry run")
+    else:
+        print_line(_format_sizes(report.tidied))
+
+
+def _print_runs(report: MaintenanceReport) -> None:
+    rows = [
+        (
+            run.run_id,
+            f"{run.started_at:%Y-%m-%d %H:%M}",
+            run.verdicts,
+            format_size(run.size_bytes) if run.path else None,
+        )
+        for run in report.runs
+    ]
+    print_table(_RUN_COLUMNS, rows)
+    print_line()
+    bisected = sum(run.bisection for run in report.runs)
+    of_them = f" ({bisected} of bisections)" if bisected else ""
+    runs = f"{len(rows)} {plural(len(rows), 'run')}{of_them}"
+    print_line(f"{runs} dropped" if report.dropped else f"{runs} to drop; `--yes` does it")
+
+
+def _format_bisections(kept: KeptBisections) -> str:
+    return (
+        f"bisections: {kept.runs} {plural(kept.runs, 'run')} of `regress --bisect`,"
+        f" {format_size(kept.size_bytes)}"
+    )
+
+
+def _format_compaction(compaction: Compaction) -> str:
+    before = f"{compaction.files} record files of {format_size(compaction.bytes_before)}"
+    if compaction.bytes_after is None:
+        return f"{before} would become one"
+    return f"{before} are now {format_size(compaction.bytes_after)}"
+
+
+def _format_sizes(sizes: Vacuumed) -> str:
+    rewritten = ", written anew" if sizes.rewritten else ""
+    before, after = format_size(sizes.bytes_before), format_size(sizes.bytes_after)
+    return f"database: {before} before, now {after}{rewritten}"
+
+
+def print_snapshot(snapshot: Snapshot, *, as_json: bool) -> None:
+    """A new snapshot, and the way back to it."""
+    if as_json:
+        print_json(_snapshot_data(snapshot))
+        return
+    count = _rows(snapshot, "benchmark_results")
+    size = format_size(snapshot.manifest.size_bytes)
+    print_line(f"snapshot {snapshot.folder.name}: {count} results, {size}")
+    print_line(f"database: {snapshot.database}")
+
+
+def print_snapshots(snapshots: Sequence[Snapshot], *, as_json: bool) -> None:
+    """All snapshots, the newest first."""
+    if as_json:
+        print_json([_snapshot_data(snapshot) for snapshot in snapshots])
+    elif snapshots:
+        print_table(_SNAPSHOT_COLUMNS, [_snapshot_row(snapshot) for snapshot in snapshots])
+    else:
+        print_line("no snapshot yet")
+
+
+def print_restored(report: Restored, database: Path, *, as_json: bool) -> None:
+    """The snapshot that is the database now, and a place for what it was."""
+    if as_json:
+        kept = report.kept and _snapshot_data(report.kept)
+        data = {"database": database, "snapshot": _snapshot_data(report.snapshot)}
+        print_json({**data, "kept": kept, "aside": report.aside})
+        return
+    print_line(f"{database} is now as it was in {report.snapshot.folder.name}")
+    if report.kept:
+        print_line(f"before: kept as snapshot {report.kept.folder.name}")
+    if report.aside:
+        print_line(f"before: could not be opened, and lies in {report.aside}")
+
+
+def print_rebuilt(rebuilt: Rebuilt, database: Path, *, as_json: bool) -> None:
+    """The records that the new database holds, and a place for what it lacks of the former one."""
+    lost, aside = rebuilt.takeover.lost, rebuilt.takeover.aside
+    if as_json:
+        print_json({**merged_data(rebuilt.merged, database), "lost": lost, "aside": aside})
+        return
+    print_merged(rebuilt.merged, database, as_json=False)
+    if aside:
+        results = "what it held" if lost is None else f"{lost:,} {plural(lost, 'result')}"
+        print_line(f"no file holds {results} of the former database, which lies in {aside}")
+
+
+def _snapshot_row(snapshot: Snapshot) -> list[object]:
+    manifest = snapshot.manifest
+    return [
+        snapshot.folder.name,
+        f"{manifest.taken_at:%Y-%m-%d %H:%M}",
+        _rows(snapshot, "benchmark_runs"),
+        _rows(snapshot, "benchmark_results"),
+        format_size(manifest.size_bytes),
+        manifest.git_commit[:_COMMIT_DIGITS] if manifest.git_commit else None,
+    ]
+
+
+def _snapshot_data(snapshot: Snapshot) -> dict[str, object]:
+    return {**snapshot.manifest.model_dump(), "folder": snapshot.folder}
+
+
+def _rows(snapshot: Snapshot, table: str) -> int:
+    return snapshot.manifest.rows.get(table, 0)
+
+
+def print_validation(report: Validation, database: Path, *, as_json: bool) -> None:
+    """Every finding with some of its rows, the repairs, and a summary."""
+    if as_json:
+        data = {"database": database, "clean": not report.errors, "findings": report.findings}
+        rest = {"mended": report.mended, "quarantined": report.quarantined}
+        print_json({**data, **rest, "backup": report.backup})
+        return
+    if report.findings:
+        print_table(_FINDING_COLUMNS, [_finding_row(finding) for finding in report.findings])
+        print_line()
+    for finding in report.findings:
+        for example in finding.examples[:_EXAMPLES]:
+            print_line(f"{finding.check}: {example}")
+    for check, rows in report.mended.items():
+        print_line(f"mended: {_count_rows(rows)}, {check}")
+    if report.quarantined:
+        print_line(f"put into quarantine: {_count_rows(report.quarantined)}")
+    if report.backup:
+        print_line(f"as it was before: {report.backup}")
+    print_line(f"{database}: {_summary(report)}")
+
+
+def _finding_row(finding: Finding) -> tuple[object, ...]:
+    return (finding.check, finding.severity, finding.source, finding.rows, finding.remedy)
+
+
+def _count_rows(count: int) -> str:
+    return f"{count:,} {plural(count, 'row')}"
+
+
+def _summary(report: Validation) -> str:
+    counts = Counter(finding.severity for finding in report.findings)
+    numbers = [
+        f"{counts[severity]} {plural(counts[severity], severity)}"
+        for severity in ("error", "warning", "note")
+        if counts[severity]
+    ]
+    return ", ".join(numbers if report.errors else ["clean", *numbers])
