@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from orchestrator.commands.database.retention import StaleFile
-from orchestrator.commands.database.words import (
+from orchestrator.commands.database.table import (
     print_maintained,
     print_stale_files,
     print_validation,
@@ -27,8 +27,8 @@ from orchestrator.exchange.imports.outcome import FileOutcome
 from orchestrator.images import Image, ImageStatus
 from orchestrator.launchers.diagnosis import Diagnosis
 from orchestrator.store import Finding
-from tests.orchestrator.commands.database.test_maintain_screen import DONE as MAINTAINED
-from tests.orchestrator.commands.database.test_maintain_screen import EXAMPLES, a_validation
+from tests.orchestrator.commands.database.test_database import DONE as MAINTAINED
+from tests.orchestrator.commands.database.test_database import EXAMPLES, a_validation
 from tests.orchestrator.commands.exchange.test_imports_screen import DATABASE, DONE, READING
 from tests.orchestrator.commands.measure.test_replay_screen import THEN
 from tests.orchestrator.conftest import Screen
@@ -95,7 +95,7 @@ def verification() -> None:
 def findings() -> None:
     error = Finding("impossible value", "error", "somebody-else", 1234567, EXAMPLES, REASON)
     warning = Finding("unsure", "warning", None, 1, (f"{RESULT}: {REASON}",), REASON)
-    print_validation(a_validation(error, warning), as_json=False)
+    print_validation(a_validation(error, warning), Path("a.duckdb"), as_json=False)
 
 
 def plan() -> None:

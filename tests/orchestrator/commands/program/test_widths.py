@@ -51,7 +51,7 @@ SLOW_COMMANDS = (
     "export --bundle out.zip --force",
     "images list",
     "import results --dry-run",
-    "maintain --keep-runs 0",
+    "database drop --keep-runs 0",
     "merge results",
     "models list --wide",
     "plan matrix.yaml --select nothing",
@@ -62,7 +62,7 @@ SLOW_COMMANDS = (
     "snapshot --list",
     "status last --wide",
     "status last --why",
-    "validate",
+    "database check",
 )
 WIDTHS_AND_COMMANDS = [
     *((80, command) for command in COMMANDS),
