@@ -42,7 +42,9 @@ _HINTS: Mapping[str, str] = {
 _OTHERWISE = "`orchestrator query latest_results` shows results without SQL"
 _KIND = re.compile(r"([A-Za-z ]+) Error: ")
 _OF_THE_DATABASE = frozenset({"IO", "INTERNAL", "FATAL", "Serialization", "Connection"})
-_DAMAGE = "`orchestrator validate` looks for damage, and `orchestrator restore` goes back"
+_DAMAGE = (
+    "`orchestrator database check` looks for damage, and `orchestrator database restore` goes back"
+)
 _ADVICE = "\nPossible solutions:"
 """DuckDB's advice names settings, which are locked here."""
 _SPACE = "free some space for temporary files, or name another folder for them in TMPDIR"

@@ -81,16 +81,6 @@ def test_a_seed_is_drawn_once_and_resumed_with(results: Path, database: Path) ->
     assert resumed.job(resumed.cells[:1], HERE).seed == first
 
 
-def test_a_run_from_before_there_were_two_seeds_resumes_with_one_for_both(results: Path) -> None:
-    folder = begin_scratch(a_plan(), results, OPTIONS_ALONE)
-    path = folder.path / "run.json"
-    values = json.loads(path.read_text())
-    del values["weights_seed"]
-    path.write_text(json.dumps(values))
-    run = RunFolder.open(results, "last").run
-    assert (run.seed, run.weights_seed) == (7, 7)
-
-
 def test_a_run_keeps_what_its_cells_are_measured_for(results: Path, database: Path) -> None:
     options = SCRATCH.model_copy(update={"purpose": "verify", "trace": True})
     create_run(a_plan(), OPTIONS_ALONE, results, options)

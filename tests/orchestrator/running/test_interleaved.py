@@ -192,16 +192,6 @@ def test_both_have_the_same_cells_seeds_lengths_and_limits(turns: Turns) -> None
     assert run.model_dump(exclude=own) == baseline.model_dump(exclude=own)
 
 
-def test_a_job_of_the_baseline_has_no_field_that_an_older_runner_refuses(turns: Turns) -> None:
-    turns.run()
-    texts = {
-        name: next(iter(folder.path.glob("jobs/*.json"))).read_text()
-        for name, folder in vars(turns.folders).items()
-    }
-    assert "interleaved_with" not in texts["baseline"]
-    assert "interleaved_with" in texts["run"]
-
-
 @pytest.mark.representatives(2)
 @pytest.mark.parametrize("found", [1, 2])
 @pytest.mark.parametrize(

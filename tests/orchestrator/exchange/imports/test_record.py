@@ -149,9 +149,9 @@ def test_a_folder_that_cannot_be_written_is_told(tmp_path: Path) -> None:
 
 
 def test_what_says_nothing_of_its_import_is_passed_over(tmp_path: Path) -> None:
-    silent, other, elsewhere = (records_path(tmp_path, name) for name in ("silent", "other", "x"))
-    save_records(TABLE, other, RUN)
+    silent, damaged = (records_path(tmp_path, name) for name in ("silent", "x"))
+    silent.parent.mkdir()
     pq.write_table(TABLE, silent)
-    elsewhere.write_bytes(b"PAR1")
+    damaged.write_bytes(b"PAR1")
     save_records(TABLE, tmp_path / "import-1.parquet", RUN)
-    assert read_runs([silent, other, elsewhere, tmp_path / "import-1.parquet"]) == []
+    assert read_runs([silent, damaged, tmp_path / "import-1.parquet"]) == []
