@@ -6,9 +6,10 @@ from dataclasses import asdict
 from typing import Any
 
 from analysis.compatibility.families import REFERENCE, FamilySummary, MeanRatio
+from analysis.results.table import Field, Table
+from analysis.statistics.numbers import format_number
 from orchestrator.commands.compatibility.families_answer import FamilyReport
-from orchestrator.screen.sheet import Field, Section, Sheet
-from orchestrator.screen.tables import Column, format_number
+from orchestrator.screen.sheet import Sheet
 from orchestrator.system.files import database_option
 
 _NOT_MEASURED = "not measured"
@@ -16,22 +17,20 @@ _IMPORTED_MARK = "*"
 _RATIOS = ("speedup", "int8_memory", "scaling")
 
 
-def family_sheet(report: FamilyReport, form: str) -> Sheet:
-    """The families as a sheet of this format; in CSV numbers alone."""
+def family_sheet(report: FamilyReport) -> Sheet:
+    """The families as a sheet; in CSV numbers alone."""
     title, document = "Families of models", {"families": [*map(asdict, report.families)]}
-    if form == "csv":
-        data = [*map(_flat, report.families)]
-        return Sheet(title, (Section("", [*map(Field, data[0])], data),), (), document)
     fields = [
-        Field("family", Column("family", essential=True, wraps=True)),
-        Field("models", Column("models")),
-        Field("backend", Column("best", essential=True)),
-        Field("speedup", Column(f"× {REFERENCE} (n)", essential=True, right=True)),
-        Field("int8_memory", Column("int8 MB (n)", essential=True, right=True)),
-        Field("scaling", Column("scaling (n)", essential=True, right=True)),
+        Field("family", essential=True, wraps=True),
+        Field("models"),
+        Field("backend", "best", essential=True),
+        Field("speedup", f"× {REFERENCE} (n)", essential=True, right=True),
+        Field("int8_memory", "int8 MB (n)", essential=True, right=True),
+        Field("scaling", "scaling (n)", essential=True, right=True),
     ]
-    section = Section("", fields, [*map(_texts, report.families)])
-    return Sheet(title, (section,), tuple(_notes(report)), document)
+    table = Table("", fields, [*map(_texts, report.families)])
+    rows = [*map(_flat, report.families)]
+    return Sheet(title, (table,), tuple(_notes(report)), document, rows)
 
 
 def _texts(family: FamilySummary) -> dict[str, object]:

@@ -20,4 +20,4 @@ def family(selected: "SelectionRequest", output: "SheetOutput") -> None:
     output.require(selected.database)
     report = report_families(selected)
     output.draw(report.chart)
-    output.show(family_sheet(report, output.format))
+    output.show(family_sheet(report))

@@ -2,16 +2,17 @@
 
 from dataclasses import asdict
 
+from analysis.results.table import Field, wrapping
 from orchestrator.commands.fleet.diagnosis import FleetDiagnosis
 from orchestrator.screen.lines import print_json, print_line
-from orchestrator.screen.tables import Column, print_table, wrapping
+from orchestrator.screen.tables import print_lines
 
-_HAVE: tuple[str | Column, ...] = ("host", Column("measures", wraps=True, essential=True))
-_LACK: tuple[str | Column, ...] = (
+_HAVE: tuple[str | Field, ...] = ("host", Field("measures", wraps=True, essential=True))
+_LACK: tuple[str | Field, ...] = (
     "host",
     *wrapping("backend"),
-    Column("lacks", wraps=True),
-    Column("remedy", wraps=True),
+    Field("lacks", wraps=True),
+    Field("remedy", wraps=True),
 )
 
 
@@ -21,8 +22,8 @@ def print_diagnosis(diagnosis: FleetDiagnosis, *, as_json: bool) -> None:
         print_json({"runs": diagnosis.runs, "lacks": [asdict(row) for row in diagnosis.lacks]})
         return
     if diagnosis.runs:
-        print_table(_HAVE, [[host, ", ".join(runs)] for host, runs in diagnosis.runs.items()])
+        print_lines(_HAVE, [[host, ", ".join(runs)] for host, runs in diagnosis.runs.items()])
         print_line()
     if diagnosis.lacks:
         rows = [[row.host, row.backend, row.reason, row.remedy] for row in diagnosis.lacks]
-        print_table(_LACK, rows)
+        print_lines(_LACK, rows)

@@ -3,25 +3,26 @@
 import time
 from collections.abc import Mapping, Sequence
 
+from analysis.results.table import Field
 from orchestrator.commands.fleet.status import HostStatus
 from orchestrator.screen.lines import print_json, print_line
-from orchestrator.screen.tables import Column, print_table
+from orchestrator.screen.tables import print_lines
 from orchestrator.system.text import format_age
 from runner.contract.cell import Backend
 
 _COLUMNS = (
-    Column("host", essential=True),
-    Column("state", essential=True),
-    Column("class"),
-    Column("hardware", wraps=True),
-    Column("busy with", wraps=True),
-    Column("lost orders", right=True),
-    Column("labels", wraps=True),
-    Column("last beat"),
-    Column("transport"),
-    Column("version"),
-    Column("python"),
-    Column("images", wraps=True),
+    Field("host", essential=True),
+    Field("state", essential=True),
+    Field("class"),
+    Field("hardware", wraps=True),
+    Field("busy with", wraps=True),
+    Field("lost orders", right=True),
+    Field("labels", wraps=True),
+    Field("last beat"),
+    Field("transport"),
+    Field("version"),
+    Field("python"),
+    Field("images", wraps=True),
 )
 _DIGEST_LETTERS = 12
 
@@ -38,7 +39,7 @@ def print_hosts(
     if not statuses:
         print_line("no host has joined; `orchestrator fleet up` printed the line that each runs")
         return
-    print_table(_COLUMNS, [_row(status) for status in statuses], wide=wide)
+    print_lines(_COLUMNS, [_row(status) for status in statuses], wide=wide)
     for status in statuses:
         if status.state == "silent":
             print_line(f"{status.problem}" + (f"; {status.hint}" if status.hint else ""))

@@ -6,7 +6,7 @@ import pytest
 
 from orchestrator.screen.lines import print_command, print_data, print_line, print_note
 from orchestrator.screen.wrapping import cell_width, terminal_width, wrap, wrap_command
-from tests.orchestrator.commands.conftest import Screen
+from tests.orchestrator.conftest import Screen
 from tests.support.terminal import a_terminal
 
 PATH = "/srv/benchmarks/accelmatrix/results/20261122-165247-9bd1/records"

@@ -25,7 +25,7 @@ from orchestrator.commands.database.words import (
     print_validation,
 )
 from orchestrator.store import Compaction, Finding, Vacuumed
-from tests.orchestrator.commands.conftest import Screen
+from tests.orchestrator.conftest import Screen
 
 WHEN = datetime(2026, 11, 21, 12, 0, tzinfo=UTC)
 STALE = [

@@ -20,7 +20,7 @@ from orchestrator.commands.results.query import Question
 from orchestrator.exchange.bundles import BundleManifest
 from orchestrator.exchange.bundles.manifest import BundleCounts
 from orchestrator.store import WRITERS, Answer, ExportedTopic, ExportOptions, ShownAnswer
-from tests.orchestrator.commands.conftest import Screen
+from tests.orchestrator.conftest import Screen
 
 NAMES = ("cell", "median", "reasons")
 ROWS = (("a", 0.8123456, '["noisy"]'), ("b", None, None))

@@ -9,7 +9,7 @@ from orchestrator.exchange.imports.outcome import FileOutcome
 from orchestrator.exchange.imports.reading import Reading
 from orchestrator.exchange.imports.removal import Removal
 from orchestrator.store import MergeReport
-from tests.orchestrator.commands.conftest import Screen
+from tests.orchestrator.conftest import Screen
 
 OK = ImportedMeasurement(location="/0", model="m", status="ok", throughput=1)
 FAKE = OK.model_copy(update={"location": "/1", "simulated": True, "marks": ("/: mock",)})

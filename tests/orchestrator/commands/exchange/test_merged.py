@@ -5,7 +5,7 @@ from pathlib import Path
 
 from orchestrator.commands.exchange.merge_words import print_merged
 from orchestrator.store import Damaged, MergeReport
-from tests.orchestrator.commands.conftest import Screen
+from tests.orchestrator.conftest import Screen
 
 DATABASE = Path("lab.duckdb")
 DAMAGED = (Damaged(Path("a.parquet"), "truncated"),)

@@ -7,7 +7,7 @@ import pytest
 
 from orchestrator.commands.measure.plan import PlannedExport, PlanReport
 from orchestrator.commands.measure.plan_words import PlanningNotes, print_jobs, print_plan
-from tests.orchestrator.commands.conftest import Screen
+from tests.orchestrator.conftest import Screen
 from tests.support.jobs import fake_cell
 from tests.support.runs import a_plan
 
@@ -27,6 +27,13 @@ def test_a_plan_shows_every_cell_with_its_decision_then_the_sums(screen: Screen)
     assert "[1] the model ends at 32" in lines
     assert "note: --limit 3 leaves out 2 of 5 cells" in lines
     assert lines[-1].startswith("3 to run in 1 job, 1 to skip, 0 done; about ")
+
+
+def test_reasons_of_a_plan_stand_once(screen: Screen) -> None:
+    plan = a_plan(skips=dict.fromkeys([fake_cell(8), fake_cell(16)], "the model ends at 4"))
+    lines = screen.lines(print_plan, PlanReport(plan, ()))
+    assert [line.split()[-1] for line in lines if " skip " in line] == ["[1]", "[1]"]
+    assert [line for line in lines if "the model ends" in line] == ["[1] the model ends at 4"]
 
 
 def test_without_a_reason_there_is_no_column_of_reasons(screen: Screen) -> None:

@@ -7,7 +7,7 @@ import pytest
 from orchestrator.commands.measure.replay import Replay
 from orchestrator.commands.measure.replay_words import print_replay
 from orchestrator.store import Measurement
-from tests.orchestrator.commands.conftest import Screen
+from tests.orchestrator.conftest import Screen
 from tests.support.results import a_measurement
 
 THEN = a_measurement(latency_p90_ms=0.9, memory_mb=300.0)

@@ -5,7 +5,7 @@ from dataclasses import replace
 from orchestrator.commands.measure.prepare import Preparation, PreparedGraph
 from orchestrator.commands.measure.verification import Verification
 from orchestrator.commands.measure.verify_words import print_prepared, print_verification
-from tests.orchestrator.commands.conftest import Screen
+from tests.orchestrator.conftest import Screen
 from tests.support.results import a_cell, a_verification
 
 MADE = PreparedGraph(

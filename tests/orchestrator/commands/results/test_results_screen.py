@@ -24,7 +24,7 @@ from orchestrator.commands.results.run_words import (
 )
 from orchestrator.system.files import DATABASE_NAME, RESULTS_FOLDER
 from runner.contract.errors import UsageError
-from tests.orchestrator.commands.conftest import Screen
+from tests.orchestrator.conftest import Screen
 from tests.support.results import a_failed_row, a_neighbour, a_row
 
 DATABASE = Path("benchmarks.duckdb")

@@ -10,7 +10,7 @@ import pytest
 from orchestrator.commands.results.status import StaleResults, StatusReport, remeasure_command
 from orchestrator.commands.results.status_words import print_status
 from orchestrator.store import VIEWS, Covered, RunSummary, Verdicts
-from tests.orchestrator.commands.conftest import Screen
+from tests.orchestrator.conftest import Screen
 from tests.support.records import RECORDED_AT
 from tests.support.results import a_stale_group
 

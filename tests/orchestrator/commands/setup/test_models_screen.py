@@ -5,7 +5,7 @@ import json
 from orchestrator.commands.setup.models import model_sheets
 from orchestrator.commands.setup.models_words import print_models, print_sheets
 from runner.contract.models import find
-from tests.orchestrator.commands.conftest import Screen
+from tests.orchestrator.conftest import Screen
 
 SETS = {"bert-tiny": "small", "bert-micro": "micro"}
 
