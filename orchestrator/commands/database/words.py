@@ -5,23 +5,24 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import asdict, replace
 
+from analysis.results.table import Field, wrapping
 from orchestrator.commands.database.maintain import KeptBisections, MaintenanceReport
 from orchestrator.commands.database.retention import StaleFile
 from orchestrator.commands.database.snapshots import RestoreReport, SnapshotReport
 from orchestrator.commands.database.validate import ValidationReport
 from orchestrator.screen.lines import print_data, print_json, print_line
-from orchestrator.screen.tables import Column, print_table, wrapping
+from orchestrator.screen.tables import print_lines
 from orchestrator.store import Compaction, Finding, Vacuumed
 from orchestrator.system.text import format_size, plural
 
-_SIZE = Column("size", essential=True, right=True)
-_RUN_COLUMNS: tuple[str | Column, ...] = (
+_SIZE = Field("size", essential=True, right=True)
+_RUN_COLUMNS: tuple[str | Field, ...] = (
     *wrapping("run"),
     "started",
     "verdicts",
     replace(_SIZE, heading="on disk"),
 )
-_SNAPSHOT_COLUMNS: tuple[str | Column, ...] = (
+_SNAPSHOT_COLUMNS: tuple[str | Field, ...] = (
     *wrapping("snapshot"),
     "taken",
     "runs",
@@ -29,7 +30,7 @@ _SNAPSHOT_COLUMNS: tuple[str | Column, ...] = (
     _SIZE,
     "commit",
 )
-_FINDING_COLUMNS: tuple[str | Column, ...] = (
+_FINDING_COLUMNS: tuple[str | Field, ...] = (
     *wrapping("check"),
     "severity",
     *wrapping("source"),
@@ -50,7 +51,7 @@ def print_stale_files(files: Sequence[StaleFile], *, removed: bool, as_json: boo
         print_line("there is nothing to remove")
         return
     rows = [(str(file.path), file.kind, format_size(file.size_bytes)) for file in files]
-    print_table((*wrapping("path"), "kind", _SIZE), rows)
+    print_lines((*wrapping("path"), "kind", _SIZE), rows)
     print_line()
     size = format_size(sum(file.size_bytes for file in files))
     deed = (
@@ -88,7 +89,7 @@ def _print_runs(report: MaintenanceReport) -> None:
         )
         for run in report.runs
     ]
-    print_table(_RUN_COLUMNS, rows)
+    print_lines(_RUN_COLUMNS, rows)
     print_line()
     bisected = sum(run.bisection for run in report.runs)
     of_them = f" ({bisected} of bisections)" if bisected else ""
@@ -132,7 +133,7 @@ def print_snapshots(snapshots: Sequence[SnapshotReport], *, as_json: bool) -> No
     if as_json:
         print_json(snapshots)
     elif snapshots:
-        print_table(_SNAPSHOT_COLUMNS, [_snapshot_row(snapshot) for snapshot in snapshots])
+        print_lines(_SNAPSHOT_COLUMNS, [_snapshot_row(snapshot) for snapshot in snapshots])
     else:
         print_line("no snapshot yet")
 
@@ -170,7 +171,7 @@ def print_validation(report: ValidationReport, *, as_json: bool) -> None:
         print_json(report)
         return
     if report.findings:
-        print_table(_FINDING_COLUMNS, [_finding_row(finding) for finding in report.findings])
+        print_lines(_FINDING_COLUMNS, [_finding_row(finding) for finding in report.findings])
         print_line()
     for finding in report.findings:
         for example in finding.examples[:_EXAMPLES]:
