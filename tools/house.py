@@ -25,8 +25,8 @@ PRIVATE_ENGLISH = re.compile(
     r"bystander|doomed|groundwork|leftovers|untold|takeout|ledger|anatomy|twin\b|_told\b"
 )
 COLUMN_DOCS = ("runner/contract/record", "orchestrator/store/schema")
-"""Fields documented here become comments of database columns, which `validate` compares: to word
-one of them anew would call every existing database altered."""
+"""Fields documented here become comments of database columns, which are compared with them: to
+word one of them anew would call every existing database altered."""
 SHARED_NAMES: Mapping[str, str] = {
     "main": "the entry of each program",
     "group": "the commands below a command, in orchestrator/cli",

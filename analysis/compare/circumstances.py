@@ -48,7 +48,7 @@ _LETTERS = 12
 _SHORTENED = frozenset({"image_digest", "git_commit"})
 _COLUMNS = ", ".join(
     (
-        *("r.result_id", "r.schema_version", "r.hardware_id"),
+        *("r.result_id", "r.hardware_id"),
         *("e.environment_variables", "e.libraries"),
         "coalesce(h.device_name, h.cpu_model) AS device",
         *(f"h.{name}" for name in HARDWARE_WORDS),

@@ -34,14 +34,12 @@ HARDWARE_WORDS: Mapping[str, str] = {
 }
 """Facts behind `hardware_id` beside the device's name, by column of `hardware_info`, in words."""
 _VARIABLES = "environment_variables"
-VARIABLES_SINCE = 6
-"""The first schema of records that tells the variables a runner saw."""
 DIRTY = "-dirty"
 """The end of a commit's name whose checkout had changes."""
 _UNSET = "not set"
 
 MachineState = Mapping[str, Any]
-"""The columns of `CONDITIONS`, with the variables and the record's schema."""
+"""The columns of `CONDITIONS`, with the variables."""
 
 
 def differences(then: MachineState, now: MachineState) -> tuple[str, ...]:
@@ -72,9 +70,7 @@ def hardware_differences(then: MachineState, now: MachineState) -> Iterator[str]
 
 
 def variable_differences(then: MachineState, now: MachineState) -> Iterator[str]:
-    """Differences of environment variables, where both tell these."""
-    if not (_tells_variables(then) and _tells_variables(now)):
-        return
+    """Differences of environment variables."""
     before, after = then.get(_VARIABLES) or {}, now.get(_VARIABLES) or {}
     for name in sorted({*before, *after}):
         if before.get(name) != after.get(name):
@@ -95,10 +91,6 @@ def _differing(names: Mapping[str, str], then: MachineState, now: MachineState) 
         before, after = then.get(name), now.get(name)
         if before != after:
             yield f"{words} {_shown(before)}, now {_shown(after)}"
-
-
-def _tells_variables(conditions: MachineState) -> bool:
-    return (conditions.get("schema_version") or 0) >= VARIABLES_SINCE
 
 
 def _shown(value: object) -> str:

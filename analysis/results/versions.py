@@ -19,7 +19,6 @@ class VersionRecord:
     run_id: str
     cell_id: str
     backend: Backend
-    schema_version: int
     weights_seed: int | None
     model_id: str | None
     image: str | None
@@ -47,7 +46,7 @@ def version_records(
     for start in range(0, len(cells), _AT_ONCE):
         names = ", ".join(map(text, cells[start : start + _AT_ONCE]))
         table = source.arrow(f"""
-            SELECT r.run_id, r.cell_id, r.backend, r.schema_version, r.weights_seed, r.model_id,
+            SELECT r.run_id, r.cell_id, r.backend, r.weights_seed, r.model_id,
                 e.image, e.image_digest, j.job
             FROM benchmark_results r
             LEFT JOIN environments e USING (environment_id)

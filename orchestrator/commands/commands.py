@@ -63,20 +63,8 @@ PANELS: Mapping[str, Mapping[str, ListedCommand]] = {
         "import": ListedCommand(
             "exchange.import_command:import_", "Import what other benchmarks measured."
         ),
-        "validate": ListedCommand(
-            "database.validate_command:validate",
-            "Check the database for impossible and contradictory values.",
-        ),
-        "maintain": ListedCommand(
-            "database.maintain_command:maintain",
-            "Give back free space; drop old runs or compact their files.",
-        ),
-        "snapshot": ListedCommand(
-            "database.snapshots_command:snapshot",
-            "Copy the database, to compare with or to go back to.",
-        ),
-        "restore": ListedCommand(
-            "database.snapshots_command:restore", "Put a snapshot in the database's place."
+        "database": ListedCommand(
+            "database.command:group", "Check, tidy, copy, restore and rebuild the database."
         ),
     },
     "Decide": {

@@ -3,7 +3,7 @@
 results/<run_id>/run.json                                    what was planned
 results/<run_id>/jobs/<job_id>.<attempt>.json                what a container was given
 results/<run_id>/records/<job_id>/<cell_id>.parquet          what it gave back
-results/<run_id>/records/compact-<columns>.parquet           all that, once `maintain` has compacted
+results/<run_id>/records/compact-<columns>.parquet           all that, once `database compact` ran
 results/<run_id>/records/<job_id>/<cell_id>.round<r>.json    what a round before the last one gave
 results/<run_id>/records/<job_id>/<cell_id>.trace.json       a trace, if one was asked for
 results/<run_id>/records/<job_id>/<cell_id>.operators.txt    its heaviest operators

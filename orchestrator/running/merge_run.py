@@ -62,7 +62,8 @@ def merge_run(
 def merge_folder(folder: RunFolder, store: Store, *, elsewhere: bool = False) -> MergeReport:
     """Merge a run's records into an open database; see `merge_run` for damaged ones.
 
-    A folder from elsewhere describes no run anew that is here, and replaces no measurement.
+    A folder from elsewhere describes no run anew that is here, and replaces no measurement; what is
+    taken of it is kept beside the database.
 
     The database is given the files of planned cells alone, and takes the records of these cells
     alone. In the end its verdicts are counted against the plan.
@@ -71,16 +72,19 @@ def merge_folder(folder: RunFolder, store: Store, *, elsewhere: bool = False) ->
     if elsewhere and (stored := store.described_runs().get(run.run_id)) and stored.described:
         run = stored.unfinished
     files, faults = openable_files(folder.files)
-    merged = store.merge(files, run, expected=expected, elsewhere=elsewhere)
-    reasons = {file.path: file.reason for file in merged.damaged} | faults
+    merged = store.merge(files, run, expected=expected, elsewhere=elsewhere, keep=elsewhere)
+    others = tuple(file for file in merged.damaged if file.other_schema)
+    reasons = {file.path: file.reason for file in merged.damaged if file not in others} | faults
     without = {cell.id for cell in folder.cells} - store.verdicts(run.run_id).keys()
     reasons |= folder.unsound(without)
     strays = tuple(find_strays(folder.records, map(folder.file_of, folder.cells)))
     if reasons:
         aside = folder.set_aside(reasons)
-        damaged = tuple(_describe_damage(path, reason, aside) for path, reason in reasons.items())
-        merged = replace(merged, damaged=damaged)
-        merged += store.merge(aside.lost, run, expected=expected, elsewhere=elsewhere)
+        damaged = (_describe_damage(path, reason, aside) for path, reason in reasons.items())
+        merged = replace(merged, damaged=(*others, *damaged))
+        merged += store.merge(
+            aside.lost, run, expected=expected, elsewhere=elsewhere, keep=elsewhere
+        )
     earlier = _set_aside_before(folder, reasons, store)
     missing = _missing(folder, merged, store) if without or reasons else ()
     return replace(merged, damaged=(*merged.damaged, *earlier, *strays), missing=missing)
@@ -106,8 +110,8 @@ def _set_aside_before(
             yield replace(damaged, reason=f"{damaged.reason}; it was set aside")
 
 
-def merge_without_plan(path: Path, store: Store) -> MergeReport:
-    """Merge the records of a run whose plan cannot be read.
+def merge_without_plan(path: Path, store: Store, *, keep: bool) -> MergeReport:
+    """Merge the records of a run whose plan cannot be read; `keep` is as in `Store.merge`.
 
     A record counts if its ids are those that the names of its file and folders say: run, job,
     cell.
@@ -119,7 +123,7 @@ def merge_without_plan(path: Path, store: Store) -> MergeReport:
     plain, faults = openable_files([*cells, *compact_files(records)])
     unreadable = tuple(Damaged(file, reason) for file, reason in faults.items())
     strays = tuple(find_strays(records, cells))
-    merged = store.merge(plain, expected=expected, elsewhere=True)
+    merged = store.merge(plain, expected=expected, elsewhere=True, keep=keep)
     return replace(merged, damaged=(*merged.damaged, *unreadable, *strays))
 
 

@@ -175,3 +175,8 @@ def read_run_file(path: Path) -> RunFile:
 
 
 RunFile.model_rebuild()
+
+
+def run_folders(results: Path) -> list[Path]:
+    """The folders of all runs below the results."""
+    return sorted(path.parent for path in results.glob(f"[!.]*/{RUN_FILE}"))

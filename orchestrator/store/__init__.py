@@ -12,6 +12,14 @@ if TYPE_CHECKING:
     from orchestrator.store.health.drop_runs import DatedRun, dated_runs, drop_runs
     from orchestrator.store.health.exported import write_exported
     from orchestrator.store.health.fix import Validation, fix_database, validate_database
+    from orchestrator.store.health.rebuild import (
+        Takeover,
+        begin_rebuild,
+        drop_rebuild,
+        finish_rebuild,
+        former_database,
+        keep_unfiled,
+    )
     from orchestrator.store.health.snapshots import (
         Restored,
         Snapshot,
@@ -70,7 +78,6 @@ if TYPE_CHECKING:
         newest_run,
     )
     from orchestrator.store.query.runs import (
-        SCHEMA,
         BundleRows,
         StoredRun,
         bundle_rows,
@@ -87,6 +94,16 @@ if TYPE_CHECKING:
         same_table,
     )
     from orchestrator.store.records.find import files_below, find_files, id_fault
+    from orchestrator.store.records.kept import (
+        KEPT_SUFFIX,
+        SCHEMA,
+        drop_kept,
+        kept_files,
+        kept_folder,
+        run_ids_in,
+        runs_in,
+        runs_metadata,
+    )
     from orchestrator.store.records.planned import (
         ExpectedCell,
         ExpectedRecords,
@@ -103,6 +120,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "DEFAULTS",
+    "KEPT_SUFFIX",
     "OURS",
     "QUESTION_MEMORY_SHARE",
     "RELATIONS",
@@ -151,17 +169,21 @@ __all__ = [
     "Store",
     "StoredRecord",
     "StoredRun",
+    "Takeover",
     "Vacuumed",
     "Validation",
     "Verdicts",
     "accept_changes",
     "asking",
+    "begin_rebuild",
     "bind_predictor",
     "bundle_rows",
     "claim_fault",
     "compact",
     "compact_files",
     "dated_runs",
+    "drop_kept",
+    "drop_rebuild",
     "drop_runs",
     "export_topic",
     "fault_of_claim",
@@ -169,11 +191,16 @@ __all__ = [
     "files_below",
     "find_files",
     "find_snapshot",
+    "finish_rebuild",
     "fix_database",
     "foreign_rows",
+    "former_database",
     "id_fault",
     "imported_rows_at",
     "is_part",
+    "keep_unfiled",
+    "kept_files",
+    "kept_folder",
     "list_snapshots",
     "markdown_row",
     "markdown_text",
@@ -185,6 +212,9 @@ __all__ = [
     "resolve_group",
     "resolve_run",
     "restore_snapshot",
+    "run_ids_in",
+    "runs_in",
+    "runs_metadata",
     "same_table",
     "save_answer",
     "showing",
@@ -202,12 +232,25 @@ __all__ = [
 __getattr__ = lazy_names(
     __name__,
     {
+        "Takeover": "health.rebuild",
+        "KEPT_SUFFIX": "records.kept",
+        "begin_rebuild": "health.rebuild",
+        "drop_rebuild": "health.rebuild",
+        "finish_rebuild": "health.rebuild",
+        "former_database": "health.rebuild",
+        "keep_unfiled": "health.rebuild",
+        "drop_kept": "records.kept",
+        "kept_files": "records.kept",
+        "kept_folder": "records.kept",
+        "run_ids_in": "records.kept",
+        "runs_in": "records.kept",
+        "runs_metadata": "records.kept",
         "DEFAULTS": "schema.parquet_columns",
         "OURS": "schema.tables",
         "QUESTION_MEMORY_SHARE": "database.connect",
         "RELATIONS": "query.relations",
         "RUN_ID": "query.results",
-        "SCHEMA": "query.runs",
+        "SCHEMA": "records.kept",
         "STORE_VERSION": "schema.tables",
         "SUFFIXES": "query.formats",
         "SYNTHETIC": "schema.tables",

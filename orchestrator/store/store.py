@@ -122,14 +122,15 @@ class Store:
         *runs: Run,
         expected: ExpectedRecords | None = None,
         elsewhere: bool = False,
+        keep: bool = False,
     ) -> MergeReport:
         """Bring record files, and all those in folders, into the database: all or nothing.
 
         The newest record of a cell wins. Damaged files, records that no measurement can have
         given, fake and synthetic rows are left out and reported; see
         `MergeReport.require_complete`. A run that nobody describes is inferred from its records.
-        Records that are not the `expected` ones, if such are named, are left out and reported like
-        damage. Files from `elsewhere` replace no measurement of ours: it stays, and is reported.
+        So are records that are not the `expected` ones, if such are named. Files from `elsewhere`
+        replace no measurement of ours; `keep` copies what is taken into a file beside the database.
 
         Raises:
             StoreError: a path does not exist, or the database cannot take the rows.
@@ -157,7 +158,7 @@ class Store:
                     self._connection,
                     files,
                     runs,
-                    Admission(self.scratch, elsewhere, refusals),
+                    Admission(self.scratch, elsewhere, refusals, self.path if keep else None),
                     thread.check_interrupt,
                 )
             )

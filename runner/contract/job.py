@@ -2,8 +2,8 @@
 
 import math
 import os
-from collections.abc import Collection, Mapping
-from typing import Annotated, Any
+from collections.abc import Mapping
+from typing import Annotated
 
 from pydantic import (
     AwareDatetime,
@@ -11,9 +11,6 @@ from pydantic import (
     NonNegativeFloat,
     PositiveFloat,
     PositiveInt,
-    SerializerFunctionWrapHandler,
-    model_serializer,
-    model_validator,
 )
 
 from runner.contract.cell import (
@@ -33,11 +30,6 @@ WINDOW_ITERATIONS = 3
 """Least iterations of a window of the warm-up."""
 WINDOWS = 3
 """Neighbouring windows that must agree: two of noisy durations do so by chance."""
-
-
-def _without_unused(values: dict[str, Any], later: Collection[str]) -> dict[str, Any]:
-    """The fields by name; a runner from before a later field, not used here, would refuse it."""
-    return {name: value for name, value in values.items() if value is not None or name not in later}
 
 
 class Measure(Frozen):
@@ -64,18 +56,6 @@ class Measure(Frozen):
     """Fewest launches of each cell, with equal shares of iterations and time."""
     max_rounds: PositiveInt | None = None
     """Most launches of a cell whose median is not precise before; null: no more than `rounds`."""
-
-    @model_validator(mode="before")
-    @classmethod
-    def _without_workers(cls, data: object) -> object:
-        """Jobs in records before schema 6 had the workers here, nearly always none."""
-        if isinstance(data, dict) and data.get("workers", 1) is None:
-            return {name: value for name, value in data.items() if name != "workers"}
-        return data
-
-    @model_serializer(mode="wrap")
-    def _without_new_fields(self, serialise: SerializerFunctionWrapHandler) -> dict[str, Any]:
-        return _without_unused(serialise(self), ("heat_s",))
 
     @property
     def warmup_window_s(self) -> float:
@@ -174,8 +154,7 @@ class ProcessSpread(Frozen):
     processes: Annotated[int, Field(ge=2, le=1000)]
     """Processes that it was measured with."""
     degrees: Annotated[float, Field(ge=1, le=1000)] | None = None
-    """Degrees of freedom of the deviation; None in older jobs, which took processes as
-    independent."""
+    """Degrees of freedom of the deviation; None: processes count as independent."""
     measured_at: AwareDatetime
     """The moment at which that was, UTC."""
 
@@ -187,19 +166,7 @@ class Seeds(Frozen):
     """Seed of what another run may have otherwise: the order of execution, arrivals."""
     weights_seed: int = 0
     """Seed of what results are compared over: weights, inputs, and the references and graphs made
-    from them. Before record schema 6 one seed stood for both."""
-
-    @model_validator(mode="before")
-    @classmethod
-    def _fill_weights_seed(cls, values: Any) -> Any:
-        return with_weights_seed(values)
-
-
-def with_weights_seed(values: Any) -> Any:
-    """The values by field, with a seed of weights, which was that of all else before."""
-    if isinstance(values, Mapping) and values.get("weights_seed") is None and "seed" in values:
-        return {**values, "weights_seed": values["seed"]}
-    return values
+    from them."""
 
 
 class Provenance(Frozen):
@@ -219,10 +186,6 @@ class Provenance(Frozen):
     """Commit of the AccelMatrix checkout, with `-dirty` behind it if it had changes."""
     orchestrator_version: str
     """Version of the orchestrator that planned the job."""
-
-
-_LATER = ("interleaved_with", "counted", "browser", "process_spreads")
-"""Fields that jobs have gained, null where they are not used."""
 
 
 class Job(Seeds):
@@ -272,10 +235,6 @@ class Job(Seeds):
     counted: dict[str, dict[str, float]] | None = None
     """Polynomials of a model's work that a job counted, see `runner.contract.models.work`; null for
     the catalogue's models, and for those that nobody counted."""
-
-    @model_serializer(mode="wrap")
-    def _without_new_fields(self, serialise: SerializerFunctionWrapHandler) -> dict[str, Any]:
-        return _without_unused(serialise(self), _LATER)
 
     @property
     def timeout_s(self) -> float:

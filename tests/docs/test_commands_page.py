@@ -26,8 +26,8 @@ def test_the_terminal_does_not_change_it(columns: str, monkeypatch: pytest.Monke
 
 
 def test_an_option_stands_where_somebody_needs_it_and_no_line_is_too_wide() -> None:
-    """Synthetic results are merged by others too; the fake backend measures for our tests alone."""
+    """Others merge and rebuild synthetic results too; the fake backend is for our tests alone."""
     showing = [path for path, text in help_texts() if re.search(r"^ +--scratch", text, re.M)]
-    assert showing == ["orchestrator merge"]
+    assert showing == ["orchestrator merge", "orchestrator database rebuild"]
     for path, text in help_texts():
         assert max(map(len, text.splitlines())) <= WIDTH, path

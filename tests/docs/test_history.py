@@ -28,7 +28,7 @@ BOT = "github-actions[bot]"
 MERGING = """
 case "$1" in
   merge) cat history/*.zip >> history/benchmarks.duckdb;;
-  maintain) printf "%q " "$@" >> calls; echo >> calls;;
+  database) printf "%q " "$@" >> calls; echo >> calls;;
 esac
 """
 """A stand-in for the orchestrator whose databases have a line for each bundle that was merged."""
@@ -72,7 +72,7 @@ def submit(workspace: Workspace, run: int) -> None:
 
 
 def remember(workspace: Workspace, **variables: str) -> list[list[str]]:
-    """The job that adds to the history; returns what it asks of `maintain`."""
+    """The job that adds to the history; returns what it asks of `database`."""
     _, generation = fetched(workspace, waiting=True)
     return workspace.execute(ADD, GENERATION=generation, **variables)
 
@@ -148,12 +148,12 @@ def test_two_older_databases_stay_and_retention_is_asked_for(workspace: Workspac
     (asked,) = remember(workspace)
     assert "--yes" not in asked
     submit(workspace, 5)
-    (asked,) = remember(workspace, KEEP_RUNS="100")
+    _, asked = remember(workspace, KEEP_RUNS="100")
     assert (parse(asked)["keep_runs"], parse(asked)["yes"]) == (100, True)
     assert sorted(path.name for path in release(workspace).iterdir()) == names[2:5]
     submit(workspace, 6)
-    (asked,) = remember(workspace, DROP_OLDER_THAN="90d")
-    assert (parse(asked)["drop_older_than"], parse(asked)["yes"]) == ("90d", True)
+    _, asked = remember(workspace, DROP_OLDER_THAN="90d")
+    assert (parse(asked)["older_than"], parse(asked)["yes"]) == ("90d", True)
 
 
 def test_a_submission_fails_if_the_release_cannot_be_reached(workspace: Workspace) -> None:

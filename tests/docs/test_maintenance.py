@@ -18,7 +18,7 @@ PAGE = Page(ROOT / "docs" / "health.md")
 SHOWN = [
     shlex.split(line, comments=True)[1:]
     for line in PAGE.shell_lines()
-    if line.startswith(("orchestrator maintain", "orchestrator snapshot", "orchestrator restore"))
+    if line.startswith("orchestrator database") and " check" not in line
 ]
 RUN_ID = "20261121-115951-3fa2"
 

@@ -218,7 +218,7 @@ def test_a_night_measures_a_share_and_drops_what_is_old() -> None:
     inputs = jobs("nightly.yml")["benchmark"]["with"]
     assert inputs.keys() <= load("benchmark.yml")[True]["workflow_call"]["inputs"].keys()
     assert inputs["nights"] > 1
-    parse(["maintain", "--drop-older-than", inputs["drop-older-than"]])
+    parse(["database", "drop", "--older-than", inputs["drop-older-than"]])
 
 
 def test_ci_checks_and_tests_with_every_supported_python() -> None:

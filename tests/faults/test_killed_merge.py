@@ -10,7 +10,7 @@ from orchestrator.exchange.bundles import write_bundle
 from orchestrator.system.files import DATABASE_NAME
 from tests.faults.place import FailingPlace
 from tests.faults.table import table
-from tests.support.databases import Rows, content, unpacked
+from tests.support.databases import Rows, content
 from tests.support.failpoints import Failpoint, kill
 from tests.support.nothing_left import held_locks, processes_of, unfinished_files
 from tests.support.runs import finished
@@ -42,12 +42,6 @@ NEW = {
     "before the file is closed": kill("before", f"{CONNECTION}.close"),
     "before the lock is released": kill("before", f"{LOCK}.release", "*.duckdb.lock"),
 }
-OLDER = {
-    "before an older database is copied": kill("before", "os:replace", "*.copy"),
-    "after an older database is copied": kill("after", "os:replace", "*.copy"),
-    "before an older database is upgraded": kill("before", f"{CONNECTION}.commit"),
-    "after an older database is upgraded": kill("after", f"{CONNECTION}.commit"),
-}
 BUNDLES = {
     "when a bundle is checked": kill(
         "after", "orchestrator.exchange.bundles.check:Bundle.require_sound"
@@ -73,19 +67,6 @@ def test_a_killed_merge_is_repeated(place: FailingPlace, results: Path, moment: 
     place.kill_at(moment, "merge", "results", "--scratch")
     merge_again(place, "results", "--scratch")
     assert content(results / DATABASE_NAME) == whole
-
-
-@table(OLDER)
-def test_a_database_killed_while_it_is_upgraded_is_upgraded(
-    place: FailingPlace, moment: Failpoint
-) -> None:
-    results = place.folder / "results"
-    results.mkdir()
-    database, records = (unpacked(name, results) for name in (DATABASE_NAME, "records.parquet"))
-    whole = merged_without_a_fault(results, "records.parquet")
-    place.kill_at(moment, "merge", str(records))
-    merge_again(place, str(records))
-    assert content(database) == whole
 
 
 @table(BUNDLES)

@@ -1,6 +1,5 @@
 """A database as a whole: blank ones, what tests compare, and what they start and kill."""
 
-import lzma
 import signal
 import subprocess
 import sys
@@ -19,7 +18,6 @@ from orchestrator.store.database.create import write_blank
 from orchestrator.system.files import DATABASE_NAME
 from runner.contract.record import Record, save_record
 
-SCHEMAS = Path(__file__).parents[1] / "orchestrator/store/schema"
 PATIENCE_S = 60.0
 FULL_DISK = "resource.setrlimit(resource.RLIMIT_FSIZE, (65536, 65536))"
 AS_NOBODY = """
@@ -47,13 +45,6 @@ sys.stdin.read()
 """
 
 Rows = list[tuple[object, ...]]
-
-
-def unpacked(name: str, folder: Path, schema: int = 4) -> Path:
-    """That file of an earlier schema, in this folder."""
-    path = folder / name
-    path.write_bytes(lzma.decompress((SCHEMAS / f"schema{schema}" / f"{name}.xz").read_bytes()))
-    return path
 
 
 def write_records(folder: Path, records: Iterable[Record]) -> Path:
@@ -104,13 +95,6 @@ def schema_of(database: Path) -> list[Rows]:
                 "SELECT table_name, constraint_text FROM duckdb_constraints()",
             )
         ]
-
-
-def version_of(database: Path) -> int:
-    """The version of its schema."""
-    with duckdb.connect(database, read_only=True) as connection:
-        ((version,),) = connection.execute("SELECT version FROM schema_version").fetchall()
-    return int(version)
 
 
 def script(work: str, imports: str = "", first: str = "") -> str:

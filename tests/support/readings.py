@@ -42,7 +42,15 @@ from orchestrator.running.calibration import CALIBRATION_NAME, read_spreads
 from orchestrator.running.execute_job import LaunchContext, execute_job
 from orchestrator.running.folder import RunFolder
 from orchestrator.running.record_files import CompactedRecords
-from orchestrator.store import Store, bind_predictor, read_record
+from orchestrator.store import (
+    Store,
+    begin_rebuild,
+    bind_predictor,
+    drop_kept,
+    drop_rebuild,
+    kept_folder,
+    read_record,
+)
 from orchestrator.store.database.manifest import read_manifest
 from orchestrator.store.records.validate import file_fault
 from runner.contract.artifact_keys import COUNTS, fingerprint
@@ -247,6 +255,19 @@ def read_packed(folder: Path, content: bytes) -> None:
     packed = written(folder, "imports/packed.parquet", content)
     read_runs([packed])
     take_out(folder, "import-x")
+
+
+def read_kept(folder: Path, content: bytes) -> None:
+    database = folder / "b.duckdb"
+    path = written(kept_folder(database), "a.parquet", content)
+    read_runs([path])
+    drop_kept(database, ["run-1"])
+
+
+def read_decisions(folder: Path, content: bytes) -> None:
+    database = folder / "b.duckdb"
+    written(kept_folder(database), "accepted_changes.json", content)
+    drop_rebuild(begin_rebuild(database, scratch=False))
 
 
 def read_snapshot(folder: Path, content: bytes) -> None:

@@ -10,16 +10,16 @@ from pathlib import Path
 from filelock import FileLock, Timeout
 
 from orchestrator.commands.database.retention import (
+    NOTHING,
     RetentionPolicy,
     RunToDelete,
     bisections_folder,
-    run_folders,
     runs_to_delete,
 )
 from orchestrator.exchange.imports.packed import pack, take_out
 from orchestrator.running.execution import devices_of
 from orchestrator.running.folder import RunFolder
-from orchestrator.running.run_file import RUN_FILE
+from orchestrator.running.run_file import RUN_FILE, run_folders
 from orchestrator.store import (
     Compaction,
     Vacuumed,
@@ -172,13 +172,12 @@ class Maintenance:
 def maintain_results(
     results: Path,
     database: Path,
-    policy: RetentionPolicy,
+    policy: RetentionPolicy = NOTHING,
     *,
     compacting: bool = False,
-    dropping: bool = False,
     dry_run: bool = False,
 ) -> MaintenanceReport:
-    """Maintain a results folder, one process at a time; runs are deleted only if `dropping`.
+    """Delete runs, compact files, give back free space; one process at a time in a folder.
 
     Raises:
         UsageError: a run that is named is unknown.
@@ -196,15 +195,15 @@ def maintain_results(
         deleted: list[RunToDelete] = []
         for bisection, work in enumerate(works):
             work.sweep()
-            if dropping:
+            if runs:
                 done, others = work.drop([run for run in runs if run.bisection == bool(bisection)])
                 deleted += done
                 left += others
         compacted, others = _compacted(works, (), dry_run=False) if compacting else ([], [])
         vacuumed, *_ = [vacuum(work.database) for work in works]
     return MaintenanceReport(
-        dropping,
-        tuple(deleted if dropping else runs),
+        bool(runs),
+        tuple(deleted),
         tuple(compacted),
         (*left, *others),
         vacuumed,

@@ -16,7 +16,12 @@ from orchestrator.launchers.registry import LAUNCHERS
 from orchestrator.running.artifacts import graphs, references, work_counts
 from orchestrator.running.artifacts.cache import hold_artifacts, versions_of
 from orchestrator.running.folder import RunFolder
-from orchestrator.running.run_file import BISECTIONS_FOLDER, PREPARATIONS_FOLDER, RUN_FILE
+from orchestrator.running.run_file import (
+    BISECTIONS_FOLDER,
+    PREPARATIONS_FOLDER,
+    RUN_FILE,
+    run_folders,
+)
 from orchestrator.store import DatedRun, dated_runs
 from orchestrator.system.files import DATABASE_NAME, translate_os_errors
 from orchestrator.system.trees import remove_tree, tree_size
@@ -39,6 +44,10 @@ class RetentionPolicy:
     def deletes(self) -> bool:
         """True if there is a condition at all."""
         return self.older_than_s is not None or self.keep is not None or bool(self.named)
+
+
+NOTHING = RetentionPolicy()
+"""Deletes no run."""
 
 
 @dataclass(frozen=True)
@@ -72,7 +81,7 @@ def runs_to_delete(
         bisected = _known_runs(bisections, bisections / DATABASE_NAME)
     if unknown := set(policy.named) - own.keys() - bisected.keys():
         raise UsageError(
-            f"--drop: {min(unknown)!r} is not a run in {database} or {results}",
+            f"{min(unknown)!r} is not a run in {database} or {results}",
             hint="`orchestrator status` lists them",
         )
     now = now or datetime.now(UTC)
@@ -107,11 +116,6 @@ def _chosen(runs: Iterable[DatedRun], policy: RetentionPolicy, now: datetime) ->
         limit = now - timedelta(seconds=policy.older_than_s)
         chosen |= {run.run_id for run in ours if run.started_at < limit}
     return [run for run in runs if run.run_id in chosen]
-
-
-def run_folders(results: Path) -> list[Path]:
-    """The folders of all runs."""
-    return sorted(path.parent for path in results.glob(f"[!.]*/{RUN_FILE}"))
 
 
 def _runs_on_disk(results: Path) -> Iterator[DatedRun]:

@@ -76,13 +76,6 @@ def _whole_lines(checked: CheckedBundle, manifest: BundleManifest) -> Iterator[s
         )
     if manifest.scratch:
         yield "it comes from a scratch database: not every row need be measured"
-    from runner.contract.record import SCHEMA_VERSION
-
-    if manifest.record_version > SCHEMA_VERSION:
-        yield (
-            f"its records are of version {manifest.record_version}, and this AccelMatrix knows up"
-            f" to {SCHEMA_VERSION}: `merge` keeps columns that it does not know in `other`"
-        )
 
 
 def _format_counts(manifest: BundleManifest) -> str:

@@ -108,7 +108,7 @@ def _format_records(outcomes: Sequence[FileOutcome], report: ImportReport) -> st
         changes.append(f"{report.gone} {would}removed, since they are no longer read")
     if report.quarantined:
         changes.append(
-            f"{report.quarantined} left out, since `validate --fix` took them out before"
+            f"{report.quarantined} left out, since `database check --fix` took them out before"
         )
     records = f"{counts['records']} {plural(counts['records'], 'record')}"
     return (

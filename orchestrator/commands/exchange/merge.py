@@ -29,8 +29,19 @@ from orchestrator.running.run_file import (
     PREPARATIONS_FOLDER,
     RUN_FILE,
     read_run_file,
+    run_folders,
 )
-from orchestrator.store import Damaged, MergeReport, Run, Store, find_files, undescribed_runs
+from orchestrator.store import (
+    Damaged,
+    MergeReport,
+    Run,
+    Store,
+    find_files,
+    kept_files,
+    kept_folder,
+    undescribed_runs,
+)
+from orchestrator.system.files import IMPORTS_FOLDER
 from runner.contract.errors import DamagedFile, UsageError
 from runner.contract.plain_files import STREAM_BYTES
 
@@ -73,7 +84,7 @@ def merge_paths(
         store = closing.enter_context(Store.open(database, scratch=scratch))
         for path in named:
             total += (
-                merge_bundle(bundles[path], store)
+                merge_bundle(bundles[path], store, keep=not untouched)
                 if path in bundles
                 else _merge_below(path, store, untouched=untouched)
             )
@@ -104,36 +115,67 @@ def _require(paths: Iterable[Path]) -> None:
             )
 
 
+def merge_results(results: Path, database: Path, store: Store) -> MergeReport:
+    """Merge all that files tell of a database: run folders, imports, and what is kept beside it.
+
+    Args:
+        results: the folder of runs and imports.
+        database: the database that the kept files belong to.
+        store: the one that takes all of them, which holds no record yet.
+
+    Raises:
+        StoreError: the store cannot be written.
+    """
+    total = MergeReport()
+    for path in run_folders(results):
+        total += _merge_run_folder(path, store, is_beside=True)
+    imports = sorted((results / IMPORTS_FOLDER).glob("[!.]*.parquet"))
+    for files in ([imports], [[file] for file in kept_files(database)]):
+        for some in filter(None, files):
+            total += store.merge(some, *_described_in(some, store))
+    return total
+
+
 def _merge_below(path: Path, store: Store, *, untouched: bool) -> MergeReport:
     if not path.is_dir():
-        return _merge_loose(find_files([path]), store)
+        return _merge_loose(find_files([path]), store, untouched=untouched)
     runs, loose = _survey(path.resolve())  # so that `.` has a name
-    total = MergeReport()
+    total, home = MergeReport(), store.path.resolve().parent
     for run in runs:
-        total += _merge_run_folder(run, store, untouched=untouched)
+        total += _merge_run_folder(run, store, is_beside=run.parent == home, untouched=untouched)
     plain, faults = openable_files(loose, STREAM_BYTES)
     strange = tuple(Damaged(file, reason) for file, reason in faults.items())
-    return total + _merge_loose(plain, store) + MergeReport(damaged=strange)
+    return total + _merge_loose(plain, store, untouched=untouched) + MergeReport(damaged=strange)
 
 
-def _merge_run_folder(path: Path, store: Store, *, untouched: bool) -> MergeReport:
+def _merge_run_folder(
+    path: Path, store: Store, *, is_beside: bool, untouched: bool = False
+) -> MergeReport:
     try:
         run = read_run_file(path / RUN_FILE)
     except DamagedFile as damaged:
         unreadable = MergeReport(damaged=(Damaged(path / RUN_FILE, str(damaged)),))
-        return merge_without_plan(path, store) + unreadable
+        return merge_without_plan(path, store, keep=not (is_beside or untouched)) + unreadable
     if untouched:
         return merge_untouched(RunFolder(path, run), store)
-    is_here = path.name == run.run_id and path.parent == store.path.resolve().parent
+    is_here = is_beside and path.name == run.run_id
     return merge_folder(RunFolder(path, run), store, elsewhere=not is_here)
 
 
-def _merge_loose(files: Sequence[Path], store: Store) -> MergeReport:
-    return store.merge(files, *_imports(files, store), elsewhere=True)
+def _merge_loose(files: Sequence[Path], store: Store, *, untouched: bool) -> MergeReport:
+    """Merge files of no run folder; those that a rebuild finds where they are need no copy."""
+    filed = {store.path.resolve().parent / IMPORTS_FOLDER, kept_folder(store.path)}
+    total = MergeReport()
+    for keep in (False, True):
+        some = [file for file in files if keep is (file.resolve().parent not in filed)]
+        if some:
+            runs = _described_in(some, store)
+            total += store.merge(some, *runs, elsewhere=True, keep=keep and not untouched)
+    return total
 
 
-def _imports(files: Sequence[Path], store: Store) -> list[Run]:
-    """The imports of which the database knows less; most files are of none, so it is not asked."""
+def _described_in(files: Sequence[Path], store: Store) -> list[Run]:
+    """The runs of which the database knows less than these files, most of which describe none."""
     runs = read_runs(files)
     return undescribed_runs(runs, store.described_runs()) if runs else []
 

@@ -15,27 +15,35 @@ _NAMED = 5
 
 def print_merged(report: MergeReport, database: Path, *, as_json: bool) -> None:
     """Print how many records were new, newer or known; as JSON with those left out."""
-    counts = {
+    if as_json:
+        print_json(merged_data(report, database))
+        return
+    for line in _lines(report, database):
+        print_line(line)
+    if report.hosts:
+        print_line("next:")
+        option = database_option(database)
+        print_command(shlex.join([own_name(), "query", "latest_results", *option]))
+
+
+def merged_data(report: MergeReport, database: Path) -> dict[str, object]:
+    """The counts and what was left out, as JSON has them."""
+    damaged = [{"file": file.path, "reason": file.reason} for file in report.damaged]
+    left = {"damaged": damaged, "refused": report.refused, "contradicted": report.contradicted}
+    return {**_counts(report), **left, "hosts": _by_host(report), "database": database}
+
+
+def _counts(report: MergeReport) -> dict[str, int]:
+    return {
         "inserted": report.inserted,
         "replaced": report.replaced,
         "unchanged": report.unchanged,
         **({"in quarantine": report.quarantined} if report.quarantined else {}),
     }
-    if not as_json:
-        for line in _lines(report, counts, database):
-            print_line(line)
-        if report.hosts:
-            print_line("next:")
-            option = database_option(database)
-            print_command(shlex.join([own_name(), "query", "latest_results", *option]))
-        return
-    damaged = [{"file": file.path, "reason": file.reason} for file in report.damaged]
-    left = {"damaged": damaged, "refused": report.refused, "contradicted": report.contradicted}
-    print_json({**counts, **left, "hosts": _by_host(report), "database": database})
 
 
-def _lines(report: MergeReport, counts: dict[str, int], database: Path) -> Iterator[str]:
-    summary = ", ".join(f"{count:,} {word}" for word, count in counts.items())
+def _lines(report: MergeReport, database: Path) -> Iterator[str]:
+    summary = ", ".join(f"{count:,} {word}" for word, count in _counts(report).items())
     if report.is_empty:
         yield f"{summary}: nothing was merged into {database}"
         return

@@ -15,7 +15,7 @@ from orchestrator.store import Store, list_snapshots, resolve_run
 from orchestrator.system.files import SNAPSHOTS_FOLDER
 from orchestrator.system.text import plural
 from runner.contract.errors import ImageError, NothingToDo, UsageError
-from runner.contract.record import SCHEMA_VERSION, model_id
+from runner.contract.record import model_id
 
 _LAST = "last"
 _ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9._+-]{0,239}")
@@ -131,12 +131,6 @@ def _image_of(record: VersionRecord, label: str) -> Pinned:
             f"{label}: {record.cell_id} was measured by a local process, so its record names no"
             " image in which its version could be measured again",
             hint=f"measure a baseline with `--launcher docker`; {_WITHOUT}",
-        )
-    if record.schema_version != SCHEMA_VERSION:
-        raise ImageError(
-            f"{label}: the runner in {record.image}, {record.image_digest}, makes records of schema"
-            f" {record.schema_version}, and this version those of schema {SCHEMA_VERSION}",
-            hint=_WITHOUT,
         )
     return Pinned(record.backend, record.image, record.image_digest)
 

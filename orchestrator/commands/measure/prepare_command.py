@@ -42,7 +42,7 @@ def clear_artifacts(context: typer.Context, results: Path, *, remove: bool, as_j
     refuse_without(context, "--prune", ("yes",))
     refuse_all_but(context, "--prune", ("prepare_only", "yes", "results", "json"))
     from orchestrator.commands.database.retention import find_stale_files, remove_stale_files
-    from orchestrator.commands.database.words import print_stale_files
+    from orchestrator.commands.database.table import print_stale_files
 
     files = remove_stale_files(results, note) if remove else find_stale_files(results)
     print_stale_files(files, removed=remove, as_json=as_json)

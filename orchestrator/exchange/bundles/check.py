@@ -42,7 +42,6 @@ from orchestrator.system.files import REMEDY, translate_os_errors
 from orchestrator.system.zip_files import ZIP_ERRORS
 from runner.contract.errors import DamagedFile, StoreError
 from runner.contract.plain_files import STREAM_BYTES, open_plain
-from runner.contract.record import hardware_id
 
 INSTALL_HINT = "install the newer AccelMatrix that wrote it"
 _DAMAGED_HINT = "ask for the bundle once more; `orchestrator verify` names every fault"
@@ -139,9 +138,10 @@ def open_bundle(path: Path) -> Iterator[Bundle]:
         yield _checked(bundle, file, Path(folder))
 
 
-def merge_bundle(bundle: Bundle, store: Store) -> MergeReport:
+def merge_bundle(bundle: Bundle, store: Store, *, keep: bool = True) -> MergeReport:
     """Merge a bundle's records, and its descriptions of runs unless the database has one.
 
+    What is taken is kept beside the database, unless that is one for a while.
     Records that no measurement can have given are left out and reported, and so are newer
     measurements of what was measured.
 
@@ -150,7 +150,8 @@ def merge_bundle(bundle: Bundle, store: Store) -> MergeReport:
     """
     bundle.require_sound()
     runs = undescribed_runs(bundle.runs, store.described_runs())
-    merged = store.merge([bundle.records] if bundle.records else [], *runs, elsewhere=True)
+    files = [bundle.records] if bundle.records else []
+    merged = store.merge(files, *runs, elsewhere=True, keep=keep)
     return replace(
         merged, damaged=tuple(replace(file, path=bundle.path) for file in merged.damaged)
     )
@@ -285,17 +286,10 @@ def _inconsistencies(
     ]
     faults += _missing(Member.RUNS, examined.runs, [*run_ids])
     machines, environments = lists[Member.HARDWARE], lists[Member.ENVIRONMENTS]
-    ids = [id_ for row in machines if isinstance(row.get("hardware_id"), str) for id_ in _ids(row)]
-    faults += _missing(Member.HARDWARE, examined.hardware, ids)
+    machine_ids = [row.get("hardware_id") for row in machines]
+    faults += _missing(Member.HARDWARE, examined.hardware, machine_ids)
     known = [row.get("environment_id") for row in environments]
     return faults + _missing(Member.ENVIRONMENTS, examined.environments, known)
-
-
-def _ids(machine: Mapping[str, Any]) -> Iterator[str]:
-    """Its own id, and those that a merge may give records of it that are older than the rules."""
-    yield machine["hardware_id"]
-    yield hardware_id(machine)
-    yield hardware_id({**machine, "device_name": machine.get("cpu_model")})
 
 
 def _missing(name: str, used: frozenset[str], known: Sequence[object]) -> list[str]:

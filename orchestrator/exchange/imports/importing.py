@@ -24,7 +24,7 @@ from orchestrator.exchange.imports.record import (
     records_table,
     save_records,
 )
-from orchestrator.store import MergeReport, Run, Store, imported_rows_at
+from orchestrator.store import MergeReport, Run, Store, drop_kept, imported_rows_at
 from runner import __version__
 
 _TICK = timedelta(microseconds=1)
@@ -112,7 +112,7 @@ class ImportReport:
 
     @property
     def quarantined(self) -> int:
-        """Records that stayed out, since `validate --fix` had taken them out of the database."""
+        """Records that stayed out, since `database check --fix` had taken them out."""
         return 0 if self.merged is None else self.merged.quarantined
 
     def _count(self, name: str) -> int:
@@ -163,6 +163,7 @@ def import_files(
         store.forget(
             [f"{run_id}/{cell}" for run_id, change in changes.items() for cell in change.gone]
         )
+        drop_kept(database, [outcome.run_id for outcome in changing])
         files = [records_path(results, outcome.run_id) for outcome in changing]
         return ImportReport(changes, store.merge(files, *read_runs(files)))
 

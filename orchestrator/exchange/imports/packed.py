@@ -1,6 +1,6 @@
 """The records of many imports in one file: `imports/packed.parquet`.
 
-A file of a few rows is mostly the names of its columns. So `maintain --compact` packs imports
+A file of a few rows is mostly the names of its columns. So `database compact` packs imports
 together, with the runs that they are in the file's metadata. Whoever changes or drops one import
 takes it out first, into a file of its own.
 """
@@ -10,26 +10,23 @@ from contextlib import suppress
 from pathlib import Path
 
 import pyarrow as pa
-from pydantic import TypeAdapter
 
 from orchestrator.exchange.imports.content import RowContents, contents_by_run
 from orchestrator.exchange.imports.record import read_run, records_path, save_records
-from orchestrator.store import Compaction, Run, same_table
+from orchestrator.store import KEPT_SUFFIX, Compaction, Run, runs_in, runs_metadata, same_table
 from orchestrator.system.files import (
     IMPORTS_FOLDER,
     PACKED_IMPORTS,
     REMEDY,
     translate_os_errors,
 )
-from orchestrator.system.parquet import UNREADABLE, read_schema, read_table
+from orchestrator.system.parquet import UNREADABLE, read_table
 from runner.contract.errors import DamagedFile
 from runner.contract.files import atomic_file
 from runner.contract.record import drop_empty_columns, write_records
 
-_RUNS = b"accelmatrix.runs"
-"""Key of the runs in the file's metadata."""
+_DAMAGED = "the database has its records; remove it, then import its sources again"
 _ORDER = (("run_id", "ascending"), ("cell_id", "ascending"))
-_MANY_RUNS = TypeAdapter(list[Run])
 
 
 def packed_path(results: Path) -> Path:
@@ -46,26 +43,18 @@ def packed_runs(path: Path) -> list[Run]:
     if path.name != PACKED_IMPORTS or path.parent.name != IMPORTS_FOLDER or not path.is_file():
         return []
     try:
-        return _MANY_RUNS.validate_json(read_schema(path).metadata[_RUNS])
-    except UNREADABLE as error:
-        raise _damaged(path, error) from error
-
-
-def _damaged(packed: Path, error: Exception) -> DamagedFile:
-    return DamagedFile(
-        f"{packed}: cannot be read: {str(error).splitlines()[0]}",
-        hint="the database has its records; remove it, then import its sources again",
-    )
+        return runs_in(path)
+    except DamagedFile as error:
+        raise DamagedFile(str(error), hint=_DAMAGED) from error
 
 
 def read_runs(files: Iterable[Path]) -> list[Run]:
-    """The runs in the metadata of these files, if they are sound files of imports."""
+    """The runs that the metadata of sound files of imports and kept records describe."""
     runs: list[Run] = []
     for file in files:
-        if file.parent.name == IMPORTS_FOLDER and file.name != PACKED_IMPORTS:
-            runs += filter(None, [read_run(file)])
-        with suppress(DamagedFile):  # as whoever reads its records says
-            runs += packed_runs(file)
+        if file.parent.name == IMPORTS_FOLDER or file.parent.name.endswith(KEPT_SUFFIX):
+            with suppress(DamagedFile):  # as whoever reads its records says
+                runs += runs_in(file)
     return runs
 
 
@@ -148,13 +137,14 @@ def _read(packed: Path) -> pa.Table:
     try:
         return read_table(packed)
     except UNREADABLE as error:
-        raise _damaged(packed, error) from error
+        reason = str(error).splitlines()[0]
+        raise DamagedFile(f"{packed}: cannot be read: {reason}", hint=_DAMAGED) from error
 
 
 def _write(packed: Path, tables: Sequence[pa.Table], runs: Sequence[Run]) -> None:
     joined = pa.concat_tables(tables, promote_options="default").sort_by([*_ORDER])
-    described = _MANY_RUNS.dump_json([*runs], exclude_none=True)
-    table = drop_empty_columns(joined.combine_chunks()).replace_schema_metadata({_RUNS: described})
+    rows = drop_empty_columns(joined.combine_chunks())
+    table = rows.replace_schema_metadata(runs_metadata(runs))
     with translate_os_errors(packed, hint=REMEDY), atomic_file(packed) as file:
         write_records(table, file)
         file.flush()

@@ -15,10 +15,11 @@ from orchestrator.exchange.imports.content import RowContents, contents_of
 from orchestrator.exchange.imports.document import writable
 from orchestrator.exchange.imports.measurement import ImportedMeasurement
 from orchestrator.exchange.imports.outcome import FileOutcome
-from orchestrator.store import DEFAULTS, Origin, Run
+from orchestrator.store import DEFAULTS, Origin, Run, runs_in, runs_metadata
 from orchestrator.system.files import IMPORTS_FOLDER, REMEDY, translate_os_errors
-from orchestrator.system.parquet import UNREADABLE, read_schema, read_table
+from orchestrator.system.parquet import UNREADABLE, read_table
 from runner import __version__
+from runner.contract.errors import DamagedFile
 from runner.contract.files import atomic_file
 from runner.contract.record import (
     SCHEMA_VERSION,
@@ -33,8 +34,6 @@ _HARDWARE = (
 )
 _ENVIRONMENT = ("operating_system", "python_version", "libraries")
 _HINT = f"{REMEDY}, then import again; nothing was written"
-_RUN = b"accelmatrix.run"
-"""Key of the run in a file's metadata."""
 LAUNCHER = "import"
 """The launcher in records of imports."""
 _OWN = frozenset({"location", "simulated", "marks", "measured_at", "details"})
@@ -145,7 +144,7 @@ def save_records(table: pa.Table, path: Path, run: Run) -> None:
     Raises:
         StoreError: the file system refused.
     """
-    table = table.replace_schema_metadata({_RUN: run.model_dump_json().encode()})
+    table = table.replace_schema_metadata(runs_metadata([run]))
     with translate_os_errors(path, hint=_HINT):
         path.parent.mkdir(parents=True, exist_ok=True)
         with atomic_file(path) as file:
@@ -163,7 +162,7 @@ def read_contents(path: Path) -> RowContents | None:
 def read_run(path: Path) -> Run | None:
     """The run in the metadata of a file of one import; None if it is no such file."""
     try:
-        run = Run.model_validate_json(read_schema(path).metadata[_RUN])
-    except UNREADABLE:
+        runs = runs_in(path)
+    except DamagedFile:
         return None
-    return run if run.run_id == path.stem else None
+    return runs[0] if [run.run_id for run in runs] == [path.stem] else None

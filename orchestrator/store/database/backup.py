@@ -1,6 +1,7 @@
 """Consistent copies of a database file."""
 
 import shutil
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import BinaryIO
 
@@ -76,6 +77,19 @@ def _copy(whole: BinaryIO, unfinished: Path) -> None:
     with unfinished.open("wb") as copied:
         shutil.copyfileobj(whole, copied, _CHUNK_BYTES)
     sync(unfinished)
+
+
+def copy_aside(path: Path, reason: str) -> Path:
+    """Copy a database file with its log, whatever is in it, under a name that says why and when.
+
+    Raises:
+        OSError: the file system refuses.
+    """
+    aside = path.with_name(f"{path.name}.{reason}-{datetime.now(UTC):%Y%m%d-%H%M%S}")
+    for source, target in ((path, aside), (wal_path(path), wal_path(aside))):
+        if source.exists():
+            shutil.copyfile(source, target)
+    return aside
 
 
 MANIFEST = "manifest.json"

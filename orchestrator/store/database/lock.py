@@ -16,6 +16,11 @@ def wal_path(path: Path) -> Path:
     return path.with_name(f"{path.name}.wal")
 
 
+def lock_path(path: Path) -> Path:
+    """The file that a writer locks."""
+    return path.with_name(f"{path.name}.lock")
+
+
 def size_of(path: Path) -> int:
     """The size of the database and its log, bytes."""
     return sum(file.stat().st_size for file in (path, wal_path(path)) if file.exists())
@@ -81,7 +86,7 @@ def writer_lock(path: Path, wait_s: float = WAIT_S) -> Iterator[None]:
 
     refuse_dangling_link(path)
     path = path.resolve()
-    lock = FileLock(f"{path}.lock", timeout=wait_s)
+    lock = FileLock(lock_path(path), timeout=wait_s)
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         lock.acquire()

@@ -1,91 +1,112 @@
-"""Open a database of this schema: older ones are upgraded first, and a copy is kept beside them."""
+"""Databases of this schema are opened; those of another are refused, and so are strangers'."""
 
-import os
-from contextlib import nullcontext
+import shlex
+from collections.abc import Mapping, Set
+from contextlib import suppress
+from dataclasses import dataclass
 from pathlib import Path
 
 import duckdb
 from duckdb import DuckDBPyConnection
 
-from orchestrator.store.database.backup import MANIFEST, copy_database
-from orchestrator.store.database.connect import connect, duckdb_message, interruptible
-from orchestrator.store.database.lock import writer_lock
-from orchestrator.store.schema.tables import STORE_VERSION
-from orchestrator.store.schema.version import DatabaseVersion, read_version, require_known_version
-from orchestrator.system.files import REMEDY, file_hint
+from orchestrator.store.database.backup import MANIFEST
+from orchestrator.store.database.connect import connect
+from orchestrator.store.schema.tables import STORE_VERSION, TABLES, VERSION
+from orchestrator.system.files import database_option
 from runner.contract.errors import StoreError
 
+_TABLE = "TABLE_RELATION"
+"""DuckDB's name for the relation of a table."""
 
-@interruptible()
+
+@dataclass(frozen=True)
+class DatabaseKind:
+    """The schema of a database, and the rows that it takes."""
+
+    schema: int
+    scratch: bool
+    """True if it takes fake and synthetic rows."""
+
+
 def open_current(
     path: Path, *, read_only: bool, wait_s: float
-) -> tuple[DuckDBPyConnection, DatabaseVersion]:
-    """Open a database, and upgrade it if its schema is older; to write, hold the lock.
+) -> tuple[DuckDBPyConnection, DatabaseKind]:
+    """Open a database of this schema; to write, hold the lock.
 
     Raises:
-        StoreError: it is in use for longer than `wait_s` seconds, not ours, of a schema that this
-            AccelMatrix cannot work with, or older and where nothing can be written.
+        StoreError: it is in use for longer than `wait_s` seconds, not ours, or of another schema.
     """
-    connection, version = _open(path, read_only=read_only, wait_s=wait_s)
-    if not version.is_older:
-        return connection, version
-    connection.close()
-    _require_writable(path, version)
-    with writer_lock(path, wait_s) if read_only else nullcontext():
-        _upgrade(path, wait_s)
-    return _open(path, read_only=read_only, wait_s=wait_s)
-
-
-def _open(
-    path: Path, *, read_only: bool, wait_s: float
-) -> tuple[DuckDBPyConnection, DatabaseVersion]:
     connection = connect(path, read_only=read_only, wait_s=wait_s)
     try:
-        return connection, require_known_version(connection, path)
+        columns = _columns(connection)
+        kind = _kind_of(connection, path, columns)
+        require_schema(kind.schema, path)
+        _require_columns(columns, path)
     except BaseException:
         connection.close()
         raise
+    return connection, kind
 
 
-def _require_writable(path: Path, version: DatabaseVersion) -> None:
-    """Insist that the database may be changed where it lies.
-
-    Raises:
-        StoreError: it is a snapshot, or its file or folder is read-only.
-    """
-    older = f"{path}: has the older schema {version.number}"
-    if (path.parent / MANIFEST).exists():
-        raise StoreError(
-            f"{older}, and a snapshot stays as it is",
-            hint="restore it, or copy the file and ask the copy: that is brought forward",
-        )
-    ids = {"effective_ids": os.access in os.supports_effective_ids}
-    if not all(os.access(file, os.W_OK, **ids) for file in (path, path.parent)):
-        raise StoreError(
-            f"{older}, and cannot be brought to {STORE_VERSION}: it may not be written",
-            hint="copy it to a folder of your own, or let its owner open it: `orchestrator status`",
-        )
-
-
-def _upgrade(path: Path, wait_s: float) -> None:
-    """Keep the file as it was under `<name>.schema<version>`, then upgrade it.
+def read_kind(connection: DuckDBPyConnection, path: Path) -> DatabaseKind:
+    """The kind of a database of AccelMatrix, whichever schema it has.
 
     Raises:
-        StoreError: it is in use, not ours, or the disk is full; it is as it was then.
+        StoreError: it is not ours.
     """
-    from orchestrator.store.schema.definition import upgrade_schema
+    return _kind_of(connection, path, _columns(connection))
 
-    with connect(path, read_only=False, wait_s=wait_s) as connection:
-        number = read_version(connection, path).number
-    if number >= STORE_VERSION:
-        return
-    copy_database(path, path.with_name(f"{path.name}.schema{number}"), wait_s)
-    try:
-        with connect(path, read_only=False, wait_s=wait_s) as connection:
-            upgrade_schema(connection, number)
-    except duckdb.Error as error:
-        message = duckdb_message(error)
+
+def require_schema(schema: int, path: Path) -> None:
+    """Insist on a database of this schema.
+
+    Raises:
+        StoreError: it has another one; the hint names the command that makes it anew.
+    """
+    if schema != STORE_VERSION:
+        is_kept = schema > STORE_VERSION or (path.parent / MANIFEST).exists()
         raise StoreError(
-            f"{path}: cannot be brought from schema {number} to {STORE_VERSION}: {message}",
-            hint=file_hint(error, f"nothing was changed; {REMEDY}"),
-        ) from error
+            f"{path}: has schema {schema}, and this AccelMatrix works with {STORE_VERSION}",
+            hint="install the AccelMatrix that wrote it" if is_kept else rebuild_hint(path),
+        )
+
+
+def rebuild_hint(path: Path) -> str:
+    """The command that makes this database anew."""
+    command = shlex.join(["orchestrator", "database", "rebuild", *database_option(path)])
+    return f"`{command}` makes it anew from its record files"
+
+
+def _kind_of(
+    connection: DuckDBPyConnection, path: Path, columns: Mapping[str, Set[str]]
+) -> DatabaseKind:
+    if {"version", "scratch"} - columns.get(VERSION.name, set()):
+        raise StoreError(
+            f"{path}: a DuckDB database, but not one of AccelMatrix",
+            hint="name another file with `--database`",
+        )
+    rows = connection.execute(f"SELECT version, scratch FROM {VERSION.name}").fetchall()
+    return DatabaseKind(*(rows[0] if rows else (0, False)))
+
+
+def _require_columns(columns: Mapping[str, Set[str]], path: Path) -> None:
+    for table in TABLES:
+        if columns.get(table.name) != {column.name for column in table.columns}:
+            raise StoreError(
+                f"{path}: table {table.name} does not have the columns of schema {STORE_VERSION}",
+                hint=rebuild_hint(path),
+            )
+
+
+def _columns(connection: DuckDBPyConnection) -> dict[str, set[str]]:
+    """Names of columns by table, of our tables that are there.
+
+    DuckDB's own lists, `duckdb_columns` and `duckdb_tables`, take longer than all else here.
+    """
+    columns: dict[str, set[str]] = {}
+    for table in TABLES:
+        with suppress(duckdb.CatalogException):
+            relation = connection.table(table.name)
+            if relation.type == _TABLE:  # a view may have taken its place
+                columns[table.name] = set(relation.columns)
+    return columns

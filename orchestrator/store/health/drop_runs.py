@@ -10,6 +10,7 @@ from duckdb import DuckDBPyConnection
 from orchestrator.store.database.connect import fetch, store_errors, transaction
 from orchestrator.store.database.lock import WAIT_S, require_database
 from orchestrator.store.database.open import open_current
+from orchestrator.store.records.kept import drop_kept, keep_decisions
 from orchestrator.store.schema.tables import OURS, SYNTHETIC
 from orchestrator.system.files import REMEDY
 
@@ -63,11 +64,15 @@ def dated_runs(path: Path, wait_s: float = WAIT_S) -> list[DatedRun]:
 
 
 def drop_runs(path: Path, run_ids: Sequence[str], wait_s: float = WAIT_S) -> None:
-    """Delete runs and the rows that only they use, in one transaction. Call with the lock held.
+    """Delete runs, the rows that only they use, and what is kept of them beside the database.
+
+    All rows go in one transaction, after the kept files: who is killed before can drop them again.
+    Call it with the lock held.
 
     Raises:
-        StoreError: the database cannot be written.
+        StoreError: the database or a file cannot be written.
     """
+    drop_kept(path, run_ids)
     with (
         open_current(path, read_only=False, wait_s=wait_s)[0] as connection,
         store_errors(f"{path}: the runs cannot be dropped", f"nothing was changed; {REMEDY}"),
@@ -76,6 +81,7 @@ def drop_runs(path: Path, run_ids: Sequence[str], wait_s: float = WAIT_S) -> Non
         connection.execute(dropped, [list(run_ids)])
         with transaction(connection):
             _delete(connection)
+            keep_decisions(connection, path)
 
 
 def _delete(connection: DuckDBPyConnection) -> None:

@@ -27,6 +27,7 @@ from orchestrator.store.merge.dimensions import describe_shared
 from orchestrator.store.merge.merge import QUARANTINED, REAL, incoming_in, insert_records
 from orchestrator.store.merge.staging import stage
 from orchestrator.store.records.find import find_files
+from orchestrator.store.records.kept import keep_decisions, kept_files
 from orchestrator.store.schema.definition import redefine_views, schema_differences
 from orchestrator.store.schema.tables import JOBS, RAW, RESULTS, RUNS
 from orchestrator.system.files import IMPORTS_FOLDER, PACKED_IMPORTS, REMEDY
@@ -48,13 +49,15 @@ _TAKEN = f"""
 _RESTORED = incoming_in("restored")
 
 
-def _stage_records(connection: DuckDBPyConnection, results: Path | None, now: datetime) -> None:
+def _stage_records(
+    connection: DuckDBPyConnection, path: Path, results: Path | None, now: datetime
+) -> None:
     """Make the relation `incoming`: the records, where there are files, of the runs with `faults`.
 
     Apart from the transaction that reloads them, since a damaged file would end it.
     """
     runs = [run_id for (run_id,) in connection.execute(_RUNS).fetchall()]
-    stage(connection, find_files(_record_paths(results, runs)) if results else [])
+    stage(connection, find_files(_record_paths(path, results, runs)))
     leave_out_impossible(connection, now)
 
 
@@ -70,7 +73,10 @@ def _reload(connection: DuckDBPyConnection, *, scratch: bool) -> int:
     return _count(connection.execute("SELECT count(*) FROM restored"))
 
 
-def _record_paths(results: Path, runs: Sequence[str]) -> Iterator[Path]:
+def _record_paths(database: Path, results: Path | None, runs: Sequence[str]) -> Iterator[Path]:
+    yield from kept_files(database)
+    if results is None:
+        return
     for run_id in runs:
         for path in (results / run_id, results / IMPORTS_FOLDER / f"{run_id}.parquet"):
             if path.exists():
@@ -149,6 +155,7 @@ def fix_database(
 
 def _repair(
     connection: DuckDBPyConnection,
+    path: Path,
     results: Path | None,
     now: datetime,
     errors: frozenset[str],
@@ -161,7 +168,7 @@ def _repair(
     """
     define_macros(connection, now)
     find_faults(connection, errors)
-    _stage_records(connection, results, now)
+    _stage_records(connection, path, results, now)
     with transaction(connection):
         repaired = {RECORDS: _reload(connection, scratch=scratch)}
         find_faults(connection, errors & _OUTRIGHT)
@@ -172,6 +179,8 @@ def _repair(
         find_faults(connection, errors_in(find_all(connection, now)))
         quarantined += quarantine(connection)
         repaired[ALTERED] = _define_anew(connection)
+        if quarantined:
+            keep_decisions(connection, path)
     return {name: rows for name, rows in repaired.items() if rows}, quarantined
 
 
@@ -209,7 +218,9 @@ def _fixed(
             f"{REMEDY}, then try again",
         ),
     ):
-        repaired, quarantined = _repair(connection, results, now, errors, scratch=kind.scratch)
+        repaired, quarantined = _repair(
+            connection, path, results, now, errors, scratch=kind.scratch
+        )
         findings = find_all(connection, now)
     return Validation(findings, None, repaired, quarantined)
 

@@ -13,11 +13,11 @@ from orchestrator.store.records.validate import REASON_LETTERS, Damaged
 
 CLOCK_TOLERANCE = timedelta(days=1)
 """Time by which a record may be ahead of this machine's clock, which may have been set back or be
-in another zone; `validate` names what is still ahead later."""
+in another zone; `database check` names what is still ahead later."""
 _NAMED = 3
 """Records of a file that are named in the reason why they are left out."""
 _NEEDED = "false"
-"""Older runners did not write every statistic: a gap is not impossible, and `--fix` fills it."""
+"""A statistic that is missing is not impossible, and `--fix` fills it."""
 _CHECKS = tuple(dict.fromkeys(check for check in RECORD_CHECKS if check.at_entry))
 _SUSPECT = " OR ".join(f"({check.condition})" for check in _CHECKS)
 _FIND_SUSPECTS = f"""

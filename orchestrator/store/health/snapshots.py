@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 
-from orchestrator.store.database.backup import MANIFEST, copy_database
+from orchestrator.store.database.backup import MANIFEST, copy_aside, copy_database
 from orchestrator.store.database.connect import connect, count_rows, store_errors
 from orchestrator.store.database.lock import (
     WAIT_S,
@@ -17,7 +17,7 @@ from orchestrator.store.database.lock import (
     writer_lock,
 )
 from orchestrator.store.database.manifest import Manifest, read_manifest
-from orchestrator.store.schema.version import DatabaseVersion, read_version
+from orchestrator.store.database.open import DatabaseKind, read_kind, require_schema
 from orchestrator.system.files import REMEDY, file_hint
 from runner import __version__
 from runner.contract.errors import DamagedFile, StoreError, UsageError
@@ -137,7 +137,7 @@ def _describe(copy: Path, name: str | None, now: datetime, git_commit: str | Non
         name=name,
         taken_at=now,
         database=copy.name,
-        schema_version=kind.number,
+        schema_version=kind.schema,
         scratch=kind.scratch,
         size_bytes=copy.stat().st_size,
         sha256=file_sha256(copy),
@@ -147,13 +147,15 @@ def _describe(copy: Path, name: str | None, now: datetime, git_commit: str | Non
     )
 
 
-def _look(copy: Path) -> tuple[DatabaseVersion, Mapping[str, int]]:
-    """The kind of a database of any version, and the rows of its tables."""
+def _look(copy: Path) -> tuple[DatabaseKind, Mapping[str, int]]:
+    """The kind of a database of any schema, and the rows of its tables."""
     with (
         connect(copy, read_only=True, wait_s=0) as connection,
-        store_errors(f"{copy}: cannot be read", "`orchestrator validate` looks for what is wrong"),
+        store_errors(
+            f"{copy}: cannot be read", "`orchestrator database check` looks for what is wrong"
+        ),
     ):
-        return read_version(connection, copy), count_rows(connection)
+        return read_kind(connection, copy), count_rows(connection)
 
 
 def _unused_name(root: Path, name: str) -> Path:
@@ -198,6 +200,7 @@ def restore_snapshot(
             or the file system refuses; the database is as it was then.
     """
     snapshot = find_snapshot(root, name)
+    require_schema(snapshot.manifest.schema_version, snapshot.database)
     with writer_lock(database, wait_s):
         path = database.resolve()
         incoming = path.with_name(f".{path.name}.restored")
@@ -209,7 +212,7 @@ def restore_snapshot(
                     _require_kind(path, wait_s, scratch=snapshot.manifest.scratch)
                     kept = _take_locked(path, root, BEFORE_RESTORE, git_commit, wait_s)
                 except DamagedFile:
-                    aside = _set_aside(path)
+                    aside = copy_aside(path, "damaged")
             wal_path(path).unlink(missing_ok=True)
             incoming.replace(path)
             sync(path.parent)
@@ -231,25 +234,16 @@ def _copy_checked(snapshot: Snapshot, incoming: Path) -> None:
     if file_sha256(incoming) != snapshot.manifest.sha256:
         raise StoreError(
             f"{snapshot.database}: is not as it was when it was taken: another hash",
-            hint="nothing was changed; restore another one, see `orchestrator snapshot --list`",
+            hint="nothing was changed; `orchestrator database snapshot --list` lists the others",
         )
 
 
 def _require_kind(path: Path, wait_s: float, *, scratch: bool) -> None:
     with connect(path, read_only=True, wait_s=wait_s) as connection:
-        kind = read_version(connection, path)
+        kind = read_kind(connection, path)
     if kind.scratch != scratch:
         one, other = ("real", "scratch") if scratch else ("scratch", "real")
         raise StoreError(
             f"{path}: a {one} database, and the snapshot is of a {other} one",
             hint="name another file with `--database`; nothing was changed",
         )
-
-
-def _set_aside(path: Path) -> Path:
-    """Copy a database that cannot be opened, with its log, under a name of its own."""
-    aside = path.with_name(f"{path.name}.damaged-{datetime.now(UTC):%Y%m%d-%H%M%S}")
-    for source, target in ((path, aside), (wal_path(path), wal_path(aside))):
-        if source.exists():
-            shutil.copyfile(source, target)
-    return aside

@@ -83,7 +83,7 @@ def _rewrite(path: Path) -> None:
             if count_rows(connection, "old") != count_rows(connection, "new"):
                 raise StoreError(
                     f"{path}: a copy of it lacks rows",
-                    hint="nothing was changed; `orchestrator validate` looks for what is wrong",
+                    hint="nothing was changed; `orchestrator database check` says what is wrong",
                 )
             connection.execute("DETACH new")
         sync(unfinished)

@@ -5,7 +5,7 @@ from collections.abc import Iterable
 from duckdb import DuckDBPyConnection
 
 from analysis.results.source import text
-from orchestrator.store.schema.older_records import MEMORY_GIB
+from orchestrator.store.schema.parquet_columns import MEMORY_GIB
 from orchestrator.store.schema.tables import (
     ARTEFACTS,
     ENVIRONMENTS,
@@ -41,7 +41,8 @@ _FILES = (
 def describe_shared(connection: DuckDBPyConnection, records: str) -> None:
     """Describe what the rows of that relation share.
 
-    Records that newer ones replace count as well, or it would matter in which order they came.
+    Records of ours that newer ones replace count as well, or it would matter in which order they
+    came.
     What is known keeps its description, or any later record could describe anew what other results
     share. Only what an id is the hash of is taken from every record of ours: it is always the same,
     and takes the place of what others say under this id. Of a machine's memory, which is hashed to

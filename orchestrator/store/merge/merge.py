@@ -18,6 +18,7 @@ from orchestrator.store.database.connect import fetch, transaction
 from orchestrator.store.merge.dimensions import describe_shared, infer_runs
 from orchestrator.store.merge.report import MergeReport
 from orchestrator.store.merge.staging import are_small, registered, stage, unstage
+from orchestrator.store.records.kept import described_runs, keep_merged
 from orchestrator.store.records.validate import Damaged
 from orchestrator.store.schema.sources import Run
 from orchestrator.store.schema.tables import (
@@ -47,6 +48,8 @@ class Admission:
     """True if the files are from elsewhere: a measurement of ours that is here stays."""
     leave_out: Sequence[LeaveOut] = ()
     """Further refusals of records."""
+    keep_beside: Path | None = None
+    """The database beside which what is taken is kept in a file; None if it has files here."""
 
 
 _ID_COLUMNS = ("run_id", "cell_id", "recorded_at")
@@ -174,12 +177,13 @@ def merge_files(
     connection.execute(_COMPARE.format(welcome=welcome, elsewhere=admission.elsewhere))
     connection.execute(_CHOOSE)
     ((rows, inserted, replaced),) = connection.execute(_COUNT).fetchall()
-    taken, seen = (
-        "incoming" if rows == inserted else incoming_in(table) for table in ("chosen", "unseen")
-    )
+    is_all = rows == inserted
+    taken = "incoming" if is_all else incoming_in("chosen")
+    seen = taken if is_all or admission.elsewhere else incoming_in("unseen")
     hosts: Sequence[tuple[str, int]] = ()
     if inserted or replaced:
         hosts = connection.execute(_HOSTS.format(taken=taken)).fetchall()
+    before = described_runs(connection, {run.run_id for run in runs})
     with transaction(connection):
         if replaced:
             _remove_replaced(connection)
@@ -188,6 +192,8 @@ def merge_files(
         for run in runs:
             _describe(connection, run)
         connection.execute(_INFER.format(taken=taken))
+        if admission.keep_beside is not None:
+            _keep(connection, taken, runs, before, admission.keep_beside)
     quarantined = _quarantined(connection, welcome)
     contradicted = tuple(name for (name,) in connection.execute(_CONTRADICTED).fetchall())
     connection.execute("DROP TABLE chosen; DROP TABLE unseen")
@@ -198,6 +204,20 @@ def merge_files(
         contradicted=contradicted,
         hosts=tuple(hosts),
     )
+
+
+def _keep(
+    connection: DuckDBPyConnection,
+    taken: str,
+    runs: Sequence[Run],
+    before: Sequence[Run],
+    database: Path,
+) -> None:
+    """Keep these records and the descriptions of their runs in a file, unless nothing is new."""
+    ids = {run.run_id for run in runs}
+    rows = connection.execute(f"SELECT DISTINCT run_id FROM {taken}").fetchall()
+    if rows or described_runs(connection, ids) != before:
+        keep_merged(connection, taken, ids.union(name for (name,) in rows), database)
 
 
 def incoming_in(table: str) -> str:

@@ -37,7 +37,7 @@ class MergeReport:
     refused: tuple[str, ...] = ()
     """Result ids of fake and synthetic rows, left out because this is no scratch database."""
     quarantined: int = 0
-    """Records left out because `validate --fix` took them out before."""
+    """Records left out because `database check --fix` took them out before."""
     contradicted: tuple[str, ...] = ()
     """Result ids of measurements that files from elsewhere have newer ones of: they stay, and count
     as unchanged."""
@@ -100,7 +100,7 @@ class MergeReport:
             yield (
                 f"{count} {plural(count, 'result')} stayed as measured, though these files have"
                 f" newer ones: {_some(self.contradicted)}",
-                "to believe them, drop the run with `orchestrator maintain --drop` and merge again",
+                "to believe them, drop the run with `orchestrator database drop` and merge again",
             )
 
     def _missing(self) -> Iterator[tuple[str, str]]:

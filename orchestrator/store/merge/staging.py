@@ -8,7 +8,6 @@ from typing import Any
 
 import duckdb
 import pyarrow as pa
-import pyarrow.compute as pc
 from duckdb import DuckDBPyConnection
 
 from analysis.results.source import text
@@ -16,25 +15,26 @@ from orchestrator.store.records.find import ID_COLUMNS, is_path
 from orchestrator.store.records.validate import (
     ORIGIN_COLUMNS,
     Damaged,
+    OtherSchema,
     check_pages,
-    file_fault,
+    read_validated,
     require_columns,
     require_whole,
     unreadable,
 )
 from orchestrator.store.schema.columns import RECORD, SqlColumn
-from orchestrator.store.schema.older_records import CHANGED_IN_SCHEMA
 from orchestrator.store.schema.parquet_columns import (
     FALSE_ID,
     NO_JSON_OBJECT,
     NO_ROWS,
     NULL_IF_MISSING,
     TABLE_OF_ROWS,
-    ParquetColumns,
+    rows_query,
 )
 from orchestrator.store.schema.tables import OURS, REQUIRED
 from orchestrator.system.parquet import UNREADABLE, CheckInterrupt, Read, read_tables
 from runner.contract.errors import DamagedFile
+from runner.contract.record import SCHEMA_VERSION
 
 SMALL_FILE_BYTES = 1_000_000
 """Files that are smaller on average are read once into memory; opening them costs more."""
@@ -192,20 +192,10 @@ def _insert(connection: DuckDBPyConnection, batch: _Batch) -> list[Damaged]:
             groups = [_checked(alike) for alike in _by_schema(tables)]
         for rows in groups:
             columns = frozenset(rows.column_names) - {*ORIGIN_COLUMNS}
-            query = ParquetColumns(columns, _has_older(rows)).query("read_rows")
+            query = rows_query(columns, "read_rows")
             with registered(connection, "read_rows", rows):
                 connection.execute(f"INSERT INTO incoming BY NAME {query}")
     return damaged
-
-
-def _has_older(rows: pa.Table) -> bool:
-    """True if columns meant something else when some record was made.
-
-    Where none is older, DuckDB need not plan what brings them forward, which takes as long as all
-    else of inserting a few records.
-    """
-    oldest = pc.min(rows.column("schema_version")).as_py()
-    return oldest is not None and oldest < CHANGED_IN_SCHEMA
 
 
 def _by_schema(tables: Mapping[Path, pa.Table]) -> Iterable[Mapping[Path, pa.Table]]:
@@ -266,7 +256,7 @@ def _attach_large(
             f"(SELECT *, {text(str(path))} AS filename,"
             f" row_number() OVER () - 1 AS file_row_number FROM {name})"
         )
-        queries[str(path)] = ParquetColumns(frozenset(columns)).query(located)
+        queries[str(path)] = rows_query(columns, located)
     _create_view(connection, queries)
     unsound = [name for (name,) in connection.execute(_UNSOUND_FILES).fetchall()]
     if unsound:
@@ -290,7 +280,11 @@ def _create_view(connection: DuckDBPyConnection, queries: Mapping[str, str]) -> 
 
 
 def _unsound(path: Path) -> Damaged:
-    return Damaged(path, file_fault(path) or "its rows are none that a record may have")
+    try:
+        read_validated(path)
+    except DamagedFile as error:
+        return Damaged(path, str(error), other_schema=isinstance(error, OtherSchema))
+    return Damaged(path, "its rows are none that a record may have")
 
 
 def _impossible(column: SqlColumn) -> str:
@@ -313,7 +307,16 @@ def _impossible(column: SqlColumn) -> str:
 
 
 _UNSOUND_ROW = " OR ".join(
-    filter(None, (*map(_impossible, RECORD), *map(is_path, ID_COLUMNS), NO_JSON_OBJECT, FALSE_ID))
+    filter(
+        None,
+        (
+            f"schema_version <> {SCHEMA_VERSION}",
+            *map(_impossible, RECORD),
+            *map(is_path, ID_COLUMNS),
+            NO_JSON_OBJECT,
+            FALSE_ID,
+        ),
+    )
 )
 _UNSOUND_FILES = f"""
     SELECT filename FROM incoming GROUP BY filename HAVING bool_or({_UNSOUND_ROW}) ORDER BY filename

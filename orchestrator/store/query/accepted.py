@@ -1,4 +1,4 @@
-"""Facts that a database keeps beside results: accepted changes of series, and its predictor."""
+"""What a database keeps beside results: accepted changes, in a file as well, and its predictor."""
 
 from collections.abc import Collection, Iterator
 from contextlib import contextmanager
@@ -11,6 +11,7 @@ from duckdb import DuckDBPyConnection
 from orchestrator.store.database.connect import store_errors, transaction
 from orchestrator.store.database.lock import WAIT_S, require_database, writer_lock
 from orchestrator.store.database.open import open_current
+from orchestrator.store.records.kept import keep_decisions
 from orchestrator.store.schema.tables import ACCEPTED, VERSION
 from orchestrator.system.files import REMEDY
 
@@ -92,6 +93,7 @@ def _changing(path: Path, wait_s: float, failure: str) -> Iterator[DuckDBPyConne
         transaction(connection),
     ):
         yield connection
+        keep_decisions(connection, path)
 
 
 def _known(

@@ -2,9 +2,8 @@
 
 Such a file is not trusted. Views, macros and columns that compute themselves are SQL of whoever
 wrote it: none of them is executed, since every name in our questions means an object of the empty
-database, and each table is looked at before it is read. Tables of an older schema are copied into
-the empty database and brought forward there; the file is never written. Call it in a process with
-limits: DuckDB itself reads the bytes.
+database, and each table is looked at before it is read. The file is never written. Call it in a
+process with limits: DuckDB itself reads the bytes.
 """
 
 import re
@@ -20,11 +19,8 @@ from analysis.results.source import text
 from orchestrator.store.database.connect import duckdb_message
 from orchestrator.store.database.lock import wal_path
 from orchestrator.store.query.runs import BundleRows, stored_runs
-from orchestrator.store.schema.migrations import migrate
-from orchestrator.store.schema.parquet_columns import identifier
 from orchestrator.store.schema.tables import (
     KEPT_HERE,
-    OLDEST,
     RESULTS,
     RUNS,
     STORE_VERSION,
@@ -34,9 +30,8 @@ from orchestrator.store.schema.tables import (
 )
 from runner.contract.errors import StoreError
 
-_THEIRS, _OURS = "theirs", "memory"
-"""Names of their database and of the empty one."""
-_COMPUTED = "computes itself"
+_THEIRS = "theirs"
+"""The name under which their database is attached."""
 _BUSY = re.compile(r"Could not set lock")
 _BUNDLE_HINT = "ask its owner for a bundle: `orchestrator export --bundle`"
 _COLUMNS = """
@@ -52,7 +47,7 @@ _WITHOUT_RUN = f"""
 
 @contextmanager
 def foreign_rows(path: Path, memory_bytes: int, spill: Path) -> Iterator[BundleRows]:
-    """All runs of a database that anybody may have written, of this schema or an older one.
+    """All runs of a database that anybody may have written.
 
     Raises:
         StoreError: it is being written, not ours, of another schema, or altered.
@@ -60,20 +55,17 @@ def foreign_rows(path: Path, memory_bytes: int, spill: Path) -> Iterator[BundleR
     """
     with duckdb.connect() as connection:
         _attach(connection, path, memory_bytes, spill)
-        source, columns = _THEIRS, _columns(connection, _THEIRS)
-        version = _known_version(connection, columns, path)
-        if version < STORE_VERSION:
-            _bring_forward(connection, columns, version, path)
-            source, columns = _OURS, _columns(connection, _OURS)
+        columns = _columns(connection)
+        _require_schema(connection, columns, path)
         for table in TABLES:
             if table not in KEPT_HERE:
                 _require_plain(table, columns, path)
-                _name(connection, source, table)
+                _name(connection, table)
         ((without_run,),) = connection.execute(_WITHOUT_RUN).fetchall()
         if without_run:
             raise StoreError(
                 f"{path}: {without_run:,} of its results are of no run that it knows",
-                hint="its owner can mend that: `orchestrator validate --fix`",
+                hint="its owner can mend that: `orchestrator database check --fix`",
             )
         ((scratch,),) = connection.execute(f"SELECT scratch FROM {VERSION.name}").fetchall()
         runs = stored_runs(connection)
@@ -113,16 +105,15 @@ def _attach(connection: DuckDBPyConnection, path: Path, memory_bytes: int, spill
 _TableColumns = dict[str, dict[str, tuple[str, str | None]]]
 
 
-def _columns(connection: DuckDBPyConnection, database: str) -> _TableColumns:
+def _columns(connection: DuckDBPyConnection) -> _TableColumns:
     """Type and default by column, by table; views have none here."""
     columns: _TableColumns = {}
-    for table, column, type_, default in connection.execute(_COLUMNS, [database]).fetchall():
+    for table, column, type_, default in connection.execute(_COLUMNS, [_THEIRS]).fetchall():
         columns.setdefault(table, {})[column] = (type_, default)
     return columns
 
 
-def _known_version(connection: DuckDBPyConnection, columns: _TableColumns, path: Path) -> int:
-    """The version of its schema, which is ours or can be brought forward."""
+def _require_schema(connection: DuckDBPyConnection, columns: _TableColumns, path: Path) -> None:
     if {"version", "scratch"} - columns.get(VERSION.name, {}).keys():
         raise StoreError(
             f"{path}: a DuckDB database, but not one of AccelMatrix",
@@ -133,38 +124,13 @@ def _known_version(connection: DuckDBPyConnection, columns: _TableColumns, path:
     versions = [number for (number,) in connection.execute(sql).fetchmany(2)]
     if len(versions) != 1:
         raise StoreError(f"{path}: does not say which schema it has", hint=_BUNDLE_HINT)
-    if versions[0] > STORE_VERSION:
+    if versions[0] != STORE_VERSION:
         raise StoreError(
-            f"{path}: has schema {versions[0]}, and this AccelMatrix knows up to {STORE_VERSION}",
-            hint="install the newer AccelMatrix that wrote it",
+            f"{path}: has schema {versions[0]}, and this AccelMatrix works with {STORE_VERSION}",
+            hint="install the newer AccelMatrix that wrote it"
+            if versions[0] > STORE_VERSION
+            else "its owner can make it anew: `orchestrator database rebuild`",
         )
-    if versions[0] < OLDEST:
-        raise StoreError(
-            f"{path}: has the older schema {versions[0]}; this AccelMatrix brings forward those"
-            f" from {OLDEST} on",
-            hint="merge the record files of its runs instead: `orchestrator merge RESULTS`",
-        )
-    return int(versions[0])
-
-
-def _bring_forward(
-    connection: DuckDBPyConnection, columns: _TableColumns, version: int, path: Path
-) -> None:
-    """Copy the tables of an older schema into the empty database, and migrate them there."""
-    for table in columns.keys() & {table.name for table in TABLES if table not in KEPT_HERE}:
-        for column, (_, default) in columns[table].items():
-            if default is not None:
-                raise _altered(table, column, _COMPUTED, path)
-        names = ", ".join(map(identifier, columns[table]))
-        connection.execute(f"CREATE TABLE {table} AS SELECT {names} FROM {_THEIRS}.main.{table}")
-    try:
-        migrate(connection, version, STORE_VERSION)
-    except duckdb.Error as error:
-        raise StoreError(
-            f"{path}: was altered: it does not have the tables of schema {version}:"
-            f" {duckdb_message(error)}",
-            hint=_BUNDLE_HINT,
-        ) from error
 
 
 def _require_plain(table: Table, columns: _TableColumns, path: Path) -> None:
@@ -177,20 +143,17 @@ def _require_plain(table: Table, columns: _TableColumns, path: Path) -> None:
         if type_ != column.type.replace("TIMESTAMPTZ", "TIMESTAMP WITH TIME ZONE"):
             fault = "is missing" if type_ is None else f"is {type_}, not {column.type}"
         elif default is not None:
-            fault = _COMPUTED
+            fault = "computes itself"
         else:
             continue
-        raise _altered(table.name, column.name, fault, path)
+        raise StoreError(
+            f"{path}: was altered: the column {column.name} of {table.name} {fault}",
+            hint=_BUNDLE_HINT,
+        )
 
 
-def _altered(table: str, column: str, fault: str, path: Path) -> StoreError:
-    return StoreError(
-        f"{path}: was altered: the column {column} of {table} {fault}", hint=_BUNDLE_HINT
-    )
-
-
-def _name(connection: DuckDBPyConnection, database: str, table: Table) -> None:
+def _name(connection: DuckDBPyConnection, table: Table) -> None:
     """Let questions find the table under its name, and nothing else of that database."""
     connection.execute(
-        f"CREATE TEMP VIEW {table.name} AS SELECT {table.names} FROM {database}.main.{table.name}"
+        f"CREATE TEMP VIEW {table.name} AS SELECT {table.names} FROM {_THEIRS}.main.{table.name}"
     )

@@ -209,7 +209,7 @@ def _record(row: Row) -> StoredRecord:
         field = ".".join(str(part) for part in first["loc"])
         raise StoreError(
             f"{row['result_id']}: {field}: {first['input']!r}: {first['msg']}",
-            hint="`orchestrator validate` finds such rows, and --fix sets them aside",
+            hint="`orchestrator database check` finds such rows, and --fix sets them aside",
         ) from error
 
 

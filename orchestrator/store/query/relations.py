@@ -240,7 +240,7 @@ RELATIONS = (
     ),
     Relation(
         "quarantine",
-        "what `validate --fix` took out",
+        "what `database check --fix` took out",
         ("result_id", "table_name", "reason", "quarantined_at"),
         "quarantined_at DESC, result_id",
     ),

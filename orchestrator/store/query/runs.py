@@ -8,14 +8,15 @@ from pathlib import Path
 import pyarrow as pa
 from duckdb import DuckDBPyConnection
 
-from orchestrator.store.database.connect import connect, fetch, store_errors
+from orchestrator.store.database.connect import fetch, store_errors
 from orchestrator.store.database.lock import WAIT_S, is_missing, require_database
 from orchestrator.store.database.open import open_current
 from orchestrator.store.query.results import RunSummary, newest_run
 from orchestrator.store.query.values import json_rows
+from orchestrator.store.records.kept import SCHEMA
 from orchestrator.store.schema.columns import ORIGIN, RECORD
 from orchestrator.store.schema.parquet_columns import KNOWN
-from orchestrator.store.schema.sources import Origin, Run
+from orchestrator.store.schema.sources import Run
 from orchestrator.store.schema.tables import (
     ACCEPTED,
     ARTEFACTS,
@@ -28,9 +29,8 @@ from orchestrator.store.schema.tables import (
     RESULTS,
     RUNS,
 )
-from orchestrator.store.schema.version import require_known_version
 from runner.contract.errors import UsageError
-from runner.contract.record import Row, arrow_schema
+from runner.contract.record import Row
 
 
 @dataclass(frozen=True)
@@ -101,23 +101,15 @@ _PLACES = {
 _COLUMNS = ", ".join(
     f"{_PLACES[column.name]}.{column.name}" for column in (*RECORD, *ORIGIN, OTHER)
 )
-_RECORDS = (
-    f"SELECT {_COLUMNS} FROM {RESULTS.name} r "
-    + " ".join(
-        f"LEFT JOIN {table.name} {alias} USING ({table.columns[0].name})"
-        for alias, table in _JOINED.items()
-    )
-    + " WHERE r.run_id IN (SELECT unnest(?::VARCHAR[])) ORDER BY r.run_id, r.cell_id"
+ALL_RECORDS = f"SELECT {_COLUMNS} FROM {RESULTS.name} r " + " ".join(
+    f"LEFT JOIN {table.name} {alias} USING ({table.columns[0].name})"
+    for alias, table in _JOINED.items()
+)
+"""The question for all results as records."""
+_OF_THESE = (
+    f"{ALL_RECORDS} WHERE r.run_id IN (SELECT unnest(?::VARCHAR[])) ORDER BY r.run_id, r.cell_id"
 )
 _OF_RUNS = f"(SELECT * FROM {RESULTS.name} WHERE run_id IN (SELECT unnest(?::VARCHAR[])))"
-SCHEMA = pa.unify_schemas(
-    [
-        arrow_schema(),
-        arrow_schema(Origin),
-        pa.schema([(OTHER.name, pa.string())]),
-    ]
-)
-"""The columns of a bundle's records: those of our own, their origin, and those of newer runners."""
 
 
 @dataclass(frozen=True)
@@ -131,7 +123,7 @@ class BundleRows:
     def records(self) -> Iterator[pa.Table]:
         """Their records by run and cell, a few runs at a time."""
         for ids in self._portions():
-            relation = self._connection.sql(_RECORDS, params=[ids])
+            relation = self._connection.sql(_OF_THESE, params=[ids])
             yield relation.to_arrow_table().select(SCHEMA.names).cast(SCHEMA)
 
     def hardware(self) -> list[Row]:
@@ -234,16 +226,9 @@ def resolve_group(name: str, runs: Sequence[RunSummary], database: Path) -> list
 
 
 _TABLES = {"w": RAW, "h": HARDWARE, "e": ENVIRONMENTS, "r": RESULTS}
-_HOMES = {
-    column.name: (alias, column) for alias, table in _TABLES.items() for column in table.columns
-}
-_IMPORTED = tuple(name for name in KNOWN if name in _HOMES)
-_COLUMNS_THERE = f"""
-    SELECT column_name FROM duckdb_columns() JOIN duckdb_tables() USING (table_name)
-    WHERE table_name IN ({", ".join(f"'{table.name}'" for table in _TABLES.values())})
-"""
+_HOMES = {column.name: alias for alias, table in _TABLES.items() for column in table.columns}
 _IMPORTED_ROWS = f"""
-    SELECT {{columns}}
+    SELECT {", ".join(f"{_HOMES[name]}.{name}" for name in KNOWN if name in _HOMES)}
     FROM (SELECT * FROM {RESULTS.name} WHERE run_id IN (SELECT unnest(?))) r
     LEFT JOIN {HARDWARE.name} h USING (hardware_id)
     LEFT JOIN {ENVIRONMENTS.name} e USING (environment_id)
@@ -253,32 +238,13 @@ _IMPORTED_ROWS = f"""
 
 def imported_rows(connection: DuckDBPyConnection, run_ids: Sequence[str]) -> pa.Table:
     """The rows of these imports with machine, software and raw durations, as they were merged."""
-    return _imported_rows(connection, run_ids, _IMPORTED)
-
-
-def _imported_rows(
-    connection: DuckDBPyConnection, run_ids: Sequence[str], there: Collection[str]
-) -> pa.Table:
-    """The same of a database whose tables have these columns; the others are null."""
-    homes = (_HOMES[name] for name in _IMPORTED)
-    columns = ", ".join(
-        f"{alias}.{column.name}"
-        if column.name in there
-        else f"NULL::{column.type} AS {column.name}"
-        for alias, column in homes
-    )
-    sql = _IMPORTED_ROWS.format(columns=columns)
-    return connection.sql(sql, params=[list(run_ids)]).to_arrow_table()
-
-
-FIRST_WITH_IMPORTS = 5
-"""The schema that first knew where a record came from."""
+    return connection.sql(_IMPORTED_ROWS, params=[list(run_ids)]).to_arrow_table()
 
 
 def imported_rows_at(
     path: Path, run_ids: Sequence[str], *, wait_s: float = WAIT_S
 ) -> pa.Table | None:
-    """The same, read without any change to the file, also of its schema; None if it has none.
+    """The same of a database that nobody has opened; None if there is none.
 
     Raises:
         StoreError: it is being written for longer than `wait_s` seconds, or is not ours.
@@ -286,13 +252,10 @@ def imported_rows_at(
     if is_missing(path):
         return None
     with (
-        connect(path, read_only=True, wait_s=wait_s) as connection,
+        open_current(path, read_only=True, wait_s=wait_s)[0] as connection,
         store_errors(f"{path}: cannot be read", "restore it, or import into a new one"),
     ):
-        if require_known_version(connection, path).number < FIRST_WITH_IMPORTS:
-            return None
-        there = {name for (name,) in connection.execute(_COLUMNS_THERE).fetchall()}
-        return _imported_rows(connection, run_ids, there)
+        return imported_rows(connection, run_ids)
 
 
 def forget(connection: DuckDBPyConnection, result_ids: Sequence[str]) -> None:

@@ -15,8 +15,7 @@ from orchestrator.store.schema.view import RESULT_ORDER, SERIES_KEY, TRUSTED, jo
 if TYPE_CHECKING:
     from runner.contract.record import Row
 
-_CONDITION_COLUMNS = ("schema_version", *CONDITIONS)
-CONDITION_VALUES = "{" + ", ".join(f"'{name}': r.{name}" for name in _CONDITION_COLUMNS) + "}"
+CONDITION_VALUES = "{" + ", ".join(f"'{name}': r.{name}" for name in CONDITIONS) + "}"
 """Conditions of a result `r` as a struct, without its variables."""
 
 

@@ -14,8 +14,8 @@ def find_files(paths: Iterable[Path]) -> list[Path]:
     """The record files under these paths, in order; folders are searched.
 
     Unfinished files (a name that starts with `.` or ends with `.tmp`) are left out, and so is all
-    that lies in a folder whose name starts with `.`, such as what `maintain` is about to drop. A
-    path may be a link; what it leads to is returned.
+    that lies in a folder whose name starts with `.`, such as a run that is being dropped. A path
+    may be a link; what it leads to is returned.
 
     Raises:
         StoreError: one of the paths does not exist.

@@ -14,6 +14,7 @@ from orchestrator.system.parquet import UNREADABLE, CheckInterrupt, check_rows, 
 from runner.contract.errors import DamagedFile, RecordError
 from runner.contract.plain_files import RECORD_BYTES
 from runner.contract.record import (
+    SCHEMA_VERSION,
     Record,
     Row,
     arrow_schema,
@@ -28,7 +29,7 @@ REASON_LETTERS = 300
 """Letters of a reason; a damaged name may have any number of them."""
 _EXPECTED = {field.name: field.type for field in arrow_schema()}
 _NEEDED = [name for name, info in Record.model_fields.items() if info.is_required()]
-"""Columns that every record of ours has, whichever version of the runner wrote it."""
+"""Columns that every record of ours has."""
 
 
 @dataclass(frozen=True)
@@ -39,6 +40,12 @@ class Damaged:
     reason: str
     records: int | None = None
     """Records of it that were left out while others were merged; None: the whole file."""
+    other_schema: bool = False
+    """True if it may be sound, and only has another schema: it stays where it is."""
+
+
+class OtherSchema(DamagedFile):
+    """A file with records of another schema."""
 
 
 def read_record(path: Path) -> Record:
@@ -65,6 +72,13 @@ def read_validated(path: Path) -> pa.Table:
         DamagedFile: it cannot.
     """
     table = read_records(path)
+    has_schema = "schema_version" in table.column_names
+    schemas = table["schema_version"].to_pylist() if has_schema else [None]
+    if others := {*schemas} - {SCHEMA_VERSION}:
+        raise OtherSchema(
+            f"records of schema {max(others, key=str)}, and this AccelMatrix takes those of"
+            f" {SCHEMA_VERSION}: measure again"
+        )
     try:
         fault = next(filter(None, map(_row_fault, rows(table))), None)
     except UNREADABLE as error:

@@ -27,7 +27,7 @@ class SqlColumn:
     range: str | None = None
     """The range of its numbers by its name in `RANGES`; None: any."""
     default: str | None = None
-    """Its value as SQL where a record of an older runner lacks it; None: null."""
+    """Its value as SQL where a file lacks it; None: null."""
     compression: str | None = None
     """DuckDB's compression of it; None leaves the choice to DuckDB."""
 

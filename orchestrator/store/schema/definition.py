@@ -1,4 +1,4 @@
-"""Tables and views in a database: made, upgraded and compared with the code."""
+"""Tables and views in a database: made and compared with the code."""
 
 from collections.abc import Iterator, Mapping
 from functools import cache
@@ -6,7 +6,6 @@ from functools import cache
 import duckdb
 from duckdb import DuckDBPyConnection
 
-from orchestrator.store.schema.migrations import migrate
 from orchestrator.store.schema.tables import STORE_VERSION, TABLES, VERSION, comments
 from orchestrator.store.schema.views import VIEWS
 from runner import __version__
@@ -28,16 +27,6 @@ def write_version(connection: DuckDBPyConnection, *, scratch: bool) -> None:
         f"INSERT INTO {VERSION.name} VALUES (?, ?, now(), ?, NULL)",
         [STORE_VERSION, scratch, __version__],
     )
-
-
-def upgrade_schema(connection: DuckDBPyConnection, version: int) -> None:
-    """Upgrade a database of an older version, all or nothing, and define its views anew."""
-    connection.begin()
-    for (view,) in connection.execute(_VIEWS).fetchall():
-        connection.execute(f"DROP VIEW {view}")
-    migrate(connection, version, STORE_VERSION)
-    redefine_views(connection)
-    connection.commit()
 
 
 def redefine_views(connection: DuckDBPyConnection) -> None:

@@ -1,20 +1,12 @@
 """The columns of record files: which of ours they have, which they lack, which we do not know."""
 
 import json
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Set
 
 from analysis.results.source import text
-from orchestrator.store.schema.columns import ORIGIN, RECORD, SqlColumn
-from orchestrator.store.schema.older_records import (
-    ENERGY_VALUES,
-    FORMER_STAGES,
-    MACHINE_VALUES,
-    OLDER_VALUES,
-    STOOD_FOR,
-    hardware_id_sql,
-)
+from orchestrator.store.schema.columns import ORIGIN, RECORD
 from orchestrator.store.schema.tables import OTHER, OURS
+from runner.contract.record import MACHINE_FACTS, MEMORY_FACT, MEMORY_UNIT_BYTES
 
 _FACTS = (
     *("image", "image_digest", "image_labels", "kernel", "libraries", "operating_system"),
@@ -23,28 +15,6 @@ _FACTS = (
 """The facts behind `environment_id`, sorted as it hashes them; the variables go before them."""
 _VARIABLES = "environment_variables"
 _MAPS = frozenset({"image_labels", "libraries", _VARIABLES})
-_MODEL = "CASE WHEN json_valid(job) THEN json_extract(job, '$.model')::VARCHAR END"
-
-MODEL: Mapping[str, str] = {
-    "model_spec": _MODEL,
-    "model_id": f"sha256({_MODEL})[:16]",
-    "job": f"""
-        CASE WHEN ({_MODEL}) IS NULL THEN job
-        ELSE json_merge_patch(job, '{{"model": null}}')::VARCHAR END
-    """,
-}
-"""Expressions over `job`, which held the model as well."""
-
-
-def environment_id_sql(columns: Iterable[str]) -> str:
-    """The expression of the id, over those facts that are among the columns."""
-    known = frozenset(columns)
-    pairs = (f"""'"{name}": ' || {_json(name) if name in known else "'null'"}""" for name in _FACTS)
-    variables = "''"
-    if _VARIABLES in known:
-        pair = f"""'"{_VARIABLES}": ' || {_json(_VARIABLES)} || ', '"""
-        variables = f"CASE WHEN coalesce(cardinality({_VARIABLES}), 0) > 0 THEN {pair} ELSE '' END"
-    return f"sha256('{{' || {variables} || " + " || ', ' || ".join(pairs) + " || '}')[:16]"
 
 
 def _json(name: str) -> str:
@@ -59,10 +29,31 @@ def _json(name: str) -> str:
     )
 
 
+def _pair(name: str) -> str:
+    return f"""'"{name}": ' || {_json(name)}"""
+
+
+_IF_VARIABLES = (
+    f"CASE WHEN coalesce(cardinality({_VARIABLES}), 0) > 0"
+    f" THEN {_pair(_VARIABLES)} || ', ' ELSE '' END"
+)
+_PAIRS = " || ', ' || ".join(map(_pair, _FACTS))
+ENVIRONMENT_ID = f"sha256('{{' || {_IF_VARIABLES} || {_PAIRS} || '}}')[:16]"
+"""The expression of `environment_id`, over the facts that it stands for."""
+
+MEMORY_GIB = f"(({MEMORY_FACT} // {MEMORY_UNIT_BYTES // 2} + 1) // 2)"
+"""The expression of a machine's memory as ids count it, in GiB; no sum of it overflows."""
+_PARTITION = "device_partition"
+_MACHINE = ", ".join(
+    f"coalesce({MEMORY_GIB if name == MEMORY_FACT else name}::VARCHAR, 'None')"
+    for name in MACHINE_FACTS
+    if name != _PARTITION
+)
+_HARDWARE_ID = f"sha256(concat_ws(chr(10), {_MACHINE}, nullif({_PARTITION}, '')))[:16]"
 FALSE_ID = f"""
     (source = '{OURS}' AND (
-        hardware_id <> {hardware_id_sql()}
-        OR environment_id <> {environment_id_sql((_VARIABLES, *_FACTS))}
+        hardware_id <> {_HARDWARE_ID}
+        OR environment_id <> {ENVIRONMENT_ID}
         OR model_id IS NOT NULL AND model_id IS DISTINCT FROM sha256(model_spec)[:16]))
 """
 """The condition under which an id is not the hash of what it stands for."""
@@ -71,10 +62,8 @@ KNOWN = {column.name: column for column in (*RECORD, *ORIGIN)}
 DEFAULTS: Mapping[str, str] = {
     name: column.default for name, column in KNOWN.items() if column.default is not None
 }
-"""Values of columns that a file lacks, since no older runner knew them."""
-NULL_IF_MISSING = (
-    KNOWN.keys() - DEFAULTS.keys() - STOOD_FOR.keys() - {*MODEL, "environment_id", "source"}
-)
+"""Values of columns that are never null, where a file lacks them."""
+NULL_IF_MISSING = KNOWN.keys() - DEFAULTS.keys()
 """Columns that are null in the rows of a file that lacks them."""
 
 _ROW_COLUMNS = {
@@ -83,7 +72,7 @@ _ROW_COLUMNS = {
     "file_row_number": "BIGINT",
     **{column.name: column.type for column in (*KNOWN.values(), OTHER)},
 }
-"""The columns of `ParquetColumns.query` with their types."""
+"""The columns of `rows_query` with their types."""
 TABLE_OF_ROWS = ", ".join(f"{name} {type_}" for name, type_ in _ROW_COLUMNS.items())
 """These columns as `CREATE TABLE` wants them: in a third of the time that `NO_ROWS` takes."""
 NO_ROWS = (
@@ -94,72 +83,35 @@ NO_ROWS = (
 """The same as a question that no row answers."""
 
 
-_CHANGED = frozenset(OLDER_VALUES) | FORMER_STAGES | {"device_uuid", "hardware_id"}
-_VALUES = {**OLDER_VALUES, **MACHINE_VALUES}
-"""Expressions of what may have meant something else when it was recorded."""
-_TODAYS_VALUES = {
-    **{name: MACHINE_VALUES[name] for name in ("device_name", "hardware_id")},
-    **ENERGY_VALUES,
-}
-"""Those that concern records of this schema as well."""
+def rows_query(names: Iterable[str], rows: str) -> str:
+    """SELECT the rows of a relation, which has `filename`, `file_row_number` and these columns of
+    record files, under the columns that a merge works with.
+    """
+    columns = frozenset(names)
+    known = (
+        name if name in columns else f"{DEFAULTS.get(name, 'NULL')}::{column.type} AS {name}"
+        for name, column in KNOWN.items()
+    )
+    return (
+        "SELECT run_id || '/' || cell_id AS result_id, filename, file_row_number,"
+        f" {', '.join(known)}, {_other(columns)} FROM {rows}"
+    )
 
 
-@dataclass(frozen=True)
-class ParquetColumns:
-    """The columns of some record files, which are read under those that a merge works with."""
-
-    names: frozenset[str]
-    older: bool = True
-    """False if no record has a schema in which columns meant something else."""
-
-    def query(self, rows: str) -> str:
-        """SELECT the rows of a relation that adds `filename` and `file_row_number` to them."""
-        known = ", ".join(map(self._value, KNOWN.values()))
-        whole = (
-            "SELECT run_id || '/' || cell_id AS result_id, filename, file_row_number,"
-            f" {known}, {self._other} FROM {rows}"
-        )
-        if not self.names & _CHANGED:
-            return whole
-        values = _VALUES if self.older else _TODAYS_VALUES
-        replaced = ", ".join(f"{value} AS {name}" for name, value in values.items())
-        return f"SELECT * REPLACE ({replaced}) FROM ({whole})"
-
-    def _value(self, column: SqlColumn) -> str:
-        name = column.name
-        if name in self._derived:
-            return f"{self._derived[name]} AS {name}"
-        if name not in self.names and STOOD_FOR.get(name) in self.names:
-            return f"{STOOD_FOR[name]}::{column.type} AS {name}"
-        if name not in self.names:
-            return f"{DEFAULTS.get(name, 'NULL')}::{column.type} AS {name}"
-        return name
-
-    @property
-    def _derived(self) -> Mapping[str, str]:
-        """Expressions for what older runners did not write; imported records stay as they are."""
-        if "source" in self.names:
-            return {}
-        model = MODEL if "job" in self.names and "model_spec" not in self.names else {}
-        if "environment_id" in self.names:
-            return model
-        return {**model, "environment_id": environment_id_sql(self.names)}
-
-    @property
-    def _other(self) -> str:
-        """Unknown columns as JSON, over those that a bundle's `other` has from another database."""
-        unknown = sorted(self.names - KNOWN.keys() - FORMER_STAGES - {OTHER.name})
-        fields = ", ".join(f"{text(name)}: {identifier(name)}" for name in unknown)
-        value = f"to_json({{{fields}}})::VARCHAR" if unknown else "NULL::VARCHAR"
-        if OTHER.name not in self.names:
-            return f"{value} AS {OTHER.name}"
-        if not unknown:
-            return OTHER.name
-        return f"""
-            CASE WHEN json_valid(coalesce({OTHER.name}, '{{}}'))
-            THEN json_merge_patch(coalesce({OTHER.name}, '{{}}'), {value})::VARCHAR
-            ELSE {OTHER.name} END AS {OTHER.name}
-        """
+def _other(names: Set[str]) -> str:
+    """Unknown columns as JSON, over those that a bundle's `other` has from another database."""
+    unknown = sorted(names - KNOWN.keys() - {OTHER.name})
+    fields = ", ".join(f"{text(name)}: {identifier(name)}" for name in unknown)
+    value = f"to_json({{{fields}}})::VARCHAR" if unknown else "NULL::VARCHAR"
+    if OTHER.name not in names:
+        return f"{value} AS {OTHER.name}"
+    if not unknown:
+        return OTHER.name
+    return f"""
+        CASE WHEN json_valid(coalesce({OTHER.name}, '{{}}'))
+        THEN json_merge_patch(coalesce({OTHER.name}, '{{}}'), {value})::VARCHAR
+        ELSE {OTHER.name} END AS {OTHER.name}
+    """
 
 
 NO_JSON_OBJECT = f"""

@@ -10,33 +10,8 @@ OURS = "accelmatrix"
 SYNTHETIC = "synthetic"
 
 
-STORE_VERSION = 16
-"""Raised with every change of tables, columns or views; `migrations` brings older databases here.
-
-- 1 (2026-11-21): the first tables.
-- 2 (2026-11-21): record schema 2; raw durations of parts, replay_jobs, views by mode.
-- 3 (2026-11-21): record schema 3.
-- 4 (2026-11-21): record schema 4.
-- 5 (2026-11-21): record schema 5; models, environments, artefacts, origins, columns of newer
-  runners.
-- 6 (2026-11-23): views follow series and machines; tables are those of 5.
-- 7 (2026-11-23): record schema 6.
-- 8 (2026-11-23): accepted_changes; results name the run they took turns with.
-- 9 (2026-11-24): the memory of a page; results say whether software stood in for the device;
-  runs have labels.
-- 10 (2026-11-24): runs of one matrix on hosts of several classes share a group; ids of machines
-  count memory in GiB.
-- 11 (2026-11-26): effective rounds and their degrees of freedom.
-- 12 (2026-11-27): views compare results of a series by the time of an item; tables are those of 11.
-- 13 (2026-11-27): results tell for how long the machine was heated first; grades of before record
-  schema 6 are C at best.
-- 14 (2026-11-27): a processor has one name, whichever runtime told it; starts have no joules per
-  sample. Tables are those of 13.
-- 15 (2026-11-27): hardware threads that share cores with those of a job.
-- 16 (2026-11-28): record schema 7.
-"""
-OLDEST = 4
-"""The oldest version that `migrations` brings forward."""
+STORE_VERSION = 17
+"""Raised with every change of tables, columns or views; databases of another are refused."""
 
 HARDWARE_FACTS = (
     "device_name",
@@ -206,7 +181,7 @@ VERSION = Table(
 )
 QUARANTINE = Table(
     "quarantine",
-    "A row that `orchestrator validate --fix` took out of its table, whole.",
+    "A row that `orchestrator database check --fix` took out of its table, whole.",
     (
         SqlColumn("result_id", "VARCHAR", "The result that it was, or was of; null for a run."),
         SqlColumn("run_id", "VARCHAR", "The run that it was, or was of.", False),

@@ -8,7 +8,7 @@ from typing import get_args
 from analysis.results.metrics import METRICS
 from analysis.results.series import SERIES
 from orchestrator.store.schema.columns import SqlColumn
-from orchestrator.store.schema.older_records import MEMORY_GIB
+from orchestrator.store.schema.parquet_columns import MEMORY_GIB
 from orchestrator.store.schema.tables import (
     ENVIRONMENTS,
     HARDWARE,

@@ -17,8 +17,7 @@ ENVIRONMENT_FACTS = (
     "orchestrator_version",
     "environment_variables",
 )
-"""The facts behind `environment_id`; the variables where there are any, so that ids of records
-without them stay what they are."""
+"""The facts behind `environment_id`; the variables where there are any."""
 _VARIABLES = "environment_variables"
 MACHINE_FACTS = (
     "device_name",
@@ -29,8 +28,8 @@ MACHINE_FACTS = (
     "machine",
     "device_partition",
 )
-"""The facts behind `hardware_id`: memory in GiB, since kernels keep some of it for themselves; the
-partition where there is one, so that ids of whole devices stay what they are."""
+"""The facts behind `hardware_id`: memory in GiB, since kernels keep some of it for themselves, the
+partition where there is one."""
 _PARTITION = "device_partition"
 MEMORY_FACT = "memory_total_bytes"
 MEMORY_UNIT_BYTES = 1 << 30
@@ -62,13 +61,9 @@ def memory_in_gib(facts: Mapping[str, Any]) -> dict[str, Any]:
 
 def hardware_id(facts: Mapping[str, Any]) -> str:
     """The id of a machine with its device, from the columns that describe it."""
-    return exact_hardware_id(memory_in_gib(facts))
-
-
-def exact_hardware_id(facts: Mapping[str, Any]) -> str:
-    """The id that runners gave until 2026-11-25: another kernel made another machine of one."""
-    names = (name for name in MACHINE_FACTS if name != _PARTITION or facts.get(name))
-    return digest("\n".join(str(facts.get(name)) for name in names))
+    rounded = memory_in_gib(facts)
+    names = (name for name in MACHINE_FACTS if name != _PARTITION or rounded.get(name))
+    return digest("\n".join(str(rounded.get(name)) for name in names))
 
 
 def environment_id(facts: Mapping[str, Any]) -> str:
@@ -82,12 +77,9 @@ def environment_id(facts: Mapping[str, Any]) -> str:
 def false_id(facts: Mapping[str, Any]) -> str | None:
     """The first id of a record that is not the hash of what it stands for; None if there is none.
 
-    Such a record would describe the machine, the software or the model of other results anew. A
-    merge gives a machine's exact id the place of today's.
+    Such a record would describe the machine, the software or the model of other results anew.
     """
     spec = facts.get("model_spec")
-    if facts.get("hardware_id") == exact_hardware_id(facts):
-        facts = {**facts, "hardware_id": hardware_id(facts)}
     hashes = {
         "hardware_id": hardware_id(facts),
         "environment_id": environment_id(facts),

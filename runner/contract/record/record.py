@@ -5,10 +5,8 @@ from datetime import UTC, datetime
 from types import MappingProxyType
 from typing import Any, Self
 
-from pydantic import model_validator
-
 from runner.contract.cell import Cell
-from runner.contract.job import Job, with_weights_seed
+from runner.contract.job import Job
 from runner.contract.record.efficiency import Efficiency
 from runner.contract.record.identity import Execution, Identity, Raw, Surroundings
 from runner.contract.record.ids import ENVIRONMENT_FACTS, environment_id, model_id
@@ -30,23 +28,7 @@ Columns = Mapping[str, Any]
 NO_COLUMNS: Columns = MappingProxyType({})
 
 SCHEMA_VERSION = 7
-"""Raised with every change of the columns:
-
-- 1 (2026-11-21): the first schema.
-- 2 (2026-11-21): scenarios, generation, training, startup, intervals, grades, correctness, energy.
-- 3 (2026-11-21): images and sound, weights, prepared graphs, how the runtime executed.
-- 4 (2026-11-21): the shape at which outputs were compared.
-- 5 (2026-11-21): model and environment have ids; the job comes without its model.
-- 6 (2026-11-23): percentiles with bounds, times per output token by generation, intervals over
-  rounds, the spread of processes, changes inside a steady phase, differences from the reference
-  by row and in the mean, the bracket of a peak, a seed of weights apart from that of the order,
-  the curve over batches of `offline`, the variables that runtimes saw, the work of
-  an iteration with the peaks of its machine, precisions of training, steps that its loss' scale
-  skipped, its gradients' difference from the reference, involuntary context switches, the run
-  whose launches took turns with its own, the memory of a page, the transport of a fleet with what
-  its daemons took.
-- 7 (2026-11-28): without what a fleet's daemons took.
-"""
+"""Raised with every change of the columns; a merge refuses records of another."""
 
 
 class Record(
@@ -67,11 +49,6 @@ class Record(
 
     schema_version: Positive[int] = SCHEMA_VERSION
     """Version of these columns."""
-
-    @model_validator(mode="before")
-    @classmethod
-    def _fill_weights_seed(cls, values: Any) -> Any:
-        return with_weights_seed(values)
 
     @classmethod
     def of(cls, job: Job, cell: Cell, outcome: Outcome, columns: Columns = NO_COLUMNS) -> Self:

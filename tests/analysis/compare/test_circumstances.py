@@ -9,7 +9,6 @@ from analysis.results.conditions import CONDITIONS
 
 _SAME: dict[str, Any] = {
     **dict.fromkeys(CONDITIONS),
-    "schema_version": 6,
     "environment_variables": {},
     "libraries": {"torch": "2.13.0"},
     "image_digest": "sha256:" + "a" * 64,

@@ -8,7 +8,7 @@ from analysis.results.conditions import differences
 
 
 def conditions(variables: dict[str, str] | None = None, **columns: Any) -> dict[str, Any]:
-    return {"schema_version": 6, "environment_variables": variables, **columns}
+    return {"environment_variables": variables, **columns}
 
 
 @pytest.mark.parametrize(
@@ -24,7 +24,6 @@ def conditions(variables: dict[str, str] | None = None, **columns: Any) -> dict[
         (conditions(), conditions({"OMP_A": "1"}), ("OMP_A not set, now 1",)),
         (conditions({"OMP_A": "1"}), conditions({"OMP_A": "2"}), ("OMP_A 1, now 2",)),
         (conditions({"OMP_A": "1"}), conditions(), ("OMP_A 1, now not set",)),
-        ({**conditions(), "schema_version": 5}, conditions({"OMP_A": "1"}), ()),
     ],
 )
 def test_differences(then: dict[str, Any], now: dict[str, Any], named: tuple[str, ...]) -> None:

@@ -254,7 +254,7 @@ def test_depth_harms_neither_the_run_nor_its_removal(folder: RunFolder) -> None:
     assert (set(verdicts.values()), exit_code) == ({"ok"}, 0)
     results = folder.path.parent
     policy = RetentionPolicy(named=(folder.run.run_id,))
-    maintain_results(results, results / "benchmarks.duckdb", policy, dropping=True)
+    maintain_results(results, results / "benchmarks.duckdb", policy)
     assert not folder.path.exists()
     assert not list(results.glob(".*dropped"))
 

@@ -11,7 +11,6 @@ import duckdb
 import pytest
 
 from runner.contract.record import Record, save_record
-from tests.support.databases import unpacked
 
 Save = Callable[..., Path]
 PAUSE_S = 0.2
@@ -42,12 +41,6 @@ def save(results: Path) -> Save:
         return path
 
     return save_all
-
-
-@pytest.fixture
-def older(tmp_path: Path) -> Path:
-    """A database as schema 4 left it."""
-    return unpacked("benchmarks.duckdb", tmp_path)
 
 
 @pytest.fixture

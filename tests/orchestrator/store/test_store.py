@@ -67,7 +67,7 @@ def test_a_foreign_table_of_the_same_name_does_not_deceive(database: Path) -> No
 
 @pytest.mark.parametrize(
     ("version", "message"),
-    [(STORE_VERSION + 1, f"has schema {STORE_VERSION + 1}"), (0, "has the older schema 0")],
+    [(STORE_VERSION + 1, f"has schema {STORE_VERSION + 1}"), (0, "has schema 0")],
 )
 def test_another_schema_is_refused(database: Path, version: int, message: str) -> None:
     Store.open(database).close()

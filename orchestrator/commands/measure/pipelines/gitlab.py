@@ -40,7 +40,10 @@ judge --output regressions.xml || true
 if [ "$code" -eq 3 ]; then code=0; fi
 exit "$code"
 """
-_KEEP = '${ACCELMATRIX_KEEP_RUNS:+--yes --keep-runs "$ACCELMATRIX_KEEP_RUNS"}'
+_DROP = (
+    "${ACCELMATRIX_KEEP_RUNS:+orchestrator database drop --yes"
+    ' --keep-runs "$ACCELMATRIX_KEEP_RUNS" --database history.duckdb}'
+)
 _INCONCLUSIVE = 8
 """The exit code of `regress` that is a warning."""
 
@@ -91,7 +94,7 @@ def _judging() -> dict[str, Any]:
         "script": [
             *_installed(""),
             f"orchestrator merge {_BUNDLES}/*.zip --database today.duckdb",
-            "orchestrator validate --database today.duckdb",
+            "orchestrator database check --database today.duckdb",
             "orchestrator export --bundle run.zip --database today.duckdb",
             "orchestrator report run last --database today.duckdb --output report.html",
             _FETCH,
@@ -119,8 +122,8 @@ def _remembering() -> dict[str, Any]:
             *_installed(""),
             _FETCH,
             "orchestrator merge run.zip --database history.duckdb",
-            "orchestrator validate --database history.duckdb",
-            f"orchestrator maintain --compact {_KEEP} --database history.duckdb",
+            "orchestrator database check --database history.duckdb",
+            _DROP,
             f"{_CURL} --fail --upload-file history.duckdb {_HISTORY}",
         ],
     }

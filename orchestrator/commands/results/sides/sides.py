@@ -19,7 +19,6 @@ from orchestrator.commands.results.sides.words import (
     meaning_of,
 )
 from orchestrator.store import (
-    STORE_VERSION,
     RunSummary,
     Snapshot,
     Store,
@@ -167,9 +166,6 @@ class _Opening:
         return side_of_host(self.own, self.selection, hostname, without)
 
     def _of_snapshot(self, snapshot: Snapshot, word: str) -> Side:
-        """The results of a snapshot; one of an older schema is read like another's database."""
-        if snapshot.manifest.schema_version < STORE_VERSION:
-            return self._of_path(snapshot.database, word)
         store = self._closing.enter_context(Store.open_readonly(snapshot.database))
         return Side(word, store, self._selection_in(store, word))
 

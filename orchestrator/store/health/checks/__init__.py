@@ -1,4 +1,4 @@
-"""The checks of `validate`, in the order in which they are reported and their repairs applied."""
+"""The checks of a database, in the order in which they are reported and their repairs applied."""
 
 from orchestrator.store.health.checks.check import (
     Check,

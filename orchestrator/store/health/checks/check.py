@@ -1,13 +1,16 @@
 """A check: a question in SQL that a sound database answers with no row.
 
-The SQL stands in the folder `sql`, one file for each check and one for each repair; `columns` makes
-what follows from columns. A check of single records names the relation `records r`, so that it
-judges the rows of a database and those that are about to be merged by the same words. Its condition
-is cheap and may keep too many rows; those are faulty whose `fault` is neither null nor empty.
+The SQL of relations and repairs stands in the folder `sql`, each below a line with the name of its
+check; `columns` makes what follows from columns. A check of single records names the relation
+`records r`, so that it judges the rows of a database and those that are about to be merged by the
+same words. Its condition is cheap and may keep too many rows; those are faulty whose `fault` is
+neither null nor empty.
 """
 
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cache
 from importlib.resources import files
 from typing import Literal
 
@@ -16,9 +19,23 @@ from orchestrator.store.schema.tables import Table
 Severity = Literal["error", "warning", "note"]
 
 
+_FILES = ("identity", "claims", "raw_durations", "arithmetic")
 _RECORDS = " AS fault\nFROM records r\nWHERE "
 _IN_DATABASE = "SELECT *, rowid AS row_id FROM benchmark_results"
 _WITH_DURATIONS = f"SELECT * FROM ({_IN_DATABASE}) LEFT JOIN raw_benchmark_data USING (result_id)"
+
+
+_HEAD = re.compile(r"^-- (check|repair): (.+)$", re.MULTILINE)
+
+
+@cache
+def _sections() -> Mapping[tuple[str, str], str]:
+    """The SQL of checks and repairs by kind and name."""
+    statements: dict[tuple[str, str], str] = {}
+    for name in _FILES:
+        _, *parts = _HEAD.split(read_sql(name))
+        statements |= zip(zip(parts[::3], parts[1::3], strict=True), parts[2::3], strict=True)
+    return statements
 
 
 def read_sql(name: str) -> str:
@@ -31,7 +48,7 @@ class Check:
     """One thing that may be wrong with the database."""
 
     name: str
-    """A few words for what it finds; its query is the file of this name, with `_` between words."""
+    """A few words for what it finds."""
     remedy: str
     """Advice on what to do about it."""
     severity: Severity = "error"
@@ -39,8 +56,8 @@ class Check:
     imported: Severity = "warning"
     """Severity in rows that others measured, whose files may well say so."""
     repaired: bool = False
-    """True if `<name>.repair.sql` derives the right values of the rows in `wrong`, the answer to
-    the query."""
+    """True if there is SQL that derives the right values of the rows in `wrong`, the answer to the
+    query."""
     statement: str | None = None
     """The repair of a check that shares it with another room."""
     table: Table | None = None
@@ -58,17 +75,12 @@ class Check:
         """The faulty rows: `row_id`, `subject` (their id), `source`, and `fault`
         (in words).
         """
-        return read_sql(self.file_name)
+        return _sections()["check", self.name]
 
     @property
     def repair(self) -> str | None:
         """Statements that derive the right values; None if nothing does."""
-        return read_sql(f"{self.file_name}.repair") if self.repaired else self.statement
-
-    @property
-    def file_name(self) -> str:
-        """The file of its query, without the ending."""
-        return re.sub(r"\W+", "_", self.name)
+        return _sections()["repair", self.name] if self.repaired else self.statement
 
 
 @dataclass(frozen=True)
@@ -78,7 +90,7 @@ class RecordCheck(Check):
     timed: bool = False
     """True if it reads the record's raw durations."""
     at_entry: bool = True
-    """True if it also judges records before they are merged; else `validate` alone speaks of it."""
+    """True if it also judges records before they are merged."""
 
     @property
     def query(self) -> str:
@@ -102,7 +114,7 @@ class RecordCheck(Check):
 
     @property
     def _parts(self) -> tuple[str, str]:
-        selected, _, condition = read_sql(self.file_name).partition(_RECORDS)
+        selected, _, condition = _sections()["check", self.name].partition(_RECORDS)
         return selected.partition("SELECT ")[2], condition
 
 

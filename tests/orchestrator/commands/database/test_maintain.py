@@ -37,7 +37,7 @@ policy = RetentionPolicy(keep=1)
 print("ready", flush=True)
 sys.stdin.readline()
 maintain_results(
-    results, results / "benchmarks.duckdb", policy, compacting=True, dropping=True)
+    results, results / "benchmarks.duckdb", policy, compacting=True)
 """
 
 
@@ -76,7 +76,7 @@ def test_old_and_named_runs_are_chosen_and_the_newest_kept(
 
 
 def test_an_unknown_run_is_told(finished_results: Path) -> None:
-    with pytest.raises(UsageError, match="--drop: 'nobody' is not a run in"):
+    with pytest.raises(UsageError, match="'nobody' is not a run in"):
         chosen(finished_results, named=["a", "nobody"])
 
 
@@ -90,14 +90,14 @@ def test_what_would_go_is_told_with_its_size(finished_results: Path) -> None:
 def test_runs_that_the_database_or_the_folder_alone_knows_go_too(results: Path) -> None:
     finished(results, "never-merged", 5)
     (results / "a").rename(results.parent / "a")
-    maintained(results, RetentionPolicy(keep=2), dropping=True)
+    maintained(results, RetentionPolicy(keep=2))
     assert chosen(results, keep=0) == ["c", "b"]
     assert not (results / "never-merged").exists()
     assert (results.parent / "a").exists()
 
 
 def test_a_run_goes_from_database_and_folder(results: Path) -> None:
-    done = maintained(results, RetentionPolicy(keep=1), dropping=True)
+    done = maintained(results, RetentionPolicy(keep=1))
     assert [run.run_id for run in done.runs] == ["b", "a"]
     assert sorted(path.name for path in results.iterdir()) == [
         "benchmarks.duckdb", "benchmarks.duckdb.lock", "c", "maintenance.lock"
@@ -108,7 +108,7 @@ def test_a_run_goes_from_database_and_folder(results: Path) -> None:
     assert scalar(results / "benchmarks.duckdb", "SELECT count(*) FROM benchmark_results") == 3
 
 
-@pytest.mark.parametrize("options", [{}, {"dry_run": True}, {"dry_run": True, "dropping": True}])
+@pytest.mark.parametrize("options", [{"dry_run": True}, {"dry_run": True, "compacting": True}])
 def test_nothing_goes_unless_it_is_said_so(results: Path, options: dict[str, bool]) -> None:
     before = everything(results / "benchmarks.duckdb")
     done = maintained(results, RetentionPolicy(keep=0), **options)
@@ -166,7 +166,7 @@ def test_runs_of_bisections_are_chosen_likewise_and_counted_apart(
 
 
 def test_runs_of_bisections_go_from_their_own_database_and_folder(bisected: Path) -> None:
-    done = maintained(bisected, RetentionPolicy(named=["b-again"]), dropping=True)
+    done = maintained(bisected, RetentionPolicy(named=["b-again"]))
     assert [(run.run_id, run.bisection) for run in done.runs] == [("b-again", True)]
     assert done.bisections is not None
     assert done.bisections.runs == 1
@@ -187,7 +187,7 @@ def test_imports_go_only_where_they_are_named(results: Path) -> None:
     with duckdb.connect(database) as connection:
         connection.execute("UPDATE benchmark_results SET source = 'timm' WHERE run_id = 'timm-1'")
     assert chosen(results, keep=0, older_than_s=0) == ["c", "b", "a"]
-    maintained(results, RetentionPolicy(named=["timm-1"]), dropping=True)
+    maintained(results, RetentionPolicy(named=["timm-1"]))
     assert not file.exists()
     assert chosen(results, keep=0) == ["c", "b", "a"]
 
@@ -217,7 +217,7 @@ def test_a_link_to_a_run_goes_and_what_it_leads_to_stays(results: Path) -> None:
     elsewhere = results.parent / "a"
     (results / "a").rename(elsewhere)
     (results / "a").symlink_to(elsewhere)
-    maintained(results, RetentionPolicy(named=["a"]), dropping=True)
+    maintained(results, RetentionPolicy(named=["a"]))
     assert not (results / "a").is_symlink()
     assert (elsewhere / "run.json").exists()
 
@@ -249,7 +249,7 @@ def test_while_a_device_is_measured_on_its_runs_stay(results: Path) -> None:
     devices = devices_of(RunFolder.open(results, "a"))
     files = sorted(results.rglob("*.parquet"))
     with hold_devices(devices, "run x", lambda *_: None):
-        done = maintained(results, RetentionPolicy(named=["a"]), compacting=True, dropping=True)
+        done = maintained(results, RetentionPolicy(named=["a"]), compacting=True)
     assert [left.run_id for left in done.left] == ["a", "a", "b", "c"]
     assert all("is held by run x, process" in left.reason for left in done.left)
     assert (done.runs, sorted(results.rglob("*.parquet"))) == ((), files)
@@ -262,7 +262,7 @@ def test_a_damaged_plan_leaves_its_records_alone(results: Path) -> None:
     done = maintained(results, compacting=True)
     (left,) = done.left
     assert (left.run_id, "cannot be read" in left.reason) == ("a", True)
-    maintained(results, RetentionPolicy(named=["a"]), dropping=True)
+    maintained(results, RetentionPolicy(named=["a"]))
     assert not (results / "a").exists()
 
 
@@ -301,7 +301,7 @@ def test_killed_at_any_moment_it_can_be_finished(results: Path, moment: int) -> 
         found = scalar(database, sql)
         assert found in {0, 3}
         assert found == 0 or (results / run_id / "run.json").exists()
-    maintained(results, RetentionPolicy(keep=1), compacting=True, dropping=True)
+    maintained(results, RetentionPolicy(keep=1), compacting=True)
     assert chosen(results, keep=0) == ["c"]
     assert not list(results.glob(".*"))
     (file,) = results.rglob("*.parquet")

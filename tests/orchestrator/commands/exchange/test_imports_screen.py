@@ -71,7 +71,9 @@ def test_foreign_text_does_not_reach_the_terminal_as_it_is(screen: Screen) -> No
 
 def test_what_stays_in_quarantine_is_told(screen: Screen) -> None:
     done = ImportReport({WITH.run_id: RecordChanges((), (), (), ())}, MergeReport(quarantined=3))
-    assert "3 left out, since `validate --fix` took them out before" in lines(screen, done)[-2]
+    assert (
+        "3 left out, since `database check --fix` took them out before" in lines(screen, done)[-2]
+    )
 
 
 def test_a_dry_run_says_what_would_be(screen: Screen) -> None:

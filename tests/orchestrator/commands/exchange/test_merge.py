@@ -13,7 +13,7 @@ from orchestrator.running.merge_run import merge_run
 from orchestrator.store import MergeReport, Store, query
 from runner.contract.errors import StoreError, UsageError
 from runner.contract.job import Provenance
-from runner.contract.record import Status, save_record
+from runner.contract.record import SCHEMA_VERSION, Status, save_record
 from tests.support.records import a_record, record_for
 from tests.support.runs import a_run_folder
 
@@ -61,6 +61,18 @@ def test_a_run_is_merged_once_with_what_is_known_of_it(results: Path, database: 
         (run,) = store.runs()
     assert (run.run_id, run.started_at) == ("run-1", folder.run.started_at)
     assert (run.planned, run.counts) == (3, {"ok": 3})
+
+
+def test_records_of_another_schema_stay_where_they_are(results: Path, database: Path) -> None:
+    folder = a_finished_run(results)
+    (cell, *_) = folder.cells
+    record = record_for(folder.job([cell], HERE), cell, schema_version=SCHEMA_VERSION - 1)
+    folder.save(record)
+    before = folder.file_of(cell).read_bytes()
+    report = merge_run(folder, database)
+    assert [file.path for file in report.damaged] == [folder.file_of(cell)]
+    assert [run.cells for run in report.missing] == [(cell.id,)]
+    assert folder.file_of(cell).read_bytes() == before
 
 
 def test_a_run_ends_with_its_last_cell(results: Path, database: Path) -> None:

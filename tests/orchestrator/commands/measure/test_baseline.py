@@ -1,16 +1,14 @@
 """The version of a baseline follows from its records, or is refused with the reason."""
 
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-import duckdb
 import pytest
 
-from orchestrator.commands.database.snapshots import save_snapshot
 from orchestrator.commands.measure.baseline import find_baseline, left_out, version_of
 from orchestrator.launchers.registry import Pinned
 from orchestrator.running.merge_run import merge_run
+from orchestrator.store import take_snapshot
 from runner.contract.errors import BenchError, ImageError, NothingToDo, UsageError
 from runner.contract.job import Provenance
 from tests.support.jobs import fake_cell
@@ -45,7 +43,7 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
             folder.save(record_for(job, cell))
         merge_run(folder, results / "benchmarks.duckdb")
         if run_id == "run-2":
-            save_snapshot(results, results / "benchmarks.duckdb", "before")
+            take_snapshot(results / "benchmarks.duckdb", results / "snapshots", "before", None)
     return results
 
 
@@ -105,19 +103,3 @@ def test_what_cannot_be_measured_again_is_told(
     with pytest.raises(error, match=words) as refusal:
         version_of(*found(site, word, *cells), WEIGHTS_SEED)
     assert refusal.value.hint
-
-
-@pytest.fixture
-def older(site: Path) -> Iterator[None]:
-    with duckdb.connect(site / "benchmarks.duckdb") as connection:
-        connection.execute("UPDATE benchmark_results SET schema_version = 5 WHERE run_id = 'run-1'")
-    yield
-    with duckdb.connect(site / "benchmarks.duckdb") as connection:
-        connection.execute("UPDATE benchmark_results SET schema_version = 6")
-
-
-@pytest.mark.usefixtures("older")
-def test_a_runner_that_makes_other_records_is_refused(site: Path) -> None:
-    with pytest.raises(ImageError, match="makes records of schema 5") as refusal:
-        version_of(*found(site, "run-1", 0), WEIGHTS_SEED)
-    assert "--compare-to" in str(refusal.value.hint)

@@ -106,8 +106,10 @@ def test_results_join_the_history_of_the_default_branch(tmp_path: Path) -> None:
     assert (tmp_path / "registry").read_text() == "run\nrun\n"
     assert execute(tmp_path, job, STATUS="503") == 1
     assert (tmp_path / "registry").read_text() == "run\nrun\n"
-    kept = [line for line in (tmp_path / "calls").read_text().splitlines() if "maintain" in line]
-    assert [parse(shlex.split(line))["keep_runs"] for line in kept] == [None, 100]
+    kept = [
+        line for line in (tmp_path / "calls").read_text().splitlines() if "database drop" in line
+    ]
+    assert [parse(shlex.split(line))["keep_runs"] for line in kept] == [100]
 
 
 def test_the_judge_has_labels_of_its_own() -> None:

@@ -108,7 +108,7 @@ UNKNOWN_FORMAT = "--format: 'xml' is not one of table,"
         ("bench --seed -1", "--seed: -1 is not between 0 and "),
         ("bench --iterations none", "--iterations: 'none' is not a whole number"),
         ("bench --batch-size 1, 4", "--batch-size 1, 4: no blanks: 1,4"),
-        ("maintain --keep-runs -1", "--keep-runs: -1 is less than 0"),
+        ("database drop --keep-runs -1", "--keep-runs: -1 is less than 0"),
         ("plan matrix.yaml --format xml", UNKNOWN_FORMAT),
         ("merge", "orchestrator merge: RESULTS… is missing"),
         ("query 'SELECT 1' --format xml", UNKNOWN_FORMAT),

@@ -53,7 +53,7 @@ SLOW_COMMANDS = tuple(
         "export --bundle out.zip --force",
         "images list",
         "import results --dry-run",
-        "maintain --keep-runs 0",
+        "database drop --keep-runs 0",
         "merge results",
         "models list --wide",
         "plan matrix.yaml --select nothing",
@@ -64,7 +64,7 @@ SLOW_COMMANDS = tuple(
         "snapshot --list",
         "status last --wide",
         "status last --why",
-        "validate",
+        "database check",
     )
 )
 

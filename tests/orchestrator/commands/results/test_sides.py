@@ -13,12 +13,18 @@ import pytest
 
 from analysis.results.selection import Side
 from orchestrator.commands.compare.answer import RunPairRequest, compare_run_pair
-from orchestrator.commands.database.snapshots import save_snapshot
 from orchestrator.commands.exchange.export import export_bundle, export_table
 from orchestrator.commands.regress.answer import RegressionRequest, judge_regressions
 from orchestrator.commands.results.selection import SelectionRequest
 from orchestrator.commands.results.sides import open_sides
-from orchestrator.store import STORE_VERSION, ExportOptions, KnownStep, Store, accept_changes
+from orchestrator.store import (
+    STORE_VERSION,
+    ExportOptions,
+    KnownStep,
+    Store,
+    accept_changes,
+    take_snapshot,
+)
 from runner.contract.errors import BenchError, NothingToDo, StoreError, UsageError
 from runner.contract.record import Record, save_record
 from tests.support.records import RECORDED_AT, a_record
@@ -79,7 +85,7 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Place]:
     results = folder / "results"
     database = results / "benchmarks.duckdb"
     write_runs(database, results / "loose", FIRST, SECOND)
-    save_snapshot(results, database, "release")
+    take_snapshot(database, results / "snapshots", "release", None)
     export_bundle(database, [FIRST], folder / "first.zip", force=False)
     for name in ("table.csv", "table.json", "table.parquet"):
         export_table(database, ExportOptions("performance", folder / name))

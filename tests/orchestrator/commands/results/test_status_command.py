@@ -1,4 +1,4 @@
-"""`status` and `validate` as a user types them."""
+"""`status` and `database check` as a user types them."""
 
 import json
 from pathlib import Path
@@ -23,13 +23,13 @@ def damaged(measured: Workplace, tmp_path: Path) -> Path:
 
 
 def test_what_was_measured_is_clean(measured: Workplace) -> None:
-    done = measured.do("validate")
+    done = measured.do("database", "check")
     assert done.returncode == 0, done.stdout
     assert done.stdout.endswith("benchmarks.duckdb: clean, 1 note\n")
 
 
 def test_errors_are_told_and_end_with_1(measured: Workplace, damaged: Path) -> None:
-    done = measured.do("validate", "--database", str(damaged))
+    done = measured.do("database", "check", "--database", str(damaged))
     assert done.returncode == 1
     assert done.stdout.splitlines()[1].split()[:3] == ["impossible", "value", "error"]
     assert "memory_peak_bytes is -1" in done.stdout
@@ -40,7 +40,7 @@ def test_errors_are_told_and_end_with_1(measured: Workplace, damaged: Path) -> N
 def test_a_fix_mends_from_the_record_files_and_tells_the_copy(
     measured: Workplace, damaged: Path
 ) -> None:
-    done = measured.do("validate", "--fix", "--database", str(damaged))
+    done = measured.do("database", "check", "--fix", "--database", str(damaged))
     assert done.returncode == 0, done.stdout
     (backup,) = damaged.parent.glob("damaged.duckdb.before-fix-*")
     assert f"as it was before: {backup}" in done.stdout
@@ -53,7 +53,7 @@ def test_without_record_files_the_row_goes_into_quarantine(
     measured: Workplace, damaged: Path, tmp_path: Path
 ) -> None:
     elsewhere = ("--results", str(tmp_path / "elsewhere"), "--database", str(damaged))
-    done = measured.do("validate", "--fix", "--json", *elsewhere)
+    done = measured.do("database", "check", "--fix", "--json", *elsewhere)
     data = json.loads(done.stdout)
     assert (done.returncode, data["clean"], data["quarantined"], data["mended"]) == (0, True, 1, {})
     assert Path(data["backup"]).exists()
@@ -82,7 +82,7 @@ def test_an_unknown_run_has_no_status(measured: Workplace) -> None:
 
 
 @pytest.mark.parametrize(
-    "command", [["status"], ["status", "last"], ["validate"], ["query", "SELECT 1"]]
+    "command", [["status"], ["status", "last"], ["database", "check"], ["query", "SELECT 1"]]
 )
 def test_without_a_database_there_is_nothing_to_tell(place: Workplace, command: list[str]) -> None:
     complains(place.do(*command), 6, "benchmarks.duckdb: there is no database yet")

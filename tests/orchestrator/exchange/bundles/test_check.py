@@ -13,7 +13,6 @@ from io import BytesIO
 from pathlib import Path
 from typing import Any
 
-import duckdb
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
@@ -23,9 +22,8 @@ from orchestrator.commands.exchange.merge import merge_paths
 from orchestrator.exchange.bundles import is_bundle, merge_bundle, open_bundle, write_bundle
 from orchestrator.exchange.bundles.archive import write_archive
 from orchestrator.store import MergeReport, Store, query
-from orchestrator.store.database.connect import fetch
 from runner.contract.errors import StoreError
-from runner.contract.record import exact_hardware_id, hardware_id, save_record, to_table
+from runner.contract.record import save_record, to_table
 from tests.conftest import ROOT
 from tests.orchestrator.exchange.bundles.conftest import RECORDS, TOLD
 from tests.support.databases import content as content_of_database
@@ -421,17 +419,6 @@ def test_a_pipe_is_no_bundle(tmp_path: Path) -> None:
         pass
 
 
-def test_records_of_a_newer_runner_are_taken(bundle: Path) -> None:
-    def change(found: Members) -> None:
-        in_table(lambda table: with_column(table, "schema_version", 99))(found)
-        saying(record_version=99)(found)
-
-    with open_bundle(forged(bundle, change)) as found:
-        assert found.faults == ()
-        assert found.manifest is not None
-        assert found.manifest.record_version == 99
-
-
 FULL = """
 import resource, sys
 from pathlib import Path
@@ -556,41 +543,6 @@ def test_a_newer_bundle_tells_of_a_runs_end_what_its_records_say(
     assert query(database, sql).to_pylist() == [{"finished_at": None, "planned": 5}]
     take(write_bundle(newer, [TOLD.run_id], tmp_path / "n.zip", force=False).path, database)
     assert query(database, sql).to_pylist() == [{"finished_at": RECORDED_AT, "planned": 5}]
-
-
-@pytest.mark.slow
-def test_a_bundle_with_exact_ids_of_machines_is_merged(database: Path, tmp_path: Path) -> None:
-    """As bundles had them until ids counted memory in GiB."""
-    before = content_of_database(database)["hardware_info"]
-    with duckdb.connect(database) as connection:
-        for machine in fetch(connection, "FROM hardware_info"):
-            ids = [exact_hardware_id(machine), machine["hardware_id"]]
-            for table in ("hardware_info", "benchmark_results"):
-                update = f"UPDATE {table} SET hardware_id = ? WHERE hardware_id = ?"
-                connection.execute(update, ids)
-    older = tmp_path / "older.zip"
-    write_bundle(database, (), older, force=False)
-    take(older, tmp_path / "arrived.duckdb").require_complete()
-    assert content_of_database(tmp_path / "arrived.duckdb")["hardware_info"] == before
-
-
-@pytest.mark.slow
-def test_a_bundle_with_padded_names_of_processors_is_merged(database: Path, tmp_path: Path) -> None:
-    """As OpenVINO names AMD's, until records had the name that all runtimes give."""
-    with duckdb.connect(database) as connection:
-        for machine in fetch(connection, "FROM hardware_info"):
-            padded = {**machine, "device_name": f"{machine['cpu_model']}  "}
-            ids = [hardware_id(padded), machine["hardware_id"]]
-            for table in ("hardware_info", "benchmark_results"):
-                update = f"UPDATE {table} SET hardware_id = ? WHERE hardware_id = ?"
-                connection.execute(update, ids)
-            connection.execute("UPDATE hardware_info SET device_name = ?", [padded["device_name"]])
-    older = tmp_path / "older.zip"
-    write_bundle(database, (), older, force=False)
-    take(older, tmp_path / "arrived.duckdb").require_complete()
-    machines = content_of_database(tmp_path / "arrived.duckdb")["hardware_info"]
-    assert machines
-    assert "  " not in str(machines)
 
 
 def test_a_bundle_with_a_fault_keeps_all_others_out(bundle: Path, tmp_path: Path) -> None:

@@ -81,15 +81,13 @@ def test_one_is_taken_out_whole_and_the_last_leaves_nothing_behind(place: Place)
 
 
 def test_maintenance_packs_imports_and_drops_one_of_them(place: Place) -> None:
-    dry = maintain_results(
-        place.results, place.database, RetentionPolicy(), compacting=True, dry_run=True
-    )
+    dry = maintain_results(place.results, place.database, compacting=True, dry_run=True)
     assert [(one.run_id, one.compaction.bytes_after) for one in dry.compact] == [("imports", None)]
     assert len(single_files(place)) == 6
-    maintain_results(place.results, place.database, RetentionPolicy(), compacting=True)
+    maintain_results(place.results, place.database, compacting=True)
     runs = [run.run_id for run in packed_runs(packed_path(place.results))]
     policy = RetentionPolicy(named=[runs[0]])
-    maintain_results(place.results, place.database, policy, dropping=True)
+    maintain_results(place.results, place.database, policy)
     assert [run.run_id for run in packed_runs(packed_path(place.results))] == runs[1:]
     assert single_files(place) == []
     left = {row["run_id"] for row in rows(place.database)}

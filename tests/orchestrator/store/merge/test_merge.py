@@ -16,7 +16,7 @@ import pytest
 from orchestrator.store import Damaged, MergeReport, Run, Store
 from orchestrator.store.merge.merge import known_files
 from runner.contract.errors import StoreError
-from runner.contract.record import digest, exact_hardware_id, save_record, to_table
+from runner.contract.record import SCHEMA_VERSION, save_record, to_table
 from tests.orchestrator.store.conftest import Save, scalar
 from tests.support.databases import content
 from tests.support.records import RECORDED_AT, a_failure, a_record
@@ -160,46 +160,6 @@ def test_records_merged_one_by_one_are_stored(database: Path, save: Save) -> Non
         "list(cpu_flags) FROM hardware_info": [["amx"]],
     }
     assert {value: scalar(database, f"SELECT {value}") for value in answers} == answers
-
-
-@pytest.mark.slow
-def test_runners_of_one_kind_have_one_series(database: Path, save: Save) -> None:
-    """Their names differ, and the memory that their kernels leave; one runner was an older one."""
-    memory = 33_656_000_000
-    before = a_record(run_id="before", hostname="runner-1", memory_total_bytes=memory)
-    exact = exact_hardware_id(before.model_dump())
-    merge(database, save(before.model_copy(update={"hardware_id": exact})))
-    after = {"memory_total_bytes": memory - 3_000_000, "recorded_at": LATER}
-    merge(database, save(a_record(run_id="after", hostname="runner-2", **after)))
-    merge(database, save(a_record(run_id="between", memory_total_bytes=memory - 1_000_000)))
-    answers = {
-        "list(hardware_id) FROM hardware_info": [before.hardware_id],
-        "list(memory_total_bytes) FROM hardware_info": [memory - 3_000_000],
-        "list(run_id) FROM latest_results": ["after"],
-        "count(DISTINCT host) FROM benchmark_performance": 1,
-    }
-    assert {value: scalar(database, f"SELECT {value}") for value in answers} == answers
-
-
-def test_a_processor_is_one_machine_whichever_runtime_named_it(database: Path, save: Save) -> None:
-    """OpenVINO keeps the blanks behind AMD's names, and calls each processor of ARM `ARM CPU`."""
-    plain = a_record()
-    for number, name in enumerate((f"{plain.cpu_model}   ", "ARM CPU", plain.cpu_model)):
-        merge(database, save(a_record(run_id=str(number), device_name=name)))
-    answers = {
-        "list(hardware_id) FROM hardware_info": [plain.hardware_id],
-        "list(device_name) FROM hardware_info": [plain.cpu_model],
-        "count(*) FROM benchmark_results": 3,
-    }
-    assert {value: scalar(database, f"SELECT {value}") for value in answers} == answers
-
-
-def test_starts_have_no_joules_of_their_own(database: Path, save: Save) -> None:
-    """Until 2026-11-27 they had those of all that their window held."""
-    for mode in ("startup", "inference"):
-        merge(database, save(a_record(run_id=mode, mode=mode, energy_per_sample_joules=2.0)))
-    joules = "list(energy_per_sample_joules ORDER BY mode) FROM benchmark_results"
-    assert scalar(database, f"SELECT {joules}") == [2.0, None]
 
 
 def test_an_older_record_never_replaces_a_newer_one(database: Path, save: Save) -> None:
@@ -350,6 +310,18 @@ def test_each_foreign_file_is_left_out_with_its_reason(
         report.require_complete()
 
 
+@pytest.mark.parametrize("schema", [SCHEMA_VERSION - 1, SCHEMA_VERSION + 1])
+def test_records_of_another_schema_are_refused(
+    database: Path, results: Path, save: Save, schema: int
+) -> None:
+    path = save(a_record(schema_version=schema))
+    (refused,) = merge(database, results).damaged
+    assert refused.path == path
+    assert refused.other_schema
+    assert f"schema {schema}, and this AccelMatrix takes those of" in refused.reason
+    assert refused.reason.endswith("measure again")
+
+
 def test_columns_of_a_newer_runner_are_kept(database: Path, results: Path, save: Save) -> None:
     path = save(a_record())
     newer = _sound(path).append_column("colour", pa.array(["red"]))
@@ -368,21 +340,6 @@ def test_columns_that_an_older_runner_lacked_are_null_or_what_they_were(
     assert merge(database, results) == MergeReport(inserted=1)
     sql = "SELECT (purpose, noise_score) FROM benchmark_results"
     assert scalar(database, sql) == ("measure", None)
-
-
-def test_ids_that_an_older_runner_lacked_follow_from_the_facts(
-    database: Path, results: Path, save: Save
-) -> None:
-    path = save(a_record(job='{"id": "a", "model": {"name": "bert-tiny", "size": 0.5}, "seed": 7}'))
-    lacking = ["environment_id", "model_id", "model_spec"]
-    pq.write_table(_sound(path).drop_columns(lacking), path)
-    assert merge(database, results) == MergeReport(inserted=1)
-    found = "SELECT (kernel, libraries['torch']) FROM benchmark_results"
-    found += " JOIN environments USING (environment_id)"
-    assert scalar(database, found) == ("6.12.0", "2.13.0")
-    spec = '{"name":"bert-tiny","size":0.5}'
-    assert scalar(database, "SELECT (model_id, model_spec) FROM models") == (digest(spec), spec)
-    assert scalar(database, "SELECT job FROM replay_jobs") == '{"id":"a","seed":7}'
 
 
 def test_a_truncated_file_is_left_out_wherever_it_was_cut(

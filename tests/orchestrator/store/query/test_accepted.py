@@ -14,13 +14,9 @@ from orchestrator.store.database.lock import writer_lock
 from orchestrator.store.health.drop_runs import drop_runs
 from orchestrator.store.health.fix import fix_database, validate_database
 from orchestrator.store.health.snapshots import restore_snapshot, take_snapshot
-from orchestrator.store.schema.migrations import migrate
-from orchestrator.store.schema.tables import STORE_VERSION
 from runner.contract.errors import StoreError
 from runner.contract.record import save_record
-from tests.support.databases import schema_of, unpacked, version_of
 from tests.support.records import RECORDED_AT, a_record
-from tests.support.siblings import siblings
 
 LATER = RECORDED_AT + timedelta(hours=1)
 
@@ -153,22 +149,3 @@ def test_a_result_goes_into_quarantine_with_what_was_accepted_of_it(database: Pa
     assert accepted(database) == {}
     sql = "SELECT content FROM quarantine WHERE content LIKE '%a new compiler%'"
     assert query(database, sql).num_rows == 1
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("version", siblings(range(4, STORE_VERSION), keep=[4]))
-def test_older_databases_get_the_table_and_their_results_can_be_accepted(
-    made: Path, tmp_path: Path, version: int
-) -> None:
-    older = unpacked("benchmarks.duckdb", tmp_path)
-    with duckdb.connect(older) as connection:
-        migrate(connection, 4, version)
-    assert version_of(older) == version
-    lab = tmp_path / "lab.duckdb"
-    assert merge_paths([older], lab, scratch=False).inserted == 9
-    assert version_of(older) == version
-    run_id = query(older, "SELECT min(run_id) AS run_id FROM benchmark_results")["run_id"][0]
-    accept(older, run_id.as_py(), ["a-cell"], "known")
-    assert list(accepted(older).values()) == ["known"]
-    assert version_of(older) == STORE_VERSION
-    assert schema_of(older) == schema_of(made)

@@ -4,7 +4,6 @@ from collections.abc import Callable
 from datetime import UTC, datetime
 from pathlib import Path
 
-import duckdb
 import pyarrow.parquet as pq
 import pytest
 
@@ -14,10 +13,8 @@ from orchestrator.exchange.imports.reading import Reading
 from orchestrator.exchange.imports.record import records_table
 from orchestrator.store import Store
 from orchestrator.store.query.runs import imported_rows_at
-from orchestrator.store.schema.migrations import migrate
 from runner.contract.errors import StoreError
 from runner.contract.record import Record, Row, rows
-from tests.support.databases import unpacked, version_of
 from tests.support.records import a_record
 
 FOUND = [
@@ -107,17 +104,3 @@ def test_what_is_no_database_is_refused(tmp_path: Path) -> None:
     (tmp_path / "a.duckdb").write_text("nothing of the kind")
     with pytest.raises(StoreError, match="not a database"):
         imported_rows_at(tmp_path / "a.duckdb", [], wait_s=0)
-
-
-@pytest.mark.slow
-def test_a_database_of_an_older_schema_is_looked_at_as_it_is(tmp_path: Path) -> None:
-    """Columns that came later are null."""
-    older = unpacked("benchmarks.duckdb", tmp_path)
-    with duckdb.connect(older) as connection:
-        migrate(connection, 4, 6)
-        ((run_id,),) = connection.execute("SELECT min(run_id) FROM benchmark_results").fetchall()
-    found = imported_rows_at(older, [run_id], wait_s=0)
-    assert found is not None
-    assert found.num_rows > 0
-    assert set(found["workers"].to_pylist()) == {None}
-    assert version_of(older) == 6

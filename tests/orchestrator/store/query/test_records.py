@@ -155,7 +155,7 @@ def test_a_row_that_no_record_may_hold_is_named(database: Path, results: Path, s
         pytest.raises(StoreError, match=r"b1-s128-inference: grade: 'Z'") as caught,
     ):
         list(store.records())
-    assert "validate" in str(caught.value.hint)
+    assert "database check" in str(caught.value.hint)
 
 
 def _save_foreign(path: Path) -> None:

@@ -1,4 +1,4 @@
-"""Ids of older records are those that the runner gives, whatever the facts say."""
+"""Ids as SQL makes them are those of the runner, whatever the facts say."""
 
 from typing import Any
 
@@ -8,9 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from orchestrator.store.schema.parquet_columns import MODEL, environment_id_sql
-from runner.contract.models import catalogue
-from runner.contract.record import ENVIRONMENT_FACTS, digest, to_table
+from orchestrator.store.schema.parquet_columns import ENVIRONMENT_ID
+from runner.contract.record import ENVIRONMENT_FACTS, to_table
 from tests.support.jobs import a_job, fake_cell
 from tests.support.records import record_for
 
@@ -37,29 +36,4 @@ def asked(expression: str, table: pa.Table) -> object:
 def test_an_environment_has_the_runners_id(told: dict[str, Any]) -> None:
     record = record_for(a_job(), fake_cell(), **told)
     table = to_table([record]).select(ENVIRONMENT_FACTS)
-    assert asked(environment_id_sql(table.column_names), table) == record.environment_id
-
-
-def test_a_fact_that_no_column_tells_counts_as_unknown() -> None:
-    unknown = dict.fromkeys(ENVIRONMENT_FACTS) | {"orchestrator_version": "1"}
-    record = record_for(a_job(), fake_cell(), **unknown)
-    table = to_table([record]).select(["orchestrator_version"])
-    assert asked(environment_id_sql(table.column_names), table) == record.environment_id
-
-
-@pytest.mark.slow
-def test_every_models_id_and_job_are_the_runners() -> None:
-    for spec in catalogue().values():
-        job = a_job(model=spec)
-        record = record_for(job, fake_cell())
-        held = pa.table({"job": [job.model_dump_json()]})
-        assert asked(MODEL["model_spec"], held) == spec.model_dump_json() == record.model_spec
-        assert asked(MODEL["model_id"], held) == digest(spec.model_dump_json()) == record.model_id
-        assert asked(MODEL["job"], held) == job.model_dump_json(exclude={"model"})
-
-
-def test_a_job_that_is_no_json_stays() -> None:
-    for text in ("not JSON", "[]", '{"id":"a"}'):
-        held = pa.table({"job": [text]})
-        assert asked(MODEL["job"], held) == text
-        assert asked(MODEL["model_id"], held) is None
+    assert asked(ENVIRONMENT_ID, table) == record.environment_id

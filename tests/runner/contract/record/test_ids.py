@@ -9,8 +9,6 @@ from runner.contract.record import (
     ENVIRONMENT_FACTS,
     MACHINE_FACTS,
     environment_id,
-    exact_hardware_id,
-    false_id,
     hardware_id,
     model_id,
     save_record,
@@ -42,14 +40,6 @@ def test_a_machine_is_the_same_under_a_kernel_that_keeps_other_memory(
     }
     other = {**facts, "memory_total_bytes": facts["memory_total_bytes"] - bytes_less}
     assert (hardware_id(facts) == hardware_id(other)) == is_same
-    assert exact_hardware_id(facts) != exact_hardware_id(other)
-
-
-def test_the_exact_id_of_older_runners_is_true_and_another_is_false() -> None:
-    facts: dict[str, Any] = dict.fromkeys((*ENVIRONMENT_FACTS, *MACHINE_FACTS), "a")
-    facts |= {"memory_total_bytes": 33_656_000_000}
-    assert false_id({**facts, "hardware_id": exact_hardware_id(facts)}) is None
-    assert "hardware_id" in str(false_id({**facts, "hardware_id": "0" * 16}))
 
 
 def test_variables_decide_the_id_where_there_are_any() -> None:

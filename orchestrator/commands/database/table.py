@@ -1,18 +1,26 @@
-"""Findings of `validate`, results of `maintain`, snapshots and stale files, as text or as JSON."""
+"""Answers of the commands of `database`, and stale files, as text or as JSON."""
 
 import json
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import asdict, replace
+from pathlib import Path
 
 from analysis.results.table import Field, wrapping
 from orchestrator.commands.database.maintain import KeptBisections, MaintenanceReport
+from orchestrator.commands.database.rebuild import Rebuilt
 from orchestrator.commands.database.retention import StaleFile
-from orchestrator.commands.database.snapshots import RestoreReport, SnapshotReport
-from orchestrator.commands.database.validate import ValidationReport
+from orchestrator.commands.exchange.merge_words import merged_data, print_merged
 from orchestrator.screen.lines import print_data, print_json, print_line
 from orchestrator.screen.tables import print_lines
-from orchestrator.store import Compaction, Finding, Vacuumed
+from orchestrator.store import (
+    Compaction,
+    Finding,
+    Restored,
+    Snapshot,
+    Vacuumed,
+    Validation,
+)
 from orchestrator.system.text import format_size, plural
 
 _SIZE = Field("size", essential=True, right=True)
@@ -117,58 +125,79 @@ def _format_sizes(sizes: Vacuumed) -> str:
     return f"database: {before} before, now {after}{rewritten}"
 
 
-def print_snapshot(snapshot: SnapshotReport, *, as_json: bool) -> None:
+def print_snapshot(snapshot: Snapshot, *, as_json: bool) -> None:
     """A new snapshot, and the way back to it."""
     if as_json:
-        print_json(snapshot)
+        print_json(_snapshot_data(snapshot))
         return
     count = _rows(snapshot, "benchmark_results")
-    size = format_size(snapshot.size_bytes)
+    size = format_size(snapshot.manifest.size_bytes)
     print_line(f"snapshot {snapshot.folder.name}: {count} results, {size}")
-    print_line(f"database: {snapshot.folder / snapshot.database}")
+    print_line(f"database: {snapshot.database}")
 
 
-def print_snapshots(snapshots: Sequence[SnapshotReport], *, as_json: bool) -> None:
+def print_snapshots(snapshots: Sequence[Snapshot], *, as_json: bool) -> None:
     """All snapshots, the newest first."""
     if as_json:
-        print_json(snapshots)
+        print_json([_snapshot_data(snapshot) for snapshot in snapshots])
     elif snapshots:
         print_lines(_SNAPSHOT_COLUMNS, [_snapshot_row(snapshot) for snapshot in snapshots])
     else:
         print_line("no snapshot yet")
 
 
-def print_restored(report: RestoreReport, *, as_json: bool) -> None:
+def print_restored(report: Restored, database: Path, *, as_json: bool) -> None:
     """The snapshot that is the database now, and a place for what it was."""
     if as_json:
-        print_json(report)
+        kept = report.kept and _snapshot_data(report.kept)
+        data = {"database": database, "snapshot": _snapshot_data(report.snapshot)}
+        print_json({**data, "kept": kept, "aside": report.aside})
         return
-    print_line(f"{report.database} is now as it was in {report.snapshot.folder.name}")
+    print_line(f"{database} is now as it was in {report.snapshot.folder.name}")
     if report.kept:
         print_line(f"before: kept as snapshot {report.kept.folder.name}")
     if report.aside:
         print_line(f"before: could not be opened, and lies in {report.aside}")
 
 
-def _snapshot_row(snapshot: SnapshotReport) -> list[object]:
+def print_rebuilt(rebuilt: Rebuilt, database: Path, *, as_json: bool) -> None:
+    """The records that the new database holds, and a place for what it lacks of the former one."""
+    lost, aside = rebuilt.takeover.lost, rebuilt.takeover.aside
+    if as_json:
+        print_json({**merged_data(rebuilt.merged, database), "lost": lost, "aside": aside})
+        return
+    print_merged(rebuilt.merged, database, as_json=False)
+    if aside:
+        results = "what it held" if lost is None else f"{lost:,} {plural(lost, 'result')}"
+        print_line(f"no file holds {results} of the former database, which lies in {aside}")
+
+
+def _snapshot_row(snapshot: Snapshot) -> list[object]:
+    manifest = snapshot.manifest
     return [
         snapshot.folder.name,
-        f"{snapshot.taken_at:%Y-%m-%d %H:%M}",
+        f"{manifest.taken_at:%Y-%m-%d %H:%M}",
         _rows(snapshot, "benchmark_runs"),
         _rows(snapshot, "benchmark_results"),
-        format_size(snapshot.size_bytes),
-        snapshot.git_commit[:_COMMIT_DIGITS] if snapshot.git_commit else None,
+        format_size(manifest.size_bytes),
+        manifest.git_commit[:_COMMIT_DIGITS] if manifest.git_commit else None,
     ]
 
 
-def _rows(snapshot: SnapshotReport, table: str) -> int:
-    return snapshot.rows.get(table, 0)
+def _snapshot_data(snapshot: Snapshot) -> dict[str, object]:
+    return {**snapshot.manifest.model_dump(), "folder": snapshot.folder}
 
 
-def print_validation(report: ValidationReport, *, as_json: bool) -> None:
+def _rows(snapshot: Snapshot, table: str) -> int:
+    return snapshot.manifest.rows.get(table, 0)
+
+
+def print_validation(report: Validation, database: Path, *, as_json: bool) -> None:
     """Every finding with some of its rows, the repairs, and a summary."""
     if as_json:
-        print_json(report)
+        data = {"database": database, "clean": not report.errors, "findings": report.findings}
+        rest = {"mended": report.mended, "quarantined": report.quarantined}
+        print_json({**data, **rest, "backup": report.backup})
         return
     if report.findings:
         print_lines(_FINDING_COLUMNS, [_finding_row(finding) for finding in report.findings])
@@ -182,7 +211,7 @@ def print_validation(report: ValidationReport, *, as_json: bool) -> None:
         print_line(f"put into quarantine: {_count_rows(report.quarantined)}")
     if report.backup:
         print_line(f"as it was before: {report.backup}")
-    print_line(f"{report.database}: {_summary(report)}")
+    print_line(f"{database}: {_summary(report)}")
 
 
 def _finding_row(finding: Finding) -> tuple[object, ...]:
@@ -193,11 +222,11 @@ def _count_rows(count: int) -> str:
     return f"{count:,} {plural(count, 'row')}"
 
 
-def _summary(report: ValidationReport) -> str:
+def _summary(report: Validation) -> str:
     counts = Counter(finding.severity for finding in report.findings)
     numbers = [
         f"{counts[severity]} {plural(counts[severity], severity)}"
         for severity in ("error", "warning", "note")
         if counts[severity]
     ]
-    return ", ".join(["clean", *numbers] if report.clean else numbers)
+    return ", ".join(numbers if report.errors else ["clean", *numbers])

@@ -1,4 +1,4 @@
-"""Reports of `prepare --prune`, `maintain`, `snapshot`, `restore` and `validate`."""
+"""What the commands of `database` and `prepare --prune` print."""
 
 from dataclasses import replace
 from datetime import UTC, datetime
@@ -13,18 +13,28 @@ from orchestrator.commands.database.maintain import (
     MaintenanceReport,
     UntouchedRun,
 )
+from orchestrator.commands.database.rebuild import Rebuilt
 from orchestrator.commands.database.retention import RunToDelete, StaleFile
-from orchestrator.commands.database.snapshots import RestoreReport, SnapshotReport
-from orchestrator.commands.database.validate import ValidationReport
-from orchestrator.commands.database.words import (
+from orchestrator.commands.database.table import (
     print_maintained,
+    print_rebuilt,
     print_restored,
     print_snapshot,
     print_snapshots,
     print_stale_files,
     print_validation,
 )
-from orchestrator.store import Compaction, Finding, Vacuumed
+from orchestrator.store import (
+    Compaction,
+    Finding,
+    Manifest,
+    MergeReport,
+    Restored,
+    Snapshot,
+    Takeover,
+    Vacuumed,
+    Validation,
+)
 from tests.orchestrator.conftest import Screen
 
 WHEN = datetime(2026, 11, 21, 12, 0, tzinfo=UTC)
@@ -105,9 +115,9 @@ def test_maintenance_counts_what_bisections_left(screen: Screen) -> None:
     assert "bisections: 4 runs of `regress --bisect`, 3MiB" in lines
 
 
-def a_snapshot(name: str, commit: str | None = "c0ffee" * 7) -> SnapshotReport:
-    return SnapshotReport(
-        folder=Path("results/snapshots") / f"20261121-120000-{name}",
+def a_snapshot(name: str, commit: str | None = "c0ffee" * 7) -> Snapshot:
+    folder = Path("results/snapshots") / f"20261121-120000-{name}"
+    manifest = Manifest(
         name=name,
         taken_at=WHEN,
         database="benchmarks.duckdb",
@@ -119,6 +129,7 @@ def a_snapshot(name: str, commit: str | None = "c0ffee" * 7) -> SnapshotReport:
         version="0.1.0",
         git_commit=commit,
     )
+    return Snapshot(folder, manifest)
 
 
 def test_a_new_snapshot_is_told_with_its_place(screen: Screen) -> None:
@@ -149,12 +160,12 @@ def test_all_snapshots_are_listed(screen: Screen) -> None:
     ],
 )
 def test_a_restored_database_is_told_with_the_earlier_one(
-    screen: Screen, kept: SnapshotReport | None, aside: Path | None, lines: list[str]
+    screen: Screen, kept: Snapshot | None, aside: Path | None, lines: list[str]
 ) -> None:
-    restored = RestoreReport(Path("db"), a_snapshot("a"), kept, aside)
+    restored = Restored(a_snapshot("a"), kept, aside)
     first = "db is now as it was in 20261121-120000-a"
-    assert screen.lines(print_restored, restored) == [first, *lines]
-    data = screen.data(print_restored, restored)
+    assert screen.lines(print_restored, restored, Path("db")) == [first, *lines]
+    data = screen.data(print_restored, restored, Path("db"))
     assert data["snapshot"]["name"] == "a"
     assert (data["kept"] is None, data["aside"] is None) == (kept is None, aside is None)
 
@@ -164,30 +175,53 @@ ERROR = Finding("impossible value", "error", None, 9, EXAMPLES, "look again")
 WARNING = Finding("unsure", "warning", "timm", 1, ("a/b: odd",), "ask them")
 
 
-def a_validation(*findings: Finding, **changes: Any) -> ValidationReport:
-    facts: dict[str, Any] = {"mended": {}, "quarantined": 0, "backup": None, **changes}
-    clean = all(finding.severity != "error" for finding in findings)
-    return ValidationReport(Path("a.duckdb"), clean, findings, **facts)
+def a_validation(*findings: Finding, **changes: Any) -> Validation:
+    return Validation(findings, **changes)
 
 
 def test_findings_are_a_table_with_bounded_examples(screen: Screen) -> None:
-    lines = screen.lines(print_validation, a_validation(ERROR, WARNING))
+    lines = screen.lines(print_validation, a_validation(ERROR, WARNING), Path("a.duckdb"))
     assert lines[0].split("  ")[0] == "check"
     assert lines[1].split() == ["impossible", "value", "error", "–", "9", "look", "again"]
     assert sum(line.startswith("impossible value: run/cell-") for line in lines) == 2
     assert lines[-1] == "a.duckdb: 1 error, 1 warning"
-    data = screen.data(print_validation, a_validation(ERROR))
+    data = screen.data(print_validation, a_validation(ERROR), Path("a.duckdb"))
     assert (data["clean"], data["findings"][0]["examples"]) == (False, list(EXAMPLES))
 
 
 def test_a_clean_database_and_repairs_are_told(screen: Screen) -> None:
-    assert screen.lines(print_validation, a_validation()) == ["a.duckdb: clean"]
+    assert screen.lines(print_validation, a_validation(), Path("a.duckdb")) == ["a.duckdb: clean"]
     repairs = {"mended": {"impossible value": 3}, "quarantined": 2, "backup": Path("copy")}
-    assert screen.lines(print_validation, a_validation(WARNING, **repairs))[-4:] == [
+    assert screen.lines(print_validation, a_validation(WARNING, **repairs), Path("a.duckdb"))[
+        -4:
+    ] == [
         "mended: 3 rows, impossible value",
         "put into quarantine: 2 rows",
         "as it was before: copy",
         "a.duckdb: clean, 1 warning",
     ]
-    data = screen.data(print_validation, a_validation(ERROR, **repairs))
+    data = screen.data(print_validation, a_validation(ERROR, **repairs), Path("a.duckdb"))
     assert (data["backup"], data["mended"]) == ("copy", {"impossible value": 3})
+
+
+@pytest.mark.parametrize(
+    ("takeover", "last"),
+    [
+        (Takeover(0, None), "3 inserted, 0 replaced, 1 unchanged"),
+        (
+            Takeover(2, Path("old")),
+            "no file holds 2 results of the former database, which lies in old",
+        ),
+        (
+            Takeover(None, Path("old")),
+            "no file holds what it held of the former database, which lies in old",
+        ),
+    ],
+)
+def test_a_rebuilt_database_says_what_it_lacks(
+    screen: Screen, takeover: Takeover, last: str
+) -> None:
+    rebuilt = Rebuilt(MergeReport(inserted=3, unchanged=1), takeover)
+    assert last in screen.lines(print_rebuilt, rebuilt, Path("a.duckdb"))
+    data = screen.data(print_rebuilt, rebuilt, Path("a.duckdb"))
+    assert (data["inserted"], data["lost"]) == (3, takeover.lost)

@@ -1,4 +1,4 @@
-"""`maintain`, `snapshot` and `restore` as a user types them, on a folder that a run has left."""
+"""`database` as a user types it, on a folder that a run has left."""
 
 import json
 import shutil
@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from tests.support.command_line import complains, files
+from tests.support.databases import content
 from tests.support.workplace import Workplace
 
 
@@ -20,7 +21,7 @@ def mine(measured: Workplace, tmp_path: Path) -> Workplace:
 @pytest.mark.slow
 def test_a_compacted_run_is_shown_resumed_and_merged_as_before(mine: Workplace) -> None:
     before, run_id = mine.verdicts(), mine.run_folder.name
-    done = mine.do("maintain", "--compact")
+    done = mine.do("database", "compact")
     assert done.returncode == 0, done.stderr
     assert f"{run_id}: 3 record files of " in done.stdout
     assert [path.name[:8] for path in mine.run_folder.glob("records/*.parquet")] == ["compact-"]
@@ -38,7 +39,7 @@ def test_a_compacted_run_that_has_cells_to_try_again_is_resumed(mine: Workplace)
     (gone,) = lost.glob("*/*-b1-*.parquet")
     gone.write_bytes(b"damaged")
     assert mine.do("merge", "results", "--scratch").returncode == 6
-    assert mine.do("maintain", "--compact").returncode == 0
+    assert mine.do("database", "compact").returncode == 0
     assert list(lost.glob("*/*.parquet")) == []
     mine.write_matrix()
     done = mine.resume()
@@ -49,37 +50,57 @@ def test_a_compacted_run_that_has_cells_to_try_again_is_resumed(mine: Workplace)
 
 def test_a_run_is_listed_and_goes_with_yes_alone(mine: Workplace) -> None:
     before, run_id = files(mine.folder / "results"), mine.run_folder.name
-    done = mine.do("maintain", "--keep-runs", "0")
+    done = mine.do("database", "drop", "--keep-runs", "0")
     assert (done.returncode, run_id in done.stdout) == (0, True)
     assert "1 run to drop; `--yes` does it" in done.stdout
-    assert files(mine.folder / "results") == before | {"maintenance.lock"}
-    report = json.loads(mine.do("maintain", "--drop", run_id, "--yes", "--json").stdout)
+    assert files(mine.folder / "results") == before
+    report = json.loads(mine.do("database", "drop", run_id, "--yes", "--json").stdout)
     assert (report["dropped"], [run["run_id"] for run in report["runs"]]) == (True, [run_id])
     assert not (mine.folder / "results" / run_id).exists()
     assert mine.ask("SELECT * FROM benchmark_runs") == []
 
 
-def test_a_dry_run_changes_nothing(mine: Workplace) -> None:
+@pytest.mark.parametrize(
+    ("command", "told"),
+    [
+        (("compact", "--dry-run"), ": 3 record files of "),
+        (("drop", "--older-than", "0s"), "1 run to drop; `--yes` does it"),
+    ],
+)
+def test_a_dry_run_changes_nothing(mine: Workplace, command: tuple[str, ...], told: str) -> None:
     before = {path: path.stat().st_mtime_ns for path in mine.folder.rglob("*")}
-    done = mine.do("maintain", "--compact", "--drop-older-than", "0s", "--dry-run")
+    done = mine.do("database", *command)
     assert done.returncode == 0, done.stderr
-    assert done.stdout.endswith("1 run to drop; `--yes` does it\nnothing was changed: a dry run\n")
+    assert told in done.stdout
+    assert done.stdout.endswith("nothing was changed: a dry run\n")
     assert {path: path.stat().st_mtime_ns for path in mine.folder.rglob("*")} == before
+
+
+def test_a_database_is_rebuilt(mine: Workplace) -> None:
+    database = mine.folder / "results/benchmarks.duckdb"
+    before = content(database)
+    done = mine.do("database", "rebuild")
+    assert (done.returncode, "3 inserted" in done.stdout) == (0, True), done.stderr
+    assert content(database) == before
+    database.write_bytes(b"damaged")
+    done = mine.do("database", "rebuild", "--scratch")
+    assert (done.returncode, "lies in " in done.stdout) == (0, True), done.stderr
+    assert content(database) == before
 
 
 @pytest.mark.slow
 def test_a_snapshot_is_taken_listed_and_restored(mine: Workplace) -> None:
     before = mine.verdicts()
-    done = mine.do("snapshot", "first")
+    done = mine.do("database", "snapshot", "first")
     assert (done.returncode, "-first: 3 results" in done.stdout) == (0, True)
     folder = Path(done.stdout.partition("database: ")[2].strip()).parent
-    listed = mine.do("snapshot", "--list").stdout
+    listed = mine.do("database", "snapshot", "--list").stdout
     assert folder.name in listed
-    assert mine.do("maintain", "--keep-runs", "0", "--yes").returncode == 0
-    done = mine.do("restore", "first")
+    assert mine.do("database", "drop", "--keep-runs", "0", "--yes").returncode == 0
+    done = mine.do("database", "restore", "first")
     assert f"is now as it was in {folder.name}" in done.stdout
     assert "before: kept as snapshot " in done.stdout
-    snapshots = json.loads(mine.do("snapshot", "--list", "--json").stdout)
+    snapshots = json.loads(mine.do("database", "snapshot", "--list", "--json").stdout)
     assert [snapshot["name"] for snapshot in snapshots] == ["before-restore", "first"]
     assert mine.ask("SELECT count(*) AS n FROM benchmark_results") == [{"n": len(before)}]
 
@@ -87,12 +108,12 @@ def test_a_snapshot_is_taken_listed_and_restored(mine: Workplace) -> None:
 @pytest.mark.parametrize(
     ("command", "code", "words"),
     [
-        (["maintain", "--yes"], 2, ["--yes drops nothing by itself"]),
-        (["maintain", "--keep-runs", "1", "--drop-older-than", "1d"], 2, ["choose differently"]),
-        (["maintain", "--drop-older-than", "soon"], 2, ["'soon' is not a duration"]),
-        (["maintain", "--drop", "nobody"], 2, ["'nobody' is not a run"]),
-        (["maintain", "--keep-runs", "1", "--yes", "--dry-run"], 2, ["contradict each other"]),
-        (["maintain", "--results", "nowhere"], 6, ["there is no database yet"]),
+        (["drop", "--yes"], 2, ["nothing says what to drop"]),
+        (["drop", "--keep-runs", "1", "--older-than", "1d"], 2, ["choose differently"]),
+        (["drop", "--older-than", "soon"], 2, ["'soon' is not a duration"]),
+        (["drop", "nobody"], 2, ["'nobody' is not a run"]),
+        (["vacuum", "--results", "nowhere"], 6, ["there is no database yet"]),
+        (["rebuild", "--results", "nowhere"], 3, ["holds no record"]),
         (["snapshot", "--results", "nowhere"], 6, ["there is no database yet"]),
         (["snapshot", "a/b"], 2, ["cannot name a snapshot"]),
         (["snapshot", "a", "--list"], 2, ["--list shows them all"]),
@@ -102,5 +123,5 @@ def test_a_snapshot_is_taken_listed_and_restored(mine: Workplace) -> None:
 def test_what_makes_no_sense_is_refused(
     measured: Workplace, command: list[str], code: int, words: list[str]
 ) -> None:
-    complains(measured.do(*command), code, *words)
-    assert measured.do("snapshot", "--list").stdout == "no snapshot yet\n"
+    complains(measured.do("database", *command), code, *words)
+    assert measured.do("database", "snapshot", "--list").stdout == "no snapshot yet\n"

@@ -1,1 +1,0 @@
-UPDATE benchmark_results SET proof = 'none' WHERE rowid IN (SELECT row_id FROM wrong)
