@@ -5,8 +5,9 @@ from collections.abc import Sequence
 from analysis.report.cells import cell_table
 from analysis.report.failures import failure_section, graph_section
 from analysis.report.machines import environment_section
-from analysis.report.report import ReportRow, ReportSection
+from analysis.report.report import ReportSection, table_section
 from analysis.report.results import ReportedResults
+from analysis.results.table import Facts
 from analysis.results.trust import GradeSummary, summarise_grades
 from runner.contract.record import Grade
 
@@ -14,7 +15,7 @@ from runner.contract.record import Grade
 def shared_sections(results: ReportedResults) -> tuple[ReportSection, ...]:
     """The sections behind those of a topic."""
     return (
-        ReportSection("results", "Results", tables=(cell_table(results),)),
+        table_section("results", "Results", cell_table(results)),
         failure_section(results),
         graph_section(results),
         environment_section(results),
@@ -29,6 +30,6 @@ def grades_of(results: ReportedResults) -> GradeSummary:
 class _GradedRow:
     """A row as the summary of grades reads it."""
 
-    def __init__(self, row: ReportRow) -> None:
+    def __init__(self, row: Facts) -> None:
         self.grade: Grade | None = row["grade"]
         self.grade_reasons: Sequence[str] | None = row["grade_reasons"]

@@ -4,12 +4,13 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from analysis.results.table import Field, wrapping
 from orchestrator.commands.fleet.hosts import FleetChoice
 from orchestrator.commands.measure.fleet_plan import FleetPlan, PlacedRun, plan_for_fleet
 from orchestrator.commands.measure.request import PlanRequest
 from orchestrator.fleet.host import HostFacts
 from orchestrator.screen.lines import print_json, print_line, print_note
-from orchestrator.screen.tables import Column, print_table, wrapping
+from orchestrator.screen.tables import print_lines
 from orchestrator.system.text import format_duration, plural
 
 
@@ -18,8 +19,8 @@ def print_fleet_plan(plan: FleetPlan, *, as_json: bool) -> None:
     if as_json:
         print_json(_data(plan))
         return
-    print_table(
-        [*wrapping("hosts"), "class", Column("units", right=True), Column("cells", right=True)],
+    print_lines(
+        [*wrapping("hosts"), "class", Field("units", right=True), Field("cells", right=True)],
         [
             [f"{', '.join(names)}: {facts.description}", facts.class_id, units, cells]
             for run in plan.runs

@@ -7,10 +7,10 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
+from analysis.statistics.numbers import format_number
 from orchestrator.images.image_steps import fitted_step
 from orchestrator.running.observer import Observer, QuietObserver
 from orchestrator.screen.lines import print_note
-from orchestrator.screen.tables import format_number
 from orchestrator.screen.wrapping import wrap
 from orchestrator.system.text import escape_control, escape_control_line, format_duration, plural
 from runner.contract.cell import Cell

@@ -173,8 +173,8 @@ def suspects(proposal: Proposal) -> list[str]:
 
 
 def sentences(proposal: Proposal) -> str:
-    (section,) = bisection_sheet(proposal, "table").sections
-    return "\n".join(section.notes)
+    (table,) = bisection_sheet(proposal, "table").tables
+    return "\n".join(table.notes)
 
 
 def test_what_is_recorded_proposes_what_to_measure(site: Site) -> None:

@@ -1,7 +1,6 @@
 """Verdicts on regressions as people and programs read them: sentences, tables, Markdown, JUnit."""
 
 import re
-import sys
 from collections.abc import Sequence
 from typing import Any
 from xml.etree import ElementTree
@@ -9,8 +8,6 @@ from xml.etree import ElementTree
 import pytest
 
 from analysis.regress.judgements import Judgement
-from analysis.statistics.percentages import change_words, extent_words, signed_percent
-from analysis.statistics.ratios import Estimate
 from orchestrator.commands.regress.document import regression_document
 from orchestrator.commands.regress.junit import regression_junit
 from orchestrator.commands.regress.markdown import regression_markdown
@@ -19,10 +16,8 @@ from orchestrator.commands.regress.output import print_verdicts
 from orchestrator.commands.regress.sizes import p_words
 from tests.docs.command_line import parse
 from tests.orchestrator.conftest import Screen
-from tests.support.terminal import a_terminal, require_fit
 from tests.support.verdicts import BASE, RUN, a_judgement, a_refusal, an_answer
 
-NARROW = (60, 80, 120)
 SAME = a_judgement("no change", 0.01, facts={"batch_size": 8})
 OTHER = a_judgement("improvement", -0.2, facts={"batch_size": 4})
 OPEN = a_judgement(
@@ -133,22 +128,6 @@ def test_trust_takes_two_lines_and_names_one_remedy(screen: Screen) -> None:
     assert "1 of 1 cell is below it: cpu-bert-tiny-fp32-b1-s128-inference (B)" in text
 
 
-@pytest.mark.parametrize("wide", [False, True])
-def test_verdicts_fit_the_terminal(screen: Screen, wide: bool) -> None:
-    model = "a-fine-tuned-model-whose-name-is-as-long-as-those-on-the-hub-are-instruct-v1.6"
-    long = a_judgement(facts={"model": model}, history=(4.0, 4.1, 4.4), step=0.1)
-    refusal = a_refusal("another hardware: Intel(R) Xeon(R) Platinum 8481C (0123456789ab)", model)
-    command = "orchestrator run matrix.yaml --select '*-fp32-*' --profile standard"
-    answer = an_answer(long, SAME, OTHER, OPEN, refusal, command=command)
-    for every in (True, False):
-        print_verdicts(answer, wide=every)
-    whole = " ".join((*screen.printed(), "▁▂█"))
-    for width in NARROW:
-        with a_terminal(width, sys.stdout):
-            print_verdicts(answer, wide=wide)
-        require_fit("\n".join(screen.printed()), width, whole)
-
-
 def test_commands_to_go_on_with_are_understood() -> None:
     asked = {"metrics": ("p99",), "threshold": 0.1, "run": RUN}
     answer = an_answer(a_judgement(), OPEN, command="orchestrator run m.yaml --quiet", **asked)
@@ -238,27 +217,6 @@ def test_json_has_numbers_that_json_can_hold() -> None:
     assert first["ratio_low"] < first["ratio"] < first["ratio_high"]
     assert first["steps"][0]["run_id"] == "run-1"
     assert last["changes"] is None
-
-
-@pytest.mark.parametrize(
-    ("share", "text"),
-    [
-        (0.12, "+12"),
-        (0.0912, "+9.1"),
-        (-0.034, "-3.4"),
-        (0.0, "0"),
-        (20.0, ">999"),
-        (0.0996, "+10"),
-        (-0.0001, "0"),
-    ],
-)
-def test_percentages_have_two_digits_that_count(share: float, text: str) -> None:
-    assert signed_percent(share) == text
-
-
-def test_a_narrow_interval_has_digits_that_tell_its_ends_apart() -> None:
-    assert extent_words(Estimate(1.122, 1.1212, 1.1228)) == "12.2 % (12.1 to 12.3 %)"
-    assert change_words(Estimate(0.85, 0.849, 0.851)) == "-15.0 % (-15.1 to -14.9 %)"
 
 
 def test_p_values_end_where_nobody_compares_them() -> None:
