@@ -159,7 +159,7 @@ _RESOURCES = {
     "memory_baseline_bytes": _if_ok("40000000"),
     "memory_method": _if_ok("'cgroup peak'"),
     "energy_joules": _ENERGY,
-    "energy_per_sample_joules": f"({_ENERGY}) / (batch_size * {DURATIONS})",
+    "energy_per_sample_joules": f"CASE WHEN mode <> 'startup' THEN ({_ENERGY}) / (batch_size * {DURATIONS}) END",
     "energy_per_token_joules": f"({_ENERGY}) / (batch_size * new_tokens * {DURATIONS})",
     "energy_window_s": f"CASE WHEN watts IS NOT NULL THEN ({_WINDOW_NS}) / 1e9 END",
     "energy_method": _if_ok(
