@@ -90,7 +90,7 @@ def measure(models: Sequence[str], profile: str, results: Path) -> list[Record]:
     path.write_text(yaml.safe_dump(matrix))
     orchestrator("run", str(path), "--results", str(results), "--launcher", "process")
     records = [read_record(file) for file in sorted(results.glob("*/records/*/*.parquet"))]
-    if lacking := [f"{one.cell_id}: {one.reason}" for one in records if one.status != "ok"]:
+    if lacking := [f"{one.cell_id}: {one.ending}" for one in records if one.status != "ok"]:
         raise SystemExit("\n".join(lacking))
     return records
 

@@ -15,7 +15,6 @@ between runs would lower more of them.
 import argparse
 import json
 import os
-import re
 import statistics
 import subprocess
 import sys
@@ -216,10 +215,10 @@ def report(rows: Sequence[ContendedRow]) -> int:
 
 
 def _reasons(rows: Sequence[ContendedRow]) -> Iterator[str]:
-    """The reasons of quiet rows, without their numbers."""
+    """The codes of doubts about quiet rows."""
     for one in rows:
         if one.busy == 0:
-            yield from (re.sub(r"[0-9.,]+", "#", text) for text in one.row.grade_reasons or ())
+            yield from (doubt.code for doubt in one.row.doubts or ())
 
 
 if __name__ == "__main__":

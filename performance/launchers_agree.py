@@ -54,7 +54,7 @@ def median_s(launcher: Launcher, matrix: Path, folder: Path) -> float:
     """The cell's median latency in one run, seconds."""
     (record,) = run_jobs(matrix, folder / "results", launcher).sound_records().values()
     if record.latency_median_s is None:
-        raise SystemExit(f"the cell was not timed: {record.reason}")
+        raise SystemExit(f"the cell was not timed: {record.ending}")
     return record.latency_median_s
 
 

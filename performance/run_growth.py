@@ -27,6 +27,7 @@ from orchestrator.running.options import RunOptions, RunSource
 from performance.jobs import write_matrix
 from runner.contract.cell import Backend, Cell
 from runner.contract.job import Job, Provenance
+from runner.contract.reasons import reason
 from runner.contract.record import Outcome, Record, save_record
 
 CELLS = 2_000
@@ -62,7 +63,7 @@ class InstantExecution:
     def __init__(self, job: Job, out: Path) -> None:
         self.lines: Queue[str | None] = Queue()
         for cell in job.cells:
-            outcome = Outcome(status="failed", reason="a measurement of the host", phase="steady")
+            outcome = Outcome.because("failed", reason("said", text="a measurement"), "steady")
             save_record(Record.of(job, cell, outcome), out)
             self.lines.put(json.dumps({"event": "recorded", "cell_id": cell.id}))
         self.lines.put(None)

@@ -113,7 +113,7 @@ class Judge:
     def _compared(self, session: Any, job: Job) -> Columns:
         columns = verify_session(session, job, self._folder, monotonic)
         if columns["correct"] is None and "tolerance_share" not in columns:
-            raise RuntimeError(str(columns["correct_reason"]))
+            raise RuntimeError(str(columns["correct_code"]))
         return columns
 
 

@@ -184,7 +184,7 @@ def main() -> int:
     for model in models:
         for precision, training_precision in FORMATS:
             verdicts = training_verdicts(model, precision, training_precision)
-            refusal = verdicts[HONEST_STEP]["correct_reason"]
+            refusal = verdicts[HONEST_STEP]["correct_code"]
             if verdicts[HONEST_STEP]["correct"] is None:
                 print(f"{model:20} {precision:5} {training_precision or '':6} {refusal}")
                 continue
@@ -193,7 +193,7 @@ def main() -> int:
                 unlearnt = columns[UNLEARNT] is not None
                 missed |= unlearnt is not is_unlearnt(name)
                 wrong += missed
-                where = columns.get("gradient_where") or columns["correct_reason"]
+                where = columns.get("gradient_where") or columns["correct_code"]
                 mark = "  MISSED" if missed else ""
                 number = columns.get("gradient_difference", np.nan)
                 allowed = columns.get("gradient_tolerance", np.nan)

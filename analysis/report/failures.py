@@ -1,8 +1,5 @@
 """Failures with their remedies: verdicts without a sound measurement, graphs that took one."""
 
-from typing import Any
-
-from analysis.compatibility.remedies import FOREIGN_REMEDY, remedy_of
 from analysis.report.report import ReportColumn, ReportSection, ReportTable
 from analysis.report.results import ReportedResults
 from analysis.results.selection import IS_OURS
@@ -43,8 +40,8 @@ def failure_section(results: ReportedResults) -> ReportSection:
     rows = results.ask(f"""
         SELECT {_KINDS} AS kind, model, backend, runtime,
             CASE WHEN r.status = 'ok' AND kind IN ('wrong', 'unverified') THEN r.correct_reason
-                ELSE r.reason END AS why,
-            {IS_OURS} AS ours, count(*) AS cells, min(cell_id) AS cell_id,
+                ELSE r.reason END AS reason,
+            remedy, count(*) AS cells, min(cell_id) AS cell_id,
             count(*) OVER () AS groups
         FROM {results.selection.verdicts} r
         WHERE kind IS NOT NULL
@@ -55,7 +52,7 @@ def failure_section(results: ReportedResults) -> ReportSection:
         "failures",
         "Verdicts other than a sound measurement",
         _FAILURES,
-        [_failure(row) for row in rows],
+        rows,
         left_out=groups - len(rows),
     )
     return ReportSection("failures", "Failures and what helps", tables=(table,))
@@ -70,9 +67,3 @@ def graph_section(results: ReportedResults) -> ReportSection:
     """)
     table = ReportTable("graphs", "Graphs that took a remedy", _GRAPHS, rows)
     return ReportSection("graphs", "Graphs that took a remedy", tables=(table,))
-
-
-def _failure(row: dict[str, Any]) -> dict[str, Any]:
-    reason, is_ours = row.pop("why") or None, row.pop("ours")
-    remedy = remedy_of(row["kind"], reason) if is_ours else FOREIGN_REMEDY
-    return {**row, "reason": reason, "remedy": remedy}

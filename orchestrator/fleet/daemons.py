@@ -14,16 +14,15 @@ from orchestrator.fleet.transports.ray_daemons import owned_processes
 from orchestrator.fleet.transports.ray_settings import OWNER_VARIABLE
 from orchestrator.fleet.wire import Wire
 from runner.contract.cell import Cell
-from runner.contract.doubts import BIAS, percent, scaled, with_doubt
 from runner.contract.errors import BenchError
 from runner.contract.job import Job
 from runner.contract.record import Phase, Record
+from runner.contract.record.doubts import BIAS, scaled, with_doubt
 from runner.contract.record.files import save_record
 
 _NAMES = ("sshd", "slurmstepd", "slurmd", "raylet", "ray::")
 """Beginnings of the names of programs that start ours on a host."""
 _RAYLET = "raylet"
-_REMEDY = "reach the host by ssh or Slurm, or measure on it"
 
 
 @dataclass(frozen=True)
@@ -121,8 +120,7 @@ def with_transport(record: Record, transport: str, use: DaemonUse | None) -> Rec
     if record.status == "ok" and use is not None:
         values |= {"noise_daemon_share": use.share, "noise_daemon_beats": use.beats}
         share = use.share or 0.0
-        finding = f"the fleet's daemons took {percent(share)} of a core"
-        for doubt in scaled(BIAS, share, f"{finding}: {_REMEDY}"):
+        for doubt in scaled(BIAS, share, "daemons", "other_transport", share):
             values |= with_doubt(vars(record), doubt)
     return record.model_copy(update=values)
 

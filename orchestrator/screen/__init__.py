@@ -1,1 +1,1 @@
-"""Text on a terminal or in a pipe: lines, tables, sheets, and streams that end no work."""
+"""The words of what other rooms know, for people."""

@@ -13,6 +13,7 @@ from orchestrator.commands.compare.table import (
 )
 from orchestrator.commands.compare.words import (
     basis_notes,
+    basis_text,
     facts_of,
     shared_words,
     times_range,
@@ -73,8 +74,8 @@ def _data_row(cell: ComparedCell) -> dict[str, Any]:
         "differs": row.differs,
         "grade": row.result.grade,
         "baseline_grade": before.grade,
-        "interval_of": row.result.basis,
-        "baseline_interval_of": before.basis,
+        "interval_of": basis_text(row.result.basis),
+        "baseline_interval_of": basis_text(before.basis),
         "marks": list(row.result.marks),
         "part": row.result.facts["part"],
         "changes": list(cell.changes),

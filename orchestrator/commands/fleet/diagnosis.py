@@ -6,6 +6,7 @@ from orchestrator.commands.fleet.hosts import open_fleet
 from orchestrator.fleet.choice import FleetChoice
 from orchestrator.fleet.host import HostFacts
 from orchestrator.fleet.questions import ask_all
+from orchestrator.screen.words.reasons import error_hint, error_text
 from runner.contract.cell import Backend
 
 
@@ -49,7 +50,7 @@ def diagnose_fleet(choice: FleetChoice, backends: tuple[Backend, ...]) -> FleetD
             names = [name for name, way in fleet.transports.items() if way is transport]
             for name, answer in ask_all(transport, names).items():
                 if not isinstance(answer, HostFacts):
-                    lacks.append(HostDiagnosis(name, None, str(answer), answer.hint))
+                    lacks.append(HostDiagnosis(name, None, error_text(answer), error_hint(answer)))
                     continue
                 runs[name] = tuple(one for one in backends if one not in answer.unavailable)
                 lacks += [

@@ -11,6 +11,7 @@ from orchestrator.fleet.journal import HostJournal, LostOrder
 from orchestrator.fleet.questions import ASK_LIMIT_S, FactsAnswer, ask_all
 from orchestrator.fleet.transport import FleetHost, Transport
 from orchestrator.fleet.transports.ray import RayTransport
+from orchestrator.screen.words.reasons import error_hint, error_text
 
 HostState = Literal["free", "busy", "dead", "silent"]
 
@@ -99,4 +100,4 @@ def host_states(
 def _answered(host: FleetHost, answer: FactsAnswer) -> HostStatus:
     if isinstance(answer, HostFacts):
         return HostStatus(host, "free", beat_s=time.time(), facts=answer)
-    return HostStatus(host, "silent", problem=str(answer), hint=answer.hint)
+    return HostStatus(host, "silent", problem=error_text(answer), hint=error_hint(answer))

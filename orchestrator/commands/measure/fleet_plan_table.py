@@ -8,6 +8,7 @@ from orchestrator.commands.measure.fleet_plan import FleetPlan, PlacedRun
 from orchestrator.fleet.host import HostFacts
 from orchestrator.screen.lines import print_json, print_line
 from orchestrator.screen.tables import Column, print_table, wrapping
+from orchestrator.screen.words.reasons import reason_text
 from orchestrator.system.text import format_duration, plural
 
 
@@ -49,7 +50,9 @@ def _by_class(run: PlacedRun) -> Sequence[tuple[HostFacts, list[str], int, int]]
 def _nowhere(plan: FleetPlan) -> Mapping[str, int]:
     """The reasons of cells that no host can measure, with their number."""
     entries = [run.plan.with_decision("skip") for run in plan.runs]
-    return Counter(str(entry.reason) for skipped in entries for entry in skipped)
+    return Counter(
+        reason_text(entry.reason) for skipped in entries for entry in skipped if entry.reason
+    )
 
 
 def _data(plan: FleetPlan) -> dict[str, Any]:
@@ -76,7 +79,8 @@ def _data(plan: FleetPlan) -> dict[str, Any]:
                     for placed in run.units
                 ],
                 "skipped": {
-                    entry.cell.id: entry.reason for entry in run.plan.with_decision("skip")
+                    entry.cell.id: entry.reason and reason_text(entry.reason)
+                    for entry in run.plan.with_decision("skip")
                 },
             }
             for run in plan.runs

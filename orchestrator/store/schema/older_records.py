@@ -11,7 +11,6 @@ the padding of its name.
 
 from collections.abc import Mapping
 
-from analysis.results.source import text
 from runner.contract.record import MACHINE_FACTS, MEMORY_FACT, MEMORY_UNIT_BYTES
 
 CHANGED_IN_SCHEMA = 6
@@ -80,22 +79,8 @@ STAGE_VALUES: Mapping[str, str] = {
 STOOD_FOR: Mapping[str, str] = {"weights_seed": "seed"}
 """Columns that a file of before schema 6 lacks, with the one that said it as well."""
 _OVERRATED = f"{_CHANGED} AND {_OWN} AND grade IN ('A', 'B')"
-_POOLED_ROUNDS = "the interval is of pooled iterations: processes were not counted: measure again"
-_ONE_ROUND = (
-    "differences below 15 % are not shown: measure again, and calibrate this host by"
-    " `orchestrator doctor --calibrate`, or take --profile standard"
-)
-_REASON = f"""
-    CASE WHEN rounds > 1 THEN {text(_POOLED_ROUNDS)}
-    WHEN mode = 'startup' THEN {text(f"one round of starts: {_ONE_ROUND}")}
-    ELSE {text(f"one process: {_ONE_ROUND}")} END
-"""
 GRADE_VALUES: Mapping[str, str] = {
     "grade": f"CASE WHEN {_OVERRATED} THEN 'C' ELSE grade END",
-    "grade_reasons": f"""
-        CASE WHEN {_OVERRATED} THEN list_prepend({_REASON}, grade_reasons)
-        ELSE grade_reasons END
-    """,
 }
 """Expressions of grades: by today's rules no interval of before supports more than C."""
 _PER_SAMPLE = "energy_per_sample_joules"

@@ -14,7 +14,7 @@ from orchestrator.store.schema.older_records import (
     STOOD_FOR,
     hardware_id_sql,
 )
-from orchestrator.store.schema.tables import OTHER, OURS
+from orchestrator.store.schema.tables import OTHER, OURS, WORD_COLUMNS
 
 _FACTS = (
     *("image", "image_digest", "image_labels", "kernel", "libraries", "operating_system"),
@@ -67,6 +67,8 @@ FALSE_ID = f"""
 """
 """The condition under which an id is not the hash of what it stands for."""
 
+_BY_US = {OTHER.name, *(column.name for column in WORD_COLUMNS)}
+"""Columns that a database adds to those of its records."""
 KNOWN = {column.name: column for column in (*RECORD, *ORIGIN)}
 DEFAULTS: Mapping[str, str] = {
     name: column.default for name, column in KNOWN.items() if column.default is not None
@@ -148,7 +150,7 @@ class ParquetColumns:
     @property
     def _other(self) -> str:
         """Unknown columns as JSON, over those that a bundle's `other` has from another database."""
-        unknown = sorted(self.names - KNOWN.keys() - FORMER_STAGES - {OTHER.name})
+        unknown = sorted(self.names - KNOWN.keys() - FORMER_STAGES - _BY_US)
         fields = ", ".join(f"{text(name)}: {identifier(name)}" for name in unknown)
         value = f"to_json({{{fields}}})::VARCHAR" if unknown else "NULL::VARCHAR"
         if OTHER.name not in self.names:

@@ -10,7 +10,7 @@ OURS = "accelmatrix"
 SYNTHETIC = "synthetic"
 
 
-STORE_VERSION = 15
+STORE_VERSION = 16
 """Raised with every change of tables, columns or views; `migrations` brings older databases here.
 
 - 1 (2026-11-21): the first tables.
@@ -33,6 +33,7 @@ STORE_VERSION = 15
 - 14 (2026-11-27): a processor has one name, whichever runtime told it; starts have no joules per
   sample. Tables are those of 13.
 - 15 (2026-11-27): hardware threads that share cores with those of a job.
+- 16 (2026-11-28): record schema 7; codes of reasons and doubts beside their words.
 """
 OLDEST = 4
 """The oldest version that `migrations` brings forward."""
@@ -104,6 +105,17 @@ _DESCRIBED = SqlColumn(
 _SEEN_AT = SqlColumn(
     "seen_at", "TIMESTAMPTZ", "When the newest record that describes it was written.", False
 )
+WORD_COLUMNS = (
+    SqlColumn("reason", "VARCHAR", "Why it ended so, in words; null where it is `ok`."),
+    SqlColumn("remedy", "VARCHAR", "What helps against that, or against outputs that are wrong."),
+    SqlColumn("correct_reason", "VARCHAR", "Why `correct` is false or null, in words."),
+    SqlColumn(
+        "grade_reasons",
+        "VARCHAR[]",
+        "What speaks against the numbers, each with its remedy, the heaviest first.",
+    ),
+)
+"""The words of a record's codes, as the version has them that merged it."""
 REQUIRED = ("run_id", "job_id", "cell_id", "recorded_at", "model", "status", "proof")
 """Columns that every result has; imported ones may lack the others that our own must have."""
 
@@ -127,6 +139,7 @@ RESULTS = Table(
     (
         _RESULT_ID,
         *_relaxed(tuple(column for column in RECORD if column.name not in ELSEWHERE)),
+        *WORD_COLUMNS,
         *ORIGIN,
         OTHER,
     ),

@@ -28,7 +28,7 @@ Columns = Mapping[str, Any]
 """Columns of `Record`, by name."""
 NO_COLUMNS: Columns = MappingProxyType({})
 
-SCHEMA_VERSION = 6
+SCHEMA_VERSION = 7
 """Raised with every change of the columns:
 
 - 1 (2026-11-21): the first schema.

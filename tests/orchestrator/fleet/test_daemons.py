@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from orchestrator.fleet.daemons import DaemonMeter, DaemonUse, spent_s, with_transport
-from tests.support.records import a_record
+from tests.support.records import NOISY, a_record
 
 
 class Host:
@@ -49,15 +49,15 @@ def test_only_timed_phases_count_and_the_worst_round_is_kept() -> None:
 def test_more_than_a_percent_of_a_core_costs_the_grade(
     share: float | None, before: str, grade: str
 ) -> None:
-    record = a_record(grade=before, grade_reasons=["other"])
+    record = a_record(grade=before, doubts=[NOISY])
     done = with_transport(record, "ray", DaemonUse(share, 2))
     assert (done.transport, done.noise_daemon_share, done.noise_daemon_beats) == ("ray", share, 2)
     assert done.grade == grade
-    reasons = list(done.grade_reasons or [])
-    assert (len(reasons) == 2) is (share is not None and share > 0.01)
-    assert reasons.index("other") == (1 if grade > before else 0)
-    reasons.remove("other")
-    assert all("of a core: reach the host by ssh" in reason for reason in reasons)
+    doubts = list(done.doubts or [])
+    assert (len(doubts) == 2) is (share is not None and share > 0.01)
+    assert doubts.index(NOISY) == (1 if grade > before else 0)
+    doubts.remove(NOISY)
+    assert all(doubt.code == "daemons" for doubt in doubts)
 
 
 def test_a_cell_that_was_never_timed_tells_its_transport_alone() -> None:

@@ -24,7 +24,9 @@ from orchestrator.fleet.transports.ray_daemons import (
     start_refusal,
 )
 from orchestrator.fleet.transports.ray_settings import OWNER_VARIABLE
+from orchestrator.screen.words.reasons import error_hint
 from runner.contract.errors import Unavailable
+from tests.support.words import raises_words
 
 HEAD = Membership("head", "head", "127.0.0.1:6479", "token", "mark", (StartedProcess(1, 2.5),))
 HOST = Membership("host", "a", "127.0.0.1:6479", "token", "mark2")
@@ -56,7 +58,7 @@ def test_the_folder_is_the_users(environment: dict[str, str], folder: str) -> No
 
 
 def test_without_a_home_there_is_no_folder() -> None:
-    with pytest.raises(Unavailable, match="HOME is not set"):
+    with raises_words(Unavailable, match="HOME is not set"):
         StateFolder.of_user({})
 
 
@@ -104,9 +106,9 @@ def test_a_file_without_a_secret_token_is_refused(
     if content is not None:
         file.write_bytes(content)
         file.chmod(mode)
-    with pytest.raises(Unavailable, match=message) as refused:
+    with raises_words(Unavailable, match=message) as refused:
         require_token(file)
-    assert refused.value.hint
+    assert error_hint(refused.value)
 
 
 def test_a_pid_of_another_process_is_not_ours(sleeper: subprocess.Popen[bytes]) -> None:
@@ -138,13 +140,13 @@ def test_a_failed_start_leaves_nothing() -> None:
     mark = f"test-{os.getpid()}"
     child = f"subprocess.Popen([sys.executable, '-c', {SLEEP!r}])"
     code = f"import subprocess, sys; {child}; print('no memory'); sys.exit(1)"
-    with pytest.raises(Unavailable, match="head a: Ray did not start: no memory"):
+    with raises_words(Unavailable, match="head a: Ray did not start: no memory"):
         start_daemons([sys.executable, "-c", code], {OWNER_VARIABLE: mark}, "head a", 30)
     assert living(mark, ()) == []
 
 
 def test_a_start_has_a_time_limit() -> None:
     mark = f"test-{os.getpid()}"
-    with pytest.raises(Unavailable, match="did not start within 0 s"):
+    with raises_words(Unavailable, match="did not start within 0 s"):
         start_daemons([sys.executable, "-c", SLEEP], {OWNER_VARIABLE: mark}, "host a", 0.3)
     assert living(mark, ()) == []

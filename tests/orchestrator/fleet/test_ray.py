@@ -20,6 +20,7 @@ from runner.contract.errors import Unavailable
 from tests.support.needs import lacking
 from tests.support.ports import free_port
 from tests.support.ray_cluster import HOSTS, Cluster, running_cluster
+from tests.support.words import raises_words
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(240)]
 
@@ -103,7 +104,7 @@ def test_a_host_is_one_drivers_at_a_time_and_the_other_learns_whose(
     monkeypatch.setattr("orchestrator.fleet.transports.ray.BEGIN_LIMIT_S", 2.0)
     conversation = transport.begin("alpha")
     try:
-        with pytest.raises(Unavailable, match=rf"alpha: is busy: .*pid {os.getpid()}"):
+        with raises_words(Unavailable, match=rf"alpha: is busy: .*pid {os.getpid()}"):
             transport.begin("alpha")
         shown = cluster.call("status", "--json")
         states = {host["name"]: host for host in json.loads(shown.stdout)}
@@ -116,7 +117,7 @@ def test_a_host_is_one_drivers_at_a_time_and_the_other_learns_whose(
 
 
 def test_an_unknown_host_is_refused_at_once(transport: RayTransport) -> None:
-    with pytest.raises(Unavailable, match=r"delta: is not in the cluster.*alpha, beta, gamma"):
+    with raises_words(Unavailable, match=r"delta: is not in the cluster.*alpha, beta, gamma"):
         transport.begin("delta")
 
 
@@ -154,7 +155,7 @@ def test_a_host_that_dies_is_known_to_be_dead_and_may_come_again(
     until(said.exists)
     assert not transport.is_dead("alpha")
     assert [lost.name for lost in transport.lost_hosts()] == ["gamma"]
-    with pytest.raises(Unavailable, match="gamma: is dead"):
+    with raises_words(Unavailable, match="gamma: is dead"):
         transport.begin("gamma")
     assert cluster.join("gamma", "--label", "room=lab2").returncode == 0
     again = transport.begin("gamma")

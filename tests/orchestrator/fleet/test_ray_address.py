@@ -9,6 +9,7 @@ import pytest
 
 from orchestrator.fleet.transports.ray_address import require_answer
 from runner.contract.errors import Unavailable
+from tests.support.words import raises_words
 
 SETTINGS = bytes([0, 0, 0, 4, 0, 0, 0, 0, 0])
 """The first frame of a server of gRPC."""
@@ -48,7 +49,7 @@ def test_a_server_of_grpc_is_taken() -> None:
 def test_anything_else_is_refused_at_once(words: bytes | None) -> None:
     with (
         answering(words) as address,
-        pytest.raises(Unavailable, match=r"does not answer as Ray's head does, in plain text"),
+        raises_words(Unavailable, match=r"does not answer as Ray's head does, in plain text"),
     ):
         require_answer(address, 0.2)
 
@@ -57,6 +58,6 @@ def test_files_of_tls_that_are_not_there_are_named(variables: pytest.MonkeyPatch
     variables.setenv("RAY_USE_TLS", "1")
     with (
         answering(SETTINGS) as address,
-        pytest.raises(Unavailable, match=r"RAY_TLS_SERVER_CERT.*No such file"),
+        raises_words(Unavailable, match=r"RAY_TLS_SERVER_CERT.*No such file"),
     ):
         require_answer(address)

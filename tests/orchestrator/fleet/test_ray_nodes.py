@@ -2,17 +2,16 @@
 
 from threading import Event
 
-import pytest
-
 from orchestrator.fleet.transports.ray_nodes import HeadAnswers
 from runner.contract.errors import Unavailable
+from tests.support.words import raises_words
 
 
 def test_a_head_that_does_not_answer_is_waited_for_once() -> None:
     answers, comes = Event(), HeadAnswers(limit_s=0.01)
-    with pytest.raises(Unavailable, match="did not answer"):
+    with raises_words(Unavailable, match="did not answer"):
         comes.within(lambda: answers.wait(60))
-    with pytest.raises(Unavailable, match="has not answered"):
+    with raises_words(Unavailable, match="has not answered"):
         comes.within(lambda: True)
     answers.set()
     patient = HeadAnswers(limit_s=10)
@@ -26,6 +25,6 @@ def test_whatever_the_question_meets_names_the_head() -> None:
     def refuse() -> None:
         raise RuntimeError("the session is over")
 
-    with pytest.raises(Unavailable, match="the head cannot be asked: the session is over"):
+    with raises_words(Unavailable, match="the head cannot be asked: the session is over"):
         head.within(refuse)
     head.close()

@@ -14,6 +14,7 @@ from runner.contract.errors import Unavailable
 from tests.conftest import ROOT
 from tests.support.command_line import call
 from tests.support.ports import free_port
+from tests.support.words import raises_words
 
 
 @pytest.fixture
@@ -122,8 +123,8 @@ def test_a_head_takes_no_port_or_address_that_it_cannot_have(
     state = StateFolder(tmp_path)
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = taken.getsockname()[1]
-        with pytest.raises(Unavailable, match=f"port {port} of this machine is taken"):
+        with raises_words(Unavailable, match=f"port {port} of this machine is taken"):
             start_head(state, "127.0.0.1", port, None, {})
-    with pytest.raises(Unavailable, match=r"192\.0\.2\.77: no head can listen there"):
+    with raises_words(Unavailable, match=r"192\.0\.2\.77: no head can listen there"):
         start_head(state, "192.0.2.77", free_port(), None, {})
     assert state.memberships() == []

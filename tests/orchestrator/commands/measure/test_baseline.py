@@ -11,11 +11,13 @@ from orchestrator.commands.database.snapshots import save_snapshot
 from orchestrator.commands.measure.baseline import find_baseline, left_out, version_of
 from orchestrator.launchers.registry import Pinned
 from orchestrator.running.merge_run import merge_run
+from orchestrator.screen.words.reasons import error_hint
 from runner.contract.errors import BenchError, ImageError, NothingToDo, UsageError
 from runner.contract.job import Provenance
 from tests.support.jobs import fake_cell
 from tests.support.records import record_for
 from tests.support.runs import WEIGHTS_SEED, a_plan, a_run_folder
+from tests.support.words import raises_words
 
 DIGESTS = [f"sha256:{digit * 64}" for digit in "012"]
 GRAPH = "scripted-forward-fp32-torch1-runner0"
@@ -104,7 +106,7 @@ def test_what_cannot_be_measured_again_is_told(
 ) -> None:
     with pytest.raises(error, match=words) as refusal:
         version_of(*found(site, word, *cells), WEIGHTS_SEED)
-    assert refusal.value.hint
+    assert error_hint(refusal.value)
 
 
 @pytest.fixture
@@ -118,6 +120,6 @@ def older(site: Path) -> Iterator[None]:
 
 @pytest.mark.usefixtures("older")
 def test_a_runner_that_makes_other_records_is_refused(site: Path) -> None:
-    with pytest.raises(ImageError, match="makes records of schema 5") as refusal:
+    with raises_words(ImageError, match="makes records of schema 5") as refusal:
         version_of(*found(site, "run-1", 0), WEIGHTS_SEED)
-    assert "--compare-to" in str(refusal.value.hint)
+    assert "--compare-to" in str(error_hint(refusal.value))

@@ -10,8 +10,8 @@ import pytest
 
 from orchestrator.store import Store
 from orchestrator.store.schema.migrations import _ADDED
-from runner.contract.doubts import percent
 from runner.contract.record import save_record
+from runner.contract.record.doubts import percent
 from runner.measure.statistics.replication import DEFAULT_SPREAD
 from tests.support.records import a_record
 
