@@ -40,6 +40,7 @@ def _facts(row: Facts) -> dict[str, str | Sequence[str] | None]:
         "measured by": None if row["source"] in OWN_SOURCES else _origin(row),
         "grade": row["grade"],
         "because": row["grade_reasons"] or (),
+        "contradicted by": row.get("contradicted_by"),
         "proof": row["proof"],
         "outputs": outputs_in_words(row),
         "run": row["run_id"],

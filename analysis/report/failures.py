@@ -1,8 +1,5 @@
 """Failures with their remedies: verdicts without a sound measurement, graphs that took one."""
 
-from typing import Any
-
-from analysis.compatibility.remedies import FOREIGN_REMEDY, remedy_of
 from analysis.report.report import ReportSection, table_section
 from analysis.report.results import ReportedResults
 from analysis.results.selection import IS_OURS
@@ -44,8 +41,8 @@ def failure_section(results: ReportedResults) -> ReportSection:
     rows = results.ask(f"""
         SELECT {_KINDS} AS kind, model, backend, runtime,
             CASE WHEN r.status = 'ok' AND kind IN ('wrong', 'unverified') THEN r.correct_reason
-                ELSE r.reason END AS why,
-            {IS_OURS} AS ours, count(*) AS cells, min(cell_id) AS cell_id,
+                ELSE r.reason END AS reason,
+            remedy, count(*) AS cells, min(cell_id) AS cell_id,
             count(*) OVER () AS groups
         FROM {results.selection.verdicts} r
         WHERE kind IS NOT NULL
@@ -55,7 +52,7 @@ def failure_section(results: ReportedResults) -> ReportSection:
     table = Table(
         "Verdicts other than a sound measurement",
         _FAILURES,
-        [_failure(row) for row in rows],
+        rows,
         name="failures",
         left_out=groups - len(rows),
     )
@@ -71,9 +68,3 @@ def graph_section(results: ReportedResults) -> ReportSection:
     """)
     table = Table("Graphs that took a remedy", _GRAPHS, rows, name="graphs")
     return table_section("graphs", "Graphs that took a remedy", table)
-
-
-def _failure(row: dict[str, Any]) -> dict[str, Any]:
-    reason, is_ours = row.pop("why") or None, row.pop("ours")
-    remedy = remedy_of(row["kind"], reason) if is_ours else FOREIGN_REMEDY
-    return {**row, "reason": reason, "remedy": remedy}

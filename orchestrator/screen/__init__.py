@@ -1,1 +1,1 @@
-"""Answers as people and programs get them: lines, tables, sheets, pages, and lossy streams."""
+"""Answers as people and programs get them: words, lines, tables, sheets, pages, and streams."""

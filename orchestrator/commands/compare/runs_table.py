@@ -7,7 +7,7 @@ from analysis.compare.runs import ComparedCell, RunComparison
 from analysis.results.table import Field, Table
 from analysis.statistics.numbers import interval_text, number_range
 from orchestrator.commands.compare.table import interval_ends, question_field, question_names
-from orchestrator.commands.compare.words import basis_notes, shared_words_of
+from orchestrator.commands.compare.words import basis_notes, basis_text, shared_words_of
 from orchestrator.screen.sheet import ON_SCREEN, Sheet
 from orchestrator.system.text import plural
 
@@ -59,8 +59,8 @@ def _data_row(cell: ComparedCell) -> dict[str, Any]:
         "differs": row.differs,
         "grade": row.result.grade,
         "baseline_grade": before.grade,
-        "interval_of": row.result.basis,
-        "baseline_interval_of": before.basis,
+        "interval_of": basis_text(row.result.basis),
+        "baseline_interval_of": basis_text(before.basis),
         "marks": list(row.result.marks),
         "part": row.result.facts["part"],
         "changes": list(cell.changes),

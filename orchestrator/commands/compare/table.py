@@ -13,6 +13,7 @@ from analysis.results.table import Field, Table
 from analysis.statistics.numbers import interval_text
 from analysis.statistics.ratios import Estimate
 from orchestrator.commands.compare.words import (
+    basis_text,
     comparison_notes,
     heading,
     hidden_note,
@@ -96,7 +97,7 @@ def _data_row(number: int, group: ComparedGroup, row: ComparedValue) -> dict[str
         "differs": row.differs,
         "scaling_efficiency": row.scaling_efficiency,
         "grade": row.result.grade,
-        "interval_of": row.result.basis,
+        "interval_of": basis_text(row.result.basis),
         "marks": list(row.result.marks),
         "settings": list(row.settings),
         "baseline": group.baseline,

@@ -1,15 +1,14 @@
 """Sentences about a comparison: what it answers, what it rests on, and what it leaves out."""
 
-import re
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
 from typing import Any
 
 from analysis.compare.compare import ComparedGroup, ComparedValue, ComparisonBy
-from analysis.compare.intervals import LAUNCHES
-from analysis.compare.values import MACHINE_KEY
+from analysis.compare.values import MACHINE_KEY, Replication
 from analysis.results.differing import ASKED_AXES, fact_heading, shared_words
 from analysis.results.metrics import Metric
+from analysis.results.process_spread import spread_in_words
 from analysis.results.series import ASKED_THREADS
 from analysis.statistics.numbers import format_number, number_range
 from orchestrator.system.text import plural
@@ -19,9 +18,8 @@ _MOST_NAMED = 3
 WORK = (*ASKED_AXES, ASKED_THREADS)
 """Facts that tell what was measured."""
 _TIMES = "times as good as the baseline"
-_COUNTED = re.compile(rf"\d+ ({'|'.join(several for _, several in LAUNCHES)})$")
-"""A number of launches behind an interval."""
-_DEFAULT_SPREAD, _CALIBRATED_SPREAD = "the default spread", "a calibrated spread"
+_LAUNCHES = (("process", "processes"), ("round of starts", "rounds of starts"))
+"""Words for one launch and for several: in most modes, and in `startup`."""
 
 
 def heading(comparison: ComparisonBy, groups: Sequence[ComparedGroup]) -> str:
@@ -147,23 +145,24 @@ def _setting_notes(comparison: ComparisonBy) -> Iterator[str]:
 def basis_notes(comparison: ComparisonBy) -> Iterator[str]:
     """The replication behind the intervals, with the remedy if there is one."""
     rows = [row for group in comparison.groups for row in group.rows]
-    known = sorted({row.result.basis for row in rows if row.result.basis})
+    known = {row.result.basis for row in rows if row.result.basis}
+    alone = [basis for basis in known if basis.launches == 1 and basis.spread is None]
     if not known:
         label = comparison.metric.label
         yield f"Records hold one value of {label} and no interval of it, so a ratio has none."
-    elif by_default := [basis for basis in known if _DEFAULT_SPREAD in basis]:
+    elif by_default := [basis for basis in known if basis.spread == "default"]:
         one, several = _launch_words(by_default)
         yield (
             f"Results of one {one} hold a default spread of processes:"
             " `orchestrator doctor --calibrate` measures this host's, `--profile standard` takes"
             f" several {several}."
         )
-    elif calibrated := [basis for basis in known if _CALIBRATED_SPREAD in basis]:
+    elif calibrated := [basis for basis in known if basis.spread == "calibrated"]:
         one, _ = _launch_words(calibrated)
         yield f"Results of one {one} hold the spread that a calibration of their host found."
-    elif counts := [basis for basis in known if _COUNTED.match(basis)]:
+    elif counts := [basis for basis in known if basis.launches > 1]:
         yield f"Intervals are over {_counted(counts)}."
-    if alone := [basis for basis in known if basis.endswith(" alone")]:
+    if alone:
         one, _ = _launch_words(alone)
         yield (
             f"Differences between processes are not in intervals of one {one} alone:"
@@ -177,21 +176,33 @@ def basis_notes(comparison: ComparisonBy) -> Iterator[str]:
         )
 
 
-def _launch_words(bases: Sequence[str]) -> tuple[str, str]:
+def basis_text(basis: Replication | None) -> str | None:
+    """The replication behind an interval, such as `5 processes`."""
+    if basis is None:
+        return None
+    one, several = _LAUNCHES[basis.of_starts]
+    if basis.launches > 1:
+        return f"{basis.launches} {several}"
+    if basis.deviation is None:
+        return f"1 {one} alone"
+    spread = spread_in_words(basis.deviation, in_queue=basis.in_queue)
+    kind = "a calibrated" if basis.spread == "calibrated" else "the default"
+    return f"1 {one} and {kind} spread of {spread}"
+
+
+def _launch_words(bases: Sequence[Replication]) -> tuple[str, str]:
     """The words for one of the launches that these speak of, and for several."""
-    spoken = [words for words in LAUNCHES if any(f" {words[0]} " in basis for basis in bases)]
-    return " or ".join(one for one, _ in spoken), " or ".join(several for _, several in spoken)
+    kinds = [_LAUNCHES[of_starts] for of_starts in sorted({basis.of_starts for basis in bases})]
+    return " or ".join(one for one, _ in kinds), " or ".join(several for _, several in kinds)
 
 
-def _counted(bases: Sequence[str]) -> str:
+def _counted(bases: Sequence[Replication]) -> str:
     """The least and the greatest number of processes, and of rounds of starts."""
-    counts: dict[str, list[int]] = defaultdict(list)
+    counts: dict[str, list[float]] = defaultdict(list)
     for basis in bases:
-        count, _, noun = basis.partition(" ")
-        counts[noun].append(int(count))
+        counts[_LAUNCHES[basis.of_starts][1]].append(float(basis.launches))
     return " or ".join(
-        f"{number_range([float(count) for count in numbers])} {noun}"
-        for noun, numbers in sorted(counts.items())
+        f"{number_range(numbers)} {noun}" for noun, numbers in sorted(counts.items())
     )
 
 

@@ -11,6 +11,7 @@ from orchestrator.commands.measure.request import PlanRequest
 from orchestrator.fleet.host import HostFacts
 from orchestrator.screen.lines import print_json, print_line, print_note
 from orchestrator.screen.tables import print_lines
+from orchestrator.screen.words.reasons import reason_text
 from orchestrator.system.text import format_duration, plural
 
 
@@ -52,7 +53,9 @@ def _by_class(run: PlacedRun) -> Sequence[tuple[HostFacts, list[str], int, int]]
 def _nowhere(plan: FleetPlan) -> Mapping[str, int]:
     """The reasons of cells that no host can measure, with their number."""
     entries = [run.plan.with_decision("skip") for run in plan.runs]
-    return Counter(str(entry.reason) for skipped in entries for entry in skipped)
+    return Counter(
+        reason_text(entry.reason) for skipped in entries for entry in skipped if entry.reason
+    )
 
 
 def _data(plan: FleetPlan) -> dict[str, Any]:
@@ -79,7 +82,8 @@ def _data(plan: FleetPlan) -> dict[str, Any]:
                     for placed in run.units
                 ],
                 "skipped": {
-                    entry.cell.id: entry.reason for entry in run.plan.with_decision("skip")
+                    entry.cell.id: entry.reason and reason_text(entry.reason)
+                    for entry in run.plan.with_decision("skip")
                 },
             }
             for run in plan.runs

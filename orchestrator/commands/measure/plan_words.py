@@ -16,7 +16,9 @@ from orchestrator.screen.lines import (
     stream_json,
 )
 from orchestrator.screen.tables import print_lines
+from orchestrator.screen.words.reasons import reason_text
 from orchestrator.system.text import format_duration
+from runner.contract.reasons import Reason
 
 if TYPE_CHECKING:
     from orchestrator.commands.measure.pipelines.jobs import PipelineJob
@@ -64,7 +66,7 @@ def print_plan(report: PlanReport, *, as_json: bool) -> None:
         stream_json({"cells": report.cells(), "exports": report.exports, "notes": plan.notes})
         return
     shown = plan.entries[:_MOST_ROWS]
-    reasons: dict[str, int] = {}
+    reasons: dict[Reason, int] = {}
     for entry in shown:
         if entry.reason:
             reasons.setdefault(entry.reason, len(reasons) + 1)
@@ -87,7 +89,7 @@ def print_plan(report: PlanReport, *, as_json: bool) -> None:
     sums = report.sums()
     print_line()
     for reason, number in reasons.items():
-        print_line(f"[{number}] {reason}")
+        print_line(f"[{number}] {reason_text(reason)}")
     if len(sources) == 1:
         print_line(f"note: {_ESTIMATES[sources.pop()]}")
     for note in plan.notes:

@@ -12,6 +12,7 @@ from analysis.statistics.numbers import format_number
 from analysis.statistics.ratios import Estimate
 from orchestrator.commands.results.result_table import describe_axes, question_axes, varying_axes
 from orchestrator.commands.results.run_report import RunReport
+from orchestrator.screen.words.doubts import finding_text
 from orchestrator.system.text import plural
 from runner.contract.axes import AXIS_NAMES, AxisName
 
@@ -167,7 +168,7 @@ def trust_line(grades: GradeSummary) -> str | None:
     others = ", ".join(f"{n:,} {grade}" for grade, n in grades.grades.items() if grade != worst)
     beside = f" ({others})" if others else ""
     cells = f"{grades.grades[worst]:,} of {total:,} {plural(total, 'cell')}"
-    cause = f": {grades.cause.finding}" if grades.cause else ""
+    cause = f": {finding_text(grades.cause.doubt, grades.cause.most)}" if grades.cause else ""
     return f"grade {worst}: {cells}{beside}{cause}"
 
 

@@ -43,7 +43,10 @@ def _reason_lines(names: Sequence[str], rows: Sequence[Sequence[Any]]) -> Iterat
     if not {"status", "reason", "remedy"} <= {*names}:
         return
     status, reason, remedy = map(names.index, ("status", "reason", "remedy"))
-    remarks = [Remark(None, f"{row[status]}: {row[reason]}", row[remedy]) for row in rows]
+    remarks = [
+        Remark(None, f"{row[status]}: {row[reason]}", (row[status], row[reason]), row[remedy])
+        for row in rows
+    ]
     yield from remark_lines(remarks, len(rows), "rows")
 
 

@@ -7,6 +7,7 @@ from runner.contract.cell import Backend
 from runner.contract.errors import EngineUnavailable, ImageError, Unavailable
 from runner.contract.job import Provenance
 from tests.support.fakes import ScriptedLauncher, measures_all
+from tests.support.words import raises_words
 
 
 class Counting(ScriptedLauncher):
@@ -44,7 +45,7 @@ def test_a_backend_that_is_given_up_is_not_asked_again() -> None:
     availability = Availability(Counting())
     availability.prepare("cpu")
     availability.give_up("cpu", EngineUnavailable("gone"))
-    with pytest.raises(EngineUnavailable, match="gone"):
+    with raises_words(EngineUnavailable, match="gone"):
         availability.prepare("cpu")
 
 

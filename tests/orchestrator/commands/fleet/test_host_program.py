@@ -40,6 +40,7 @@ from orchestrator.running.run_file import run_file_text
 from runner.contract.errors import ImageError, StoreError, UsageError
 from tests.support.fakes import ScriptedLauncher
 from tests.support.runs import a_plan, a_run_folder
+from tests.support.words import words_of
 
 ORDER = Order(id="order-1", host="a", transport="ssh", version=runner.__version__)
 
@@ -165,7 +166,7 @@ def test_a_spent_budget_is_named_whole(tmp_path: Path) -> None:
     execution = OrderExecution(folder, ScriptedLauncher(), observer, options, memory_bytes=None)
     observer.folder = folder
     execution.measure()
-    reasons = {record.reason for record in folder.sound_records().values()}
+    reasons = {words_of(record.ending) for record in folder.sound_records().values()}
     assert reasons == {"not started: the budget of 1h was spent"}
 
 

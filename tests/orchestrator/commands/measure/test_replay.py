@@ -27,7 +27,7 @@ from runner.contract.job import Job, Provenance
 from runner.contract.web.browser_choice import BROWSER_VARIABLE, BrowserChoice
 from tests.support.databases import write_records
 from tests.support.jobs import a_job, fake_cell
-from tests.support.records import a_record, record_for
+from tests.support.records import a_record, record_for, said
 from tests.support.results import a_measurement
 from tests.support.runs import a_plan, a_run_folder
 
@@ -98,7 +98,11 @@ def test_an_unknown_result_is_told_with_the_nearest(measured: Site, database: Pa
     assert caught.value.hint == f"did you mean run-1/{cell.id}?"
 
 
-NEVER_LAUNCHED = {"status": "unavailable", "reason": "no such device", "phase": "plan"}
+NEVER_LAUNCHED = {
+    "status": "unavailable",
+    "phase": "plan",
+    **said("reason", "no such device"),
+}
 
 
 def test_what_cannot_be_repeated_is_told(measured: Site, database: Path) -> None:

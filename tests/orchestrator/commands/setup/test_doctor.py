@@ -83,7 +83,7 @@ def test_all_that_is_missing_is_told_with_all_that_helps() -> None:
 
 
 def test_an_engine_is_advised_where_none_answers() -> None:
-    lacking = replace(CATALOGUE["openvino"], stack=Stack("no_such_package", f"get it{OR_ENGINE}"))
+    lacking = replace(CATALOGUE["openvino"], stack=Stack("no_such_package", "get it"))
     catalogue = {**CATALOGUE, "openvino": lacking}
     for engine, remedy in ((no_engine, f"get it{OR_ENGINE}"), (shelf, "get it")):
         found = finding(diagnose(MadeUp(), engine, catalogue), "openvino", "process")
@@ -114,7 +114,7 @@ def test_prepared_graphs_need_their_exporter(backend: Backend) -> None:
     assert not found.runs
     assert "its graphs are exported with the stack of backend cpu" in found.reason
     assert "no_such_package, which is not installed here" in found.reason
-    assert found.remedy == "`make cpu` installs it"
+    assert str(found.remedy).startswith("`make cpu` installs it")
 
 
 def test_a_remark_stops_nothing_and_is_told_with_its_remedy() -> None:
