@@ -7,6 +7,7 @@ import typer
 import runner
 from orchestrator.commands.commands import ListedCommands
 from orchestrator.commands.program import completion
+from orchestrator.commands.program.command import execute
 from orchestrator.commands.program.program import READING, Program, chosen
 
 EPILOG = """\
@@ -19,6 +20,7 @@ failed · 6 store or schema mismatch, damaged or missing records, or a full disk
 app = Program(
     name=completion.PROGRAM,
     cls=ListedCommands,
+    result_callback=execute,
     help="Run a matrix of ML benchmarks in containers and ask the results in SQL.",
     epilog=EPILOG,
     no_args_is_help=True,

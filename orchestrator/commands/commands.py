@@ -24,19 +24,19 @@ class ListedCommand:
 PANELS: Mapping[str, Mapping[str, ListedCommand]] = {
     "Measure": {
         "run": ListedCommand(
-            "measure.run_command:run", "Measure the cells of a matrix, or finish an earlier run."
+            "measure.run_command:Run", "Measure the cells of a matrix, or finish an earlier run."
         ),
         "bench": ListedCommand(
-            "measure.bench_command:bench", "Measure without a file: the options are the matrix."
+            "measure.bench_command:Bench", "Measure without a file: the options are the matrix."
         ),
         "verify": ListedCommand(
-            "measure.verify_command:verify", "Check that models work and are right, without timing."
+            "measure.verify_command:Verify", "Check that models work and are right, without timing."
         ),
         "replay": ListedCommand(
-            "measure.replay_command:replay", "Measure one result again and show both side by side."
+            "measure.replay_command:Replay", "Measure one result again and show both side by side."
         ),
         "plan": ListedCommand(
-            "measure.plan_command:plan", "Show every cell with its decision, reason and estimate."
+            "measure.plan_command:Plan", "Show every cell with its decision, reason and estimate."
         ),
         "browser": ListedCommand(
             "measure.browser_command:group", "Serve a page that measures on one's own device."
@@ -44,71 +44,71 @@ PANELS: Mapping[str, Mapping[str, ListedCommand]] = {
     },
     "Results": {
         "status": ListedCommand(
-            "results.status_command:status",
+            "results.status_command:Status",
             "Show what the database holds, or the verdicts of one run.",
         ),
         "query": ListedCommand(
-            "results.query_command:query_command",
+            "results.query_command:Query",
             "Ask the database in SQL, or show a view by its name.",
         ),
         "report": ListedCommand(
-            "report.command:report", "Write results as a page to show, with tables and charts."
+            "report.command:Report", "Write results as a page to show, with tables and charts."
         ),
         "merge": ListedCommand(
-            "exchange.merge_command:merge_command", "Merge records into the database."
+            "exchange.merge_command:Merge", "Merge records into the database."
         ),
         "export": ListedCommand(
-            "exchange.export_command:export", "Write results to a table, or to a bundle to share."
+            "exchange.export_command:Export", "Write results to a table, or to a bundle to share."
         ),
         "import": ListedCommand(
-            "exchange.import_command:import_", "Import what other benchmarks measured."
+            "exchange.import_command:Import", "Import what other benchmarks measured."
         ),
         "validate": ListedCommand(
-            "database.validate_command:validate",
+            "database.validate_command:Validate",
             "Check the database for impossible and contradictory values.",
         ),
         "maintain": ListedCommand(
-            "database.maintain_command:maintain",
+            "database.maintain_command:Maintain",
             "Give back free space; drop old runs or compact their files.",
         ),
         "snapshot": ListedCommand(
-            "database.snapshots_command:snapshot",
+            "database.snapshots_command:SaveSnapshot",
             "Copy the database, to compare with or to go back to.",
         ),
         "restore": ListedCommand(
-            "database.snapshots_command:restore", "Put a snapshot in the database's place."
+            "database.snapshots_command:Restore", "Put a snapshot in the database's place."
         ),
     },
     "Decide": {
         "compare": ListedCommand(
-            "compare.command:compare",
+            "compare.command:Compare",
             "Compare results by one property, or two runs cell by cell.",
         ),
         "compatibility": ListedCommand(
-            "compatibility.command:compatibility",
+            "compatibility.command:Compatibility",
             "Show how well each model works on each backend.",
         ),
         "trend": ListedCommand(
-            "trend.command:trend", "Show a metric over time, and what changed where it did."
+            "trend.command:Trend", "Show a metric over time, and what changed where it did."
         ),
         "regress": ListedCommand(
-            "regress.command:regress",
+            "regress.command:Regress",
             "Judge a run against a baseline, with an exit code for a CI.",
         ),
         "predict": ListedCommand(
             "predict.group_command:group", "Predict what was not measured from what was."
         ),
         "recommend": ListedCommand(
-            "recommend.command:recommend",
+            "recommend.command:Recommend",
             "Rank backend, runtime, precision and batch of a model.",
         ),
     },
     "Set up": {
         "doctor": ListedCommand(
-            "setup.doctor_command:doctor", "Show which backends can run here, and what is missing."
+            "setup.doctor_command:Doctor", "Show which backends can run here, and what is missing."
         ),
         "explain": ListedCommand(
-            "setup.explain_command:explain", "Explain a word of the screen; without one, list them."
+            "setup.explain_command:Explain", "Explain a word of the screen; without one, list them."
         ),
         "images": ListedCommand(
             "setup.images_command:group", "List, build, pull, push, verify, save and remove images."

@@ -2,28 +2,59 @@
 
 import shlex
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Literal
 
-from orchestrator.matrix import FleetPlacement, FleetUse
+import typer
+
+from orchestrator.system.options import choice
 from runner.contract.errors import UsageError
 
+if TYPE_CHECKING:
+    from orchestrator.matrix import FleetUse
 
-@dataclass(frozen=True)
-class FleetChoice:
-    """Hosts, and the placement of cells on them, as options name them."""
+_Placement = Literal["any", "every"]
 
-    hosts_file: Path | None = None
-    """The file with hosts that ssh or Slurm reach; None for those of Ray alone."""
-    globs: tuple[str, ...] = ()
-    """Globs of names; empty for those of the matrix, or else all."""
-    placement: FleetPlacement | None = None
-    """The placement; None for that of the matrix."""
-    address: str | None = None
-    """The head of a Ray cluster; None for the fleet that was made or joined here."""
-    token_file: Path | None = None
-    """The cluster's token; None for the fleet's own."""
+
+@dataclass(frozen=True, kw_only=True)
+class FleetHosts:
+    """The options that choose hosts of a fleet."""
+
+    fleet: Annotated[
+        bool, typer.Option("--fleet", help="Measure on the hosts of a fleet, not here.")
+    ] = False
+    hosts_file: Annotated[
+        Path | None,
+        typer.Option(
+            "--hosts-file", metavar="FILE", help="Hosts that ssh or Slurm reach, as YAML."
+        ),
+    ] = None
+    """None for those of Ray alone."""
+    hosts: Annotated[
+        list[str] | None,
+        typer.Option("--hosts", metavar="GLOB", help="Only hosts of such names. Repeatable."),
+    ] = None
+    """Globs; None for those of the matrix, or else all."""
+    address: Annotated[
+        str | None,
+        typer.Option(
+            "--address",
+            metavar="ADDRESS",
+            help="The head of a Ray cluster.  [default: the fleet made or joined here]",
+        ),
+    ] = None
+    token_file: Annotated[
+        Path | None,
+        typer.Option("--token-file", metavar="FILE", help="That cluster's token."),
+    ] = None
+
+    @property
+    def on_fleet(self) -> bool:
+        """True if one of these options is given."""
+        others = (self.hosts_file, self.hosts, self.address, self.token_file)
+        return self.fleet or any(option is not None for option in others)
 
     @property
     def needs_ray(self) -> bool:
@@ -31,28 +62,60 @@ class FleetChoice:
         return self.hosts_file is None or self.address is not None or self.token_file is not None
 
     @property
-    def options(self) -> str:
+    def fleet_options(self) -> str:
         """The options that make the same choice, behind others of a command line."""
         words = ["--fleet"]
         if self.hosts_file is not None:
             words += ["--hosts-file", str(self.hosts_file)]
-        words += [word for glob in self.globs for word in ("--hosts", glob)]
+        words += [word for glob in self.hosts or () for word in ("--hosts", glob)]
         return shlex.join(words)
 
-    def within(self, use: FleetUse) -> "FleetChoice":
-        """The choice, completed by what the matrix says."""
-        placement = self.placement or use.placement
-        return replace(self, globs=self.globs or use.hosts, placement=placement)
+    def placed(
+        self, placement: _Placement | None = None, hosts: list[str] | None = None
+    ) -> "FleetChoice":
+        """The same hosts, or those of other globs, with a placement of cells on them."""
+        return FleetChoice(
+            fleet=self.fleet,
+            hosts_file=self.hosts_file,
+            hosts=hosts or self.hosts,
+            address=self.address,
+            token_file=self.token_file,
+            placement=placement,
+        )
 
-    def chosen(self, names: Sequence[str]) -> list[str]:
+    def chosen_hosts(self, names: Sequence[str]) -> list[str]:
         """Those of the fleet's hosts that the globs name.
 
         Raises:
             UsageError: a glob fits no host.
         """
-        for glob in self.globs:
+        for glob in self.hosts or ():
             if not any(fnmatchcase(name, glob) for name in names):
                 known = ", ".join(sorted(names)) or "none is there"
                 raise UsageError(f"--hosts: {glob!r} fits no host", hint=f"hosts: {known}")
-        globs = self.globs or ("*",)
+        globs = self.hosts or ["*"]
         return [name for name in names if any(fnmatchcase(name, glob) for glob in globs)]
+
+
+@dataclass(frozen=True, kw_only=True)
+class FleetChoice(FleetHosts):
+    """Those, and the placement of cells on the classes of hosts."""
+
+    placement: Annotated[
+        _Placement | None,
+        choice(
+            _Placement,
+            "--placement",
+            help="Each cell once, or on every class of hosts.  [default: any]",
+        ),
+    ] = None
+    """None for that of the matrix."""
+
+    @property
+    def on_fleet(self) -> bool:
+        """True if one of these options is given."""
+        return super().on_fleet or self.placement is not None
+
+    def within(self, use: "FleetUse") -> "FleetChoice":
+        """The choice, completed by what the matrix says."""
+        return self.placed(self.placement or use.placement, self.hosts or list(use.hosts))

@@ -82,7 +82,7 @@ class FleetExecution:
         self._observer = observer
         self._options = options
         self._journal = journal
-        seed = self._folders[0].run.seed or 0
+        seed = self._folders[0].run.seed
         classes = {name: presence.reach(name).facts.ability for name in presence.alive}
         self._dispatcher = Dispatcher.of([one.unit for one in work.units], classes, seed)
         self._standing: dict[str, StandingOrder] = {}

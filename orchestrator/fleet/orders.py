@@ -86,7 +86,7 @@ class OrderBook:
             version=folder.run.orchestrator_version,
             sources=runner_digest(),
             hardware=reach.facts.class_id,
-            digests=chosen_digests(folder.run.images),
+            digests=chosen_digests(folder.run.options.images),
             budget_s=terms.budget_s,
             whole_budget_s=terms.whole_budget_s,
             fail_fast=terms.fail_fast,

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 from orchestrator.commands.fleet.hosts import open_fleet
-from orchestrator.fleet.choice import FleetChoice
+from orchestrator.fleet.choice import FleetHosts
 from orchestrator.fleet.host import HostFacts
 from orchestrator.fleet.questions import ask_all
 from runner.contract.cell import Backend
@@ -36,7 +36,7 @@ class FleetDiagnosis:
         return sum(row.backend is None for row in self.lacks)
 
 
-def diagnose_fleet(choice: FleetChoice, backends: tuple[Backend, ...]) -> FleetDiagnosis:
+def diagnose_fleet(choice: FleetHosts, backends: tuple[Backend, ...]) -> FleetDiagnosis:
     """Ask each host what it is, and tell what it lacks of these backends.
 
     Raises:

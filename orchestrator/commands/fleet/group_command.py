@@ -1,9 +1,9 @@
 """`fleet`: one matrix over many machines."""
 
-from orchestrator.commands.fleet.cluster_command import down, join, leave, up
-from orchestrator.commands.fleet.doctor_command import doctor_of_fleet
-from orchestrator.commands.fleet.execute_command import execute
-from orchestrator.commands.fleet.status_command import status_of_fleet
+from orchestrator.commands.fleet.cluster_command import Down, Join, Leave, Up
+from orchestrator.commands.fleet.doctor_command import DoctorOfFleet
+from orchestrator.commands.fleet.execute_command import Execute
+from orchestrator.commands.fleet.status_command import StatusOfFleet
 from orchestrator.commands.program.program import CommandGroup, Program
 
 
@@ -14,10 +14,10 @@ class FleetGroup(CommandGroup):
 
 
 group = Program(help="Measure on many machines: make a fleet, join it, see it.", cls=FleetGroup)
-group.command(name="up")(up)
-group.command(name="join")(join)
-group.command(name="leave")(leave)
-group.command(name="down")(down)
-group.command(name="status")(status_of_fleet)
-group.command(name="doctor")(doctor_of_fleet)
-group.command(name="execute")(execute)
+group.command(name="up")(Up)
+group.command(name="join")(Join)
+group.command(name="leave")(Leave)
+group.command(name="down")(Down)
+group.command(name="status")(StatusOfFleet)
+group.command(name="doctor")(DoctorOfFleet)
+group.command(name="execute")(Execute)

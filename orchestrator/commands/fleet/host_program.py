@@ -121,9 +121,9 @@ def _answer(message: FactsWanted | Order, body: bytes, wire: Wire, watch: Driver
     run = _run_file(message, body)
     folder = orders_folder()
     require_space(folder)
-    set_variables(run.inherit_environ)
+    set_variables(run.options.inherit_environ or ())
     observer = MeteringObserver(wire, message.transport, meter_of_this_host(wire))
-    launcher = make_launcher(run.launcher, observer.image_step, chosen=run.images)
+    launcher = make_launcher(run.launcher, observer.image_step, chosen=run.options.images)
     _require_hardware(message)
     _require_digests(message, launcher)
     with order_folder(folder, message.id):
@@ -142,13 +142,10 @@ def _execute(
         RunFolder.create(folder, run, order.id),
         launcher,
         observer,
-        RunOptions(
-            budget_s=order.budget_s,
-            whole_budget_s=order.whole_budget_s,
-            fail_fast=order.fail_fast,
-        ),
+        RunOptions(budget_s=order.budget_s, fail_fast=order.fail_fast),
         memory_bytes=this_machine().memory_bytes,
     )
+    execution.whole_budget_s = order.whole_budget_s
     observer.folder = execution.folder
     try:
         with execution.occupied():

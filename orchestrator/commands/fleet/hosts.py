@@ -9,7 +9,7 @@ from typing import Literal
 
 import runner
 from orchestrator.backends.catalogue import LauncherName
-from orchestrator.fleet.choice import FleetChoice
+from orchestrator.fleet.choice import FleetHosts
 from orchestrator.fleet.host import HostFacts
 from orchestrator.fleet.hosts_file import read_hosts_file
 from orchestrator.fleet.journal import HostJournal
@@ -37,7 +37,7 @@ class Fleet:
 
 
 @contextmanager
-def open_transports(choice: FleetChoice, *, exclusive: bool) -> Iterator[Sequence[Transport]]:
+def open_transports(choice: FleetHosts, *, exclusive: bool) -> Iterator[Sequence[Transport]]:
     """The ways to all hosts of a file and of a Ray cluster.
 
     Raises:
@@ -52,7 +52,7 @@ def open_transports(choice: FleetChoice, *, exclusive: bool) -> Iterator[Sequenc
 
 
 @contextmanager
-def open_fleet(choice: FleetChoice, *, exclusive: bool = True) -> Iterator[Fleet]:
+def open_fleet(choice: FleetHosts, *, exclusive: bool = True) -> Iterator[Fleet]:
     """The hosts that a command chooses; `exclusive`: no other driver may use one meanwhile.
 
     Raises:
@@ -72,7 +72,7 @@ def open_fleet(choice: FleetChoice, *, exclusive: bool = True) -> Iterator[Fleet
             ways[host.name] = transport
         if not ways:
             raise Unavailable("the fleet has no host", hint="`orchestrator fleet join` adds one")
-        names = choice.chosen(list(ways))
+        names = choice.chosen_hosts(list(ways))
         yield Fleet(
             {host.name: host for host, _ in reachable if host.name in names},
             {name: ways[name] for name in names},
@@ -88,7 +88,7 @@ def _of_file(path: Path | None) -> Iterator[Transport]:
             yield CommandTransport(kind, of_kind)
 
 
-def _of_ray(choice: FleetChoice, *, exclusive: bool) -> Iterator[Transport]:
+def _of_ray(choice: FleetHosts, *, exclusive: bool) -> Iterator[Transport]:
     """The cluster that is named, else the one that was made or joined here, if there is one.
 
     Raises:

@@ -13,7 +13,7 @@ from orchestrator.fleet.host import HostFacts
 from orchestrator.fleet.units import PlacedUnit, expected_s, place
 from orchestrator.matrix import FleetPlacement
 from orchestrator.planning.plan import Plan
-from orchestrator.running.options import RunSource
+from orchestrator.running.run_file import RunSource
 
 
 @dataclass(frozen=True)

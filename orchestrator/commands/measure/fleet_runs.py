@@ -54,7 +54,7 @@ def run_on_fleet(request: PlanRequest, choice: FleetChoice, observer: FleetObser
         reached = reach(fleet, request.options, observer.note, every=placement == "every")
         plan = place_matrix(request, reached.facts, placement)
         _note_plan(plan, observer)
-        options = request.options.model_copy(update={"launcher": reached.launcher})
+        options = replace(request.options, launcher=reached.launcher)
         runs = [run for run in plan.runs if run.units] or list(plan.runs[:1])
         group = f"{_GROUP}{new_run_id(request.results)}" if len(runs) > 1 else None
         folders = [
@@ -63,7 +63,7 @@ def run_on_fleet(request: PlanRequest, choice: FleetChoice, observer: FleetObser
                 plan.source,
                 request.results,
                 options,
-                {"group_id": group, "host_class": run.host_class, "hosts": choice.globs},
+                {"group_id": group, "host_class": run.host_class, "hosts": tuple(choice.hosts or ())},
             )
             for run in runs
         ]
@@ -101,8 +101,8 @@ def resume_on_fleet(
         if not any(left.values()):
             raise NothingToDo(f"run {request.run_id} has a verdict for each of its cells")
     run = folders[0].run
-    choice = replace(choice, globs=choice.globs or run.hosts)
-    options = request.options.model_copy(update={"launcher": run.launcher, "images": run.images})
+    choice = choice.placed(hosts=choice.hosts or list(run.hosts))
+    options = replace(request.options, launcher=run.launcher, image=run.options.image)
     with open_fleet(choice) as fleet:
         reached = reach(fleet, options, observer.note, every=run.host_class is not None)
         placed = [
@@ -230,6 +230,6 @@ def _told_how_to_finish(
         name = first.run.group_id or first.run.run_id
         observer.note(describe_interruption(name, count))
         observer.note(
-            f"`orchestrator run --resume {name} {choice.options}{first.elsewhere}` finishes it"
+            f"`orchestrator run --resume {name} {choice.fleet_options}{first.elsewhere}` finishes it"
         )
         raise

@@ -20,7 +20,7 @@ from orchestrator.commands.measure.verify import (
     require_writable,
     verification_plan,
 )
-from orchestrator.fleet.choice import FleetChoice
+from orchestrator.fleet.choice import FleetHosts
 from orchestrator.fleet.observer import FleetObserver
 from orchestrator.running.folder import RunFolder
 from orchestrator.running.options import RunOptions
@@ -31,7 +31,7 @@ from runner.contract.errors import Unavailable
 
 
 def verify_on_fleet(
-    request: VerifyRequest, choice: FleetChoice, observer: FleetObserver
+    request: VerifyRequest, choice: FleetHosts, observer: FleetObserver
 ) -> VerifyResult:
     """Check every model on every path, each on a host that has it.
 
@@ -43,14 +43,15 @@ def verify_on_fleet(
     """
     if request.save is not None:
         require_writable(request.save)
-    planned = verification_plan(request, request.backends or _backends_of(choice), {})
-    result = run_on_fleet(planned, replace(choice, placement="any"), observer)
+    backends = request.axes.get("backend") or _backends_of(choice)
+    planned = verification_plan(request, backends, request.options.launcher)
+    result = run_on_fleet(planned, choice.placed("any"), observer)
     run_id = result.runs[0].report.run_id
     folder = RunFolder.open(request.results, run_id)
     return VerifyResult(verification_of(folder, request.command), _outcome(result))
 
 
-def _backends_of(choice: FleetChoice) -> tuple[Backend, ...]:
+def _backends_of(choice: FleetHosts) -> tuple[Backend, ...]:
     """The backends that some host can measure.
 
     Raises:
@@ -67,7 +68,7 @@ def _backends_of(choice: FleetChoice) -> tuple[Backend, ...]:
 
 
 def replay_on_fleet(
-    request: ReplayRequest, choice: FleetChoice, observer: FleetObserver
+    request: ReplayRequest, choice: FleetHosts, observer: FleetObserver
 ) -> ReplayResult:
     """Measure one result again on a host, in the image that the host has.
 
@@ -80,9 +81,9 @@ def replay_on_fleet(
     database = request.database or request.results / DATABASE_NAME
     original = consented_original(request, database, observer)
     folder = begin_replay(original, request)
-    options = RunOptions(database=database, inherit_environ=folder.run.inherit_environ)
+    options = RunOptions(database=database, inherit_environ=folder.run.options.inherit_environ)
     resumed = ResumeRequest(folder.run.run_id, request.results, options=options)
-    outcome = _outcome(resume_on_fleet(resumed, choice, observer))
+    outcome = _outcome(resume_on_fleet(resumed, choice.placed(), observer))
     again = f"{folder.run.run_id}/{original.cell.id}"
     return ReplayResult(replay_in(database, original.measured, again), outcome)
 

@@ -1,12 +1,13 @@
-"""The options of axes: how they are declared, and what their values mean."""
+"""Options of axes: fields that a command declares for each of them, and what their values mean."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from types import MappingProxyType
-from typing import Annotated, Any
+from typing import Annotated, Any, TypeVar
 
 import typer
 
 from orchestrator.commands.program.completion import complete_axis
+from orchestrator.system.options import whole_number
 from orchestrator.system.text import split_list
 from runner.contract.axes import AXES, Axis, AxisName
 from runner.contract.errors import UsageError, refuse_unknown
@@ -14,60 +15,86 @@ from runner.contract.synonyms import counsel, meaning
 
 _WHOLE = ("size", "count")
 _NO_WORDS: Mapping[AxisName, str] = MappingProxyType({})
+_Owner = TypeVar("_Owner")
 
 
-def list_option(axis: Axis, text: str | None = None, word: str | None = None) -> dict[str, Any]:
-    """The option that lists values of an axis, by the name of its parameter.
+class AxisOptions:
+    """A command whose fields list values of axes."""
 
-    A command that takes them otherwise, or a word in their place, says so in a help text of its
-    own.
+    @property
+    def axes(self) -> dict[AxisName, tuple[str, ...]]:
+        """The values that are listed for each axis."""
+        return {axis.name: tuple(getattr(self, axis.name, None) or ()) for axis in AXES}
+
+
+def with_axes(
+    names: Iterable[AxisName],
+    texts: Mapping[AxisName, str] = _NO_WORDS,
+    words: Mapping[AxisName, str] = _NO_WORDS,
+) -> Callable[[type[_Owner]], type[_Owner]]:
+    """Give a class a field for each of these axes, before its own and before it is a dataclass.
+
+    Args:
+        names: the axes.
+        texts: help for those of which the class says something of its own.
+        words: a word that stands in place of an axis' values.
     """
+
+    def add(owner: type[_Owner]) -> type[_Owner]:
+        own = dict(owner.__annotations__)
+        owner.__annotations__.clear()
+        for axis in AXES:
+            if axis.name in names:
+                option = _option(axis, texts.get(axis.name), words.get(axis.name))
+                owner.__annotations__[axis.name] = Annotated[list[str] | None, option]
+                setattr(owner, axis.name, None)
+        owner.__annotations__.update(own)
+        return owner
+
+    return add
+
+
+def with_sizes(owner: type[_Owner]) -> type[_Owner]:
+    """Give a class a field for one size of each axis that has them."""
+    for axis in AXES:
+        if axis.size_help:
+            option = typer.Option(metavar="N", help=axis.full_size_help, parser=whole_number())
+            owner.__annotations__[axis.name] = Annotated[int | None, option]
+            setattr(owner, axis.name, None)
+    return owner
+
+
+def _option(axis: Axis, text: str | None, word: str | None) -> Any:
     metavar = axis.metavar or ("N" if axis.kind in _WHOLE else "NAMES")
-    option = typer.Option(
+    return typer.Option(
         metavar=metavar,
         help=text or axis.full_help,
+        callback=_check(axis, word),
         autocompletion=complete_axis(axis.name, word) if metavar == "NAMES" else None,
     )
-    return {axis.name: Annotated[list[str] | None, option]}
 
 
-def size_options() -> dict[str, Any]:
-    """The options that name one size each, by the names of their parameters."""
-    return {
-        axis.name: Annotated[int | None, typer.Option(metavar="N", help=axis.full_size_help)]
-        for axis in AXES
-        if axis.size_help
-    }
-
-
-def axis_values(
-    given: Mapping[AxisName, Sequence[str] | None],
-    words: Mapping[AxisName, str] = _NO_WORDS,
-) -> dict[AxisName, tuple[str, ...]]:
-    """The values that options list for each axis, those of other names by their own.
+def _check(axis: Axis, word: str | None) -> Callable[[list[str] | None], list[str]]:
+    """A reader of the values of an axis.
 
     Choices and numbers are checked here, where little has been imported; models, a word that the
     command has for an axis and the rest are checked with the matrix that the options make.
-
-    Raises:
-        UsageError: a value is none of its axis; the message names the option.
     """
-    texts = {axis: given.get(axis.name) or () for axis in AXES}
-    return {axis.name: tuple(_values(axis, texts[axis], words.get(axis.name))) for axis in AXES}
+
+    def check(texts: list[str] | None) -> list[str]:
+        items = split_list(texts or (), of_paths=axis.kind == "model")
+        return [
+            item if item == word else _checked(axis, item)
+            for item in (meaning(axis, text) for text in items)
+        ]
+
+    return check
 
 
-def _values(axis: Axis, texts: Sequence[str], word: str | None) -> list[str]:
-    items = [meaning(axis, item) for item in split_list(texts, of_paths=axis.kind == "model")]
-    for item in items:
-        if item == word:
-            continue
-        if axis.choices and item not in axis.choices:
-            _refuse_choice(axis, item)
-        elif axis.kind in _WHOLE and not (item.isascii() and item.isdigit()):
-            raise UsageError(f"{axis.option}: {item!r} is not a whole number")
-    return items
-
-
-def _refuse_choice(axis: Axis, word: str) -> None:
-    offered = [choice for choice in axis.choices if choice != "fake"]
-    raise UsageError(f"{axis.option}: {counsel(axis, word) or refuse_unknown(word, offered)}")
+def _checked(axis: Axis, item: str) -> str:
+    if axis.choices and item not in axis.choices:
+        offered = [choice for choice in axis.choices if choice != "fake"]
+        raise UsageError(f"{axis.option}: {counsel(axis, item) or refuse_unknown(item, offered)}")
+    if axis.kind in _WHOLE and not (item.isascii() and item.isdigit()):
+        raise UsageError(f"{axis.option}: {item!r} is not a whole number")
+    return item

@@ -7,7 +7,8 @@ from pathlib import Path
 from typing import Any, get_args
 
 from orchestrator.matrix import Matrix
-from orchestrator.matrix.from_options import BenchOptions, bench_matrix
+from orchestrator.commands.options.bench import BenchOptions
+from orchestrator.commands.options.bench_matrix import bench_matrix
 from orchestrator.planning.expand import expand
 from orchestrator.system.files import RESULTS_FOLDER
 from runner.contract.axes import (

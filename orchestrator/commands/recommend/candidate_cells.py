@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from orchestrator.matrix import Location, Matrix, Source, resolve
-from orchestrator.matrix.from_options import named_models
+from orchestrator.commands.options.bench_matrix import named_models
 from orchestrator.planning.expand import expand
 from runner.contract.axes import AXES, RUNTIMES, AxisName, Backend, Precision
 from runner.contract.cell import Cell

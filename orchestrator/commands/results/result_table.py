@@ -5,8 +5,9 @@ from dataclasses import dataclass
 from itertools import groupby
 from typing import TypeVar
 
-from analysis.results.order import BY_SPEED, order_results
+from analysis.results.order import order_results
 from analysis.results.row import ResultRow
+from orchestrator.commands.results.table_options import TableOptions
 from orchestrator.screen.lines import print_line
 from orchestrator.screen.tables import Column, print_table
 from runner.contract.axes import AXIS_NAMES, SIZE_AXES, AxisName
@@ -14,18 +15,6 @@ from runner.contract.synonyms import axis_called, axis_words
 
 _Value = TypeVar("_Value", str, int)
 _KINDS = ("inference", "generation", "training", "startup", "server")
-
-
-@dataclass(frozen=True)
-class ResultTable:
-    """Choices of how results are shown."""
-
-    ids: bool = False
-    """Name cells by their ids instead of by what varies."""
-    wide: bool = False
-    """Leave no column out."""
-    sort: str = BY_SPEED
-    """The order of the rows."""
 
 
 @dataclass(frozen=True)
@@ -94,7 +83,7 @@ TABLE_COLUMNS = tuple(dict.fromkeys(column.heading for column in _COLUMNS))
 """Headings of what may be measured; those that no row fills are left out."""
 
 
-def print_result_tables(rows: Sequence[ResultRow], table: ResultTable) -> None:
+def print_result_tables(rows: Sequence[ResultRow], table: TableOptions) -> None:
     """Print a table for each kind of measurement, under a line with what its rows share."""
     ordered = sorted(order_results(rows, table.sort), key=lambda row: _KINDS.index(_kind(row)))
     for number, (kind, group) in enumerate(groupby(ordered, key=_kind)):
@@ -128,7 +117,7 @@ def _kind(row: ResultRow) -> str:
     return "server" if row.scenario == "server" else row.mode
 
 
-def _print_kind(kind: str, rows: Sequence[ResultRow], table: ResultTable) -> None:
+def _print_kind(kind: str, rows: Sequence[ResultRow], table: TableOptions) -> None:
     varying = varying_axes(rows)
     print_line(_heading(rows))
     named = question_axes(rows)
