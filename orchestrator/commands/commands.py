@@ -54,9 +54,7 @@ PANELS: Mapping[str, Mapping[str, ListedCommand]] = {
         "report": ListedCommand(
             "report.command:Report", "Write results as a page to show, with tables and charts."
         ),
-        "merge": ListedCommand(
-            "exchange.merge_command:Merge", "Merge records into the database."
-        ),
+        "merge": ListedCommand("exchange.merge_command:Merge", "Merge records into the database."),
         "export": ListedCommand(
             "exchange.export_command:Export", "Write results to a table, or to a bundle to share."
         ),

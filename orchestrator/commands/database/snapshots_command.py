@@ -1,41 +1,48 @@
 """`snapshot` and `restore`: copies of the database, and the way back to one."""
 
+from dataclasses import dataclass
 from typing import Annotated
 
 import typer
 
-from orchestrator.commands.options import common as options
-from orchestrator.commands.options.common import database_in
+from orchestrator.commands.options.common import DatabaseChoice
+from orchestrator.commands.program.command import Command
 from orchestrator.commands.program.completion import complete_snapshot
-from orchestrator.system.files import RESULTS_FOLDER
+from orchestrator.system.options import Json
+from runner.contract.errors import UsageError
 
 
-def snapshot(
+@dataclass(frozen=True, kw_only=True)
+class SaveSnapshot(DatabaseChoice, Command):
+    """Copy the database, to compare with or to go back to."""
+
     name: Annotated[
         str | None,
         typer.Argument(
             metavar="NAME", help="What to call it, beside the time.", show_default=False
         ),
-    ] = None,
-    list_: Annotated[bool, typer.Option("--list", help="List the snapshots there are.")] = False,
-    results: options.Results = RESULTS_FOLDER,
-    database: options.Database = None,
-    json: options.Json = False,
-) -> None:
-    """Copy the database, to compare with or to go back to."""
-    from orchestrator.commands.database.snapshots import report_snapshots, save_snapshot
-    from orchestrator.commands.database.words import print_snapshot, print_snapshots
-    from runner.contract.errors import UsageError
+    ] = None
+    list_: Annotated[bool, typer.Option("--list", help="List the snapshots there are.")] = False
+    json: Json = False
 
-    if list_ and name is not None:
-        raise UsageError("--list shows them all", hint="leave out the name, or --list")
-    if list_:
-        print_snapshots(report_snapshots(results), as_json=json)
-        return
-    print_snapshot(save_snapshot(results, database_in(results, database), name), as_json=json)
+    def execute(self) -> None:
+        """Copy, or list copies."""
+        from orchestrator.commands.database.snapshots import report_snapshots, save_snapshot
+        from orchestrator.commands.database.words import print_snapshot, print_snapshots
+
+        if self.list_ and self.name is not None:
+            raise UsageError("--list shows them all", hint="leave out the name, or --list")
+        if self.list_:
+            print_snapshots(report_snapshots(self.results), as_json=self.json)
+            return
+        saved = save_snapshot(self.results, self.database_file, self.name)
+        print_snapshot(saved, as_json=self.json)
 
 
-def restore(
+@dataclass(frozen=True, kw_only=True)
+class Restore(DatabaseChoice, Command):
+    """Put a snapshot in the database's place. The database becomes a snapshot itself."""
+
     snapshot: Annotated[
         str,
         typer.Argument(
@@ -43,14 +50,13 @@ def restore(
             help="A snapshot's name, or its folder's.",
             autocompletion=complete_snapshot,
         ),
-    ],
-    results: options.Results = RESULTS_FOLDER,
-    database: options.Database = None,
-    json: options.Json = False,
-) -> None:
-    """Put a snapshot in the database's place. The database becomes a snapshot itself."""
-    from orchestrator.commands.database.snapshots import return_to_snapshot
-    from orchestrator.commands.database.words import print_restored
+    ]
+    json: Json = False
 
-    path = database_in(results, database)
-    print_restored(return_to_snapshot(results, path, snapshot), as_json=json)
+    def execute(self) -> None:
+        """Put the snapshot in its place."""
+        from orchestrator.commands.database.snapshots import return_to_snapshot
+        from orchestrator.commands.database.words import print_restored
+
+        restored = return_to_snapshot(self.results, self.database_file, self.snapshot)
+        print_restored(restored, as_json=self.json)

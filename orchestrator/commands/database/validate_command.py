@@ -1,29 +1,32 @@
 """`validate`: checks a database, and repairs it."""
 
+from dataclasses import dataclass
 from typing import Annotated
 
 import typer
 
-from orchestrator.commands.options import common as options
-from orchestrator.commands.options.common import database_in
-from orchestrator.system.files import RESULTS_FOLDER
+from orchestrator.commands.options.common import DatabaseChoice
+from orchestrator.commands.program.command import Command
+from orchestrator.system.options import Json
 
 
-def validate(
+@dataclass(frozen=True, kw_only=True)
+class Validate(DatabaseChoice, Command):
+    """Check the database for impossible and contradictory values."""
+
     fix: Annotated[
         bool,
         typer.Option(
             "--fix", help="Mend what can be derived, put the rest into quarantine; a copy stays."
         ),
-    ] = False,
-    results: options.Results = RESULTS_FOLDER,
-    database: options.Database = None,
-    json: options.Json = False,
-) -> int:
-    """Check the database for impossible and contradictory values."""
-    from orchestrator.commands.database.validate import validate_results
-    from orchestrator.commands.database.words import print_validation
+    ] = False
+    json: Json = False
 
-    report = validate_results(database_in(results, database), results, fix=fix)
-    print_validation(report, as_json=json)
-    return 0 if report.clean else 1
+    def execute(self) -> int:
+        """Check, and mend."""
+        from orchestrator.commands.database.validate import validate_results
+        from orchestrator.commands.database.words import print_validation
+
+        report = validate_results(self.database_file, self.results, fix=self.fix)
+        print_validation(report, as_json=self.json)
+        return 0 if report.clean else 1

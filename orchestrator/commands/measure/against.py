@@ -43,7 +43,9 @@ class ComparedRun(RunResult):
         return judged if worse else measured or judged
 
 
-def run_against(request: PlanRequest, baseline: str, against: Against, observer: Observer) -> ComparedRun:
+def run_against(
+    request: PlanRequest, baseline: str, against: Against, observer: Observer
+) -> ComparedRun:
     """Measure a matrix and judge it by a baseline.
 
     Args:

@@ -63,7 +63,11 @@ def run_on_fleet(request: PlanRequest, choice: FleetChoice, observer: FleetObser
                 plan.source,
                 request.results,
                 options,
-                {"group_id": group, "host_class": run.host_class, "hosts": tuple(choice.hosts or ())},
+                {
+                    "group_id": group,
+                    "host_class": run.host_class,
+                    "hosts": tuple(choice.hosts or ()),
+                },
             )
             for run in runs
         ]

@@ -1,6 +1,5 @@
 """Models verified, and results repeated, on the hosts of a fleet."""
 
-from dataclasses import replace
 
 from orchestrator.backends.catalogue import real_backends
 from orchestrator.commands.fleet.diagnosis import diagnose_fleet

@@ -1,8 +1,7 @@
 """One result measured again: the same cell in the same image, as a run of its own."""
 
 import json
-from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -20,15 +19,15 @@ from orchestrator.planning.estimate import cell_estimate
 from orchestrator.planning.plan import Plan, PlannedCell
 from orchestrator.running.create import create_run
 from orchestrator.running.folder import RunFolder
-from orchestrator.running.observer import Observer
 from orchestrator.running.given import ChosenImage
+from orchestrator.running.observer import Observer
 from orchestrator.running.options import RunOptions
-from orchestrator.running.run_file import RunSource
 from orchestrator.running.outcome import RunOutcome
+from orchestrator.running.run_file import RunSource
 from orchestrator.store import Measurement, Store, newest_run
 from orchestrator.system.files import DATABASE_NAME
 from orchestrator.system.problems import first_fault
-from runner.contract.cell import Backend, Cell, Purpose
+from runner.contract.cell import Cell, Purpose
 from runner.contract.errors import UsageError
 from runner.contract.job import Job
 from runner.contract.record import Grade

@@ -7,10 +7,10 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 
-from orchestrator.matrix import Matrix, load_matrix
-from orchestrator.matrix.available import AvailableBackends
 from orchestrator.commands.options.bench import BenchOptions
 from orchestrator.commands.options.bench_matrix import bench_matrix
+from orchestrator.matrix import Matrix, load_matrix
+from orchestrator.matrix.available import AvailableBackends
 from orchestrator.planning.expand import PlanningProgress, unheard
 from orchestrator.planning.forecast import FindForecasts, no_forecast
 from orchestrator.running.options import RunOptions

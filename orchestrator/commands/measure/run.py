@@ -22,8 +22,8 @@ from orchestrator.running.folder import RunFolder
 from orchestrator.running.interleaved.folders import BothFolders
 from orchestrator.running.observer import Observer, describe_interruption
 from orchestrator.running.options import RunOptions
-from orchestrator.running.run_file import RunSource
 from orchestrator.running.outcome import RunOutcome
+from orchestrator.running.run_file import RunSource
 from orchestrator.running.traces import failed_traces, saved_traces
 from orchestrator.store import Store
 from runner.contract.errors import EngineUnavailable, NothingToDo, UsageError
@@ -109,7 +109,9 @@ def resume_run(request: ResumeRequest, observer: Observer) -> RunResult:
     except NothingToDo:
         _clean_finished(earlier, observer)
         raise
-    set_variables(folder.run.options.inherit_environ or ())  # else rounds of one cell would differ by them
+    set_variables(
+        folder.run.options.inherit_environ or ()
+    )  # else rounds of one cell would differ by them
     requested = request.options.launcher
     launcher = folder.run.launcher if requested == "auto" else requested
     return _finish(folder, choose_launcher(launcher, observer.note), observer, request.options)

@@ -11,9 +11,11 @@ from orchestrator.system.options import whole_number
 from orchestrator.system.text import split_list
 from runner.contract.axes import AXES, Axis, AxisName
 from runner.contract.errors import UsageError, refuse_unknown
-from runner.contract.synonyms import counsel, meaning
+from runner.contract.synonyms import axis_called, counsel, meaning
 
 _WHOLE = ("size", "count")
+SIZED_AXES: tuple[AxisName, ...] = tuple(axis.name for axis in AXES if axis.size_help)
+"""Axes whose sizes change a model's tensors and needs."""
 _NO_WORDS: Mapping[AxisName, str] = MappingProxyType({})
 _Owner = TypeVar("_Owner")
 
@@ -56,11 +58,10 @@ def with_axes(
 
 def with_sizes(owner: type[_Owner]) -> type[_Owner]:
     """Give a class a field for one size of each axis that has them."""
-    for axis in AXES:
-        if axis.size_help:
-            option = typer.Option(metavar="N", help=axis.full_size_help, parser=whole_number())
-            owner.__annotations__[axis.name] = Annotated[int | None, option]
-            setattr(owner, axis.name, None)
+    for axis in map(axis_called, SIZED_AXES):
+        option = typer.Option(metavar="N", help=axis.full_size_help, parser=whole_number())
+        owner.__annotations__[axis.name] = Annotated[int | None, option]
+        setattr(owner, axis.name, None)
     return owner
 
 

@@ -33,9 +33,7 @@ class _Lengths:
     ] = "quick"
     iterations: Annotated[
         int | None,
-        typer.Option(
-            metavar="N", help="Fewest timed iterations of a cell.", parser=whole_number()
-        ),
+        typer.Option(metavar="N", help="Fewest timed iterations of a cell.", parser=whole_number()),
     ] = None
     rounds: Annotated[
         int | None,

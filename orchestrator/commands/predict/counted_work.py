@@ -17,8 +17,7 @@ from orchestrator.running.execute_job import LaunchContext
 from orchestrator.running.folder import RunFolder
 from orchestrator.running.observer import Observer, QuietObserver
 from orchestrator.running.options import RunOptions
-from orchestrator.running.run_file import RunSource
-from orchestrator.running.run_file import PREPARATIONS_FOLDER
+from orchestrator.running.run_file import PREPARATIONS_FOLDER, RunSource
 from orchestrator.system.files import RESULTS_FOLDER
 from runner.contract.errors import EngineUnavailable
 from runner.contract.models import ModelSpec

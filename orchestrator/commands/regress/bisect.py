@@ -295,9 +295,7 @@ class _Replays:
             original, ReplayRequest("", self._request.folder, command=self._request.command)
         )
         options = RunOptions()
-        outcome = execute_run(
-            *(folder, launcher, self._observer, options), earlier_images=True
-        )
+        outcome = execute_run(*(folder, launcher, self._observer, options), earlier_images=True)
         for trouble in outcome.troubles:
             return str(trouble)
         selection = Selection(run_id=folder.run.run_id)

@@ -15,8 +15,8 @@ from orchestrator.commands.results.answer_words import (
 )
 from orchestrator.commands.results.next_steps import find_remedy, next_commands
 from orchestrator.commands.results.result_table import print_result_tables
-from orchestrator.commands.results.table_options import TableOptions
 from orchestrator.commands.results.run_report import RunReport, RunsReport
+from orchestrator.commands.results.table_options import TableOptions
 from orchestrator.screen.lines import own_name, print_command, print_json, print_line
 from orchestrator.screen.remarks import Remark, remark_lines
 
