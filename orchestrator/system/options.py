@@ -5,7 +5,7 @@ of the word on the command line what the field holds, or says which words would 
 """
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Annotated, Any, get_args
 
@@ -37,25 +37,27 @@ Wide = Annotated[
 Json = Annotated[bool, typer.Option("--json", help="Print data as JSON.")]
 
 
-def choice(values: Any, *names: str, **settings: Any) -> Any:
+def choice(values: Any, name: str, *, help: str) -> Any:  # noqa: A002 -- as typer calls it
     """An option that takes one of the values of a `Literal`."""
-    return typer.Option(*names, **_choosing(values), **settings)
-
-
-def choice_argument(values: Any, **settings: Any) -> Any:
-    """An argument that does."""
-    return typer.Argument(**_choosing(values), **settings)
-
-
-def _choosing(values: Any) -> dict[str, Any]:
     words = get_args(values)
+    return typer.Option(name, metavar="|".join(words), help=help, parser=_one_of(words))
 
+
+def choice_argument(values: Any, *, help: str, show_default: bool = True) -> Any:  # noqa: A002
+    """An argument that does."""
+    words = get_args(values)
+    return typer.Argument(
+        metavar="|".join(words), help=help, show_default=show_default, parser=_one_of(words)
+    )
+
+
+def _one_of(words: Sequence[str]) -> Callable[[str], str]:
     def parse(word: str) -> str:
         if word not in words:
             raise typer.BadParameter(refuse_unknown(word, words))
         return word
 
-    return {"metavar": "|".join(words), "parser": parse}
+    return parse
 
 
 def whole_number(least: int = 1, most: int | None = None) -> Callable[[object], int]:

@@ -233,7 +233,6 @@ def _told_how_to_finish(
         first = folders[0]
         name = first.run.group_id or first.run.run_id
         observer.note(describe_interruption(name, count))
-        observer.note(
-            f"`orchestrator run --resume {name} {choice.fleet_options}{first.elsewhere}` finishes it"
-        )
+        options = f"{choice.fleet_options}{first.elsewhere}"
+        observer.note(f"`orchestrator run --resume {name} {options}` finishes it")
         raise

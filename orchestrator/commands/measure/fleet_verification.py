@@ -1,6 +1,5 @@
 """Models verified, and results repeated, on the hosts of a fleet."""
 
-
 from orchestrator.backends.catalogue import real_backends
 from orchestrator.commands.fleet.diagnosis import diagnose_fleet
 from orchestrator.commands.measure.fleet_runs import FleetResult, resume_on_fleet, run_on_fleet

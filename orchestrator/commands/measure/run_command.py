@@ -31,20 +31,9 @@ _PLANNED = (
 
 
 @dataclass(frozen=True, kw_only=True)
-class Run(MatrixChanges, Measuring):
-    """Measure the cells of a matrix, or finish an earlier run."""
+class _Exports:
+    """Options of what else there is to do with a matrix."""
 
-    matrix: MatrixIfAny = None
-    profile: Profile = None
-    resume: Annotated[
-        str | None,
-        typer.Option(
-            "--resume",
-            metavar="RUN_ID|last",
-            help="Finish an earlier run.",
-            autocompletion=complete_run,
-        ),
-    ] = None
     prepare_only: Annotated[
         bool,
         typer.Option("--prepare-only", help="Export every graph that the matrix needs, and stop."),
@@ -58,6 +47,23 @@ class Run(MatrixChanges, Measuring):
         ),
     ] = False
     yes: Annotated[bool, typer.Option("--yes", help="Remove what --prune lists.")] = False
+
+
+@dataclass(frozen=True, kw_only=True)
+class Run(MatrixChanges, Measuring, _Exports):
+    """Measure the cells of a matrix, or finish an earlier run."""
+
+    matrix: MatrixIfAny = None
+    profile: Profile = None
+    resume: Annotated[
+        str | None,
+        typer.Option(
+            "--resume",
+            metavar="RUN_ID|last",
+            help="Finish an earlier run.",
+            autocompletion=complete_run,
+        ),
+    ] = None
 
     def execute(self) -> int:
         """Measure, export or clear away."""
@@ -103,11 +109,9 @@ class Run(MatrixChanges, Measuring):
 
         with show_progress(quiet=chosen.quiet) as observer:
             result = resume_run(request, observer)
-            if result.turns is None:
-                compared = None
-            else:
-                compared = judge_pairs(result, result.turns, observer)
-        return self.show(compared or result, compared and compared.verdicts)
+            turns = result.turns
+            compared = judge_pairs(result, turns, observer) if turns is not None else None
+        return self.show(result) if compared is None else self.show(compared, compared.verdicts)
 
     def _finish_on_fleet(self, request: "ResumeRequest") -> int:
         from orchestrator.commands.measure.fleet_runs import resume_on_fleet
