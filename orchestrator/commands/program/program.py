@@ -10,7 +10,7 @@ import typer
 from typer.core import TyperCommand, TyperGroup
 
 from orchestrator.commands.program.command import fields_in_help
-from orchestrator.commands.program.refusals import extra_words
+from orchestrator.commands.program.refusals import blank_in_list, extra_words
 from runner.contract.errors import UsageError
 from runner.contract.synonyms import axis_of
 
@@ -101,10 +101,13 @@ class ProgramCommand(TyperCommand):
         """Read the words.
 
         Raises:
-            UsageError: there are more of them than the command takes.
+            UsageError: there are more of them than the command takes, or a value is wrong.
         """
         words = list(args)
-        extra = super().parse_args(ctx, args)
+        try:
+            extra = super().parse_args(ctx, args)
+        except UsageError as error:
+            raise blank_in_list(words, ctx.command_path) or error from None
         if extra and not ctx.resilient_parsing:
             raise extra_words(extra, words, ctx.command_path)
         return extra

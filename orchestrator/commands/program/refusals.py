@@ -89,8 +89,8 @@ def _name(error: Any) -> str:
     return parameter.name.upper() if "|" in name else name
 
 
-def extra_words(extra: Sequence[str], words: Sequence[str], path: str) -> UsageError:
-    """The refusal of words that no argument takes; values of a list may be among them."""
+def blank_in_list(words: Sequence[str], path: str) -> UsageError | None:
+    """The refusal of a list whose values blanks part; None if there is none."""
     option = path
     for first, second in pairwise(words):
         option = first if first.startswith("-") else option
@@ -99,6 +99,13 @@ def extra_words(extra: Sequence[str], words: Sequence[str], path: str) -> UsageE
                 f"{option} {first} {second}: no blanks: {first}{second}",
                 hint="commas join the values of a list, and a blank ends it",
             )
+    return None
+
+
+def extra_words(extra: Sequence[str], words: Sequence[str], path: str) -> UsageError:
+    """The refusal of words that no argument takes; values of a list may be among them."""
+    if (parted := blank_in_list(words, path)) is not None:
+        return parted
     for option, first, second in zip(words, words[1:], words[2:], strict=False):
         if second == extra[0] and axis_of(option.lstrip("-")):
             return UsageError(
