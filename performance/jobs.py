@@ -14,7 +14,8 @@ from orchestrator.running.create import create_run
 from orchestrator.running.execute_job import LaunchContext, execute_job
 from orchestrator.running.folder import RunFolder
 from orchestrator.running.observer import QuietObserver
-from orchestrator.running.options import RunOptions, RunSource
+from orchestrator.running.options import RunOptions
+from orchestrator.running.run_file import RunSource
 from runner.contract.cell import Selector
 
 

@@ -85,17 +85,20 @@ class Trial:
         *,
         memory_bytes: int | None = None,
         engine_grace_s: float = 0.0,
+        earlier_images: bool = False,
         **options: Any,
     ) -> RunOutcome:
         """Execute what is missing; an outage is given no time to heal."""
-        return RunExecution(
+        execution = RunExecution(
             self.folder,
             launcher,
             self.observer,
             RunOptions(database=self.database, **options),
             memory_bytes=memory_bytes,
             engine_grace_s=engine_grace_s,
-        ).run()
+        )
+        execution.earlier_images = earlier_images
+        return execution.run()
 
     def verdicts(self) -> dict[str, str]:
         """Status by cell id, as the database has it, or the folder where nothing was merged."""

@@ -153,9 +153,10 @@ def test_what_cannot_be_launched_is_declined_once_and_has_no_verdict(tmp_path: P
 
 def test_a_spent_budget_is_named_whole(tmp_path: Path) -> None:
     folder = a_run_folder(tmp_path)
-    options = RunOptions(scratch=True, budget_s=0, whole_budget_s=3600)
+    options = RunOptions(scratch=True, budget_s=0)
     observer = SendingObserver(Wire(BytesIO()))
     execution = OrderExecution(folder, ScriptedLauncher(), observer, options, memory_bytes=None)
+    execution.whole_budget_s = 3600
     observer.folder = folder
     execution.measure()
     reasons = {record.reason for record in folder.sound_records().values()}

@@ -14,7 +14,6 @@ from analysis.results.changes import Neighbour, changes
 from analysis.results.row import ResultRow
 from orchestrator.commands.results.answer_words import answer_lines, change_lines
 from orchestrator.commands.results.next_steps import Remedy, find_remedy, next_commands
-from orchestrator.commands.results.table_options import TableOptions
 from orchestrator.commands.results.run_report import RunReport, RunsReport
 from orchestrator.commands.results.run_words import (
     print_findings,
@@ -22,6 +21,7 @@ from orchestrator.commands.results.run_words import (
     print_runs,
     remarks,
 )
+from orchestrator.commands.results.table_options import TableOptions
 from orchestrator.system.files import DATABASE_NAME, RESULTS_FOLDER
 from runner.contract.errors import UsageError
 from tests.orchestrator.commands.conftest import Screen
