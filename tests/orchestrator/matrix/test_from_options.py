@@ -173,9 +173,9 @@ _ONE_OF_THREE = "bench: name the models by exactly one of --model, --family and 
         ),
         ("gpt2", {"memory": "big"}, "--memory: 'big' is not a size"),
         ("gpt2", {"cell_timeout": "0"}, "--cell-timeout: '0' is not above 0"),
-        (None, {"families": ["sight"]}, "--family: 'sight' is not one of embedding, text"),
+        (None, {"family": ["sight"]}, "--family: 'sight' is not one of embedding, text"),
         (None, {}, _ONE_OF_THREE),
-        ("gpt2", {"every_model": True}, _ONE_OF_THREE),
+        ("gpt2", {"all_": True}, _ONE_OF_THREE),
     ],
 )
 def test_errors_name_the_option(model: str | None, changes: dict[str, Any], sentence: str) -> None:

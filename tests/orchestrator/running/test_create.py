@@ -185,7 +185,7 @@ def test_nothing_is_forgotten_when_resuming_is_refused(results: Path, database: 
 
 def test_a_resumed_run_goes_on_with_its_own_database(results: Path, tmp_path: Path) -> None:
     named = tmp_path / "elsewhere.duckdb"
-    options = SCRATCH.model_copy(update={"database": named})
+    options = replace(SCRATCH, database=named)
     create_run(a_plan(), OPTIONS_ALONE, results, options)
     assert reopen_run(results, "last", OPTIONS_ALONE).database == named
     begin_scratch(a_plan(), results)

@@ -155,7 +155,8 @@ def test_every_cell_is_measured_and_merged(trial: Trial) -> None:
 )
 def test_jobs_and_cells_run_in_the_order_of_the_seed(tmp_path: Path, seed: int) -> None:
     trial = Trial(tmp_path, a_plan(cells_of("a", "b", "c", batch_sizes=(1, 2, 4))))
-    run = trial.folder.run.model_copy(update={"seed": seed})
+    options = replace(trial.folder.run.options, seed=seed)
+    run = trial.folder.run.model_copy(update={"options": options})
     trial.folder = RunFolder(trial.folder.path, run)
     launcher = ScriptedLauncher(measures_all)
     trial.run(launcher)
