@@ -9,7 +9,7 @@ from typing import Annotated, ClassVar, Literal
 import typer
 
 from orchestrator.running.given import ChosenImage, Label
-from orchestrator.system.options import Database, choice, seconds, whole_number
+from orchestrator.system.options import Database, choice, number_parser, seconds_parser
 from runner.contract.axes import Backend
 from runner.contract.errors import UsageError
 
@@ -28,7 +28,7 @@ def _set_variables(names: list[str] | None) -> list[str]:
     return list(set_variables(names or ()))
 
 
-Launcher = Annotated[
+LauncherOption = Annotated[
     LauncherChoice,
     choice(
         LauncherChoice,
@@ -42,7 +42,7 @@ Seed = Annotated[
         "--seed",
         metavar="N",
         help="Seed of the order of execution and of arrivals.  [default: drawn]",
-        parser=whole_number(0, _LARGEST_SEED),
+        parser=number_parser(0, _LARGEST_SEED),
     ),
 ]
 WeightsSeed = Annotated[
@@ -51,7 +51,7 @@ WeightsSeed = Annotated[
         "--weights-seed",
         metavar="N",
         help="Seed of weights, inputs, references and graphs.",
-        parser=whole_number(0, _LARGEST_SEED),
+        parser=number_parser(0, _LARGEST_SEED),
     ),
 ]
 Images = Annotated[
@@ -63,7 +63,7 @@ Images = Annotated[
         parser=ChosenImage.parse,
     ),
 ]
-Scratch = Annotated[
+HiddenScratch = Annotated[
     bool,
     typer.Option(
         "--scratch",
@@ -79,7 +79,7 @@ class RunOptions:
 
     __pydantic_config__: ClassVar = {"extra": "forbid"}
 
-    launcher: Launcher = "auto"
+    launcher: LauncherOption = "auto"
     """The launcher of its jobs; `auto` until one is chosen."""
     database: Database = None
     """The DuckDB file that takes its records, absolute once kept; None: the one beside the runs."""
@@ -131,14 +131,14 @@ class RunOptions:
             "--budget",
             metavar="TIME",
             help="Launch no further job after this long, e.g. 20m.",
-            parser=seconds,
+            parser=seconds_parser,
         ),
     ] = None
-    scratch: Scratch = False
+    scratch: HiddenScratch = False
 
     @property
     def purpose(self) -> Literal["measure", "verify", "time"]:
-        """Whether cells are timed, verified or both.
+        """The purpose of its jobs: cells are timed, verified or both.
 
         Raises:
             UsageError: neither is asked for.

@@ -1,4 +1,4 @@
-"""How the options of commands are declared: what they read, and those that most commands share.
+"""Declarations of options: what they read, and those that most commands share.
 
 An option is a field of a frozen value, annotated with typer's description of it. Its parser makes
 of the word on the command line what the field holds, or says which words would do.
@@ -60,7 +60,7 @@ def _one_of(words: Sequence[str]) -> Callable[[str], str]:
     return parse
 
 
-def whole_number(least: int = 1, most: int | None = None) -> Callable[[object], int]:
+def number_parser(least: int = 1, most: int | None = None) -> Callable[[object], int]:
     """A parser of whole numbers in this range."""
 
     def parse(value: object) -> int:
@@ -77,7 +77,7 @@ def whole_number(least: int = 1, most: int | None = None) -> Callable[[object], 
     return parse
 
 
-def parsed(parse: Callable[[Any], Any]) -> Callable[[Any], Any]:
+def parser_of(parse: Callable[[Any], Any]) -> Callable[[Any], Any]:
     """A parser whose ValueError tells the user what is wrong."""
 
     def checked(value: Any) -> Any:
@@ -89,9 +89,9 @@ def parsed(parse: Callable[[Any], Any]) -> Callable[[Any], Any]:
     return checked
 
 
-seconds = parsed(parse_duration)
+seconds_parser = parser_of(parse_duration)
 """A parser of durations."""
-size_bytes = parsed(parse_size)
+bytes_parser = parser_of(parse_size)
 """A parser of sizes in bytes."""
 
 

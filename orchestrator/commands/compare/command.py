@@ -26,7 +26,7 @@ _NOT_JUDGED = ("across_hosts",)
 
 
 @dataclass(frozen=True, kw_only=True)
-class Compare(SheetOutput, ResultSelection, Command):
+class CompareCommand(SheetOutput, ResultSelection, Command):
     """Compare results by one property, or two runs cell by cell."""
 
     runs: Annotated[

@@ -12,7 +12,7 @@ _Row = Literal["model", "family"]
 
 
 @dataclass(frozen=True, kw_only=True)
-class Compatibility(SheetOutput, ResultSelection, Command):
+class CompatibilityCommand(SheetOutput, ResultSelection, Command):
     """Show how well each model works on each backend. Reasons come with what helps.
 
     By family, with the best backend, int8's memory and scaling of each.

@@ -8,7 +8,7 @@ import typer
 from orchestrator.commands.options.common import DatabaseChoice
 from orchestrator.commands.program.command import Command
 from orchestrator.commands.program.completion import complete_run
-from orchestrator.system.options import Json, seconds, whole_number
+from orchestrator.system.options import Json, number_parser, seconds_parser
 from runner.contract.errors import UsageError
 
 if TYPE_CHECKING:
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Maintain(DatabaseChoice, Command):
+class MaintainCommand(DatabaseChoice, Command):
     """Give back free space; drop old runs or compact their files."""
 
     compact: Annotated[
@@ -32,7 +32,7 @@ class Maintain(DatabaseChoice, Command):
             "--drop-older-than",
             metavar="TIME",
             help="List runs that began longer ago, e.g. 90d.",
-            parser=seconds,
+            parser=seconds_parser,
         ),
     ] = None
     keep_runs: Annotated[
@@ -41,7 +41,7 @@ class Maintain(DatabaseChoice, Command):
             "--keep-runs",
             metavar="N",
             help="List all runs but the newest N.",
-            parser=whole_number(0),
+            parser=number_parser(0),
         ),
     ] = None
     drop: Annotated[

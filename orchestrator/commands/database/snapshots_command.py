@@ -13,7 +13,7 @@ from runner.contract.errors import UsageError
 
 
 @dataclass(frozen=True, kw_only=True)
-class SaveSnapshot(DatabaseChoice, Command):
+class SnapshotCommand(DatabaseChoice, Command):
     """Copy the database, to compare with or to go back to."""
 
     name: Annotated[
@@ -40,7 +40,7 @@ class SaveSnapshot(DatabaseChoice, Command):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Restore(DatabaseChoice, Command):
+class RestoreCommand(DatabaseChoice, Command):
     """Put a snapshot in the database's place. The database becomes a snapshot itself."""
 
     snapshot: Annotated[

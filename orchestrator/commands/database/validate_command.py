@@ -11,7 +11,7 @@ from orchestrator.system.options import Json
 
 
 @dataclass(frozen=True, kw_only=True)
-class Validate(DatabaseChoice, Command):
+class ValidateCommand(DatabaseChoice, Command):
     """Check the database for impossible and contradictory values."""
 
     fix: Annotated[

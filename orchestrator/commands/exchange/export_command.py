@@ -17,7 +17,7 @@ _OF_TABLES = ("topic", "format_", "output", "partition_by", "all_")
 
 
 @dataclass(frozen=True, kw_only=True)
-class Export(DatabaseChoice, Command):
+class ExportCommand(DatabaseChoice, Command):
     """Write results to a table, or to a bundle to share."""
 
     topic: Annotated[

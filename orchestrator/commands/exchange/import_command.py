@@ -8,11 +8,11 @@ import typer
 
 from orchestrator.commands.options.common import DatabaseChoice, command_line
 from orchestrator.commands.program.command import Command
-from orchestrator.system.options import Json, seconds
+from orchestrator.system.options import Json, seconds_parser
 
 
 @dataclass(frozen=True, kw_only=True)
-class Import(DatabaseChoice, Command):
+class ImportCommand(DatabaseChoice, Command):
     """Import what other benchmarks measured. Importing twice adds nothing."""
 
     paths: Annotated[
@@ -35,7 +35,7 @@ class Import(DatabaseChoice, Command):
             "--older-than",
             metavar="TIME",
             help="Of those, delete what is older, e.g. 30d.",
-            parser=seconds,
+            parser=seconds_parser,
         ),
     ] = None
     json: Json = False

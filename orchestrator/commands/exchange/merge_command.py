@@ -6,13 +6,13 @@ from typing import Annotated
 
 import typer
 
-from orchestrator.commands.options.common import DatabaseChoice, Scratch
+from orchestrator.commands.options.common import DatabaseChoice, ScratchOption
 from orchestrator.commands.program.command import Command
 from orchestrator.system.options import Json
 
 
 @dataclass(frozen=True, kw_only=True)
-class Merge(DatabaseChoice, Command):
+class MergeCommand(DatabaseChoice, Command):
     """Merge records into the database. Merging twice changes nothing."""
 
     paths: Annotated[
@@ -21,7 +21,7 @@ class Merge(DatabaseChoice, Command):
             metavar="RESULTS…", help="Results folders, record files, bundles, or databases."
         ),
     ]
-    scratch: Scratch = False
+    scratch: ScratchOption = False
     json: Json = False
 
     def execute(self) -> None:

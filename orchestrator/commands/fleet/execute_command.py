@@ -8,7 +8,7 @@ from orchestrator.commands.program.command import Command
 
 
 @dataclass(frozen=True, kw_only=True)
-class Execute(Command):
+class ExecuteCommand(Command):
     """Execute a driver's orders, from stdin; ssh, Slurm and Ray start this on a host."""
 
     def execute(self) -> int:

@@ -2,7 +2,7 @@
 
 from orchestrator.commands.fleet.cluster_command import Down, Join, Leave, Up
 from orchestrator.commands.fleet.doctor_command import DoctorOfFleet
-from orchestrator.commands.fleet.execute_command import Execute
+from orchestrator.commands.fleet.execute_command import ExecuteCommand
 from orchestrator.commands.fleet.status_command import StatusOfFleet
 from orchestrator.commands.program.program import CommandGroup, Program
 
@@ -20,4 +20,4 @@ group.command(name="leave")(Leave)
 group.command(name="down")(Down)
 group.command(name="status")(StatusOfFleet)
 group.command(name="doctor")(DoctorOfFleet)
-group.command(name="execute")(Execute)
+group.command(name="execute")(ExecuteCommand)

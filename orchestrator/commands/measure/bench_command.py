@@ -8,7 +8,7 @@ from orchestrator.commands.options.common import MatrixChanges
 
 
 @dataclass(frozen=True, kw_only=True)
-class Bench(BenchOptions, MatrixChanges, Measuring):
+class BenchCommand(BenchOptions, MatrixChanges, Measuring):
     """Measure without a file: the options are the matrix. Lists take commas or repeat."""
 
     def execute(self) -> int:

@@ -13,9 +13,9 @@ from orchestrator.commands.options.axes import AxisOptions, with_axes
 from orchestrator.commands.options.common import command_line, note
 from orchestrator.commands.program.command import Command
 from orchestrator.commands.program.program import CommandGroup, Program, chosen
-from orchestrator.running.options import Launcher, RunOptions, WeightsSeed
+from orchestrator.running.options import LauncherOption, RunOptions, WeightsSeed
 from orchestrator.system.files import RESULTS_FOLDER
-from orchestrator.system.options import Results, whole_number
+from orchestrator.system.options import Results, number_parser
 from orchestrator.system.text import plural
 from runner.contract.axes import AxisName
 
@@ -59,10 +59,10 @@ class ServePage(AxisOptions, Command):
             min=0,
             max=_LARGEST_PORT,
             help="The port; 0 takes a free one.",
-            parser=whole_number(0, _LARGEST_PORT),
+            parser=number_parser(0, _LARGEST_PORT),
         ),
     ] = 0
-    launcher: Launcher = "auto"
+    launcher: LauncherOption = "auto"
     results: Results = RESULTS_FOLDER
     weights_seed: WeightsSeed = 0
 

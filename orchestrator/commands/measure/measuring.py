@@ -1,4 +1,4 @@
-"""What `run` and `bench` share: their options, how they measure, and what comes of it."""
+"""The common part of `run` and `bench`: options, measurement and output."""
 
 from dataclasses import dataclass, replace
 from pathlib import Path

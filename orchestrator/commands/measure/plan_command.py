@@ -14,8 +14,8 @@ from orchestrator.commands.options.common import (
 from orchestrator.commands.program.command import Command
 from orchestrator.commands.program.completion import complete_run
 from orchestrator.fleet.choice import FleetChoice
-from orchestrator.running.options import Launcher, RunOptions, WeightsSeed
-from orchestrator.system.options import choice, whole_number
+from orchestrator.running.options import LauncherOption, RunOptions, WeightsSeed
+from orchestrator.system.options import choice, number_parser
 
 if TYPE_CHECKING:
     from orchestrator.commands.measure.request import PlanRequest
@@ -25,7 +25,7 @@ _OF_PIPELINES = ("runs_on", "max_jobs", "share")
 
 
 @dataclass(frozen=True, kw_only=True)
-class Plan(MatrixChanges, FleetChoice, DatabaseChoice, Command):
+class PlanCommand(MatrixChanges, FleetChoice, DatabaseChoice, Command):
     """Show every cell with its decision, reason and estimate."""
 
     matrix: MatrixIfAny = None
@@ -46,7 +46,7 @@ class Plan(MatrixChanges, FleetChoice, DatabaseChoice, Command):
             autocompletion=complete_run,
         ),
     ] = None
-    launcher: Launcher = "auto"
+    launcher: LauncherOption = "auto"
     weights_seed: WeightsSeed = 0
     runs_on: Annotated[
         list[str] | None,
@@ -59,7 +59,7 @@ class Plan(MatrixChanges, FleetChoice, DatabaseChoice, Command):
     max_jobs: Annotated[
         int | None,
         typer.Option(
-            metavar="N", help="github, gitlab: most jobs of the pipeline.", parser=whole_number()
+            metavar="N", help="github, gitlab: most jobs of the pipeline.", parser=number_parser()
         ),
     ] = None
     share: Annotated[

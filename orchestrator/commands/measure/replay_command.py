@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Replay(FleetHosts, DatabaseChoice, Command):
+class ReplayCommand(FleetHosts, DatabaseChoice, Command):
     """Measure one result again and show both side by side.
 
     What a stranger's record chose is shown first, and taken as far as the options say so.

@@ -50,7 +50,7 @@ class PlanRequest:
 
     @property
     def purpose(self) -> Purpose:
-        """What its jobs are for."""
+        """The purpose of its jobs."""
         return "prepare" if self.prepares else self.options.purpose
 
     def read(self) -> Matrix:

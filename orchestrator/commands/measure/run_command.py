@@ -50,7 +50,7 @@ class _Exports:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Run(MatrixChanges, Measuring, _Exports):
+class RunCommand(MatrixChanges, Measuring, _Exports):
     """Measure the cells of a matrix, or finish an earlier run."""
 
     matrix: MatrixIfAny = None

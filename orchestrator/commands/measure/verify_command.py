@@ -12,7 +12,7 @@ from orchestrator.commands.options.common import DatabaseChoice, Select, command
 from orchestrator.commands.program.command import Command
 from orchestrator.commands.program.program import chosen
 from orchestrator.fleet.choice import FleetHosts
-from orchestrator.running.options import Images, Launcher, RunOptions, Seed, WeightsSeed
+from orchestrator.running.options import Images, LauncherOption, RunOptions, Seed, WeightsSeed
 from orchestrator.system.options import Json
 from runner.contract.axes import AxisName
 from runner.contract.errors import UsageError
@@ -31,7 +31,7 @@ _HELP: Mapping[AxisName, str] = {
 
 @dataclass(frozen=True, kw_only=True)
 @with_axes(_HELP, _HELP)
-class Verify(AxisOptions, FleetHosts, DatabaseChoice, Command):
+class VerifyCommand(AxisOptions, FleetHosts, DatabaseChoice, Command):
     """Check that models work and are right, without timing."""
 
     bundle: Annotated[
@@ -43,7 +43,7 @@ class Verify(AxisOptions, FleetHosts, DatabaseChoice, Command):
         ),
     ] = None
     select: Select = None
-    launcher: Launcher = "auto"
+    launcher: LauncherOption = "auto"
     seed: Seed = None
     weights_seed: WeightsSeed = 0
     image: Images = None

@@ -7,7 +7,7 @@ from typing import Annotated, Any, TypeVar
 import typer
 
 from orchestrator.commands.program.completion import complete_axis
-from orchestrator.system.options import whole_number
+from orchestrator.system.options import number_parser
 from orchestrator.system.text import split_list
 from runner.contract.axes import AXES, Axis, AxisName
 from runner.contract.errors import UsageError, refuse_unknown
@@ -59,7 +59,7 @@ def with_axes(
 def with_sizes(owner: type[_Owner]) -> type[_Owner]:
     """Give a class a field for one size of each axis that has them."""
     for axis in map(axis_called, SIZED_AXES):
-        option = typer.Option(metavar="N", help=axis.full_size_help, parser=whole_number())
+        option = typer.Option(metavar="N", help=axis.full_size_help, parser=number_parser())
         owner.__annotations__[axis.name] = Annotated[int | None, option]
         setattr(owner, axis.name, None)
     return owner

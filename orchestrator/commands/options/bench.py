@@ -7,8 +7,8 @@ from typing import Annotated, Any, Self
 import typer
 
 from orchestrator.commands.options.axes import AxisOptions, with_axes
-from orchestrator.commands.options.common import EveryModel, Family, ProfileName
-from orchestrator.system.options import choice, whole_number
+from orchestrator.commands.options.common import EveryModel, FamilyOption, ProfileWord
+from orchestrator.system.options import choice, number_parser
 from runner.contract.axes import AXES, AxisName
 from runner.contract.synonyms import AVAILABLE
 
@@ -26,18 +26,22 @@ class _OtherAxes(AxisOptions):
 
 @dataclass(frozen=True, kw_only=True)
 class _Lengths:
-    """How long to measure, and limits of jobs."""
+    """Lengths of measurements, and limits of jobs."""
 
     profile: Annotated[
-        ProfileName, choice(ProfileName, "--profile", help="How long to measure.")
+        ProfileWord, choice(ProfileWord, "--profile", help="How long to measure.")
     ] = "quick"
     iterations: Annotated[
         int | None,
-        typer.Option(metavar="N", help="Fewest timed iterations of a cell.", parser=whole_number()),
+        typer.Option(
+            metavar="N",
+            help="Fewest timed iterations of a cell.",
+            parser=number_parser(),
+        ),
     ] = None
     rounds: Annotated[
         int | None,
-        typer.Option(metavar="N", help="Fewest launches of a cell.", parser=whole_number()),
+        typer.Option(metavar="N", help="Fewest launches of a cell.", parser=number_parser()),
     ] = None
     cell_timeout: Annotated[
         str | None, typer.Option(metavar="TIME", help="Longest a cell may take, e.g. 5m.")
@@ -52,7 +56,7 @@ class _Lengths:
 class BenchOptions(_OtherAxes, _Lengths):
     """The options of `bench`; one that repeats or holds commas is a list."""
 
-    family: Family = None
+    family: FamilyOption = None
     modality: Annotated[
         list[str] | None,
         typer.Option(

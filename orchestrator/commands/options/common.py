@@ -12,9 +12,9 @@ from orchestrator.commands.program.completion import complete_family
 from orchestrator.commands.program.program import chosen
 from orchestrator.screen.lines import print_note
 from orchestrator.system.files import DATABASE_NAME, RESULTS_FOLDER
-from orchestrator.system.options import Database, Results, choice, whole_number
+from orchestrator.system.options import Database, Results, choice, number_parser
 
-ProfileName = Literal["quick", "standard", "audit"]
+ProfileWord = Literal["quick", "standard", "audit"]
 
 
 def _no_model(path: Path | None) -> Path | None:
@@ -61,12 +61,12 @@ Set = Annotated[
     ),
 ]
 Profile = Annotated[
-    ProfileName | None,
-    choice(ProfileName, "--profile", help="How long to measure; as --set measure.profile."),
+    ProfileWord | None,
+    choice(ProfileWord, "--profile", help="How long to measure; as --set measure.profile."),
 ]
 _SUSTAINED = "measure.heat_duration=60s"
 """Twice the 28 s for which Intel's processors usually may take more power than they sustain."""
-Family = Annotated[
+FamilyOption = Annotated[
     list[str] | None,
     typer.Option(
         "--family",
@@ -77,7 +77,7 @@ Family = Annotated[
 ]
 EveryModel = Annotated[bool, typer.Option("--all", help="All models of the catalogue.")]
 DryRun = Annotated[bool, typer.Option("--dry-run", help="Show the plan and stop.")]
-Scratch = Annotated[
+ScratchOption = Annotated[
     bool,
     typer.Option(
         "--scratch", help="A database of its own kind, which alone takes fake and synthetic rows."
@@ -111,7 +111,7 @@ class MatrixChanges:
     limit: Annotated[
         int | None,
         typer.Option(
-            "--limit", metavar="N", help="Run the first N cells only.", parser=whole_number()
+            "--limit", metavar="N", help="Run the first N cells only.", parser=number_parser()
         ),
     ] = None
 

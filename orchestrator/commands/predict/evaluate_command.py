@@ -29,7 +29,7 @@ def _target_names(texts: list[str] | None) -> list[str]:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Evaluate(SheetOutput, DatabaseChoice, Command):
+class EvaluateCommand(SheetOutput, DatabaseChoice, Command):
     """Hide results in turn, predict them from the others, and compare with simple methods."""
 
     target: Annotated[

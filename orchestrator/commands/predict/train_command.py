@@ -16,7 +16,7 @@ SourceOption = Annotated[
 
 
 @dataclass(frozen=True, kw_only=True)
-class Train(SheetOutput, DatabaseChoice, Command):
+class TrainCommand(SheetOutput, DatabaseChoice, Command):
     """Train a predictor from the results of a database, and put it beside it."""
 
     source: SourceOption = "ours"

@@ -12,7 +12,7 @@ from runner.contract.errors import UsageError
 
 @dataclass(frozen=True, kw_only=True)
 class Command:
-    """What a command line asks for. typer makes it; each subclass declares its options as fields.
+    """A request of the command line. typer makes it; each subclass declares its options as fields.
 
     Options that several commands share are fields of frozen values too, from which they inherit.
     """

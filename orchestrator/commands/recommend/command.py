@@ -11,7 +11,7 @@ from orchestrator.commands.options.axes import AxisOptions, with_axes
 from orchestrator.commands.options.common import (
     DatabaseChoice,
     EveryModel,
-    Family,
+    FamilyOption,
     Profile,
     Select,
     Set,
@@ -25,10 +25,10 @@ from orchestrator.system.options import (
     Output,
     Wide,
     asked_format,
+    bytes_parser,
     choice,
-    parsed,
-    size_bytes,
-    whole_number,
+    number_parser,
+    parser_of,
 )
 from orchestrator.system.text import parse_share, split_list
 from runner.contract.axes import AXES, AxisName
@@ -67,7 +67,7 @@ def _names(texts: list[str] | None) -> list[str]:
 class _Models(AxisOptions):
     """The models that are asked about."""
 
-    family: Family = None
+    family: FamilyOption = None
     all_: EveryModel = False
 
 
@@ -79,7 +79,7 @@ class _Candidates(AxisOptions):
 
 @dataclass(frozen=True, kw_only=True)
 class _Requirements:
-    """What a choice must keep, and what is known of it."""
+    """Requirements of a choice, and sources of what is known."""
 
     objective: Annotated[
         _Objective | None,
@@ -101,7 +101,7 @@ class _Requirements:
         typer.Option(
             metavar="SHARE",
             help="The least chance to keep it, e.g. 95%.  [default: 90%]",
-            parser=parsed(parse_share),
+            parser=parser_of(parse_share),
         ),
     ] = None
     memory_bytes: Annotated[
@@ -110,7 +110,7 @@ class _Requirements:
             "--memory",
             metavar="SIZE",
             help="Most memory to use, e.g. 2GiB; without --objective, the largest batch.",
-            parser=size_bytes,
+            parser=bytes_parser,
         ),
     ] = None
     prices: Annotated[
@@ -178,7 +178,7 @@ class _NextCells:
     ] = None
     limit: Annotated[
         int,
-        typer.Option(metavar="N", help="--next: propose so many cells.", parser=whole_number()),
+        typer.Option(metavar="N", help="--next: propose so many cells.", parser=number_parser()),
     ] = 6
     per: Annotated[
         _Unit,
@@ -194,7 +194,7 @@ class _NextCells:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Recommend(
+class RecommendCommand(
     _Models, _Candidates, _Requirements, DatabaseChoice, _RecommendationOutput, _NextCells, Command
 ):
     """Rank backend, runtime, precision and batch of a model. All others come with a reason.

@@ -108,7 +108,7 @@ class _Output:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Regress(Judging, _Steps, _Output, ResultSelection, Command):
+class RegressCommand(Judging, _Steps, _Output, ResultSelection, Command):
     """Judge a run against a baseline, with an exit code for a CI."""
 
     judged: Annotated[

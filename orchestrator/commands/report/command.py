@@ -34,7 +34,7 @@ _OF_RUNS = ("run", "regression")
 
 
 @dataclass(frozen=True, kw_only=True)
-class Report(Judging, ResultSelection, Command):
+class ReportCommand(Judging, ResultSelection, Command):
     """Write results as a page to show, with tables and charts."""
 
     topic: Annotated[_Topic, choice_argument(_Topic, help="What it is about.")]

@@ -14,9 +14,9 @@ from orchestrator.system.options import (
     Output,
     Wide,
     asked_format,
+    bytes_parser,
     choice,
-    parsed,
-    size_bytes,
+    parser_of,
 )
 from orchestrator.system.text import parse_duration
 
@@ -33,7 +33,7 @@ def _limit(value: object) -> float | None:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Query(DatabaseChoice, Command):
+class QueryCommand(DatabaseChoice, Command):
     """Ask the database in SQL, or show a view by its name."""
 
     sql: Annotated[
@@ -59,7 +59,7 @@ class Query(DatabaseChoice, Command):
             metavar="TIME",
             help="Give up after this long; none: never.  [default: 5m]",
             show_default=False,
-            parser=parsed(_limit),
+            parser=parser_of(_limit),
         ),
     ] = 300.0
     memory_bytes: Annotated[
@@ -68,7 +68,7 @@ class Query(DatabaseChoice, Command):
             "--memory",
             metavar="SIZE",
             help="Memory to take, e.g. 8GiB.  [default: a quarter]",
-            parser=size_bytes,
+            parser=bytes_parser,
         ),
     ] = None
     json: Json = False

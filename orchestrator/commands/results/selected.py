@@ -9,7 +9,7 @@ import typer
 from orchestrator.commands.options.axes import AxisOptions, with_axes
 from orchestrator.commands.options.common import DatabaseChoice, Select
 from orchestrator.commands.program.completion import complete_family, complete_run
-from orchestrator.system.options import parsed
+from orchestrator.system.options import parser_of
 from orchestrator.system.text import parse_duration, split_list
 from runner.contract.axes import AXES
 
@@ -84,7 +84,7 @@ class _OtherFilters:
         typer.Option(
             metavar="DATE|TIME",
             help="Measured since 2026-11-21, or in the last 7d.",
-            parser=parsed(_moment),
+            parser=parser_of(_moment),
         ),
     ] = None
     until: Annotated[
@@ -92,7 +92,7 @@ class _OtherFilters:
         typer.Option(
             metavar="DATE|TIME",
             help="Measured before 2026-11-21, or 7d ago.",
-            parser=parsed(_moment),
+            parser=parser_of(_moment),
         ),
     ] = None
 

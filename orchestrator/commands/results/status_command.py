@@ -14,7 +14,7 @@ from orchestrator.system.options import Json
 
 
 @dataclass(frozen=True, kw_only=True)
-class Status(DatabaseChoice, TableOptions, Command):
+class StatusCommand(DatabaseChoice, TableOptions, Command):
     """Show what the database holds, or the verdicts of one run."""
 
     run: Annotated[
@@ -26,14 +26,14 @@ class Status(DatabaseChoice, TableOptions, Command):
             autocompletion=complete_run,
         ),
     ] = None
-    why: Annotated[
+    findings: Annotated[
         bool, typer.Option("--why", help="List what speaks against the run's numbers.")
     ] = False
     json: Json = False
 
     def execute(self) -> None:
         """Show the database or a run."""
-        if self.run is None and not self.why:
+        if self.run is None and not self.findings:
             from orchestrator.commands.results.status import current_installation, report_status
             from orchestrator.commands.results.status_words import print_status
 
@@ -45,7 +45,7 @@ class Status(DatabaseChoice, TableOptions, Command):
         from orchestrator.commands.results.run_words import print_findings, print_runs
 
         report = report_runs(self.run or "last", self.database_file)
-        if self.why:
+        if self.findings:
             print_findings(report, as_json=self.json)
         else:
             print_runs(report, as_json=self.json, table=self, quiet=chosen.quiet)

@@ -7,7 +7,7 @@ import typer
 
 from orchestrator.system.options import Wide
 
-BY_SPEED = "fastest"
+_BY_SPEED = "fastest"
 
 
 def _known_order(order: str) -> str:
@@ -16,7 +16,7 @@ def _known_order(order: str) -> str:
     Raises:
         UsageError: there is no such order.
     """
-    if order == BY_SPEED:
+    if order == _BY_SPEED:
         return order
     from analysis.results.order import known_order
 
@@ -37,4 +37,4 @@ class TableOptions:
             help="fastest, latency, memory, grade, id or an axis.",
             parser=_known_order,
         ),
-    ] = BY_SPEED
+    ] = _BY_SPEED

@@ -8,7 +8,7 @@ import typer
 from orchestrator.commands.options.common import command_line
 from orchestrator.commands.program.command import Command
 from orchestrator.commands.program.program import chosen
-from orchestrator.running.options import Launcher, RunOptions, Scratch
+from orchestrator.running.options import HiddenScratch, LauncherOption, RunOptions
 from orchestrator.system.files import RESULTS_FOLDER
 from orchestrator.system.options import Json, Results
 from runner.contract.errors import EngineUnavailable, UsageError
@@ -18,7 +18,7 @@ _LOOKS = ("all_", "calibrate", "browsers", "for_runner")
 
 
 @dataclass(frozen=True, kw_only=True)
-class Doctor(Command):
+class DoctorCommand(Command):
     """Show which backends can run here, and what is missing.
 
     First what runs here, then what could and how. With --calibrate, measure a small model in 8
@@ -48,9 +48,9 @@ class Doctor(Command):
             "--for-runner", help="What this machine lacks as a runner of a CI, and its labels."
         ),
     ] = False
-    launcher: Launcher = "auto"
+    launcher: LauncherOption = "auto"
     results: Results = RESULTS_FOLDER
-    scratch: Scratch = False
+    scratch: HiddenScratch = False
     json: Json = False
 
     def execute(self) -> int:

@@ -11,7 +11,7 @@ from orchestrator.system.options import Json
 
 
 @dataclass(frozen=True, kw_only=True)
-class Explain(Command):
+class ExplainCommand(Command):
     """Explain a word of the screen; without one, list them."""
 
     word: Annotated[

@@ -40,7 +40,7 @@ class _OneImage(Command):
 
 @group.command(name="list")
 @dataclass(frozen=True, kw_only=True)
-class ListImages(Command):
+class ListImagesCommand(Command):
     """List this version's images: those at hand and the fresh ones, or a registry's.
 
     A fresh image is made of the files that this AccelMatrix has.

@@ -14,7 +14,7 @@ from orchestrator.screen.sheet_output import SheetOutput
 
 
 @dataclass(frozen=True, kw_only=True)
-class Trend(SheetOutput, ResultSelection, Command):
+class TrendCommand(SheetOutput, ResultSelection, Command):
     """Show a metric over time, and what changed where it did."""
 
     glob: Annotated[
