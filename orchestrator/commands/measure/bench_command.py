@@ -13,6 +13,7 @@ class BenchCommand(BenchOptions, MatrixChanges, Measuring):
 
     def execute(self) -> int:
         """Measure."""
+        _ = self.axes  # a wrong value is refused before much is imported
         self.require_sense()
         from orchestrator.commands.measure.request import PlanRequest
 

@@ -1,8 +1,8 @@
 """Options of axes: fields that a command declares for each of them, and what their values mean."""
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from types import MappingProxyType
-from typing import Annotated, Any, TypeVar
+from typing import Annotated, Any, ClassVar, TypeVar
 
 import typer
 
@@ -23,10 +23,26 @@ _Owner = TypeVar("_Owner")
 class AxisOptions:
     """A command whose fields list values of axes."""
 
+    axis_words: ClassVar[Mapping[AxisName, str]] = _NO_WORDS
+    """Words that stand in place of an axis' values."""
+
     @property
     def axes(self) -> dict[AxisName, tuple[str, ...]]:
-        """The values that are listed for each axis."""
-        return {axis.name: tuple(getattr(self, axis.name, None) or ()) for axis in AXES}
+        """The values that are listed for each axis.
+
+        Choices and numbers are checked here, where little has been imported; models, words and the
+        rest are checked with the matrix that the options make.
+
+        Raises:
+            UsageError: a value is none of its axis; the message names the option.
+        """
+        return {axis.name: tuple(self._values(axis)) for axis in AXES}
+
+    def _values(self, axis: Axis) -> Iterator[str]:
+        texts = getattr(self, axis.name, None) or ()
+        for text in split_list(texts, of_paths=axis.kind == "model"):
+            item = meaning(axis, text)
+            yield item if item == self.axis_words.get(axis.name) else _checked(axis, item)
 
 
 def with_axes(
@@ -51,6 +67,8 @@ def with_axes(
                 owner.__annotations__[axis.name] = Annotated[list[str] | None, option]
                 setattr(owner, axis.name, None)
         owner.__annotations__.update(own)
+        if words:
+            setattr(owner, "axis_words", words)  # noqa: B010
         return owner
 
     return add
@@ -70,26 +88,8 @@ def _option(axis: Axis, text: str | None, word: str | None) -> Any:
     return typer.Option(
         metavar=metavar,
         help=text or axis.full_help,
-        callback=_check(axis, word),
         autocompletion=complete_axis(axis.name, word) if metavar == "NAMES" else None,
     )
-
-
-def _check(axis: Axis, word: str | None) -> Callable[[list[str] | None], list[str]]:
-    """A reader of the values of an axis.
-
-    Choices and numbers are checked here, where little has been imported; models, a word that the
-    command has for an axis and the rest are checked with the matrix that the options make.
-    """
-
-    def check(texts: list[str] | None) -> list[str]:
-        items = split_list(texts or (), of_paths=axis.kind == "model")
-        return [
-            item if item == word else _checked(axis, item)
-            for item in (meaning(axis, text) for text in items)
-        ]
-
-    return check
 
 
 def _checked(axis: Axis, item: str) -> str:

@@ -134,7 +134,7 @@ def test_every_field_of_a_cell_is_an_option_that_bench_takes() -> None:
     group = a_stale_group(planned_by=None, axes=values)
     assert all(group.axes[axis] for axis in GROUPED_AXES)
     given = parse(remeasure_command(group).split()[1:])
-    assert given["target_qps"] == ["2.5", "20"]
+    assert given["target_qps"] == ["2.5,20"]
     assert given["slo_ms"] == ["100"]
     for axis in ("image_size", "audio_seconds", "new_tokens", "threads", "workers"):
         assert given[axis] == ["7"]
