@@ -38,11 +38,11 @@ class ShortCommand:
 
 
 COMMANDS: Mapping[str, ShortCommand] = {
-    "help": ShortCommand(("--help",), 8),
+    "help": ShortCommand(("--help",), 10),
     "error": ShortCommand(("bench", "--precision", "fp17"), 25, exit_code=2),
-    "status": ShortCommand(("status",), 30),
+    "status": ShortCommand(("status",), 35),
     "query": ShortCommand(("query", "SELECT model, status FROM benchmark_results LIMIT 10"), 30),
-    "plan": ShortCommand(("plan", "matrix.yaml"), 35),
+    "plan": ShortCommand(("plan", "matrix.yaml"), 40),
 }
 
 
