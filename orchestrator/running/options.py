@@ -23,9 +23,11 @@ def _set_variables(names: list[str] | None) -> list[str]:
     Raises:
         UsageError: one of them is not set.
     """
+    if not names:
+        return []
     from orchestrator.launchers.environment import set_variables
 
-    return list(set_variables(names or ()))
+    return list(set_variables(names))
 
 
 LauncherOption = Annotated[
