@@ -1,11 +1,12 @@
 import shutil
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from orchestrator.running.folder import RunFolder
-from orchestrator.running.run_file import RunFile, new_run_id
+from orchestrator.running.run_file import new_run_id
 from orchestrator.running.traces import failed_traces, saved_traces
 from orchestrator.store import read_record
 from runner.contract.cell import Cell
@@ -85,7 +86,7 @@ def test_without_runs_there_is_none_to_open(tmp_path: Path, run_id: str) -> None
     [
         ("", "Invalid JSON: EOF while parsing a value at line 1 column 0"),
         ("{", "Invalid JSON: EOF while parsing an object"),
-        ('{"run_id": 3}', "launcher: Field required"),
+        ('{"run_id": 3}', "options: Field required"),
         ("\0", "Invalid JSON: expected value"),
         ("[" * 200_000, "Invalid JSON: recursion limit exceeded"),
     ],
@@ -193,7 +194,8 @@ def test_verdicts_of_cells_without_a_chance_are_forgotten(folder: RunFolder) -> 
 
 def test_a_verdict_without_a_launch_tells_the_host(tmp_path: Path) -> None:
     run = a_run_folder(tmp_path).run
-    facts = RunFile.model_validate(run.model_dump() | {"git_commit": "abc", "launcher": "docker"})
+    options = replace(run.options, launcher="docker")
+    facts = run.model_copy(update={"git_commit": "abc", "options": options})
     nowhere = RunFolder(tmp_path / "run-1", facts).nowhere
     assert (nowhere.launcher, nowhere.hostname, nowhere.git_commit) == ("docker", "here", "abc")
     assert nowhere.image is None

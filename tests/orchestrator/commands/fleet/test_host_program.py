@@ -2,6 +2,7 @@
 
 import os
 from contextlib import suppress
+from dataclasses import replace
 from io import BytesIO
 from pathlib import Path
 from threading import Event
@@ -132,7 +133,8 @@ def test_a_host_that_is_not_what_was_asked_for_refuses(
 ) -> None:
     run = a_run_folder(tmp_path / "driver").run
     if not changes:
-        run = run.model_copy(update={"inherit_environ": ("NO_SUCH_VARIABLE",)})
+        options = replace(run.options, inherit_environ=["NO_SUCH_VARIABLE"])
+        run = run.model_copy(update={"options": options})
     order, out = ORDER.model_copy(update=changes), BytesIO()
     stream = BytesIO(encode(frame_of(order, run_file_text(run).encode())))
     with suppress(UsageError):
@@ -161,9 +163,10 @@ def test_what_cannot_be_launched_is_declined_once_and_has_no_verdict(tmp_path: P
 
 def test_a_spent_budget_is_named_whole(tmp_path: Path) -> None:
     folder = a_run_folder(tmp_path)
-    options = RunOptions(scratch=True, budget_s=0, whole_budget_s=3600)
+    options = RunOptions(scratch=True, budget_s=0)
     observer = SendingObserver(Wire(BytesIO()), "ssh")
     execution = OrderExecution(folder, ScriptedLauncher(), observer, options, memory_bytes=None)
+    execution.whole_budget_s = 3600
     observer.folder = folder
     execution.measure()
     reasons = {words_of(record.ending) for record in folder.sound_records().values()}

@@ -13,7 +13,6 @@ from analysis.results.changes import Neighbour, changes
 from analysis.results.row import ResultRow
 from orchestrator.commands.results.answer_words import answer_lines, change_lines
 from orchestrator.commands.results.next_steps import Remedy, find_remedy, next_commands
-from orchestrator.commands.results.result_table import ResultTable
 from orchestrator.commands.results.run_report import RunReport, RunsReport
 from orchestrator.commands.results.run_words import (
     print_findings,
@@ -21,6 +20,7 @@ from orchestrator.commands.results.run_words import (
     print_runs,
     remarks,
 )
+from orchestrator.commands.results.table_options import TableOptions
 from orchestrator.screen.words.doubts import doubt_text
 from orchestrator.screen.words.reasons import remedy_text
 from orchestrator.system.files import DATABASE_NAME, RESULTS_FOLDER
@@ -154,11 +154,11 @@ def test_a_heading_holds_what_is_shared_and_columns_what_varies(screen: Screen) 
 
 
 def test_ids_and_orders_are_chosen(screen: Screen) -> None:
-    table = ResultTable(ids=True, sort="batch-size")
+    table = TableOptions(ids=True, sort="batch-size")
     print_results(a_report(batches()), as_json=False, table=table)
     assert [line.split()[0] for line in screen.printed()[1:5]] == ["cell", "b1", "b4", "b8"]
     with pytest.raises(UsageError) as error:
-        print_results(a_report(batches()), as_json=False, table=ResultTable(sort="memry"))
+        print_results(a_report(batches()), as_json=False, table=TableOptions(sort="memry"))
     assert "did you mean memory?" in str(error.value.hint)
 
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from orchestrator.commands.options.given import chosen_images, given_labels
+from orchestrator.running.given import ChosenImage, Label, ci_labels
 from runner.contract.errors import UsageError
 
 DIGEST = "sha256:" + "a" * 64
@@ -13,8 +13,7 @@ DIGEST = "sha256:" + "a" * 64
     ["accelmatrix-cpu", "ghcr.io/me/cpu:1.0", "localhost:5000/x/y", f"ghcr.io/me/cpu@{DIGEST}"],
 )
 def test_an_image_is_named_for_each_backend(reference: str) -> None:
-    words = [f"cpu={reference}", "openvino=o:1"]
-    assert chosen_images(words) == {"cpu": reference, "openvino": "o:1"}
+    assert ChosenImage.parse(f"cpu={reference}") == ChosenImage("cpu", reference)
 
 
 @pytest.mark.parametrize(
@@ -31,26 +30,23 @@ def test_an_image_is_named_for_each_backend(reference: str) -> None:
 )
 def test_what_names_no_image_is_refused(word: str, message: str) -> None:
     with pytest.raises(UsageError, match=message):
-        chosen_images([word])
+        ChosenImage.parse(word)
 
 
-def test_labels_are_pairs_and_the_last_of_a_key_holds() -> None:
-    assert given_labels(["a=1", "b=x=y", "a=", "c.d-e_f=ü"], {}) == {
-        "a": "",
-        "b": "x=y",
-        "c.d-e_f": "ü",
-    }
+@pytest.mark.parametrize("pair", [("a", "1"), ("b", "x=y"), ("a", ""), ("c.d-e_f", "ü")])
+def test_a_label_is_a_pair(pair: tuple[str, str]) -> None:
+    assert Label.parse("=".join(pair)) == pair
 
 
 @pytest.mark.parametrize("word", ["a", "=1", "1a=x", "a b=x", "ä=x", "a=\n", "a=\x1b[2J", "a" * 64])
 def test_what_is_no_label_is_refused(word: str) -> None:
     with pytest.raises(UsageError, match="--label"):
-        given_labels([word], {})
+        Label.parse(word)
 
 
 def test_a_label_may_be_long_but_is_no_text() -> None:
     with pytest.raises(UsageError, match="at most 500 letters"):
-        given_labels(["a=" + "x" * 501], {})
+        Label.parse("a=" + "x" * 501)
 
 
 GITHUB = {
@@ -84,5 +80,4 @@ OF_GITHUB = {
 def test_a_ci_job_says_of_itself_what_it_is(
     environment: dict[str, str], labels: dict[str, str]
 ) -> None:
-    assert given_labels([], environment) == labels
-    assert given_labels(["github_sha=mine"], environment)["github_sha"] == "mine"
+    assert dict(ci_labels(environment)) == labels
