@@ -12,11 +12,9 @@ from dataclasses import dataclass, replace
 from typing import Literal, TypeAlias
 
 from analysis.predict.effects import GROUPS, EffectSet
-from analysis.predict.examples.placements import Placement
-from analysis.predict.examples.targets import Quantity
-from analysis.predict.expectation import ExpectedValues
+from analysis.predict.examples.placements import Placement, Quantity
+from analysis.predict.expectation import ExpectedValues, PhysicalBase, physical_terms
 from analysis.predict.novelty import Novelty
-from analysis.predict.physics import PhysicalBase, physical_terms
 from analysis.predict.predictor import NoPrediction, Prediction, TargetPredictor, bounded_exp
 from analysis.statistics.arrays import ValueTable, np
 

@@ -4,8 +4,13 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
 
-from analysis.predict.examples.cells import cell_placement, unpredicted_part
-from analysis.predict.examples.placements import Counts, KnownMachine, Placement
+from analysis.predict.examples.placements import (
+    Counts,
+    KnownMachine,
+    Placement,
+    cell_placement,
+    unpredicted_part,
+)
 from analysis.predict.examples.work import counts_of_cell
 from analysis.predict.predictor import NoPrediction, Prediction, TargetPredictor
 from runner.contract.axes import SIZE_AXES

@@ -10,19 +10,18 @@ from analysis.predict.calibrated import (
     calibrated_range,
     calibrated_trees,
 )
-from analysis.predict.domain import domain_of
 from analysis.predict.effects import EffectSet
-from analysis.predict.examples.placements import Example
-from analysis.predict.examples.targets import Target
+from analysis.predict.examples.placements import Example, Target
 from analysis.predict.expectation import (
     Expectation,
     ExpectationFit,
     effect_set,
     expectation_fits,
 )
+from analysis.predict.features import domain_of
 from analysis.predict.novelty import NOVELTIES, POOLED_WITH, Novelty, seen_in, trained_for
 from analysis.predict.predictor import TargetPredictor
-from analysis.predict.tree_columns import TreeColumns, tree_columns_of
+from analysis.predict.trees import TreeColumns, tree_columns_of
 from analysis.statistics.arrays import np
 
 LEAST_RESULTS = 5

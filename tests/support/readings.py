@@ -14,9 +14,9 @@ from analysis.predict.explanation import explanation_of
 from analysis.report.predictions import DescribedPredictor, prediction_report
 from orchestrator.commands.measure.plan import PlanReport
 from orchestrator.commands.measure.verification import load_verification
-from orchestrator.commands.predict.kept_evaluation import kept_evaluation
 from orchestrator.commands.predict.stored_predictor import (
     StoredPredictor,
+    kept_evaluation,
     open_predictor,
     predictor_folder,
 )

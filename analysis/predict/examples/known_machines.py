@@ -5,9 +5,14 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from typing import get_args
 
-from analysis.predict.examples.devices import DeviceKind, NominalDevice, nominal_device
 from analysis.predict.examples.example_rows import ExampleRows
-from analysis.predict.examples.machines import MachinePeaks, machine_peaks
+from analysis.predict.examples.machines import (
+    DeviceKind,
+    MachinePeaks,
+    NominalDevice,
+    machine_peaks,
+    nominal_device,
+)
 from analysis.predict.examples.placements import Device, KnownMachine, Placement
 from analysis.results.source import OWN_SOURCES, ArrowSource
 from runner.contract.axes import Precision

@@ -104,7 +104,7 @@ def plan(
     from orchestrator.commands.measure.plan import report_plan
     from orchestrator.commands.measure.plan_words import PlanningNotes, print_plan
     from orchestrator.commands.measure.request import PlanRequest
-    from orchestrator.commands.predict.host.forecast import find_forecast
+    from orchestrator.commands.predict.host_forecast import find_forecast
 
     request = PlanRequest(
         matrix,

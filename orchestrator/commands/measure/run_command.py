@@ -172,7 +172,7 @@ def measure(
 ) -> int:
     """Run what was requested, or show its plan; returns the exit code."""
     from orchestrator.commands.measure.plan_words import PlanningNotes
-    from orchestrator.commands.predict.host.forecast import find_forecast
+    from orchestrator.commands.predict.host_forecast import find_forecast
 
     request = replace(
         request,

@@ -6,7 +6,6 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, get_args
 
-from orchestrator.matrix import Matrix
 from orchestrator.matrix.from_options import BenchOptions, bench_matrix
 from orchestrator.planning.expand import expand
 from orchestrator.system.files import RESULTS_FOLDER
@@ -24,7 +23,6 @@ from runner.contract.errors import UsageError
 from runner.contract.models import ModelSpec
 from runner.contract.models.work import Polynomials
 
-_PREDICT = "predict"
 _SIZES = "|".join(letter for letter, _ in SIZE_LETTERS)
 _ID = re.compile(
     rf"(?P<backend>{'|'.join(get_args(Backend))})-"
@@ -63,8 +61,6 @@ class PossibleCells:
     cells: tuple[tuple[Cell, str | None], ...]
     """Each with the reason if no machine can run it."""
     models: Mapping[str, ModelSpec]
-    notes: tuple[str, ...] = ()
-    """Sentences about what was named."""
     counts: Mapping[str, Polynomials] = field(default_factory=dict)
     """The work of models that are not of the catalogue, by name."""
     uncounted: Mapping[str, str] = field(default_factory=dict)
@@ -92,13 +88,8 @@ def cells_of_axes(axes: Mapping[AxisName, Sequence[str]]) -> PossibleCells:
     Raises:
         UsageError: an option is wrong.
     """
-    return cells_of_matrix(bench_matrix(BenchOptions(axes), command=_PREDICT))
-
-
-def cells_of_matrix(matrix: Matrix) -> PossibleCells:
-    """All cells of a matrix."""
-    expansion = expand(matrix)
-    return PossibleCells(expansion.cells, matrix.models, expansion.notes)
+    matrix = bench_matrix(BenchOptions(axes), command="predict")
+    return PossibleCells(expand(matrix).cells, matrix.models)
 
 
 def axes_of_id(cell_id: str) -> dict[AxisName, Sequence[str]]:

@@ -39,8 +39,7 @@ def evaluate(
     path = options.database_in(results, database)
     output.require(path)
     names = _known_targets(split_list(target or ()))
-    from orchestrator.commands.predict.evaluation import evaluate_predictions
-    from orchestrator.commands.predict.evaluation_words import evaluation_sheet
+    from orchestrator.commands.predict.evaluation import evaluate_predictions, evaluation_sheet
 
     report = evaluate_predictions(
         path, source.value, names, options.note, results, every_fold=every_fold
@@ -55,7 +54,7 @@ def _known_targets(names: list[str]) -> list[str]:
     Raises:
         UsageError: there is no such target.
     """
-    from analysis.predict.examples.targets import PREDICTION_TARGETS
+    from analysis.predict.examples.placements import PREDICTION_TARGETS
     from orchestrator.system.problems import not_one_of
     from runner.contract.errors import UsageError
 

@@ -27,8 +27,7 @@ _Cells = Annotated[
 def explain_prediction(question: "CellsAsked", output: "SheetOutput", cells: _Cells = None) -> None:
     """Explain what drives a prediction, as factors whose product it is."""
     output.require(question.database)
-    from orchestrator.commands.predict.explanation_words import explanation_sheet
-    from orchestrator.commands.predict.explanations import explain_cells
+    from orchestrator.commands.predict.explanations import explain_cells, explanation_sheet
 
     answer = explain_cells(question, cells or (), options.note)
     output.draw(answer.chart)

@@ -51,10 +51,10 @@ def matrix_command(
     """Predict every cell of a matrix file, and write them into a file."""
     path = options.database_in(results, database)
     from orchestrator.commands.predict.cells import CellsAsked
-    from orchestrator.commands.predict.matrix_words import matrix_lines, print_matrix
     from orchestrator.commands.predict.predicted_matrix import (
-        MatrixQuestion,
+        matrix_lines,
         predict_matrix,
+        print_matrix,
         require_matrix_output,
         save_predictions,
     )
@@ -62,7 +62,7 @@ def matrix_command(
 
     form = require_matrix_output(output, format_ and format_.value, force=force, database=path)
     question = CellsAsked(path, results, device=device, targets=target_names(target) or ("all",))
-    answer = predict_matrix(MatrixQuestion(matrix, question, set_ or (), select or ()))
+    answer = predict_matrix(matrix, question, set_ or (), select or ())
     written = save_predictions(answer, form, output)
     if is_stdout(output):
         for line in matrix_lines(written):

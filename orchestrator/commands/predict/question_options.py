@@ -70,8 +70,8 @@ def target_names(given: list[str] | None) -> tuple[str, ...]:
     """
     if not given:
         return ()
-    from analysis.predict.examples.targets import PREDICTION_TARGETS
-    from orchestrator.commands.predict.consultation import ALL_TARGETS
+    from analysis.predict.examples.placements import PREDICTION_TARGETS
+    from orchestrator.commands.predict.questions import ALL_TARGETS
     from orchestrator.system.problems import not_one_of
     from runner.contract.errors import UsageError
 

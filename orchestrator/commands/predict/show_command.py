@@ -19,8 +19,8 @@ def show_predictor(
     """Show what the predictor of a database rests on, and how good it is."""
     path = options.database_in(results, database)
     output.require(path)
-    from orchestrator.commands.predict.predictor_words import predictor_chart, predictor_sheet
     from orchestrator.commands.predict.stored_predictor import look_into_predictor
+    from orchestrator.commands.predict.words import predictor_chart, predictor_sheet
 
     report = look_into_predictor(path)
     output.draw(lambda: predictor_chart(report.manifest))

@@ -42,8 +42,8 @@ def train_command(
     path = options.database_in(results, database)
     output.require(path)
     sources: Sources = "all" if source is SourceChoice.all else "ours"
-    from orchestrator.commands.predict.predictor_words import predictor_chart, trained_sheet
     from orchestrator.commands.predict.training import train_predictor
+    from orchestrator.commands.predict.words import predictor_chart, trained_sheet
 
     trained = train_predictor(path, sources, options.note, results)
     output.draw(lambda: predictor_chart(trained.manifest))

@@ -11,8 +11,8 @@ from analysis.recommend.choices import (
     Requirements,
     choose_each,
 )
+from analysis.recommend.figures import COST, OBJECTIVES, Objective
 from analysis.recommend.known_results import machines_in
-from analysis.recommend.objectives import COST, OBJECTIVES, Objective
 from analysis.recommend.service_levels import ServiceLevel
 from analysis.results.selection import Selection
 from analysis.results.source import ArrowSource, text

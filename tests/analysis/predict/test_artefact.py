@@ -9,8 +9,7 @@ from typing import Any
 import pytest
 
 from analysis.predict.artefact import predictor_files, read_forecaster
-from analysis.predict.examples.placements import KnownMachine
-from analysis.predict.examples.targets import PREDICTION_TARGETS
+from analysis.predict.examples.placements import PREDICTION_TARGETS, KnownMachine
 from analysis.predict.explanation import explanation_of
 from analysis.predict.forecaster import Forecaster
 from analysis.predict.manifest import (

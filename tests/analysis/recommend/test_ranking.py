@@ -5,10 +5,14 @@ from typing import Any
 import pytest
 
 from analysis.recommend.candidates import Candidate, CandidateMachine
-from analysis.recommend.choices import KnownCandidate, Requirements, choose_each
-from analysis.recommend.figures import Figure, told_apart
-from analysis.recommend.objectives import OBJECTIVES, cost_figure
-from analysis.recommend.ranking import RankedCandidate, rank_candidates
+from analysis.recommend.choices import (
+    KnownCandidate,
+    RankedCandidate,
+    Requirements,
+    choose_each,
+    rank_candidates,
+)
+from analysis.recommend.figures import OBJECTIVES, Figure, cost_figure, told_apart
 from analysis.statistics.ratios import Estimate
 from tests.analysis.recommend.test_memory_fit import cell
 

@@ -9,8 +9,7 @@ from typing import Any
 import pytest
 
 from analysis.predict.kept_evaluation import EVALUATION_NAME
-from orchestrator.commands.predict.kept_evaluation import keep_evaluation
-from orchestrator.commands.predict.stored_predictor import open_predictor
+from orchestrator.commands.predict.stored_predictor import keep_evaluation, open_predictor
 from orchestrator.store import Store
 from runner.contract.models import find
 from runner.contract.record import Record, save_record
