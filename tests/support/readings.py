@@ -179,7 +179,7 @@ def read_calibration(folder: Path, content: bytes) -> None:
 
 
 def read_price_list(folder: Path, content: bytes) -> None:
-    prices = read_prices(written(folder, "prices.yaml", content)).prices
+    prices = read_prices(written(folder, "prices.yaml", content))
     assert all(price.per_hour > 0 for price in prices.hardware.values())
 
 

@@ -26,7 +26,7 @@ from orchestrator.commands.recommend.candidate_cells import (
     candidate_cells,
 )
 from orchestrator.commands.recommend.known_candidates import CandidateSources, known_candidates
-from orchestrator.commands.recommend.prices import ReadPrices, read_prices
+from orchestrator.commands.recommend.prices import PriceList, read_prices
 from orchestrator.matrix import Matrix
 from orchestrator.store import Store
 from runner.contract.axes import Backend
@@ -69,7 +69,7 @@ class Recommendation:
     """The candidates as a matrix, with their models."""
     words: Mapping[str, str]
     """The word that each model was named by, where that is not its name."""
-    prices: ReadPrices | None = None
+    prices: PriceList | None = None
     ready: ReadyForecaster = field(default_factory=ReadyForecaster)
     """The predictor, or why there is none."""
     notes: tuple[str, ...] = ()
@@ -118,12 +118,12 @@ def recommend_cells(
             Selection(imported=request.imported),
             cells.matrix.models,
             ready.forecaster,
-            prices.prices if prices else None,
+            prices,
         )
         known = known_candidates(_placed(cells, machines), sources, requirements)
     if prices:
         names = [*dict.fromkeys(name for one in machines for name in (one.name, *one.hosts))]
-        notes += prices.unused(names)
+        notes += [f"{request.prices}: {sentence}" for sentence in prices.unused(names)]
     return Recommendation(
         request,
         requirements,

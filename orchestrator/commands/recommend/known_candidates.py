@@ -11,7 +11,12 @@ from analysis.recommend.candidates import (
     Objection,
     key_of_cell,
 )
-from analysis.recommend.choices import KnownCandidate, Requirements
+from analysis.recommend.choices import (
+    LeftOutCandidate,
+    RankedCandidate,
+    Requirements,
+    objection_by_level,
+)
 from analysis.recommend.figures import COST, OBJECTIVES, Figure, Objective, cost_figure
 from analysis.recommend.known_results import (
     KnownVerdicts,
@@ -24,13 +29,13 @@ from analysis.recommend.known_results import (
     memory_results,
     variations,
 )
-from analysis.recommend.memory_fit import MemoryResult
+from analysis.recommend.memory_fit import MemoryResult, objection_by_memory
 from analysis.recommend.service_levels import (
     MeasuredDurations,
+    ServiceLevel,
     SloChance,
     measured_chance,
     predicted_chance,
-    variations_like,
 )
 from analysis.results.comparability import UNKNOWN_SCOPE
 from analysis.results.metrics import METRICS
@@ -142,13 +147,13 @@ def known_candidates(
     pairs: Sequence[tuple[Candidate, str | None]],
     sources: CandidateSources,
     requirements: Requirements,
-) -> list[KnownCandidate]:
-    """Everything that is known of candidates.
+) -> list[RankedCandidate | LeftOutCandidate]:
+    """Each candidate with its figures, or with the first reason that speaks against it.
 
     Args:
-        pairs: each with the reason why no release or model allows it.
+        pairs: candidates with the reason why no release or model allows them.
         sources: where to look.
-        requirements: what must be known of them.
+        requirements: what a choice must keep.
     """
     readings = _read(sources, requirements)
     objections = [
@@ -157,17 +162,13 @@ def known_candidates(
         else readings.verdicts.objection(key_of_cell(candidate.cell), candidate.machine)
         for candidate, reason in pairs
     ]
-    open_ = [
-        candidate
-        for (candidate, _), objection in zip(pairs, objections, strict=True)
-        if objection is None
-    ]
-    knowledge = _Knowledge(
-        sources, requirements, readings, _forecasts(open_, sources, readings, requirements)
-    )
+    judged = list(zip((candidate for candidate, _ in pairs), objections, strict=True))
+    possible = [candidate for candidate, objection in judged if objection is None]
+    forecasts = _forecasts(possible, sources, readings, requirements)
+    knowledge = _Knowledge(sources, requirements, readings, forecasts)
     return [
-        KnownCandidate(candidate, objection, None) if objection else knowledge.of(candidate)
-        for (candidate, _), objection in zip(pairs, objections, strict=True)
+        LeftOutCandidate(candidate, objection) if objection else knowledge.of(candidate)
+        for candidate, objection in judged
     ]
 
 
@@ -244,43 +245,39 @@ class _Knowledge:
     forecasts: Mapping[str, Forecasts]
     _by_model: dict[tuple[str, str], list[MemoryResult]] = field(default_factory=dict)
 
-    def of(self, candidate: Candidate) -> KnownCandidate:
-        """Everything that is known of a candidate that may be possible."""
-        objective, price = self.requirements.objective, self._price(candidate)
-        figure, lacks = self._figure(candidate, objective)
-        if figure and objective.name == COST:
-            figure, lacks = self._cost(candidate, figure, price)
-        memory, _ = self._figure(candidate, _MEMORY)
-        return KnownCandidate(
-            *(candidate, None, figure, lacks, memory),
-            self._memory_results(candidate),
-            self._chance(candidate),
-            price,
-        )
+    def of(self, candidate: Candidate) -> RankedCandidate | LeftOutCandidate:
+        """A candidate that may be possible, with its figures or the reason against it."""
+        requirements, price = self.requirements, self._price(candidate)
+        memory = self._figure(candidate, _MEMORY)
+        memory = memory if isinstance(memory, Figure) else None
+        results = self._memory_results(candidate)
+        limit = requirements.memory_bytes
+        if objection := objection_by_memory(candidate.cell, limit, results, memory):
+            return LeftOutCandidate(candidate, objection)
+        figure = self._figure(candidate, requirements.objective)
+        if isinstance(figure, Figure) and requirements.objective.name == COST:
+            figure = _cost(candidate, figure, price)
+        if isinstance(figure, Objection):
+            return LeftOutCandidate(candidate, figure)
+        chance = None
+        if level := requirements.level:
+            chance = self._chance(candidate, level)
+            if objection := objection_by_level(level, chance, requirements.confidence):
+                return LeftOutCandidate(candidate, objection)
+        return RankedCandidate(candidate, figure, memory, chance, price)
 
-    def _figure(
-        self, candidate: Candidate, target: Objective
-    ) -> tuple[Figure | None, Objection | None]:
+    def _figure(self, candidate: Candidate, target: Objective) -> Figure | Objection:
         """The measured figure, else the predicted one, else the reason."""
         placed = place_of(candidate)
         if measured := self.readings.figures[target.metric].get(placed):
-            return measured, None
+            return measured
         predicted = self.forecasts[target.metric][placed]
         if isinstance(predicted, str):
-            return None, Objection("not_known", predicted)
+            return Objection("not_known", predicted)
         if METRICS[target.metric].is_of_energy:
             scope = self.readings.scopes.get(candidate.machine.key, UNKNOWN_SCOPE)
-            return replace(predicted, scope=scope), None
-        return predicted, None
-
-    def _cost(
-        self, candidate: Candidate, throughput: Figure, price: float | None
-    ) -> tuple[Figure | None, Objection | None]:
-        cell = candidate.cell
-        if price is None:
-            lack = f"no price of {candidate.machine.name} or of backend {cell.backend}"
-            return None, Objection("no_price", lack)
-        return cost_figure(throughput, price, cell), None
+            return replace(predicted, scope=scope)
+        return predicted
 
     def _price(self, candidate: Candidate) -> float | None:
         if self.sources.prices is None:
@@ -298,16 +295,21 @@ class _Knowledge:
             self._by_model[key] = [one for one in every if one.cell.model == model]
         return self._by_model[key]
 
-    def _chance(self, candidate: Candidate) -> SloChance | None:
-        level, cell = self.requirements.level, candidate.cell
-        if level is None:
-            return None
-        placed = place_of(candidate)
+    def _chance(self, candidate: Candidate, level: ServiceLevel) -> SloChance:
+        placed, cell = place_of(candidate), candidate.cell
         if value := self.readings.latencies.get(placed):
             return measured_chance(level, self.readings.durations[str(value.facts["result_id"])])
         predicted = self.forecasts[_LATENCY.metric][placed]
         if isinstance(predicted, str):
             return SloChance(None, predicted)
-        known = self.readings.variations
-        like = variations_like(known, candidate.machine.key, cell.backend, cell.runtime)
-        return predicted_chance(level, predicted, like)
+        path = (candidate.machine.key, cell.backend, cell.runtime)
+        return predicted_chance(level, predicted, self.readings.variations.get(path, ()))
+
+
+def _cost(candidate: Candidate, throughput: Figure, price: float | None) -> Figure | Objection:
+    if price is None:
+        backend = candidate.cell.backend
+        return Objection(
+            "no_price", f"no price of {candidate.machine.name} or of backend {backend}"
+        )
+    return cost_figure(throughput, price, candidate.cell)

@@ -38,7 +38,7 @@ def figure_unit(answer: Recommendation, cell: Cell) -> str:
     """The unit of the ranked figures."""
     objective = answer.requirements.objective
     if objective.name == COST and answer.prices:
-        return cost_unit(answer.prices.prices.currency, cell)
+        return cost_unit(answer.prices.currency, cell)
     return objective.unit
 
 

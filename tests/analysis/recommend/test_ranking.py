@@ -6,7 +6,6 @@ import pytest
 
 from analysis.recommend.candidates import Candidate, CandidateMachine
 from analysis.recommend.choices import (
-    KnownCandidate,
     RankedCandidate,
     Requirements,
     choose_each,
@@ -128,10 +127,7 @@ def test_costs_follow_from_throughput_and_its_interval() -> None:
 def test_joules_are_ranked_within_the_scope_of_most_candidates(
     scopes: tuple[str | None, ...], kept: list[int], reasons: set[str]
 ) -> None:
-    known = [
-        KnownCandidate(one.candidate, None, one.figure)
-        for one in ranked(*(figure(10 * n, scope=scope) for n, scope in enumerate(scopes, start=1)))
-    ]
+    known = ranked(*(figure(10 * n, scope=scope) for n, scope in enumerate(scopes, start=1)))
     (choice,) = choose_each(known, Requirements(OBJECTIVES["energy"]))
     assert choice.ranking is not None
     assert [row.candidate.cell.batch_size for row in choice.ranking.rows] == kept
