@@ -112,13 +112,7 @@ class Lesson:
 
 
 def lesson_of(fit: ExpectationFit, columns: TreeColumns, novelty: Novelty) -> Lesson | None:
-    """The hidden examples of a novelty; None where they are too few.
-
-    Args:
-        fit: fits what the novelty's effects expect to the examples.
-        columns: the columns of the trees.
-        novelty: what a question does not know.
-    """
+    """The hidden examples of a novelty; None where they are too few."""
     folds = folds_of(fit.placements, novelty)
     rows = np.concatenate([np.array([], dtype=np.int64), *(fold.hidden for fold in folds)])
     if len(rows) < LEAST_SCORES:
@@ -223,11 +217,7 @@ def calibrated_trees(
 ) -> CalibratedTrees | None:
     """Fit and calibrate the trees of a novelty; None where too few examples tell its errors.
 
-    Args:
-        fit: fits what the novelty's effects expect to the examples.
-        columns: the columns of the trees.
-        novelty: what a question does not know.
-        wider: gives the widths that its own are pooled with; None for none.
+    Its own widths are pooled with those that `wider` gives.
     """
     lesson = lesson_of(fit, columns, novelty)
     if lesson is None:
@@ -259,15 +249,10 @@ def calibrated_trees(
 def calibrated_range(
     fit: ExpectationFit, columns: TreeColumns, shape: CalibratedTrees | None
 ) -> CalibratedTrees | None:
-    """The trees of sizes between those that were measured, calibrated by sizes beyond them.
+    """The trees of novelty `shape`, calibrated by sizes beyond those that were measured.
 
     Trees say nothing of how errors grow beyond what they saw, so all such intervals are as wide.
     None where too few examples tell the errors.
-
-    Args:
-        fit: as `calibrated_trees` has it.
-        columns: likewise.
-        shape: the trees of novelty `shape`.
     """
     folds = folds_of(fit.placements, "range")
     hidden = [fit.placements[row] for fold in folds for row in fold.hidden.tolist()]

@@ -87,12 +87,7 @@ def text_digest(text: str) -> str:
 
 
 def predictor_manifest(read: ReadFile, digest: str | None, refuse: Refuse) -> PredictorManifest:
-    """The manifest of a predictor.
-
-    Args:
-        read: gives the text of a file.
-        digest: the one that the database has of its predictor's manifest; None if it has none.
-        refuse: makes the error of a manifest that cannot be used.
+    """The manifest of a predictor, of which the database has this digest, or none.
 
     Raises:
         StoreError: it is missing, another database's, altered, or of another version.

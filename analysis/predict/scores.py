@@ -62,9 +62,9 @@ def errors_by_device(
     """The errors on each device that has a score.
 
     Args:
-        scores: those of all; (n,).
+        scores: those of all devices; (n,).
         group: the number of each one's group; (n,).
-        placements: where each one was measured.
+        placements: where each one was measured; (n,).
         quantile: that of all scores.
     """
     rows: dict[str, list[int]] = {}

@@ -31,13 +31,7 @@ LEAST_RESULTS = 5
 def train_target(
     target: Target, examples: Sequence[Example], novelties: Sequence[Novelty] = NOVELTIES
 ) -> TargetPredictor | None:
-    """A predictor of the target; None where examples are too few.
-
-    Args:
-        target: what is predicted.
-        examples: what was measured.
-        novelties: the kinds of questions that it shall answer.
-    """
+    """A predictor of the target for such questions; None where examples are too few."""
     if len(examples) < LEAST_RESULTS:
         return None
     placements = [one.placement for one in examples]

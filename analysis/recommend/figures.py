@@ -126,10 +126,7 @@ OBJECTIVES: Mapping[str, Objective] = {
 def cost_figure(throughput: Figure, per_hour: float, cell: Cell) -> Figure:
     """The cost of a million samples; of a million new tokens where the cell generates them.
 
-    Args:
-        throughput: samples per second.
-        per_hour: the price of the device for an hour, in any currency.
-        cell: the cell that has this throughput.
+    Throughput is in samples per second, the price that of an hour in any currency.
     """
     things = cell.new_tokens or 1
     return throughput.changed(lambda rate: per_hour / _SECONDS_PER_HOUR / (rate * things) * MILLION)

@@ -31,9 +31,7 @@ _COMMON = 0.05
 def remaining_covariance(wanted: Sequence[Placement], known: Sequence[Placement]) -> ValueTable:
     """The covariance of effects at these placements after those were measured; (n, n), in s².
 
-    Args:
-        wanted: placements that are predicted.
-        known: what was measured, repeats included; empty where nothing was.
+    Of what was measured repeats count.
     """
     repeats = Counter(known)
     rows = _Rows(design_of([*wanted, *repeats], "whole").matrix)

@@ -86,15 +86,10 @@ CountsOf = Callable[[ModelSpec], Polynomials | None]
 def example_rows(
     source: ArrowSource, *, imported: bool, counts_of: CountsOf = catalogued_polynomials
 ) -> ExampleRows:
-    """The results of a database that predictors learn from.
+    """The results of a database that predictors learn from; simulated ones are not among them.
 
     A file that lacks the work of a model gets it from another one that tells it of the same model
     at the same size: it is a fact of the model.
-
-    Args:
-        source: the database.
-        imported: True if results that others measured are among them; simulated ones never are.
-        counts_of: gives the counted work of models.
     """
     models = _models(source)
     polynomials = {name: counts_of(model) for name, model in models.items()}
@@ -217,12 +212,7 @@ class ChangedRows:
 
 
 def rows_by_run(source: ArrowSource, *, imported: bool) -> dict[str, int]:
-    """The number of rows of each run that predictors may learn from.
-
-    Args:
-        source: the database.
-        imported: True if results that others measured are among them.
-    """
+    """The number of rows of each run that predictors may learn from."""
     parts = [f"{_OURS} ({_MODES})", *([f"{_THEIRS} ({_MODES})"] if imported else [])]
     table = source.arrow(f"""
         SELECT run_id, count(*) AS rows FROM ({" UNION ALL ".join(parts)})

@@ -24,7 +24,7 @@ _RATES: Mapping[str, tuple[str, ...]] = {
 }
 """The rates that stand for a precision, the first that is known."""
 _SPELLINGS = {"amp": "fp16", "amp_bf16": "bf16", "float16": "fp16", "float32": "fp32"}
-TERA, GIGA = 1e12, 1e9
+TERA, GIGA, GIB = 1e12, 1e9, 2**30
 
 
 class NominalDevice(Frozen):
@@ -54,16 +54,19 @@ class NominalDevice(Frozen):
     source: str
     """The document with these figures."""
 
-    def flops_per_s(self, precision: str) -> float | None:
-        """Arithmetic at its peak in a precision, FLOP per second; None if no rate stands for it."""
+    @property
+    def memory_bytes(self) -> int | None:
+        """Memory of an accelerator."""
+        return None if self.memory_gib is None else round(self.memory_gib * GIB)
+
+    def device(self, key: str, name: str, precision: str) -> Device | None:
+        """The device at its peaks in a precision; None if the data sheet has no rate for it."""
         names = _RATES.get(_SPELLINGS.get(precision, precision), _RATES["fp32"])
         rate = next((rate for name in names if (rate := getattr(self, name)) is not None), None)
-        return None if rate is None else rate * TERA
-
-    @property
-    def bytes_per_s(self) -> float | None:
-        """Memory traffic at its peak, bytes per second."""
-        return None if self.memory_gb_per_s is None else self.memory_gb_per_s * GIGA
+        if not (rate and self.memory_gb_per_s):
+            return None
+        traffic = self.memory_gb_per_s * GIGA
+        return Device(key, name, self.kind, rate * TERA, traffic, measured=False)
 
 
 @cache
@@ -76,7 +79,7 @@ def nominal_devices() -> tuple[NominalDevice, ...]:
 @cache
 def nominal_device(name: str) -> NominalDevice | None:
     """The device of that name, however it is spelt; None if no data sheet of it is known."""
-    plain = _plain(name)
+    plain = plain_spelling(name)
     spellings = _spellings()
     if plain in spellings:
         return spellings[plain]
@@ -87,13 +90,14 @@ def nominal_device(name: str) -> NominalDevice | None:
 @cache
 def _spellings() -> Mapping[str, NominalDevice]:
     return {
-        _plain(spelling): device
+        plain_spelling(spelling): device
         for device in nominal_devices()
         for spelling in (device.name, *device.aliases)
     }
 
 
-def _plain(name: str) -> str:
+def plain_spelling(name: str) -> str:
+    """A name of a device without what people spell differently."""
     return re.sub(r"[^a-z0-9]", "", name.lower())
 
 
@@ -123,12 +127,7 @@ class MachinePeaks:
         if flops and traffic:
             return Device(machine or name, name, kind, flops, traffic, measured=True)
         nominal = nominal_device(name)
-        if nominal is None:
-            return None
-        flops, traffic = nominal.flops_per_s(precision), nominal.bytes_per_s
-        if not (flops and traffic):
-            return None
-        return Device(machine or nominal.name, name, nominal.kind, flops, traffic, measured=False)
+        return nominal.device(machine or nominal.name, name, precision) if nominal else None
 
     def _flops(self, machine: str | None, precision: str) -> float | None:
         names = (precision, *_STAND_INS.get(precision, ()))

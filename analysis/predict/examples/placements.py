@@ -245,16 +245,7 @@ def cell_placement(
     software: str,
     threads: int | None,
 ) -> Placement:
-    """The cell on a device.
-
-    Args:
-        cell: the cell.
-        model: its model.
-        device: the device, with its peaks in the cell's precision.
-        counts: the counted work of the cell.
-        software: the version of the runtime there.
-        threads: what the runtime uses there where the cell names no number.
-    """
+    """The cell on a device, where the runtime uses so many threads if the cell names no number."""
     return Placement(
         model=plain_name(model.name),
         architecture=architecture_in(model.config),

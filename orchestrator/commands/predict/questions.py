@@ -270,12 +270,7 @@ def _chosen_machine(forecaster: Forecaster, name: str | None) -> KnownMachine | 
 
 
 def _nothing(cells: Sequence[PredictedCell], others: Sequence[str]) -> NothingToDo:
-    """The error where every cell is refused.
-
-    Args:
-        cells: the cells.
-        others: other targets that would be answered.
-    """
+    """The error where every cell is refused, with other targets that would be answered."""
     reasons = Counter(
         answer.reason
         for one in cells

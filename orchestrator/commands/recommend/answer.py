@@ -88,10 +88,6 @@ def recommend_cells(
 ) -> Recommendation:
     """Rank all candidates that the database and its predictor know something about.
 
-    Args:
-        request: what is asked.
-        load: opens the predictor of the database.
-
     Raises:
         UsageError: an option or the file of prices is wrong.
         NothingToDo: the database holds no result on any of the machines that are asked for.

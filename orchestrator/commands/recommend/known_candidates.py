@@ -248,8 +248,8 @@ class _Knowledge:
     def of(self, candidate: Candidate) -> RankedCandidate | LeftOutCandidate:
         """A candidate that may be possible, with its figures or the reason against it."""
         requirements, price = self.requirements, self._price(candidate)
-        memory = self._figure(candidate, _MEMORY)
-        memory = memory if isinstance(memory, Figure) else None
+        known = self._figure(candidate, _MEMORY)
+        memory = known if isinstance(known, Figure) else None
         results = self._memory_results(candidate)
         limit = requirements.memory_bytes
         if objection := objection_by_memory(candidate.cell, limit, results, memory):

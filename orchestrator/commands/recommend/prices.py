@@ -41,12 +41,7 @@ class PriceList(Frozen):
     """Prices by backend, for all devices without one of their own."""
 
     def per_hour(self, names: Iterable[str], backend: Backend) -> float | None:
-        """The price of a device for an hour; None where the file has none.
-
-        Args:
-            names: the names of the device and its machine, in any letters.
-            backend: the backend that would run on it.
-        """
+        """The price of a device of any of these names for an hour; None where the file has none."""
         known = {name.casefold(): price for name, price in self.hardware.items()}
         own = (known.get(name.casefold()) for name in names)
         price = next(filter(None, own), None) or self.backends.get(backend)
