@@ -38,6 +38,10 @@ LEAST_SCORES = 20
 
 _WORKERS = 2
 """Folds whose trees are fitted at once; each fit has one thread, so that none waits for another."""
+_SPREAD_ROUNDS = 60
+_LEAST_ERROR = 0.005
+HalfWidths: TypeAlias = Callable[[Sequence[Placement]], Values]
+"""Gives half the widths of the intervals at placements, as logarithms."""
 
 
 @dataclass(frozen=True)
@@ -169,10 +173,6 @@ def _loss(errors: Values) -> float:
     return float(np.abs(np.expm1(np.clip(errors, -3.0, 3.0))).mean())
 
 
-_SPREAD_ROUNDS = 60
-_LEAST_ERROR = 0.005
-
-
 @dataclass(frozen=True)
 class CalibratedTrees:
     """Trees for questions of one novelty, beside the effects, with their interval."""
@@ -206,10 +206,6 @@ class CalibratedTrees:
         """Half the interval's width on the scale of logarithms; (n, k) to (n,)."""
         scale = np.exp(self.spread.values(table)) if self.spread else np.ones(len(table))
         return self.quantile * scale
-
-
-HalfWidths: TypeAlias = Callable[[Sequence[Placement]], Values]
-"""Gives half the widths of the intervals at placements, as logarithms."""
 
 
 def calibrated_trees(

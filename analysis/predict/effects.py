@@ -22,6 +22,20 @@ if TYPE_CHECKING:
 
 SLOPE_PENALTY = 4.0
 """The factor by which a slope is drawn to 0 more than a level."""
+_SIZES = ("batch size", "length")
+_OF_DEVICE = ("device", "configuration", "architecture on device", "model on device", "series")
+_OF_SIZES: Mapping[str, tuple[str, ...]] = {
+    "configuration": ("batch size",),
+    "architecture on device": (),
+    "model": (),
+    "model by path": (),
+    "series": (),
+}
+"""The groups that tell other sizes of a known model, each with the numbers it depends on."""
+EffectSet: TypeAlias = Literal["sizes", "whole", "configuration", "transfer"]
+_ITERATIONS = 60
+_CONSTANT = 1e-9
+"""The deviation below which a number is the same everywhere."""
 
 
 @dataclass(frozen=True)
@@ -36,7 +50,6 @@ class EffectGroup:
     """Numbers on which the effect of a value depends."""
 
 
-_SIZES = ("batch size", "length")
 _OF_CONFIGURATION: Mapping[str, EffectGroup] = {
     "device": EffectGroup(lambda p: (p.device.key,), 0.1, ("intensity", "batch size")),
     "path": EffectGroup(lambda p: (p.path,), 1.0, ("intensity", "arithmetic")),
@@ -62,22 +75,12 @@ _OF_MODEL: Mapping[str, EffectGroup] = {
     "model on device": EffectGroup(lambda p: ((p.model, p.device.key),), 1.0),
     "series": EffectGroup(lambda p: ((p.model, p.configuration),), 1.0, _SIZES),
 }
-_OF_DEVICE = ("device", "configuration", "architecture on device", "model on device", "series")
-_OF_SIZES: Mapping[str, tuple[str, ...]] = {
-    "configuration": ("batch size",),
-    "architecture on device": (),
-    "model": (),
-    "model by path": (),
-    "series": (),
-}
-"""The groups that tell other sizes of a known model, each with the numbers it depends on."""
 _WHOLE: Mapping[str, EffectGroup] = {
     "all": EffectGroup(lambda _: ("",), 0.1, tuple(FEATURES)),
     "kind": EffectGroup(lambda p: (p.device.kind,), 0.5, tuple(FEATURES)),
     **_OF_CONFIGURATION,
     **_OF_MODEL,
 }
-EffectSet: TypeAlias = Literal["sizes", "whole", "configuration", "transfer"]
 GROUPS: Mapping[EffectSet, Mapping[str, EffectGroup]] = {
     "sizes": {name: replace(_WHOLE[name], slopes=slopes) for name, slopes in _OF_SIZES.items()},
     "whole": _WHOLE,
@@ -155,11 +158,6 @@ def slope_places(group: EffectGroup) -> list[int]:
     """The columns of the numbers on which its effects depend."""
     names = list(FEATURES)
     return [names.index(name) for name in group.slopes]
-
-
-_ITERATIONS = 60
-_CONSTANT = 1e-9
-"""The deviation below which a number is the same everywhere."""
 
 
 @dataclass(frozen=True)

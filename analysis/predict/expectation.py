@@ -1,4 +1,15 @@
-"""Expected values of placements by physics and effects, before trees correct them."""
+"""Expected values of placements by physics and effects, before trees correct them.
+
+Physics is the time, memory or energy that counted work takes at a device's peaks: a sum of terms
+with coefficients that are fitted and never negative. For times it is the roofline of Williams,
+Waterman and Patterson (2009) with a sum in the place of the maximum: what a model computes and what
+it moves overlap little, since its layers come one after the other.
+
+Devices differ by a weighted geometric mean of both peaks, not by each peak in its own term: a model
+that is bound by memory on the one is so on the other, and peaks of data sheets promise more than
+kernels reach. The weight is the one with which the results of timm on one of four GPUs tell those
+on another best: decision 0031 has what else was tried.
+"""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -21,6 +32,12 @@ LEAST_SIZES = 8
 """Different sizes of an architecture that tell its coefficients."""
 _LEAST_SHARE = 1e-3
 """The least part of the base that a term has where examples have it: none of these is zero."""
+_EFFECTS_OF: dict[Novelty, EffectSet] = {
+    "shape": "sizes",
+    "range": "sizes",
+    "family": "configuration",
+    "device": "transfer",
+}
 
 
 @dataclass(frozen=True)
@@ -139,14 +156,6 @@ def _sizes(placement: Placement) -> tuple[float, ...]:
     counts = placement.counts
     layer = counts.activation_bytes / max(counts.depth or 1.0, 1.0)
     return (1.0, counts.weight_bytes, counts.activation_bytes, layer)
-
-
-_EFFECTS_OF: dict[Novelty, EffectSet] = {
-    "shape": "sizes",
-    "range": "sizes",
-    "family": "configuration",
-    "device": "transfer",
-}
 
 
 def effect_set(novelty: Novelty) -> EffectSet:

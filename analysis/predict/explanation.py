@@ -32,6 +32,7 @@ _NAMES = {"all": "all results", "kind": "kind of device"}
 """Names of effects that need more words than one."""
 _LEAST_FACTOR = 1e-9
 """The logarithm below which a factor changes nothing."""
+_Logarithm: TypeAlias = tuple[FactorOrigin, str, str, float]
 
 
 @dataclass(frozen=True)
@@ -85,9 +86,6 @@ def explanation_of(predictor: TargetPredictor, placement: Placement) -> Explanat
         shares=_shares(expectation.base, placement),
         factors=tuple(sorted(factors, key=lambda one: -abs(math.log(one.value)))),
     )
-
-
-_Logarithm: TypeAlias = tuple[FactorOrigin, str, str, float]
 
 
 def _effects(

@@ -8,6 +8,14 @@ from functools import cache
 from analysis.predict.examples.placements import Placement
 from analysis.statistics.arrays import Values, ValueTable, np
 
+REFUSED_BEYOND = math.log(32)
+"""The greatest distance of a number beyond the examples, as a logarithm: farther, an answer is
+refused."""
+MARKED_BEYOND = math.log(1.02)
+_NAMED = ("batch size", "length", "new tokens", "threads")
+"""Features that a question names; the others follow from them and from the model."""
+_CHOICES = ("backend and runtime", "precision", "mode")
+
 
 class Amounts:
     """Counted work and sizes of many placements, each as an array (n,), NaN where there is none."""
@@ -57,15 +65,6 @@ def features(placements: Sequence[Placement]) -> ValueTable:
 
 def _array(numbers: Iterable[float | None]) -> Values:
     return np.array([np.nan if number is None else number for number in numbers], dtype=np.float64)
-
-
-REFUSED_BEYOND = math.log(32)
-"""The greatest distance of a number beyond the examples, as a logarithm: farther, an answer is
-refused."""
-MARKED_BEYOND = math.log(1.02)
-_NAMED = ("batch size", "length", "new tokens", "threads")
-"""Features that a question names; the others follow from them and from the model."""
-_CHOICES = ("backend and runtime", "precision", "mode")
 
 
 @dataclass(frozen=True)

@@ -21,6 +21,8 @@ from runner.contract.models.work import Polynomials
 
 NamedPolynomials: TypeAlias = Mapping[str, Polynomials]
 """The counted work of models, by name."""
+_COUNTED_BY = ("model", "precision", "mode", "training_precision", *SIZE_AXES)
+"""The axes that decide about counted work."""
 
 
 @dataclass(frozen=True)
@@ -100,10 +102,6 @@ class _Placing:
         if key not in self._counts:
             self._counts[key] = _counts(model, cell, self._polynomials.get(model.name))
         return self._counts[key]
-
-
-_COUNTED_BY = ("model", "precision", "mode", "training_precision", *SIZE_AXES)
-"""The axes that decide about counted work."""
 
 
 def placement_of(

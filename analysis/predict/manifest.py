@@ -19,6 +19,7 @@ ReadFile: TypeAlias = Callable[[str], str]
 """Gives the text of a file of this name; it raises `OSError` or `DamagedFile`."""
 Refuse: TypeAlias = Callable[[str], StoreError]
 """Makes the error that says what is wrong."""
+OTHER_VERSION = "it is of another version of AccelMatrix"
 
 
 class NoveltyErrors(Frozen):
@@ -101,9 +102,6 @@ def predictor_manifest(read: ReadFile, digest: str | None, refuse: Refuse) -> Pr
     if manifest.version != ARTEFACT_VERSION:
         raise refuse(OTHER_VERSION)
     return manifest
-
-
-OTHER_VERSION = "it is of another version of AccelMatrix"
 
 
 def read_verified(name: str, read: ReadFile, digest: str | None, refuse: Refuse, fault: str) -> str:

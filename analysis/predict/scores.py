@@ -20,6 +20,10 @@ _FEW = 4.0
 """Groups on a device with which its own scores count as much as those of all devices."""
 _LEAST_RATIO = 0.1
 """The least that a device's own scores count for, as those of few results may all be zero."""
+_FEW_SIBLINGS = 9.0
+"""The square of the number of siblings with which both widths count alike: three."""
+_FEW_GROUPS = 160.0
+"""Groups from which on differences between errors that trees tell count more than half."""
 
 
 def conformal_quantile(scores: Values, group: Places, *, larger: int = 1) -> float:
@@ -80,19 +84,18 @@ def errors_by_device(
     }
 
 
-_FEW_SIBLINGS = 9.0
-"""The square of the number of siblings with which both widths count alike: three."""
-_FEW_GROUPS = 160.0
-"""Groups from which on differences between errors that trees tell count more than half."""
-
-
 def siblings_in(lines: Mapping[Hashable, int], placements: Iterable[Placement]) -> Values:
     """The number of models of each placement's line; (n,)."""
     return np.array([float(lines.get(HIDDEN["line"](one), 0)) for one in placements])
 
 
 def pooled_widths(own: Values, wider: Values, siblings: Values) -> Values:
-    """The mean of both widths, the own one counting the more, the more siblings are known; (n,)."""
+    """The mean of both widths, the own one counting the more, the more siblings are known; (n,).
+
+    A name may begin like that of a known model by chance: `vit_base` is the name of several makes.
+    With one or two such models known, an interval that was calibrated where a line has many of them
+    promises too much; so both are pooled, and the result is calibrated again.
+    """
     weight = siblings**2
     return np.asarray((weight * own + _FEW_SIBLINGS * wider) / (weight + _FEW_SIBLINGS))
 

@@ -19,6 +19,15 @@ from runner.contract.installation import how_to_install
 _UNUSED = ("sklearn", "pandas", "matplotlib", "dask", "graphviz")
 """Packages that LightGBM imports where they are installed: that takes longer than any answer, and
 nothing here needs what it makes of them."""
+LEAST_EXAMPLES = 60
+"""Examples from which on trees are fitted."""
+_ROUNDS = 150
+_THREADS = 1
+"""A second one gains little on such tables, and takes 20 times as long on a busy machine."""
+_BINS = 63
+MOST_WORDS = 60
+_LEAST_MODELS = 5
+"""Models with a word from which on it is a column."""
 
 
 @contextmanager
@@ -46,13 +55,6 @@ except OSError as error:
         f"LightGBM cannot be loaded: {error}",
         hint="it needs OpenMP: `apt-get install libgomp1` on Debian and Ubuntu",
     ) from error
-
-LEAST_EXAMPLES = 60
-"""Examples from which on trees are fitted."""
-_ROUNDS = 150
-_THREADS = 1
-"""A second one gains little on such tables, and takes 20 times as long on a busy machine."""
-_BINS = 63
 
 
 @dataclass(frozen=True)
@@ -126,11 +128,6 @@ def _settings(examples: int, groups: int) -> dict[str, object]:
         "force_row_wise": True,
         "verbose": -1,
     }
-
-
-MOST_WORDS = 60
-_LEAST_MODELS = 5
-"""Models with a word from which on it is a column."""
 
 
 @dataclass(frozen=True)

@@ -1,4 +1,6 @@
-"""Errors of predictions against what was measured, and what their intervals held."""
+"""Trials: predictions of examples that the predictor did not know, with their errors and those
+of baselines.
+"""
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence

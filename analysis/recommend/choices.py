@@ -19,6 +19,9 @@ from analysis.recommend.service_levels import ServiceLevel, SloChance
 from analysis.results.comparability import UNKNOWN_SCOPE
 from analysis.statistics.ratios import PROMISES
 
+USUAL_CONFIDENCE = 0.9
+"""The least chance to keep a service level with which a candidate is recommended."""
+
 
 @dataclass(frozen=True)
 class RankedCandidate:
@@ -102,10 +105,6 @@ def _is_beaten(one: RankedCandidate, ordered: Sequence[RankedCandidate]) -> bool
         if told_apart(better.figure, one.figure) is not False:
             return True
     return False
-
-
-USUAL_CONFIDENCE = 0.9
-"""The least chance to keep a service level with which a candidate is recommended."""
 
 
 @dataclass(frozen=True)

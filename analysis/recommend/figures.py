@@ -11,6 +11,9 @@ from runner.contract.record import Grade
 
 Basis: TypeAlias = Literal["measured", "predicted"]
 WORST_GRADE: Grade = "D"
+MILLION = 1_000_000
+_SECONDS_PER_HOUR = 3600
+COST = "cost"
 
 
 @dataclass(frozen=True)
@@ -82,11 +85,6 @@ def told_apart(one: Figure, other: Figure) -> bool | None:
 
 def _graded(*figures: Figure) -> list[tuple[Figure, Grade]]:
     return [(one, one.grade or WORST_GRADE) for one in figures if one.is_measured]
-
-
-MILLION = 1_000_000
-_SECONDS_PER_HOUR = 3600
-COST = "cost"
 
 
 @dataclass(frozen=True)

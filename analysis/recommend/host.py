@@ -15,6 +15,8 @@ from runner.contract.models import ModelSpec
 _UNKNOWN = float("nan")
 _UNCOUNTED = Counts(*[_UNKNOWN] * 5)
 _HERE = "this machine"
+_FINAL = frozenset({"failed", "unsupported", "out_of_memory", "timeout"})
+"""Statuses that another try would have again."""
 
 
 @dataclass(frozen=True)
@@ -64,10 +66,6 @@ def _counts(cell: Cell, model: ModelSpec) -> Counts:
 def _unknown_device(backend: str) -> Device:
     kind = DEVICE_KINDS.get(backend, "cpu")
     return Device(f"{_HERE}/{kind}", _HERE, kind, _UNKNOWN, _UNKNOWN, measured=False)
-
-
-_FINAL = frozenset({"failed", "unsupported", "out_of_memory", "timeout"})
-"""Statuses that another try would have again."""
 
 
 @dataclass(frozen=True)

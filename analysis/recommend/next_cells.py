@@ -26,12 +26,25 @@ MOST_KNOWN = 2_000
 """Measured placements that count: the most closely related ones where there are more."""
 _COMMON = 0.05
 """The share of rows from which on a column is multiplied as a dense one."""
+MOST_WEIGHED = 3_000
+"""Cells that are weighed against each other; of more, so many are drawn, always the same."""
+_NOISE = 1.0
+"""The variance of what effects do not tell, in that of a column of their design."""
+_SEED = 0
 
 
 def remaining_covariance(wanted: Sequence[Placement], known: Sequence[Placement]) -> ValueTable:
-    """The covariance of effects at these placements after those were measured; (n, n), in s².
+    """The covariance of effects at placements after known ones were measured; (n, n), in s².
 
-    Of what was measured repeats count.
+    Effects are a Bayesian linear model (Lindley and Smith 1972, "Bayes estimates for the linear
+    model"). With the rows of `design_of`, whose columns are scaled by the penalties, a logarithm is
+    z·b + e, where b has the variance s² in each column and e the variance s². After rows K were
+    measured, rows A have the covariance
+
+        s² (A Aᵀ − A Kᵀ (K Kᵀ + N)⁻¹ K Aᵀ),
+
+    N diagonal with 1/n for a row that was measured n times. No measured value changes it, and it
+    asks for products of rows alone, so that it does not matter how many columns there are.
     """
     repeats = Counter(known)
     rows = _Rows(design_of([*wanted, *repeats], "whole").matrix)
@@ -75,13 +88,6 @@ def _related(rows: _Rows, wanted: Sequence[int], known: Sequence[int]) -> Sequen
     shared = rows.sums_of_products(known, wanted)
     order = np.argsort(-shared, kind="stable")[:MOST_KNOWN]
     return sorted(known[int(number)] for number in order)
-
-
-MOST_WEIGHED = 3_000
-"""Cells that are weighed against each other; of more, so many are drawn, always the same."""
-_NOISE = 1.0
-"""The variance of what effects do not tell, in that of a column of their design."""
-_SEED = 0
 
 
 @dataclass(frozen=True)

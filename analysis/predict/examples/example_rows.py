@@ -59,6 +59,12 @@ _MODES = ", ".join(map(text, PREDICTED_MODES))
 _VIEWS = {"benchmark_performance": "p.scenario = 'single_stream'", "imported_results": "true"}
 _LIBRARIES = {"torch_compile": "torch"}
 """The library of a runtime that has another name."""
+CountsOf = Callable[[ModelSpec], Polynomials | None]
+"""Gives the polynomials of a model that is not of the catalogue, as far as a job counted it."""
+_OURS = "SELECT run_id FROM benchmark_performance WHERE scenario = 'single_stream' AND mode IN"
+_THEIRS = "SELECT run_id FROM imported_results WHERE coalesce(mode, 'inference') IN"
+_MOST_NAMED = 500
+"""Cells that a question names by their ids; more are named by their models."""
 
 
 @dataclass(frozen=True)
@@ -77,10 +83,6 @@ class ExampleRows:
             for row, placement in zip(self.rows, self.placements, strict=True)
             if (value := row[target.column]) and 0 < value < math.inf
         ]
-
-
-CountsOf = Callable[[ModelSpec], Polynomials | None]
-"""Gives the polynomials of a model that is not of the catalogue, as far as a job counted it."""
 
 
 def example_rows(
@@ -197,10 +199,6 @@ def _software(row: Mapping[str, Any]) -> str:
     return " ".join(filter(None, (version, details.get("file_name.layout"))))
 
 
-_OURS = "SELECT run_id FROM benchmark_performance WHERE scenario = 'single_stream' AND mode IN"
-_THEIRS = "SELECT run_id FROM imported_results WHERE coalesce(mode, 'inference') IN"
-
-
 @dataclass(frozen=True)
 class ChangedRows:
     """The rows of a database by those that a predictor was trained on."""
@@ -240,11 +238,7 @@ def digest_of_rows(rows: ExampleRows) -> str:
     return hashlib.sha256("\n".join(lines).encode()).hexdigest()
 
 
-_MOST_NAMED = 500
-"""Cells that a question names by their ids; more are named by their models."""
-
-
-def measured_values(
+def measured_targets(
     source: ArrowSource, cells: Sequence[tuple[str, Cell]]
 ) -> dict[int, Mapping[str, float]]:
     """By target the newest results of cells that have some, as far as they may be quoted.

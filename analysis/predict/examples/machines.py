@@ -25,6 +25,13 @@ _RATES: Mapping[str, tuple[str, ...]] = {
 """The rates that stand for a precision, the first that is known."""
 _SPELLINGS = {"amp": "fp16", "amp_bf16": "bf16", "float16": "fp16", "float32": "fp32"}
 TERA, GIGA, GIB = 1e12, 1e9, 2**30
+DEVICE_KINDS: Mapping[str, DeviceKind] = {
+    **dict.fromkeys(("cuda", "rocm", "mps", "webgpu"), "gpu"),
+    **dict.fromkeys(("qnn", "webnn"), "npu"),
+}
+"""By backend; all others compute on processors."""
+_STAND_INS: Mapping[str, Sequence[str]] = {"int8": ("fp32",), "bf16": ("fp32",), "fp16": ("fp32",)}
+"""Precisions whose measured peak stands for one that has no product of its own."""
 
 
 class NominalDevice(Frozen):
@@ -99,15 +106,6 @@ def _spellings() -> Mapping[str, NominalDevice]:
 def plain_spelling(name: str) -> str:
     """A name of a device without what people spell differently."""
     return re.sub(r"[^a-z0-9]", "", name.lower())
-
-
-DEVICE_KINDS: Mapping[str, DeviceKind] = {
-    **dict.fromkeys(("cuda", "rocm", "mps", "webgpu"), "gpu"),
-    **dict.fromkeys(("qnn", "webnn"), "npu"),
-}
-"""By backend; all others compute on processors."""
-_STAND_INS: Mapping[str, Sequence[str]] = {"int8": ("fp32",), "bf16": ("fp32",), "fp16": ("fp32",)}
-"""Precisions whose measured peak stands for one that has no product of its own."""
 
 
 @dataclass(frozen=True)

@@ -14,6 +14,13 @@ from runner.contract.models import ModelSpec
 
 _Key = TypeVar("_Key", bound=Hashable)
 _Value = TypeVar("_Value")
+_PORTS = re.compile(r"^(?:tf|tv|gluon|legacy|ssl|swsl|ig|timm)_(?=[a-z])")
+"""Prefixes that say whose weights or code it is: the architecture behind them is the same."""
+_STEM = re.compile(r"((?:eca|test)_)?[a-z]+?(?:v\d)?(?=[\d_\-]|$)")
+"""The letters that a name begins with and the version behind them, e.g. `swinv2`; a word that
+stands for a part which many architectures may have does not name one."""
+PREDICTED_MODES = ("inference", "generation", "training")
+Quantity: TypeAlias = Literal["time", "memory", "energy"]
 
 
 def _key(data: Any) -> Any:
@@ -31,13 +38,6 @@ Pairs: TypeAlias = Annotated[
     PlainSerializer(lambda mapping: [*mapping.items()], when_used="json"),
 ]
 PlainKey: TypeAlias = Annotated[Hashable, BeforeValidator(_key)]
-
-
-_PORTS = re.compile(r"^(?:tf|tv|gluon|legacy|ssl|swsl|ig|timm)_(?=[a-z])")
-"""Prefixes that say whose weights or code it is: the architecture behind them is the same."""
-_STEM = re.compile(r"((?:eca|test)_)?[a-z]+?(?:v\d)?(?=[\d_\-]|$)")
-"""The letters that a name begins with and the version behind them, e.g. `swinv2`; a word that
-stands for a part which many architectures may have does not name one."""
 
 
 @lru_cache(maxsize=8192)
@@ -70,9 +70,6 @@ def line_of(model: str) -> str:
 def architecture_in(config: Mapping[str, Any]) -> str:
     """The architecture that a configuration names, e.g. `bert`."""
     return str(config.get("model_type") or "unknown")
-
-
-PREDICTED_MODES = ("inference", "generation", "training")
 
 
 @dataclass(frozen=True, slots=True)
@@ -172,9 +169,6 @@ class Example:
     """Above 0, in the target's unit."""
     source: str
     """The one who measured: ourselves or an imported project."""
-
-
-Quantity: TypeAlias = Literal["time", "memory", "energy"]
 
 
 @dataclass(frozen=True)

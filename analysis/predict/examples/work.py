@@ -27,6 +27,10 @@ _OTHER_BYTES = 2
 """Bytes of a number in a foreign precision that is not fp32."""
 _IMAGE_CHANNELS, _INPUT_BYTES = 3, 4
 _GIGA, _MEGA = 1e9, 1e6
+_WIDTHS = ("hidden_size", "d_model", "n_embd", "embed_dim")
+_BY_SQUARE = ("macs", "weights")
+"""Ends of the names of what grows by the square of the width."""
+_UNSCALED = ("outputs",)
 
 
 def counts_of_cell(
@@ -132,12 +136,6 @@ def _number(text: str | None) -> float | None:
         return None
 
 
-_WIDTHS = ("hidden_size", "d_model", "n_embd", "embed_dim")
-_BY_SQUARE = ("macs", "weights")
-"""Ends of the names of what grows by the square of the width."""
-_UNSCALED = ("outputs",)
-
-
 @dataclass(frozen=True)
 class SiblingWork:
     """Work that is taken from another model."""
@@ -148,7 +146,12 @@ class SiblingWork:
 
 
 def sibling_work(model: ModelSpec) -> SiblingWork | None:
-    """The work of the counted model that is most like it; None where no one is of its kind."""
+    """The work of the counted model that is most like it; None where no one is of its kind.
+
+    Products of matrices grow by layers times the square of their width, what they put out by layers
+    times the width. That is right for layers of one shape and a guess for others, so predictions
+    that rest on it are marked as extrapolations.
+    """
     size = _size(model.config)
     known = [*_counted_siblings(model)] if size else []
     if size is None or not known:

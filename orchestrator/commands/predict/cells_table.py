@@ -28,6 +28,16 @@ from runner.contract.axes import AXES
 from runner.contract.cell import DEFAULT_RUNTIMES
 
 TRUST_COLUMNS = ("novelty", "extrapolation", "reason")
+_MOST_ROWS = 20
+"""Cells that a terminal shows; files have all of them."""
+_PATH = ("backend", "runtime")
+_DEFAULTS: Mapping[str, object] = {
+    axis.name: axis.default for axis in AXES if axis.name != "backend"
+}
+"""Values without options; a backend is named in any case."""
+_OUTSIDE, _REFUSED = "extrapolation", "refused"
+_DOUBT = "?"
+"""The mark of an extrapolation."""
 
 
 def value_columns(target: str) -> tuple[str, str, str, str]:
@@ -69,18 +79,6 @@ def trust_of(answers: Mapping[str, Prediction | NoPrediction]) -> dict[str, Any]
         "extrapolation": bool(outside) if predictions else None,
         "reason": "; ".join(dict.fromkeys([*refused, *outside])) or None,
     }
-
-
-_MOST_ROWS = 20
-"""Cells that a terminal shows; files have all of them."""
-_PATH = ("backend", "runtime")
-_DEFAULTS: Mapping[str, object] = {
-    axis.name: axis.default for axis in AXES if axis.name != "backend"
-}
-"""Values without options; a backend is named in any case."""
-_OUTSIDE, _REFUSED = "extrapolation", "refused"
-_DOUBT = "?"
-"""The mark of an extrapolation."""
 
 
 def cells_sheet(answer: PredictedCells, form: str) -> Sheet:

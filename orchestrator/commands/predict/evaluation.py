@@ -33,6 +33,9 @@ _LONG = 1_000
 """Results from which on a trial takes so long that it is announced."""
 MOST_TRAINED = 10_000
 """Results that folds of one novelty are trained from, if there are more than one."""
+FEW_GROUPS = 10
+"""Groups below which errors say little of others."""
+_ERRORS = ("mape", "median_ape", "within_tenth", "bias")
 
 
 @dataclass(frozen=True)
@@ -152,10 +155,6 @@ def _nothing(database: Path, rows: ExampleRows, sources: Sources) -> NothingToDo
     )
 
 
-FEW_GROUPS = 10
-"""Groups below which errors say little of others."""
-
-
 def evaluation_sheet(report: EvaluationReport) -> Sheet:
     """The evaluation as a sheet; in CSV all numbers of all targets."""
     rows = [_flat(part, one) for part in report.evaluations for one in part.trials]
@@ -223,9 +222,6 @@ def _flat(part: TargetEvaluation, one: NoveltyTrial) -> dict[str, Any]:
             for name in PREDICTION_BASELINES
         },
     }
-
-
-_ERRORS = ("mape", "median_ape", "within_tenth", "bias")
 
 
 def _remarks(part: TargetEvaluation, tried: Sequence[NoveltyTrial]) -> Iterator[str]:

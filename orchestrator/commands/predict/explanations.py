@@ -37,6 +37,11 @@ if TYPE_CHECKING:
 
 
 _MOST_CELLS = 20
+_MOST_FACTORS = 8
+"""Factors that a terminal shows; of the others it shows the product."""
+_MOST_NAMED = 2
+_EFFECT, _TREES = "effect of what was measured", "trees"
+_BASE, _PREDICTION = "counted work", "prediction"
 
 
 @dataclass(frozen=True)
@@ -142,13 +147,6 @@ def _explanation(
     return (
         None if isinstance(explanation, NoPrediction) else replace(explanation, prediction=answer)
     )
-
-
-_MOST_FACTORS = 8
-"""Factors that a terminal shows; of the others it shows the product."""
-_MOST_NAMED = 2
-_EFFECT, _TREES = "effect of what was measured", "trees"
-_BASE, _PREDICTION = "counted work", "prediction"
 
 
 def explanation_sheet(answer: Explanations, form: str) -> Sheet:

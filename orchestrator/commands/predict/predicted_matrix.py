@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 
 _BATCH_ROWS = 65_536
 _NUMBERS = ("size", "count")
+_MOST_REASONS = 3
 
 
 @dataclass(frozen=True)
@@ -121,9 +122,6 @@ def _table(answer: PredictedCells) -> "pa.Table":
         for name in schema.names
     ]
     return pa.Table.from_arrays(columns, schema=schema)
-
-
-_MOST_REASONS = 3
 
 
 def print_matrix(written: PredictedMatrix, *, as_json: bool) -> None:

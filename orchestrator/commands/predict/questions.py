@@ -5,7 +5,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from analysis.predict.examples.example_rows import measured_values
+from analysis.predict.examples.example_rows import measured_targets
 from analysis.predict.examples.known_machines import find_machine, machine_of_data_sheet
 from analysis.predict.examples.placements import KnownMachine
 from analysis.predict.forecaster import Forecaster
@@ -221,7 +221,7 @@ def _with_measured(
 ) -> tuple[PredictedCell, ...]:
     """The same cells with what was measured of them, each on its machine."""
     places = [(one.machine.key if one.machine else "", one.cell) for one in cells]
-    values = measured_values(source, places)
+    values = measured_targets(source, places)
     return tuple(
         replace(one, measured=values[number]) if number in values else one
         for number, one in enumerate(cells)

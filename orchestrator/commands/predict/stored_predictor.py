@@ -44,6 +44,8 @@ if TYPE_CHECKING:
 MOST_BYTES = 256 << 20
 """Most bytes of one file: 15,000 rows take some 10 MB."""
 _DIGEST = "SELECT predictor_sha256 FROM schema_version"
+KeptTrials: TypeAlias = Mapping[str, Mapping[Novelty, KeptTrial]]
+"""Trials by target and novelty."""
 
 
 @dataclass(frozen=True)
@@ -211,10 +213,6 @@ def _refused(database: Path, fault: str) -> StoreError:
 
 def _is_empty(folder: Path) -> bool:
     return folder.is_dir() and not any(folder.iterdir())
-
-
-KeptTrials: TypeAlias = Mapping[str, Mapping[Novelty, KeptTrial]]
-"""Trials by target and novelty."""
 
 
 def keep_evaluation(database: Path, rows_digest: str, trials: KeptTrials) -> Path | None:

@@ -25,6 +25,8 @@ if TYPE_CHECKING:
 NOVELTY_WORDS: Mapping[str, str] = {name: words.measured for name, words in NAMED_NOVELTIES.items()}
 """The part of a question that was measured, by its novelty."""
 _OURS = "ours"
+_MOST_REASONS = 2
+_MOST_MACHINES = 4
 
 
 def error_words(error: float) -> str:
@@ -57,8 +59,6 @@ def later_words(predictor: StoredPredictor) -> Iterator[str]:
     yield from added_words(predictor.added, command)
 
 
-_MOST_REASONS = 2
-_MOST_MACHINES = 4
 _FIELDS = (
     Field("target", hidden=True),
     Field("label", "predicted", essential=True),

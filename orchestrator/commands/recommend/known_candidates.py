@@ -59,6 +59,7 @@ LEAST_GROUPS = 10
 
 Forecasts = Mapping[PlacedCell, Figure | str]
 """By cell and machine a predicted figure, or the reason why there is none."""
+_MEMORY, _LATENCY = OBJECTIVES["memory"], OBJECTIVES["latency"]
 
 
 def forecast_candidates(
@@ -124,9 +125,6 @@ def predicted_figure(
         count = f"{calibration.groups} {NAMED_NOVELTIES[calibration.novelty].groups}"
         outside = (*outside, f"its errors are known from {count} alone, not {LEAST_GROUPS}")
     return Figure(value, estimate(value, low, high), "predicted", outside=outside)
-
-
-_MEMORY, _LATENCY = OBJECTIVES["memory"], OBJECTIVES["latency"]
 
 
 @dataclass(frozen=True)

@@ -25,6 +25,7 @@ from runner.contract.errors import NothingToDo, StoreError, UsageError
 
 if TYPE_CHECKING:
     from runner.contract.models import ModelSpec
+_MOST_REASONS = 2
 
 
 @dataclass(frozen=True)
@@ -95,9 +96,6 @@ def _learns_from_others(database: Path, store: Store) -> bool:
         return open_predictor(database, store).manifest.sources == "all"
     except StoreError:
         return False
-
-
-_MOST_REASONS = 2
 
 
 @dataclass(frozen=True)

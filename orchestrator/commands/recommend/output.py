@@ -27,6 +27,13 @@ if TYPE_CHECKING:
 MOST_EQUALS = 3
 """Candidates beside the first, of those that nothing tells from it, which the matrix holds."""
 _USUAL: dict[AxisName, Any] = {"mode": "inference", "scenario": "single_stream"}
+MATRIX = "matrix"
+RECOMMENDATION_SUFFIXES: Mapping[str, str] = {
+    **SHEET_SUFFIXES,
+    ".yaml": MATRIX,
+    ".yml": MATRIX,
+}
+"""The format that a file's name asks for."""
 
 
 def chosen_cells(ranking: CandidateRanking) -> tuple[RankedCandidate, ...]:
@@ -76,15 +83,6 @@ def _entry(cell: Cell, words: Mapping[str, str]) -> dict[AxisName, Any]:
 def _exact_size(size: int) -> str | int:
     words = format_size(size)
     return words if "." not in words else size
-
-
-MATRIX = "matrix"
-RECOMMENDATION_SUFFIXES: Mapping[str, str] = {
-    **SHEET_SUFFIXES,
-    ".yaml": MATRIX,
-    ".yml": MATRIX,
-}
-"""The format that a file's name asks for."""
 
 
 @dataclass(frozen=True)

@@ -202,25 +202,12 @@ def test_an_evaluation_of_other_results_is_not_kept(copied: Path) -> None:
     assert (copied / FOLDER / EVALUATION_NAME).read_text() == before
 
 
-def test_results_that_came_since_are_counted(copied: Path) -> None:
-    _later(copied)
-    done = ask(copied, *REPORT, "--format", "markdown")
-    assert "1 result came since it was trained: `orchestrator predict train" in done.stdout
-
-
 def _later(folder: Path) -> None:
     later = folder / "later"
     later.mkdir()
     file = save_record(a_result("bert-tiny", 5, run_id="20261122-120000-cccc"), later)
     with Store.open(folder / DATABASE) as store:
         store.merge([file]).require_complete()
-
-
-def _foreign(folder: Path) -> None:
-    (folder / DATABASE).unlink()
-    (folder / "other").mkdir()
-    write_records(folder / "other", [a_result("bert-tiny", 7, run_id="20261122-120000-dddd")])
-    (folder / "other" / DATABASE).rename(folder / DATABASE)
 
 
 def _damaged(text: str) -> Callable[[Path], object]:
@@ -231,7 +218,6 @@ def _damaged(text: str) -> Callable[[Path], object]:
     ("damage", "code", "fault", "command"),
     [
         (lambda folder: shutil.rmtree(folder / FOLDER), 3, "there is no predictor", "train"),
-        (_foreign, 6, "is that of another database", "train"),
         (
             lambda folder: (folder / FOLDER / "latency.json").write_text("{}"),
             6,
