@@ -8,7 +8,6 @@ from pydantic import AfterValidator, Field, NonNegativeInt, PositiveInt, Validat
 
 from analysis.predict.examples.placements import PREDICTION_TARGETS
 from analysis.predict.novelty import Novelty
-from analysis.statistics.arrays import np
 from runner.contract.cell import Backend, Frozen, Mode
 from runner.contract.errors import DamagedFile
 
@@ -105,6 +104,8 @@ class KeptEvaluation(Frozen):
 
 def kept_trial(tried: "NoveltyTrial") -> KeptTrial | None:
     """The part of a trial that is kept; None where nothing was answered."""
+    from analysis.statistics.arrays import np
+
     trial = tried.trial
     accuracy, intervals = trial.accuracy, trial.intervals
     if accuracy is None or intervals is None:

@@ -12,7 +12,6 @@ from analysis.results.source import OWN_SOURCES
 from analysis.results.table import Field, Table
 from analysis.statistics.numbers import percent_text
 from orchestrator.commands.predict.stored_predictor import StoredPredictor, training_command
-from orchestrator.commands.predict.training import TrainedPredictor
 from orchestrator.screen.sheet import Sheet
 from orchestrator.system.files import database_option
 from orchestrator.system.text import format_duration, plural
@@ -20,6 +19,7 @@ from runner.contract.errors import NothingToDo
 
 if TYPE_CHECKING:
     from analysis.charts.chart import Chart
+    from orchestrator.commands.predict.training import TrainedPredictor
 
 
 NOVELTY_WORDS: Mapping[str, str] = {name: words.measured for name, words in NAMED_NOVELTIES.items()}
@@ -69,7 +69,7 @@ _FIELDS = (
 )
 
 
-def trained_sheet(trained: TrainedPredictor) -> Sheet:
+def trained_sheet(trained: "TrainedPredictor") -> Sheet:
     """A predictor that was just made."""
     manifest = trained.manifest
     seconds = format_duration(round(trained.seconds, 1))
