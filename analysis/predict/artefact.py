@@ -15,12 +15,10 @@ from pydantic import (
 )
 
 from analysis.predict.calibrated import CalibratedTrees
-from analysis.predict.domain import Domain
 from analysis.predict.effects import GROUPS, EffectSet
-from analysis.predict.examples.placements import KnownMachine
-from analysis.predict.examples.targets import PREDICTION_TARGETS
+from analysis.predict.examples.placements import PREDICTION_TARGETS, KnownMachine
 from analysis.predict.expectation import Expectation
-from analysis.predict.features import FEATURES
+from analysis.predict.features import FEATURES, Domain
 from analysis.predict.forecaster import Forecaster
 from analysis.predict.manifest import (
     ARTEFACT_VERSION,
@@ -37,7 +35,7 @@ from analysis.predict.manifest import (
 )
 from analysis.predict.novelty import Novelty, Seen
 from analysis.predict.predictor import TargetPredictor
-from analysis.predict.tree_columns import TreeColumns
+from analysis.predict.trees import TreeColumns
 
 _MACHINES_NAME, _MACHINES = "machines.json", tuple[KnownMachine, ...]
 _Name = TypeVar("_Name", bound=str)

@@ -1,25 +1,161 @@
-"""Expected values of placements by physics and effects, before trees correct them."""
+"""Expected values of placements by physics and effects, before trees correct them.
 
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+Physics is the time, memory or energy that counted work takes at a device's peaks: a sum of terms
+with coefficients that are fitted and never negative. For times it is the roofline of Williams,
+Waterman and Patterson (2009) with a sum in the place of the maximum: what a model computes and what
+it moves overlap little, since its layers come one after the other.
+
+Devices differ by a weighted geometric mean of both peaks, not by each peak in its own term: a model
+that is bound by memory on the one is so on the other, and peaks of data sheets promise more than
+kernels reach. The weight is the one with which the results of timm on one of four GPUs tell those
+on another best: decision 0031 has what else was tried.
+"""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Self
 
-from analysis.predict.effects import GROUPS, Effects, EffectSet
-from analysis.predict.examples.placements import Placement
-from analysis.predict.examples.targets import Quantity
+from analysis.predict.effects import GROUPS, Design, Effects, EffectSet, design_of
+from analysis.predict.examples.placements import Placement, Quantity
 from analysis.predict.folds import Fold
 from analysis.predict.novelty import Novelty
-from analysis.predict.physics import PhysicalBase, PhysicalTerms, fit_base, physical_terms
-from analysis.predict.regression import Design, design_of
 from analysis.statistics.arrays import Places, Values, ValueTable, np
 
+BALANCE = 40.0
+"""FLOP for each byte of a device at which terms are what they are on that device's own roofline."""
+_ARITHMETIC_SHARE = 0.38
+"""The weight of arithmetic in the speed of a device; the rest is memory's."""
+LEAST_OF_PART = 30
+"""Examples of a part from which on it has coefficients of its own."""
+LEAST_SIZES = 8
+"""Different sizes of an architecture that tell its coefficients."""
+_LEAST_SHARE = 1e-3
+"""The least part of the base that a term has where examples have it: none of these is zero."""
 _EFFECTS_OF: dict[Novelty, EffectSet] = {
     "shape": "sizes",
     "range": "sizes",
     "family": "configuration",
     "device": "transfer",
 }
+
+
+@dataclass(frozen=True)
+class PhysicalTerms:
+    """The terms of the base at placements, and the parts whose coefficients these have."""
+
+    quantity: Quantity
+    values: ValueTable
+    """Seconds at the peaks, or bytes; (n, k)."""
+    kinds: tuple[tuple[str, str], ...]
+    """Fine parts with the parts around them."""
+    kind: Places
+    """The number of each placement's kind; (n,)."""
+
+    def at(self, rows: Places) -> "PhysicalTerms":
+        """The terms at these placements."""
+        return replace(self, values=self.values[rows], kind=self.kind[rows])
+
+    def parts(self, fineness: int) -> Iterator[tuple[str, Places]]:
+        """Each part with enough placements, and these; fine ones by 0, those around them by 1."""
+        places: dict[str, list[int]] = {}
+        for row, kind in enumerate(self.kind.tolist()):
+            places.setdefault(self.kinds[kind][fineness], []).append(row)
+        for name, rows in places.items():
+            if len(rows) >= LEAST_OF_PART:
+                yield name, np.array(rows)
+
+
+@dataclass(frozen=True)
+class PhysicalBase:
+    """A sum of physical terms, with coefficients for each part of the placements."""
+
+    quantity: Quantity
+    coefficients: Mapping[str, tuple[float, ...]]
+    """By part; under the empty name those of all placements."""
+
+    def logarithms(self, terms: PhysicalTerms) -> Values:
+        """The logarithm of the base where it has these terms; (n,)."""
+        factors = np.array([self._coefficients(parts) for parts in terms.kinds])
+        return np.asarray(np.log((terms.values * factors[terms.kind]).sum(axis=1)))
+
+    def _coefficients(self, parts: tuple[str, str]) -> tuple[float, ...]:
+        return next(self.coefficients[part] for part in (*parts, "") if part in self.coefficients)
+
+
+def fit_base(terms: PhysicalTerms, values: Values, *, finely: bool = False) -> PhysicalBase:
+    """Fit the coefficients to relative errors, by least squares that never are negative.
+
+    Args:
+        terms: the terms at n placements.
+        values: what was measured at each; (n,).
+        finely: True if each architecture has coefficients of its own in each configuration that
+            was measured at several sizes. Large sizes count most there, since they tell what still
+            larger ones take.
+    """
+    relative = terms.values / values[:, None]
+    alike = np.ones(len(values))
+    coefficients = {"": _fitted(relative, alike)}
+    for part, rows in terms.parts(1):
+        coefficients[part] = _fitted(relative[rows], alike[rows])
+    if finely:
+        sizes = (terms.values * np.array(coefficients[""])).sum(axis=1)
+        for part, rows in terms.parts(0):
+            if len(np.unique(sizes[rows])) >= LEAST_SIZES:
+                coefficients[part] = _fitted(relative[rows], sizes[rows] / sizes[rows].max())
+    return PhysicalBase(terms.quantity, coefficients)
+
+
+def physical_terms(placements: Sequence[Placement], quantity: Quantity) -> PhysicalTerms:
+    """The terms of the base at these placements."""
+    of_point = _sizes if quantity == "memory" else _times
+    kinds: dict[tuple[str, str], int] = {}
+    kind = [
+        kinds.setdefault((_fine_part(one), _part(one, quantity)), len(kinds)) for one in placements
+    ]
+    values = np.array([of_point(placement) for placement in placements])
+    return PhysicalTerms(quantity, values, tuple(kinds), np.array(kind))
+
+
+def _fitted(relative: ValueTable, weights: Values) -> tuple[float, ...]:
+    from analysis.statistics.solvers import nnls
+
+    means = relative.mean(axis=0)
+    scale = np.where(means == 0, 1.0, means)
+    solution, _ = nnls(relative / scale * weights[:, None], weights)
+    least = _LEAST_SHARE * solution.sum()
+    coefficients = np.where(means == 0, 0.0, np.maximum(solution, least) / scale)
+    return tuple(float(one) for one in coefficients)
+
+
+def _part(placement: Placement, quantity: Quantity) -> str:
+    """Devices of a kind take similar shares of their peaks; a runtime keeps what it keeps."""
+    if quantity == "memory":
+        return "/".join((*placement.path, placement.mode))
+    return placement.device.kind
+
+
+def _fine_part(placement: Placement) -> str:
+    return "/".join((placement.architecture, *placement.configuration))
+
+
+def _times(placement: Placement) -> tuple[float, ...]:
+    counts, device = placement.counts, placement.device
+    speed = device.flops_per_s**_ARITHMETIC_SHARE * device.bytes_per_s ** (1 - _ARITHMETIC_SHARE)
+    return (
+        counts.flops / BALANCE ** (1 - _ARITHMETIC_SHARE) / speed,
+        counts.traffic_bytes * BALANCE**_ARITHMETIC_SHARE / speed,
+        2 * counts.activation_bytes * BALANCE**_ARITHMETIC_SHARE / speed,
+        1.0,
+        counts.depth or 0.0,
+    )
+
+
+def _sizes(placement: Placement) -> tuple[float, ...]:
+    """Values between layers are freed, so that a layer's share lies in memory at once."""
+    counts = placement.counts
+    layer = counts.activation_bytes / max(counts.depth or 1.0, 1.0)
+    return (1.0, counts.weight_bytes, counts.activation_bytes, layer)
 
 
 def effect_set(novelty: Novelty) -> EffectSet:

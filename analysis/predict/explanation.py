@@ -12,11 +12,9 @@ from dataclasses import dataclass, replace
 from typing import Literal, TypeAlias
 
 from analysis.predict.effects import GROUPS, EffectSet
-from analysis.predict.examples.placements import Placement
-from analysis.predict.examples.targets import Quantity
-from analysis.predict.expectation import ExpectedValues
+from analysis.predict.examples.placements import Placement, Quantity
+from analysis.predict.expectation import ExpectedValues, PhysicalBase, physical_terms
 from analysis.predict.novelty import Novelty
-from analysis.predict.physics import PhysicalBase, physical_terms
 from analysis.predict.predictor import NoPrediction, Prediction, TargetPredictor, bounded_exp
 from analysis.statistics.arrays import ValueTable, np
 
@@ -34,6 +32,7 @@ _NAMES = {"all": "all results", "kind": "kind of device"}
 """Names of effects that need more words than one."""
 _LEAST_FACTOR = 1e-9
 """The logarithm below which a factor changes nothing."""
+_Logarithm: TypeAlias = tuple[FactorOrigin, str, str, float]
 
 
 @dataclass(frozen=True)
@@ -87,9 +86,6 @@ def explanation_of(predictor: TargetPredictor, placement: Placement) -> Explanat
         shares=_shares(expectation.base, placement),
         factors=tuple(sorted(factors, key=lambda one: -abs(math.log(one.value)))),
     )
-
-
-_Logarithm: TypeAlias = tuple[FactorOrigin, str, str, float]
 
 
 def _effects(

@@ -4,8 +4,13 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
 
-from analysis.predict.examples.cells import cell_placement, unpredicted_part
-from analysis.predict.examples.placements import Counts, KnownMachine, Placement
+from analysis.predict.examples.placements import (
+    Counts,
+    KnownMachine,
+    Placement,
+    cell_placement,
+    unpredicted_part,
+)
 from analysis.predict.examples.work import counts_of_cell
 from analysis.predict.predictor import NoPrediction, Prediction, TargetPredictor
 from runner.contract.axes import SIZE_AXES
@@ -16,6 +21,8 @@ from runner.contract.models.work import Polynomials
 
 NamedPolynomials: TypeAlias = Mapping[str, Polynomials]
 """The counted work of models, by name."""
+_COUNTED_BY = ("model", "precision", "mode", "training_precision", *SIZE_AXES)
+"""The axes that decide about counted work."""
 
 
 @dataclass(frozen=True)
@@ -50,12 +57,7 @@ class Forecaster:
     ) -> Mapping[str, list[Prediction | NoPrediction]]:
         """The same of several targets, by their names: cells are placed but once.
 
-        Args:
-            cells: what is asked about.
-            models: the models of the cells, by name.
-            targets: names of targets.
-            machine: where; None for the first machine with the cell's backend.
-            counts: the work of models that are not of the catalogue.
+        `counts` has the work of models that are not of the catalogue.
         """
         placing = _Placing(models, counts or {})
         placed = [
@@ -85,18 +87,21 @@ class _Placing:
         if part := unpredicted_part(cell):
             return NoPrediction(f"{part} is not predicted")
         model = self._models[cell.model]
-        counts = self._counted(model, cell)
-        return counts if isinstance(counts, NoPrediction) else _placed(cell, model, machine, counts)
+        counts, device = self._counted(model, cell), machine.devices.get(cell.precision)
+        if isinstance(counts, NoPrediction):
+            return counts
+        if device is None:
+            return NoPrediction(f"the peaks of {machine.name} in {cell.precision} are not known")
+        software = machine.software.get((cell.backend, cell.runtime), "")
+        return cell_placement(
+            cell, model, device, counts, software=software, threads=machine.threads
+        )
 
     def _counted(self, model: ModelSpec, cell: Cell) -> Counts | NoPrediction:
         key = tuple(getattr(cell, name) for name in _COUNTED_BY)
         if key not in self._counts:
             self._counts[key] = _counts(model, cell, self._polynomials.get(model.name))
         return self._counts[key]
-
-
-_COUNTED_BY = ("model", "precision", "mode", "training_precision", *SIZE_AXES)
-"""The axes that decide about counted work."""
 
 
 def placement_of(
@@ -112,16 +117,3 @@ def _counts(model: ModelSpec, cell: Cell, polynomials: Polynomials | None) -> Co
     except Unsupported as error:
         return NoPrediction(str(error))
     return counts or NoPrediction(f"nobody counted the work of {model.name}")
-
-
-def _placed(
-    cell: Cell, model: ModelSpec, machine: KnownMachine, counts: Counts
-) -> Placement | NoPrediction:
-    device = machine.devices.get(cell.precision)
-    if device is None:
-        return NoPrediction(f"the peaks of {machine.name} in {cell.precision} are not known")
-    return cell_placement(
-        *(cell, model, device, counts),
-        software=machine.software.get((cell.backend, cell.runtime), ""),
-        threads=machine.threads,
-    )

@@ -6,14 +6,13 @@ from typing import TYPE_CHECKING, Annotated, Literal, TypeAlias
 
 from pydantic import AfterValidator, Field, NonNegativeInt, PositiveInt, ValidationError
 
-from analysis.predict.examples.targets import PREDICTION_TARGETS
+from analysis.predict.examples.placements import PREDICTION_TARGETS
 from analysis.predict.novelty import Novelty
-from analysis.statistics.arrays import np
 from runner.contract.cell import Backend, Frozen, Mode
 from runner.contract.errors import DamagedFile
 
 if TYPE_CHECKING:
-    from analysis.predict.evaluation.trials import AnsweredQuestion, NoveltyTrial
+    from analysis.predict.trials import AnsweredQuestion, NoveltyTrial
 
 EVALUATION_NAME = "evaluation.json"
 """It stands beside the files of the manifest: a new predictor has none yet."""
@@ -103,13 +102,10 @@ class KeptEvaluation(Frozen):
     targets: Mapping[_TargetName, Mapping[Novelty, KeptTrial]]
 
 
-def kept_trial(tried: "NoveltyTrial", folds: tuple[int, int]) -> KeptTrial | None:
-    """The part of a trial that is kept; None where nothing was answered.
+def kept_trial(tried: "NoveltyTrial") -> KeptTrial | None:
+    """The part of a trial that is kept; None where nothing was answered."""
+    from analysis.statistics.arrays import np
 
-    Args:
-        tried: the trial.
-        folds: the number of folds that were hidden, and of all that there are.
-    """
     trial = tried.trial
     accuracy, intervals = trial.accuracy, trial.intervals
     if accuracy is None or intervals is None:
@@ -117,8 +113,8 @@ def kept_trial(tried: "NoveltyTrial", folds: tuple[int, int]) -> KeptTrial | Non
     answers = [*map(kept_answer, trial.answered)]
     drawn = np.random.default_rng(_SEED).permutation(len(answers))[:MOST_ANSWERS]
     return KeptTrial(
-        folds=folds[0],
-        of_folds=folds[1],
+        folds=tried.folds[0],
+        of_folds=tried.folds[1],
         questions=accuracy.questions,
         groups=tried.groups,
         refused=trial.refusals,

@@ -19,6 +19,7 @@ ReadFile: TypeAlias = Callable[[str], str]
 """Gives the text of a file of this name; it raises `OSError` or `DamagedFile`."""
 Refuse: TypeAlias = Callable[[str], StoreError]
 """Makes the error that says what is wrong."""
+OTHER_VERSION = "it is of another version of AccelMatrix"
 
 
 class NoveltyErrors(Frozen):
@@ -87,12 +88,7 @@ def text_digest(text: str) -> str:
 
 
 def predictor_manifest(read: ReadFile, digest: str | None, refuse: Refuse) -> PredictorManifest:
-    """The manifest of a predictor.
-
-    Args:
-        read: gives the text of a file.
-        digest: the one that the database has of its predictor's manifest; None if it has none.
-        refuse: makes the error of a manifest that cannot be used.
+    """The manifest of a predictor, of which the database has this digest, or none.
 
     Raises:
         StoreError: it is missing, another database's, altered, or of another version.
@@ -106,9 +102,6 @@ def predictor_manifest(read: ReadFile, digest: str | None, refuse: Refuse) -> Pr
     if manifest.version != ARTEFACT_VERSION:
         raise refuse(OTHER_VERSION)
     return manifest
-
-
-OTHER_VERSION = "it is of another version of AccelMatrix"
 
 
 def read_verified(name: str, read: ReadFile, digest: str | None, refuse: Refuse, fault: str) -> str:

@@ -5,11 +5,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from analysis.predict.calibrated import CalibratedTrees
-from analysis.predict.domain import Domain
 from analysis.predict.effects import EffectSet
-from analysis.predict.examples.placements import Placement
-from analysis.predict.examples.targets import Target
+from analysis.predict.examples.placements import Placement, Target
 from analysis.predict.expectation import Expectation, effect_set
+from analysis.predict.features import Domain
 from analysis.predict.novelty import (
     ANSWERED_BY,
     INTERVALS_BY,
@@ -18,8 +17,8 @@ from analysis.predict.novelty import (
     Novelty,
     Seen,
 )
-from analysis.predict.pooling import pooled_widths, siblings_in
-from analysis.predict.tree_columns import TreeColumns
+from analysis.predict.scores import pooled_widths, siblings_in
+from analysis.predict.trees import TreeColumns
 from analysis.statistics.arrays import Values, np
 
 UNKNOWN_ERROR = float(np.log(3.0))

@@ -7,10 +7,11 @@ more groups of them there are: conformal prediction by category (Vovk 2012, "Con
 inductive conformal predictors"), drawn towards that of all where little tells the category.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from analysis.predict.examples.placements import Placement
+from analysis.predict.novelty import HIDDEN
 from analysis.statistics.arrays import Places, Values, np
 
 COVERAGE = 0.90
@@ -19,6 +20,10 @@ _FEW = 4.0
 """Groups on a device with which its own scores count as much as those of all devices."""
 _LEAST_RATIO = 0.1
 """The least that a device's own scores count for, as those of few results may all be zero."""
+_FEW_SIBLINGS = 9.0
+"""The square of the number of siblings with which both widths count alike: three."""
+_FEW_GROUPS = 160.0
+"""Groups from which on differences between errors that trees tell count more than half."""
 
 
 def conformal_quantile(scores: Values, group: Places, *, larger: int = 1) -> float:
@@ -61,9 +66,9 @@ def errors_by_device(
     """The errors on each device that has a score.
 
     Args:
-        scores: those of all; (n,).
+        scores: those of all devices; (n,).
         group: the number of each one's group; (n,).
-        placements: where each one was measured.
+        placements: where each one was measured; (n,).
         quantile: that of all scores.
     """
     rows: dict[str, list[int]] = {}
@@ -77,3 +82,27 @@ def errors_by_device(
         for device, of in rows.items()
         if quantile > 0
     }
+
+
+def siblings_in(lines: Mapping[Hashable, int], placements: Iterable[Placement]) -> Values:
+    """The number of models of each placement's line; (n,)."""
+    return np.array([float(lines.get(HIDDEN["line"](one), 0)) for one in placements])
+
+
+def pooled_widths(own: Values, wider: Values, siblings: Values) -> Values:
+    """The mean of both widths, the own one counting the more, the more siblings are known; (n,).
+
+    A name may begin like that of a known model by chance: `vit_base` is the name of several makes.
+    With one or two such models known, an interval that was calibrated where a line has many of them
+    promises too much; so both are pooled, and the result is calibrated again.
+    """
+    weight = siblings**2
+    return np.asarray((weight * own + _FEW_SIBLINGS * wider) / (weight + _FEW_SIBLINGS))
+
+
+def spread_share(groups: int) -> float:
+    """The part of differences between errors that trees of so many groups may tell.
+
+    Rows of a group err alike, so that trees of few groups tell noise, which widens intervals.
+    """
+    return groups**2 / (groups**2 + _FEW_GROUPS**2)

@@ -10,19 +10,18 @@ from analysis.predict.calibrated import (
     calibrated_range,
     calibrated_trees,
 )
-from analysis.predict.domain import domain_of
 from analysis.predict.effects import EffectSet
-from analysis.predict.examples.placements import Example
-from analysis.predict.examples.targets import Target
+from analysis.predict.examples.placements import Example, Target
 from analysis.predict.expectation import (
     Expectation,
     ExpectationFit,
     effect_set,
     expectation_fits,
 )
+from analysis.predict.features import domain_of
 from analysis.predict.novelty import NOVELTIES, POOLED_WITH, Novelty, seen_in, trained_for
 from analysis.predict.predictor import TargetPredictor
-from analysis.predict.tree_columns import TreeColumns, tree_columns_of
+from analysis.predict.trees import TreeColumns, tree_columns_of
 from analysis.statistics.arrays import np
 
 LEAST_RESULTS = 5
@@ -32,13 +31,7 @@ LEAST_RESULTS = 5
 def train_target(
     target: Target, examples: Sequence[Example], novelties: Sequence[Novelty] = NOVELTIES
 ) -> TargetPredictor | None:
-    """A predictor of the target; None where examples are too few.
-
-    Args:
-        target: what is predicted.
-        examples: what was measured.
-        novelties: the kinds of questions that it shall answer.
-    """
+    """A predictor of the target for such questions; None where examples are too few."""
     if len(examples) < LEAST_RESULTS:
         return None
     placements = [one.placement for one in examples]

@@ -43,6 +43,8 @@ OBJECTIONS: Mapping[ObjectionKind, str] = {
     "unsupported": "not supported",
 }
 """The kinds of reasons in words, those first that measurements or limits tell."""
+CellKey: TypeAlias = tuple[Any, ...]
+_UNSAID: Mapping[str, str] = {"mode": "inference", "scenario": "single_stream"}
 
 
 @dataclass(frozen=True)
@@ -76,10 +78,6 @@ class Objection:
     kind: ObjectionKind
     reason: str
     """A sentence without a full stop; it tells by how much, where there is a number."""
-
-
-CellKey: TypeAlias = tuple[Any, ...]
-_UNSAID: Mapping[str, str] = {"mode": "inference", "scenario": "single_stream"}
 
 
 def key_of_cell(cell: Cell) -> CellKey:

@@ -4,7 +4,7 @@ More samples, and larger ones, never take less memory. So what ran out of memory
 larger cell on the same path, and what fitted of every smaller one.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from analysis.recommend.candidates import Objection
@@ -59,7 +59,7 @@ def ran_out(cell: Cell, results: Iterable[MemoryResult], limit_bytes: int | None
         under = result.limit_bytes
         if limit_bytes and under and under < limit_bytes:
             continue
-        size = "" if cell == result.cell else f" at {_sizes(result.cell)}"
+        size = "" if cell == result.cell else f" at {result.cell.shape}"
         limited = f" under a limit of {memory_words(under)}" if under else ""
         verb = "was foreseen to run" if result.foreseen else "ran"
         return f"{verb} out of memory{size}{limited}"
@@ -67,16 +67,26 @@ def ran_out(cell: Cell, results: Iterable[MemoryResult], limit_bytes: int | None
 
 
 def objection_by_memory(
-    cell: Cell, limit_bytes: int, results: Iterable[MemoryResult], predicted: Figure | None
+    cell: Cell, limit_bytes: int | None, results: Sequence[MemoryResult], predicted: Figure | None
 ) -> Objection | None:
     """The objection to a cell under a limit; None if it fits with 95 % or was measured to fit.
 
+    Without a limit only what ran out of memory speaks against it.
+
     Args:
         cell: the cell.
-        limit_bytes: what it may use.
+        limit_bytes: what it may use; None for no limit.
         results: what was measured of the same model on the same machine.
-        predicted: its memory in memory_words, where nobody measured it.
+        predicted: its memory in megabytes, where nobody measured it.
     """
+    if reason := ran_out(cell, results, limit_bytes):
+        return Objection("out_of_memory", reason)
+    return _objection_under(cell, limit_bytes, results, predicted) if limit_bytes else None
+
+
+def _objection_under(
+    cell: Cell, limit_bytes: int, results: Sequence[MemoryResult], predicted: Figure | None
+) -> Objection | None:
     known = [one for one in results if one.peak_bytes]
     if own := [one.peak_bytes for one in known if one.cell == cell]:
         return _too_much(max(filter(None, own)), limit_bytes, "took")
@@ -86,7 +96,7 @@ def objection_by_memory(
     smaller = [one for one in known if is_at_least(cell, one.cell)]
     highest = max(smaller, key=lambda one: one.peak_bytes or 0, default=None)
     if highest and highest.peak_bytes and highest.peak_bytes > limit_bytes:
-        return _too_much(highest.peak_bytes, limit_bytes, f"took at {_sizes(highest.cell)}")
+        return _too_much(highest.peak_bytes, limit_bytes, f"took at {highest.cell.shape}")
     bounds = [one for one in (grown_bytes(cell, known), _predicted_bytes(predicted)) if one]
     if bounds:
         return _too_much(min(bounds), limit_bytes, "may take up to")
@@ -110,8 +120,9 @@ def grown_bytes(cell: Cell, results: Iterable[MemoryResult]) -> float | None:
     """
     peaks: dict[int, float] = {}
     for one in results:
-        if one.peak_bytes and one.cell == cell.model_copy(update={"batch_size": _batch(one)}):
-            peaks[_batch(one)] = max(one.peak_bytes, peaks.get(_batch(one), 0.0))
+        batch = one.cell.batch_size
+        if one.peak_bytes and one.cell == cell.model_copy(update={"batch_size": batch}):
+            peaks[batch] = max(one.peak_bytes, peaks.get(batch, 0.0))
     if len(peaks) < LEAST_BATCHES:
         return None
     last, first = max(peaks), min(peaks)
@@ -123,20 +134,11 @@ def grown_bytes(cell: Cell, results: Iterable[MemoryResult]) -> float | None:
     return GROWTH_MARGIN * (peaks[last] + max(slopes) * (cell.batch_size - last))
 
 
-def _batch(result: MemoryResult) -> int:
-    return result.cell.batch_size
-
-
 def _too_much(need: float, limit: int, verb: str) -> Objection | None:
     if need <= limit:
         return None
     over = f"{percentage(need / limit - 1)} over" if need < 10 * limit else f"{need / limit:,.0f} ×"
     return Objection("does_not_fit", f"{verb} {memory_words(need)}, {over} {memory_words(limit)}")
-
-
-def _sizes(cell: Cell) -> str:
-    """The sizes of a cell as its id has them."""
-    return cell.shape
 
 
 def percentage(share: float) -> str:

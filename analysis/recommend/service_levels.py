@@ -232,10 +232,3 @@ def launches_of(durations: Sequence[int], counts: Sequence[int] | None) -> tuple
     starts = [0, *ends[:-1]]
     parts = (list(durations[start:end]) for start, end in zip(starts, ends, strict=True))
     return tuple(part for part in parts if part)
-
-
-def variations_like(
-    known: Mapping[tuple[str, str, str], Sequence[float]], machine: str, backend: str, runtime: str
-) -> Sequence[float]:
-    """The coefficients of variation of measured cells on the same machine and path."""
-    return known.get((machine, backend, runtime), ())

@@ -4,11 +4,10 @@ from collections.abc import Iterable
 
 from analysis.charts.predictions.units import shown_unit, shown_value
 from analysis.charts.words import path_words
-from analysis.predict.evaluation.accuracy import NEAR
-from analysis.predict.examples.targets import Target
+from analysis.predict.examples.placements import Target
 from analysis.predict.kept_evaluation import KeptAnswer, KeptTrial
-from analysis.predict.novelty import Novelty
-from analysis.predict.novelty_words import NAMED_NOVELTIES
+from analysis.predict.novelty import NAMED_NOVELTIES, Novelty
+from analysis.predict.trials import NEAR
 from analysis.results.table import Facts, Field, Table
 
 _MOST_ROWS = 100

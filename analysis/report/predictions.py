@@ -8,13 +8,11 @@ from analysis.charts.chart import Chart
 from analysis.charts.predictions.accuracy import kept_chart
 from analysis.charts.predictions.errors import errors_chart
 from analysis.charts.topics import distinctly_named
-from analysis.predict.domain import Domain
-from analysis.predict.examples.placements import KnownMachine
-from analysis.predict.examples.targets import PREDICTION_TARGETS, Target
+from analysis.predict.examples.placements import PREDICTION_TARGETS, KnownMachine, Target
+from analysis.predict.features import Domain
 from analysis.predict.kept_evaluation import KeptEvaluation, KeptTrial
 from analysis.predict.manifest import PredictorManifest, TargetFacts
-from analysis.predict.novelty import NOVELTIES, Novelty
-from analysis.predict.novelty_words import NAMED_NOVELTIES
+from analysis.predict.novelty import NAMED_NOVELTIES, NOVELTIES, Novelty
 from analysis.report.prediction_misses import miss_table
 from analysis.report.predictor_ground import ground_tables, span_table
 from analysis.report.report import Report, ReportSection

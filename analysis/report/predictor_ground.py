@@ -4,9 +4,8 @@ import math
 from collections.abc import Iterator, Mapping, Sequence
 
 from analysis.charts.words import listed, noun_count
-from analysis.predict.domain import Domain
-from analysis.predict.examples.placements import KnownMachine
-from analysis.predict.examples.targets import PREDICTION_TARGETS
+from analysis.predict.examples.placements import PREDICTION_TARGETS, KnownMachine
+from analysis.predict.features import Domain
 from analysis.predict.manifest import PredictorManifest
 from analysis.results.source import OWN_SOURCES
 from analysis.results.table import Facts, Field, Table

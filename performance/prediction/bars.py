@@ -4,8 +4,7 @@ import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, fields
 
-from analysis.predict.evaluation.accuracy import Accuracy, IntervalQuality
-from analysis.predict.evaluation.trials import PredictionTrial, joined
+from analysis.predict.trials import Accuracy, IntervalQuality, PredictionTrial, joined
 
 COVERAGE = (0.87, 0.93)
 """The share of 90 % intervals that hold what was measured, over all of a split."""

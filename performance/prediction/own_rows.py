@@ -9,14 +9,14 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from analysis.predict.evaluation.trials import (
+from analysis.predict.examples.example_rows import ExampleRows, example_rows
+from analysis.predict.examples.placements import PREDICTION_TARGETS
+from analysis.predict.trials import (
     PredictionTrial,
     cross_validated,
     joined,
     run_trial,
 )
-from analysis.predict.examples.example_rows import ExampleRows, example_rows
-from analysis.predict.examples.targets import PREDICTION_TARGETS
 from orchestrator.commands.exchange.merge import merge_paths
 from orchestrator.store import Store
 from performance.prediction.bars import Bar, SplitRow

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 
-from analysis.predict.evaluation.trials import (
+from analysis.predict.trials import (
     AnsweredQuestion,
     PredictionTrial,
     joined,

@@ -9,9 +9,7 @@ from pathlib import Path
 import numpy as np
 
 from analysis.predict.examples.example_rows import example_rows
-from analysis.predict.examples.names import plain_name
-from analysis.predict.examples.placements import Example
-from analysis.predict.examples.targets import PREDICTION_TARGETS
+from analysis.predict.examples.placements import PREDICTION_TARGETS, Example, plain_name
 from orchestrator.exchange.imports.formats import FORMATS
 from orchestrator.exchange.imports.importing import import_files
 from orchestrator.exchange.imports.outcome import read_files

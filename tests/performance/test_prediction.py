@@ -4,9 +4,9 @@ from collections import defaultdict
 
 import pytest
 
-from analysis.predict.evaluation.trials import AnsweredQuestion, PredictionTrial
 from analysis.predict.examples.placements import Example
 from analysis.predict.predictor import Prediction
+from analysis.predict.trials import AnsweredQuestion, PredictionTrial
 from performance.prediction.__main__ import main
 from performance.prediction.bars import Bar, SplitRow, print_row
 from performance.prediction.timm import (

@@ -18,8 +18,7 @@ from hypothesis import strategies as st
 from hypothesis.strategies import SearchStrategy
 
 from analysis.predict.artefact import predictor_files
-from analysis.predict.examples.placements import KnownMachine
-from analysis.predict.examples.targets import PREDICTION_TARGETS
+from analysis.predict.examples.placements import PREDICTION_TARGETS, KnownMachine
 from analysis.predict.forecaster import Forecaster
 from analysis.predict.kept_evaluation import EVALUATION_NAME
 from analysis.predict.manifest import MANIFEST_NAME, TrainingOrigin, text_digest

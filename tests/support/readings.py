@@ -14,9 +14,9 @@ from analysis.predict.explanation import explanation_of
 from analysis.report.predictions import DescribedPredictor, prediction_report
 from orchestrator.commands.measure.plan import PlanReport
 from orchestrator.commands.measure.verification import load_verification
-from orchestrator.commands.predict.kept_evaluation import kept_evaluation
 from orchestrator.commands.predict.stored_predictor import (
     StoredPredictor,
+    kept_evaluation,
     open_predictor,
     predictor_folder,
 )
@@ -179,7 +179,7 @@ def read_calibration(folder: Path, content: bytes) -> None:
 
 
 def read_price_list(folder: Path, content: bytes) -> None:
-    prices = read_prices(written(folder, "prices.yaml", content)).prices
+    prices = read_prices(written(folder, "prices.yaml", content))
     assert all(price.per_hour > 0 for price in prices.hardware.values())
 
 

@@ -8,12 +8,10 @@ from analysis.charts.layers import log_axis
 from analysis.charts.palette import BACKEND_MARKS
 from analysis.charts.predictions.units import shown_amount, shown_heading, shown_value
 from analysis.charts.words import file_stem, in_order, path_words
-from analysis.predict.evaluation.accuracy import NEAR
-from analysis.predict.evaluation.trials import NoveltyTrial, PredictionTrial
-from analysis.predict.examples.targets import Target
+from analysis.predict.examples.placements import Target
 from analysis.predict.kept_evaluation import KeptAnswer, KeptTrial, kept_answer
-from analysis.predict.novelty import Novelty
-from analysis.predict.novelty_words import NAMED_NOVELTIES
+from analysis.predict.novelty import NAMED_NOVELTIES, Novelty
+from analysis.predict.trials import NEAR, NoveltyTrial, PredictionTrial
 
 _MOST_POINTS = 1_000
 """Points of one drawing; of more, every so many-th is drawn."""

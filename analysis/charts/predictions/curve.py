@@ -8,7 +8,7 @@ from analysis.charts.chart import Chart, Spec
 from analysis.charts.layers import Point, backend_colour, backends_of, log_axis, size_axis
 from analysis.charts.predictions.units import shown_amount, shown_heading, shown_value
 from analysis.charts.words import file_stem, noun_count, path_words, question_words
-from analysis.predict.examples.targets import PREDICTION_TARGETS, Target
+from analysis.predict.examples.placements import PREDICTION_TARGETS, Target
 from analysis.predict.predictor import NoPrediction, Prediction
 from runner.contract.axes import AXIS_NAMES, SIZE_AXES, AxisName
 from runner.contract.cell import Cell

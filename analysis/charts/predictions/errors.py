@@ -6,7 +6,7 @@ from typing import Any
 from analysis.charts.chart import Chart
 from analysis.charts.layers import Point, linear_axis, named_rows, row_names
 from analysis.charts.words import file_stem
-from analysis.predict.examples.targets import PREDICTION_TARGETS
+from analysis.predict.examples.placements import PREDICTION_TARGETS
 from analysis.predict.manifest import PredictorManifest
 from analysis.statistics.numbers import percent_text
 

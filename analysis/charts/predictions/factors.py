@@ -8,7 +8,7 @@ from analysis.charts.chart import Chart
 from analysis.charts.layers import Point, backend_colour, log_axis, named_rows, row_names
 from analysis.charts.predictions.units import shown_amount
 from analysis.charts.words import distinct_rows, file_stem
-from analysis.predict.examples.targets import Target
+from analysis.predict.examples.placements import Target
 from analysis.predict.explanation import Explanation, Factor
 from analysis.statistics.numbers import amount
 

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from analysis.predict.examples.targets import Target
+from analysis.predict.examples.placements import Target
 from analysis.statistics.numbers import amount
 
 

@@ -1,8 +1,9 @@
 """Examples of a database: measured results with the counted work behind each."""
 
+import hashlib
 import math
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
@@ -10,9 +11,17 @@ from typing import Any
 from pydantic import ValidationError
 
 from analysis.predict.examples.machines import MachinePeaks, machine_peaks
-from analysis.predict.examples.names import architecture_in, architecture_of, plain_name
-from analysis.predict.examples.placements import Counts, Example, Placement
-from analysis.predict.examples.targets import Target
+from analysis.predict.examples.placements import (
+    PREDICTED_MODES,
+    PREDICTION_TARGETS,
+    Counts,
+    Example,
+    Placement,
+    Target,
+    architecture_in,
+    architecture_of,
+    plain_name,
+)
 from analysis.predict.examples.work import (
     SampleWork,
     cell_of,
@@ -22,11 +31,11 @@ from analysis.predict.examples.work import (
 )
 from analysis.results.source import ArrowSource, text
 from runner.contract.axes import AXIS_NAMES, SIZE_AXES
+from runner.contract.cell import Cell
 from runner.contract.errors import Unsupported
 from runner.contract.models import ModelSpec
 from runner.contract.models.work import Polynomials, catalogued_polynomials
 
-PREDICTED_MODES = ("inference", "generation", "training")
 _NO_AXES = ("target_qps", "slo_ms", "threads", "workers")
 _AXES = tuple(name for name in AXIS_NAMES if name not in _NO_AXES)
 """The axes of cells; what a record calls `threads` is what the runtime used."""
@@ -50,6 +59,12 @@ _MODES = ", ".join(map(text, PREDICTED_MODES))
 _VIEWS = {"benchmark_performance": "p.scenario = 'single_stream'", "imported_results": "true"}
 _LIBRARIES = {"torch_compile": "torch"}
 """The library of a runtime that has another name."""
+CountsOf = Callable[[ModelSpec], Polynomials | None]
+"""Gives the polynomials of a model that is not of the catalogue, as far as a job counted it."""
+_OURS = "SELECT run_id FROM benchmark_performance WHERE scenario = 'single_stream' AND mode IN"
+_THEIRS = "SELECT run_id FROM imported_results WHERE coalesce(mode, 'inference') IN"
+_MOST_NAMED = 500
+"""Cells that a question names by their ids; more are named by their models."""
 
 
 @dataclass(frozen=True)
@@ -70,22 +85,13 @@ class ExampleRows:
         ]
 
 
-CountsOf = Callable[[ModelSpec], Polynomials | None]
-"""Gives the polynomials of a model that is not of the catalogue, as far as a job counted it."""
-
-
 def example_rows(
     source: ArrowSource, *, imported: bool, counts_of: CountsOf = catalogued_polynomials
 ) -> ExampleRows:
-    """The results of a database that predictors learn from.
+    """The results of a database that predictors learn from; simulated ones are not among them.
 
     A file that lacks the work of a model gets it from another one that tells it of the same model
     at the same size: it is a fact of the model.
-
-    Args:
-        source: the database.
-        imported: True if results that others measured are among them; simulated ones never are.
-        counts_of: gives the counted work of models.
     """
     models = _models(source)
     polynomials = {name: counts_of(model) for name, model in models.items()}
@@ -191,3 +197,81 @@ def _software(row: Mapping[str, Any]) -> str:
     library = _LIBRARIES.get(row["runtime"], row["runtime"])
     version = ".".join(libraries.get(library, "").split(".")[:2])
     return " ".join(filter(None, (version, details.get("file_name.layout"))))
+
+
+@dataclass(frozen=True)
+class ChangedRows:
+    """The rows of a database by those that a predictor was trained on."""
+
+    added: int
+    """Rows that came since."""
+    removed: int
+    """Rows that are no longer there."""
+
+
+def rows_by_run(source: ArrowSource, *, imported: bool) -> dict[str, int]:
+    """The number of rows of each run that predictors may learn from."""
+    parts = [f"{_OURS} ({_MODES})", *([f"{_THEIRS} ({_MODES})"] if imported else [])]
+    table = source.arrow(f"""
+        SELECT run_id, count(*) AS rows FROM ({" UNION ALL ".join(parts)})
+        GROUP BY run_id ORDER BY run_id
+    """)
+    return dict(zip(table["run_id"].to_pylist(), table["rows"].to_pylist(), strict=True))
+
+
+def changed_rows(before: Mapping[str, int], now: Mapping[str, int]) -> ChangedRows:
+    """The rows that came and went between two counts of rows by run."""
+    changes = [now.get(run, 0) - before.get(run, 0) for run in {*before, *now}]
+    return ChangedRows(
+        added=sum(change for change in changes if change > 0),
+        removed=-sum(change for change in changes if change < 0),
+    )
+
+
+def digest_of_rows(rows: ExampleRows) -> str:
+    """SHA-256 of the ids and values of all examples, in hex; their order does not matter."""
+    columns = [target.column for target in PREDICTION_TARGETS.values()]
+    lines = sorted(
+        "\t".join([str(row["result_id"]), *(repr(row[column]) for column in columns)])
+        for row in rows.rows
+    )
+    return hashlib.sha256("\n".join(lines).encode()).hexdigest()
+
+
+def measured_targets(
+    source: ArrowSource, cells: Sequence[tuple[str, Cell]]
+) -> dict[int, Mapping[str, float]]:
+    """By target the newest results of cells that have some, as far as they may be quoted.
+
+    Args:
+        source: the database.
+        cells: each with the id of its machine; its number is the key of its results.
+    """
+    columns = {name: target.column for name, target in PREDICTION_TARGETS.items()}
+    selected = ", ".join(f"r.{column}" for column in columns.values())
+    if len(cells) <= _MOST_NAMED:
+        condition = f"p.cell_id IN ({_listing(cell.id for _, cell in cells)})"
+    else:
+        condition = f"p.model IN ({_listing({cell.model for _, cell in cells})})"
+    rows = source.arrow(f"""
+        SELECT p.hardware_id, p.cell_id, p.model, {selected}
+        FROM benchmark_performance p JOIN benchmark_results r USING (result_id)
+        WHERE p.hardware_id IN ({_listing({machine for machine, _ in cells})}) AND {condition}
+        ORDER BY p.measured_at, p.result_id
+    """).to_pylist()
+    values = {
+        (row["hardware_id"], row["cell_id"]): {
+            name: row[column] for name, column in columns.items() if row[column] is not None
+        }
+        for row in rows
+    }
+    models = {row["model"] for row in rows}
+    return {
+        number: known
+        for number, (machine, cell) in enumerate(cells)
+        if cell.model in models and (known := values.get((machine, cell.id)))
+    }
+
+
+def _listing(words: Iterable[str]) -> str:
+    return ", ".join(map(text, words)) or "NULL"

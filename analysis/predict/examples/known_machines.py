@@ -5,10 +5,15 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from typing import get_args
 
-from analysis.predict.examples.devices import DeviceKind, NominalDevice, nominal_device
 from analysis.predict.examples.example_rows import ExampleRows
-from analysis.predict.examples.machines import MachinePeaks, machine_peaks
-from analysis.predict.examples.placements import Device, KnownMachine, Placement
+from analysis.predict.examples.machines import (
+    DeviceKind,
+    MachinePeaks,
+    machine_peaks,
+    nominal_device,
+    plain_spelling,
+)
+from analysis.predict.examples.placements import KnownMachine, Placement
 from analysis.results.source import OWN_SOURCES, ArrowSource
 from runner.contract.axes import Precision
 
@@ -22,17 +27,11 @@ _VENDORS: Mapping[tuple[str, DeviceKind], tuple[str, ...]] = {
 }
 """Backends by the first word of a device's name, and its kind."""
 _ON_PROCESSORS = ("cpu", "openvino")
-_GIB = 2**30
 _PRECISIONS: tuple[str, ...] = get_args(Precision)
 
 
 def known_machines(source: ArrowSource, rows: ExampleRows) -> tuple[KnownMachine, ...]:
-    """The machines that results were measured on: our own first, then those with most examples.
-
-    Args:
-        source: the database.
-        rows: its results.
-    """
+    """The machines that results were measured on: our own first, then those with most examples."""
     by_machine: dict[str, list[Placement]] = defaultdict(list)
     ours: set[str] = set()
     for row, placement in zip(rows.rows, rows.placements, strict=True):
@@ -45,11 +44,9 @@ def known_machines(source: ArrowSource, rows: ExampleRows) -> tuple[KnownMachine
 
 
 def machine_of_data_sheet(name: str, known: Sequence[KnownMachine]) -> KnownMachine | None:
-    """A device on which nothing was measured; None if no data sheet of it is known.
+    """A device on which nothing was measured, with the newest software of known machines.
 
-    Args:
-        name: its name, however it is spelt.
-        known: machines on which something was: it has the newest software of theirs.
+    None if no data sheet of it is known, however its name is spelt.
     """
     nominal = nominal_device(name)
     if nominal is None:
@@ -57,7 +54,7 @@ def machine_of_data_sheet(name: str, known: Sequence[KnownMachine]) -> KnownMach
     devices = {
         precision: device
         for precision in _PRECISIONS
-        if (device := _nominal(nominal, precision)) is not None
+        if (device := nominal.device(nominal.name, nominal.name, precision)) is not None
     }
     vendor = nominal.name.partition(" ")[0]
     backends = _VENDORS.get((vendor, nominal.kind), ())
@@ -68,16 +65,16 @@ def machine_of_data_sheet(name: str, known: Sequence[KnownMachine]) -> KnownMach
         devices=devices,
         software=_newest_of_all(known),
         threads=nominal.compute_units if nominal.kind == "cpu" else None,
-        memory_bytes=_nominal_memory(nominal),
+        memory_bytes=nominal.memory_bytes,
     )
 
 
 def find_machine(name: str, machines: Sequence[KnownMachine]) -> KnownMachine | None:
     """The machine of that id or name, else the first whose name holds it; None if there is none."""
-    wanted = _plain(name)
+    wanted = plain_spelling(name)
     for fits in (str.__eq__, str.__contains__):
         for machine in machines:
-            if any(fits(_plain(word), wanted) for word in (machine.key, machine.name)):
+            if any(fits(plain_spelling(word), wanted) for word in (machine.key, machine.name)):
                 return machine
     return None
 
@@ -102,7 +99,7 @@ def _measured(
         devices={**devices, **{one.precision: one.device for one in placements}},
         software=_newest(placements),
         threads=threads.most_common(1)[0][0] if threads else None,
-        memory_bytes=memory.get(device.key) or (_nominal_memory(nominal) if nominal else None),
+        memory_bytes=memory.get(device.key) or (nominal.memory_bytes if nominal else None),
     )
 
 
@@ -139,18 +136,3 @@ def _memory_bytes(source: ArrowSource) -> dict[str, int]:
         WHERE NOT r.simulated GROUP BY hardware_id ORDER BY hardware_id
     """).to_pylist()
     return {row["hardware_id"]: row["bytes"] for row in rows if row["bytes"]}
-
-
-def _nominal(nominal: NominalDevice, precision: str) -> Device | None:
-    flops, traffic = nominal.flops_per_s(precision), nominal.bytes_per_s
-    if not (flops and traffic):
-        return None
-    return Device(nominal.name, nominal.name, nominal.kind, flops, traffic, measured=False)
-
-
-def _nominal_memory(nominal: NominalDevice) -> int | None:
-    return None if nominal.memory_gib is None else round(nominal.memory_gib * _GIB)
-
-
-def _plain(name: str) -> str:
-    return re.sub(r"[^a-z0-9]", "", name.lower())

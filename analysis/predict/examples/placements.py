@@ -1,10 +1,75 @@
-"""Placements: cells on devices, with everything that a prediction may rest on."""
+"""Placements: cells on devices, with everything that a prediction may rest on, and its targets."""
 
-from collections.abc import Mapping
+import re
+from collections.abc import Hashable, Iterable, Mapping
 from dataclasses import dataclass
+from functools import lru_cache
+from typing import Annotated, Any, Literal, TypeAlias, TypeVar
 
-from analysis.predict.examples.keys import Pairs
-from runner.contract.cell import Mode
+from pydantic import BeforeValidator, PlainSerializer
+
+from analysis.results.metrics import METRICS
+from runner.contract.cell import Cell, Mode
+from runner.contract.models import ModelSpec
+
+_Key = TypeVar("_Key", bound=Hashable)
+_Value = TypeVar("_Value")
+_PORTS = re.compile(r"^(?:tf|tv|gluon|legacy|ssl|swsl|ig|timm)_(?=[a-z])")
+"""Prefixes that say whose weights or code it is: the architecture behind them is the same."""
+_STEM = re.compile(r"((?:eca|test)_)?[a-z]+?(?:v\d)?(?=[\d_\-]|$)")
+"""The letters that a name begins with and the version behind them, e.g. `swinv2`; a word that
+stands for a part which many architectures may have does not name one."""
+PREDICTED_MODES = ("inference", "generation", "training")
+Quantity: TypeAlias = Literal["time", "memory", "energy"]
+
+
+def _key(data: Any) -> Any:
+    return tuple(map(_key, data)) if isinstance(data, list) else data
+
+
+def _mapping(pairs: Iterable[tuple[Any, Any]] | Mapping[Any, Any]) -> Mapping[Any, Any]:
+    items = pairs.items() if isinstance(pairs, Mapping) else pairs
+    return {_key(key): value for key, value in items}
+
+
+Pairs: TypeAlias = Annotated[
+    Mapping[_Key, _Value],
+    BeforeValidator(_mapping),
+    PlainSerializer(lambda mapping: [*mapping.items()], when_used="json"),
+]
+PlainKey: TypeAlias = Annotated[Hashable, BeforeValidator(_key)]
+
+
+@lru_cache(maxsize=8192)
+def plain_name(model: str) -> str:
+    """The name without an owner before it, and without the tag of its weights behind it."""
+    name = model.rsplit("/", 1)[-1].lower()
+    name = re.sub(r"\.[a-z][a-z0-9_.]*$", "", name)
+    return _PORTS.sub("", name)
+
+
+@lru_cache(maxsize=8192)
+def architecture_of(model: str) -> str:
+    """The architecture that a name begins with, e.g. `resnet` of `resnet50.a1_in1k`."""
+    match = _STEM.match(plain_name(model))
+    return match[0] if match else plain_name(model)
+
+
+@lru_cache(maxsize=8192)
+def words_of(model: str) -> tuple[str, ...]:
+    """The parts of a name, e.g. `vit`, `base`, `patch16` and `224`."""
+    return tuple(dict.fromkeys(filter(None, re.split(r"[_\-.]+", plain_name(model)))))
+
+
+@lru_cache(maxsize=8192)
+def line_of(model: str) -> str:
+    """The letters of a name's first two words, e.g. `vit relpos` of `vit_relpos_base_patch16`."""
+    return " ".join(re.sub(r"[^a-z]", "", word) for word in words_of(model)[:2])
+
+
+def architecture_in(config: Mapping[str, Any]) -> str:
+    """The architecture that a configuration names, e.g. `bert`."""
+    return str(config.get("model_type") or "unknown")
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,3 +169,89 @@ class Example:
     """Above 0, in the target's unit."""
     source: str
     """The one who measured: ourselves or an imported project."""
+
+
+@dataclass(frozen=True)
+class Target:
+    """A number of results that is predicted."""
+
+    name: str
+    column: str
+    """The column of records, in base units."""
+    quantity: Quantity
+    label: str
+    unit: str
+    """The base unit of the column."""
+    more_is_better: bool = False
+
+    @property
+    def predicted_column(self) -> str:
+        """The name of the column that holds predictions."""
+        return f"{self.column}_predicted"
+
+    def amount(self, value: float, placement: Placement) -> float:
+        """The amount that one query takes: seconds, bytes or joules."""
+        if self.name == "throughput":
+            return placement.batch_size / value
+        return value * placement.batch_size if self.name == "energy" else value
+
+    def value(self, amount: float, placement: Placement) -> float:
+        """The number of results that such an amount for one query makes."""
+        if self.name == "throughput":
+            return placement.batch_size / amount
+        return amount / placement.batch_size if self.name == "energy" else amount
+
+
+def _of_metric(name: str, column: str, quantity: Quantity, unit: str) -> Target:
+    metric = METRICS[name]
+    return Target(name, column, quantity, metric.label, unit, metric.more_is_better)
+
+
+PREDICTION_TARGETS: Mapping[str, Target] = {
+    target.name: target
+    for target in (
+        _of_metric("latency", "latency_median_s", "time", "s"),
+        _of_metric("throughput", "throughput", "time", "samples/s"),
+        _of_metric("memory", "memory_peak_bytes", "memory", "bytes"),
+        _of_metric("energy", "energy_per_sample_joules", "energy", "J"),
+    )
+}
+
+
+def unpredicted_part(cell: Cell) -> str | None:
+    """The mode or the scenario of a cell that predictions answer nothing about, in words.
+
+    None if they answer.
+    """
+    if cell.mode not in PREDICTED_MODES:
+        return f"mode {cell.mode}"
+    if cell.scenario != "single_stream":
+        return f"scenario {cell.scenario}"
+    return None
+
+
+def cell_placement(
+    cell: Cell,
+    model: ModelSpec,
+    device: Device,
+    counts: Counts,
+    *,
+    software: str,
+    threads: int | None,
+) -> Placement:
+    """The cell on a device, where the runtime uses so many threads if the cell names no number."""
+    return Placement(
+        model=plain_name(model.name),
+        architecture=architecture_in(model.config),
+        device=device,
+        backend=cell.backend,
+        runtime=cell.runtime,
+        precision=cell.precision,
+        mode=cell.mode,
+        software=software,
+        batch_size=cell.batch_size,
+        length=cell.sequence_length or cell.image_size or cell.audio_seconds,
+        new_tokens=cell.new_tokens,
+        threads=cell.threads or threads,
+        counts=counts,
+    )

@@ -66,7 +66,7 @@ class Measuring(RunOptions, FleetChoice, Against, TableOptions, DatabaseChoice, 
     def measure(self, request: "PlanRequest") -> int:
         """Run what was requested, or show its plan; returns the exit code."""
         from orchestrator.commands.measure.plan_words import PlanningNotes
-        from orchestrator.commands.predict.host.forecast import find_forecast
+        from orchestrator.commands.predict.host_forecast import find_forecast
 
         if self.on_fleet and self.compare_to is not None:
             raise typer.BadParameter(

@@ -105,7 +105,7 @@ class PlanCommand(MatrixChanges, FleetChoice, DatabaseChoice, Command):
             raise typer.BadParameter("name a matrix file")
         from orchestrator.commands.measure.plan_words import PlanningNotes
         from orchestrator.commands.measure.request import PlanRequest
-        from orchestrator.commands.predict.host.forecast import find_forecast
+        from orchestrator.commands.predict.host_forecast import find_forecast
 
         return PlanRequest(
             self.matrix,

@@ -8,7 +8,6 @@ from typing import Any, get_args
 
 from orchestrator.commands.options.bench import BenchOptions
 from orchestrator.commands.options.bench_matrix import bench_matrix
-from orchestrator.matrix import Matrix
 from orchestrator.planning.expand import expand
 from orchestrator.system.files import RESULTS_FOLDER
 from runner.contract.axes import (
@@ -26,7 +25,6 @@ from runner.contract.models import ModelSpec
 from runner.contract.models.work import Polynomials
 from runner.contract.reasons import Reason
 
-_PREDICT = "predict"
 _SIZES = "|".join(letter for letter, _ in SIZE_LETTERS)
 _ID = re.compile(
     rf"(?P<backend>{'|'.join(get_args(Backend))})-"
@@ -65,8 +63,6 @@ class PossibleCells:
     cells: tuple[tuple[Cell, Reason | None], ...]
     """Each with the reason if no machine can run it."""
     models: Mapping[str, ModelSpec]
-    notes: tuple[str, ...] = ()
-    """Sentences about what was named."""
     counts: Mapping[str, Polynomials] = field(default_factory=dict)
     """The work of models that are not of the catalogue, by name."""
     uncounted: Mapping[str, str] = field(default_factory=dict)
@@ -94,13 +90,8 @@ def cells_of_axes(axes: Mapping[AxisName, Sequence[str]]) -> PossibleCells:
     Raises:
         UsageError: an option is wrong.
     """
-    return cells_of_matrix(bench_matrix(BenchOptions.of_axes(axes), command=_PREDICT))
-
-
-def cells_of_matrix(matrix: Matrix) -> PossibleCells:
-    """All cells of a matrix."""
-    expansion = expand(matrix)
-    return PossibleCells(expansion.cells, matrix.models, expansion.notes)
+    matrix = bench_matrix(BenchOptions.of_axes(axes), command="predict")
+    return PossibleCells(expand(matrix).cells, matrix.models)
 
 
 def axes_of_id(cell_id: str) -> dict[AxisName, Sequence[str]]:

@@ -1,4 +1,4 @@
-"""Predicted cells as a sheet: a row each, what was measured beside it, then what to trust."""
+"""Predicted cells as rows for programs and as tables, with what was measured and what to trust."""
 
 import shlex
 from collections import Counter
@@ -7,23 +7,19 @@ from typing import Any
 
 from analysis.charts.predictions.units import shown_amount, shown_heading, shown_value
 from analysis.charts.words import path_words
-from analysis.predict.examples.targets import PREDICTION_TARGETS, Target
+from analysis.predict.examples.placements import PREDICTION_TARGETS, Target
 from analysis.predict.novelty import NOVELTIES
 from analysis.predict.predictor import NoPrediction, Prediction
 from analysis.results.differing import fact_heading, fact_words, shared, varying, work_words
 from analysis.results.table import Facts, Field, Table
 from analysis.statistics.numbers import format_number
 from orchestrator.commands.predict.axes import PREDICTED_NAMES
-from orchestrator.commands.predict.forecasts import PredictedCell
-from orchestrator.commands.predict.questions import PredictedCells
-from orchestrator.commands.predict.rows import predicted_rows
-from orchestrator.commands.predict.stored_predictor import training_command
+from orchestrator.commands.predict.questions import PredictedCell, PredictedCells
 from orchestrator.commands.predict.words import (
     NOVELTY_WORDS,
-    added_words,
     error_words,
+    later_words,
     source_words,
-    training_words,
 )
 from orchestrator.screen.sheet import ON_SCREEN, Sheet
 from orchestrator.system.files import database_option
@@ -31,6 +27,7 @@ from orchestrator.system.text import plural
 from runner.contract.axes import AXES
 from runner.contract.cell import DEFAULT_RUNTIMES
 
+TRUST_COLUMNS = ("novelty", "extrapolation", "reason")
 _MOST_ROWS = 20
 """Cells that a terminal shows; files have all of them."""
 _PATH = ("backend", "runtime")
@@ -43,27 +40,64 @@ _DOUBT = "?"
 """The mark of an extrapolation."""
 
 
+def value_columns(target: str) -> tuple[str, str, str, str]:
+    """The columns of a target: its prediction, the ends of the 90 % interval, what was measured."""
+    column = PREDICTION_TARGETS[target].column
+    ends = (f"{column}_low_predicted", f"{column}_high_predicted")
+    return (f"{column}_predicted", *ends, column)
+
+
+def predicted_rows(
+    cells: Sequence[PredictedCell], targets: Sequence[str]
+) -> Iterator[dict[str, Any]]:
+    """A row for each cell, in base units."""
+    columns = {target: value_columns(target) for target in targets}
+    for one in cells:
+        row: dict[str, Any] = {name: getattr(one.cell, name) for name in PREDICTED_NAMES}
+        row["hardware"] = one.machine.name if one.machine else None
+        for target, (value, low, high, measured) in columns.items():
+            answer = one.answers[target]
+            known = answer if isinstance(answer, Prediction) else None
+            row[value] = known and known.value
+            row[low] = known and known.low
+            row[high] = known and known.high
+            row[measured] = one.measured.get(target)
+        yield row | trust_of(one.answers)
+
+
+def trust_of(answers: Mapping[str, Prediction | NoPrediction]) -> dict[str, Any]:
+    """The novelty of a cell, the features that leave the domain, and the reason of a refusal.
+
+    Of several targets the one that least is known of counts.
+    """
+    predictions = [one for one in answers.values() if isinstance(one, Prediction)]
+    refused = [one.reason for one in answers.values() if isinstance(one, NoPrediction)]
+    outside = dict.fromkeys(sentence for one in predictions for sentence in one.outside)
+    novelty = max((one.novelty for one in predictions), key=NOVELTIES.index, default=None)
+    return {
+        "novelty": novelty,
+        "extrapolation": bool(outside) if predictions else None,
+        "reason": "; ".join(dict.fromkeys([*refused, *outside])) or None,
+    }
+
+
 def cells_sheet(answer: PredictedCells, form: str) -> Sheet:
     """The answer as a sheet of this format; CSV and JSON have a row a cell, in base units."""
-    title = _title(answer)
+    predictor = answer.predictor
+    labels = ", ".join(PREDICTION_TARGETS[name].label for name in answer.targets)
     rows = [*predicted_rows(answer.cells, answer.targets)]
     document = {
-        "database": str(answer.database),
+        "database": str(predictor.database),
         "predictor": {
-            **answer.manifest.model_dump(mode="json", include={"trained_at", "sources"}),
-            "examples": answer.manifest.examples,
-            "added_since": answer.added,
+            **predictor.manifest.model_dump(mode="json", include={"trained_at", "sources"}),
+            "examples": predictor.manifest.examples,
+            "added_since": predictor.added,
         },
         "targets": answer.targets,
         "cells": rows,
     }
     tables = [_table(answer, PREDICTION_TARGETS[name], form) for name in answer.targets]
-    return Sheet(title, tables, tuple(_notes(answer, form)), document, rows)
-
-
-def _title(answer: PredictedCells) -> str:
-    labels = ", ".join(PREDICTION_TARGETS[name].label for name in answer.targets)
-    return f"Predicted {labels}"
+    return Sheet(f"Predicted {labels}", tables, tuple(_notes(answer, form)), document, rows)
 
 
 def _table(answer: PredictedCells, target: Target, form: str) -> Table:
@@ -190,11 +224,9 @@ def _amount(one: PredictedCell, target: Target) -> str:
 def _trust(answer: PredictedCells) -> Iterator[str]:
     """The results that the answer rests on, and what of it nothing promises."""
     target = answer.targets[0]
-    facts = answer.manifest.targets[target]
-    predictions = [
-        one.answers[target] for one in answer.cells if isinstance(one.answers[target], Prediction)
-    ]
-    novelties = {one.novelty for one in predictions if isinstance(one, Prediction)}
+    facts = answer.predictor.manifest.targets[target]
+    answers = [one.answers[target] for one in answer.cells]
+    novelties = {one.novelty for one in answers if isinstance(one, Prediction)}
     rests = f"rests on {source_words(facts.examples)}"
     if novelties:
         novelty = max(novelties, key=NOVELTIES.index)
@@ -241,10 +273,8 @@ def _of(count: int, answer: PredictedCells) -> str:
 
 
 def _next(answer: PredictedCells) -> str:
-    command = training_command(answer.database)
-    added = [*added_words(answer.added, training_words(answer.manifest, command))]
-    if added:
-        return added[0]
+    if later := [*later_words(answer.predictor)]:
+        return later[0]
     words = ["orchestrator", "bench"]
     unknown = [one for one in answer.cells if not one.measured]
     for name in PREDICTED_NAMES:
@@ -256,7 +286,7 @@ def _next(answer: PredictedCells) -> str:
             continue
         if values and [*values] != [_DEFAULTS.get(name)]:
             words += [f"--{name.replace('_', '-')}", ",".join(map(str, values))]
-    where = database_option(answer.database)
+    where = database_option(answer.predictor.database)
     devices = {one.machine.name for one in answer.cells if one.machine}
     there = f", on {next(iter(devices))}" if len(devices) == 1 else ""
     verb = "measures them" if unknown else "measures them again"

@@ -1,32 +1,32 @@
 """Counted work of models: the catalogue's, what earlier jobs counted, and what new ones count."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from orchestrator.backends.catalogue import CATALOGUE
-from orchestrator.launchers.base import Launcher
-from orchestrator.launchers.registry import choose_launcher, make_launcher
-from orchestrator.planning.plan import Plan, PlannedCell
-from orchestrator.running.artifacts.cache import ARTIFACT_BACKEND, hold_artifacts
-from orchestrator.running.artifacts.work_counts import WorkCounts, counting_cell, kept_counts
-from orchestrator.running.availability import Availability
-from orchestrator.running.create import new_run_file, require_space
-from orchestrator.running.execute_job import LaunchContext
-from orchestrator.running.folder import RunFolder
-from orchestrator.running.observer import Observer, QuietObserver
-from orchestrator.running.options import RunOptions
-from orchestrator.running.run_file import PREPARATIONS_FOLDER, RunSource
-from orchestrator.screen.words.reasons import reason_text
+from analysis.predict.examples.work import sibling_work
+from orchestrator.commands.predict.cells import PossibleCells
+from orchestrator.screen.words.reasons import error_text, reason_text
 from orchestrator.system.files import RESULTS_FOLDER
-from runner.contract.errors import EngineUnavailable
+from runner.contract.errors import BenchError, EngineUnavailable
 from runner.contract.models import ModelSpec
 from runner.contract.models.counted import CountedWork
 from runner.contract.models.work import Polynomials, catalogued_polynomials
 from runner.contract.reasons import Reason
 
-_NOT_COUNTED = "nobody has counted its work yet"
+if TYPE_CHECKING:
+    from orchestrator.launchers.base import Launcher
+    from orchestrator.planning.plan import Plan
+    from orchestrator.running.observer import Observer
+
+Notice = Callable[[str], None]
+"""Hears in a line what is being done."""
+
+
+def unheard_notice(_: str) -> None:
+    """Notice that nobody hears."""
 
 
 @dataclass(frozen=True)
@@ -40,59 +40,74 @@ class ModelCounts:
     """The reason why something is not counted; None if everything is."""
 
 
-@dataclass(frozen=True)
-class CountingOptions:
-    """Options of counting."""
+def counted_cells(possible: PossibleCells, results: Path, report: Notice) -> PossibleCells:
+    """The cells with the counted work of their models; a job counts those that nobody has counted.
 
-    results: Path = RESULTS_FOLDER
-    """The folder of all runs, beside which counts are kept."""
-    launcher: str = "auto"
-    """The launcher of the jobs that count."""
-    launch: bool = False
-    """True if models that nobody counted are counted now."""
-
-
-def counted_polynomials(
-    models: Mapping[str, ModelSpec],
-    options: CountingOptions,
-    observer: Observer | None = None,
-) -> Mapping[str, ModelCounts]:
-    """The counted work of models, by their ids, in the given order.
-
-    A job counts one model, from its configuration alone, which takes some ten seconds each.
-
-    Raises:
-        UsageError: a variable about images is wrong.
-        EngineUnavailable: containers were asked for and no engine answers, or it went away.
-        StoreError: the results folder cannot be written.
+    Where that fails the work is taken from a counted model of the same architecture, with a
+    sentence that says so; where there is none the reason stands in the place of the count.
     """
-    known = {name: known_counts(model, options.results) for name, model in models.items()}
-    missing = {name: models[name] for name, counts in known.items() if counts.polynomials is None}
-    if not missing or not options.launch:
-        return known
-    observer = observer or QuietObserver()
-    name = choose_launcher(options.launcher, observer.note)
-    launcher = make_launcher(name, observer.image_step)
-    return {**known, **count_models(missing, options.results, launcher, observer)}
+    models = possible.models
+    custom = {name: model for name, model in models.items() if not catalogued_polynomials(model)}
+    if not custom:
+        return possible
+    counted = _counted(custom, results, report)
+    missing = {
+        name: one.reason or "nobody counted its work"
+        for name, one in counted.items()
+        if one.polynomials is None
+    }
+    guesses = {name: work for name in missing if (work := sibling_work(custom[name]))}
+    return replace(
+        possible,
+        counts={
+            **{name: one.polynomials for name, one in counted.items() if one.polynomials},
+            **{name: work.polynomials for name, work in guesses.items()},
+        },
+        uncounted={name: reason for name, reason in missing.items() if name not in guesses},
+        guessed={
+            name: f"the work of {name} is not counted ({missing[name]}); it is taken from"
+            f" {work.sibling}, by layers and width"
+            for name, work in guesses.items()
+        },
+    )
 
 
 def known_counts(model: ModelSpec, results: Path = RESULTS_FOLDER) -> ModelCounts:
     """The counted work of a model that needs no job: the catalogue's, or an earlier job's."""
     if (polynomials := catalogued_polynomials(model)) is not None:
         return ModelCounts(polynomials)
+    from orchestrator.running.artifacts.work_counts import kept_counts
+
     counted = kept_counts(results, model)
-    return ModelCounts(None, _NOT_COUNTED) if counted is None else _of_job(counted)
+    return ModelCounts(None, "nobody has counted its work yet") if counted is None else _of(counted)
+
+
+def kept_polynomials(results: Path) -> Callable[[ModelSpec], Polynomials | None]:
+    """Gives the work of a model: the catalogue's, or what a job has counted."""
+    return lambda model: known_counts(model, results).polynomials
 
 
 def count_models(
-    models: Mapping[str, ModelSpec], results: Path, launcher: Launcher, observer: Observer
+    models: Mapping[str, ModelSpec], results: Path, launcher: "Launcher", observer: "Observer"
 ) -> Mapping[str, ModelCounts]:
-    """Count each model in a job of its own, while this process holds the device of such jobs.
+    """Count each model from its configuration in a job of its own, which takes some ten seconds.
+
+    This process holds the device of such jobs meanwhile.
 
     Raises:
         EngineUnavailable: the engine went away.
         StoreError: the results folder cannot be written.
     """
+    from orchestrator.backends.catalogue import CATALOGUE
+    from orchestrator.running.artifacts.cache import ARTIFACT_BACKEND, hold_artifacts
+    from orchestrator.running.artifacts.work_counts import WorkCounts
+    from orchestrator.running.availability import Availability
+    from orchestrator.running.create import new_run_file, require_space
+    from orchestrator.running.execute_job import LaunchContext
+    from orchestrator.running.folder import RunFolder
+    from orchestrator.running.options import RunOptions
+    from orchestrator.running.run_file import PREPARATIONS_FOLDER, RunSource
+
     require_space(results)
     options = RunOptions(launcher=launcher.name, seed=0)
     plan = _plan(models.values())
@@ -103,11 +118,33 @@ def count_models(
         folder = RunFolder.create(results / PREPARATIONS_FOLDER, run)
         context = LaunchContext(launcher, folder, observer)
         counts = WorkCounts(results, context, Availability(launcher))
-        return {name: _of_job(counts.count(model)) for name, model in models.items()}
+        return {name: _of(counts.count(model)) for name, model in models.items()}
 
 
-def _plan(models: Iterable[ModelSpec]) -> Plan:
+def _counted(
+    models: Mapping[str, ModelSpec], results: Path, report: Notice
+) -> Mapping[str, ModelCounts]:
+    known = {name: known_counts(model, results) for name, model in models.items()}
+    missing = {name: models[name] for name, one in known.items() if one.polynomials is None}
+    if not missing:
+        return known
+    from orchestrator.launchers.registry import choose_launcher, make_launcher
+    from orchestrator.running.observer import QuietObserver
+
+    report(f"counting the work of {', '.join(missing)}, which takes some ten seconds each")
+    observer = QuietObserver()
+    try:
+        launcher = make_launcher(choose_launcher("auto", observer.note), observer.image_step)
+        return {**known, **count_models(missing, results, launcher, observer)}
+    except BenchError as error:
+        return {**known, **dict.fromkeys(missing, ModelCounts(None, error_text(error)))}
+
+
+def _plan(models: Iterable[ModelSpec]) -> "Plan":
     """A plan of the cells that such jobs have, for the folder with their files."""
+    from orchestrator.planning.plan import Plan, PlannedCell
+    from orchestrator.running.artifacts.work_counts import counting_cell
+
     by_name = {model.name: model for model in models}
     cells = map(counting_cell, by_name.values())
     return Plan(
@@ -120,7 +157,7 @@ def _plan(models: Iterable[ModelSpec]) -> Plan:
     )
 
 
-def _of_job(counted: CountedWork | Reason) -> ModelCounts:
+def _of(counted: CountedWork | Reason) -> ModelCounts:
     if isinstance(counted, Reason):
         return ModelCounts(None, reason_text(counted))
     lack = None if counted.reason is None else reason_text(counted.reason)

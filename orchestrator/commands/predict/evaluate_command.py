@@ -19,7 +19,7 @@ def _target_names(texts: list[str] | None) -> list[str]:
     Raises:
         UsageError: there is no such target.
     """
-    from analysis.predict.examples.targets import PREDICTION_TARGETS
+    from analysis.predict.examples.placements import PREDICTION_TARGETS
 
     names = split_list(texts or ())
     for name in names:
@@ -52,9 +52,8 @@ class EvaluateCommand(SheetOutput, DatabaseChoice, Command):
         """Show the errors of the predictions."""
         path = self.database_file
         self.require(path)
-        from analysis.predict.examples.targets import PREDICTION_TARGETS
-        from orchestrator.commands.predict.evaluation import evaluate_predictions
-        from orchestrator.commands.predict.evaluation_words import evaluation_sheet
+        from analysis.predict.examples.placements import PREDICTION_TARGETS
+        from orchestrator.commands.predict.evaluation import evaluate_predictions, evaluation_sheet
 
         names = self.target or [*PREDICTION_TARGETS]
         report = evaluate_predictions(

@@ -1,26 +1,28 @@
 """Evaluation of predictions on a database: its own results are hidden and predicted in turn."""
 
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from analysis.predict.evaluation.trials import NoveltyTrial, joined, run_trial
-from analysis.predict.examples.example_rows import ExampleRows, example_rows
-from analysis.predict.examples.placements import Example
-from analysis.predict.examples.targets import PREDICTION_TARGETS, Target
-from analysis.predict.examples.training_rows import digest_of_rows
-from analysis.predict.folds import folds_of
+from analysis.charts.words import listed
+from analysis.predict.baselines import PREDICTION_BASELINES
+from analysis.predict.examples.example_rows import ExampleRows, digest_of_rows, example_rows
+from analysis.predict.examples.placements import PREDICTION_TARGETS, Target
 from analysis.predict.kept_evaluation import kept_trial
 from analysis.predict.manifest import Sources
-from analysis.predict.novelty import NOVELTIES, Novelty
-from analysis.predict.novelty_words import NAMED_NOVELTIES
-from orchestrator.commands.predict.custom_models import kept_polynomials
-from orchestrator.commands.predict.kept_evaluation import keep_evaluation
+from analysis.predict.novelty import NAMED_NOVELTIES, NOVELTIES
+from analysis.predict.trials import NoveltyTrial, cross_validated
+from analysis.results.table import Field, Table
+from orchestrator.commands.predict.counted_work import kept_polynomials
+from orchestrator.commands.predict.stored_predictor import keep_evaluation, training_command
 from orchestrator.commands.predict.training import too_few_examples
+from orchestrator.commands.predict.words import NOVELTY_WORDS, error_words, source_words
+from orchestrator.screen.sheet import Sheet
 from orchestrator.store import Store
-from orchestrator.system.files import RESULTS_FOLDER
+from orchestrator.system.files import RESULTS_FOLDER, database_option
+from orchestrator.system.text import plural
 from runner.contract.errors import NothingToDo, StoreError
 
 if TYPE_CHECKING:
@@ -31,6 +33,9 @@ _LONG = 1_000
 """Results from which on a trial takes so long that it is announced."""
 MOST_TRAINED = 10_000
 """Results that folds of one novelty are trained from, if there are more than one."""
+FEW_GROUPS = 10
+"""Groups below which errors say little of others."""
+_ERRORS = ("mape", "median_ape", "within_tenth", "bias")
 
 
 @dataclass(frozen=True)
@@ -42,13 +47,6 @@ class TargetEvaluation:
     """The number of examples by who measured them."""
     trials: Sequence[NoveltyTrial]
     """One for each novelty; those that could not be tried have no answers."""
-    folds: Mapping[Novelty, tuple[int, int]]
-    """The number of folds that were hidden, and of all that there are."""
-
-    @property
-    def hidden_in_part(self) -> bool:
-        """True if not every fold was hidden."""
-        return any(hidden < every for hidden, every in self.folds.values())
 
 
 @dataclass(frozen=True)
@@ -89,7 +87,7 @@ def evaluate_predictions(
 
     Args:
         database: the database.
-        sources: `ours`, or `all` for imported results too.
+        sources: `all` for imported results too.
         targets: the names of targets; those that no result has are left out.
         report: hears in a line what is being done.
         results: the folder of runs, which holds the counted work of models.
@@ -122,30 +120,12 @@ def _evaluation(
         return None
     report(f"{target.label}: {len(examples):,} results")
     most = None if every_fold else max(1, MOST_TRAINED // len(examples))
-    trials, folds = list[NoveltyTrial](), dict[Novelty, tuple[int, int]]()
+    trials = list[NoveltyTrial]()
     for novelty in NOVELTIES:
         if len(examples) >= _LONG:
             report(f"{target.label}: {NAMED_NOVELTIES[novelty].hidden}")
-        tried, folds[novelty] = _tried(target, examples, novelty, most)
-        trials.append(tried)
-    sources = Counter(one.source for one in examples)
-    return TargetEvaluation(target, sources, trials, folds)
-
-
-def _tried(
-    target: Target, examples: Sequence[Example], novelty: Novelty, most: int | None
-) -> tuple[NoveltyTrial, tuple[int, int]]:
-    """The trial of a novelty by at most so many of its folds; how many of how many these are."""
-    folds = folds_of([example.placement for example in examples], novelty)
-    hidden, groups = [], 0
-    for fold in folds[:most]:
-        known, withheld = (
-            [examples[row] for row in part.tolist()] for part in (fold.known, fold.hidden)
-        )
-        trial = run_trial(target, known, withheld)
-        hidden.append(trial)
-        groups += fold.groups if trial.answered else 0
-    return NoveltyTrial(novelty, joined(hidden), groups), (len(hidden), len(folds))
+        trials.append(cross_validated(target, examples, novelty, most))
+    return TargetEvaluation(target, Counter(one.source for one in examples), trials)
 
 
 def _kept(
@@ -154,9 +134,7 @@ def _kept(
     """The file with the evaluation, or the reason why it could not be written."""
     trials = {
         part.target.name: {
-            tried.novelty: kept
-            for tried in part.trials
-            if (kept := kept_trial(tried, part.folds[tried.novelty]))
+            tried.novelty: kept for tried in part.trials if (kept := kept_trial(tried))
         }
         for part in evaluations
     }
@@ -175,3 +153,128 @@ def _nothing(database: Path, rows: ExampleRows, sources: Sources) -> NothingToDo
         " others",
         hint=refusal.hint,
     )
+
+
+def evaluation_sheet(report: EvaluationReport) -> Sheet:
+    """The evaluation as a sheet; in CSV all numbers of all targets."""
+    rows = [_flat(part, one) for part in report.evaluations for one in part.trials]
+    title = f"Predictions of {report.database}, against what was measured"
+    document = {"database": str(report.database), "trials": rows, "left_out": report.left_out}
+    tables = [_table(part) for part in report.evaluations]
+    return Sheet(title, tables, tuple(_notes(report)), document, rows)
+
+
+def _table(part: TargetEvaluation) -> Table:
+    fields = [
+        Field("novelty", "asked about", essential=True),
+        Field("mape", "MAPE", essential=True, right=True),
+        Field("median_ape", "median", essential=True, right=True),
+        Field("within_tenth", "≤ 10 %", right=True),
+        Field("coverage", "90 % held", essential=True, right=True),
+        Field("half_width", "interval", right=True),
+        Field("baseline", "best baseline", essential=True, right=True),
+        Field("rows", essential=True),
+        Field("groups"),
+    ]
+    tried = [one for one in part.trials if one.trial.answered]
+    heading = f"{part.target.label}: {source_words(part.examples)}, hidden and predicted in turn"
+    return Table(heading, fields, [*map(_texts, tried)], tuple(_remarks(part, tried)))
+
+
+def _texts(one: NoveltyTrial) -> dict[str, object]:
+    """A trial with answers as people see it."""
+    accuracy, intervals = one.trial.accuracy, one.trial.intervals
+    assert accuracy is not None
+    assert intervals is not None
+    name, best = one.trial.best_baseline
+    return {
+        "novelty": NOVELTY_WORDS[one.novelty],
+        "mape": error_words(accuracy.mape),
+        "median_ape": error_words(accuracy.median_ape),
+        "within_tenth": f"{accuracy.within_tenth:.0%}",
+        "coverage": f"{intervals.coverage:.0%}",
+        "half_width": f"×{intervals.half_width:.2f}",
+        "baseline": f"{name} {error_words(best.mape)}",
+        "rows": accuracy.questions,
+        "groups": one.groups,
+    }
+
+
+def _flat(part: TargetEvaluation, one: NoveltyTrial) -> dict[str, Any]:
+    """A trial as a line of CSV: shares, not percentages; null where nothing could be tried."""
+    trial, baselines = one.trial, one.trial.baselines
+    accuracy = asdict(trial.accuracy) if trial.accuracy else dict.fromkeys(_ERRORS)
+    quality = trial.intervals
+    return {
+        "target": part.target.name,
+        "novelty": one.novelty,
+        "questions": len(trial.answered),
+        "groups": one.groups,
+        "folds": one.folds[0],
+        "of_folds": one.folds[1],
+        "refused": trial.refusals,
+        "extrapolations": trial.marked,
+        **{name: accuracy[name] for name in _ERRORS},
+        "coverage": quality.coverage if quality else None,
+        "half_width": quality.half_width if quality else None,
+        **{
+            f"{name.lower().replace('-', '_')}_mape": baselines[name].mape if baselines else None
+            for name in PREDICTION_BASELINES
+        },
+    }
+
+
+def _remarks(part: TargetEvaluation, tried: Sequence[NoveltyTrial]) -> Iterator[str]:
+    """The answer of a table, and what it could not try."""
+    nearer: dict[str, list[str]] = {}
+    for one in tried:
+        accuracy, (name, best) = one.trial.accuracy, one.trial.best_baseline
+        if accuracy and accuracy.mape > best.mape:
+            nearer.setdefault(name, []).append(NOVELTY_WORDS[one.novelty])
+    if tried:
+        better = len(tried) - sum(map(len, nearer.values()))
+        share = f"{better} of {len(tried)} {plural(len(tried), 'row')}"
+        exceptions = (f"{name} is nearer for {listed(of)}" for name, of in nearer.items())
+        yield "; ".join([f"better than every baseline in {share}", *exceptions])
+    untried: dict[str, list[str]] = {}
+    for one in part.trials:
+        if not one.trial.answered:
+            words = NAMED_NOVELTIES[one.novelty]
+            untried.setdefault(words.untried, []).append(words.measured)
+    if untried:
+        reasons = (f"{listed(names)}: {reason}" for reason, names in untried.items())
+        yield f"not tried: {'; '.join(reasons)}"
+
+
+def _notes(report: EvaluationReport) -> Iterator[str]:
+    trials = [one for part in report.evaluations for one in part.trials if one.trial.answered]
+    few = sum(one.groups < FEW_GROUPS for one in trials)
+    yield (
+        "MAPE: mean of absolute relative errors; interval: √(high / low); baselines: roofline by"
+        " efficiency, two-way means, ridge, LightGBM with its defaults"
+    )
+    if few:
+        rows = "1 row hides" if few == 1 else f"{few} rows hide"
+        yield f"{rows} fewer than {FEW_GROUPS} groups: such errors say little about others"
+    if any(one.folds[0] < one.folds[1] for part in report.evaluations for one in part.trials):
+        yield (
+            "of so many results some folds of each row were hidden: --every-fold hides all, which"
+            " takes much longer"
+        )
+    total = sum(report.left_out.values())
+    if total:
+        reasons = "; ".join(f"{count:,}: {name}" for name, count in report.left_out.items())
+        yield f"left out {total:,} {plural(total, 'result')}: {reasons}"
+    yield from _kept_words(report)
+
+
+def _kept_words(report: EvaluationReport) -> Iterator[str]:
+    """The place of the evaluation and what shows it; without a predictor what makes one."""
+    if report.not_kept:
+        yield f"not kept: {report.not_kept}"
+    elif report.kept:
+        words = ["orchestrator report prediction", *database_option(report.database)]
+        yield f"next: `{' '.join(words)}` shows it, as it is kept in {report.kept}"
+    else:
+        command = training_command(report.database, report.sources)
+        yield f"next: `{command}` learns from all of them"

@@ -28,8 +28,7 @@ class ExplainPrediction(SheetOutput, CellQuestion, Command):
         """Show the factors."""
         question = self.cells_asked
         self.require(question.database)
-        from orchestrator.commands.predict.explanation_words import explanation_sheet
-        from orchestrator.commands.predict.explanations import explain_cells
+        from orchestrator.commands.predict.explanations import explain_cells, explanation_sheet
 
         answer = explain_cells(question, self.cells or (), note)
         self.draw(answer.chart)

@@ -1,16 +1,18 @@
-"""Explanations of predictions: what drives each."""
+"""Explanations of predictions: counted work, then the factors that make a prediction of it."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from analysis.predict.examples.placements import KnownMachine
-from analysis.predict.examples.targets import PREDICTION_TARGETS, Target
-from analysis.predict.explanation import Explanation, explanation_of
+from analysis.charts.predictions.factors import factor_name, main_factors
+from analysis.charts.predictions.units import shown_amount, shown_heading, shown_value
+from analysis.charts.words import listed
+from analysis.predict.examples.placements import PREDICTION_TARGETS, KnownMachine, Target
+from analysis.predict.explanation import Explanation, Factor, explanation_of
 from analysis.predict.forecaster import Forecaster, placement_of
-from analysis.predict.manifest import PredictorManifest
 from analysis.predict.predictor import NoPrediction
+from analysis.results.table import Field, Table
+from analysis.statistics.numbers import format_number
 from orchestrator.commands.predict.cells import (
     CellsAsked,
     PossibleCells,
@@ -18,16 +20,28 @@ from orchestrator.commands.predict.cells import (
     cells_of_axes,
     require_models,
 )
-from orchestrator.commands.predict.consultation import Consultation, consult
-from orchestrator.commands.predict.custom_models import Notice, counted_cells, unheard_notice
-from orchestrator.commands.predict.forecasts import PredictedCell
+from orchestrator.commands.predict.counted_work import Notice, counted_cells, unheard_notice
+from orchestrator.commands.predict.questions import Consultation, PredictedCell, consult
+from orchestrator.commands.predict.stored_predictor import StoredPredictor
+from orchestrator.commands.predict.words import (
+    NOVELTY_WORDS,
+    later_words,
+    source_words,
+)
+from orchestrator.screen.sheet import ON_SCREEN, Sheet
 from runner.contract.cell import Cell
 from runner.contract.errors import UsageError
 
 if TYPE_CHECKING:
     from analysis.charts.chart import Chart
 
+
 _MOST_CELLS = 20
+_MOST_FACTORS = 8
+"""Factors that a terminal shows; of the others it shows the product."""
+_MOST_NAMED = 2
+_EFFECT, _TREES = "effect of what was measured", "trees"
+_BASE, _PREDICTION = "counted work", "prediction"
 
 
 @dataclass(frozen=True)
@@ -44,11 +58,8 @@ class ExplainedCell:
 class Explanations:
     """Explanations of one or more predictions."""
 
-    database: Path
-    manifest: PredictorManifest
+    predictor: StoredPredictor
     cells: tuple[ExplainedCell, ...]
-    added: int
-    """Results that came since the predictor was trained."""
     refused: int
     """Cells of which nothing is predicted."""
 
@@ -67,11 +78,6 @@ def explain_cells(
     question: CellsAsked, cell_ids: Sequence[str], report: Notice = unheard_notice
 ) -> Explanations:
     """Explain the predictions of cells, by their ids or as options name them.
-
-    Args:
-        question: the cells, the device and the targets.
-        cell_ids: ids of cells, in place of axes.
-        report: hears of models that are counted first.
 
     Raises:
         UsageError: an option or an id is wrong, there are too many cells, or the extra `analysis`
@@ -99,15 +105,14 @@ def explain_cells(
     explained = [
         ExplainedCell(one.cell, one.machine, PREDICTION_TARGETS[target], explanation)
         for one in cells
-        if one.machine is not None and one.predictions
+        if one.machine is not None
         for target in consultation.targets
-        if (explanation := _explanation(consultation.forecaster, target, possible, one))
+        if (
+            explanation := _explanation(consultation.forecaster, target, possible, one, one.machine)
+        )
     ]
     refused = sum(not one.predictions for one in cells)
-    return Explanations(
-        *(question.database, consultation.manifest, tuple(explained)),
-        *(consultation.predictor.added, refused),
-    )
+    return Explanations(consultation.predictor, tuple(explained), refused)
 
 
 def _cells(
@@ -124,17 +129,110 @@ def _cells(
 
 
 def _explanation(
-    forecaster: Forecaster, target: str, possible: PossibleCells, one: PredictedCell
+    forecaster: Forecaster,
+    target: str,
+    possible: PossibleCells,
+    one: PredictedCell,
+    machine: KnownMachine,
 ) -> Explanation | None:
     """None where this target of the cell is refused."""
     answer = one.answers[target]
-    if isinstance(answer, NoPrediction) or one.machine is None:
+    if isinstance(answer, NoPrediction):
         return None
     model = possible.models[one.cell.model]
-    placement = placement_of(one.cell, model, one.machine, possible.counts)
+    placement = placement_of(one.cell, model, machine, possible.counts)
     if isinstance(placement, NoPrediction):
         return None
     explanation = explanation_of(forecaster.predictors[target], placement)
-    if isinstance(explanation, NoPrediction):
-        return None
-    return replace(explanation, prediction=answer)
+    return (
+        None if isinstance(explanation, NoPrediction) else replace(explanation, prediction=answer)
+    )
+
+
+def explanation_sheet(answer: Explanations, form: str) -> Sheet:
+    """The explanations as a sheet of this format."""
+    most = _MOST_FACTORS if form == ON_SCREEN else None
+    tables = [_table(one, most) for one in answer.cells]
+    document = {
+        "database": str(answer.predictor.database),
+        "explanations": [_document(one) for one in answer.cells],
+        "refused": answer.refused,
+    }
+    return Sheet("Explained predictions", tables, tuple(_notes(answer)), document)
+
+
+def _table(one: ExplainedCell, most: int | None) -> Table:
+    factors = one.explanation.factors
+    shown = [*factors] if most is None else main_factors(factors, most)
+    steps = [_step(factor) for factor in shown]
+    base = shown_value(one.explanation.base, one.target)
+    value = shown_value(one.explanation.prediction.value, one.target)
+    rows = [
+        {"step": _BASE, "of": f"at the peaks of {one.machine.name}", "value": base},
+        *steps,
+        {"step": _PREDICTION, "value": value},
+    ]
+    fields = [
+        Field("step", essential=True),
+        Field("of", wraps=True, essential=True),
+        Field("factor", "times", essential=True, right=True, shown=_factor_text),
+        Field("value", shown_heading(one.target).rpartition(", ")[2], essential=True),
+    ]
+    title = f"{shown_heading(one.target).partition(',')[0]} of {one.cell.id}"
+    return Table(title, fields, rows, tuple(_sentences(one)))
+
+
+def _step(factor: Factor) -> dict[str, Any]:
+    name = f"trees: {factor.name}" if factor.origin == "trees" else factor.name
+    return {"step": name, "of": factor.subject or None, "factor": factor.value}
+
+
+def _factor_text(value: float | None) -> str | None:
+    return None if value is None else format_number(value)
+
+
+def _sentences(one: ExplainedCell) -> Iterator[str]:
+    explanation, target = one.explanation, one.target
+    shares = sorted(explanation.shares.items(), key=lambda share: -share[1])
+    parts = [f"{share:.0%} {name}" for name, share in shares if share >= 0.005]
+    main = [
+        f"{format_number(factor.value)} for {factor_name(factor)}"
+        for factor in explanation.factors[:_MOST_NAMED]
+    ]
+    times = f", mostly times {listed(main)}" if main else ""
+    yield (
+        f"counted work is {listed(parts)}: {shown_amount(explanation.base, target)}; it becomes"
+        f" {shown_amount(explanation.prediction.value, target)}{times}"
+    )
+    if explanation.prediction.outside:
+        yield f"extrapolation: {'; '.join(explanation.prediction.outside)}"
+
+
+def _notes(answer: Explanations) -> Iterator[str]:
+    novelty = answer.cells[0].explanation.prediction.novelty
+    facts = answer.predictor.manifest.targets[answer.cells[0].target.name]
+    yield f"rests on {source_words(facts.examples)}; {NOVELTY_WORDS[novelty]}"
+    if answer.refused:
+        yield f"refused: {answer.refused:,} more, which `orchestrator predict` gives the reasons of"
+    yield from later_words(answer.predictor)
+
+
+def _document(one: ExplainedCell) -> dict[str, Any]:
+    explanation, prediction = one.explanation, one.explanation.prediction
+    return {
+        "cell": one.cell.id,
+        "hardware": one.machine.name,
+        "target": one.target.column,
+        "unit": one.target.unit,
+        "value_predicted": prediction.value,
+        "low_predicted": prediction.low,
+        "high_predicted": prediction.high,
+        "novelty": prediction.novelty,
+        "outside": prediction.outside,
+        "base": explanation.base,
+        "base_shares": explanation.shares,
+        "factors": [
+            {"origin": one.origin, "name": one.name, "subject": one.subject, "factor": one.value}
+            for one in explanation.factors
+        ],
+    }

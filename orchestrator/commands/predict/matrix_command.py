@@ -36,10 +36,10 @@ class PredictMatrix(PredictionOptions, Command):
     def execute(self) -> None:
         """Write the predictions."""
         from orchestrator.commands.predict.cells import CellsAsked
-        from orchestrator.commands.predict.matrix_words import matrix_lines, print_matrix
         from orchestrator.commands.predict.predicted_matrix import (
-            MatrixQuestion,
+            matrix_lines,
             predict_matrix,
+            print_matrix,
             require_matrix_output,
             save_predictions,
         )
@@ -49,9 +49,7 @@ class PredictMatrix(PredictionOptions, Command):
         form = require_matrix_output(output, self.format_, force=self.force, database=path)
         targets = tuple(self.target or ("all",))
         question = CellsAsked(path, self.results, device=self.device, targets=targets)
-        answer = predict_matrix(
-            MatrixQuestion(self.matrix, question, self.set_ or (), self.select or ())
-        )
+        answer = predict_matrix(self.matrix, question, self.set_ or (), self.select or ())
         written = save_predictions(answer, form, output)
         if is_stdout(output):
             for line in matrix_lines(written):

@@ -1,21 +1,24 @@
 """Predictions of all cells of a matrix file, as a table for other programs."""
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from analysis.predict.predictor import NoPrediction
 from orchestrator.commands.predict.axes import PREDICTED_AXES
-from orchestrator.commands.predict.cells import CellsAsked, PossibleCells, cells_of_matrix
-from orchestrator.commands.predict.custom_models import Notice, unheard_notice
+from orchestrator.commands.predict.cells import CellsAsked, PossibleCells
+from orchestrator.commands.predict.cells_table import TRUST_COLUMNS, predicted_rows, value_columns
 from orchestrator.commands.predict.questions import PredictedCells, predict_possible
-from orchestrator.commands.predict.rows import TRUST_COLUMNS, predicted_rows, value_columns
+from orchestrator.commands.predict.words import later_words, source_words
 from orchestrator.commands.results.query import file_format
 from orchestrator.matrix import load_matrix
+from orchestrator.planning.expand import expand
 from orchestrator.planning.selection import nothing_selected
+from orchestrator.screen.lines import print_json, print_line
 from orchestrator.system.files import require_free
+from orchestrator.system.text import plural
 from runner.contract.cell import Selector
 
 if TYPE_CHECKING:
@@ -24,19 +27,7 @@ if TYPE_CHECKING:
 
 _BATCH_ROWS = 65_536
 _NUMBERS = ("size", "count")
-
-
-@dataclass(frozen=True)
-class MatrixQuestion:
-    """A matrix file whose cells shall be predicted."""
-
-    matrix: Path
-    cells: CellsAsked
-    """Database, device and targets; its axes are those of the file."""
-    overrides: Sequence[str] = ()
-    """Changes of the file, `path=value`."""
-    select: Sequence[str] = ()
-    """Globs that keep cells."""
+_MOST_REASONS = 3
 
 
 @dataclass(frozen=True)
@@ -53,12 +44,10 @@ class PredictedMatrix:
     """By reason, cells of which nothing is predicted."""
 
 
-def predict_matrix(question: MatrixQuestion, report: Notice = unheard_notice) -> PredictedCells:
-    """Predict all cells of a matrix file.
-
-    Args:
-        question: the file, the device and the targets.
-        report: hears of models that are counted first.
+def predict_matrix(
+    path: Path, question: CellsAsked, overrides: Sequence[str] = (), select: Sequence[str] = ()
+) -> PredictedCells:
+    """Predict all cells of a matrix file, on the device and of the targets of a question.
 
     Raises:
         UsageError: the file or an option is wrong, or the extra `analysis` is missing.
@@ -66,8 +55,12 @@ def predict_matrix(question: MatrixQuestion, report: Notice = unheard_notice) ->
         StoreError: the predictor is missing, damaged or that of another database, or the database
             cannot be read.
     """
-    possible = _selected(question)
-    return predict_possible(question.cells, lambda _: possible, report)
+    matrix, selector = load_matrix(path, overrides), Selector(select)
+    expansion = expand(matrix)
+    kept = tuple(entry for entry in expansion.cells if selector.keeps(entry[0]))
+    if not kept:
+        raise nothing_selected(expansion, selector)
+    return predict_possible(question, lambda _: PossibleCells(kept, matrix.models))
 
 
 def require_matrix_output(output: Path, form: str | None, *, force: bool, database: Path) -> str:
@@ -108,17 +101,6 @@ def save_predictions(answer: PredictedCells, form: str, output: Path) -> Predict
     )
 
 
-def _selected(question: MatrixQuestion) -> PossibleCells:
-    from orchestrator.planning.expand import Expansion
-
-    possible = cells_of_matrix(load_matrix(question.matrix, question.overrides))
-    selector = Selector(question.select)
-    kept = tuple(entry for entry in possible.cells if selector.keeps(entry[0]))
-    if not kept:
-        raise nothing_selected(Expansion(possible.cells, possible.notes), selector)
-    return PossibleCells(kept, possible.models, possible.notes)
-
-
 def _table(answer: PredictedCells) -> "pa.Table":
     import pyarrow as pa
 
@@ -140,3 +122,40 @@ def _table(answer: PredictedCells) -> "pa.Table":
         for name in schema.names
     ]
     return pa.Table.from_arrays(columns, schema=schema)
+
+
+def print_matrix(written: PredictedMatrix, *, as_json: bool) -> None:
+    """Print what was written, and how far it can be trusted."""
+    if as_json:
+        print_json(
+            {
+                "output": str(written.output),
+                "cells": len(written.answer.cells),
+                "predicted": written.predicted,
+                "extrapolated": written.extrapolated,
+                "refused": dict(written.refused),
+                "targets": written.answer.targets,
+                "added_since": written.answer.predictor.added,
+            }
+        )
+        return
+    for line in matrix_lines(written):
+        print_line(line)
+
+
+def matrix_lines(written: PredictedMatrix) -> Iterator[str]:
+    """The same in words."""
+    answer = written.answer
+    total = len(answer.cells)
+    refused = sum(written.refused.values())
+    yield (
+        f"{written.output}: {total:,} {plural(total, 'cell')}: {written.predicted:,} predicted,"
+        f" {written.extrapolated:,} of them by extrapolation; {refused:,} refused"
+    )
+    for reason, count in [*written.refused.items()][:_MOST_REASONS]:
+        yield f"refused {count:,}: {reason}"
+    more = len(written.refused) - _MOST_REASONS
+    if more > 0:
+        yield f"… and {more} more {plural(more, 'reason')}, which the column `reason` has"
+    yield f"rests on {source_words(answer.predictor.manifest.examples)}"
+    yield from later_words(answer.predictor)

@@ -23,8 +23,8 @@ def _target_names(given: list[str] | None) -> list[str]:
     """
     if not given:
         return []
-    from analysis.predict.examples.targets import PREDICTION_TARGETS
-    from orchestrator.commands.predict.consultation import ALL_TARGETS
+    from analysis.predict.examples.placements import PREDICTION_TARGETS
+    from orchestrator.commands.predict.questions import ALL_TARGETS
 
     names = split_list(given)
     known = [*PREDICTION_TARGETS, ALL_TARGETS]

@@ -1,39 +1,65 @@
-"""Questions to a database's predictor about cells that options name."""
+"""Questions to a database's predictor, and the answers to those about cells."""
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
-from pathlib import Path
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
+from analysis.predict.examples.example_rows import measured_targets
+from analysis.predict.examples.known_machines import find_machine, machine_of_data_sheet
+from analysis.predict.examples.placements import KnownMachine
+from analysis.predict.forecaster import Forecaster
 from analysis.predict.manifest import PredictorManifest
+from analysis.predict.predictor import NoPrediction, Prediction
+from analysis.results.source import ArrowSource
 from orchestrator.commands.predict.cells import (
     CellsAsked,
     PossibleCells,
     cells_of_axes,
     require_models,
 )
-from orchestrator.commands.predict.consultation import Consultation, consult
-from orchestrator.commands.predict.custom_models import Notice, counted_cells, unheard_notice
-from orchestrator.commands.predict.forecasts import PredictedCell, with_measured
+from orchestrator.commands.predict.counted_work import Notice, counted_cells, unheard_notice
+from orchestrator.commands.predict.stored_predictor import StoredPredictor, look_into_predictor
+from orchestrator.screen.words.reasons import reason_text
 from orchestrator.store import Store
-from runner.contract.errors import UsageError
+from runner.contract.axes import AxisName
+from runner.contract.cell import Cell
+from runner.contract.errors import NothingToDo, UsageError, suggest
+from runner.contract.reasons import Reason
 
 if TYPE_CHECKING:
     from analysis.charts.chart import Chart
+
+ALL_TARGETS = "all"
+_USUAL_TARGETS = ("latency", "throughput", "memory", "energy")
+_USUAL_BACKEND = "cpu"
+
+
+@dataclass(frozen=True)
+class PredictedCell:
+    """A cell with what is predicted of it, and what was measured."""
+
+    cell: Cell
+    machine: KnownMachine | None
+    """The machine that it is predicted for; None if none is known."""
+    answers: Mapping[str, Prediction | NoPrediction]
+    """By target."""
+    measured: Mapping[str, float]
+    """By target, in base units: the newest result on the same machine; empty if there is none."""
+
+    @property
+    def predictions(self) -> list[Prediction]:
+        """The answers that are no refusals."""
+        return [one for one in self.answers.values() if isinstance(one, Prediction)]
 
 
 @dataclass(frozen=True)
 class PredictedCells:
     """The answer to a question about cells."""
 
-    database: Path
-    manifest: PredictorManifest
+    predictor: StoredPredictor
     targets: tuple[str, ...]
     cells: tuple[PredictedCell, ...]
-    added: int
-    """Results that came since the predictor was trained."""
-    notes: Sequence[str]
-    """Sentences about what was named."""
     named_models: Sequence[str] = ()
     """The models as options name them, folders and files by their paths."""
 
@@ -60,16 +86,49 @@ class PredictedCells:
         return chart
 
 
-CellsOf = Callable[[Consultation], PossibleCells]
-"""Gives the cells, once it is known which machines there are."""
+@dataclass(frozen=True)
+class Consultation:
+    """A predictor that is asked about some targets on a machine."""
+
+    predictor: StoredPredictor
+    targets: tuple[str, ...]
+    forecaster: Forecaster
+    machine: KnownMachine | None
+    """None for the best known one of each backend."""
+
+    def axes(self, question: CellsAsked) -> Mapping[AxisName, Sequence[str]]:
+        """The axes; where they name no backend, that of the machine, or the one known best."""
+        known = [self.machine] if self.machine else list(self.forecaster.machines)
+        backends = [backend for one in known for backend in one.backends]
+        if question.names_a_path or not backends or _USUAL_BACKEND in backends:
+            return question.axes
+        return {**question.axes, "backend": backends[:1]}
+
+    def forecast(self, possible: PossibleCells) -> tuple[PredictedCell, ...]:
+        """The predictions of each cell.
+
+        Raises:
+            NothingToDo: nothing of them can be predicted.
+        """
+        cells = forecast_cells(self.forecaster, possible, self.targets, self.machine)
+        if not any(one.predictions for one in cells):
+            raise _nothing(cells, self._other_targets(possible))
+        return cells
+
+    def _other_targets(self, possible: PossibleCells) -> list[str]:
+        """The targets that were not asked about, and of which something can be predicted."""
+        others = [name for name in self.predictor.manifest.targets if name not in self.targets]
+        forecaster = self.predictor.forecaster(others)
+        cells = forecast_cells(forecaster, possible, others, self.machine)
+        return [
+            name
+            for name in others
+            if any(isinstance(one.answers[name], Prediction) for one in cells)
+        ]
 
 
 def predict_cells(question: CellsAsked, report: Notice = unheard_notice) -> PredictedCells:
-    """Predict the cells that options name.
-
-    Args:
-        question: the cells, the device and the targets.
-        report: hears of models that are counted first.
+    """Predict the cells that options name; the notice hears of models that are counted first.
 
     Raises:
         UsageError: an option is wrong, or the extra `analysis` is missing.
@@ -82,19 +141,154 @@ def predict_cells(question: CellsAsked, report: Notice = unheard_notice) -> Pred
 
 
 def predict_possible(
-    question: CellsAsked, cells_of: CellsOf, report: Notice = unheard_notice
+    question: CellsAsked,
+    cells_of: Callable[[Consultation], PossibleCells],
+    report: Notice = unheard_notice,
 ) -> PredictedCells:
     """Predict cells that are named in whatever way; raises what `predict_cells` does."""
     consultation = consult(question)
     possible = counted_cells(cells_of(consultation), question.results, report)
     with Store.open_readonly(question.database) as store:
-        cells = with_measured(consultation.forecast(possible), store)
-    return PredictedCells(
-        database=question.database,
-        manifest=consultation.manifest,
-        targets=consultation.targets,
-        cells=cells,
-        added=consultation.predictor.added,
-        notes=possible.notes,
-        named_models=question.axes.get("model", ()),
+        cells = _with_measured(consultation.forecast(possible), store)
+    models = question.axes.get("model", ())
+    return PredictedCells(consultation.predictor, consultation.targets, cells, models)
+
+
+def consult(question: CellsAsked) -> Consultation:
+    """Open the predictor that a question is for.
+
+    Raises:
+        UsageError: the device is not known, or the extra `analysis` is missing.
+        NothingToDo: the predictor does not know a target.
+        StoreError: the predictor is missing, damaged or that of another database.
+    """
+    predictor = look_into_predictor(question.database)
+    targets = _chosen_targets(predictor.manifest, question.targets)
+    forecaster = predictor.forecaster(targets)
+    machine = _chosen_machine(forecaster, question.device)
+    return Consultation(predictor, targets, forecaster, machine)
+
+
+def forecast_cells(
+    forecaster: Forecaster,
+    possible: PossibleCells,
+    targets: Sequence[str],
+    machine: KnownMachine | None = None,
+) -> tuple[PredictedCell, ...]:
+    """The predictions of each cell, on this machine or on the best known one of its backend."""
+    placed = [
+        (cell, chosen, _refusal(cell, reason, chosen, possible))
+        for cell, reason in possible.cells
+        for chosen in [machine or forecaster.machine_of(cell.backend)]
+    ]
+    asked_cells = [cell for cell, _, refusal in placed if not refusal]
+    forecasts = forecaster.forecasts(
+        asked_cells, possible.models, targets, machine, possible.counts
+    )
+    doubts = [possible.guessed.get(cell.model) for cell in asked_cells]
+    by_target = {name: map(_marked, answers, doubts) for name, answers in forecasts.items()}
+    return tuple(
+        PredictedCell(
+            cell,
+            chosen,
+            {name: refusal or next(answers) for name, answers in by_target.items()},
+            measured={},
+        )
+        for cell, chosen, refusal in placed
+    )
+
+
+def _refusal(
+    cell: Cell, reason: Reason | None, machine: KnownMachine | None, possible: PossibleCells
+) -> NoPrediction | None:
+    if reason is not None:
+        return NoPrediction(reason_text(reason))
+    if uncounted := possible.uncounted.get(cell.model):
+        return NoPrediction(f"the work of {cell.model} is not counted: {uncounted}")
+    if machine is None or cell.backend in machine.backends:
+        return None
+    backends = ", ".join(machine.backends) or "none that is known"
+    return NoPrediction(f"backend {cell.backend} is not of {machine.name}, which has {backends}")
+
+
+def _marked(answer: Prediction | NoPrediction, doubt: str | None) -> Prediction | NoPrediction:
+    """The answer; with a doubt it is an extrapolation."""
+    if doubt is None or isinstance(answer, NoPrediction):
+        return answer
+    return replace(answer, outside=(doubt, *answer.outside))
+
+
+def _with_measured(
+    cells: Sequence[PredictedCell], source: ArrowSource
+) -> tuple[PredictedCell, ...]:
+    """The same cells with what was measured of them, each on its machine."""
+    places = [(one.machine.key if one.machine else "", one.cell) for one in cells]
+    values = measured_targets(source, places)
+    return tuple(
+        replace(one, measured=values[number]) if number in values else one
+        for number, one in enumerate(cells)
+    )
+
+
+def _chosen_targets(manifest: PredictorManifest, named: Sequence[str]) -> tuple[str, ...]:
+    """The targets that are asked for; the first that the predictor knows if none is named.
+
+    Raises:
+        NothingToDo: the predictor does not know one.
+    """
+    known = [*manifest.targets]
+    if ALL_TARGETS in named:
+        return tuple(known)
+    if not named:
+        return tuple(name for name in _USUAL_TARGETS if name in known)[:1]
+    for name in named:
+        if name not in known:
+            raise NothingToDo(
+                f"--target {name}: too few results have it; the predictor knows {', '.join(known)}",
+                hint=f"--target {known[0]} is answered; or measure {name} where that is possible,"
+                " then `orchestrator predict train`",
+            )
+    return tuple(named)
+
+
+def _chosen_machine(forecaster: Forecaster, name: str | None) -> KnownMachine | None:
+    """The machine of that name, or the device of a data sheet; None if no name is given.
+
+    Raises:
+        UsageError: nothing is known under that name.
+    """
+    if name is None:
+        return None
+    machine = find_machine(name, forecaster.machines)
+    machine = machine or machine_of_data_sheet(name, forecaster.machines)
+    if machine is None:
+        names = [one.name for one in forecaster.machines]
+        raise UsageError(
+            f"--device {name}: nothing was measured on it, and no data sheet of it is known"
+            f"{suggest(name, names)}",
+            hint=f"results are from {', '.join(names)}",
+        )
+    return machine
+
+
+def _nothing(cells: Sequence[PredictedCell], others: Sequence[str]) -> NothingToDo:
+    """The error where every cell is refused, with other targets that would be answered."""
+    reasons = Counter(
+        answer.reason
+        for one in cells
+        for answer in one.answers.values()
+        if isinstance(answer, NoPrediction)
+    )
+    (first, count), *more = reasons.most_common()
+    of_all = f" ({count:,} of {len(cells):,} cells; {len(more)} more reasons)" if more else ""
+    if others:
+        options = " or ".join(f"--target {name}" for name in others)
+        return NothingToDo(
+            f"nothing of that target can be predicted: {first}{of_all}",
+            hint=f"{options} is answered: results of that kind were measured there",
+        )
+    return NothingToDo(
+        f"nothing can be predicted: {first}{of_all}",
+        hint="`orchestrator predict show` says what the predictor rests on; `orchestrator bench`"
+        " measures what it lacks",
     )

@@ -15,8 +15,8 @@ class ShowPredictor(SheetOutput, DatabaseChoice, Command):
         """Show the predictor."""
         path = self.database_file
         self.require(path)
-        from orchestrator.commands.predict.predictor_words import predictor_chart, predictor_sheet
         from orchestrator.commands.predict.stored_predictor import look_into_predictor
+        from orchestrator.commands.predict.words import predictor_chart, predictor_sheet
 
         report = look_into_predictor(path)
         self.draw(lambda: predictor_chart(report.manifest))

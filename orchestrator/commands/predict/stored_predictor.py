@@ -6,25 +6,46 @@ altered, is refused before anything in it is believed.
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 
-from analysis.predict.manifest import MANIFEST_NAME, PredictorManifest, predictor_manifest
+from analysis.predict.kept_evaluation import (
+    EVALUATION_NAME,
+    KeptEvaluation,
+    KeptTrial,
+    parse_evaluation,
+)
+from analysis.predict.manifest import (
+    MANIFEST_NAME,
+    PredictorManifest,
+    ReadFile,
+    Sources,
+    predictor_manifest,
+)
+from analysis.predict.novelty import Novelty
 from analysis.results.source import ArrowSource
 from orchestrator.store import STORE_VERSION, Store, bind_predictor, writer_lock
-from orchestrator.system.files import database_option, output_folder, translate_os_errors
+from orchestrator.system.files import (
+    database_option,
+    output_file,
+    output_folder,
+    translate_os_errors,
+)
 from runner.contract.errors import BenchError, DamagedFile, StoreError, UsageError
 from runner.contract.files import sync
 from runner.contract.plain_files import read_plain
 
 if TYPE_CHECKING:
-    from analysis.predict.examples.placements import KnownMachine
     from analysis.predict.forecaster import Forecaster
+
 
 MOST_BYTES = 256 << 20
 """Most bytes of one file: 15,000 rows take some 10 MB."""
 _DIGEST = "SELECT predictor_sha256 FROM schema_version"
+KeptTrials: TypeAlias = Mapping[str, Mapping[Novelty, KeptTrial]]
+"""Trials by target and novelty."""
 
 
 @dataclass(frozen=True)
@@ -32,10 +53,14 @@ class StoredPredictor:
     """A predictor as it lies beside its database; its files are read when they are needed."""
 
     database: Path
-    folder: Path
     manifest: PredictorManifest
     added: int
     """Results that came since it was trained and that it could learn from."""
+
+    @property
+    def folder(self) -> Path:
+        """The folder with its files."""
+        return predictor_folder(self.database)
 
     def forecaster(self, targets: Sequence[str] | None = None) -> "Forecaster":
         """The forecaster of these targets; None for all that it knows.
@@ -45,8 +70,8 @@ class StoredPredictor:
         """
         from analysis.predict.artefact import read_forecaster
 
-        read, refuse = partial(_text, self.folder), partial(_refused, self.database)
-        return read_forecaster(self.manifest, read, refuse, targets)
+        refuse = partial(_refused, self.database)
+        return read_forecaster(self.manifest, _reader(self.folder), refuse, targets)
 
 
 @dataclass(frozen=True)
@@ -60,35 +85,27 @@ class ReadyForecaster:
     """The reason why what was trained cannot be used."""
 
 
-@dataclass(frozen=True)
-class PredictorReport:
-    """A predictor, the machines that it knows, and what it does not know yet."""
-
-    database: Path
-    folder: Path
-    manifest: PredictorManifest
-    machines: "tuple[KnownMachine, ...]"
-    added: int
-    """Results that came since it was trained."""
-
-
 def predictor_folder(database: Path) -> Path:
     """The folder of a database's predictor, beside it."""
     return database.with_name(f"{database.name}.predictor")
 
 
-def training_command(database: Path) -> str:
+def training_command(database: Path, sources: Sources = "ours") -> str:
     """The command that makes a new predictor of this database."""
-    return " ".join(["orchestrator predict train", *database_option(database)])
+    whose = ["--source all"] if sources == "all" else []
+    return " ".join(["orchestrator predict train", *database_option(database), *whose])
+
+
+def evaluation_command(database: Path, sources: Sources) -> str:
+    """The command that evaluates predictions of this database, and keeps what it finds."""
+    whose = ["--source all"] if sources == "all" else []
+    return " ".join(["orchestrator predict evaluate", *whose, *database_option(database)])
 
 
 def save_predictor(database: Path, files: Mapping[str, str], digest: str) -> Path:
     """Write a predictor's files, whole or not at all; returns their folder.
 
-    Args:
-        database: the database, which keeps the digest.
-        files: the text of each file by its name.
-        digest: SHA-256 of the file that vouches for the others, in hex.
+    The database keeps the digest, SHA-256 of the file that vouches for the others, in hex.
 
     Raises:
         UsageError: something else has the folder's name.
@@ -108,18 +125,14 @@ def save_predictor(database: Path, files: Mapping[str, str], digest: str) -> Pat
 
 
 def open_predictor(database: Path, source: ArrowSource) -> StoredPredictor:
-    """The predictor of a database.
-
-    Args:
-        database: its path.
-        source: the same, opened.
+    """The predictor of a database, which is open as `source`.
 
     Raises:
         StoreError: there is none, it is another database's, damaged, of another version, or rests
             on results that are gone.
         UsageError: the extra `analysis` is missing.
     """
-    from analysis.predict.examples.training_rows import changed_rows, rows_by_run
+    from analysis.predict.examples.example_rows import changed_rows, rows_by_run
 
     folder = predictor_folder(database)
     if not folder.is_dir():
@@ -129,7 +142,7 @@ def open_predictor(database: Path, source: ArrowSource) -> StoredPredictor:
         )
     (digest,) = source.arrow(_DIGEST).column(0).to_pylist()
     refuse = partial(_refused, database)
-    manifest = predictor_manifest(partial(_text, folder), digest, refuse)
+    manifest = predictor_manifest(_reader(folder), digest, refuse)
     if manifest.schema_version != STORE_VERSION:
         raise refuse(
             f"it is of schema {manifest.schema_version}, and databases are of {STORE_VERSION}"
@@ -138,23 +151,13 @@ def open_predictor(database: Path, source: ArrowSource) -> StoredPredictor:
     if changed.removed:
         total = sum(manifest.rows.values())
         raise refuse(f"{changed.removed:,} of the {total:,} results that it rests on are gone")
-    return StoredPredictor(database, folder, manifest, changed.added)
+    return StoredPredictor(database, manifest, changed.added)
 
 
-def look_into_predictor(database: Path) -> PredictorReport:
-    """The predictor of a database.
-
-    Raises:
-        StoreError: there is none, it is damaged or that of another database, or the database cannot
-            be read.
-        UsageError: the extra `analysis` is missing.
-    """
+def look_into_predictor(database: Path) -> StoredPredictor:
+    """The predictor of a database that nobody has opened; raises what `open_predictor` does."""
     with Store.open_readonly(database) as store:
-        predictor = open_predictor(database, store)
-    machines = predictor.forecaster(targets=()).machines
-    return PredictorReport(
-        database, predictor.folder, predictor.manifest, machines, predictor.added
-    )
+        return open_predictor(database, store)
 
 
 def ready_forecaster(
@@ -196,8 +199,8 @@ def plain_text(path: Path) -> str:
             raise error
 
 
-def _text(folder: Path, name: str) -> str:
-    return plain_text(folder / name)
+def _reader(folder: Path) -> ReadFile:
+    return lambda name: plain_text(folder / name)
 
 
 def _refused(database: Path, fault: str) -> StoreError:
@@ -210,3 +213,56 @@ def _refused(database: Path, fault: str) -> StoreError:
 
 def _is_empty(folder: Path) -> bool:
     return folder.is_dir() and not any(folder.iterdir())
+
+
+def keep_evaluation(database: Path, rows_digest: str, trials: KeptTrials) -> Path | None:
+    """Keep trials beside the predictor of just these rows, with earlier ones of other targets.
+
+    Returns the file; None where there is no predictor of the rows with this digest.
+
+    Raises:
+        StoreError: the predictor is refused, or the file cannot be written.
+    """
+    if not predictor_folder(database).is_dir():
+        return None
+    with writer_lock(database):
+        predictor = look_into_predictor(database)
+        if predictor.manifest.rows_digest != rows_digest:
+            return None
+        evaluation = KeptEvaluation(
+            evaluated_at=datetime.now(UTC),
+            rows_digest=rows_digest,
+            targets={**_earlier(predictor), **trials},
+        )
+        path = predictor.folder / EVALUATION_NAME
+        with output_file(path) as file:
+            file.write(evaluation.model_dump_json().encode() + b"\n")
+    return path
+
+
+def kept_evaluation(predictor: StoredPredictor) -> KeptEvaluation | None:
+    """The evaluation that is kept beside a predictor; None where there is none of its results.
+
+    Raises:
+        StoreError: it is damaged, of another version, or cannot be read.
+    """
+    try:
+        evaluation = parse_evaluation(plain_text(predictor.folder / EVALUATION_NAME))
+    except FileNotFoundError:
+        return None
+    except DamagedFile as damaged:
+        command = evaluation_command(predictor.database, predictor.manifest.sources)
+        raise StoreError(
+            f"{predictor.folder}: {damaged}", hint=f"`{command}` makes a new one"
+        ) from damaged
+    is_of_its_rows = evaluation.rows_digest == predictor.manifest.rows_digest
+    return evaluation if is_of_its_rows else None
+
+
+def _earlier(predictor: StoredPredictor) -> KeptTrials:
+    """The trials that are kept already; none where they cannot be read."""
+    try:
+        evaluation = kept_evaluation(predictor)
+    except StoreError:
+        return {}
+    return evaluation.targets if evaluation else {}

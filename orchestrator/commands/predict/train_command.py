@@ -25,8 +25,8 @@ class TrainCommand(SheetOutput, DatabaseChoice, Command):
         """Train, and show what came of it."""
         path = self.database_file
         self.require(path)
-        from orchestrator.commands.predict.predictor_words import predictor_chart, trained_sheet
         from orchestrator.commands.predict.training import train_predictor
+        from orchestrator.commands.predict.words import predictor_chart, trained_sheet
 
         trained = train_predictor(path, self.source, note, self.results)
         self.draw(lambda: predictor_chart(trained.manifest))

@@ -6,10 +6,14 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from analysis.predict.artefact import predictor_files
-from analysis.predict.examples.example_rows import ExampleRows, example_rows
+from analysis.predict.examples.example_rows import (
+    ExampleRows,
+    digest_of_rows,
+    example_rows,
+    rows_by_run,
+)
 from analysis.predict.examples.known_machines import known_machines
-from analysis.predict.examples.targets import PREDICTION_TARGETS
-from analysis.predict.examples.training_rows import digest_of_rows, rows_by_run
+from analysis.predict.examples.placements import PREDICTION_TARGETS
 from analysis.predict.forecaster import Forecaster
 from analysis.predict.manifest import (
     MANIFEST_NAME,
@@ -19,8 +23,12 @@ from analysis.predict.manifest import (
     text_digest,
 )
 from analysis.predict.training import LEAST_RESULTS, train_target
-from orchestrator.commands.predict.custom_models import Notice, kept_polynomials
-from orchestrator.commands.predict.stored_predictor import save_predictor, training_command
+from orchestrator.commands.predict.counted_work import Notice, kept_polynomials
+from orchestrator.commands.predict.stored_predictor import (
+    predictor_folder,
+    save_predictor,
+    training_command,
+)
 from orchestrator.store import STORE_VERSION, Store
 from orchestrator.system.files import RESULTS_FOLDER, database_option
 from runner import __version__
@@ -32,10 +40,14 @@ class TrainedPredictor:
     """A predictor that was made."""
 
     database: Path
-    folder: Path
     manifest: PredictorManifest
     seconds: float
     """Time of training, from opening the database on."""
+
+    @property
+    def folder(self) -> Path:
+        """The folder with its files."""
+        return predictor_folder(self.database)
 
 
 def train_predictor(
@@ -74,9 +86,9 @@ def train_predictor(
     )
     files = predictor_files(Forecaster(predictors, machines), origin)
     text = files[MANIFEST_NAME]
-    folder = save_predictor(database, files, text_digest(text))
+    save_predictor(database, files, text_digest(text))
     manifest = PredictorManifest.model_validate_json(text)
-    return TrainedPredictor(database, folder, manifest, time.monotonic() - began)
+    return TrainedPredictor(database, manifest, time.monotonic() - began)
 
 
 def too_few_examples(database: Path, rows: ExampleRows, sources: Sources) -> NothingToDo:
@@ -87,15 +99,10 @@ def too_few_examples(database: Path, rows: ExampleRows, sources: Sources) -> Not
     )
     held = f"{count:,} results to learn from" if count else "no result to learn from"
     message = f"{database}: holds {held}, and {LEAST_RESULTS} are needed{reasons}"
+    bench = "`orchestrator bench --model bert-tiny --batch-size 1,2,4,8,16"
     if sources == "ours":
-        return NothingToDo(
-            message,
-            hint=f"`{training_command(database)} --source all` learns from imported results too;"
-            " or measure some: `orchestrator bench --model bert-tiny --batch-size 1,2,4,8,16`",
-        )
-    where = " ".join(database_option(database))
-    return NothingToDo(
-        message,
-        hint="measure some: `orchestrator bench --model bert-tiny --batch-size 1,2,4,8,16"
-        f"{' ' + where if where else ''}`",
-    )
+        train = training_command(database, "all")
+        hint = f"`{train}` learns from imported results too; or measure some: {bench}`"
+    else:
+        hint = f"measure some: {' '.join([bench, *database_option(database)])}`"
+    return NothingToDo(message, hint=hint)

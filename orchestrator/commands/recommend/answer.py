@@ -11,8 +11,8 @@ from analysis.recommend.choices import (
     Requirements,
     choose_each,
 )
+from analysis.recommend.figures import COST, OBJECTIVES, Objective
 from analysis.recommend.known_results import machines_in
-from analysis.recommend.objectives import COST, OBJECTIVES, Objective
 from analysis.recommend.service_levels import ServiceLevel
 from analysis.results.selection import Selection
 from analysis.results.source import ArrowSource, text
@@ -26,7 +26,7 @@ from orchestrator.commands.recommend.candidate_cells import (
     candidate_cells,
 )
 from orchestrator.commands.recommend.known_candidates import CandidateSources, known_candidates
-from orchestrator.commands.recommend.prices import ReadPrices, read_prices
+from orchestrator.commands.recommend.prices import PriceList, read_prices
 from orchestrator.matrix import Matrix
 from orchestrator.screen.words.reasons import reason_text
 from orchestrator.store import Store
@@ -70,7 +70,7 @@ class Recommendation:
     """The candidates as a matrix, with their models."""
     words: Mapping[str, str]
     """The word that each model was named by, where that is not its name."""
-    prices: ReadPrices | None = None
+    prices: PriceList | None = None
     ready: ReadyForecaster = field(default_factory=ReadyForecaster)
     """The predictor, or why there is none."""
     notes: tuple[str, ...] = ()
@@ -88,10 +88,6 @@ def recommend_cells(
     request: RecommendationRequest, load: LoadForecaster = ready_forecaster
 ) -> Recommendation:
     """Rank all candidates that the database and its predictor know something about.
-
-    Args:
-        request: what is asked.
-        load: opens the predictor of the database.
 
     Raises:
         UsageError: an option or the file of prices is wrong.
@@ -119,12 +115,12 @@ def recommend_cells(
             Selection(imported=request.imported),
             cells.matrix.models,
             ready.forecaster,
-            prices.prices if prices else None,
+            prices,
         )
         known = known_candidates(_placed(cells, machines), sources, requirements)
     if prices:
         names = [*dict.fromkeys(name for one in machines for name in (one.name, *one.hosts))]
-        notes += prices.unused(names)
+        notes += [f"{request.prices}: {sentence}" for sentence in prices.unused(names)]
     return Recommendation(
         request,
         requirements,

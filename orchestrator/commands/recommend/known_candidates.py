@@ -5,13 +5,19 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from analysis.compare.values import MetricValue
+from analysis.predict.novelty import NAMED_NOVELTIES
 from analysis.recommend.candidates import (
     Candidate,
     Objection,
     key_of_cell,
 )
-from analysis.recommend.choices import KnownCandidate, Requirements
-from analysis.recommend.figures import Figure
+from analysis.recommend.choices import (
+    LeftOutCandidate,
+    RankedCandidate,
+    Requirements,
+    objection_by_level,
+)
+from analysis.recommend.figures import COST, OBJECTIVES, Figure, Objective, cost_figure
 from analysis.recommend.known_results import (
     KnownVerdicts,
     PlacedCell,
@@ -23,31 +29,102 @@ from analysis.recommend.known_results import (
     memory_results,
     variations,
 )
-from analysis.recommend.memory_fit import MemoryResult
-from analysis.recommend.objectives import COST, OBJECTIVES, Objective, cost_figure
+from analysis.recommend.memory_fit import MemoryResult, objection_by_memory
 from analysis.recommend.service_levels import (
     MeasuredDurations,
+    ServiceLevel,
     SloChance,
     measured_chance,
     predicted_chance,
-    variations_like,
 )
 from analysis.results.comparability import UNKNOWN_SCOPE
 from analysis.results.metrics import METRICS
 from analysis.results.selection import Selection
 from analysis.results.source import ArrowSource
-from orchestrator.commands.recommend.candidate_forecasts import (
-    Forecasts,
-    forecast_candidates,
-    place_of,
-)
+from analysis.statistics.ratios import estimate
 from orchestrator.commands.recommend.prices import PriceList
 from runner.contract.models import ModelSpec
 
 if TYPE_CHECKING:
+    from analysis.predict.examples.placements import KnownMachine
     from analysis.predict.forecaster import Forecaster
+    from analysis.predict.predictor import NoPrediction, Prediction, TargetPredictor
 
+
+NO_PREDICTOR = "there is no predictor to ask"
+_NEW_MACHINE = "the predictor was trained without this machine"
+
+LEAST_GROUPS = 10
+"""Models, cells or the like from which on their errors say something about others."""
+
+Forecasts = Mapping[PlacedCell, Figure | str]
+"""By cell and machine a predicted figure, or the reason why there is none."""
 _MEMORY, _LATENCY = OBJECTIVES["memory"], OBJECTIVES["latency"]
+
+
+def forecast_candidates(
+    candidates: Sequence[Candidate],
+    target: Objective,
+    forecaster: "Forecaster | None",
+    models: Mapping[str, ModelSpec],
+) -> Forecasts:
+    """The predicted figure of each candidate, in customary units."""
+    if forecaster is None:
+        return _refused(candidates, NO_PREDICTOR)
+    if target.metric not in forecaster.predictors:
+        return _refused(candidates, f"too little was measured to predict {target.label}")
+    answers: dict[PlacedCell, Figure | str] = {}
+    machines = {machine.key: machine for machine in forecaster.machines}
+    for key in dict.fromkeys(one.machine.key for one in candidates):
+        here = [one for one in candidates if one.machine.key == key]
+        if key in machines:
+            answers |= _on_machine(here, target, forecaster, machines[key], models)
+        else:
+            answers |= _refused(here, _NEW_MACHINE)
+    return answers
+
+
+def place_of(candidate: Candidate) -> PlacedCell:
+    """The cell and the machine of a candidate, as results are found by."""
+    return key_of_cell(candidate.cell), candidate.machine.key
+
+
+def _refused(candidates: Iterable[Candidate], reason: str) -> Forecasts:
+    return {place_of(one): reason for one in candidates}
+
+
+def _on_machine(
+    candidates: Sequence[Candidate],
+    target: Objective,
+    forecaster: "Forecaster",
+    machine: "KnownMachine",
+    models: Mapping[str, ModelSpec],
+) -> Forecasts:
+    cells, predictor = [one.cell for one in candidates], forecaster.predictors[target.metric]
+    answers = forecaster.forecast(cells, models, target.metric, machine)
+    pairs = zip(candidates, answers, strict=True)
+    return {place_of(one): predicted_figure(answer, target, predictor) for one, answer in pairs}
+
+
+def predicted_figure(
+    answer: "Prediction | NoPrediction", target: Objective, predictor: "TargetPredictor"
+) -> Figure | str:
+    """A prediction as a figure in customary units, or the reason why there is none.
+
+    Memory is promised, so an interval that few groups tell is none: nothing says that one in twenty
+    is beyond its upper end.
+    """
+    from analysis.predict.predictor import NoPrediction
+
+    if isinstance(answer, NoPrediction):
+        return answer.reason
+    value, low, high = (target.scale * end for end in (answer.value, answer.low, answer.high))
+    outside = answer.outside
+    calibration = predictor.calibration(answer.novelty)
+    if target.name == "memory" and calibration and calibration.groups < LEAST_GROUPS:
+        count = f"{calibration.groups} {NAMED_NOVELTIES[calibration.novelty].groups}"
+        outside = (*outside, f"its errors are known from {count} alone, not {LEAST_GROUPS}")
+    return Figure(value, estimate(value, low, high), "predicted", outside=outside)
 
 
 @dataclass(frozen=True)
@@ -68,13 +145,13 @@ def known_candidates(
     pairs: Sequence[tuple[Candidate, str | None]],
     sources: CandidateSources,
     requirements: Requirements,
-) -> list[KnownCandidate]:
-    """Everything that is known of candidates.
+) -> list[RankedCandidate | LeftOutCandidate]:
+    """Each candidate with its figures, or with the first reason that speaks against it.
 
     Args:
-        pairs: each with the reason why no release or model allows it.
+        pairs: candidates with the reason why no release or model allows them.
         sources: where to look.
-        requirements: what must be known of them.
+        requirements: what a choice must keep.
     """
     readings = _read(sources, requirements)
     objections = [
@@ -83,17 +160,13 @@ def known_candidates(
         else readings.verdicts.objection(key_of_cell(candidate.cell), candidate.machine)
         for candidate, reason in pairs
     ]
-    open_ = [
-        candidate
-        for (candidate, _), objection in zip(pairs, objections, strict=True)
-        if objection is None
-    ]
-    knowledge = _Knowledge(
-        sources, requirements, readings, _forecasts(open_, sources, readings, requirements)
-    )
+    judged = list(zip((candidate for candidate, _ in pairs), objections, strict=True))
+    possible = [candidate for candidate, objection in judged if objection is None]
+    forecasts = _forecasts(possible, sources, readings, requirements)
+    knowledge = _Knowledge(sources, requirements, readings, forecasts)
     return [
-        KnownCandidate(candidate, objection, None) if objection else knowledge.of(candidate)
-        for (candidate, _), objection in zip(pairs, objections, strict=True)
+        LeftOutCandidate(candidate, objection) if objection else knowledge.of(candidate)
+        for candidate, objection in judged
     ]
 
 
@@ -170,43 +243,39 @@ class _Knowledge:
     forecasts: Mapping[str, Forecasts]
     _by_model: dict[tuple[str, str], list[MemoryResult]] = field(default_factory=dict)
 
-    def of(self, candidate: Candidate) -> KnownCandidate:
-        """Everything that is known of a candidate that may be possible."""
-        objective, price = self.requirements.objective, self._price(candidate)
-        figure, lacks = self._figure(candidate, objective)
-        if figure and objective.name == COST:
-            figure, lacks = self._cost(candidate, figure, price)
-        memory, _ = self._figure(candidate, _MEMORY)
-        return KnownCandidate(
-            *(candidate, None, figure, lacks, memory),
-            self._memory_results(candidate),
-            self._chance(candidate),
-            price,
-        )
+    def of(self, candidate: Candidate) -> RankedCandidate | LeftOutCandidate:
+        """A candidate that may be possible, with its figures or the reason against it."""
+        requirements, price = self.requirements, self._price(candidate)
+        known = self._figure(candidate, _MEMORY)
+        memory = known if isinstance(known, Figure) else None
+        results = self._memory_results(candidate)
+        limit = requirements.memory_bytes
+        if objection := objection_by_memory(candidate.cell, limit, results, memory):
+            return LeftOutCandidate(candidate, objection)
+        figure = self._figure(candidate, requirements.objective)
+        if isinstance(figure, Figure) and requirements.objective.name == COST:
+            figure = _cost(candidate, figure, price)
+        if isinstance(figure, Objection):
+            return LeftOutCandidate(candidate, figure)
+        chance = None
+        if level := requirements.level:
+            chance = self._chance(candidate, level)
+            if objection := objection_by_level(level, chance, requirements.confidence):
+                return LeftOutCandidate(candidate, objection)
+        return RankedCandidate(candidate, figure, memory, chance, price)
 
-    def _figure(
-        self, candidate: Candidate, target: Objective
-    ) -> tuple[Figure | None, Objection | None]:
+    def _figure(self, candidate: Candidate, target: Objective) -> Figure | Objection:
         """The measured figure, else the predicted one, else the reason."""
         placed = place_of(candidate)
         if measured := self.readings.figures[target.metric].get(placed):
-            return measured, None
+            return measured
         predicted = self.forecasts[target.metric][placed]
         if isinstance(predicted, str):
-            return None, Objection("not_known", predicted)
+            return Objection("not_known", predicted)
         if METRICS[target.metric].is_of_energy:
             scope = self.readings.scopes.get(candidate.machine.key, UNKNOWN_SCOPE)
-            return replace(predicted, scope=scope), None
-        return predicted, None
-
-    def _cost(
-        self, candidate: Candidate, throughput: Figure, price: float | None
-    ) -> tuple[Figure | None, Objection | None]:
-        cell = candidate.cell
-        if price is None:
-            lack = f"no price of {candidate.machine.name} or of backend {cell.backend}"
-            return None, Objection("no_price", lack)
-        return cost_figure(throughput, price, cell), None
+            return replace(predicted, scope=scope)
+        return predicted
 
     def _price(self, candidate: Candidate) -> float | None:
         if self.sources.prices is None:
@@ -224,16 +293,21 @@ class _Knowledge:
             self._by_model[key] = [one for one in every if one.cell.model == model]
         return self._by_model[key]
 
-    def _chance(self, candidate: Candidate) -> SloChance | None:
-        level, cell = self.requirements.level, candidate.cell
-        if level is None:
-            return None
-        placed = place_of(candidate)
+    def _chance(self, candidate: Candidate, level: ServiceLevel) -> SloChance:
+        placed, cell = place_of(candidate), candidate.cell
         if value := self.readings.latencies.get(placed):
             return measured_chance(level, self.readings.durations[str(value.facts["result_id"])])
         predicted = self.forecasts[_LATENCY.metric][placed]
         if isinstance(predicted, str):
             return SloChance(None, predicted)
-        known = self.readings.variations
-        like = variations_like(known, candidate.machine.key, cell.backend, cell.runtime)
-        return predicted_chance(level, predicted, like)
+        path = (candidate.machine.key, cell.backend, cell.runtime)
+        return predicted_chance(level, predicted, self.readings.variations.get(path, ()))
+
+
+def _cost(candidate: Candidate, throughput: Figure, price: float | None) -> Figure | Objection:
+    if price is None:
+        backend = candidate.cell.backend
+        return Objection(
+            "no_price", f"no price of {candidate.machine.name} or of backend {backend}"
+        )
+    return cost_figure(throughput, price, candidate.cell)

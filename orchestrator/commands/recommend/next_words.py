@@ -42,12 +42,7 @@ def proposed_matrix_text(answer: NextCells, path: Path | None) -> str:
 
 
 def next_sheet(answer: NextCells, written: Path | None = None) -> Sheet:
-    """The proposed cells, the most helpful first.
-
-    Args:
-        answer: the cells.
-        written: the file with their matrix, if there is one.
-    """
+    """The proposed cells, the most helpful first, and the file in which their matrix is written."""
     rows = [_row(answer, number) for number in range(len(answer.cells))]
     title = f"Cells of {answer.matrix} to measure next, the most helpful first"
     notes = (*_answer(answer), *_trust(answer), *_next(answer, written))

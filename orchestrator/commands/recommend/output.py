@@ -1,10 +1,12 @@
 """The output of a recommendation, or of cells to measure next: a sheet, or a matrix for `run`."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
+from analysis.recommend.choices import CandidateRanking, RankedCandidate
+from orchestrator.commands.recommend.answer import Recommendation
 from orchestrator.screen.lines import print_content
 from orchestrator.screen.sheet import (
     SHEET_SUFFIXES,
@@ -13,11 +15,18 @@ from orchestrator.screen.sheet import (
     show_sheet,
 )
 from orchestrator.system.files import is_stdout, output_file
+from orchestrator.system.text import format_size
+from runner.contract.axes import AXIS_NAMES, AxisName
+from runner.contract.cell import Cell
+from runner.contract.errors import NothingToDo
 
 if TYPE_CHECKING:
-    from orchestrator.commands.recommend.answer import Recommendation
     from orchestrator.commands.recommend.next_cells import NextCells
 
+
+MOST_EQUALS = 3
+"""Candidates beside the first, of those that nothing tells from it, which the matrix holds."""
+_USUAL: dict[AxisName, Any] = {"mode": "inference", "scenario": "single_stream"}
 MATRIX = "matrix"
 RECOMMENDATION_SUFFIXES: Mapping[str, str] = {
     **SHEET_SUFFIXES,
@@ -25,6 +34,55 @@ RECOMMENDATION_SUFFIXES: Mapping[str, str] = {
     ".yml": MATRIX,
 }
 """The format that a file's name asks for."""
+
+
+def chosen_cells(ranking: CandidateRanking) -> tuple[RankedCandidate, ...]:
+    """The first of a ranking and some that nothing tells from it: measuring them decides."""
+    return (ranking.first, *ranking.equals[:MOST_EQUALS])
+
+
+def chosen_matrix(answer: Recommendation) -> dict[str, Any]:
+    """The matrix whose cells are the first of each ranking, with those that may be as good.
+
+    Raises:
+        NothingToDo: nothing is recommended.
+    """
+    cells = list(dict.fromkeys(_cells(answer)))
+    if not cells:
+        raise NothingToDo(
+            "no candidate is left for a matrix",
+            hint="`orchestrator recommend` without --format matrix says why",
+        )
+    matrix: dict[str, Any] = {
+        "version": 1,
+        "include": [_entry(cell, answer.words) for cell in cells],
+    }
+    if answer.request.memory_bytes:
+        matrix["limits"] = {"memory": _exact_size(answer.request.memory_bytes)}
+    return matrix
+
+
+def _cells(answer: Recommendation) -> Iterator[Cell]:
+    for choice in answer.choices:
+        if choice.ranking:
+            for one in chosen_cells(choice.ranking):
+                yield one.candidate.cell
+
+
+def _entry(cell: Cell, words: Mapping[str, str]) -> dict[AxisName, Any]:
+    """A combination of its own: what a cell has, without what every cell has."""
+    values = {name: getattr(cell, name) for name in AXIS_NAMES}
+    entry = {
+        name: value
+        for name, value in values.items()
+        if value is not None and value != _USUAL.get(name)
+    }
+    return entry | {"model": words.get(cell.model, cell.model)}
+
+
+def _exact_size(size: int) -> str | int:
+    words = format_size(size)
+    return words if "." not in words else size
 
 
 @dataclass(frozen=True)
@@ -95,7 +153,7 @@ def matrix_text(answer: "Recommendation") -> str:
     """The matrix of what is recommended, with what each entry rests on above it."""
     import yaml
 
-    from orchestrator.commands.recommend.chosen_matrix import chosen_cells, chosen_matrix
+    from orchestrator.commands.recommend.output import chosen_cells, chosen_matrix
     from orchestrator.commands.recommend.words import (
         answer_words,
         requirement_words,

@@ -1,7 +1,6 @@
 """Prices of devices for an hour: a file that a user writes, read strictly."""
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
 
@@ -42,36 +41,23 @@ class PriceList(Frozen):
     """Prices by backend, for all devices without one of their own."""
 
     def per_hour(self, names: Iterable[str], backend: Backend) -> float | None:
-        """The price of a device for an hour; None where the file has none.
-
-        Args:
-            names: the names of the device and its machine, in any letters.
-            backend: the backend that would run on it.
-        """
+        """The price of a device of any of these names for an hour; None where the file has none."""
         known = {name.casefold(): price for name, price in self.hardware.items()}
         own = (known.get(name.casefold()) for name in names)
         price = next(filter(None, own), None) or self.backends.get(backend)
         return price.per_hour if price else None
 
-
-@dataclass(frozen=True)
-class ReadPrices:
-    """A file of prices."""
-
-    path: Path
-    prices: PriceList
-
     def unused(self, names: Sequence[str]) -> list[str]:
         """A sentence for each device of the file that is none of these."""
         known = {name.casefold() for name in names}
         return [
-            f"{self.path}: hardware {name!r} is none of the devices here{suggest(name, names)}"
-            for name in self.prices.hardware
+            f"hardware {name!r} is none of the devices here{suggest(name, names)}"
+            for name in self.hardware
             if name.casefold() not in known
         ]
 
 
-def read_prices(path: Path) -> ReadPrices:
+def read_prices(path: Path) -> PriceList:
     """The prices of a YAML or JSON file.
 
     Raises:
@@ -88,7 +74,7 @@ def read_prices(path: Path) -> ReadPrices:
         raise
     if not (prices.hardware or prices.backends):
         raise_problems(source, [Problem((), "holds no price: name hardware or backends")], _HINT)
-    return ReadPrices(path, prices)
+    return prices
 
 
 def _keys_at(path: Location) -> Iterable[str]:

@@ -6,9 +6,8 @@ from dataclasses import replace
 from typing import Any
 
 from analysis.recommend.candidates import OBJECTIONS, Candidate, Objection, path_of
-from analysis.recommend.choices import Choice, LeftOutCandidate
+from analysis.recommend.choices import CandidateRanking, Choice, LeftOutCandidate, RankedCandidate
 from analysis.recommend.figures import Figure
-from analysis.recommend.ranking import CandidateRanking, RankedCandidate
 from analysis.results.table import Field, Table
 from analysis.statistics.numbers import format_number
 from orchestrator.commands.recommend.answer import Recommendation

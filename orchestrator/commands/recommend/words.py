@@ -5,11 +5,9 @@ from collections import Counter
 from collections.abc import Iterator
 
 from analysis.recommend.candidates import OBJECTIONS, Candidate
-from analysis.recommend.choices import Choice
-from analysis.recommend.figures import WORST_GRADE, Figure
+from analysis.recommend.choices import CandidateRanking, Choice, RankedCandidate
+from analysis.recommend.figures import COST, WORST_GRADE, Figure, cost_unit
 from analysis.recommend.memory_fit import memory_words, percentage
-from analysis.recommend.objectives import COST, cost_unit
-from analysis.recommend.ranking import CandidateRanking, RankedCandidate
 from analysis.statistics.numbers import format_number
 from orchestrator.commands.predict.stored_predictor import training_command
 from orchestrator.commands.predict.words import added_words, source_words
@@ -40,7 +38,7 @@ def figure_unit(answer: Recommendation, cell: Cell) -> str:
     """The unit of the ranked figures."""
     objective = answer.requirements.objective
     if objective.name == COST and answer.prices:
-        return cost_unit(answer.prices.prices.currency, cell)
+        return cost_unit(answer.prices.currency, cell)
     return objective.unit
 
 

@@ -8,9 +8,10 @@ from analysis.report.predictions import (
     DescribedPredictor,
     prediction_report,
 )
-from orchestrator.commands.predict.kept_evaluation import evaluation_command, kept_evaluation
 from orchestrator.commands.predict.stored_predictor import (
-    PredictorReport,
+    StoredPredictor,
+    evaluation_command,
+    kept_evaluation,
     open_predictor,
     predictor_folder,
     training_command,
@@ -25,7 +26,7 @@ class ReportedPredictor:
     """The report on a predictor, and what its sentences are made of."""
 
     outcome: MadeReport
-    shown: PredictorReport
+    shown: StoredPredictor
     unevaluated: str | None
     """The command that evaluates it, where that was not done yet."""
 
@@ -59,6 +60,6 @@ def report_predictor(database: Path) -> ReportedPredictor:
     path = database.parent / REPORTS_FOLDER / f"{PREDICTION_TOPIC}.html"
     return ReportedPredictor(
         MadeReport(prediction_report(described), str(database), path),
-        PredictorReport(database, predictor.folder, manifest, forecaster.machines, predictor.added),
+        predictor,
         None if evaluation else command,
     )

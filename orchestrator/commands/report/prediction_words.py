@@ -3,7 +3,7 @@
 from dataclasses import replace
 
 from analysis.report.predictions import unevaluated_words
-from orchestrator.commands.predict.predictor_words import predictor_sentences
+from orchestrator.commands.predict.words import predictor_sentences
 from orchestrator.commands.report.answer import MadeReport
 from orchestrator.commands.report.prediction import ReportedPredictor
 

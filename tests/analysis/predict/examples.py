@@ -1,16 +1,16 @@
 """Examples that follow a simple law, so that what should be predicted of them is known."""
 
-from analysis.predict.evaluation.trials import (
-    AnsweredQuestion,
-    NoveltyTrial,
-    PredictionTrial,
-)
 from analysis.predict.examples.placements import Counts, Device, Example, Placement
 from analysis.predict.kept_evaluation import (
     KeptEvaluation,
     kept_trial,
 )
 from analysis.predict.predictor import Prediction
+from analysis.predict.trials import (
+    AnsweredQuestion,
+    NoveltyTrial,
+    PredictionTrial,
+)
 from tests.support.records import RECORDED_AT
 
 PEAK_FLOPS, PEAK_BYTES = 1e12, 1e11
@@ -56,8 +56,8 @@ def an_evaluation(
 ) -> KeptEvaluation:
     """An evaluation of latencies: one is predicted well, one is an extrapolation and far off."""
     answers = (an_answer(1.0, 1.08), an_answer(1.0, 3.0, outside, batch_size=16))
-    tried = NoveltyTrial("pair", PredictionTrial(answers), groups=2)
-    trial = kept_trial(tried, (1, 5))
+    tried = NoveltyTrial("pair", PredictionTrial(answers), groups=2, folds=(1, 5))
+    trial = kept_trial(tried)
     assert trial is not None
     return KeptEvaluation(
         evaluated_at=RECORDED_AT,

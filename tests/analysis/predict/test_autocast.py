@@ -4,8 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from analysis.predict.examples.placements import Example, Placement
-from analysis.predict.examples.targets import PREDICTION_TARGETS
+from analysis.predict.examples.placements import PREDICTION_TARGETS, Example, Placement
 from analysis.predict.explanation import Explanation, explanation_of
 from analysis.predict.predictor import NoPrediction, Prediction, TargetPredictor
 from analysis.predict.training import train_target

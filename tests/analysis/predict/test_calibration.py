@@ -5,14 +5,16 @@ from dataclasses import replace
 
 import pytest
 
-from analysis.predict.examples.placements import Example
-from analysis.predict.examples.targets import PREDICTION_TARGETS
-from analysis.predict.expectation import expectation_fits
+from analysis.predict.examples.placements import PREDICTION_TARGETS, Example
+from analysis.predict.expectation import expectation_fits, fit_base, physical_terms
 from analysis.predict.folds import folds_of
-from analysis.predict.physics import fit_base, physical_terms
-from analysis.predict.pooling import pooled_widths, spread_share
 from analysis.predict.predictor import Prediction
-from analysis.predict.scores import conformal_quantile, errors_by_device
+from analysis.predict.scores import (
+    conformal_quantile,
+    errors_by_device,
+    pooled_widths,
+    spread_share,
+)
 from analysis.predict.training import train_target
 from analysis.statistics.arrays import np
 from tests.analysis.predict.examples import a_placement, peak_seconds

@@ -4,17 +4,17 @@ import pytest
 
 from analysis.charts.palette import PAPER
 from analysis.charts.predictions.accuracy import accuracy_chart
-from analysis.predict.evaluation.accuracy import accuracy_of, interval_quality
-from analysis.predict.evaluation.baselines import PREDICTION_BASELINES
-from analysis.predict.evaluation.trials import (
+from analysis.predict.baselines import PREDICTION_BASELINES
+from analysis.predict.examples.placements import PREDICTION_TARGETS, Example
+from analysis.predict.predictor import Prediction
+from analysis.predict.trials import (
     AnsweredQuestion,
     PredictionTrial,
+    accuracy_of,
     cross_validated,
+    interval_quality,
     joined,
 )
-from analysis.predict.examples.placements import Example
-from analysis.predict.examples.targets import PREDICTION_TARGETS
-from analysis.predict.predictor import Prediction
 from tests.analysis.predict.examples import a_placement, an_answer, an_example, peak_seconds
 
 LATENCY, THROUGHPUT = PREDICTION_TARGETS["latency"], PREDICTION_TARGETS["throughput"]

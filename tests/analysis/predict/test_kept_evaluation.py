@@ -5,7 +5,6 @@ from typing import Any
 
 import pytest
 
-from analysis.predict.evaluation.trials import NoveltyTrial, PredictionTrial
 from analysis.predict.kept_evaluation import (
     EVALUATION_NAME,
     MOST_ANSWERS,
@@ -13,6 +12,7 @@ from analysis.predict.kept_evaluation import (
     kept_trial,
     parse_evaluation,
 )
+from analysis.predict.trials import NoveltyTrial, PredictionTrial
 from runner.contract.errors import DamagedFile
 from tests.analysis.predict.examples import an_answer, an_evaluation
 
@@ -32,7 +32,7 @@ def changed(*path: str | int, value: Any) -> str:
 def many(count: int) -> NoveltyTrial:
     """A trial of so many answers, each farther off than the one before."""
     answers = tuple(an_answer(1.0, 1.0 + number / count) for number in range(count))
-    return NoveltyTrial("pair", PredictionTrial(answers, {"why": 2}), groups=7)
+    return NoveltyTrial("pair", PredictionTrial(answers, {"why": 2}), groups=7, folds=(1, 5))
 
 
 def test_an_evaluation_is_read_as_it_was_written() -> None:
@@ -45,7 +45,7 @@ def test_an_evaluation_is_read_as_it_was_written() -> None:
 
 def test_of_many_answers_a_drawn_part_is_kept_and_the_worst_of_all() -> None:
     count = 3 * MOST_ANSWERS
-    kept, again = (kept_trial(many(count), (1, 5)) for _ in range(2))
+    kept, again = (kept_trial(many(count)) for _ in range(2))
     assert kept is not None
     assert kept == again
     assert (kept.questions, kept.groups, kept.refused) == (count, 7, 2)
@@ -57,7 +57,7 @@ def test_of_many_answers_a_drawn_part_is_kept_and_the_worst_of_all() -> None:
 
 
 def test_nothing_is_kept_of_a_trial_without_answers() -> None:
-    assert kept_trial(NoveltyTrial("device", PredictionTrial(), 0), (0, 0)) is None
+    assert kept_trial(NoveltyTrial("device", PredictionTrial(), 0, (0, 0))) is None
 
 
 @pytest.mark.parametrize(

@@ -2,7 +2,7 @@
 
 import pytest
 
-from analysis.predict.examples.sibling_work import sibling_work
+from analysis.predict.examples.work import sibling_work
 from runner.contract.models import find
 from runner.contract.models.work import catalogued_polynomials
 

@@ -3,10 +3,10 @@
 import numpy as np
 import pytest
 
+from analysis.predict.effects import design_of
 from analysis.predict.examples.placements import Placement
-from analysis.predict.regression import design_of
-from analysis.recommend import covariance
-from analysis.recommend.covariance import remaining_covariance
+from analysis.recommend import next_cells
+from analysis.recommend.next_cells import remaining_covariance
 from tests.analysis.predict.examples import a_placement
 
 WANTED = [
@@ -33,7 +33,7 @@ def test_the_covariance_is_that_of_the_coefficients(known: list[Placement]) -> N
 
 def test_of_too_many_measurements_the_most_related_count(monkeypatch: pytest.MonkeyPatch) -> None:
     unrelated = [a_placement(f"far-{number}", f"other {number}", 64, 9.0) for number in range(5)]
-    monkeypatch.setattr(covariance, "MOST_KNOWN", len(KNOWN))
+    monkeypatch.setattr(next_cells, "MOST_KNOWN", len(KNOWN))
     wide = remaining_covariance(WANTED, []).diagonal()
     narrowed = remaining_covariance(WANTED, [*unrelated, *KNOWN]).diagonal()
     assert narrowed.sum() < wide.sum() / 2

@@ -7,8 +7,7 @@ import pytest
 
 from analysis.predict.examples.placements import Placement
 from analysis.recommend import next_cells
-from analysis.recommend.covariance import remaining_covariance
-from analysis.recommend.next_cells import propose_cells, weighed_numbers
+from analysis.recommend.next_cells import propose_cells, remaining_covariance, weighed_numbers
 from tests.analysis.predict.examples import a_placement
 
 DEVICES = ("big", "small")

@@ -5,10 +5,13 @@ from typing import Any
 import pytest
 
 from analysis.recommend.candidates import Candidate, CandidateMachine
-from analysis.recommend.choices import KnownCandidate, Requirements, choose_each
-from analysis.recommend.figures import Figure, told_apart
-from analysis.recommend.objectives import OBJECTIVES, cost_figure
-from analysis.recommend.ranking import RankedCandidate, rank_candidates
+from analysis.recommend.choices import (
+    RankedCandidate,
+    Requirements,
+    choose_each,
+    rank_candidates,
+)
+from analysis.recommend.figures import OBJECTIVES, Figure, cost_figure, told_apart
 from analysis.statistics.ratios import Estimate
 from tests.analysis.recommend.test_memory_fit import cell
 
@@ -124,10 +127,7 @@ def test_costs_follow_from_throughput_and_its_interval() -> None:
 def test_joules_are_ranked_within_the_scope_of_most_candidates(
     scopes: tuple[str | None, ...], kept: list[int], reasons: set[str]
 ) -> None:
-    known = [
-        KnownCandidate(one.candidate, None, one.figure)
-        for one in ranked(*(figure(10 * n, scope=scope) for n, scope in enumerate(scopes, start=1)))
-    ]
+    known = ranked(*(figure(10 * n, scope=scope) for n, scope in enumerate(scopes, start=1)))
     (choice,) = choose_each(known, Requirements(OBJECTIVES["energy"]))
     assert choice.ranking is not None
     assert [row.candidate.cell.batch_size for row in choice.ranking.rows] == kept

@@ -1,20 +1,19 @@
 """Counts come from the catalogue, else from an earlier job, else from a new one, if it may."""
 
-from dataclasses import replace
 from pathlib import Path
 from queue import Queue
 
 import pytest
 
 from orchestrator.commands.predict.counted_work import (
-    CountingOptions,
     ModelCounts,
     count_models,
-    counted_polynomials,
     known_counts,
 )
 from orchestrator.launchers.base import Exit
+from orchestrator.launchers.registry import make_launcher
 from orchestrator.matrix import Source, resolve
+from orchestrator.running.observer import QuietObserver
 from orchestrator.running.run_file import PREPARATIONS_FOLDER
 from runner.contract.errors import EngineUnavailable, ImageError
 from runner.contract.job import Job
@@ -92,14 +91,10 @@ def test_the_job_has_the_architecture_alone_and_a_cell_of_the_cpu(tmp_path: Path
     assert trial.launcher.cleaned == [frozenset({"cpu"})]
 
 
-def test_without_leave_nothing_is_launched_and_the_catalogue_needs_none(tmp_path: Path) -> None:
+def test_the_catalogue_needs_no_job_and_a_model_that_nobody_counted_says_so(tmp_path: Path) -> None:
     bert = find("bert-tiny")
-    options = CountingOptions(tmp_path)
-    counts = counted_polynomials({"a": bert, "b": OURS}, options)
-    assert counts == {
-        "a": ModelCounts(catalogued_polynomials(bert)),
-        "b": ModelCounts(None, "nobody has counted its work yet"),
-    }
+    assert known_counts(bert, tmp_path) == ModelCounts(catalogued_polynomials(bert))
+    assert known_counts(OURS, tmp_path).reason == "nobody has counted its work yet"
     assert list(tmp_path.iterdir()) == []
 
 
@@ -163,8 +158,8 @@ def test_a_folder_is_counted_by_a_process_that_reads_no_weights(tmp_path: Path) 
     a_weights_folder(tmp_path / "ours")
     matrix = resolve(Source("matrix", {"version": 1, "axes": {"model": "./ours"}}, tmp_path))
     models = {"a": matrix.models["ours"]}
-    options = CountingOptions(tmp_path / "results", "process", launch=True)
-    (counts,) = counted_polynomials(models, options).values()
+    results, launcher = tmp_path / "results", make_launcher("process", print)
+    (counts,) = count_models(models, results, launcher, QuietObserver()).values()
     assert counts.reason is None
     polynomials = counts.polynomials or {}
     assert polynomials.keys() == FORWARD_COUNTS
@@ -175,4 +170,4 @@ def test_a_folder_is_counted_by_a_process_that_reads_no_weights(tmp_path: Path) 
     }
     cell = fake_cell(2, model="ours", backend="cpu", runtime="torch")
     assert iteration_work(models["a"], cell, polynomials) is not None
-    assert counted_polynomials(models, replace(options, launch=False))["a"] == counts
+    assert known_counts(models["a"], results) == counts

@@ -10,10 +10,11 @@ import pytest
 from orchestrator.commands.measure.plan import report_plan
 from orchestrator.commands.measure.request import PlanRequest
 from orchestrator.commands.options.bench import BenchOptions
-from orchestrator.commands.predict.host import forecast, knowledge
-from orchestrator.commands.predict.host.forecast import find_forecast, host_forecast
-from orchestrator.commands.predict.host.knowledge import host_knowledge
+from orchestrator.commands.predict import host_forecast as forecast
+from orchestrator.commands.predict.host_forecast import find_forecast, host_forecast
 from orchestrator.commands.predict.training import train_predictor
+from orchestrator.commands.recommend import next_cells
+from orchestrator.commands.recommend.next_cells import host_knowledge
 from runner.contract.models import find
 from tests.support.databases import write_records
 from tests.support.records import EXAMPLE_HOST, a_record
@@ -42,7 +43,7 @@ def database(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(autouse=True)
 def here(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     monkeypatch.setattr(forecast, "this_host", lambda: EXAMPLE_HOST)
-    monkeypatch.setattr(knowledge, "this_host", lambda: EXAMPLE_HOST)
+    monkeypatch.setattr(next_cells, "this_host", lambda: EXAMPLE_HOST)
     return
 
 

@@ -9,8 +9,7 @@ from typing import Any
 import pytest
 
 from analysis.predict.kept_evaluation import EVALUATION_NAME
-from orchestrator.commands.predict.kept_evaluation import keep_evaluation
-from orchestrator.commands.predict.stored_predictor import open_predictor
+from orchestrator.commands.predict.stored_predictor import keep_evaluation, open_predictor
 from orchestrator.store import Store
 from runner.contract.models import find
 from runner.contract.record import Record, save_record
@@ -203,25 +202,12 @@ def test_an_evaluation_of_other_results_is_not_kept(copied: Path) -> None:
     assert (copied / FOLDER / EVALUATION_NAME).read_text() == before
 
 
-def test_results_that_came_since_are_counted(copied: Path) -> None:
-    _later(copied)
-    done = ask(copied, *REPORT, "--format", "markdown")
-    assert "1 result came since it was trained: `orchestrator predict train" in done.stdout
-
-
 def _later(folder: Path) -> None:
     later = folder / "later"
     later.mkdir()
     file = save_record(a_result("bert-tiny", 5, run_id="20261122-120000-cccc"), later)
     with Store.open(folder / DATABASE) as store:
         store.merge([file]).require_complete()
-
-
-def _foreign(folder: Path) -> None:
-    (folder / DATABASE).unlink()
-    (folder / "other").mkdir()
-    write_records(folder / "other", [a_result("bert-tiny", 7, run_id="20261122-120000-dddd")])
-    (folder / "other" / DATABASE).rename(folder / DATABASE)
 
 
 def _damaged(text: str) -> Callable[[Path], object]:
@@ -232,7 +218,6 @@ def _damaged(text: str) -> Callable[[Path], object]:
     ("damage", "code", "fault", "command"),
     [
         (lambda folder: shutil.rmtree(folder / FOLDER), 3, "there is no predictor", "train"),
-        (_foreign, 6, "is that of another database", "train"),
         (
             lambda folder: (folder / FOLDER / "latency.json").write_text("{}"),
             6,

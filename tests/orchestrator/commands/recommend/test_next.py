@@ -7,7 +7,6 @@ from typing import Any
 
 import pytest
 
-from orchestrator.commands.predict.host import knowledge
 from orchestrator.commands.recommend import next_cells
 from orchestrator.matrix import load_matrix
 from orchestrator.planning.expand import expand
@@ -57,7 +56,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(autouse=True)
 def here(monkeypatch: pytest.MonkeyPatch) -> None:
     """This machine is the one that measured, and lacks no device."""
-    monkeypatch.setattr(knowledge, "this_host", lambda: EXAMPLE_HOST)
+    monkeypatch.setattr(next_cells, "this_host", lambda: EXAMPLE_HOST)
     monkeypatch.setattr(next_cells, "absent_devices", list)
 
 

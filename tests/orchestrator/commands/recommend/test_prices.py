@@ -17,10 +17,10 @@ def write(folder: Path, text: str) -> Path:
 def test_a_device_has_its_own_price_before_that_of_its_backend(tmp_path: Path) -> None:
     text = "currency: EUR\nhardware: {Example GPU: {per_hour: 3}}\nbackends: {cuda: {per_hour: 1}}"
     read = read_prices(write(tmp_path, text))
-    assert read.prices.currency == "EUR"
-    assert read.prices.per_hour(["example gpu", "host"], "cuda") == 3
-    assert read.prices.per_hour(["Other GPU"], "cuda") == 1
-    assert read.prices.per_hour(["Other GPU"], "cpu") is None
+    assert read.currency == "EUR"
+    assert read.per_hour(["example gpu", "host"], "cuda") == 3
+    assert read.per_hour(["Other GPU"], "cuda") == 1
+    assert read.per_hour(["Other GPU"], "cpu") is None
     (unused,) = read.unused(["Example GPUs"])
     assert "'Example GPU' is none of the devices here; did you mean Example GPUs?" in unused
 

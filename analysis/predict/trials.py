@@ -1,22 +1,87 @@
-"""Trials: predictions of examples that the predictor did not know, beside those of baselines."""
+"""Trials: predictions of examples that the predictor did not know, with their errors and those
+of baselines.
+"""
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from analysis.predict.evaluation.accuracy import (
-    Accuracy,
-    IntervalQuality,
-    accuracy_of,
-    interval_quality,
-)
-from analysis.predict.evaluation.baselines import PREDICTION_BASELINES
-from analysis.predict.examples.placements import Example
-from analysis.predict.examples.targets import Target
+from analysis.predict.baselines import PREDICTION_BASELINES
+from analysis.predict.examples.placements import Example, Target
 from analysis.predict.folds import folds_of
 from analysis.predict.novelty import Novelty, seen_in, trained_for
-from analysis.predict.predictor import Prediction, TargetPredictor
+from analysis.predict.predictor import Prediction
 from analysis.predict.training import train_target
+from analysis.statistics.arrays import np
+
+NEAR = 0.10
+"""The relative error up to which a prediction counts as near."""
+
+
+@dataclass(frozen=True)
+class Accuracy:
+    """Errors of predictions, relative to what was measured: 0.1 for 10 %."""
+
+    questions: int
+    mape: float
+    """The mean of absolute relative errors."""
+    median_ape: float
+    """Their median."""
+    within_tenth: float
+    """The share of predictions that are off by 10 % at most."""
+    bias: float
+    """The median of relative errors with their signs: above 0 where predictions are too high."""
+
+
+@dataclass(frozen=True)
+class IntervalQuality:
+    """Intervals against what was measured."""
+
+    questions: int
+    coverage: float
+    """The share of intervals that hold what was measured."""
+    half_width: float
+    """The median of √(high / low): 1.2 for an interval from a sixth less to a fifth more."""
+
+
+def accuracy_of(measured: Sequence[float], predicted: Sequence[float]) -> Accuracy | None:
+    """The errors of predictions; None if there are none.
+
+    Args:
+        measured: what was measured, above 0; (n,).
+        predicted: what was predicted of each, in the same unit; (n,).
+    """
+    if not measured:
+        return None
+    errors = np.asarray(predicted) / np.asarray(measured) - 1
+    sizes = np.abs(errors)
+    return Accuracy(
+        questions=len(measured),
+        mape=float(sizes.mean()),
+        median_ape=float(np.median(sizes)),
+        within_tenth=float((sizes <= NEAR).mean()),
+        bias=float(np.median(errors)),
+    )
+
+
+def interval_quality(
+    measured: Sequence[float], lows: Sequence[float], highs: Sequence[float]
+) -> IntervalQuality | None:
+    """The quality of intervals; None if there are none.
+
+    Args:
+        measured: what was measured, above 0; (n,).
+        lows: the lower ends, above 0; (n,).
+        highs: the upper ends; (n,).
+    """
+    if not measured:
+        return None
+    values, low, high = map(np.asarray, (measured, lows, highs))
+    return IntervalQuality(
+        questions=len(measured),
+        coverage=float(((low <= values) & (values <= high)).mean()),
+        half_width=float(np.median(np.sqrt(high / low))),
+    )
 
 
 @dataclass(frozen=True)
@@ -69,6 +134,11 @@ class PredictionTrial:
         }
         return {name: accuracy for name, accuracy in known.items() if accuracy}
 
+    @property
+    def best_baseline(self) -> tuple[str, Accuracy]:
+        """The baseline that is nearest, of a trial with answers."""
+        return min(self.baselines.items(), key=lambda one: one[1].mape)
+
     def part(self, keep: Callable[[AnsweredQuestion], bool]) -> "PredictionTrial":
         """The answered questions that are kept."""
         return PredictionTrial(tuple(filter(keep, self.answered)))
@@ -81,30 +151,19 @@ class PredictionTrial:
 def run_trial(
     target: Target, examples: Sequence[Example], hidden: Sequence[Example]
 ) -> PredictionTrial:
-    """Predict hidden examples from others; an empty trial where these are too few."""
-    predictor = predictor_for(target, examples, hidden)
-    return PredictionTrial() if predictor is None else trial_of(predictor, examples, hidden)
+    """Predict hidden examples from others, of which baselines learn too.
 
-
-def predictor_for(
-    target: Target, examples: Sequence[Example], hidden: Sequence[Example]
-) -> TargetPredictor | None:
-    """Train for the novelties of the questions alone; None where examples are too few.
-
-    Where one of them cannot be calibrated, answers come from a wider one: then all are trained.
+    It trains for the novelties of the questions alone. Where one of them cannot be calibrated,
+    answers come from a wider one: then all are trained. Where examples are too few the trial is
+    empty.
     """
     seen = seen_in(example.placement for example in examples)
     kinds = trained_for({seen.novelty(example.placement) for example in hidden})
     predictor = train_target(target, examples, kinds)
-    if predictor is None or {*kinds} <= predictor.trees.keys():
-        return predictor
-    return train_target(target, examples)
-
-
-def trial_of(
-    predictor: TargetPredictor, examples: Sequence[Example], hidden: Sequence[Example]
-) -> PredictionTrial:
-    """Predict hidden examples; the baselines learn from the predictor's examples."""
+    if predictor is not None and not {*kinds} <= predictor.trees.keys():
+        predictor = train_target(target, examples)
+    if predictor is None:
+        return PredictionTrial()
     answers = predictor.predict([example.placement for example in hidden])
     refused = Counter(one.reason for one in answers if not isinstance(one, Prediction))
     pairs = [
@@ -112,7 +171,7 @@ def trial_of(
         for example, answer in zip(hidden, answers, strict=True)
         if isinstance(answer, Prediction)
     ]
-    return PredictionTrial(_answered(predictor.target, examples, pairs), refused)
+    return PredictionTrial(_answered(target, examples, pairs), refused)
 
 
 @dataclass(frozen=True)
@@ -123,21 +182,23 @@ class NoveltyTrial:
     trial: PredictionTrial
     groups: int
     """The number of groups that were hidden, such as models or devices."""
+    folds: tuple[int, int]
+    """The number of folds that were hidden, and of all that there are."""
 
 
-def cross_validated(target: Target, examples: Sequence[Example], novelty: Novelty) -> NoveltyTrial:
-    """Hide every fold of a novelty in turn, and predict it from the others."""
+def cross_validated(
+    target: Target, examples: Sequence[Example], novelty: Novelty, most: int | None = None
+) -> NoveltyTrial:
+    """Hide each of at most so many folds of a novelty in turn, and predict it from the others."""
     folds = folds_of([example.placement for example in examples], novelty)
-    trials = [
-        run_trial(
-            target,
-            [examples[row] for row in fold.known.tolist()],
-            [examples[row] for row in fold.hidden.tolist()],
+    trials, groups = list[PredictionTrial](), 0
+    for fold in folds[:most]:
+        known, hidden = (
+            [examples[row] for row in part.tolist()] for part in (fold.known, fold.hidden)
         )
-        for fold in folds
-    ]
-    groups = sum(fold.groups for fold, trial in zip(folds, trials, strict=True) if trial.answered)
-    return NoveltyTrial(novelty, joined(trials), groups)
+        trials.append(run_trial(target, known, hidden))
+        groups += fold.groups if trials[-1].answered else 0
+    return NoveltyTrial(novelty, joined(trials), groups, (len(trials), len(folds)))
 
 
 def joined(trials: Iterable[PredictionTrial]) -> PredictionTrial:

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from analysis.predict.forecaster import Forecaster
     from analysis.predict.predictor import Prediction
 
+
 _TARGETS = ("latency", "memory")
 _PREDICTING = "lightgbm"
 """The package that predictors need beside their files."""
@@ -49,7 +50,7 @@ def host_forecast(database: Path) -> "HostForecast | None":
     """
     if find_forecast(database) is None:
         return None
-    from analysis.recommend.host_verdicts import hardware_of_host
+    from analysis.recommend.host import hardware_of_host
     from orchestrator.commands.predict.stored_predictor import open_predictor
     from orchestrator.store import Store
 

@@ -2,8 +2,7 @@
 
 from collections.abc import Callable, Hashable, Mapping, Sequence
 
-from analysis.predict.examples.placements import Example, Placement
-from analysis.predict.examples.targets import Target
+from analysis.predict.examples.placements import Example, Placement, Target
 from analysis.predict.features import features
 from analysis.predict.trees import fit_plain_trees
 from analysis.statistics.arrays import Values, ValueTable, np

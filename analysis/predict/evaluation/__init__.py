@@ -1,1 +1,0 @@
-"""Evaluation of predictors on results that they did not know, beside simple baselines."""

@@ -1,1 +1,0 @@
-"""This machine, as a database and its predictor know it."""
