@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, ExitStack, contextmanager
+from contextlib import AbstractContextManager, ExitStack
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Self, Unpack
-from weakref import WeakSet
 
 from duckdb import DuckDBPyConnection
 
 from analysis.results.changes import Neighbour
 from analysis.results.row import ResultRow
 from orchestrator.store.database.connect import connect, store_errors
-from orchestrator.store.database.execute import InterruptibleThread
 from orchestrator.store.database.lock import WAIT_S, is_missing, require_database, writer_lock
 from orchestrator.store.database.open import open_current
 from orchestrator.store.query import results, series
@@ -23,6 +21,7 @@ from orchestrator.store.query.results import CellSpeed, Measurement, RunSummary
 from orchestrator.store.query.series import MeasuredBefore
 from orchestrator.store.query.stale import Installation, Stale, stale
 from orchestrator.system.files import REMEDY
+from orchestrator.system.threads import InterruptibleThread
 from runner.contract.errors import StoreError
 
 if TYPE_CHECKING:
@@ -58,7 +57,7 @@ class Store:
         """True if nothing can be written."""
         self._connection = connection
         self._closing = closing
-        self._streams: WeakSet[RecordStream] = WeakSet()
+        self._streams: list[RecordStream] = []
 
     @classmethod
     def open(cls, path: Path, *, scratch: bool = False, wait_s: float = WAIT_S) -> Self:
@@ -151,7 +150,7 @@ class Store:
                 f"{self.path}: the merge failed, and nothing was lost",
                 f"{REMEDY}, then merge the same files again",
             ),
-            InterruptibleThread(self._connection) as thread,
+            InterruptibleThread(self._connection.interrupt) as thread,
         ):
             return thread.wait_for(
                 lambda: merge_files(
@@ -261,7 +260,7 @@ class Store:
         with self._reading():
             wanted = selected_ids(self._connection, filters, trusted=trusted)
         stream = RecordStream(self._read(wanted, whole=whole))
-        self._streams.add(stream)
+        self._streams.append(stream)
         return stream
 
     def condition(
@@ -299,8 +298,18 @@ class Store:
         """
         from orchestrator.store.query.ask import query
 
-        with self._set_aside():
+        if self.read_only:
             return query(self.path, sql, **limits)
+        if any(stream.is_reading for stream in self._streams):
+            raise StoreError(
+                f"{self.path}: its records are being read",
+                hint="read them to their end first, or open the store with `open_readonly`",
+            )
+        self._let_go()  # except for the lock that keeps other writers away
+        try:
+            return query(self.path, sql, **limits)
+        finally:
+            self._connection = connect(self.path, read_only=False, wait_s=WAIT_S)
 
     def pandas(self, sql: str, **limits: Unpack[QuestionLimits]) -> DataFrame:
         """The same as a pandas data frame; maps become dicts.
@@ -318,23 +327,6 @@ class Store:
 
         with self._reading():
             yield from read(self._connection, wanted, whole=whole)
-
-    @contextmanager
-    def _set_aside(self) -> Iterator[None]:
-        """Let go of the file for a while, except for the lock that keeps other writers away."""
-        if self.read_only:
-            yield
-            return
-        if any(stream.is_reading for stream in self._streams):
-            raise StoreError(
-                f"{self.path}: its records are being read",
-                hint="read them to their end first, or open the store with `open_readonly`",
-            )
-        self._let_go()
-        try:
-            yield
-        finally:
-            self._connection = connect(self.path, read_only=False, wait_s=WAIT_S)
 
     def _let_go(self) -> None:
         self._connection.close()

@@ -6,7 +6,8 @@ from pathlib import Path
 from duckdb import DuckDBPyConnection
 
 from analysis.results.source import text
-from orchestrator.store.health.checks import RECORD_CHECKS, RecordCheck, with_derived
+from orchestrator.store.health.checks.all_checks import RECORD_CHECKS
+from orchestrator.store.health.checks.check import RecordCheck, with_derived
 from orchestrator.store.health.validate import define_conditions, define_sentences, suspected
 from orchestrator.store.merge.staging import leave_out
 from orchestrator.store.records.validate import REASON_LETTERS, Damaged
@@ -18,7 +19,7 @@ _NAMED = 3
 """Records of a file that are named in the reason why they are left out."""
 _NEEDED = "false"
 """A statistic that is missing is not impossible, and `--fix` fills it."""
-_CHECKS = tuple(dict.fromkeys(check for check in RECORD_CHECKS if check.at_entry))
+_CHECKS = tuple(check for check in RECORD_CHECKS if check.at_entry)
 _SUSPECT = " OR ".join(f"({check.condition})" for check in _CHECKS)
 _FIND_SUSPECTS = f"""
     CREATE OR REPLACE TEMP TABLE suspects AS {with_derived("incoming", _NEEDED)}
