@@ -24,7 +24,6 @@ from orchestrator.store.records.validate import (
 from orchestrator.store.schema.columns import RECORD, SqlColumn
 from orchestrator.store.schema.parquet_columns import (
     FALSE_ID,
-    NO_JSON_OBJECT,
     NULL_IF_MISSING,
     TABLE_OF_ROWS,
     rows_query,
@@ -256,7 +255,6 @@ _UNSOUND_ROW = " OR ".join(
             f"schema_version <> {SCHEMA_VERSION}",
             *map(_impossible, RECORD),
             *map(is_path, ID_COLUMNS),
-            NO_JSON_OBJECT,
             FALSE_ID,
         ),
     )

@@ -142,10 +142,9 @@ _RAW = f"""
     SELECT result_id, run_id, cell_id, model, hardware, hostname, backend, runtime, precision,
         {", ".join(SIZE_AXES)}, mode, scenario,
         measured_at, status, proof, correct, grade, source, simulated,
-        warmup_durations_ns, durations_ns, part_durations_ns, other
+        warmup_durations_ns, durations_ns, part_durations_ns
     FROM {{view}}
     JOIN raw_benchmark_data USING (result_id)
-    JOIN (SELECT result_id, other FROM benchmark_results) USING (result_id)
 """
 
 

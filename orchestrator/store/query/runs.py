@@ -24,7 +24,6 @@ from orchestrator.store.schema.tables import (
     HARDWARE,
     JOBS,
     MODELS,
-    OTHER,
     RAW,
     RESULTS,
     RUNS,
@@ -99,7 +98,7 @@ _PLACES = {
     column.name: alias for alias, table in _JOINED.items() for column in table.columns
 } | _HELD
 _COLUMNS = ", ".join(
-    f"{_PLACES[column.name]}.{column.name}" for column in (*RECORD, *ORIGIN, OTHER)
+    f"{_PLACES[column.name]}.{column.name}" for column in (*RECORD, *ORIGIN)
 )
 ALL_RECORDS = f"SELECT {_COLUMNS} FROM {RESULTS.name} r " + " ".join(
     f"LEFT JOIN {table.name} {alias} USING ({table.columns[0].name})"

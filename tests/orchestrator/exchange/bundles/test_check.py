@@ -475,11 +475,6 @@ def test_merging_twice_changes_nothing(database: Path, bundle: Path) -> None:
     assert content_of_database(database) == before
 
 
-def test_columns_of_newer_runners_add_up(arrived: Path) -> None:
-    (row,) = query(arrived, "SELECT other FROM benchmark_results WHERE batch_size = 64").to_pylist()
-    assert row == {"other": '{"afterglow":null,"zeal":"high"}'}
-
-
 def of_another_machine(found: Members) -> None:
     """Leave the described run alone, as another machine would have made it."""
     in_table(lambda table: table.filter(pc.equal(table["run_id"], TOLD.run_id)))(found)
