@@ -17,7 +17,6 @@ from orchestrator.exchange.imports.formats.legacy.rows import (
     is_map_of_maps,
 )
 from orchestrator.exchange.imports.measurement import ImportedMeasurement, is_null
-from orchestrator.exchange.imports.reading import Reading, gather
 from orchestrator.exchange.imports.simulation_marks import marks_in
 from orchestrator.system.problems import quote
 from runner.contract.errors import SkipEntry
@@ -75,14 +74,15 @@ def _comparison_result(entry: JsonObject, context: Context) -> ImportedMeasureme
     }
     if fields["latency_mean_s"] is not None:
         entry.note("time_ms", _NOTE)
-    return build_measurement(entry, context, fields, marks_in(entry.value, entry.location))
+    return build_measurement(entry, context, fields)
 
 
-def _read_comparison(value: Any) -> Reading:
-    return gather(_comparison_nodes(value), "a comparison of platforms without a model")
-
-
-COMPARISON_FORMAT = LegacyFormat("legacy-comparison", _is_comparison, _read_comparison)
+COMPARISON_FORMAT = LegacyFormat(
+    "legacy-comparison",
+    _is_comparison,
+    _comparison_nodes,
+    "a comparison of platforms without a model",
+)
 
 
 def _is_compatibility(value: Any) -> bool:
@@ -138,16 +138,15 @@ def _compatibility_result(entry: JsonObject, context: Context) -> ImportedMeasur
         "measured_at": entry.moment("timestamp"),
     }
     inside = Context(context.fields, details, context.marks)
-    return build_outcome(entry, inside, fields, marks_in(entry.value, entry.location))
+    return build_outcome(entry, inside, fields)
 
 
-def _read_compatibility(value: Any) -> Reading:
-    return gather(
-        _compatibility_nodes(value), "a compatibility matrix that names no measured model"
-    )
-
-
-COMPATIBILITY_FORMAT = LegacyFormat("legacy-compatibility", _is_compatibility, _read_compatibility)
+COMPATIBILITY_FORMAT = LegacyFormat(
+    "legacy-compatibility",
+    _is_compatibility,
+    _compatibility_nodes,
+    "a compatibility matrix that names no measured model",
+)
 
 
 def holds_checks(value: Any) -> bool:
@@ -196,7 +195,7 @@ def _check_result(entry: JsonObject, context: Context) -> ImportedMeasurement:
         "backend": entry.text("hardware"),
         "measured_at": entry.moment("timestamp"),
     }
-    return build_outcome(entry, context, fields, marks_in(entry.value, entry.location))
+    return build_outcome(entry, context, fields)
 
 
 def _table_result(entry: JsonObject, context: Context) -> ImportedMeasurement:
@@ -211,8 +210,9 @@ def _text(value: Any, key: str) -> str | None:
     return text if isinstance(text, str) else None
 
 
-def _read_functionality(value: Any) -> Reading:
-    return gather(check_nodes(value, TOP, Context()), "a check of models that checked none")
-
-
-FUNCTIONALITY_FORMAT = LegacyFormat("legacy-functionality", holds_checks, _read_functionality)
+FUNCTIONALITY_FORMAT = LegacyFormat(
+    "legacy-functionality",
+    holds_checks,
+    lambda value: check_nodes(value, TOP, Context()),
+    "a check of models that checked none",
+)

@@ -123,7 +123,7 @@ def names_platforms(value: Any) -> bool:
 
 def _platform(entry: JsonObject, context: Context) -> ImportedMeasurement:
     device = _device(entry) if context.fields["backend"] == "cuda" else None
-    return build_outcome(entry, context, {"device_name": device})
+    return build_outcome(entry, context, {"device_name": device}, marks=())
 
 
 def _platforms(value: dict[str, Any], location: str) -> dict[str, _Platform]:

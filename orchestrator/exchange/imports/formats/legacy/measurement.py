@@ -8,6 +8,7 @@ from pydantic import ValidationError
 from orchestrator.exchange.imports.entry import MEASURED, status_in_text
 from orchestrator.exchange.imports.formats.legacy.json_object import Context, JsonObject
 from orchestrator.exchange.imports.measurement import ImportedMeasurement
+from orchestrator.exchange.imports.simulation_marks import marks_in
 from orchestrator.system.problems import problems_in
 from runner.contract.errors import SkipEntry
 from runner.contract.record import Status
@@ -24,9 +25,14 @@ _FAILURE = re.compile(r"fail|error|time_?d?_?out|out_of_memory|oom|crash|abort|u
 
 
 def build_measurement(
-    entry: JsonObject, context: Context, fields: dict[str, Any], marks: tuple[str, ...] = ()
+    entry: JsonObject,
+    context: Context,
+    fields: dict[str, Any],
+    marks: tuple[str, ...] | None = None,
 ) -> ImportedMeasurement:
     """Build a measurement: the entry's own columns override the context's; the rest is details.
+
+    Its marks are those of its value, unless others are given.
 
     Raises:
         SkipEntry: a column cannot hold its value; without a reason: it ended well, as far as it
@@ -39,7 +45,10 @@ def build_measurement(
 
 
 def build_outcome(
-    entry: JsonObject, context: Context, fields: dict[str, Any], marks: tuple[str, ...] = ()
+    entry: JsonObject,
+    context: Context,
+    fields: dict[str, Any],
+    marks: tuple[str, ...] | None = None,
 ) -> ImportedMeasurement:
     """Build the result of an entry that says no more than how it ended.
 
@@ -49,7 +58,8 @@ def build_outcome(
     own = {name: value for name, value in fields.items() if value is not None}
     if isinstance(own.get("backend"), str):
         own["backend"] = own["backend"].strip().lower()
-    all_marks = tuple(dict.fromkeys((*context.marks, *marks)))
+    own_marks = marks_in(entry.value, entry.location) if marks is None else marks
+    all_marks = tuple(dict.fromkeys((*context.marks, *own_marks)))
     columns: dict[str, Any] = {
         **{name: value for name, value in context.fields.items() if value is not None},
         **own,

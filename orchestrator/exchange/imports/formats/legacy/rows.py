@@ -1,6 +1,6 @@
 """Rows: one result for each model, hardware and batch size, in a list or alone."""
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -100,7 +100,10 @@ class LegacyFormat:
 
     name: str
     matches: Callable[[Any], bool]
-    reads: Callable[[Any], Reading]
+    nodes: Callable[[Any], Iterable[Node]]
+    """The entries of such a value."""
+    nothing: str
+    """The kind of a file that holds no measurement."""
     source: str = "ipfs_accelerate_py"
 
     def recognises(self, document: Document) -> bool:
@@ -117,7 +120,7 @@ class LegacyFormat:
             DamagedFile: none of its entries can be read.
         """
         try:
-            return self.reads(document.json)
+            return gather(self.nodes(document.json), self.nothing)
         except RecursionError as error:
             raise DamagedFile("it is nested too deeply") from error
         except SkipEntry as skipped:
@@ -204,11 +207,7 @@ def _row_result(entry: JsonObject, context: Context) -> ImportedMeasurement:
     }
     details = {**context.details, **(metrics.details("metrics") if metrics else {})}
     inside = Context(context.fields, details, context.marks)
-    return build_measurement(entry, inside, fields, marks_in(entry.value, entry.location))
+    return build_measurement(entry, inside, fields)
 
 
-def _read_rows(value: Any) -> Reading:
-    return gather(_row_nodes(value), "a list without results")
-
-
-ROWS_FORMAT = LegacyFormat("legacy-rows", _has_rows, _read_rows)
+ROWS_FORMAT = LegacyFormat("legacy-rows", _has_rows, _row_nodes, "a list without results")

@@ -19,7 +19,6 @@ from orchestrator.exchange.imports.formats.legacy.rows import (
     without_remarks,
 )
 from orchestrator.exchange.imports.measurement import ImportedMeasurement
-from orchestrator.exchange.imports.reading import Reading, gather
 from orchestrator.exchange.imports.simulation_marks import marks_in
 from runner.contract.errors import SkipEntry
 
@@ -80,18 +79,16 @@ def _of_hardware(hardware: Node, models: list[Any]) -> Iterator[Node]:
 def _summary_result(entry: JsonObject, context: Context) -> ImportedMeasurement:
     entry.check_numbers(*_MEANS)
     fields = {"status": "ok", "model": entry.text("model")}
-    return build_outcome(entry, context, fields, marks_in(entry.value, entry.location))
+    return build_outcome(entry, context, fields)
 
 
 def _unnamed(entry: JsonObject, _: Context) -> ImportedMeasurement:
     raise SkipEntry(f"{entry.location}: its lists are not as long as `models_tested`")
 
 
-def _read_summary(value: Any) -> Reading:
-    return gather(_summary_nodes(value), "a summary without results")
-
-
-SUMMARY_FORMAT = LegacyFormat("legacy-summary", _is_summary, _read_summary)
+SUMMARY_FORMAT = LegacyFormat(
+    "legacy-summary", _is_summary, _summary_nodes, "a summary without results"
+)
 
 
 def _is_models(value: Any) -> bool:
@@ -122,17 +119,14 @@ def _is_database(value: Any) -> bool:
     return is_map(value, "schema_version") and has_map(value, "schema")
 
 
-MODELS_FORMAT = LegacyFormat(
-    "legacy-models", _is_models, lambda _: Reading(nothing="a list of models")
-)
-SETTINGS_FORMAT = LegacyFormat(
-    "legacy-settings", _is_settings, lambda _: Reading(nothing="settings of a run")
-)
+MODELS_FORMAT = LegacyFormat("legacy-models", _is_models, lambda _: (), "a list of models")
+SETTINGS_FORMAT = LegacyFormat("legacy-settings", _is_settings, lambda _: (), "settings of a run")
 EMPTY_SUMMARY_FORMAT = LegacyFormat(
     "legacy-summary",
     _is_empty_summary,
-    lambda _: Reading(nothing="a summary of benchmarks without a result"),
+    lambda _: (),
+    "a summary of benchmarks without a result",
 )
 DATABASE_FORMAT = LegacyFormat(
-    "legacy-database", _is_database, lambda _: Reading(nothing="a description of a database")
+    "legacy-database", _is_database, lambda _: (), "a description of a database"
 )
