@@ -95,21 +95,21 @@ def export(
     json: options.Json = False,
 ) -> None:
     """Write results to a table, or to a bundle to share."""
-    from orchestrator.commands.exchange.export import export_bundle, export_table
     from orchestrator.commands.exchange.export_words import (
         export_lines,
         print_bundle,
         print_exported,
     )
+    from orchestrator.exchange.bundles.write import write_bundle
     from orchestrator.screen.streams import require_printable
-    from orchestrator.store import ExportOptions
+    from orchestrator.store import ExportOptions, export_topic
     from orchestrator.system.files import is_stdout
 
     path = database_in(results, database)
     if bundle is not None:
         beside = {"topic", "format_", "output", "partition_by", "everything"}
         refuse_beside(context, "--bundle", beside)
-        print_bundle(export_bundle(path, run or (), bundle, force=force), as_json=json)
+        print_bundle(write_bundle(path, run or (), bundle, force=force), as_json=json)
         return
     refuse_beside(context, "a topic", {"run"})
     request = ExportOptions(
@@ -121,9 +121,9 @@ def export(
         force,
     )
     if not is_stdout(output):
-        print_exported(export_table(path, request), request, as_json=json)
+        print_exported(export_topic(path, request), request, as_json=json)
         return
     refuse_beside(context, "stdout as output", {"json"})
     require_printable(request.form or "parquet")
-    for line in export_lines(export_table(path, request), request):
+    for line in export_lines(export_topic(path, request), request):
         note(line)

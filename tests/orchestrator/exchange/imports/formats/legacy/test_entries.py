@@ -287,9 +287,9 @@ def too_deep(_: Any) -> NoReturn:
 
 
 def test_a_value_that_is_nested_too_deeply_is_not_recognised_or_not_readable() -> None:
-    shape = LegacyFormat("deep", lambda _: True, too_deep)
+    shape = LegacyFormat("deep", lambda _: True, too_deep, "nothing")
     assert shape.recognises(json_document({}))
     with pytest.raises(DamagedFile, match="nested too deeply"):
         shape.read(json_document({}))
-    unseen = LegacyFormat("deep", too_deep, lambda _: Reading(nothing="nothing"))
+    unseen = LegacyFormat("deep", too_deep, lambda _: (), "nothing")
     assert not unseen.recognises(json_document({}))
