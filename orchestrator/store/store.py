@@ -15,10 +15,9 @@ from analysis.results.row import ResultRow
 from orchestrator.store.database.connect import connect, store_errors
 from orchestrator.store.database.lock import WAIT_S, is_missing, require_database, writer_lock
 from orchestrator.store.database.open import open_current
-from orchestrator.store.query import results, series
+from orchestrator.store.query import results
 from orchestrator.store.query.coverage import Coverage, coverage
-from orchestrator.store.query.results import CellSpeed, Measurement, RunSummary
-from orchestrator.store.query.series import MeasuredBefore
+from orchestrator.store.query.results import CellSpeed, MeasuredBefore, Measurement, RunSummary
 from orchestrator.store.query.stale import Installation, Stale, stale
 from orchestrator.system.files import REMEDY
 from orchestrator.system.threads import InterruptibleThread
@@ -70,7 +69,7 @@ class Store:
             StoreError: it is in use for longer than `wait_s` seconds, not ours, of another
                 schema, of the other kind, or cannot be written.
         """
-        from orchestrator.store.database.create import create
+        from orchestrator.store.database.open import create
 
         with ExitStack() as closing:
             closing.enter_context(writer_lock(path, wait_s))
@@ -218,14 +217,14 @@ class Store:
         Later ones are the next results after it.
         """
         with self._reading():
-            return series.neighbours(self._connection, run_id, later=later)
+            return results.neighbours(self._connection, run_id, later=later)
 
     def measured_before(
         self, wanted: Mapping[str, tuple[str, str]], host: str, launcher: str
     ) -> MeasuredBefore | None:
         """The newest run here that measured some of these: model id and profile by cell id."""
         with self._reading():
-            return series.measured_before(self._connection, wanted, host, launcher)
+            return results.measured_before(self._connection, wanted, host, launcher)
 
     def command_of(self, run_id: str) -> str | None:
         """The command line that planned this run; None if nobody said."""

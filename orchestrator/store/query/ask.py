@@ -150,7 +150,7 @@ class _Question:
         self._thread.close(self._owned.close)
 
     def _reader(self, sql: str) -> pa.RecordBatchReader:
-        from orchestrator.store.query.values import cast_for_arrow
+        from orchestrator.store.query.formats import cast_for_arrow
 
         relation = cast_for_arrow(self._relation(sql))
         # Left open, the reader would let nobody open the file again.

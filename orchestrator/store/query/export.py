@@ -14,8 +14,7 @@ from pyarrow import types
 
 from orchestrator.store.query.answer import Answer
 from orchestrator.store.query.ask import asking
-from orchestrator.store.query.formats import SUFFIXES, save_answer
-from orchestrator.store.query.values import json_values
+from orchestrator.store.query.formats import SUFFIXES, json_values, save_answer
 from orchestrator.store.schema.mode_views import GENERATION, GENERATION_ALL
 from orchestrator.store.schema.parquet_columns import identifier
 from orchestrator.system.files import (

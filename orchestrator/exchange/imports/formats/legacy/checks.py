@@ -6,9 +6,14 @@ from typing import Any
 
 from orchestrator.exchange.imports.document import TOP, last_key, pointer
 from orchestrator.exchange.imports.formats.legacy import machine, sweep
-from orchestrator.exchange.imports.formats.legacy.json_object import Context, JsonObject, Node
+from orchestrator.exchange.imports.formats.legacy.json_object import (
+    Context,
+    JsonObject,
+    Node,
+    build_outcome,
+    status_fields,
+)
 from orchestrator.exchange.imports.formats.legacy.machine import libraries_of, python_of
-from orchestrator.exchange.imports.formats.legacy.measurement import build_outcome, status_fields
 from orchestrator.exchange.imports.formats.legacy.rows import (
     LegacyFormat,
     has_any,

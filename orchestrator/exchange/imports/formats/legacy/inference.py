@@ -4,8 +4,10 @@ from collections.abc import Iterator
 from typing import Any
 
 from orchestrator.exchange.imports.document import TOP, pointer
-from orchestrator.exchange.imports.formats.legacy.json_object import Context, JsonObject, Node
-from orchestrator.exchange.imports.formats.legacy.measurement import (
+from orchestrator.exchange.imports.formats.legacy.json_object import (
+    Context,
+    JsonObject,
+    Node,
     build_measurement,
     build_outcome,
     status_fields,

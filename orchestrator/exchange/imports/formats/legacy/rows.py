@@ -5,13 +5,15 @@ from dataclasses import dataclass
 from typing import Any
 
 from orchestrator.exchange.imports.document import TOP, Document, pointer
-from orchestrator.exchange.imports.formats.legacy.json_object import Context, JsonObject, Node
-from orchestrator.exchange.imports.formats.legacy.measurement import (
+from orchestrator.exchange.imports.entry import Reading, gather
+from orchestrator.exchange.imports.formats.legacy.json_object import (
+    Context,
+    JsonObject,
+    Node,
     build_measurement,
     status_fields,
 )
 from orchestrator.exchange.imports.measurement import ImportedMeasurement
-from orchestrator.exchange.imports.reading import Reading, gather
 from orchestrator.exchange.imports.simulation_marks import marks_in
 from runner.contract.errors import DamagedFile, SkipEntry
 

@@ -6,8 +6,10 @@ from typing import Any
 
 from orchestrator.exchange.imports.document import TOP, last_key, pointer
 from orchestrator.exchange.imports.formats.legacy import comparison, sweep
-from orchestrator.exchange.imports.formats.legacy.json_object import Context, JsonObject, Node
-from orchestrator.exchange.imports.formats.legacy.measurement import (
+from orchestrator.exchange.imports.formats.legacy.json_object import (
+    Context,
+    JsonObject,
+    Node,
     build_measurement,
     build_outcome,
     status_fields,

@@ -6,13 +6,15 @@ from functools import partial
 from typing import Any
 
 from orchestrator.exchange.imports.document import TOP, last_key, pointer
-from orchestrator.exchange.imports.formats.legacy.json_object import Context, JsonObject, Node
-from orchestrator.exchange.imports.formats.legacy.machine import cuda_device_name, machine_of
-from orchestrator.exchange.imports.formats.legacy.measurement import (
+from orchestrator.exchange.imports.formats.legacy.json_object import (
+    Context,
+    JsonObject,
+    Node,
     build_measurement,
     build_outcome,
     status_fields,
 )
+from orchestrator.exchange.imports.formats.legacy.machine import cuda_device_name, machine_of
 from orchestrator.exchange.imports.formats.legacy.rows import (
     LegacyFormat,
     has_map,

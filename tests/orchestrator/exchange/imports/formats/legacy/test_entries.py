@@ -5,23 +5,22 @@ from typing import Any, NoReturn
 
 import pytest
 
+from orchestrator.exchange.imports.entry import Reading, gather
 from orchestrator.exchange.imports.formats.legacy.json_object import (
     Context,
     JsonObject,
     Node,
+    build_measurement,
     details_of,
+    error_line,
     read_time,
+    status_fields,
 )
 from orchestrator.exchange.imports.formats.legacy.machine import (
     cuda_device_name,
     libraries_of,
     machine_of,
     python_of,
-)
-from orchestrator.exchange.imports.formats.legacy.measurement import (
-    build_measurement,
-    error_line,
-    status_fields,
 )
 from orchestrator.exchange.imports.formats.legacy.rows import (
     LegacyFormat,
@@ -32,7 +31,6 @@ from orchestrator.exchange.imports.formats.legacy.rows import (
     metric_columns,
 )
 from orchestrator.exchange.imports.measurement import ImportedMeasurement
-from orchestrator.exchange.imports.reading import Reading, gather
 from runner.contract.errors import DamagedFile, SkipEntry
 from tests.orchestrator.exchange.imports.documents import json_document
 
