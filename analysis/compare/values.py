@@ -136,19 +136,18 @@ def metric_values(
 
     Their intervals are those of the records.
     """
-    low, high = (f"v.{name}" if name else "NULL" for name in (metric.low, metric.high))
-    own = metric.view == _OWN
-    part = f"v.{PART}" if metric.view == _OF_PARTS else "NULL"
-    beside = "" if own else f" JOIN {metric.view} v USING (result_id)"
+    is_own = metric.view == _OWN
+    alias, beside = ("r", "") if is_own else ("v", f" JOIN {metric.view} v USING (result_id)")
+    low, high = (f"{alias}.{name}" if name else "NULL" for name in (metric.low, metric.high))
+    part = f"{alias}.{PART}" if metric.view == _OF_PARTS else "NULL"
     sql = f"""
         SELECT {_COLUMNS}, coalesce(r.host, r.hostname, r.run_id) AS {MACHINE_KEY},
             {part} AS {PART}, {comparable_columns(metric)},
-            v.{metric.column}::DOUBLE AS value, {low}::DOUBLE AS low, {high}::DOUBLE AS high
-        FROM {selection.relation} r{beside} WHERE v.{metric.column} > 0
+            {alias}.{metric.column}::DOUBLE AS value, {low}::DOUBLE AS low, {high}::DOUBLE AS high
+        FROM {selection.relation} r{beside} WHERE {alias}.{metric.column} > 0
         ORDER BY r.cell_id, r.measured_at, r.result_id, {PART}
     """
-    rows = source.arrow(sql.replace("v.", "r.") if own else sql).to_pylist()
-    return tuple(map(_value, rows))
+    return tuple(map(_value, source.arrow(sql).to_pylist()))
 
 
 def _value(row: dict[str, Any]) -> MetricValue:

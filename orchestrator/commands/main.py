@@ -27,7 +27,7 @@ from orchestrator.screen.streams import (
 )
 from orchestrator.system.files import REMEDY, file_hint
 from orchestrator.system.spill_folder import remove_spill_folder
-from orchestrator.system.threads import WorkThread
+from orchestrator.system.threads import InterruptibleThread
 from runner.contract.errors import BenchError, StoreError
 
 SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
@@ -76,7 +76,7 @@ def main() -> NoReturn:
     Interruptions().install()
     code = _exit_code(_run)
     code = _exit_code(_flush) or code
-    if WorkThread.has_abandoned():  # Python's own end would pull the ground from under it
+    if InterruptibleThread.has_given_up():  # Python's own end would pull the ground from under it
         remove_spill_folder()
         os._exit(code)
     sys.exit(code)

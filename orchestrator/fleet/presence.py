@@ -2,6 +2,7 @@
 
 import time
 from collections.abc import Callable, Iterable, Mapping
+from concurrent.futures import Future
 from dataclasses import dataclass
 from queue import Empty, SimpleQueue
 from threading import Thread
@@ -11,7 +12,6 @@ from orchestrator.fleet.messages import FactsWanted, Known, Refused, frame_of, m
 from orchestrator.fleet.talk import end_later
 from orchestrator.fleet.transport import Conversation, Transport
 from orchestrator.screen.words.reasons import error_hint, error_text
-from orchestrator.system.threads import ThreadedWork, WorkThread
 from runner.contract.errors import BenchError, DamagedFile, Unavailable
 
 ASK_LIMIT_S = 60.0
@@ -65,14 +65,14 @@ class _Question:
         self._transport, self._host, self._wanted = transport, host, question
         self._conversation: Conversation | None = None
         self._given_up = False
-        thread = WorkThread()
-        self._work: ThreadedWork[HostFacts] = thread.submit(self._ask)
-        thread.abandon()
+        self._facts: Future[HostFacts] = Future()
+        # Python waits at its end for the threads of a pool, and a host may never answer.
+        Thread(target=self._run, daemon=True, name=f"fleet, question to {host}").start()
 
     def answer(self, deadline: float, limit_s: float) -> FactsAnswer:
         """The host's answer, or the reason why there is none before the deadline."""
         try:
-            return self._work.result(max(0.0, deadline - time.monotonic()))
+            return self._facts.result(max(0.0, deadline - time.monotonic()))
         except TimeoutError:
             self._give_up()
             return Unavailable(f"host {self._host}: did not answer within {limit_s:.0f} s")
@@ -87,17 +87,23 @@ class _Question:
         if self._conversation is not None:
             end_later(self._conversation)
 
+    def _run(self) -> None:
+        try:
+            self._facts.set_result(self._ask())
+        except BaseException as error:  # whatever it is, the one who waits raises it
+            self._facts.set_exception(error)
+
     def _ask(self) -> HostFacts:
         conversation = self._transport.begin(self._host)
         self._conversation = conversation
         try:
             if not self._given_up:
                 conversation.send(frame_of(self._wanted))
-            return self._facts(conversation)
+            return self._listen(conversation)
         finally:
             conversation.end()
 
-    def _facts(self, conversation: Conversation) -> HostFacts:
+    def _listen(self, conversation: Conversation) -> HostFacts:
         while not self._given_up and (frame := conversation.receive()) is not None:
             message = message_to_driver(frame)
             if isinstance(message, Known):

@@ -14,7 +14,7 @@ from orchestrator.running.availability import Availability
 from orchestrator.running.due import DueLaunch, due_launches
 from orchestrator.running.execute_job import ArtifactFolders, LaunchContext, execute_job
 from orchestrator.running.folder import RunFolder
-from orchestrator.running.merge_run import import_ahead, merge_run
+from orchestrator.running.merge_run import merge_run
 from orchestrator.running.observer import Observer
 from orchestrator.running.options import RunOptions
 from orchestrator.running.outcome import FAILURES, RunOutcome, outcome_of
@@ -239,7 +239,6 @@ class RunExecution:
             job = self._job(due, rounds)
             try:
                 job, artifacts = self._with_artifacts(job)
-                import_ahead()
                 execute_job(job, self._context, artifacts)
             except EngineUnavailable as error:
                 self._outages += 1

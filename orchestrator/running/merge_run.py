@@ -3,10 +3,7 @@
 from collections.abc import Callable, Container, Iterable, Iterator
 from contextlib import suppress
 from dataclasses import replace
-from functools import cache
-from importlib import import_module
 from pathlib import Path
-from threading import Thread
 
 from orchestrator.running.folder import RunFolder
 from orchestrator.running.record_files import COMPACT_BYTES, SetAside, find_strays
@@ -22,23 +19,6 @@ from orchestrator.store import (
 )
 from runner.contract.plain_files import plain_fault
 from runner.contract.record import RETRIED
-
-_NEEDED = (
-    "pyarrow.parquet",
-    "orchestrator.store.store",
-    "orchestrator.store.merge.merge",
-    "orchestrator.store.health.incoming",
-)
-
-
-@cache
-def import_ahead() -> None:
-    """Import what a merge needs, beside other work: behind the last cell the user waits for it.
-
-    Call it as a runner is about to start. By the time that its own imports are done, before
-    anything is timed, these are too.
-    """
-    Thread(target=lambda: [*map(import_module, _NEEDED)], daemon=True).start()
 
 
 def merge_run(

@@ -8,10 +8,10 @@ from runner.contract.lazy_names import lazy_names
 if TYPE_CHECKING:
     from orchestrator.store.database.connect import QUESTION_MEMORY_SHARE
     from orchestrator.store.database.lock import writer_lock
-    from orchestrator.store.database.manifest import Manifest
     from orchestrator.store.health.drop_runs import DatedRun, dated_runs, drop_runs
     from orchestrator.store.health.exported import write_exported
     from orchestrator.store.health.fix import Validation, fix_database, validate_database
+    from orchestrator.store.health.incoming import RecordSummary, summarise_records
     from orchestrator.store.health.rebuild import (
         Takeover,
         begin_rebuild,
@@ -21,6 +21,7 @@ if TYPE_CHECKING:
         keep_unfiled,
     )
     from orchestrator.store.health.snapshots import (
+        Manifest,
         Restored,
         Snapshot,
         find_snapshot,
@@ -28,7 +29,6 @@ if TYPE_CHECKING:
         restore_snapshot,
         take_snapshot,
     )
-    from orchestrator.store.health.summary import RecordSummary, summarise_records
     from orchestrator.store.health.vacuum import Vacuumed, vacuum
     from orchestrator.store.health.validate import Finding
     from orchestrator.store.merge.report import MergeReport, MissingVerdicts

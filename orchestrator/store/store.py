@@ -3,26 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, ExitStack, contextmanager
+from contextlib import AbstractContextManager, ExitStack
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Self, Unpack
-from weakref import WeakSet
 
 from duckdb import DuckDBPyConnection
 
 from analysis.results.changes import Neighbour
 from analysis.results.row import ResultRow
 from orchestrator.store.database.connect import connect, store_errors
-from orchestrator.store.database.execute import InterruptibleThread
 from orchestrator.store.database.lock import WAIT_S, is_missing, require_database, writer_lock
 from orchestrator.store.database.open import open_current
-from orchestrator.store.query import results, series
+from orchestrator.store.query import results
 from orchestrator.store.query.coverage import Coverage, coverage
-from orchestrator.store.query.results import CellSpeed, Measurement, RunSummary
-from orchestrator.store.query.series import MeasuredBefore
+from orchestrator.store.query.results import CellSpeed, MeasuredBefore, Measurement, RunSummary
 from orchestrator.store.query.stale import Installation, Stale, stale
 from orchestrator.system.files import REMEDY
+from orchestrator.system.threads import InterruptibleThread
 from runner.contract.errors import StoreError
 
 if TYPE_CHECKING:
@@ -58,7 +56,7 @@ class Store:
         """True if nothing can be written."""
         self._connection = connection
         self._closing = closing
-        self._streams: WeakSet[RecordStream] = WeakSet()
+        self._streams: list[RecordStream] = []
 
     @classmethod
     def open(cls, path: Path, *, scratch: bool = False, wait_s: float = WAIT_S) -> Self:
@@ -71,7 +69,7 @@ class Store:
             StoreError: it is in use for longer than `wait_s` seconds, not ours, of another
                 schema, of the other kind, or cannot be written.
         """
-        from orchestrator.store.database.create import create
+        from orchestrator.store.database.open import create
 
         with ExitStack() as closing:
             closing.enter_context(writer_lock(path, wait_s))
@@ -151,7 +149,7 @@ class Store:
                 f"{self.path}: the merge failed, and nothing was lost",
                 f"{REMEDY}, then merge the same files again",
             ),
-            InterruptibleThread(self._connection) as thread,
+            InterruptibleThread(self._connection.interrupt) as thread,
         ):
             return thread.wait_for(
                 lambda: merge_files(
@@ -219,14 +217,14 @@ class Store:
         Later ones are the next results after it.
         """
         with self._reading():
-            return series.neighbours(self._connection, run_id, later=later)
+            return results.neighbours(self._connection, run_id, later=later)
 
     def measured_before(
         self, wanted: Mapping[str, tuple[str, str]], host: str, launcher: str
     ) -> MeasuredBefore | None:
         """The newest run here that measured some of these: model id and profile by cell id."""
         with self._reading():
-            return series.measured_before(self._connection, wanted, host, launcher)
+            return results.measured_before(self._connection, wanted, host, launcher)
 
     def command_of(self, run_id: str) -> str | None:
         """The command line that planned this run; None if nobody said."""
@@ -261,7 +259,7 @@ class Store:
         with self._reading():
             wanted = selected_ids(self._connection, filters, trusted=trusted)
         stream = RecordStream(self._read(wanted, whole=whole))
-        self._streams.add(stream)
+        self._streams.append(stream)
         return stream
 
     def condition(
@@ -299,8 +297,18 @@ class Store:
         """
         from orchestrator.store.query.ask import query
 
-        with self._set_aside():
+        if self.read_only:
             return query(self.path, sql, **limits)
+        if any(stream.is_reading for stream in self._streams):
+            raise StoreError(
+                f"{self.path}: its records are being read",
+                hint="read them to their end first, or open the store with `open_readonly`",
+            )
+        self._let_go()  # except for the lock that keeps other writers away
+        try:
+            return query(self.path, sql, **limits)
+        finally:
+            self._connection = connect(self.path, read_only=False, wait_s=WAIT_S)
 
     def pandas(self, sql: str, **limits: Unpack[QuestionLimits]) -> DataFrame:
         """The same as a pandas data frame; maps become dicts.
@@ -318,23 +326,6 @@ class Store:
 
         with self._reading():
             yield from read(self._connection, wanted, whole=whole)
-
-    @contextmanager
-    def _set_aside(self) -> Iterator[None]:
-        """Let go of the file for a while, except for the lock that keeps other writers away."""
-        if self.read_only:
-            yield
-            return
-        if any(stream.is_reading for stream in self._streams):
-            raise StoreError(
-                f"{self.path}: its records are being read",
-                hint="read them to their end first, or open the store with `open_readonly`",
-            )
-        self._let_go()
-        try:
-            yield
-        finally:
-            self._connection = connect(self.path, read_only=False, wait_s=WAIT_S)
 
     def _let_go(self) -> None:
         self._connection.close()

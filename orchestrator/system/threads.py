@@ -1,15 +1,18 @@
-"""A thread for work that cannot always be ended, and a list of the work that was given up."""
+"""A thread for questions and merges: Ctrl-C and a limit of time end its work."""
 
 import threading
+import time
 from collections.abc import Callable
 from contextlib import suppress
 from queue import Empty, SimpleQueue
-from typing import Any, ClassVar, Generic, TypeVar
+from typing import Any, ClassVar, Generic, Self, TypeVar
 
+_INTERRUPT_EVERY_S = 0.05
+"""An interruption ends one statement, so it is repeated for those that follow."""
 _T = TypeVar("_T")
 
 
-class ThreadedWork(Generic[_T]):
+class _Work(Generic[_T]):
     """Work under way, for one other thread to wait for.
 
     Ctrl-C may end the wait anywhere. A `Future` would not do: its lock is made in Python, and an
@@ -39,15 +42,8 @@ class ThreadedWork(Generic[_T]):
                 self._end.get(timeout=limit_s)
         return self.is_done
 
-    def result(self, limit_s: float | None = None) -> _T:
-        """Its result, once it has ended.
-
-        Raises:
-            TimeoutError: it has not ended within so many seconds.
-            BaseException: what the work raised.
-        """
-        if not self.wait(limit_s):
-            raise TimeoutError
+    def result(self) -> _T:
+        """Its result, or the error that it raised, once it has ended."""
         try:
             if self._error is not None:
                 raise self._error
@@ -56,41 +52,103 @@ class ThreadedWork(Generic[_T]):
             del self  # else the error's traceback would keep the error, and what it refers to
 
 
-class WorkThread:
-    """Does one piece of work after another; it keeps no process from ending.
+class InterruptibleThread:
+    """A thread that does one piece of work after another, and keeps no process from ending.
 
-    A `ThreadPoolExecutor` would not do: Python waits at its end for the threads of every pool.
+    Some functions of DuckDB hear no interruption, `levenshtein` for one. Whoever reads can give up
+    such work, since it changes nothing: what it holds is released as soon as it ends.
     """
 
-    _abandoned: ClassVar["set[WorkThread]"] = set()
+    _given_up: ClassVar["set[InterruptibleThread]"] = set()
 
-    def __init__(self) -> None:
-        self._tasks: SimpleQueue[ThreadedWork[Any] | None] = SimpleQueue()
+    def __init__(
+        self,
+        interrupt: Callable[[], object],
+        timeout_s: float | None = None,
+        *,
+        patience_s: float | None = None,
+    ) -> None:
+        """A thread that waits for work.
+
+        Args:
+            interrupt: ends a statement that the work executes, or does nothing between two.
+            timeout_s: time for all of its work, seconds; None is for ever.
+            patience_s: time for the work to hear an interruption before it is given up, seconds;
+                None: it is never given up.
+        """
+        self._interrupt = interrupt
+        self._left_s = timeout_s
+        self._patience_s = patience_s
+        self._interrupted = False
+        self._last: _Work[Any] | None = None
+        self._tasks: SimpleQueue[_Work[Any] | None] = SimpleQueue()
         self._thread = threading.Thread(target=self._run, daemon=True)
         self._thread.start()
 
-    def submit(self, do: Callable[[], _T]) -> ThreadedWork[_T]:
-        """Do this once all earlier work has ended."""
-        work = ThreadedWork(do)
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        self.close(lambda: None)
+
+    def wait_for(self, do: Callable[[], _T]) -> _T:
+        """Do the work and return its result; the time that it takes is taken from the limit.
+
+        Raises:
+            TimeoutError: the limit is reached.
+            KeyboardInterrupt: Ctrl-C was pressed; what the work had not committed is undone.
+        """
+        work = _Work(do)
         self._tasks.put(work)
-        return work
+        self._last = work
+        started = time.monotonic()
+        try:
+            is_done = work.wait(self._left_s)
+        except KeyboardInterrupt:
+            self._interrupted = True
+            self._end(work)
+            raise
+        if not is_done:
+            self._end(work)
+            raise TimeoutError
+        if self._left_s is not None:
+            self._left_s = max(0.0, self._left_s - (time.monotonic() - started))
+        return work.result()
 
-    def join(self) -> None:
-        """Wait until all work has ended, and end the thread."""
-        self._tasks.put(None)
-        self._thread.join()
+    def check_interrupt(self) -> None:
+        """Let work between two statements end as well; the work itself calls this.
 
-    def abandon(self) -> None:
-        """Leave the thread to its work, and let it end after that."""
-        self._abandoned.add(self)
+        Raises:
+            KeyboardInterrupt: Ctrl-C was pressed.
+        """
+        if self._interrupted:
+            raise KeyboardInterrupt
+
+    def close(self, release: Callable[[], None]) -> None:
+        """Release what the work used and end the thread, or leave both to work that goes on."""
+        last = _Work(release)
+        if is_given_up := self._last is not None and not self._last.is_done:
+            self._given_up.add(self)
+        self._tasks.put(last)
         self._tasks.put(None)
+        if not is_given_up:
+            self._thread.join()
+            last.result()
 
     @classmethod
-    def has_abandoned(cls) -> bool:
+    def has_given_up(cls) -> bool:
         """True if some work that was given up goes on: Python cannot end the process in order."""
-        return any(thread._thread.is_alive() for thread in cls._abandoned)
+        return any(thread._thread.is_alive() for thread in cls._given_up)
+
+    def _end(self, work: _Work[Any]) -> None:
+        """End the work; wait for its end, or no longer than the patience lasts."""
+        patience_s = float("inf") if self._patience_s is None else self._patience_s
+        deadline = time.monotonic() + patience_s
+        while not work.is_done and time.monotonic() < deadline:
+            self._interrupt()
+            work.wait(_INTERRUPT_EVERY_S)
 
     def _run(self) -> None:
         while (work := self._tasks.get()) is not None:
             work.run()
-        self._abandoned.discard(self)
+        self._given_up.discard(self)

@@ -9,9 +9,9 @@ from duckdb import DuckDBPyConnection
 
 from analysis.results.source import text
 from orchestrator.store.database.connect import duckdb_message
-from orchestrator.store.database.execute import InterruptibleThread
 from orchestrator.store.schema.columns import ORIGIN, RECORD
 from orchestrator.store.schema.parquet_columns import DEFAULTS
+from orchestrator.system.threads import InterruptibleThread
 from performance.synthetic.cells import cells
 from performance.synthetic.draw import CELLS_A_RUN, drawn
 from performance.synthetic.laboratory import HOSTS, Row, hosts, releases
@@ -105,7 +105,7 @@ def _write(connection: DuckDBPyConnection, query: str, path: Path) -> None:
             f"COPY ({query}) TO {text(str(unfinished))}"
             f" (FORMAT parquet, COMPRESSION zstd, ROW_GROUP_SIZE {ROWS_A_GROUP})"
         )
-        with InterruptibleThread(connection) as thread:
+        with InterruptibleThread(connection.interrupt) as thread:
             thread.wait_for(lambda: connection.execute(copy))
         unfinished.replace(path)
     except (duckdb.Error, OSError) as error:

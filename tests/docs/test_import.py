@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 
 from orchestrator.exchange.imports.document import Document
+from orchestrator.exchange.imports.entry import Reading
 from orchestrator.exchange.imports.formats.mapping import MappedFormat
-from orchestrator.exchange.imports.reading import Reading
 from tests.conftest import ROOT
 from tests.docs.pages import Block, Page
 from tests.support.workplace import Workplace

@@ -7,7 +7,7 @@ import pytest
 
 from orchestrator.commands.app import app
 from orchestrator.store import Store, query
-from orchestrator.store.database.manifest import read_manifest
+from orchestrator.store.health.snapshots import read_manifest
 from runner.contract.record import save_record
 from tests.conftest import ROOT
 from tests.docs.command_line import command_line

@@ -10,7 +10,8 @@ from analysis.results.metrics import METRICS
 from orchestrator.commands.results.result_table import TABLE_COLUMNS
 from orchestrator.exchange.imports.measurement import UNITS
 from orchestrator.store import WRITERS
-from orchestrator.store.health.checks import CHECKS, Check
+from orchestrator.store.health.checks.all_checks import CHECKS
+from orchestrator.store.health.checks.check import Check
 from orchestrator.store.health.validate import ALTERED, FOREIGN, RETYPED
 from orchestrator.store.query.export import TOPICS
 from orchestrator.store.query.filters import Filters

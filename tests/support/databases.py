@@ -14,7 +14,7 @@ from textwrap import indent
 import duckdb
 
 from orchestrator.store import Store
-from orchestrator.store.database.create import write_blank
+from orchestrator.store.database.open import write_blank
 from orchestrator.system.files import DATABASE_NAME
 from runner.contract.record import Record, save_record
 

@@ -355,7 +355,7 @@ READERS = (
     Reader("verification", ("orchestrator.commands.measure.verification",),
            lambda: json_of(json.loads(a_verification(a_cell()).model_dump_json())),
            read_kept_verification),
-    Reader("snapshot", ("orchestrator.store.database.manifest",),
+    Reader("snapshot", ("orchestrator.store.health.snapshots",),
            lambda: json_of(MANIFEST), read_snapshot),
     Reader("sent graph", ("orchestrator.fleet.shared_artifacts",), graph_archives,
            read_sent_graph),

@@ -51,7 +51,7 @@ from orchestrator.store import (
     kept_folder,
     read_record,
 )
-from orchestrator.store.database.manifest import read_manifest
+from orchestrator.store.health.snapshots import read_manifest
 from orchestrator.store.records.validate import file_fault
 from runner.contract.artifact_keys import COUNTS, fingerprint
 from runner.contract.errors import BenchError

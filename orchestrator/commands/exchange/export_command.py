@@ -68,20 +68,20 @@ class ExportCommand(DatabaseChoice, Command):
 
     def execute(self) -> None:
         """Write a bundle or a table."""
-        from orchestrator.commands.exchange.export import export_bundle, export_table
         from orchestrator.commands.exchange.export_words import (
             export_lines,
             print_bundle,
             print_exported,
         )
+        from orchestrator.exchange.bundles.write import write_bundle
         from orchestrator.screen.streams import require_printable
-        from orchestrator.store import ExportOptions
+        from orchestrator.store import ExportOptions, export_topic
         from orchestrator.system.files import is_stdout
 
         path = self.database_file
         if self.bundle is not None:
             self.refuse_beside("--bundle", _OF_TABLES)
-            written = export_bundle(path, self.run or (), self.bundle, force=self.force)
+            written = write_bundle(path, self.run or (), self.bundle, force=self.force)
             print_bundle(written, as_json=self.json)
             return
         self.refuse_beside("a topic", ("run",))
@@ -95,9 +95,9 @@ class ExportCommand(DatabaseChoice, Command):
             self.force,
         )
         if not is_stdout(self.output):
-            print_exported(export_table(path, request), request, as_json=self.json)
+            print_exported(export_topic(path, request), request, as_json=self.json)
             return
         self.refuse_beside("stdout as output", ("json",))
         require_printable(request.form or "parquet")
-        for line in export_lines(export_table(path, request), request):
+        for line in export_lines(export_topic(path, request), request):
             note(line)

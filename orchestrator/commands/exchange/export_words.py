@@ -9,8 +9,9 @@ from orchestrator.screen.lines import print_json, print_line
 from orchestrator.system.text import escape_control_line, format_size, plural
 
 if TYPE_CHECKING:
-    from orchestrator.commands.exchange.export import CheckedBundle, ExportedBundle
-    from orchestrator.exchange.bundles import BundleManifest
+    from orchestrator.exchange.bundles.check import CheckedBundle
+    from orchestrator.exchange.bundles.manifest import BundleManifest
+    from orchestrator.exchange.bundles.write import WrittenBundle
     from orchestrator.store import ExportedTopic, ExportOptions
 
 
@@ -32,7 +33,7 @@ def export_lines(exported: ExportedTopic, options: ExportOptions) -> Iterator[st
         yield "the default views hold none; `--all` takes every row with its marks"
 
 
-def print_bundle(exported: ExportedBundle, *, as_json: bool) -> None:
+def print_bundle(exported: WrittenBundle, *, as_json: bool) -> None:
     """Content and hash of a new bundle."""
     if as_json:
         print_json(exported)
@@ -56,7 +57,7 @@ def _checked_lines(checked: CheckedBundle) -> Iterator[str]:
     for fault in checked.faults:
         yield f"{checked.bundle}: {fault}"
     if checked.newer:
-        from orchestrator.exchange.bundles import INSTALL_HINT
+        from orchestrator.exchange.bundles.check import INSTALL_HINT
 
         yield INSTALL_HINT
     if checked.manifest is not None:

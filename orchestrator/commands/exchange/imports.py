@@ -7,11 +7,11 @@ from pathlib import Path
 
 from orchestrator.exchange.bundles import has_manifest, is_database
 from orchestrator.exchange.imports.document import files_in
+from orchestrator.exchange.imports.entry import Format
 from orchestrator.exchange.imports.formats import FORMATS
 from orchestrator.exchange.imports.formats.mapping import MappedFormat
 from orchestrator.exchange.imports.importing import ImportReport, import_files, preview_import
 from orchestrator.exchange.imports.outcome import FileOutcome, read_files
-from orchestrator.exchange.imports.reading import Format
 from orchestrator.exchange.imports.removal import (
     Removal,
     RemovalTerms,

@@ -108,8 +108,8 @@ def _verify_bundle(path: Path, *, as_json: bool) -> int:
             f"{path}: there is no such bundle; did you mean --model {path}?",
             hint="a bundle is a file that `orchestrator export --bundle` wrote",
         )
-    from orchestrator.commands.exchange.export import check_bundle
     from orchestrator.commands.exchange.export_words import print_checked
+    from orchestrator.exchange.bundles.check import check_bundle
 
     checked = check_bundle(path)
     print_checked(checked, as_json=as_json)

@@ -100,6 +100,28 @@ class Bundle:
             raise StoreError(f"{self.path}: damaged bundle: {message}", hint=_DAMAGED_HINT)
 
 
+@dataclass(frozen=True)
+class CheckedBundle:
+    """A bundle and its faults."""
+
+    bundle: Path
+    bytes: int
+    sha256: str
+    """Hash of the whole archive."""
+    sound: bool
+    """True if it has no fault, and a merge takes all of its records."""
+    faults: tuple[str, ...]
+    """Faults of the archive: nothing in it is merged."""
+    left_out: int
+    """Number of records that no measurement can have given, which a merge leaves out."""
+    left_out_because: str | None
+    """The first of those records, each with its reason; None if there is none."""
+    manifest: BundleManifest | None
+    """None if it cannot be read."""
+    newer: bool
+    """True if a newer AccelMatrix wrote it."""
+
+
 def is_bundle(path: Path) -> bool:
     """True if this is a bundle by its name or its content, sound or not.
 
@@ -136,6 +158,26 @@ def open_bundle(path: Path) -> Iterator[Bundle]:
         with translate_os_errors(path, _unpacking_problem(), _UNPACKING_HINT):
             folder = closing.enter_context(tempfile.TemporaryDirectory())
         yield _checked(bundle, file, Path(folder))
+
+
+def check_bundle(path: Path) -> CheckedBundle:
+    """Check an archive without merging it.
+
+    Raises:
+        StoreError: it cannot be read.
+    """
+    with open_bundle(path) as bundle:
+        return CheckedBundle(
+            bundle.path,
+            bundle.bytes,
+            bundle.sha256,
+            not bundle.faults and bundle.impossible is None,
+            bundle.faults,
+            bundle.left_out,
+            bundle.impossible.reason if bundle.impossible else None,
+            bundle.manifest,
+            bundle.newer,
+        )
 
 
 def merge_bundle(bundle: Bundle, store: Store, *, keep: bool = True) -> MergeReport:

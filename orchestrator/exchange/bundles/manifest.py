@@ -59,7 +59,7 @@ class BundleManifest(Frozen):
     accelmatrix: str
     """Version of AccelMatrix that wrote it."""
     record_version: PositiveInt
-    """Version of the records' columns; a merge takes newer ones, as it does from record files."""
+    """Version of the records' columns."""
     scratch: bool
     """True if it comes from a scratch database, and may hold rows that no device measured."""
     counts: BundleCounts

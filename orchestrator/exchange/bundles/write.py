@@ -39,10 +39,10 @@ _UNFINISHED = ".records"
 class WrittenBundle:
     """A bundle that was written."""
 
-    path: Path
+    bundle: Path
+    bytes: int
     sha256: str
     """Hash of the whole archive."""
-    bytes: int
     manifest: BundleManifest
 
 
@@ -68,7 +68,7 @@ def write_bundle(
             raise NothingToDo(f"{database}: holds no run to export")
         output.parent.mkdir(parents=True, exist_ok=True)
         manifest = write_rows(taken, output)
-    return WrittenBundle(output, sha256(output), size(output), manifest)
+    return WrittenBundle(output, size(output), sha256(output), manifest)
 
 
 def write_rows(taken: BundleRows, output: Path) -> BundleManifest:

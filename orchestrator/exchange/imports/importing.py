@@ -7,21 +7,19 @@ from pathlib import Path
 
 import pyarrow as pa
 
-from orchestrator.exchange.imports.content import (
-    RowContents,
-    contents_by_run,
-    contents_of,
-    is_less_informative,
-    same_contents,
-)
 from orchestrator.exchange.imports.document import writable
 from orchestrator.exchange.imports.outcome import FileOutcome
 from orchestrator.exchange.imports.packed import packed_contents, read_runs, take_out
 from orchestrator.exchange.imports.record import (
     LAUNCHER,
+    RowContents,
+    contents_by_run,
+    contents_of,
+    is_less_informative,
     read_contents,
     records_path,
     records_table,
+    same_contents,
     save_records,
 )
 from orchestrator.store import MergeReport, Run, Store, drop_kept, imported_rows_at

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Literal
 
 from orchestrator.exchange.imports.document import Document
-from orchestrator.exchange.imports.reading import Format, Reading
+from orchestrator.exchange.imports.entry import Format, Reading
 from orchestrator.exchange.imports.simulation_marks import marks_in_name
 from runner.contract.errors import DamagedFile
 from runner.contract.record import digest

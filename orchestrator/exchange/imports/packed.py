@@ -11,8 +11,13 @@ from pathlib import Path
 
 import pyarrow as pa
 
-from orchestrator.exchange.imports.content import RowContents, contents_by_run
-from orchestrator.exchange.imports.record import read_run, records_path, save_records
+from orchestrator.exchange.imports.record import (
+    RowContents,
+    contents_by_run,
+    read_run,
+    records_path,
+    save_records,
+)
 from orchestrator.store import KEPT_SUFFIX, Compaction, Run, runs_in, runs_metadata, same_table
 from orchestrator.system.files import (
     IMPORTS_FOLDER,

@@ -7,12 +7,16 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
 
-from orchestrator.exchange.imports.content import RowContents, contents_by_run, contents_of
 from orchestrator.exchange.imports.document import Document, link_to
+from orchestrator.exchange.imports.entry import Format
 from orchestrator.exchange.imports.importing import RecordChanges, compare_contents
 from orchestrator.exchange.imports.outcome import FileOutcome, read_document
-from orchestrator.exchange.imports.reading import Format
-from orchestrator.exchange.imports.record import records_table
+from orchestrator.exchange.imports.record import (
+    RowContents,
+    contents_by_run,
+    contents_of,
+    records_table,
+)
 from orchestrator.store import imported_rows_at
 from runner.contract.errors import DamagedFile
 

@@ -1,4 +1,4 @@
-"""Databases of this schema are opened; those of another are refused, and so are strangers'."""
+"""Databases of this schema are made and opened; others, and those of strangers, are refused."""
 
 import shlex
 from collections.abc import Mapping, Set
@@ -10,9 +10,11 @@ import duckdb
 from duckdb import DuckDBPyConnection
 
 from orchestrator.store.database.backup import MANIFEST
-from orchestrator.store.database.connect import connect
+from orchestrator.store.database.connect import connect, duckdb_message, interruptible
+from orchestrator.store.database.lock import delete_database, wal_path
+from orchestrator.store.schema.definition import create_schema, write_version
 from orchestrator.store.schema.tables import STORE_VERSION, TABLES, VERSION
-from orchestrator.system.files import database_option
+from orchestrator.system.files import database_option, file_hint
 from runner.contract.errors import StoreError
 
 _TABLE = "TABLE_RELATION"
@@ -110,3 +112,36 @@ def _columns(connection: DuckDBPyConnection) -> dict[str, set[str]]:
             if relation.type == _TABLE:  # a view may have taken its place
                 columns[table.name] = set(relation.columns)
     return columns
+
+
+@interruptible()
+def create(path: Path, *, scratch: bool) -> None:
+    """Make a new database under a temporary name, then give it its own; call with the lock held.
+
+    Raises:
+        StoreError: the file system refuses.
+    """
+    path = path.resolve()
+    unfinished = path.with_name(f".{path.name}.new")
+    try:
+        delete_database(unfinished)
+        wal_path(path).unlink(missing_ok=True)
+        write_blank(unfinished, scratch=scratch)
+        unfinished.replace(path)
+    except (duckdb.Error, OSError) as error:
+        delete_database(unfinished)
+        raise StoreError(
+            f"{path}: cannot be created: {duckdb_message(error)}",
+            hint=file_hint(error),
+        ) from error
+
+
+def write_blank(path: Path, *, scratch: bool) -> None:
+    """Write a new database with all tables and views, its version and no other row.
+
+    Raises:
+        duckdb.Error: the file system refuses.
+    """
+    with duckdb.connect(path) as connection:
+        create_schema(connection)
+        write_version(connection, scratch=scratch)

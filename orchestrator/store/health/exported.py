@@ -14,7 +14,7 @@ from duckdb import DuckDBPyConnection
 from analysis.results.series import SERIES
 from analysis.results.source import text
 from orchestrator.store.database.connect import connect, store_errors, transaction
-from orchestrator.store.database.create import create
+from orchestrator.store.database.open import create
 from orchestrator.store.health.incoming import leave_out_impossible
 from orchestrator.store.merge.dimensions import describe_shared, infer_runs
 from orchestrator.store.merge.merge import REAL, insert_records

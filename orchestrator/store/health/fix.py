@@ -13,7 +13,7 @@ from orchestrator.store.database.backup import copy_database
 from orchestrator.store.database.connect import store_errors, transaction
 from orchestrator.store.database.lock import WAIT_S, require_database, writer_lock
 from orchestrator.store.database.open import open_current
-from orchestrator.store.health.checks import CHECKS
+from orchestrator.store.health.checks.all_checks import CHECKS
 from orchestrator.store.health.incoming import leave_out_impossible
 from orchestrator.store.health.quarantine import find_faults, quarantine
 from orchestrator.store.health.validate import (

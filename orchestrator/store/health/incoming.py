@@ -1,14 +1,18 @@
-"""Checks of records before they are merged: what cannot be never enters a database."""
+"""Checks of records before they are merged, and the summary of a file of them."""
 
+from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
+import duckdb
 from duckdb import DuckDBPyConnection
 
 from analysis.results.source import text
-from orchestrator.store.health.checks import RECORD_CHECKS, RecordCheck, with_derived
+from orchestrator.store.database.connect import duckdb_message, fetch, interruptible
+from orchestrator.store.health.checks.all_checks import RECORD_CHECKS
+from orchestrator.store.health.checks.check import RecordCheck, with_derived
 from orchestrator.store.health.validate import define_conditions, define_sentences, suspected
-from orchestrator.store.merge.staging import leave_out
+from orchestrator.store.merge.staging import leave_out, stage
 from orchestrator.store.records.validate import REASON_LETTERS, Damaged
 
 CLOCK_TOLERANCE = timedelta(days=1)
@@ -18,7 +22,7 @@ _NAMED = 3
 """Records of a file that are named in the reason why they are left out."""
 _NEEDED = "false"
 """A statistic that is missing is not impossible, and `--fix` fills it."""
-_CHECKS = tuple(dict.fromkeys(check for check in RECORD_CHECKS if check.at_entry))
+_CHECKS = tuple(check for check in RECORD_CHECKS if check.at_entry)
 _SUSPECT = " OR ".join(f"({check.condition})" for check in _CHECKS)
 _FIND_SUSPECTS = f"""
     CREATE OR REPLACE TEMP TABLE suspects AS {with_derived("incoming", _NEEDED)}
@@ -98,3 +102,57 @@ def _describe(name: str, faulty: int, total: int, examples: list[str]) -> Damage
 
 def _short(reason: str) -> str:
     return reason if len(reason) <= REASON_LETTERS else f"{reason[:REASON_LETTERS]}…"
+
+
+def _distinct(column: str) -> str:
+    return f"coalesce(list(DISTINCT {column}) FILTER ({column} IS NOT NULL), [])"
+
+
+_SUMMARY = """
+    SELECT count(*) AS records, count(*) - count(DISTINCT result_id) AS repeated,
+        count(DISTINCT hostname) AS hosts,
+        {runs} AS runs, {hardware} AS hardware, {environments} AS environments
+    FROM incoming
+""".format(
+    runs=_distinct("run_id"),
+    hardware=_distinct("hardware_id"),
+    environments=_distinct("environment_id"),
+)
+
+
+@dataclass(frozen=True)
+class RecordSummary:
+    """The content of a file of records."""
+
+    records: int
+    repeated: int
+    """Records whose id another one has."""
+    hosts: int
+    runs: frozenset[str]
+    hardware: frozenset[str]
+    environments: frozenset[str]
+    impossible: Damaged | None
+    """The records that no measurement can have given, which a merge leaves out."""
+
+
+@interruptible()
+def summarise_records(path: Path) -> RecordSummary | str:
+    """The content of a file, or the reason why it cannot be merged."""
+    with duckdb.connect() as connection:
+        try:
+            damaged = stage(connection, [path])
+            if damaged:
+                return damaged[0].reason
+            (row,) = fetch(connection, _SUMMARY)
+            impossible = leave_out_impossible(connection)
+        except duckdb.Error as error:
+            return duckdb_message(error)
+    return RecordSummary(
+        row["records"],
+        row["repeated"],
+        row["hosts"],
+        frozenset(row["runs"]),
+        frozenset(row["hardware"]),
+        frozenset(row["environments"]),
+        impossible[0] if impossible else None,
+    )

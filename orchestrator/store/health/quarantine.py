@@ -5,7 +5,8 @@ from collections.abc import Collection, Iterator, Sequence
 from duckdb import DuckDBPyConnection
 
 from analysis.results.source import text
-from orchestrator.store.health.checks import CHECKS, Check
+from orchestrator.store.health.checks.all_checks import CHECKS
+from orchestrator.store.health.checks.check import Check
 from orchestrator.store.schema.columns import SqlColumn
 from orchestrator.store.schema.tables import (
     ACCEPTED,
@@ -32,7 +33,7 @@ def find_faults(connection: DuckDBPyConnection, names: Collection[str]) -> None:
     for check in CHECKS:
         if check.table is not None and check.name in names:
             connection.execute(
-                f"INSERT INTO faults SELECT {text(check.table.name)}, row_id, subject,"
+                f"INSERT INTO faults SELECT {text(check.table)}, row_id, subject,"
                 f" {text(check.name)} || coalesce(': ' || fault, '')"
                 f" FROM ({check.query}) WHERE {_is_error(check)}"
             )

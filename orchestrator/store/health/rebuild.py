@@ -10,7 +10,6 @@ from duckdb import DuckDBPyConnection
 from analysis.results.source import text
 from orchestrator.store.database.backup import copy_aside
 from orchestrator.store.database.connect import connect, store_errors, transaction
-from orchestrator.store.database.create import create
 from orchestrator.store.database.lock import (
     WAIT_S,
     delete_database,
@@ -18,7 +17,7 @@ from orchestrator.store.database.lock import (
     lock_path,
     wal_path,
 )
-from orchestrator.store.database.open import open_current, read_kind
+from orchestrator.store.database.open import create, open_current, read_kind
 from orchestrator.store.query.runs import ALL_RECORDS
 from orchestrator.store.records.kept import keep_decisions, keep_merged, restore_decisions
 from orchestrator.store.schema.tables import RESULTS, RUNS, STORE_VERSION

@@ -6,6 +6,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import Annotated
+
+from pydantic import AwareDatetime, Field, NonNegativeInt, ValidationError
 
 from orchestrator.store.database.backup import MANIFEST, copy_aside, copy_database
 from orchestrator.store.database.connect import connect, count_rows, store_errors
@@ -16,12 +19,53 @@ from orchestrator.store.database.lock import (
     wal_path,
     writer_lock,
 )
-from orchestrator.store.database.manifest import Manifest, read_manifest
 from orchestrator.store.database.open import DatabaseKind, read_kind, require_schema
 from orchestrator.system.files import REMEDY, file_hint
 from runner import __version__
+from runner.contract.cell import Frozen
 from runner.contract.errors import DamagedFile, StoreError, UsageError
 from runner.contract.files import file_sha256, sync, write_atomic
+
+
+class Manifest(Frozen):
+    """A snapshot, as it was taken."""
+
+    name: str | None
+    """The name it was given."""
+    taken_at: AwareDatetime
+    """Time of the copy, UTC."""
+    database: Annotated[str, Field(pattern="^[^/]+$")]
+    """The copied file's name, beside this one."""
+    schema_version: int
+    """Version of the database's tables and columns."""
+    scratch: bool
+    """True if it may hold rows of the fake backend."""
+    size_bytes: NonNegativeInt
+    """Size of the copied file."""
+    sha256: str
+    """Its hash, in hex."""
+    rows: Mapping[str, NonNegativeInt]
+    """Rows by table."""
+    version: str
+    """Version of AccelMatrix that took it."""
+    git_commit: str | None
+    """Commit of the AccelMatrix checkout, with `-dirty` behind it if it had changes."""
+
+
+def read_manifest(folder: Path) -> Manifest:
+    """The manifest of that snapshot.
+
+    Raises:
+        StoreError: it is missing or damaged.
+    """
+    try:
+        return Manifest.model_validate_json((folder / MANIFEST).read_bytes())
+    except (OSError, ValidationError) as error:
+        raise StoreError(
+            f"{folder / MANIFEST}: cannot be read: {str(error).splitlines()[0]}",
+            hint="the database beside it can still be asked: `orchestrator query --database FILE`",
+        ) from error
+
 
 _LAST = "last"
 _NAME = re.compile(r"[A-Za-z0-9][\w.-]{0,63}", re.ASCII)

@@ -8,8 +8,8 @@ from datetime import datetime
 from duckdb import DuckDBPyConnection
 
 from analysis.results.source import text
-from orchestrator.store.health.checks import (
-    CHECKS,
+from orchestrator.store.health.checks.all_checks import CHECKS
+from orchestrator.store.health.checks.check import (
     Check,
     RecordCheck,
     Severity,

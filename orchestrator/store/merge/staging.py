@@ -6,7 +6,6 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-import duckdb
 import pyarrow as pa
 from duckdb import DuckDBPyConnection
 
@@ -25,8 +24,6 @@ from orchestrator.store.records.validate import (
 from orchestrator.store.schema.columns import RECORD, SqlColumn
 from orchestrator.store.schema.parquet_columns import (
     FALSE_ID,
-    NO_JSON_OBJECT,
-    NO_ROWS,
     NULL_IF_MISSING,
     TABLE_OF_ROWS,
     rows_query,
@@ -43,10 +40,6 @@ BYTES_AT_ONCE = 64 << 20
 """Small files are held in memory, packed: so many at a time, or so many bytes."""
 _Columns = tuple[str, ...]
 _PackedRows = dict[Path, Read]
-_LARGE_FILE = "incoming_file_"
-OFFERED = "offered_rows"
-"""The view of all rows of large files, where `incoming` leaves some of them out."""
-_ORIGIN = ", ".join(ORIGIN_COLUMNS)
 _FIRST, _LAST = (f"TIMESTAMPTZ '{day} 00:00:00+00'" for day in ("0001-01-02", "9999-12-31"))
 """The times that Python knows, wherever on earth."""
 
@@ -56,73 +49,39 @@ def stage(
     files: Sequence[Path],
     check_interrupt: CheckInterrupt = lambda: None,
 ) -> list[Damaged]:
-    """Make the temporary relation `incoming` of the rows of all sound files; returns the others.
+    """Make the temporary table `incoming` of the rows of all sound files; returns the others.
 
     Raises:
         duckdb.Error: reading failed, and not because of a file.
     """
     unstage(connection)
-    copy = _copy_small if are_small(files) else _attach_large
+    connection.execute(f"CREATE TEMP TABLE incoming ({TABLE_OF_ROWS})")
+    copy = _copy_small if are_small(files) else _copy_large
     damaged = copy(connection, files, check_interrupt)
+    unsound = [name for (name,) in connection.execute(_UNSOUND_FILES).fetchall()]
+    if unsound:
+        names = ", ".join(map(text, unsound))
+        connection.execute(f"DELETE FROM incoming WHERE filename IN ({names})")
+    damaged += [_unsound(Path(name)) for name in unsound]
     return sorted(damaged, key=lambda file: file.path)
 
 
 def unstage(connection: DuckDBPyConnection) -> None:
-    """Drop `incoming` and the files behind it."""
-    try:
-        connection.execute("DROP TABLE IF EXISTS temp.incoming")
-    except duckdb.CatalogException:
-        _drop_views(connection)
-    connection.execute("DROP TABLE IF EXISTS temp.left_out")
-
-
-def _drop_views(connection: DuckDBPyConnection) -> None:
-    """Drop the views of large files, of which there may be any number.
-
-    Small files do without: DuckDB loads every table of the database to list the views.
-    """
-    names = connection.execute(
-        "SELECT view_name FROM duckdb_views() WHERE temporary AND"
-        f" (view_name IN ('incoming', '{OFFERED}') OR starts_with(view_name, '{_LARGE_FILE}'))"
-        " ORDER BY view_name = 'incoming' DESC"
-    ).fetchall()
-    for (name,) in names:
-        if name in {"incoming", OFFERED}:
-            connection.execute(f"DROP VIEW temp.{name}")
-        else:
-            connection.unregister(name)
+    """Drop `incoming`."""
+    connection.execute("DROP TABLE IF EXISTS temp.incoming")
 
 
 def leave_out(connection: DuckDBPyConnection, rows: str) -> None:
     """Take the rows that a table names by file and number out of `incoming`."""
-    if _is_view(connection, "incoming"):
-        if not _is_view(connection, OFFERED):
-            connection.execute(
-                f"CREATE TEMP TABLE left_out AS SELECT {_ORIGIN} FROM {rows} LIMIT 0"
-            )
-            connection.execute(f"ALTER VIEW incoming RENAME TO {OFFERED}")
-            connection.execute(
-                "CREATE TEMP VIEW incoming AS"
-                f" SELECT * FROM {OFFERED} ANTI JOIN left_out USING ({_ORIGIN})"
-            )
-        connection.execute(f"INSERT INTO left_out SELECT {_ORIGIN} FROM {rows}")
-        return
     connection.execute(
         f"DELETE FROM incoming USING {rows} o WHERE incoming.filename = o.filename"
         " AND incoming.file_row_number = o.file_row_number"
     )
 
 
-def _is_view(connection: DuckDBPyConnection, name: str) -> bool:
-    views = connection.execute(
-        "SELECT 1 FROM duckdb_views() WHERE temporary AND view_name = ?", [name]
-    )
-    return bool(views.fetchall())
-
-
 @contextmanager
-def registered(connection: DuckDBPyConnection, name: str, rows: pa.Table) -> Iterator[None]:
-    """Let the connection know an Arrow table under that name."""
+def registered(connection: DuckDBPyConnection, name: str, rows: Any) -> Iterator[None]:
+    """Let the connection know an Arrow table or dataset under that name."""
     connection.register(name, rows)
     try:
         yield
@@ -139,8 +98,7 @@ def are_small(files: Sequence[Path]) -> bool:
 def _copy_small(
     connection: DuckDBPyConnection, files: Sequence[Path], check_interrupt: CheckInterrupt
 ) -> list[Damaged]:
-    """Read small files into a table, those with the same columns together."""
-    connection.execute(f"CREATE TEMP TABLE incoming ({TABLE_OF_ROWS})")
+    """Insert the rows of small files, those with the same columns together."""
     damaged: list[Damaged] = []
     batch = _Batch()
     for read in read_tables(files, check_interrupt=check_interrupt):
@@ -151,12 +109,7 @@ def _copy_small(
         if batch.is_full:
             damaged += _insert(connection, batch)
             batch = _Batch()
-    damaged += _insert(connection, batch)
-    unsound = [name for (name,) in connection.execute(_UNSOUND_FILES).fetchall()]
-    if unsound:
-        names = ", ".join(map(text, unsound))
-        connection.execute(f"DELETE FROM incoming WHERE filename IN ({names})")
-    return damaged + [_unsound(Path(name)) for name in unsound]
+    return damaged + _insert(connection, batch)
 
 
 class _Batch:
@@ -238,30 +191,24 @@ def _checked(tables: Mapping[Path, pa.Table]) -> pa.Table:
     return rows
 
 
-def _attach_large(
+def _copy_large(
     connection: DuckDBPyConnection, files: Sequence[Path], check_interrupt: CheckInterrupt
 ) -> list[Damaged]:
-    """Check the pages of large files, then read them where they are, as often as need be."""
+    """Check the pages of large files, then insert their rows."""
     damaged: list[Damaged] = []
-    queries: dict[str, str] = {}
-    for number, path in enumerate(files):
+    for path in files:
         try:
             columns = check_pages(path, check_interrupt)
         except DamagedFile as error:
             damaged.append(Damaged(path, str(error)))
             continue
-        name = f"{_LARGE_FILE}{number}"
-        connection.register(name, _dataset(path))
         located = (
             f"(SELECT *, {text(str(path))} AS filename,"
-            f" row_number() OVER () - 1 AS file_row_number FROM {name})"
+            " row_number() OVER () - 1 AS file_row_number FROM read_rows)"
         )
-        queries[str(path)] = rows_query(columns, located)
-    _create_view(connection, queries)
-    unsound = [name for (name,) in connection.execute(_UNSOUND_FILES).fetchall()]
-    if unsound:
-        _create_view(connection, {name: queries[name] for name in queries if name not in unsound})
-    return damaged + [_unsound(Path(name)) for name in unsound]
+        with registered(connection, "read_rows", _dataset(path)):
+            connection.execute(f"INSERT INTO incoming BY NAME {rows_query(columns, located)}")
+    return damaged
 
 
 def _dataset(path: Path) -> Any:
@@ -272,11 +219,6 @@ def _dataset(path: Path) -> Any:
     pieces = ds.ParquetFragmentScanOptions(pre_buffer=False)
     form = ds.ParquetFileFormat(default_fragment_scan_options=pieces)
     return ds.dataset([str(path)], format=form, filesystem=LocalFileSystem())
-
-
-def _create_view(connection: DuckDBPyConnection, queries: Mapping[str, str]) -> None:
-    rows = " UNION ALL ".join(queries.values()) or NO_ROWS
-    connection.execute(f"CREATE OR REPLACE TEMP VIEW incoming AS {rows}")
 
 
 def _unsound(path: Path) -> Damaged:
@@ -313,7 +255,6 @@ _UNSOUND_ROW = " OR ".join(
             f"schema_version <> {SCHEMA_VERSION}",
             *map(_impossible, RECORD),
             *map(is_path, ID_COLUMNS),
-            NO_JSON_OBJECT,
             FALSE_ID,
         ),
     )

@@ -12,7 +12,6 @@ import duckdb
 from duckdb import DuckDBPyConnection, DuckDBPyRelation
 
 from orchestrator.store.database.connect import interruptible, limit_memory
-from orchestrator.store.database.execute import QuestionThread
 from orchestrator.store.database.lock import WAIT_S, require_database
 from orchestrator.store.database.open import open_current
 from orchestrator.store.query.answer import (
@@ -27,12 +26,15 @@ from orchestrator.store.query.answer import (
     question_error,
     too_large,
 )
+from orchestrator.system.threads import InterruptibleThread
 from runner.contract.errors import UsageError
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
 _BATCH_ROWS = 65_536
+_PATIENCE_S = 2.0
+"""Time for DuckDB to hear an interruption before a question is given up."""
 _AS_TEXT = 16
 """Memory of a value as padded text, by that of the value."""
 _HINT = 'ask with one SELECT, e.g. "SELECT * FROM benchmark_performance"'
@@ -113,7 +115,7 @@ class _Question:
     def __init__(self, connection: DuckDBPyConnection, timeout_s: float | None) -> None:
         self._connection = connection
         self._timeout_s = timeout_s
-        self._thread = QuestionThread(connection, timeout_s)
+        self._thread = InterruptibleThread(connection.interrupt, timeout_s, patience_s=_PATIENCE_S)
         self._owned = ExitStack()
         self._owned.enter_context(connection)
         self._errors: tuple[type[Exception], ...] = (duckdb.Error, OSError, MemoryError)
@@ -148,7 +150,7 @@ class _Question:
         self._thread.close(self._owned.close)
 
     def _reader(self, sql: str) -> pa.RecordBatchReader:
-        from orchestrator.store.query.values import cast_for_arrow
+        from orchestrator.store.query.formats import cast_for_arrow
 
         relation = cast_for_arrow(self._relation(sql))
         # Left open, the reader would let nobody open the file again.

@@ -14,8 +14,7 @@ from pyarrow import types
 
 from orchestrator.store.query.answer import Answer
 from orchestrator.store.query.ask import asking
-from orchestrator.store.query.formats import SUFFIXES, save_answer
-from orchestrator.store.query.values import json_values
+from orchestrator.store.query.formats import SUFFIXES, json_values, save_answer
 from orchestrator.store.schema.mode_views import GENERATION, GENERATION_ALL
 from orchestrator.store.schema.parquet_columns import identifier
 from orchestrator.system.files import (
@@ -142,10 +141,9 @@ _RAW = f"""
     SELECT result_id, run_id, cell_id, model, hardware, hostname, backend, runtime, precision,
         {", ".join(SIZE_AXES)}, mode, scenario,
         measured_at, status, proof, correct, grade, source, simulated,
-        warmup_durations_ns, durations_ns, part_durations_ns, other
+        warmup_durations_ns, durations_ns, part_durations_ns
     FROM {{view}}
     JOIN raw_benchmark_data USING (result_id)
-    JOIN (SELECT result_id, other FROM benchmark_results) USING (result_id)
 """
 
 

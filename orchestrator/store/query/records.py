@@ -67,8 +67,6 @@ class StoredRecord(
     cell_id: str
     recorded_at: AwareDatetime
     schema_version: int | None = None
-    other: str | None = None
-    """Columns of a newer runner that this version lacks, as a JSON object."""
 
     model: str
     family: str | None = None

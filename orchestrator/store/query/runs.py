@@ -11,8 +11,8 @@ from duckdb import DuckDBPyConnection
 from orchestrator.store.database.connect import fetch, store_errors
 from orchestrator.store.database.lock import WAIT_S, is_missing, require_database
 from orchestrator.store.database.open import open_current
+from orchestrator.store.query.formats import json_rows
 from orchestrator.store.query.results import RunSummary, newest_run
-from orchestrator.store.query.values import json_rows
 from orchestrator.store.records.kept import SCHEMA
 from orchestrator.store.schema.columns import ORIGIN, RECORD
 from orchestrator.store.schema.parquet_columns import KNOWN
@@ -24,7 +24,6 @@ from orchestrator.store.schema.tables import (
     HARDWARE,
     JOBS,
     MODELS,
-    OTHER,
     RAW,
     RESULTS,
     RUNS,
@@ -98,9 +97,7 @@ _HELD = {column.name: "r" for column in RESULTS.columns}
 _PLACES = {
     column.name: alias for alias, table in _JOINED.items() for column in table.columns
 } | _HELD
-_COLUMNS = ", ".join(
-    f"{_PLACES[column.name]}.{column.name}" for column in (*RECORD, *ORIGIN, OTHER)
-)
+_COLUMNS = ", ".join(f"{_PLACES[column.name]}.{column.name}" for column in (*RECORD, *ORIGIN))
 ALL_RECORDS = f"SELECT {_COLUMNS} FROM {RESULTS.name} r " + " ".join(
     f"LEFT JOIN {table.name} {alias} USING ({table.columns[0].name})"
     for alias, table in _JOINED.items()

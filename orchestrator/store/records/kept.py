@@ -22,7 +22,7 @@ from pydantic import TypeAdapter
 
 from orchestrator.store.database.connect import fetch
 from orchestrator.store.schema.sources import Origin, Run
-from orchestrator.store.schema.tables import KEPT_HERE, OTHER, RUNS, Table
+from orchestrator.store.schema.tables import KEPT_HERE, RUNS, Table
 from orchestrator.system.files import REMEDY, translate_os_errors
 from orchestrator.system.parquet import UNREADABLE, check_rows, read_schema, read_table
 from runner.contract.errors import DamagedFile
@@ -30,10 +30,8 @@ from runner.contract.files import atomic_path, remove_unfinished, write_atomic
 from runner.contract.plain_files import STREAM_BYTES, read_plain
 from runner.contract.record import arrow_schema, is_null_if_missing
 
-SCHEMA = pa.unify_schemas(
-    [arrow_schema(), arrow_schema(Origin), pa.schema([(OTHER.name, pa.string())])]
-)
-"""The columns of records with their origin, and those of newer runners."""
+SCHEMA = pa.unify_schemas([arrow_schema(), arrow_schema(Origin)])
+"""The columns of records with their origin."""
 _RUNS = b"accelmatrix.runs"
 """Key of the runs in a file's metadata."""
 _MANY_RUNS = TypeAdapter(list[Run])

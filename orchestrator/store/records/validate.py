@@ -1,6 +1,5 @@
 """Read record files that may be damaged: pages by their checksums, then columns, then rows."""
 
-from collections import Counter
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -8,8 +7,9 @@ import pyarrow as pa
 from pydantic import ValidationError
 
 from orchestrator.store.records.find import id_fault
-from orchestrator.store.schema.parquet_columns import is_json_object
-from orchestrator.store.schema.tables import OTHER, OURS, REQUIRED
+from orchestrator.store.schema.parquet_columns import WORDS
+from orchestrator.store.schema.sources import Origin
+from orchestrator.store.schema.tables import OURS, REQUIRED
 from orchestrator.system.parquet import UNREADABLE, CheckInterrupt, check_rows, read_table
 from runner.contract.errors import DamagedFile, RecordError
 from runner.contract.plain_files import RECORD_BYTES
@@ -27,7 +27,7 @@ ORIGIN_COLUMNS = ("filename", "file_row_number")
 """Names that a merge adds to the columns of a file."""
 REASON_LETTERS = 300
 """Letters of a reason; a damaged name may have any number of them."""
-_EXPECTED = {field.name: field.type for field in arrow_schema()}
+_EXPECTED = {field.name: field.type for field in (*arrow_schema(), *arrow_schema(Origin))}
 _NEEDED = [name for name, info in Record.model_fields.items() if info.is_required()]
 """Columns that every record of ours has."""
 
@@ -159,21 +159,16 @@ def _column_fault(schema: pa.Schema) -> str | None:
     for name, type_ in _EXPECTED.items():
         if types.get(name, type_) != type_:
             return f"column {name} holds {types[name]}, not {type_}"
-    counts = Counter(name.lower() for name in schema.names)
-    if repeated := [name for name in schema.names if counts[name.lower()] > 1]:
-        return f"columns that differ in case at most: {sorted(repeated)}"
-    if reserved := sorted(counts.keys() & set(ORIGIN_COLUMNS)):
-        return f"has columns of names that a merge uses itself: {reserved}"
-    if unprintable := [name for name in schema.names if not name.isprintable() or not name]:
-        return f"has columns whose names cannot be printed: {unprintable}"
+    if unknown := sorted(types.keys() - _EXPECTED.keys() - WORDS):
+        return f"has columns that no record has: {unknown}"
+    if len(types) < len(schema):
+        return "has several columns of the same name"
     needed = REQUIRED if "source" in types else _NEEDED
     lacking = sorted(set(needed) - types.keys())
     return f"lacks the columns {lacking}" if lacking else None
 
 
 def _row_fault(row: Row) -> str | None:
-    if not is_json_object(row.get(OTHER.name)):
-        return f"{OTHER.name}: {row[OTHER.name]!r} is not a JSON object"
     if row.get("source", OURS) != OURS:
         lacking = [name for name in REQUIRED if row.get(name) is None]
         return f"{lacking[0]}: is null" if lacking else id_fault(row)

@@ -1,11 +1,9 @@
-"""The columns of record files: which of ours they have, which they lack, which we do not know."""
+"""The columns of record files: which of ours they have, and which they lack."""
 
-import json
-from collections.abc import Iterable, Mapping, Set
+from collections.abc import Iterable, Mapping
 
-from analysis.results.source import text
 from orchestrator.store.schema.columns import ORIGIN, RECORD
-from orchestrator.store.schema.tables import OTHER, OURS, WORD_COLUMNS
+from orchestrator.store.schema.tables import OURS, WORD_COLUMNS
 from runner.contract.record import MACHINE_FACTS, MEMORY_FACT, MEMORY_UNIT_BYTES
 
 _FACTS = (
@@ -58,7 +56,7 @@ FALSE_ID = f"""
 """
 """The condition under which an id is not the hash of what it stands for."""
 
-_BY_US = {OTHER.name, *(column.name for column in WORD_COLUMNS)}
+WORDS = frozenset(column.name for column in WORD_COLUMNS)
 """Columns that a database adds to those of its records."""
 KNOWN = {column.name: column for column in (*RECORD, *ORIGIN)}
 DEFAULTS: Mapping[str, str] = {
@@ -72,17 +70,11 @@ _ROW_COLUMNS = {
     "result_id": "VARCHAR",
     "filename": "VARCHAR",
     "file_row_number": "BIGINT",
-    **{column.name: column.type for column in (*KNOWN.values(), OTHER)},
+    **{column.name: column.type for column in KNOWN.values()},
 }
 """The columns of `rows_query` with their types."""
 TABLE_OF_ROWS = ", ".join(f"{name} {type_}" for name, type_ in _ROW_COLUMNS.items())
-"""These columns as `CREATE TABLE` wants them: in a third of the time that `NO_ROWS` takes."""
-NO_ROWS = (
-    "SELECT "
-    + ", ".join(f"NULL::{type_} AS {name}" for name, type_ in _ROW_COLUMNS.items())
-    + " WHERE false"
-)
-"""The same as a question that no row answers."""
+"""These columns as `CREATE TABLE` wants them."""
 
 
 def rows_query(names: Iterable[str], rows: str) -> str:
@@ -96,41 +88,8 @@ def rows_query(names: Iterable[str], rows: str) -> str:
     )
     return (
         "SELECT run_id || '/' || cell_id AS result_id, filename, file_row_number,"
-        f" {', '.join(known)}, {_other(columns)} FROM {rows}"
+        f" {', '.join(known)} FROM {rows}"
     )
-
-
-def _other(names: Set[str]) -> str:
-    """Unknown columns as JSON, over those that a bundle's `other` has from another database."""
-    unknown = sorted(names - KNOWN.keys() - _BY_US)
-    fields = ", ".join(f"{text(name)}: {identifier(name)}" for name in unknown)
-    value = f"to_json({{{fields}}})::VARCHAR" if unknown else "NULL::VARCHAR"
-    if OTHER.name not in names:
-        return f"{value} AS {OTHER.name}"
-    if not unknown:
-        return OTHER.name
-    return f"""
-        CASE WHEN json_valid(coalesce({OTHER.name}, '{{}}'))
-        THEN json_merge_patch(coalesce({OTHER.name}, '{{}}'), {value})::VARCHAR
-        ELSE {OTHER.name} END AS {OTHER.name}
-    """
-
-
-NO_JSON_OBJECT = f"""
-    CASE WHEN json_valid({OTHER.name}) THEN json_type({OTHER.name}) <> 'OBJECT'
-    ELSE {OTHER.name} IS NOT NULL END
-"""
-"""The condition under which `other` is none."""
-
-
-def is_json_object(value: object) -> bool:
-    """True for text that holds one, and for None: there may be none."""
-    if value is None:
-        return True
-    try:
-        return isinstance(json.loads(str(value)), dict)
-    except ValueError:
-        return False
 
 
 def identifier(name: str) -> str:

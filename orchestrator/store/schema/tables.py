@@ -10,7 +10,7 @@ OURS = "accelmatrix"
 SYNTHETIC = "synthetic"
 
 
-STORE_VERSION = 17
+STORE_VERSION = 18
 """Raised with every change of tables, columns or views; databases of another are refused."""
 
 HARDWARE_FACTS = (
@@ -67,9 +67,6 @@ def comments(kind: str, name: str, doc: str, columns: tuple[SqlColumn, ...]) -> 
     ]
 
 
-OTHER = SqlColumn(
-    "other", "VARCHAR", "Columns of a newer runner that this schema lacks, as a JSON object."
-)
 _RESULT_ID = SqlColumn("result_id", "VARCHAR", "`<run_id>/<cell_id>`: the verdict's id.", False)
 _DESCRIBED = SqlColumn(
     "described",
@@ -116,7 +113,6 @@ RESULTS = Table(
         *_relaxed(tuple(column for column in RECORD if column.name not in ELSEWHERE)),
         *WORD_COLUMNS,
         *ORIGIN,
-        OTHER,
     ),
     keyed=False,
 )

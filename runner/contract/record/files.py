@@ -1,6 +1,5 @@
 """Record files: one Parquet row per record."""
 
-import sys
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import is_dataclass
 from datetime import UTC, datetime, timedelta
@@ -15,29 +14,6 @@ from pydantic import AwareDatetime, BaseModel
 from runner.contract.files import save_file
 from runner.contract.record.record import Record, Row
 
-
-class _NoPandas:
-    """A finder of modules that finds no pandas."""
-
-    def find_spec(self, name: str, *_: object) -> None:
-        """Refuse pandas; leave all else to other finders."""
-        if name == "pandas":
-            raise ImportError(name)
-
-
-def _leave_pandas_out() -> None:
-    """Let pyarrow find no pandas, which it imports with its first array, and that takes 0.3 s.
-
-    It looks once; converting to pandas imports it later all the same.
-    """
-    if "pandas" not in sys.modules:
-        finder: Any = _NoPandas()
-        sys.meta_path.insert(0, finder)
-        pa.array([None])
-        sys.meta_path.remove(finder)
-
-
-_leave_pandas_out()
 _UNITS_A_SECOND = {"s": 1, "ms": 10**3, "us": 10**6, "ns": 10**9}
 
 

@@ -8,14 +8,13 @@ from types import FrameType
 
 import pytest
 
-from orchestrator.system.threads import WorkThread
+from orchestrator.system.threads import InterruptibleThread
 
 
 @pytest.fixture
-def thread() -> Iterator[WorkThread]:
-    thread = WorkThread()
-    yield thread
-    thread.join()
+def thread() -> Iterator[InterruptibleThread]:
+    with InterruptibleThread(lambda: None) as thread:
+        yield thread
 
 
 @pytest.fixture
@@ -31,31 +30,32 @@ def alarms() -> Iterator[random.Random]:
     signal.signal(signal.SIGALRM, before)
 
 
-def test_results_and_errors_are_passed_on(thread: WorkThread) -> None:
-    assert thread.submit(lambda: 3).result() == 3
+def test_results_and_errors_are_passed_on(thread: InterruptibleThread) -> None:
+    assert thread.wait_for(lambda: 3) == 3
     with pytest.raises(ZeroDivisionError):
-        thread.submit(lambda: 1 // 0).result()
+        thread.wait_for(lambda: 1 // 0)
 
 
-def test_work_that_takes_too_long_is_told(thread: WorkThread) -> None:
-    gate = Event()
-    work = thread.submit(gate.wait)
+def test_work_that_hears_no_interruption_is_given_up() -> None:
+    gate, released = Event(), Event()
+    thread = InterruptibleThread(lambda: None, 0.01, patience_s=0.01)
     with pytest.raises(TimeoutError):
-        work.result(0.01)
-    assert not work.is_done
+        thread.wait_for(gate.wait)
+    thread.close(released.set)
+    assert InterruptibleThread.has_given_up()
     gate.set()
-    assert work.result(60)
+    assert released.wait(60)
 
 
 def test_ctrl_c_at_any_moment_of_a_wait_harms_nothing(
-    thread: WorkThread, alarms: random.Random
+    thread: InterruptibleThread, alarms: random.Random
 ) -> None:
     def wait_for_ever() -> None:
         signal.setitimer(signal.ITIMER_REAL, alarms.uniform(0.00005, 0.0005))
         while True:
-            thread.submit(lambda: 1).result()
+            thread.wait_for(lambda: 1)
 
     for _ in range(3000):
         with pytest.raises(KeyboardInterrupt):  # and no RuntimeError of a lock
             wait_for_ever()
-    assert thread.submit(lambda: 2).result(60) == 2
+    assert thread.wait_for(lambda: 2) == 2

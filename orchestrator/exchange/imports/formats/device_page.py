@@ -8,8 +8,15 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from orchestrator.exchange.imports.document import TOP, Document, parse_time, pointer
-from orchestrator.exchange.imports.entry import FileEntry, failure_status, summarize_error
-from orchestrator.exchange.imports.reading import BrokenEntry, ReadableEntry, Reading, gather
+from orchestrator.exchange.imports.entry import (
+    BrokenEntry,
+    FileEntry,
+    ReadableEntry,
+    Reading,
+    failure_status,
+    gather,
+    summarize_error,
+)
 from orchestrator.exchange.imports.simulation_marks import marks_in
 from runner.contract.errors import DamagedFile
 

@@ -13,7 +13,13 @@ from orchestrator.exchange.imports.document import (
     pointer,
     rows_of,
 )
-from orchestrator.exchange.imports.entry import FileEntry
+from orchestrator.exchange.imports.entry import (
+    BrokenEntry,
+    FileEntry,
+    ReadableEntry,
+    Reading,
+    gather,
+)
 from orchestrator.exchange.imports.formats.mapping_file import (
     SPECIAL_COLUMNS,
     TEXT_COLUMNS,
@@ -22,7 +28,6 @@ from orchestrator.exchange.imports.formats.mapping_file import (
     read_mapping,
 )
 from orchestrator.exchange.imports.measurement import as_text, flatten, is_null, moment_fault
-from orchestrator.exchange.imports.reading import BrokenEntry, ReadableEntry, Reading, gather
 from orchestrator.exchange.imports.simulation_marks import marks_in
 from orchestrator.system.problems import not_one_of, quote
 from runner.contract.errors import DamagedFile, suggest

@@ -12,9 +12,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from orchestrator.exchange.imports.document import Document
-from orchestrator.exchange.imports.entry import FileEntry
+from orchestrator.exchange.imports.entry import FileEntry, Reading, gather
 from orchestrator.exchange.imports.measurement import is_null
-from orchestrator.exchange.imports.reading import Reading, gather
 from orchestrator.exchange.imports.simulation_marks import marks_in
 from orchestrator.system.problems import quote
 

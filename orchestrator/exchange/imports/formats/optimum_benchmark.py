@@ -13,7 +13,13 @@ from pathlib import Path
 from typing import Any
 
 from orchestrator.exchange.imports.document import TOP, Document
-from orchestrator.exchange.imports.entry import FileEntry, failure_status, summarize_error
+from orchestrator.exchange.imports.entry import (
+    FileEntry,
+    Reading,
+    failure_status,
+    gather,
+    summarize_error,
+)
 from orchestrator.exchange.imports.formats.optimum_targets import (
     JsonTree,
     fill_entry,
@@ -21,7 +27,6 @@ from orchestrator.exchange.imports.formats.optimum_targets import (
     targets_in,
 )
 from orchestrator.exchange.imports.measurement import is_null
-from orchestrator.exchange.imports.reading import Reading, gather
 from orchestrator.exchange.imports.simulation_marks import marks_in
 from runner.contract.errors import DamagedFile
 

@@ -10,9 +10,16 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from orchestrator.exchange.imports.document import Document, TableRow, rows_of
-from orchestrator.exchange.imports.entry import FileEntry, failure_status, summarize_error
+from orchestrator.exchange.imports.entry import (
+    BrokenEntry,
+    FileEntry,
+    ReadableEntry,
+    Reading,
+    failure_status,
+    gather,
+    summarize_error,
+)
 from orchestrator.exchange.imports.measurement import is_null
-from orchestrator.exchange.imports.reading import BrokenEntry, ReadableEntry, Reading, gather
 from orchestrator.exchange.imports.simulation_marks import marks_in
 
 _NAME = re.compile(

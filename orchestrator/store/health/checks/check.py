@@ -1,49 +1,34 @@
 """A check: a question in SQL that a sound database answers with no row.
 
-The SQL of relations and repairs stands in the folder `sql`, each below a line with the name of its
-check; `columns` makes what follows from columns. A check of single records names the relation
-`records r`, so that it judges the rows of a database and those that are about to be merged by the
-same words. Its condition is cheap and may keep too many rows; those are faulty whose `fault` is
-neither null nor empty.
+The files in the folder `sql` hold them, each under lines with its name, remedy and facts, and with
+its repair behind it; `all_checks` makes what follows from columns. A check of single records names
+the relation `records r`, so that it judges the rows of a database and those that are about to be
+merged by the same words. Its condition is cheap and may keep too many rows; those are faulty whose
+`fault` is neither null nor empty.
 """
 
 import re
-from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
-from typing import Literal
+from typing import Any, Literal
 
-from orchestrator.store.schema.tables import Table
+from orchestrator.store.merge.dimensions import infer_runs
 
 Severity = Literal["error", "warning", "note"]
 
-
-_FILES = ("identity", "claims", "raw_durations", "arithmetic")
+_SECTION = re.compile(r"^-- (check|repair): (.+)\n", re.MULTILINE)
+_FACT = re.compile(r"-- (remedy|severity|imported|table|views|timed)(?:: (.+))?\n")
+_OUTRIGHT = ", outright"
 _RECORDS = " AS fault\nFROM records r\nWHERE "
 _IN_DATABASE = "SELECT *, rowid AS row_id FROM benchmark_results"
 _WITH_DURATIONS = f"SELECT * FROM ({_IN_DATABASE}) LEFT JOIN raw_benchmark_data USING (result_id)"
+_REPAIRS_OF_A_MERGE = {
+    "result without its run": infer_runs("run_id NOT IN (SELECT run_id FROM benchmark_runs)")
+}
 
 
-_HEAD = re.compile(r"^-- (check|repair): (.+)$", re.MULTILINE)
-
-
-@cache
-def _sections() -> Mapping[tuple[str, str], str]:
-    """The SQL of checks and repairs by kind and name."""
-    statements: dict[tuple[str, str], str] = {}
-    for name in _FILES:
-        _, *parts = _HEAD.split(read_sql(name))
-        statements |= zip(zip(parts[::3], parts[1::3], strict=True), parts[2::3], strict=True)
-    return statements
-
-
-def read_sql(name: str) -> str:
-    """The text of a file in the folder `sql`, named without its ending."""
-    return files(__package__).joinpath("sql", f"{name}.sql").read_text("utf-8")
-
-
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Check:
     """One thing that may be wrong with the database."""
 
@@ -51,71 +36,87 @@ class Check:
     """A few words for what it finds."""
     remedy: str
     """Advice on what to do about it."""
+    query: str
+    """The faulty rows: `row_id`, `subject` (their id), `source`, and `fault` (in words)."""
     severity: Severity = "error"
     """Severity in rows of ours."""
     imported: Severity = "warning"
     """Severity in rows that others measured, whose files may well say so."""
-    repaired: bool = False
-    """True if there is SQL that derives the right values of the rows in `wrong`, the answer to the
-    query."""
-    statement: str | None = None
-    """The repair of a check that shares it with another room."""
-    table: Table | None = None
+    repair: str | None = None
+    """Statements that derive the right values of the rows in `wrong`, the answer to the query; None
+    if nothing does."""
+    table: str | None = None
     """The table from which rows with an error that nothing repairs go into quarantine; None: they
     stay."""
-    views: tuple[str, ...] = ()
-    """Views that the query reads; where one is missing or has other columns, the check is left
-    out."""
     outright: bool = False
     """True if faulty rows go into quarantine before any repair, since later repairs derive values
     from other rows."""
-
-    @property
-    def query(self) -> str:
-        """The faulty rows: `row_id`, `subject` (their id), `source`, and `fault`
-        (in words).
-        """
-        return _sections()["check", self.name]
-
-    @property
-    def repair(self) -> str | None:
-        """Statements that derive the right values; None if nothing does."""
-        return _sections()["repair", self.name] if self.repaired else self.statement
+    views: tuple[str, ...] = ()
+    """Views that the query reads; where one is missing or has other columns, the check is left
+    out."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class RecordCheck(Check):
     """A check that judges each record by itself, in the database or before it is merged."""
 
-    timed: bool = False
+    fault: str
+    """The expression of a record's fault; null or empty for a sound record."""
+    condition: str
+    """The condition that each faulty record fulfils, and some sound ones may."""
+    timed: bool
     """True if it reads the record's raw durations."""
-    at_entry: bool = True
+    at_entry: bool
     """True if it also judges records before they are merged."""
 
-    @property
-    def query(self) -> str:
-        """The faulty rows of the database."""
-        return f"""
-            {records_in_database(timed=self.timed)} SELECT * FROM (
-                SELECT row_id, result_id AS subject, source, {self.fault} AS fault
-                FROM records r WHERE {self.condition}
-            ) WHERE fault <> ''
-        """
 
-    @property
-    def fault(self) -> str:
-        """The expression of a record's fault; null or empty for a sound record."""
-        return self._parts[0]
+def record_check(
+    fault: str, condition: str, *, timed: bool = False, at_entry: bool = True, **facts: Any
+) -> RecordCheck:
+    """The check of single records with these expressions, and with the other facts of a check."""
+    query = f"""
+        {records_in_database(timed=timed)} SELECT * FROM (
+            SELECT row_id, result_id AS subject, source, {fault} AS fault
+            FROM records r WHERE {condition}
+        ) WHERE fault <> ''
+    """
+    return RecordCheck(
+        query=query, fault=fault, condition=condition, timed=timed, at_entry=at_entry, **facts
+    )
 
-    @property
-    def condition(self) -> str:
-        """The condition that each faulty record fulfils, and some sound ones may."""
-        return self._parts[1]
 
-    @property
-    def _parts(self) -> tuple[str, str]:
-        selected, _, condition = _sections()["check", self.name].partition(_RECORDS)
-        return selected.partition("SELECT ")[2], condition
+def checks_in(name: str) -> tuple[Check, ...]:
+    """The checks of one file in the folder `sql`, in its order."""
+    _, *parts = _SECTION.split(read_sql(name))
+    sections = list(zip(parts[::3], parts[1::3], parts[2::3], strict=True))
+    repairs = {check: sql for kind, check, sql in sections if kind == "repair"}
+    repairs |= _REPAIRS_OF_A_MERGE
+    return tuple(
+        _check(check, text, repairs.get(check)) for kind, check, text in sections if kind == "check"
+    )
+
+
+def _check(name: str, text: str, repair: str | None) -> Check:
+    written: dict[str, str] = {}
+    while match := _FACT.match(text):
+        written[match[1]] = match[2] or ""
+        text = text[match.end() :]
+    facts: dict[str, Any] = {"name": name, "repair": repair, **written}
+    is_timed = facts.pop("timed", None) is not None
+    if table := written.get("table"):
+        facts |= {"table": table.removesuffix(_OUTRIGHT), "outright": table.endswith(_OUTRIGHT)}
+    if views := written.get("views"):
+        facts["views"] = tuple(views.split(", "))
+    selected, is_of_records, condition = text.partition(_RECORDS)
+    if not is_of_records:
+        return Check(query=text, **facts)
+    return record_check(selected.partition("SELECT ")[2], condition, timed=is_timed, **facts)
+
+
+@cache
+def read_sql(name: str) -> str:
+    """The text of a file in the folder `sql`, named without its ending."""
+    return files(__package__).joinpath("sql", f"{name}.sql").read_text("utf-8")
 
 
 def records_in_database(*, timed: bool) -> str:

@@ -7,12 +7,13 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
-from orchestrator.commands.exchange.export import CheckedBundle, ExportedBundle
 from orchestrator.commands.exchange.export_words import print_bundle, print_checked, print_exported
 from orchestrator.commands.results.query import Question
 from orchestrator.commands.results.query_words import print_answer, print_shown
 from orchestrator.exchange.bundles import BundleManifest
+from orchestrator.exchange.bundles.check import CheckedBundle
 from orchestrator.exchange.bundles.manifest import BundleCounts
+from orchestrator.exchange.bundles.write import WrittenBundle
 from orchestrator.screen.streams import require_printable
 from orchestrator.store import WRITERS, Answer, ExportedTopic, ExportOptions, ShownAnswer
 from tests.orchestrator.conftest import Screen
@@ -76,7 +77,7 @@ def a_manifest(hosts: int = 1, **changes: Any) -> BundleManifest:
 
 
 def test_a_bundle_that_was_written(screen: Screen) -> None:
-    written = ExportedBundle(ZIP, 1 << 20, HASH, a_manifest())
+    written = WrittenBundle(ZIP, 1 << 20, HASH, a_manifest())
     assert screen.lines(print_bundle, written) == [
         "ours.zip: 1,200 records of 2 runs on 1 host, 1MiB",
         f"sha256: {HASH}",

@@ -3,10 +3,10 @@
 from pathlib import Path
 
 from orchestrator.commands.exchange.imports_words import _SHOWN, print_import
+from orchestrator.exchange.imports.entry import Reading
 from orchestrator.exchange.imports.importing import ImportReport, RecordChanges
 from orchestrator.exchange.imports.measurement import ImportedMeasurement
 from orchestrator.exchange.imports.outcome import FileOutcome
-from orchestrator.exchange.imports.reading import Reading
 from orchestrator.exchange.imports.removal import Removal
 from orchestrator.store import MergeReport
 from tests.orchestrator.conftest import Screen

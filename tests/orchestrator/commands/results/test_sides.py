@@ -13,16 +13,17 @@ import pytest
 
 from analysis.results.selection import Side
 from orchestrator.commands.compare.answer import RunPairRequest, compare_run_pair
-from orchestrator.commands.exchange.export import export_bundle, export_table
 from orchestrator.commands.regress.answer import RegressionRequest, judge_regressions
 from orchestrator.commands.results.selection import SelectionRequest
 from orchestrator.commands.results.sides import open_sides
+from orchestrator.exchange.bundles import write_bundle
 from orchestrator.store import (
     STORE_VERSION,
     ExportOptions,
     KnownStep,
     Store,
     accept_changes,
+    export_topic,
     take_snapshot,
 )
 from runner.contract.errors import BenchError, NothingToDo, StoreError, UsageError
@@ -86,17 +87,17 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Place]:
     database = results / "benchmarks.duckdb"
     write_runs(database, results / "loose", FIRST, SECOND)
     take_snapshot(database, results / "snapshots", "release", None)
-    export_bundle(database, [FIRST], folder / "first.zip", force=False)
+    write_bundle(database, [FIRST], folder / "first.zip", force=False)
     for name in ("table.csv", "table.json", "table.parquet"):
-        export_table(database, ExportOptions("performance", folder / name))
+        export_topic(database, ExportOptions("performance", folder / name))
     for topic in ("hardware", "raw"):
-        export_table(database, ExportOptions(topic, folder / f"{topic}.csv"))
+        export_topic(database, ExportOptions(topic, folder / f"{topic}.csv"))
     by = ("backend", "batch_size")
-    export_table(database, ExportOptions("performance", folder / "partitioned", partition_by=by))
+    export_topic(database, ExportOptions("performance", folder / "partitioned", partition_by=by))
     shutil.copy(database, folder / "other.duckdb")
     shutil.copytree(results / "loose" / FIRST, folder / "records")
     write_runs(database, results / "loose", APART, LAST)
-    export_table(database, ExportOptions("performance", folder / "later.csv"))
+    export_topic(database, ExportOptions("performance", folder / "later.csv"))
     (folder / FIRST).mkdir()
     (folder / "notes.txt").write_text("nothing")
     (folder / "empty").mkdir()
@@ -325,7 +326,7 @@ def test_what_was_accepted_here_holds_for_a_run_from_elsewhere(
     place: Place, tmp_path: Path
 ) -> None:
     database = Path(shutil.copy(place.database, tmp_path))
-    export_bundle(database, [LAST], tmp_path / "last.zip", force=False)
+    write_bundle(database, [LAST], tmp_path / "last.zip", force=False)
     step = KnownStep(LAST, (CELL.format(1),), "a new kernel", RECORDED_AT, None)
     accept_changes(database, step)
     request = RegressionRequest(SelectionRequest(database), FIRST, str(tmp_path / "last.zip"))

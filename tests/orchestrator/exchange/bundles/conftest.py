@@ -65,10 +65,8 @@ IMPORTED = {
 
 
 def save_foreign(folder: Path, record: Record, **more: Any) -> None:
-    """A record that was imported, or that a newer runner wrote: one with more columns."""
+    """A record that was imported."""
     schema = pa.schema([*arrow_schema(), *arrow_schema(Origin)])
-    for name in more.keys() - {*schema.names}:
-        schema = schema.append(pa.field(name, pa.string()))
     rows = [record.model_dump() | Origin().model_dump() | more]
     pq.write_table(pa.Table.from_pylist(rows, schema), folder / f"{record.cell_id}-foreign.parquet")
 
@@ -80,7 +78,7 @@ def fill(database: Path, folder: Path) -> Path:
         place.mkdir(parents=True)
         save_record(record, place)
     save_foreign(folder, a_record(run_id="import-legacy", proof="none", model_id=None), **IMPORTED)
-    save_foreign(folder, a_record(batch_size=64), zeal="high", afterglow=None)
+    save_foreign(folder, a_record(batch_size=64))
     with Store.open(database) as store:
         store.merge([folder], TOLD).require_complete()
     return database

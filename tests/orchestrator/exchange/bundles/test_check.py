@@ -465,7 +465,7 @@ def test_nothing_is_lost_on_the_way(database: Path, arrived: Path) -> None:
 def test_what_came_out_of_a_bundle_gives_the_same_bundle(
     bundle: Path, arrived: Path, tmp_path: Path
 ) -> None:
-    again = write_bundle(arrived, (), tmp_path / "again.zip", force=False).path
+    again = write_bundle(arrived, (), tmp_path / "again.zip", force=False).bundle
     assert again.read_bytes() == bundle.read_bytes()
 
 
@@ -473,11 +473,6 @@ def test_merging_twice_changes_nothing(database: Path, bundle: Path) -> None:
     before = content_of_database(database)
     assert take(bundle, database) == MergeReport(unchanged=ROWS)
     assert content_of_database(database) == before
-
-
-def test_columns_of_newer_runners_add_up(arrived: Path) -> None:
-    (row,) = query(arrived, "SELECT other FROM benchmark_results WHERE batch_size = 64").to_pylist()
-    assert row == {"other": '{"afterglow":null,"zeal":"high"}'}
 
 
 def of_another_machine(found: Members) -> None:
@@ -524,7 +519,7 @@ def test_an_old_bundle_does_not_take_back_what_is_known_of_a_run(
     unfinished = TOLD.model_copy(update={"finished_at": None, "matrix": "version: 0"})
     with Store.open(tmp_path / "old.duckdb") as store:
         store.merge([records], unfinished)
-    old = write_bundle(tmp_path / "old.duckdb", ["last"], tmp_path / "old.zip", force=False).path
+    old = write_bundle(tmp_path / "old.duckdb", ["last"], tmp_path / "old.zip", force=False).bundle
     before = content_of_database(database)
     take(old, database)
     assert content_of_database(database) == before
@@ -541,7 +536,7 @@ def test_a_newer_bundle_tells_of_a_runs_end_what_its_records_say(
             store.merge(folders, unfinished)
     sql = f"SELECT finished_at, planned FROM benchmark_runs WHERE run_id = '{TOLD.run_id}'"
     assert query(database, sql).to_pylist() == [{"finished_at": None, "planned": 5}]
-    take(write_bundle(newer, [TOLD.run_id], tmp_path / "n.zip", force=False).path, database)
+    take(write_bundle(newer, [TOLD.run_id], tmp_path / "n.zip", force=False).bundle, database)
     assert query(database, sql).to_pylist() == [{"finished_at": RECORDED_AT, "planned": 5}]
 
 
@@ -572,9 +567,9 @@ def test_rows_of_the_fake_backend_stay_in_scratch_databases(tmp_path: Path) -> N
         store.merge([folder])
     written = write_bundle(tmp_path / "scratch.duckdb", (), tmp_path / "s.zip", force=False)
     assert written.manifest.scratch
-    report = take(written.path, tmp_path / "real.duckdb")
+    report = take(written.bundle, tmp_path / "real.duckdb")
     assert (report.inserted, len(report.refused)) == (0, 1)
-    merged = merge_paths([written.path], tmp_path / "other.duckdb", scratch=True)
+    merged = merge_paths([written.bundle], tmp_path / "other.duckdb", scratch=True)
     assert merged.inserted == 1
 
 

@@ -27,7 +27,7 @@ def loose(folder: Path) -> Path:
 
 
 def bundled(folder: Path) -> Path:
-    return write_bundle(folder / "strange.duckdb", (), folder / "b.zip", force=False).path
+    return write_bundle(folder / "strange.duckdb", (), folder / "b.zip", force=False).bundle
 
 
 @pytest.fixture(params=[loose, pytest.param(bundled, marks=pytest.mark.slow)])

@@ -6,9 +6,9 @@ from pathlib import Path
 import duckdb
 import pytest
 
-from orchestrator.commands.exchange.export import check_bundle
 from orchestrator.commands.exchange.merge import merge_paths
 from orchestrator.exchange.bundles import write_bundle
+from orchestrator.exchange.bundles.check import check_bundle
 from orchestrator.store import Store
 from tests.support.siblings import siblings
 

@@ -8,8 +8,8 @@ import pytest
 import yaml
 
 from orchestrator.exchange.imports.document import Document
+from orchestrator.exchange.imports.entry import Format, Reading
 from orchestrator.exchange.imports.measurement import ImportedMeasurement
-from orchestrator.exchange.imports.reading import Format, Reading
 from runner.contract.errors import DamagedFile
 from tests.orchestrator.exchange.imports.documents import json_document
 from tests.support.data import EXPECTED

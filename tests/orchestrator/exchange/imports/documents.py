@@ -5,8 +5,8 @@ from pathlib import Path
 from typing import Any
 
 from orchestrator.exchange.imports.document import Document
+from orchestrator.exchange.imports.entry import Format, Reading
 from orchestrator.exchange.imports.measurement import ImportedMeasurement
-from orchestrator.exchange.imports.reading import Format, Reading
 
 
 def text_document(text: str, name: str = "results.csv") -> Document:

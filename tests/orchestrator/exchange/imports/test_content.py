@@ -5,16 +5,16 @@ from pathlib import Path
 
 import pyarrow as pa
 
-from orchestrator.exchange.imports.content import (
+from orchestrator.exchange.imports.entry import Reading
+from orchestrator.exchange.imports.measurement import ImportedMeasurement
+from orchestrator.exchange.imports.outcome import FileOutcome
+from orchestrator.exchange.imports.record import (
     contents_by_run,
     contents_of,
     is_less_informative,
+    records_table,
     same_contents,
 )
-from orchestrator.exchange.imports.measurement import ImportedMeasurement
-from orchestrator.exchange.imports.outcome import FileOutcome
-from orchestrator.exchange.imports.reading import Reading
-from orchestrator.exchange.imports.record import records_table
 
 EARLIER = datetime(2026, 11, 21, tzinfo=UTC)
 LATER = datetime(2026, 11, 22, tzinfo=UTC)

@@ -9,7 +9,6 @@ import pyarrow as pa
 import pytest
 
 from orchestrator.commands.exchange.merge import merge_paths
-from orchestrator.exchange.imports.content import RowContent
 from orchestrator.exchange.imports.formats.mapping import MappedFormat
 from orchestrator.exchange.imports.importing import (
     ImportReport,
@@ -20,6 +19,7 @@ from orchestrator.exchange.imports.importing import (
     set_import_times,
 )
 from orchestrator.exchange.imports.outcome import read_files
+from orchestrator.exchange.imports.record import RowContent
 from orchestrator.store import Store
 from orchestrator.store.schema.sources import Run
 from runner.contract.errors import StoreError

@@ -2,8 +2,7 @@
 
 import pytest
 
-from orchestrator.exchange.imports.entry import FileEntry
-from orchestrator.exchange.imports.reading import BrokenEntry, gather
+from orchestrator.exchange.imports.entry import BrokenEntry, FileEntry, gather
 from runner.contract.errors import DamagedFile
 
 

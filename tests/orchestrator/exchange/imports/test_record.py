@@ -8,18 +8,19 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from orchestrator.exchange.imports.content import contents_of, same_contents
 from orchestrator.exchange.imports.document import Document
+from orchestrator.exchange.imports.entry import Reading
 from orchestrator.exchange.imports.formats import FORMATS
 from orchestrator.exchange.imports.measurement import ImportedMeasurement
 from orchestrator.exchange.imports.outcome import FileOutcome, read_document
 from orchestrator.exchange.imports.packed import read_runs
-from orchestrator.exchange.imports.reading import Reading
 from orchestrator.exchange.imports.record import (
     IMPORT_SCHEMA,
+    contents_of,
     read_contents,
     records_path,
     records_table,
+    same_contents,
     save_records,
 )
 from orchestrator.store import Run

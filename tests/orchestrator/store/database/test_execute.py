@@ -6,13 +6,13 @@ import duckdb
 import pytest
 
 from orchestrator.store.database.connect import transaction
-from orchestrator.store.database.execute import InterruptibleThread
+from orchestrator.system.threads import InterruptibleThread
 
 LONG = "SELECT sum(hash(i)) FROM range(1000000000000) AS t(i)"
 
 
 def test_what_the_work_returns_and_raises_is_passed_on() -> None:
-    with duckdb.connect() as connection, InterruptibleThread(connection) as thread:
+    with duckdb.connect() as connection, InterruptibleThread(connection.interrupt) as thread:
         assert thread.wait_for(lambda: connection.execute("SELECT 1").fetchall()) == [(1,)]
         with pytest.raises(duckdb.CatalogException):
             thread.wait_for(lambda: connection.execute("FROM nothing"))
@@ -24,7 +24,7 @@ def test_ctrl_c_ends_each_of_several_statements(ctrl_c: Callable[[], None]) -> N
             with pytest.raises(duckdb.InterruptException):
                 connection.execute(LONG)
 
-    with duckdb.connect() as connection, InterruptibleThread(connection) as thread:
+    with duckdb.connect() as connection, InterruptibleThread(connection.interrupt) as thread:
         ctrl_c()
         with pytest.raises(KeyboardInterrupt):
             thread.wait_for(work)
@@ -35,7 +35,7 @@ def test_ctrl_c_ends_work_between_statements_too(ctrl_c: Callable[[], None]) -> 
         while True:
             thread.check_interrupt()
 
-    with duckdb.connect() as connection, InterruptibleThread(connection) as thread:
+    with duckdb.connect() as connection, InterruptibleThread(connection.interrupt) as thread:
         ctrl_c()
         with pytest.raises(KeyboardInterrupt):
             thread.wait_for(work)
@@ -49,7 +49,7 @@ def test_a_transaction_that_ctrl_c_ends_is_undone(ctrl_c: Callable[[], None]) ->
 
     with duckdb.connect() as connection:
         connection.execute("CREATE TABLE kept (number INTEGER)")
-        with InterruptibleThread(connection) as thread:
+        with InterruptibleThread(connection.interrupt) as thread:
             ctrl_c()
             with pytest.raises(KeyboardInterrupt):
                 thread.wait_for(work)

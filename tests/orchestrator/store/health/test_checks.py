@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 
 from analysis.results.source import text
 from orchestrator.store.health import checks
-from orchestrator.store.health.checks import CHECKS, read_sql
-from orchestrator.store.health.checks.columns import MADE_OF_COLUMNS, ranges
+from orchestrator.store.health.checks.all_checks import CHECKS, ranges
+from orchestrator.store.health.checks.check import read_sql
 from orchestrator.store.schema.tables import OURS, RESULTS
 
 _CONNECTION = duckdb.connect()
@@ -39,11 +39,11 @@ def test_checks_have_names_of_their_own_and_say_what_to_do() -> None:
 def test_every_statement_belongs_to_a_check() -> None:
     folder = files(checks).joinpath("sql")
     text = "".join(path.read_text("utf-8") for path in folder.iterdir())
-    queries = {("check", check.name) for check in CHECKS if not isinstance(check, MADE_OF_COLUMNS)}
-    repairs = {("repair", check.name) for check in CHECKS if check.repaired}
+    names = {check.name for check in CHECKS}
+    repaired = {check.name for check in CHECKS if check.repair}
     heads = re.findall(r"^-- (check|repair): (.+)$", text, re.MULTILINE)
-    assert Counter(heads) == Counter(queries | repairs)
-    assert all(check.query for check in CHECKS)
+    assert names >= {name for kind, name in heads if kind == "check"}
+    assert repaired >= {name for kind, name in heads if kind == "repair"}
 
 
 @pytest.mark.parametrize(

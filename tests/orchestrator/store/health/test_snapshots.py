@@ -11,11 +11,12 @@ import pytest
 from orchestrator.store import Store, query
 from orchestrator.store.database.backup import MANIFEST
 from orchestrator.store.database.lock import wal_path
-from orchestrator.store.database.manifest import Manifest, read_manifest
 from orchestrator.store.health.snapshots import (
+    Manifest,
     Snapshot,
     find_snapshot,
     list_snapshots,
+    read_manifest,
     restore_snapshot,
     take_snapshot,
 )

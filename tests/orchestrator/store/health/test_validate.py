@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from orchestrator.store import Store
-from orchestrator.store.health.checks import CHECKS
+from orchestrator.store.health.checks.all_checks import CHECKS
 from orchestrator.store.health.fix import validate_database
 from orchestrator.store.health.quarantine import find_faults
 from orchestrator.store.health.validate import EXAMPLES, Finding, define_macros

@@ -1,6 +1,5 @@
 """What the database has already is told by three columns, and is not read again."""
 
-import json
 import random
 import re
 import shutil
@@ -320,16 +319,6 @@ def test_records_of_another_schema_are_refused(
     assert refused.other_schema
     assert f"schema {schema}, and this AccelMatrix takes those of" in refused.reason
     assert refused.reason.endswith("measure again")
-
-
-def test_columns_of_a_newer_runner_are_kept(database: Path, results: Path, save: Save) -> None:
-    path = save(a_record())
-    newer = _sound(path).append_column("colour", pa.array(["red"]))
-    newer = newer.append_column("warmth_k", pa.array([310.5]))
-    pq.write_table(newer, path)
-    assert merge(database, results) == MergeReport(inserted=1)
-    other = scalar(database, "SELECT other FROM benchmark_results")
-    assert json.loads(str(other)) == {"colour": "red", "warmth_k": 310.5}
 
 
 def test_columns_that_an_older_runner_lacked_are_null_or_what_they_were(

@@ -26,7 +26,6 @@ from orchestrator.store.query.export import (
 )
 from runner.contract.errors import StoreError, UsageError
 from runner.contract.record import save_record
-from tests.orchestrator.exchange.bundles.conftest import save_foreign
 from tests.support.records import a_failure, a_record
 
 
@@ -135,17 +134,6 @@ def test_a_name_that_says_something_else_is_refused(
     with pytest.raises(UsageError, match=re.escape(told)):
         export_topic(database, ExportOptions("performance", tmp_path / name, form))
     assert list(tmp_path.iterdir()) == []
-
-
-def test_columns_of_newer_runners_are_in_raw(tmp_path: Path) -> None:
-    records = tmp_path / "records"
-    records.mkdir()
-    save_foreign(records, a_record(), zeal="high")
-    with Store.open(tmp_path / "b.duckdb") as store:
-        store.merge([records]).require_complete()
-    export_topic(tmp_path / "b.duckdb", ExportOptions("raw", tmp_path / "raw.json"))
-    (row,) = json.loads((tmp_path / "raw.json").read_text())
-    assert json.loads(row["other"]) == {"zeal": "high"}
 
 
 def test_raw_durations_stay_whole_numbers(database: Path, tmp_path: Path) -> None:

@@ -7,9 +7,9 @@ from pathlib import Path
 import pyarrow.parquet as pq
 import pytest
 
+from orchestrator.exchange.imports.entry import Reading
 from orchestrator.exchange.imports.measurement import ImportedMeasurement
 from orchestrator.exchange.imports.outcome import FileOutcome
-from orchestrator.exchange.imports.reading import Reading
 from orchestrator.exchange.imports.record import records_table
 from orchestrator.store import Store
 from orchestrator.store.query.runs import imported_rows_at

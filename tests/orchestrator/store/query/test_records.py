@@ -14,7 +14,7 @@ from orchestrator.store import Store, StoredRecord
 from orchestrator.store.query.records import _BATCH_ROWS
 from orchestrator.store.schema.columns import ORIGIN, RECORD
 from orchestrator.store.schema.sources import Origin
-from orchestrator.store.schema.tables import OTHER, REQUIRED, WORD_COLUMNS
+from orchestrator.store.schema.tables import REQUIRED, WORD_COLUMNS
 from runner.contract.errors import StoreError, UsageError
 from runner.contract.record import Record, arrow_schema
 from tests.orchestrator.store.conftest import Save
@@ -49,7 +49,7 @@ def test_a_whole_record_is_the_one_that_was_merged(
         record = only(store, whole=True)
     assert as_recorded(record) == recorded.model_dump()
     assert record.result_id == f"{recorded.run_id}/{recorded.cell_id}"
-    assert (record.source, record.simulated, record.other) == ("accelmatrix", False, None)
+    assert (record.source, record.simulated) == ("accelmatrix", False)
 
 
 def test_what_is_large_comes_on_demand_alone(database: Path, results: Path, save: Save) -> None:
@@ -190,7 +190,7 @@ LEAST = {
 
 
 def test_it_has_every_column_that_is_kept_of_a_record() -> None:
-    kept = {column.name for column in (*RECORD, *WORD_COLUMNS, *ORIGIN, OTHER)}
+    kept = {column.name for column in (*RECORD, *WORD_COLUMNS, *ORIGIN)}
     assert set(StoredRecord.model_fields) == kept | {"result_id"}
 
 

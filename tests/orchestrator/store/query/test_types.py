@@ -13,7 +13,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from orchestrator.store import WRITERS, asking, showing
-from orchestrator.store.query.values import json_rows, json_values, to_json
+from orchestrator.store.query.formats import json_rows, json_values, to_json
 from tests.support.data import STORE_DATA
 
 

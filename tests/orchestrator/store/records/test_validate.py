@@ -141,12 +141,10 @@ def at_moment(moment: int) -> Callable[[Path], None]:
 WHAT_NO_RECORD_HOLDS = (
     (no_text, "truncated or not a Parquet file: "),
     (value_that_is_no_text, "Invalid UTF8"),
-    (with_columns(other="{cut", colour="red"), "other: '{cut' is not a JSON object"),
-    (with_columns(other="[1]"), "other: '[1]' is not a JSON object"),
-    (with_columns(STATUS="ok"), "columns that differ in case at most: ['STATUS', 'status']"),
-    (with_columns(**{"model\0": "a"}), "whose names cannot be printed: ['model\\x00']"),
-    (with_columns(**{"": "a"}), "whose names cannot be printed: ['']"),
-    (with_columns(filename="a"), "names that a merge uses itself: ['filename']"),
+    (with_columns(filename="a", colour="b"), "columns that no record has: ['colour', 'filename']"),
+    (with_columns(STATUS="ok"), "columns that no record has: ['STATUS']"),
+    (with_columns(**{"model\0": "a"}), "columns that no record has: ['model\\x00']"),
+    (with_columns(status="ok"), "several columns of the same name"),
     (at_moment(2**61), "date value out of range"),
     (at_moment(-(2**61)), "date value out of range"),
 )

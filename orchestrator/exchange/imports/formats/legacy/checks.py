@@ -6,9 +6,14 @@ from typing import Any
 
 from orchestrator.exchange.imports.document import TOP, last_key, pointer
 from orchestrator.exchange.imports.formats.legacy import machine, sweep
-from orchestrator.exchange.imports.formats.legacy.json_object import Context, JsonObject, Node
+from orchestrator.exchange.imports.formats.legacy.json_object import (
+    Context,
+    JsonObject,
+    Node,
+    build_outcome,
+    status_fields,
+)
 from orchestrator.exchange.imports.formats.legacy.machine import libraries_of, python_of
-from orchestrator.exchange.imports.formats.legacy.measurement import build_outcome, status_fields
 from orchestrator.exchange.imports.formats.legacy.rows import (
     LegacyFormat,
     has_any,
@@ -17,7 +22,6 @@ from orchestrator.exchange.imports.formats.legacy.rows import (
     without_remarks,
 )
 from orchestrator.exchange.imports.measurement import ImportedMeasurement
-from orchestrator.exchange.imports.reading import Reading, gather
 from orchestrator.exchange.imports.simulation_marks import marks_in
 from runner.contract.errors import SkipEntry
 
@@ -57,9 +61,7 @@ def _script_result(entry: JsonObject, context: Context) -> ImportedMeasurement:
         (entry.value[key] for key in _CONTENTS if has_map(entry.value, key)), {}
     )
     facts = JsonObject(_ending_facts(entry.value, content), entry.location)
-    return build_outcome(
-        entry, context, status_fields(facts), marks_in(entry.value, entry.location)
-    )
+    return build_outcome(entry, context, status_fields(facts))
 
 
 def _ending_facts(run: dict[str, Any], content: dict[str, Any]) -> dict[str, Any]:
@@ -135,25 +137,17 @@ def _run_nodes(value: dict[str, Any]) -> Iterator[Node]:
         yield from nodes_of_run(run.value, run.location, run.context)
 
 
-def _read_one(value: dict[str, Any]) -> Reading:
+def _run(value: dict[str, Any]) -> Iterator[Node]:
     about = value["metadata"] if has_map(value, "metadata") else value
     moment = JsonObject(about, TOP).moment("timestamp")
     context = Context({"measured_at": moment}, {}, marks_in(value, TOP, without=_OUTPUTS))
-    return gather(nodes_of_run(value, TOP, context), "a check that tells of nothing")
+    return nodes_of_run(value, TOP, context)
 
 
-def _read_all(value: dict[str, Any]) -> Reading:
-    return gather(_run_nodes(value), "a run that found no check to do")
-
-
-def _read_content(value: dict[str, Any]) -> Reading:
+def _content(value: dict[str, Any]) -> Iterator[Node]:
     model = _model({}, value, "")
     context = Context({"model": model} if model else {})
-    return gather(machine.platform_nodes(value, TOP, context), "a check that tells of no platform")
-
-
-def _read_by_script(value: dict[str, Any]) -> Reading:
-    return gather(_by_script(value), "checks that tell of no platform")
+    return machine.platform_nodes(value, TOP, context)
 
 
 def _by_script(value: dict[str, Any]) -> Iterator[Node]:
@@ -169,8 +163,16 @@ def _by_script(value: dict[str, Any]) -> Iterator[Node]:
             yield Node(content, pointer(TOP, name), _script_result, context)
 
 
-CHECK_FORMAT = LegacyFormat("legacy-check", _is_run, _read_one)
-CHECK_REPORT_FORMAT = LegacyFormat("legacy-check-report", _is_report, _read_one)
-CHECK_LIST_FORMAT = LegacyFormat("legacy-checks", _is_collection, _read_all)
-CHECK_CONTENT_FORMAT = LegacyFormat("legacy-check-content", _is_content, _read_content)
-CHECKS_BY_SCRIPT_FORMAT = LegacyFormat("legacy-checks-by-script", _is_by_script, _read_by_script)
+CHECK_FORMAT = LegacyFormat("legacy-check", _is_run, _run, "a check that tells of nothing")
+CHECK_REPORT_FORMAT = LegacyFormat(
+    "legacy-check-report", _is_report, _run, "a check that tells of nothing"
+)
+CHECK_LIST_FORMAT = LegacyFormat(
+    "legacy-checks", _is_collection, _run_nodes, "a run that found no check to do"
+)
+CHECK_CONTENT_FORMAT = LegacyFormat(
+    "legacy-check-content", _is_content, _content, "a check that tells of no platform"
+)
+CHECKS_BY_SCRIPT_FORMAT = LegacyFormat(
+    "legacy-checks-by-script", _is_by_script, _by_script, "checks that tell of no platform"
+)

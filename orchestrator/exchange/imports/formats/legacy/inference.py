@@ -4,8 +4,10 @@ from collections.abc import Iterator
 from typing import Any
 
 from orchestrator.exchange.imports.document import TOP, pointer
-from orchestrator.exchange.imports.formats.legacy.json_object import Context, JsonObject, Node
-from orchestrator.exchange.imports.formats.legacy.measurement import (
+from orchestrator.exchange.imports.formats.legacy.json_object import (
+    Context,
+    JsonObject,
+    Node,
     build_measurement,
     build_outcome,
     status_fields,
@@ -18,7 +20,6 @@ from orchestrator.exchange.imports.formats.legacy.rows import (
     metric_columns,
 )
 from orchestrator.exchange.imports.measurement import ImportedMeasurement
-from orchestrator.exchange.imports.reading import Reading, gather
 from orchestrator.exchange.imports.simulation_marks import marks_in
 
 _MEASURED = ("benchmark_data", "summary")
@@ -71,7 +72,7 @@ def result(entry: JsonObject, context: Context) -> ImportedMeasurement:
     requested = context.fields["backend"]
     if requested and backend != requested:
         context = Context(context.fields, {**context.details, "hardware": requested}, context.marks)
-    return build_measurement(entry, context, fields, marks_in(entry.value, entry.location))
+    return build_measurement(entry, context, fields)
 
 
 def _actual_backend(hardware: str | None, device: Any) -> str | None:
@@ -89,11 +90,12 @@ def _is_direct(value: Any) -> bool:
     return is_map(value, "model", "hardware", "success", "error") and not value["success"]
 
 
-def _read_direct(value: Any) -> Reading:
-    return gather(batch_nodes(value, TOP, Context()), "a direct benchmark that measured nothing")
-
-
-DIRECT_FORMAT = LegacyFormat("legacy-direct", _is_direct, _read_direct)
+DIRECT_FORMAT = LegacyFormat(
+    "legacy-direct",
+    _is_direct,
+    lambda value: batch_nodes(value, TOP, Context()),
+    "a direct benchmark that measured nothing",
+)
 
 
 def _is_batch(value: Any) -> bool:
@@ -134,14 +136,12 @@ def _without_results(entry: JsonObject, context: Context) -> ImportedMeasurement
         "backend": entry.text("hardware"),
         "measured_at": entry.moment("timestamp"),
     }
-    return build_outcome(entry, context, fields, marks_in(entry.value, entry.location))
+    return build_outcome(entry, context, fields)
 
 
-def _read_batch(value: Any) -> Reading:
-    return gather(_batch_runs(value), "a batch of direct benchmarks without a result")
-
-
-BATCH_FORMAT = LegacyFormat("legacy-batch", _is_batch, _read_batch)
+BATCH_FORMAT = LegacyFormat(
+    "legacy-batch", _is_batch, _batch_runs, "a batch of direct benchmarks without a result"
+)
 
 
 def _is_by_batch_size(value: Any) -> bool:
@@ -177,17 +177,16 @@ def _batch_size_result(entry: JsonObject, context: Context) -> ImportedMeasureme
         "batch_size": columns["batch_size"] or named,
         "measured_at": entry.moment("timestamp"),
     }
-    return build_measurement(entry, context, fields, marks_in(entry.value, entry.location))
+    return build_measurement(entry, context, fields)
 
 
 def _incompatible(entry: JsonObject, context: Context) -> ImportedMeasurement:
     return build_outcome(JsonObject({}, entry.location), context, status_fields(entry))
 
 
-def _read_by_batch_size(value: Any) -> Reading:
-    return gather(
-        _batch_size_nodes(value), "a benchmark of a model for which no batch size was measured"
-    )
-
-
-BY_BATCH_SIZE_FORMAT = LegacyFormat("legacy-by-batch-size", _is_by_batch_size, _read_by_batch_size)
+BY_BATCH_SIZE_FORMAT = LegacyFormat(
+    "legacy-by-batch-size",
+    _is_by_batch_size,
+    _batch_size_nodes,
+    "a benchmark of a model for which no batch size was measured",
+)

@@ -7,8 +7,13 @@ from typing import Any
 
 from orchestrator.exchange.imports.document import last_key, pointer
 from orchestrator.exchange.imports.entry import status_in_text
-from orchestrator.exchange.imports.formats.legacy.json_object import Context, JsonObject, Node
-from orchestrator.exchange.imports.formats.legacy.measurement import build_outcome, error_line
+from orchestrator.exchange.imports.formats.legacy.json_object import (
+    Context,
+    JsonObject,
+    Node,
+    build_outcome,
+    error_line,
+)
 from orchestrator.exchange.imports.measurement import ImportedMeasurement
 from orchestrator.exchange.imports.simulation_marks import marks_in
 from runner.contract.errors import SkipEntry
@@ -123,7 +128,7 @@ def names_platforms(value: Any) -> bool:
 
 def _platform(entry: JsonObject, context: Context) -> ImportedMeasurement:
     device = _device(entry) if context.fields["backend"] == "cuda" else None
-    return build_outcome(entry, context, {"device_name": device})
+    return build_outcome(entry, context, {"device_name": device}, marks=())
 
 
 def _platforms(value: dict[str, Any], location: str) -> dict[str, _Platform]:

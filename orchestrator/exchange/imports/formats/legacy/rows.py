@@ -1,17 +1,19 @@
 """Rows: one result for each model, hardware and batch size, in a list or alone."""
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from orchestrator.exchange.imports.document import TOP, Document, pointer
-from orchestrator.exchange.imports.formats.legacy.json_object import Context, JsonObject, Node
-from orchestrator.exchange.imports.formats.legacy.measurement import (
+from orchestrator.exchange.imports.entry import Reading, gather
+from orchestrator.exchange.imports.formats.legacy.json_object import (
+    Context,
+    JsonObject,
+    Node,
     build_measurement,
     status_fields,
 )
 from orchestrator.exchange.imports.measurement import ImportedMeasurement
-from orchestrator.exchange.imports.reading import Reading, gather
 from orchestrator.exchange.imports.simulation_marks import marks_in
 from runner.contract.errors import DamagedFile, SkipEntry
 
@@ -100,7 +102,10 @@ class LegacyFormat:
 
     name: str
     matches: Callable[[Any], bool]
-    reads: Callable[[Any], Reading]
+    nodes: Callable[[Any], Iterable[Node]]
+    """The entries of such a value."""
+    nothing: str
+    """The kind of a file that holds no measurement."""
     source: str = "ipfs_accelerate_py"
 
     def recognises(self, document: Document) -> bool:
@@ -117,7 +122,7 @@ class LegacyFormat:
             DamagedFile: none of its entries can be read.
         """
         try:
-            return self.reads(document.json)
+            return gather(self.nodes(document.json), self.nothing)
         except RecursionError as error:
             raise DamagedFile("it is nested too deeply") from error
         except SkipEntry as skipped:
@@ -204,11 +209,7 @@ def _row_result(entry: JsonObject, context: Context) -> ImportedMeasurement:
     }
     details = {**context.details, **(metrics.details("metrics") if metrics else {})}
     inside = Context(context.fields, details, context.marks)
-    return build_measurement(entry, inside, fields, marks_in(entry.value, entry.location))
+    return build_measurement(entry, inside, fields)
 
 
-def _read_rows(value: Any) -> Reading:
-    return gather(_row_nodes(value), "a list without results")
-
-
-ROWS_FORMAT = LegacyFormat("legacy-rows", _has_rows, _read_rows)
+ROWS_FORMAT = LegacyFormat("legacy-rows", _has_rows, _row_nodes, "a list without results")

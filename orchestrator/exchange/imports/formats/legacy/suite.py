@@ -6,8 +6,10 @@ from typing import Any
 
 from orchestrator.exchange.imports.document import TOP, last_key, pointer
 from orchestrator.exchange.imports.formats.legacy import comparison, sweep
-from orchestrator.exchange.imports.formats.legacy.json_object import Context, JsonObject, Node
-from orchestrator.exchange.imports.formats.legacy.measurement import (
+from orchestrator.exchange.imports.formats.legacy.json_object import (
+    Context,
+    JsonObject,
+    Node,
     build_measurement,
     build_outcome,
     status_fields,
@@ -20,7 +22,6 @@ from orchestrator.exchange.imports.formats.legacy.rows import (
     metric_columns,
 )
 from orchestrator.exchange.imports.measurement import ImportedMeasurement
-from orchestrator.exchange.imports.reading import Reading, gather
 from orchestrator.exchange.imports.simulation_marks import marks_in
 
 _BROWSER_KEYS = ("metrics", "test_file", "reason", "platform_support", "error", "execution_time")
@@ -71,19 +72,18 @@ def _browser_result(entry: JsonObject, context: Context) -> ImportedMeasurement:
     }
     details = metrics.details("metrics") if metrics else {}
     inside = Context(context.fields, details, context.marks)
-    return build_measurement(entry, inside, fields, marks_in(entry.value, entry.location))
+    return build_measurement(entry, inside, fields)
 
 
-def _read_browser(value: Any) -> Reading:
-    return gather([Node(value, TOP, _browser_result)], "a browser's result without content")
-
-
-def _read_browser_list(value: Any) -> Reading:
-    return gather(_browser_nodes(value), "a browser's tests without a result")
-
-
-BROWSER_FORMAT = LegacyFormat("legacy-browser", _is_browser_result, _read_browser)
-BROWSER_LIST_FORMAT = LegacyFormat("legacy-browsers", _is_browser_list, _read_browser_list)
+BROWSER_FORMAT = LegacyFormat(
+    "legacy-browser",
+    _is_browser_result,
+    lambda value: [Node(value, TOP, _browser_result)],
+    "a browser's result without content",
+)
+BROWSER_LIST_FORMAT = LegacyFormat(
+    "legacy-browsers", _is_browser_list, _browser_nodes, "a browser's tests without a result"
+)
 
 
 def _is_progress(value: Any) -> bool:
@@ -112,14 +112,15 @@ def _progress_result(status: str, entry: JsonObject, context: Context) -> Import
         "backend": entry.text("hardware", "hardware_type"),
         "measured_at": entry.moment("timestamp"),
     }
-    return build_outcome(entry, context, fields, marks_in(entry.value, entry.location))
+    return build_outcome(entry, context, fields)
 
 
-def _read_progress(value: Any) -> Reading:
-    return gather(_progress_nodes(value), "the progress of a run in which nothing had ended")
-
-
-PROGRESS_FORMAT = LegacyFormat("legacy-progress", _is_progress, _read_progress)
+PROGRESS_FORMAT = LegacyFormat(
+    "legacy-progress",
+    _is_progress,
+    _progress_nodes,
+    "the progress of a run in which nothing had ended",
+)
 
 
 def _is_suite(value: Any) -> bool:
@@ -176,9 +177,7 @@ def _of_models(
 
 
 def _end(entry: JsonObject, context: Context) -> ImportedMeasurement:
-    return build_outcome(
-        entry, context, status_fields(entry), marks_in(entry.value, entry.location)
-    )
+    return build_outcome(entry, context, status_fields(entry))
 
 
 def _names(models: Any, family: str | None = None) -> dict[str, str]:
@@ -196,8 +195,4 @@ def _items(value: Any) -> list[tuple[str, Any]]:
     return [(key, item) for key, item in items if item is not None]
 
 
-def _read_suite(value: Any) -> Reading:
-    return gather(_suite_nodes(value), "a suite that ran nothing")
-
-
-SUITE_FORMAT = LegacyFormat("legacy-suite", _is_suite, _read_suite)
+SUITE_FORMAT = LegacyFormat("legacy-suite", _is_suite, _suite_nodes, "a suite that ran nothing")

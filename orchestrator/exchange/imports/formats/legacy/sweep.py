@@ -6,13 +6,15 @@ from functools import partial
 from typing import Any
 
 from orchestrator.exchange.imports.document import TOP, last_key, pointer
-from orchestrator.exchange.imports.formats.legacy.json_object import Context, JsonObject, Node
-from orchestrator.exchange.imports.formats.legacy.machine import cuda_device_name, machine_of
-from orchestrator.exchange.imports.formats.legacy.measurement import (
+from orchestrator.exchange.imports.formats.legacy.json_object import (
+    Context,
+    JsonObject,
+    Node,
     build_measurement,
     build_outcome,
     status_fields,
 )
+from orchestrator.exchange.imports.formats.legacy.machine import cuda_device_name, machine_of
 from orchestrator.exchange.imports.formats.legacy.rows import (
     LegacyFormat,
     has_map,
@@ -20,7 +22,6 @@ from orchestrator.exchange.imports.formats.legacy.rows import (
     metric_columns,
 )
 from orchestrator.exchange.imports.measurement import ImportedMeasurement
-from orchestrator.exchange.imports.reading import Reading, gather
 from orchestrator.exchange.imports.simulation_marks import marks_in
 from runner.contract.errors import SkipEntry
 
@@ -91,7 +92,7 @@ def _without_results(entry: JsonObject, context: Context) -> ImportedMeasurement
     if ending.get("status", "ok") == "ok":
         raise SkipEntry
     fields = {**_run_fields(entry), **ending}
-    return build_measurement(entry, context, fields, marks_in(entry.value, entry.location))
+    return build_measurement(entry, context, fields)
 
 
 def _run_fields(run: JsonObject) -> dict[str, Any]:
@@ -133,11 +134,12 @@ def _is_sweep(value: Any) -> bool:
     )
 
 
-def _read_sweep(value: Any) -> Reading:
-    return gather(sweep_nodes(value, TOP, Context()), "a sweep that measured nothing")
-
-
-SWEEP_FORMAT = LegacyFormat("legacy-sweep", _is_sweep, _read_sweep)
+SWEEP_FORMAT = LegacyFormat(
+    "legacy-sweep",
+    _is_sweep,
+    lambda value: sweep_nodes(value, TOP, Context()),
+    "a sweep that measured nothing",
+)
 
 
 def holds_methods(value: Any) -> bool:
@@ -194,11 +196,9 @@ def _method_result(entry: JsonObject, context: Context) -> ImportedMeasurement:
     }
     if fields["load_time_s"] is None:
         fields["load_time_s"] = entry.number("load_time", "load_time_s")
-    return build_outcome(entry, context, fields, marks_in(entry.value, entry.location))
+    return build_outcome(entry, context, fields)
 
 
-def _read_methods(value: Any) -> Reading:
-    return gather(_method_nodes(value), "a model that was tried in no way")
-
-
-METHODS_FORMAT = LegacyFormat("legacy-methods", holds_methods, _read_methods)
+METHODS_FORMAT = LegacyFormat(
+    "legacy-methods", holds_methods, _method_nodes, "a model that was tried in no way"
+)

@@ -1,4 +1,6 @@
 -- check: curve is not whole
+-- remedy: `--fix` takes such results out
+-- table: benchmark_results
 -- The lists of a curve have a possible value for each batch tried, and batches grow.
 SELECT concat_ws(', ',
     CASE WHEN NOT fits(r.offline_batches, r.offline_queries, r.offline_throughputs,
@@ -22,6 +24,8 @@ WHERE r.offline_batches IS NOT NULL AND (
 )
 
 -- check: throughput contradicts latency
+-- remedy: `--fix` derives what raw durations confirm, and takes out the rest
+-- table: benchmark_results
 -- Rates of ours are counts by times of the same row; docs/measuring.md defines them. Others measure
 -- one query behind the other; who times queries and the whole run apart, by two clocks, may be off
 -- by 5 %. What they print is rounded.
@@ -77,6 +81,8 @@ WHERE differs(r.decode_throughput, r.batch_size / r.inter_token_latency_mean_s)
     AND r.result_id IN (SELECT result_id FROM raw_benchmark_data WHERE durations_ns IS NOT NULL);
 
 -- check: ratio contradicts its parts
+-- remedy: `--fix` derives what raw durations confirm, and takes out the rest
+-- table: benchmark_results
 -- Ratios of ours follow from other columns of the same row; docs/measuring.md defines them.
 SELECT contradictions([
     pair(r.latency_cv, r.latency_stddev_s / r.latency_mean_s),
@@ -116,6 +122,9 @@ WHERE differs(r.latency_cv, r.latency_stddev_s / r.latency_mean_s)
     AND r.result_id IN (SELECT result_id FROM raw_benchmark_data WHERE durations_ns IS NOT NULL);
 
 -- check: work above the peak
+-- remedy: measure again on a quiet machine: the highest peak of all its jobs counts
+-- severity: note
+-- views: efficiency
 -- Counted work at more than 1.2 times the highest peak measured on the machine: up to there noise
 -- explains it, beyond it other work lay beside the peaks, or the model is not the one counted.
 SELECT r.rowid AS row_id, r.result_id AS subject, r.source,
@@ -126,6 +135,9 @@ FROM efficiency e JOIN benchmark_results r USING (result_id)
 WHERE e.mfu > 1.2 OR e.mbu > 1.2
 
 -- check: throughput by another clock
+-- remedy: compare throughputs of one source alone
+-- severity: note
+-- imported: note
 -- Others who time queries and the whole run apart, by two clocks, may be off by 5 %.
 SELECT row_id, subject, source,
     'throughput is ' || throughput || ', and ' || batch_size || ' in ' || latency_mean_s
@@ -141,14 +153,3 @@ FROM (
 WHERE abs(throughput - expected) <= 0.05 * expected
     AND abs(throughput - expected) > half_digit(throughput)
         + expected * half_digit(latency_mean_s) / latency_mean_s + expected * 1e-9
-
--- check: impossible raw duration
--- Zeros of others are a check of their own.
-SELECT 'the shortest is ' || least(
-    list_min(r.durations_ns), list_min(r.warmup_durations_ns),
-    list_min(flatten(map_values(r.part_durations_ns)))
-) || ' ns' AS fault
-FROM records r
-WHERE list_min(r.durations_ns) < CASE WHEN is_ours(r.source) THEN 1 ELSE 0 END
-    OR list_min(r.warmup_durations_ns) < CASE WHEN is_ours(r.source) THEN 1 ELSE 0 END
-    OR list_min(flatten(map_values(r.part_durations_ns))) < 0

@@ -1,27 +1,40 @@
 -- check: outside the calendar
+-- remedy: `--fix` takes such results out
+-- imported: error
+-- table: benchmark_results, outright
 -- A day at either end stays free, since no clock of another zone could tell what is there.
 SELECT concat_ws(', ', beyond(r.recorded_at), beyond(r.source_measured_at)) AS fault
 FROM records r
 WHERE NOT in_calendar(r.recorded_at) OR NOT in_calendar(r.source_measured_at)
 
 -- check: recorded in the future
+-- remedy: set the clock; `--fix` takes such results out
+-- imported: error
+-- table: benchmark_results, outright
 SELECT 'recorded ' || r.recorded_at::VARCHAR AS fault
 FROM records r
 WHERE r.recorded_at > latest_moment()
 
 -- check: measured in the future
+-- remedy: ask whoever wrote the file
+-- severity: warning
 SELECT r.rowid AS row_id, r.result_id AS subject, r.source,
     'measured ' || r.source_measured_at::VARCHAR AS fault
 FROM benchmark_results r
 WHERE r.source_measured_at > latest_moment()
 
 -- check: interleaved with itself
+-- remedy: `--fix` takes such results out
+-- imported: error
+-- table: benchmark_results, outright
 -- Launches of a run take turns with those of another one.
 SELECT 'interleaved with ' || r.interleaved_with AS fault
 FROM records r
 WHERE r.interleaved_with = r.run_id
 
 -- check: run at an impossible time
+-- remedy: `--fix` takes the run's times from its records; a run without any is taken out
+-- table: benchmark_runs
 SELECT * FROM (
     SELECT u.rowid AS row_id, u.run_id AS subject, NULL AS source, first_at, last_at,
         CASE WHEN u.started_at > latest_moment()
@@ -47,6 +60,9 @@ FROM wrong w
 WHERE u.rowid = w.row_id AND first_at IS NOT NULL
 
 -- check: ok without a measurement
+-- remedy: `--fix` derives the statistics from raw durations, or takes the result out
+-- imported: note
+-- table: benchmark_results
 -- Ours lack a latency where one was to be measured; others' lack every number.
 SELECT 'no latency, no throughput' AS fault
 FROM records r
@@ -62,6 +78,7 @@ WHERE r.status = 'ok'
         END
 
 -- check: proof without evidence
+-- remedy: `--fix` withdraws the proof, so that no default view shows the result
 SELECT r.proof || ', without evidence' AS fault
 FROM records r
 WHERE is_ours(r.source) AND r.proof <> 'none' AND coalesce(cardinality(r.evidence), 0) = 0
@@ -70,6 +87,8 @@ WHERE is_ours(r.source) AND r.proof <> 'none' AND coalesce(cardinality(r.evidenc
 UPDATE benchmark_results SET proof = 'none' WHERE rowid IN (SELECT row_id FROM wrong)
 
 -- check: proof of what others measured
+-- remedy: `--fix` withdraws the proof
+-- imported: error
 SELECT r.proof || ', though nobody of ours has seen it' AS fault
 FROM records r
 WHERE NOT is_ours(r.source) AND r.proof <> 'none'
@@ -78,11 +97,15 @@ WHERE NOT is_ours(r.source) AND r.proof <> 'none'
 UPDATE benchmark_results SET proof = 'none' WHERE rowid IN (SELECT row_id FROM wrong)
 
 -- check: simulated, and called ours
+-- remedy: `--fix` takes such results out
+-- table: benchmark_results, outright
 SELECT 'simulated' AS fault
 FROM records r
 WHERE r.source = 'accelmatrix' AND r.simulated
 
 -- check: marked, and not called simulated
+-- remedy: `--fix` calls it simulated
+-- imported: error
 SELECT r.marks[1] AS fault
 FROM records r
 WHERE len(r.marks) > 0 AND NOT r.simulated
@@ -91,6 +114,9 @@ WHERE len(r.marks) > 0 AND NOT r.simulated
 UPDATE benchmark_results SET simulated = true WHERE rowid IN (SELECT row_id FROM wrong)
 
 -- check: in a default view, and not ours
+-- remedy: `--fix` makes the views anew
+-- imported: error
+-- views: benchmark_performance, failures
 SELECT r.rowid AS row_id, r.result_id AS subject, r.source,
     'shown by benchmark_performance or failures' AS fault
 FROM benchmark_results r
@@ -99,17 +125,24 @@ WHERE (NOT is_ours(r.source) OR r.simulated) AND r.source <> 'synthetic'
         SELECT result_id FROM benchmark_performance UNION SELECT result_id FROM failures)
 
 -- check: made up, in a real database
+-- remedy: `--fix` takes such results out; a scratch database takes them
+-- imported: error
+-- table: benchmark_results, outright
 SELECT r.rowid AS row_id, r.result_id AS subject, r.source,
     'backend ' || coalesce(r.backend, 'null') || ', source ' || r.source AS fault
 FROM benchmark_results r
 WHERE (r.backend = 'fake' OR r.source = 'synthetic') AND NOT (SELECT scratch FROM schema_version)
 
 -- check: ok, and not proven
+-- remedy: no default view shows it; `evidence` tells why
+-- severity: note
 SELECT r.rowid AS row_id, r.result_id AS subject, r.source, 'proof ' || r.proof AS fault
 FROM benchmark_results r
 WHERE r.source = 'accelmatrix' AND r.status = 'ok' AND r.proof <> 'proven'
 
 -- check: run with more or fewer verdicts than planned
+-- remedy: `orchestrator run --resume` ends a run that was interrupted
+-- severity: note
 SELECT u.rowid AS row_id, u.run_id AS subject, NULL AS source,
     coalesce(verdicts, 0) || ' verdicts, ' || u.planned || ' planned' AS fault
 FROM benchmark_runs u
@@ -119,6 +152,8 @@ LEFT JOIN (
 WHERE u.planned <> coalesce(verdicts, 0)
 
 -- check: in quarantine
+-- remedy: ask `SELECT * FROM quarantine`; the copy that `--fix` made has each row in its place
+-- severity: note
 SELECT rowid AS row_id, coalesce(result_id, table_name) AS subject, NULL AS source,
     table_name || ', ' || reason AS fault
 FROM quarantine

@@ -1,4 +1,7 @@
 -- check: iterations are not the durations
+-- remedy: `--fix` derives them where the durations are this result's, and takes out the rest
+-- table: benchmark_results
+-- timed
 SELECT 'iterations is ' || coalesce(r.iterations::VARCHAR, 'null')
     || ', durations ' || len(r.durations_ns) AS fault
 FROM records r
@@ -31,6 +34,9 @@ WHERE r.result_id = d.result_id
     AND r.rowid IN (SELECT row_id FROM wrong WHERE is_ours(source))
 
 -- check: statistics contradict raw durations
+-- remedy: `--fix` derives them where the durations are this result's, and takes out the rest
+-- table: benchmark_results
+-- timed
 -- Statistics of the raw durations. Others may compute deviations and percentiles otherwise, so
 -- those are checked in rows of ours alone; a percentile has as many durations as it needs. Where
 -- arrivals set the pace, durations do not add up to the time.
@@ -123,6 +129,9 @@ WHERE r.result_id = d.result_id
     AND r.rowid IN (SELECT row_id FROM wrong WHERE is_ours(source))
 
 -- check: parts contradict raw durations
+-- remedy: `--fix` derives them where the durations are this result's, and takes out the rest
+-- table: benchmark_results
+-- timed
 -- Statistics of the parts of an iteration: tokens, training, start-up, service.
 SELECT contradictions([
     pair(r.time_to_first_token_mean_s, r.derived_time_to_first_token_mean_s),
@@ -236,6 +245,8 @@ WHERE r.result_id = d.result_id
     AND r.rowid IN (SELECT row_id FROM wrong WHERE is_ours(source))
 
 -- check: rounds are not the iterations
+-- remedy: `--fix` takes such results out
+-- table: benchmark_results
 SELECT r.rounds || if(r.rounds = 1, ' round of ', ' rounds of ')
         || array_to_string(r.round_iterations, ' + ')
         || ' iterations, ' || r.iterations || ' in all' AS fault

@@ -10,9 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from orchestrator.exchange.imports.document import Document
+from orchestrator.exchange.imports.entry import Reading
 from orchestrator.exchange.imports.formats.optimum_benchmark import OptimumBenchmark
 from orchestrator.exchange.imports.measurement import ImportedMeasurement
-from orchestrator.exchange.imports.reading import Reading
 from runner.contract.errors import DamagedFile
 from tests.orchestrator.exchange.imports.cases import Case, check_case, promise, read_cases
 from tests.orchestrator.exchange.imports.documents import json_document, only, read

@@ -5,23 +5,22 @@ from typing import Any, NoReturn
 
 import pytest
 
+from orchestrator.exchange.imports.entry import Reading, gather
 from orchestrator.exchange.imports.formats.legacy.json_object import (
     Context,
     JsonObject,
     Node,
+    build_measurement,
     details_of,
+    error_line,
     read_time,
+    status_fields,
 )
 from orchestrator.exchange.imports.formats.legacy.machine import (
     cuda_device_name,
     libraries_of,
     machine_of,
     python_of,
-)
-from orchestrator.exchange.imports.formats.legacy.measurement import (
-    build_measurement,
-    error_line,
-    status_fields,
 )
 from orchestrator.exchange.imports.formats.legacy.rows import (
     LegacyFormat,
@@ -32,7 +31,6 @@ from orchestrator.exchange.imports.formats.legacy.rows import (
     metric_columns,
 )
 from orchestrator.exchange.imports.measurement import ImportedMeasurement
-from orchestrator.exchange.imports.reading import Reading, gather
 from runner.contract.errors import DamagedFile, SkipEntry
 from tests.orchestrator.exchange.imports.documents import json_document
 
@@ -287,9 +285,9 @@ def too_deep(_: Any) -> NoReturn:
 
 
 def test_a_value_that_is_nested_too_deeply_is_not_recognised_or_not_readable() -> None:
-    shape = LegacyFormat("deep", lambda _: True, too_deep)
+    shape = LegacyFormat("deep", lambda _: True, too_deep, "nothing")
     assert shape.recognises(json_document({}))
     with pytest.raises(DamagedFile, match="nested too deeply"):
         shape.read(json_document({}))
-    unseen = LegacyFormat("deep", too_deep, lambda _: Reading(nothing="nothing"))
+    unseen = LegacyFormat("deep", too_deep, lambda _: (), "nothing")
     assert not unseen.recognises(json_document({}))

@@ -9,8 +9,8 @@ import pytest
 from hypothesis import strategies as st
 
 from orchestrator.exchange.imports.document import Document
+from orchestrator.exchange.imports.entry import Format, Reading
 from orchestrator.exchange.imports.formats.legacy import LEGACY
-from orchestrator.exchange.imports.reading import Format, Reading
 from runner.contract.errors import DamagedFile
 from tests.orchestrator.exchange.imports.documents import json_document, text_document
 from tests.orchestrator.exchange.imports.formats.legacy.samples import ALL, COLLECTION
