@@ -6,10 +6,7 @@ import pytest
 
 from analysis.compatibility.evidence import Evidence, KnownVerdict, Rate
 from analysis.compatibility.ratings import (
-    HIGH_SHARE,
-    MEDIUM_SHARE,
     Rating,
-    level_of,
     rate,
 )
 
@@ -44,21 +41,6 @@ def rated(rates: list[Rate], findings: list[KnownVerdict], backend: str = "cuda"
     )
     other = Evidence("other", None, "inference", (), (a_verdict("cuda"),))
     return next(one for one in rate([known, other]) if one.backend == backend)
-
-
-@pytest.mark.parametrize(
-    ("share", "level"),
-    [
-        (None, "High"),
-        (1.0, "High"),
-        (HIGH_SHARE, "High"),
-        (HIGH_SHARE - 0.01, "Medium"),
-        (MEDIUM_SHARE, "Medium"),
-        (MEDIUM_SHARE - 0.01, "Low"),
-    ],
-)
-def test_thresholds_belong_to_the_better_level(share: float | None, level: str) -> None:
-    assert level_of(share) == level
 
 
 @pytest.mark.parametrize(
@@ -115,21 +97,10 @@ def test_shares_are_of_the_best_backend_in_the_same_cell() -> None:
     assert (rating.cells, rating.compared) == (3, 2)
 
 
-def test_without_another_backend_there_is_no_share() -> None:
-    rating = rated([a_rate("cuda", 7.0, cell=BATCH_8)], [])
-    assert (rating.level, rating.share) == ("High", None)
-
-
 def test_what_others_measured_is_rated_and_named() -> None:
     rating = rated([a_rate("cuda", 60.0, verdict="unverified", source="timm")], [])
     assert (rating.level, rating.source) == ("High", "timm")
     assert rated([a_rate("cuda", 60.0)], []).source is None
-
-
-def test_what_others_met_is_no_matter_for_our_remedies() -> None:
-    obstacle = rated([], [a_verdict("cuda", "failed", "ImportError: x", is_ours=False)]).obstacle
-    assert obstacle is not None
-    assert "orchestrator bench" in str(obstacle.remedy)
 
 
 def test_what_must_not_be_quoted_is_nobodys_measure() -> None:

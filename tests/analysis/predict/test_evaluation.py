@@ -4,13 +4,12 @@ import pytest
 
 from analysis.charts.palette import PAPER
 from analysis.charts.predictions.accuracy import accuracy_chart
-from analysis.predict.evaluation.accuracy import accuracy_of, interval_quality
+from analysis.predict.evaluation.accuracy import accuracy_of
 from analysis.predict.evaluation.baselines import PREDICTION_BASELINES
 from analysis.predict.evaluation.trials import (
     AnsweredQuestion,
     PredictionTrial,
     cross_validated,
-    joined,
 )
 from analysis.predict.examples.placements import Example
 from analysis.predict.examples.targets import PREDICTION_TARGETS
@@ -19,7 +18,6 @@ from tests.analysis.predict.examples import a_placement, an_answer, an_example, 
 
 LATENCY, THROUGHPUT = PREDICTION_TARGETS["latency"], PREDICTION_TARGETS["throughput"]
 SPEEDS = {"big": 2.0, "small": 7.0}
-MARK = "nothing was measured on this device"
 MODELS = {f"net-{number}": 1.3**number for number in range(6)}
 
 
@@ -38,28 +36,12 @@ def test_errors_are_relative_to_what_was_measured() -> None:
     assert accuracy_of([], []) is None
 
 
-def test_intervals_hold_their_ends() -> None:
-    quality = interval_quality([1.0, 2.0, 3.0], [1.0, 0.5, 4.0], [1.5, 2.0, 9.0])
-    assert quality is not None
-    assert quality.coverage == pytest.approx(2 / 3)
-    assert quality.half_width == pytest.approx(1.5)  # the median of √1.5, √4 and √2.25
-    assert interval_quality([], [], []) is None
-
-
 @pytest.mark.parametrize("name", ["roofline", "two-way", "ridge"])
 def test_a_baseline_knows_its_law(name: str) -> None:
     known = [law(model, device, 4) for model in MODELS for device in SPEEDS][:-1]
     hidden = law("net-5", "small", 4)
     (value,) = PREDICTION_BASELINES[name](LATENCY, known, [hidden.placement])
     assert value == pytest.approx(hidden.value, rel=0.2 if name == "ridge" else 1e-6)
-
-
-def test_baselines_answer_in_the_unit_of_the_target() -> None:
-    known = [law(model, "big", batch) for model in MODELS for batch in (1, 8)]
-    rates = [Example(one.placement, one.placement.batch_size / one.value, "x") for one in known]
-    for baseline in PREDICTION_BASELINES.values():
-        (value,) = baseline(THROUGHPUT, rates, [a_placement("net-9", "new", 8, 2.0)])
-        assert min(one.value for one in rates) / 2 < value < max(one.value for one in rates) * 2
 
 
 def test_hidden_groups_are_asked_about_once_and_counted() -> None:
@@ -71,16 +53,6 @@ def test_hidden_groups_are_asked_about_once_and_counted() -> None:
     assert len(questions) == len(set(questions)) == 2 * tried.groups > 0
     assert set(tried.trial.baselines) == set(PREDICTION_BASELINES)
     assert cross_validated(LATENCY, examples[:3], "device").trial.answered == ()
-
-
-def test_parts_and_joined_trials_keep_their_questions() -> None:
-    first = PredictionTrial((an_answer(1.0, 1.1), an_answer(1.0, 3.0, MARK)), {"why": 2})
-    whole = joined([first, first])
-    assert (len(whole.answered), whole.refusals, whole.marked) == (4, 4, 2)
-    sure = whole.part(lambda one: not one.prediction.extrapolates)
-    assert sure.accuracy is not None
-    assert sure.accuracy.mape == pytest.approx(0.1)
-    assert sure.baselines["ridge"].mape == pytest.approx(1.0)
 
 
 @pytest.mark.parametrize(

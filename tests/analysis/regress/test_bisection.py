@@ -92,12 +92,6 @@ def test_unclear_ones_widen_the_answer_by_themselves_alone(
     assert set(search.suspects) - {search.bad} <= unclear
 
 
-def test_turns_tell_the_order_of_a_binary_search() -> None:
-    assert Search(0, 1).turns == {}
-    assert Search(0, 8).turns == {4: 1, 2: 2, 6: 2, 1: 3, 3: 3, 5: 3, 7: 3}
-    assert Search(0, 8, {4: "bad", 2: "unclear"}).turns == {1: 1, 3: 2}
-
-
 def test_both_ends_are_measured_first_and_then_the_middle() -> None:
     bisection = a_bisection([1.0] * 8 + [1.1], noise=0.2)  # recorded results tell nothing
     assert bisection.turns == {0: 1, 8: 2, 4: 3, 2: 4, 6: 4, 1: 5, 3: 5, 5: 5, 7: 5}
@@ -149,22 +143,6 @@ def test_a_version_with_the_greater_part_of_the_change_is_bad() -> None:
 
     bisection, _ = finished(bisection, measure)
     assert [version.run_id for version in bisection.suspects] == ["run-2"]
-
-
-def test_more_of_what_is_better_is_no_regression() -> None:
-    recorded = [observed(index, value, 0.001) for index, value in enumerate((1.1, 1.0))]
-    bisection = Bisection(grouped_versions(recorded), more_is_better=True)
-    bisection, _ = finished(bisection, lambda version: version.first)
-    assert bisection.is_shown_again is True
-
-
-def test_an_image_that_is_gone_widens_the_answer() -> None:
-    bisection = a_bisection([1.0] * 4 + [1.1], noise=0.2)
-    bisection, _ = finished(
-        bisection, lambda version: None if version.run_id == "run-2" else now(version, guilty=2)
-    )
-    assert [version.run_id for version in bisection.suspects] == ["run-2", "run-3"]
-    assert set(bisection.refused.values()) == {"gone"}
 
 
 @pytest.mark.parametrize("noise", [0.005, 0.02])
@@ -223,13 +201,3 @@ def test_later_results_of_the_versions_count_if_they_are_of_one_day() -> None:
     again = measured_again(results, versions, versions[-1].first)
     assert {name[-1]: len(found) for name, found in again.items()} == {"1": 2, "2": 1}
     assert measured_again(results[:1], versions, versions[-1].first) == {}
-
-
-def test_a_checkout_without_its_changes_stands_for_the_one_that_had_them() -> None:
-    def at(commit: str, hour: int) -> LaunchedResult:
-        facts = {**observed(hour).facts, **SERIES_FACTS, "git_commit": commit, "image_digest": None}
-        return LaunchedResult(facts, 1.0, (1.0,))
-
-    versions = grouped_versions([at("a-dirty", 0), at("b", 1), at("b-dirty", 2)])
-    again = measured_again([at("a", 3), at("b", 4), at("b-dirty", 5)], versions, at("b", 2))
-    assert set(again) == {"a-dirty", "b", "b-dirty"}

@@ -8,7 +8,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from runner.contract.cell import Cell, Selector
-from runner.contract.errors import UsageError
 
 
 def cell(**fields: object) -> Cell:
@@ -65,21 +64,6 @@ def test_modes_and_scenarios_are_selected_by_their_words(
     assert Selector([glob]).keeps(cell(**fields))
     assert not Selector([glob]).keeps(cell())
     assert not Selector([f"!{glob}"]).keeps(cell(**fields))
-
-
-@pytest.mark.parametrize("globs", [[""], ["cpu-*", "!"]])
-def test_an_empty_glob_is_refused(globs: list[str]) -> None:
-    with pytest.raises(UsageError, match="--select: a glob must not be empty"):
-        Selector(globs)
-
-
-def test_a_whole_id_selects_itself_alone() -> None:
-    word = Selector([cell().id])
-    assert word.keeps(cell())
-    assert not word.keeps(cell(scenario="server", target_qps=5))
-    rate = Selector([cell(scenario="server", target_qps=5).id])
-    assert rate.keeps(cell(scenario="server", target_qps=5))
-    assert not rate.keeps(cell(scenario="server", target_qps=50))
 
 
 @given(st.lists(st.text("cpu-*?[b1]gt2!", min_size=2, max_size=8), min_size=1, max_size=3))

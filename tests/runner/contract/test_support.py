@@ -1,12 +1,11 @@
 """A size that a model doesn't take is refused in words that name it and what is allowed."""
 
-from typing import Any, get_args
+from typing import Any
 
 import pytest
 
 from runner import __version__
-from runner.contract.axes import RUNTIMES
-from runner.contract.cell import DEFAULT_RUNTIMES, Backend, Cell, Mode, Precision, Runtime, Scenario
+from runner.contract.cell import DEFAULT_RUNTIMES, Backend, Cell, Mode, Runtime
 from runner.contract.models import ModelSpec, find
 from runner.contract.support import SUPPORTED, UNSUPPORTED_PRECISION, why_not, why_not_shape
 from tests.support.jobs import fake_cell
@@ -56,13 +55,6 @@ def test_an_image_takes_places_of_the_prompt() -> None:
     )
 
 
-def test_behind_an_encoder_new_tokens_have_a_limit_of_their_own() -> None:
-    model = sized_model(encoder_decoder=True, max_new_tokens=64)
-    fields = {"sequence_length": 1024, "mode": "generation"}
-    assert reason(model, **fields, new_tokens=64) is None
-    assert reason(model, **fields, new_tokens=65) == "sized generates at most 64 tokens, not 65"
-
-
 def reason_support(spec: ModelSpec | None = None, **fields: Any) -> str | None:
     """Why a cell can't run: one of this model, else of the catalogue's that the fields name."""
     spec = spec or find(fields.get("model", "gpt2"))
@@ -70,24 +62,6 @@ def reason_support(spec: ModelSpec | None = None, **fields: Any) -> str | None:
     fields.setdefault("runtime", DEFAULT_RUNTIMES[fields["backend"]])
     cell = Cell(**{"model": spec.name, "batch_size": 1, "sequence_length": 128} | fields)
     return why_not(cell, spec)
-
-
-@pytest.mark.parametrize("mode", get_args(Mode))
-def test_torch_on_the_cpu_and_the_fake_backend_run_every_mode(mode: str) -> None:
-    assert {reason_support(mode=mode, precision=name) for name in ("fp32", "bf16")} == {None}
-    every = {reason_support(backend="fake", mode=mode, precision=p) for p in get_args(Precision)}
-    assert every == {None}
-
-
-@pytest.mark.parametrize("backend", ["wasm", "webnn", "webgpu"])
-def test_browsers_infer_generate_and_start(backend: str) -> None:
-    modes = {mode for mode in get_args(Mode) if not reason_support(backend=backend, mode=mode)}
-    assert modes == {"inference", "generation", "startup"}
-
-
-@pytest.mark.parametrize("scenario", get_args(Scenario))
-def test_no_scenario_is_refused(scenario: str) -> None:
-    assert reason_support(scenario=scenario, slo_ms=100) is None
 
 
 @pytest.mark.parametrize(
@@ -147,27 +121,6 @@ def test_no_scenario_is_refused(scenario: str) -> None:
 )  # fmt: skip
 def test_each_other_cell_has_its_reason(fields: dict[str, Any], expected: str) -> None:
     assert reason_support(**fields) == expected
-
-
-def test_new_tokens_fill_the_models_last_places_but_none_of_an_encoders() -> None:
-    assert reason_support(mode="generation", sequence_length=1000, new_tokens=24) is None
-    spec = find("gpt2").model_copy(update={"encoder_decoder": True})
-    assert reason_support(spec, mode="generation", sequence_length=1024, new_tokens=64) is None
-    assert reason_support(spec, mode="generation", sequence_length=1025) is not None
-    encoder = find("bert-tiny").model_copy(update={"encoder_decoder": True})
-    assert reason_support(encoder, mode="generation", new_tokens=4) is None
-
-
-def test_a_model_without_labels_is_not_trained() -> None:
-    spec = find("gpt2").model_copy(update={"labels": None})
-    expected = "training is not possible with gpt2: it has no labels to learn from"
-    assert reason_support(spec, mode="training") == expected
-    assert reason_support(spec) is None
-
-
-@pytest.mark.parametrize("backend", get_args(Backend))
-def test_a_backends_default_runtime_executes_on_it(backend: Backend) -> None:
-    assert DEFAULT_RUNTIMES[backend] in RUNTIMES[backend]
 
 
 @pytest.mark.parametrize("key", SUPPORTED, ids="-".join)

@@ -2,7 +2,7 @@
 
 import pytest
 
-from runner.contract.axes import AXES, Axis, AxisName
+from runner.contract.axes import AXES, AxisName
 from runner.contract.synonyms import axis_called, axis_of, counsel, meaning
 
 
@@ -46,14 +46,6 @@ def test_an_axis_is_known_by_its_key_in_any_spelling(word: str, name: str) -> No
 )
 def test_a_word_of_other_tools_stands_for_a_value(axis: AxisName, word: str, value: str) -> None:
     assert meaning(axis_called(axis), word) == value
-
-
-@pytest.mark.parametrize(
-    "axis", [axis for axis in AXES if axis.choices], ids=lambda axis: axis.name
-)
-def test_a_value_stands_for_itself_and_needs_no_counsel(axis: Axis) -> None:
-    for choice in axis.choices:
-        assert meaning(axis, choice) == choice
 
 
 @pytest.mark.parametrize(

@@ -7,15 +7,11 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from scipy.spatial import distance
 
-from runner.contract.cell import Precision
-from runner.correctness import differences
 from runner.correctness.compare_outputs import allowed_differences, compare_outputs
 from runner.correctness.differences import (
     Difference,
-    measure_outputs,
     relative_difference,
     sums_of,
-    token_agreement,
     worst_difference,
 )
 from runner.correctness.tolerance import (
@@ -42,12 +38,6 @@ ERRORS = SIZE * np.where(np.arange(6) % 2, 1, -1).astype(np.float32).reshape(2, 
 NOISE = np.where(np.arange(24) % 2, 1, -1).astype(np.float32).reshape(2, 3, 4)
 
 
-@given(vectors)
-def test_outputs_agree_with_themselves(values: np.ndarray) -> None:
-    assert relative_difference(values, values) == 0
-    assert sums_of(values, values).cosine == pytest.approx(1)
-
-
 @given(arrays(np.float32, 8, elements=numbers), arrays(np.float32, 8, elements=numbers))
 def test_cosine_is_scipys(ours: np.ndarray, theirs: np.ndarray) -> None:
     if np.linalg.norm(ours) > 1e-3 and np.linalg.norm(theirs) > 1e-3:
@@ -67,21 +57,6 @@ def test_nothing_but_zeros_agrees_with_zeros_alone() -> None:
     assert (relative_difference(zeros, zeros), sums_of(zeros, zeros).cosine) == (0, 1)
     assert relative_difference(zeros + 1, zeros) == float("inf")
     assert sums_of(zeros + 1, zeros).cosine == 0
-
-
-def test_blocks_of_rows_add_up(monkeypatch: pytest.MonkeyPatch) -> None:
-    draw = np.random.default_rng(0).standard_normal
-    theirs = {"x": draw((2, 30, 7)), "second.x": draw((2, 30, 7))}
-    ours = {name: array + 0.1 * draw(array.shape) for name, array in theirs.items()}
-    whole = measure_outputs(ours, theirs)
-    monkeypatch.setattr(differences, "_BLOCK", 16)
-    for name, one in measure_outputs(ours, theirs).items():
-        assert one.difference == pytest.approx(whole[name].difference)
-        assert (one.max_abs, one.cosine) == pytest.approx((whole[name].max_abs, whole[name].cosine))
-    error, rows = ours["x"] - theirs["x"], np.linalg.norm(theirs["x"].reshape(-1, 7), axis=1)
-    assert whole["x"].difference.row == pytest.approx(
-        np.linalg.norm(error.reshape(-1, 7), axis=1).max() / np.sqrt(np.square(rows).mean())
-    )
 
 
 def test_equal_outputs_are_correct() -> None:
@@ -235,17 +210,6 @@ def test_nan_in_any_output_is_never_correct(name: str) -> None:
     result = compare_outputs(fine | {name: LOGITS * np.nan}, fine, None, "int8")
     assert result["correct"] is False
     assert np.isnan(result["difference_relative"])
-
-
-@pytest.mark.parametrize("precision", list(FLOORS))
-def test_the_agreement_of_tokens_is_told_and_decides_nothing(precision: Precision) -> None:
-    tokens = (np.array([[1, 2, 3, 4]]), np.array([[1, 2, 9, 9]]))
-    result = compare_outputs({"x": LOGITS}, {"x": LOGITS}, tokens, precision)
-    assert (result["correct"], result["token_agreement"]) == (True, 0.5)
-
-
-def test_another_number_of_tokens_is_no_agreement() -> None:
-    assert token_agreement(np.zeros((1, 3)), np.zeros((1, 4))) == 0
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from runner.contract.job import PROFILES, ProcessSpread
-from runner.contract.rounds import DeviceState, Energy, MemoryUse
+from runner.contract.rounds import Energy, MemoryUse
 from runner.job.replication import is_done
 from runner.job.summary import summarise_rounds
 from runner.measure.environment import read_environment
@@ -50,22 +50,6 @@ def test_the_interval_of_several_rounds_is_that_of_their_medians() -> None:
     assert summary["latency_precision"] == pytest.approx(half / 100, rel=1e-4)
     assert (summary["effective_rounds"], summary["round_degrees"]) == (3, 2)
     assert "process_spread" not in summary
-
-
-def test_levels_of_processes_are_no_dependence_of_iterations() -> None:
-    levels = ([level, level + 1, level + 2, level + 1] * 25 for level in (1000, 1030, 1010))
-    summary = columns(*(a_round(durations[::step]) for durations in levels for step in (1, -1)))
-    assert summary["effective_iterations"] == summary["iterations"]
-    assert "autocorrelation" not in " ".join(summary["grade_reasons"])
-
-
-def test_heating_stands_with_the_warm_up_and_its_length_beside_it() -> None:
-    job = a_job(measure=PROFILES["quick"].model_copy(update={"heat_s": 60.0}))
-    rounds = [a_round(heating_ns=[13_000_000], settled=False)]
-    summary = summarise_rounds(job, job.cells[0], rounds, CONDITIONS)
-    assert (summary["heat_s"], summary["warmup_iterations"]) == (60, 3)
-    assert summary["warmup_durations_ns"] == [50_000_000, 13_000_000, 12_000_000, 11_000_000]
-    assert "did not settle in 2 iterations" in " ".join(summary["grade_reasons"])
 
 
 @pytest.mark.parametrize(("load", "grade"), [(0.1, "B"), (0.6, "C"), (0.95, "D")])
@@ -176,11 +160,6 @@ def test_rounds_go_on_until_they_are_precise_or_spent(
     assert is_done(measure, fake_cell(), rounds) is done
 
 
-def test_a_search_for_the_peak_takes_one_round() -> None:
-    cell = fake_cell(scenario="server", slo_ms=10.0)
-    assert is_done(PROFILES["audit"], cell, [a_round()])
-
-
 def test_changes_between_rounds_and_inside_them_are_named() -> None:
     slow = [[value + place % 7 for place in range(100)] for value in (1000, 1300, 1000)]
     reasons = " ".join(columns(*map(a_round, slow))["grade_reasons"])
@@ -191,22 +170,6 @@ def test_changes_between_rounds_and_inside_them_are_named() -> None:
     assert summary["steady_change"] == pytest.approx(0.3, abs=0.01)
     reasons = " ".join(summary["grade_reasons"])
     assert "a step inside the steady phase: 30 % more time behind it" in reasons
-
-
-def test_the_first_query_is_the_first_rounds_and_settling_takes_every_round() -> None:
-    summary = columns(a_round(first_ns=9_000_000), a_round(first_ns=1, settled=False))
-    assert summary["first_latency_s"] == pytest.approx(0.009)
-    assert summary["warmup_iterations"] == 2
-    assert summary["warmup_durations_ns"] == [9_000_000, 12_000_000, 11_000_000]
-    assert summary["warmup_settled"] is False
-    stages = ("interpreter", "import", "instantiate", "weights", "first_query")
-    parts = {name: [1, 2] for name in stages}
-    cold = columns(
-        a_round(first_ns=None, warmup_ns=[], settled=None, parts_ns=parts), mode="startup"
-    )
-    assert "warmup_settled" not in cold
-    assert "heat_s" not in cold
-    assert cold["startup_warm_import_median_s"] == pytest.approx(1.5e-9)
 
 
 def test_memory_is_the_highest_of_any_round() -> None:
@@ -240,22 +203,6 @@ def test_energy_is_that_of_all_rounds_or_of_none() -> None:
     assert broken["energy_method"] == "unavailable: no counter"
 
 
-def test_noise_and_load_are_those_of_the_worst_round() -> None:
-    loud = QUIET.model_copy(update={"other_load": 0.5})
-    summary = columns(a_round(noise=loud, load_average_1m=3.0), a_round())
-    assert summary["noise_other_load"] == 0.5
-    assert summary["noise_score"] == pytest.approx(0.51)
-    assert summary["load_average_1m"] == 3.0
-
-
-def test_doubts_of_the_mode_itself_count_for_the_grade_and_come_first() -> None:
-    doubt = ("D", "the queue grew: lower target_qps")
-    summary = columns(a_round(doubts=[doubt]), a_round(doubts=[doubt]))
-    assert summary["grade"] == "D"
-    assert summary["grade_reasons"][0] == doubt[1]
-    assert summary["grade_reasons"].count(doubt[1]) == 1
-
-
 def test_the_heaviest_doubt_comes_first_and_others_before_a_lack_of_time() -> None:
     short, queue = ("C", "short: raise measure.max_duration"), ("D", "the queue grew: wait")
     busy = "other processes used 15 % of the CPU time: stop them"
@@ -263,27 +210,3 @@ def test_the_heaviest_doubt_comes_first_and_others_before_a_lack_of_time() -> No
     reasons = columns(a_round(doubts=[short, queue], noise=loud))["grade_reasons"]
     ordered = [queue[1], busy, short[1]]
     assert sorted(ordered, key=reasons.index) == ordered
-
-
-def test_columns_that_the_mode_alone_knows_outweigh_what_was_planned() -> None:
-    job = a_job([fake_cell(scenario="offline")])
-    summary = summarise_rounds(job, job.cells[0], [a_round(columns={"batch_size": 16})], CONDITIONS)
-    assert record_for(job, job.cells[0], **summary).batch_size == 16
-
-
-def test_served_queries_of_all_rounds_make_one_rate_and_one_service_time() -> None:
-    fast = a_round([5] * 4, steady_ns=1_000, parts_ns={"service": [2] * 4})
-    slow = a_round([9] * 4, steady_ns=3_000, parts_ns={"service": [4] * 4})
-    summary = columns(fast, slow, scenario="server", target_qps=1.0)
-    assert summary["achieved_qps"] == pytest.approx(8 / 4_000e-9)
-    assert summary["service_median_s"] == pytest.approx(3e-9)
-
-
-def test_an_accelerators_state_is_the_worst_of_all_rounds() -> None:
-    hot = DeviceState(clock_hz=1.2e9, temperature_c=90, throttled={"Power": 0.5})
-    cool = DeviceState(clock_hz=1.5e9, temperature_c=60, throttled={"Power": 0.1})
-    summary = columns(a_round(device=hot), a_round(device=cool))
-    assert (summary["device_clock_hz"], summary["device_temperature_c"]) == (1.5e9, 90)
-    assert summary["device_throttle_reasons"] == ["Power"]
-    assert summary["device_throttled"] == {"Power": 0.5}
-    assert "device_throttle_reasons" not in columns(a_round())

@@ -1,60 +1,22 @@
 """Facts about machine and software, and limits of what a job may use."""
 
-import platform
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
-import psutil
 import pytest
 
 from runner.contract.job import Limits
-from runner.contract.record import Record
-from runner.measure.clock import monotonic, resolution_s
 from runner.measure.environment import (
-    driver_version,
     memory_budget_bytes,
     read_environment,
     usable_cpus,
-    versions,
 )
 from runner.measure.memory import cgroup
 from runner.measure.memory.cgroup import Throttling
 from tests.support.machines import a_sys_folder, cores
-from tests.support.vendors import AmdSmi, Nvml
 
 GIB = 1 << 30
-
-
-@pytest.mark.parametrize(
-    ("backend", "library", "driver"),
-    [
-        ("cuda", Nvml(), {"nvidia-driver": "580.95.05"}),
-        ("rocm", AmdSmi(), {"amdgpu": "6.14.14"}),
-        ("rocm", AmdSmi(devices=2), {"amdgpu": "6.14.14"}),
-        ("cuda", object(), {}),
-        ("cpu", Nvml(), {}),
-    ],
-)
-def test_a_driver_has_a_version_and_an_unknown_one_is_left_out(
-    backend: Any, library: object, driver: dict[str, str]
-) -> None:
-    assert driver_version(backend, library) == driver
-
-
-def test_facts_are_those_of_this_machine_and_columns() -> None:
-    environment = read_environment()
-    assert environment.memory_total_bytes == psutil.virtual_memory().total
-    assert environment.kernel == platform.release()
-    assert environment.cpu_model
-    assert environment.python_version == platform.python_version()
-    assert set(vars(environment)) <= set(Record.model_fields)
-
-
-def test_versions_are_of_what_is_installed_and_the_clock_has_a_resolution() -> None:
-    assert list(versions(["pydantic", "no-such-distribution"])) == ["pydantic"]
-    assert 0 < resolution_s(monotonic, samples=10) < 0.001
 
 
 @pytest.mark.parametrize(

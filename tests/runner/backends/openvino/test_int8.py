@@ -4,21 +4,20 @@ from contextlib import closing
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import onnx
 import openvino as ov
 import pytest
 from onnx import helper
 
 from runner.backends.openvino.backend import OpenVINOSession, open_session
-from runner.backends.openvino.int8 import _SAMPLES, calibration, int8_products, quantize
+from runner.backends.openvino.int8 import _SAMPLES, quantize
 from runner.contract.cell import Cell
 from runner.contract.errors import Unsupported
 from runner.contract.graph import Part
 from runner.correctness.differences import relative_difference
 from runner.inputs import synthesise
 from tests.support.onnx_graphs import FLOAT, KEY, WIDTH, layer, model_of, perceptron, save_graph
-from tests.support.openvino_models import doubling, openvino_cell, openvino_job
+from tests.support.openvino_models import openvino_cell, openvino_job
 
 CORE = ov.Core()
 CELL = openvino_cell(2, precision="int8")
@@ -87,28 +86,6 @@ def test_a_cell_without_a_product_in_int8_is_unsupported(tmp_path: Path, without
                 assert session.all_finite(session.bind(cell, inputs)())
 
 
-def test_each_part_is_calibrated_with_what_the_one_before_gives(tmp_path: Path) -> None:
-    parts: tuple[Part, Part] = ("vision", "language")
-    graph = save_graph(tmp_path, {"vision": layer("x", "hidden"), "language": layer("hidden")})
-    folder = tmp_path / KEY / "dynamic"
-    models = {name: CORE.read_model(folder / graph.parts[name].file) for name in parts}
-    observed = calibration(JOB, CELL, graph, models, compiled)
-    assert [len(observed[name]) for name in parts] == [_SAMPLES, _SAMPLES]
-    for taken, given in zip(observed["vision"], observed["language"], strict=True):
-        assert taken["x"].shape == (1, WIDTH)
-        expected = compiled(models["vision"])({"x": taken["x"]})["hidden"]
-        np.testing.assert_allclose(given["hidden"], expected, rtol=1e-5)
-
-
-def test_samples_are_drawn_apart_from_each_other_and_from_what_is_measured(tmp_path: Path) -> None:
-    graph = save_graph(tmp_path, {"forward": layer(rows=2)}, "b2")
-    model = CORE.read_model(tmp_path / KEY / "b2" / "forward.onnx")
-    observed = calibration(JOB, CELL, graph, {"forward": model}, compiled)["forward"]
-    drawn = [sample["x"] for sample in observed] + [synthesise(perceptron(), CELL, JOB.seed)["x"]]
-    assert {array.shape for array in drawn} == {(2, WIDTH)}
-    assert len({array.tobytes() for array in drawn}) == _SAMPLES + 1
-
-
 def test_of_what_generates_the_weights_alone_become_int8(tmp_path: Path) -> None:
     parts: dict[Part, Any] = {"prefill": layer(), "decode": layer()}
     graph = save_graph(tmp_path, parts, content="generation")
@@ -122,16 +99,3 @@ def test_of_what_generates_the_weights_alone_become_int8(tmp_path: Path) -> None
         compiled(item["decode"])({"x": x})["logits"] for item in (models, quantized.models)
     )
     assert relative_difference(ours, exact) < 0.1
-
-
-def test_a_graph_that_nncf_cannot_take_is_unsupported_in_its_words(tmp_path: Path) -> None:
-    def refuse(model: ov.Model) -> ov.CompiledModel:
-        raise RuntimeError("Exception from src/a.cpp:1:\nno kernel for this")
-
-    graph = save_graph(tmp_path, {"vision": layer("x", "hidden"), "language": layer("hidden")})
-    with pytest.raises(Unsupported, match="cannot quantise the graph with NNCF: no kernel"):
-        quantize(JOB, CELL, graph, {"vision": doubling(), "language": doubling()}, refuse)
-
-
-def test_a_model_without_int8_has_no_products_in_it() -> None:
-    assert int8_products(compiled(doubling())) == 0

@@ -47,12 +47,6 @@ def test_a_start_reports_its_stages_and_a_failure_is_an_answer(
     assert report.unread_share is None or 0 <= report.unread_share <= 1
 
 
-def test_a_failure_is_an_answer(child: "subprocess.Popen[bytes]") -> None:
-    message = "RuntimeError: a scripted failure"
-    failure = ask(child, a_line(True, {"load": "raise"}))
-    assert failure == StartFailure(kind="failed", message=message, hint=None)
-
-
 def test_without_a_query_the_model_is_held_until_stdin_ends(
     child: "subprocess.Popen[bytes]",
 ) -> None:
