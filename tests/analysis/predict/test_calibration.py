@@ -6,7 +6,6 @@ import pytest
 
 from analysis.predict.examples.placements import Example
 from analysis.predict.examples.targets import PREDICTION_TARGETS
-from analysis.predict.expectation import expectation_fits
 from analysis.predict.folds import folds_of
 from analysis.predict.predictor import Prediction
 from analysis.predict.scores import conformal_quantile, errors_by_device
@@ -42,25 +41,6 @@ def test_a_model_is_hidden_on_one_device_at_a_time() -> None:
         assert len(models) == len(set(models)) == fold.groups
         hidden.update(fold.hidden.tolist())
     assert hidden == Counter(range(len(placements)))
-
-
-@pytest.mark.parametrize("quantity", ["time", "memory"])
-def test_a_part_of_a_fit_is_the_fit_to_that_part(quantity: str) -> None:
-    target = next(one for one in PREDICTION_TARGETS.values() if one.quantity == quantity)
-    placements = [
-        a_placement(f"net-{n}", device, batch, 1.3**n)
-        for n in range(8)
-        for device in DEVICES
-        for batch in (1, 4, 16)
-    ]
-    seconds = np.array([peak_seconds(placement) for placement in placements])
-    whole = expectation_fits(placements, seconds, target.quantity)
-    rows = np.arange(0, len(placements), 2)
-    known = [placements[row] for row in rows.tolist()]
-    alone = expectation_fits(known, seconds[rows], target.quantity)
-    for name, fit in whole.items():
-        parts = [one.whole().at(placements).logarithms for one in (fit.part(rows), alone[name])]
-        assert parts[0] == pytest.approx(parts[1])
 
 
 def test_an_unseen_model_on_a_device_with_few_models_is_marked() -> None:

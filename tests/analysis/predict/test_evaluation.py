@@ -14,7 +14,7 @@ from analysis.predict.evaluation.trials import (
 from analysis.predict.examples.placements import Example
 from analysis.predict.examples.targets import PREDICTION_TARGETS
 from analysis.predict.predictor import Prediction
-from tests.analysis.predict.examples import a_placement, an_answer, an_example, peak_seconds
+from tests.analysis.predict.examples import a_placement, an_example, peak_seconds
 
 LATENCY, THROUGHPUT = PREDICTION_TARGETS["latency"], PREDICTION_TARGETS["throughput"]
 SPEEDS = {"big": 2.0, "small": 7.0}
@@ -73,23 +73,3 @@ def test_a_chart_tells_backends_apart_or_else_devices(
         (1.0, 2.0, "1 ms to 4 ms") for _ in devices
     ]
     assert accuracy_chart(PredictionTrial(), LATENCY, "hidden") is None
-
-
-@pytest.mark.parametrize(("count", "has_intervals"), [(3, True), (2_000, False)])
-def test_a_chart_draws_the_intervals_of_few_points_and_their_typical_band(
-    count: int, has_intervals: bool
-) -> None:
-    trial = PredictionTrial(tuple(an_answer(0.001, 0.0011) for _ in range(count)))
-    chart = accuracy_chart(trial, LATENCY, "hidden")
-    assert chart is not None
-    assert ("rule" in {layer["mark"]["type"] for layer in chart.spec["layer"]}) == has_intervals
-    typical, near = (layer["data"]["values"][0] for layer in chart.spec["layer"][:2])
-    for band, width in ((typical, 1.5), (near, 1.1)):
-        assert band["high"] == pytest.approx(width * band["measured"])
-    assert f"{count:,} predictions of hidden results are off by 10.0 % at most" in chart.sentence
-    assert "×1.50 on either side, and such intervals hold 100 %" in chart.sentence
-    colours = [
-        one["encoding"]["color"] for one in chart.spec["layer"] if "color" in one["encoding"]
-    ]
-    assert all("legend" not in colour for colour in colours)  # one alone would hide that of all
-    assert ("are drawn" in chart.sentence) != has_intervals

@@ -11,14 +11,11 @@ from hypothesis import strategies as st
 
 from analysis.regress.bisection import Bisection, Search, VersionOutcome
 from analysis.regress.launches import LaunchedResult
-from analysis.regress.software_versions import Version, grouped_versions, measured_again
-from analysis.results.comparability import COMPARABLE
-from analysis.results.series import SERIES
+from analysis.regress.software_versions import Version, grouped_versions
 from tests.support.properties import property_test
 
 LAUNCHES = 5
 NOW = datetime(2026, 11, 21, tzinfo=UTC)
-SERIES_FACTS = dict.fromkeys((*SERIES, *COMPARABLE, "part", "hostname"))
 indices = st.integers(1, 60).flatmap(lambda last: st.tuples(st.just(last), st.integers(1, last)))
 
 
@@ -181,23 +178,3 @@ def test_versions_are_runs_of_one_image_or_commit() -> None:
     versions = grouped_versions([*results, nameless, process])
     assert [len(version.results) for version in versions] == [2, 1, 1, 1]
     assert versions[-1].name == versions[-1].commit == f"{4:040}"
-
-
-def test_later_results_of_the_versions_count_if_they_are_of_one_day() -> None:
-    def later(index: int, hours: float, **changes: object) -> LaunchedResult:
-        known = {**SERIES_FACTS, **observed(index).facts, **changes}
-        return LaunchedResult({**known, "measured_at": NOW + timedelta(hours=hours)}, 1.0, (1.0,))
-
-    versions = grouped_versions([later(0, 0), later(1, 1), later(2, 2)])
-    results = [
-        later(0, 1),  # before the question
-        later(0, 3),  # a day before the others
-        later(2, 40),
-        later(1, 42),
-        later(1, 43),
-        later(2, 42, hardware_id="another"),
-        later(7, 42),  # no version of the question
-    ]
-    again = measured_again(results, versions, versions[-1].first)
-    assert {name[-1]: len(found) for name, found in again.items()} == {"1": 2, "2": 1}
-    assert measured_again(results[:1], versions, versions[-1].first) == {}

@@ -12,14 +12,13 @@ import pytest
 import torch
 
 from runner.backends.base import Session
-from runner.backends.onnxruntime.device import OnnxDevice, cpu_device
+from runner.backends.onnxruntime.device import cpu_device
 from runner.backends.onnxruntime.peaks import onnx_peaks
 from runner.backends.openvino.compile import Compiler, operator_types
 from runner.backends.openvino.device import find_openvino_device
 from runner.backends.openvino.peaks import openvino_peaks
 from runner.backends.peaks import PeakKernels, random_matrix
 from runner.backends.torch.backend import open_session
-from runner.backends.torch.int8 import quantise_rows
 from runner.backends.torch.peaks import TorchPeaks
 from runner.contract.cell import Precision
 from runner.correctness.differences import relative_difference
@@ -28,21 +27,6 @@ from runner.measure.clock import monotonic
 from tests.support.tiny_models import tiny_decoder, torch_job
 
 SIZE = 128
-
-
-def test_onnx_runtime_multiplies_whole_numbers_on_the_cpu_alone() -> None:
-    kernels = onnx_peaks(cpu_device(), "int8", 1)
-    assert kernels is not None
-    assert kernels.product
-    multiply = kernels.product(SIZE)  # holds the memory of its values
-    left, right, product = (value.numpy() for value in _values(multiply))
-    assert (left.dtype, right.dtype, product.dtype) == (np.uint8, np.int8, np.int32)
-    assert np.array_equal(product, left.astype(np.int32) @ right.astype(np.int32))
-    assert kernels.method == "ONNX Runtime's MatMulInteger of uint8 by int8, Neg in float32"
-    gpu = onnx_peaks(OnnxDevice("cuda", "GPU", "CUDAExecutionProvider"), "int8", 1)
-    assert gpu is not None
-    assert gpu.product is None
-    assert gpu.copy
 
 
 def _compiler(precision: Precision) -> Compiler:
@@ -84,19 +68,6 @@ def test_torch_multiplies_and_copies(quantised: bool) -> None:
         kernel()
     assert len(waits) == 2
     assert torch.equal(torch.get_rng_state(), before)
-
-
-def test_torch_multiplies_as_its_quantised_layers_do() -> None:
-    maker = TorchPeaks(torch.device("cpu"), torch.float32, lambda: None)
-    tile = torch.randn(64, SIZE, generator=torch.Generator().manual_seed(0))
-    matrix = tile.repeat(SIZE // 64, 1)
-    packed: Any = maker.packed_product(SIZE)()
-    assert relative_difference(packed.numpy(), (matrix @ matrix.T).numpy()) < 0.02
-    integers, _ = quantise_rows(matrix)
-    sums: Any = maker.integer_product(SIZE)()
-    assert sums.dtype == torch.int32
-    assert torch.equal(sums.long(), integers.long() @ integers.long().T)
-    assert "torch.ao dynamic" in maker.kernels(quantised=True).method
 
 
 def _torch() -> PeakKernels | None:

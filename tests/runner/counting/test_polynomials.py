@@ -100,18 +100,3 @@ def test_what_depends_on_values_cannot_be_counted(monkeypatch: pytest.MonkeyPatc
     counted = count_work(find("bert-micro"))
     assert counted.polynomials == {}
     assert str(counted.reason).startswith("shapes or results depend on values, and it is counted")
-
-
-def test_work_that_is_no_polynomial_is_refused_at_a_shape_that_was_not_fitted(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    def pads(spec: ModelSpec, model: Any, cell: Cell) -> PassCounts:
-        length = cell.sequence_length or 0
-        return {"macs": cell.batch_size * -(-length // 8) * 8}
-
-    monkeypatch.setattr(polynomials, "count_forward", pads)
-    reason = (
-        "the work of bert-micro is no polynomial of its sizes: at b3-s21 macs is 72, "
-        "and 63 follows from other shapes"
-    )
-    assert count_work(find("bert-micro")).reason == reason

@@ -12,13 +12,13 @@ from runner.contract.job import Limits
 from runner.contract.models import find
 from runner.contract.record import Columns, Record
 from runner.job import efficiency
-from runner.job.efficiency import LAST_SIZE, Room, peak_columns, work_columns
+from runner.job.efficiency import LAST_SIZE, Room, peak_columns
 from runner.job.harness import Harness
 from runner.job.load import Loader
 from runner.measure.clock import NANOSECONDS
 from runner.measure.environment import read_environment
 from tests.support.fakes import KeptProgress
-from tests.support.jobs import a_job, fake_cell
+from tests.support.jobs import a_job
 from tests.support.scene import Scene
 from tests.support.tiny_models import torch_job
 
@@ -84,22 +84,6 @@ def test_matrices_grow_with_the_device_and_time_does_not(rate: float, size: int)
 
 
 @pytest.mark.parametrize(
-    ("memory_s", "numbers_per_s", "size"),
-    [(0.1, 1e9, 1024), (0.25, 1e9, 512), (0.4, 1e9, 256), (0, 3e6, 512), (0, 5e5, 256)],
-)
-def test_the_product_takes_what_the_copy_leaves_of_half_a_second(
-    memory_s: float, numbers_per_s: float, size: int
-) -> None:
-    roofs = Roofs(memory_s=memory_s, numbers_per_s=numbers_per_s)
-    begin = roofs.clock()
-    columns = roofs.measured()
-    assert columns["peak_flops_per_s"] == pytest.approx(1e11, rel=1e-2)
-    assert columns["peak_bytes_per_s"] == pytest.approx(1e10, rel=1e-2)
-    assert max(s for s in roofs.sizes if s <= LAST_SIZE) == size
-    assert roofs.clock() - begin <= NANOSECONDS // 2
-
-
-@pytest.mark.parametrize(
     ("room", "array_mib"),
     [
         (Room(None, None), 128),
@@ -158,15 +142,6 @@ def test_what_has_no_kernel_is_null_and_what_fails_leaves_its_reason() -> None:
     assert roofs.measured() == {"peak_method": "unavailable: RuntimeError: no room for 256"}
     roofs.kernels = None
     assert roofs.measured() == {}
-
-
-def test_work_is_counted_where_peaks_could_be_measured() -> None:
-    cell = fake_cell(sequence_length=128)
-    job = a_job([cell], find("gpt2"))
-    columns = work_columns(job, cell, {"peak_method": "calls"})
-    assert columns["flops_per_iteration"] == pytest.approx(32.2e9, rel=1e-2)
-    assert "prefill_flops" not in columns
-    assert work_columns(job, cell, {}) == {}
 
 
 @pytest.fixture

@@ -3,7 +3,6 @@
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
-import numpy as np
 import pytest
 
 from runner.contract.job import PROFILES, ProcessSpread
@@ -61,19 +60,6 @@ def test_a_queue_multiplies_what_processes_differ_by(load: float, grade: str) ->
     assert summary["grade"] == grade
 
 
-def test_a_queue_of_several_rounds_widens_its_tails_alone() -> None:
-    drawn = np.random.default_rng(0).normal(100_000, 20_000, (2, 900))
-    drawn += [[-2_000], [2_000]]
-    served = [
-        a_round(durations, steady_ns=10**10, parts_ns={"service": durations})
-        for durations in drawn.astype(int).tolist()
-    ]
-    queue, idle = (columns(*served, scenario="server", target_qps=rate) for rate in (6e3, 1.0))
-    assert "process_spread" not in queue
-    assert queue["latency_median_high_s"] == idle["latency_median_high_s"]
-    assert queue["latency_p90_high_s"] > 1.2 * idle["latency_p90_high_s"]
-
-
 @pytest.mark.parametrize(
     ("slo_ms", "ends", "grade"),
     [(20.0, (4.24, 17.7), "D"), (100.0, (11.7, 15.2), "C")],
@@ -129,15 +115,6 @@ def test_one_process_allows_for_what_others_would_measure_and_is_never_better_th
     assert (plain["grade"], calibrated["grade"]) == ("C", "B")
     remedies = [" ".join(summary["grade_reasons"]) for summary in (plain, calibrated)]
     assert ["doctor --calibrate" in remedy for remedy in remedies] == [True, False]
-
-
-def test_starts_of_one_round_are_alike_as_near_processes_are() -> None:
-    parts = {name: [1, 2] for name in ("interpreter", "import", "instantiate", "weights")}
-    cold = a_round([100] * 20, first_ns=None, settled=None, parts_ns=parts | {"first_query": [1]})
-    summary = columns(cold, mode="startup")
-    assert summary["latency_precision"] == pytest.approx(1.96 * 0.053, rel=1e-2)
-    reasons = " ".join(summary["grade_reasons"])
-    assert "one round of starts: differences below 15 % are not shown" in reasons
 
 
 @pytest.mark.parametrize(

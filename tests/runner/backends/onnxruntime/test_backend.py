@@ -3,7 +3,6 @@
 from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
@@ -58,16 +57,3 @@ def test_a_graph_of_fixed_shape_is_loaded_when_its_shape_is_bound(tmp_path: Path
             query = session.bind(cell, x(rows))
             assert len(session.arrays(query())["logits"]) == rows
             assert session.columns["graph"] == f"{KEY}/b{rows}"
-
-
-def test_with_copies_a_query_is_bound_once(
-    graphs: Path, session: OnnxSession, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    query = session.bind_host_to_host(TWO.cells[0], x(1))
-    expected = session.arrays(session.bind(TWO.cells[0], x(1))())["logits"]
-    first: Any = query()
-    (graphs / KEY).rename(graphs / "away")
-    monkeypatch.setattr("runner.backends.onnxruntime.query.BoundPart", None)
-    second: Any = query()
-    assert (first["logits"] == expected).all()
-    assert (second["logits"] == expected).all()

@@ -1,7 +1,7 @@
 """Proof that a device did the work, and traces."""
 
-from collections.abc import Callable, Iterator
-from contextlib import closing, contextmanager
+from collections.abc import Iterator
+from contextlib import closing
 from typing import Any
 
 import pytest
@@ -123,23 +123,6 @@ def test_another_gpu_than_the_claimed_one_is_contradicted() -> None:
     assert judged("cuda:0") == "contradicted"
     assert judged("cuda:1", outputs=set()) == "partial"
     assert judged("cuda:1", **{name: set() for name in places}) == "none"
-
-
-def test_it_is_the_modes_iteration_whose_kernels_are_looked_for() -> None:
-    module = torch.nn.Linear(2, 2, device="meta")
-    query = TorchQuery(module, {"input": torch.empty(1, 2, device="meta")}, {}, lambda: None)
-    calls: list[str] = []
-
-    @contextmanager
-    def iteration() -> Iterator[Callable[[], None]]:
-        yield lambda: calls.append("step")
-        calls.append("closed")
-
-    proof, evidence = prove(query, module, torch.device("meta"), iteration)
-    assert calls == ["step"] * 3 + ["closed"]
-    assert (proof, float(evidence["kernel_share"])) == ("partial", 0)
-    prove(query, module, torch.device("cpu"), iteration)
-    assert len(calls) == 4
 
 
 def event(start: int, end: int, name: str = "gemm", **fields: Any) -> FunctionEvent:

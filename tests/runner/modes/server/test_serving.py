@@ -130,33 +130,3 @@ def test_those_in_line_when_the_budget_is_spent_are_answered_for_as_long_again(
     served = serve([service_ns] * len(due_ns), list(due_ns), budget)
     assert (len(served.latencies_ns), served.waiting) == (answered, waiting)
     assert served.window_ns < LONGEST_RUN * budget + service_ns + SLACK
-
-
-def test_the_time_that_the_judge_takes_does_not_count() -> None:
-    class ThinksWhileIdle(Judge):
-        asked = 0
-
-        def ends_idle(self, latencies_ns: object, passed_ns: int) -> bool:
-            self.asked += 1
-            clock.pass_by(NANOSECONDS)
-            return False
-
-    server, clock = a_server([30 * MILLISECOND] * 4)
-    due = [0, 10 * MILLISECOND, 100 * MILLISECOND, 200 * MILLISECOND]
-    judge = ThinksWhileIdle()
-    served, _ = server.serve(iter(due), FOREVER, judge)
-    assert judge.asked == 2
-    assert [round(latency / MILLISECOND) for latency in served.latencies_ns] == [30, 50, 30, 30]
-    assert round(served.window_ns / MILLISECOND) == 230
-
-
-def test_a_judge_can_end_the_run_with_any_query() -> None:
-    class EndsAfterFour(Judge):
-        seen = 0
-
-        def ends_after(self, latency_ns: int) -> bool:
-            self.seen += 1
-            return self.seen == 4
-
-    due = [number * 10 * MILLISECOND for number in range(9)]
-    assert len(serve([MILLISECOND] * 9, due, judge=EndsAfterFour()).latencies_ns) == 4
