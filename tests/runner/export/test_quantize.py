@@ -79,6 +79,7 @@ def product_of(*nodes: onnx.NodeProto) -> onnx.ModelProto:
     return onnx.shape_inference.infer_shapes(model_of(graph))
 
 
+@pytest.mark.representatives(1)
 @pytest.mark.parametrize(
     ("nodes", "words"),
     [

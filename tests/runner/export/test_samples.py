@@ -25,13 +25,8 @@ def sample_of(model: ModelSpec, **changes: object) -> Sample:
     return sample
 
 
-@pytest.mark.parametrize(
-    "name",
-    [
-        pytest.param(name, marks=pytest.mark.slow) if name == "encoder-decoder" else name
-        for name in MODELS
-    ],
-)
+@pytest.mark.representatives(1)
+@pytest.mark.parametrize("name", MODELS)
 def test_the_logits_are_those_that_led_to_the_tokens(name: str) -> None:
     generated = sample_of(MODELS[name]).generated
     assert generated is not None

@@ -19,6 +19,7 @@ from runner.inputs import synthesise
 from tests.support.onnx_graphs import FLOAT, KEY, WIDTH, layer, model_of, perceptron, save_graph
 from tests.support.openvino_models import openvino_cell, openvino_job
 
+pytestmark = pytest.mark.slow
 CORE = ov.Core()
 CELL = openvino_cell(2, precision="int8")
 JOB = openvino_job(CELL)
@@ -57,7 +58,6 @@ def test_an_int8_session_says_how_it_came_about_and_that_it_is_in_int8(tmp_path:
     assert float(options["nncf_quantize_s"]) > 0  # beside the time of compiling
 
 
-@pytest.mark.slow
 def test_what_is_told_of_int8_is_that_of_the_cell_bound_last(tmp_path: Path) -> None:
     save_graph(tmp_path, {"forward": layer(rows=1)}, "b1")
     vision, language = layer("x", "hidden", rows=3), layer("hidden", rows=3)
@@ -70,6 +70,7 @@ def test_what_is_told_of_int8_is_that_of_the_cell_bound_last(tmp_path: Path) -> 
     assert reported == [f"f32, int8 in {products} products" for products in (1, 1, 2, 1)]
 
 
+@pytest.mark.representatives(1)
 @pytest.mark.parametrize("without", [ONE, THREE])
 def test_a_cell_without_a_product_in_int8_is_unsupported(tmp_path: Path, without: Cell) -> None:
     for cell in (ONE, THREE):

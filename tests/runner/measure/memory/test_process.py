@@ -40,6 +40,7 @@ def test_peak_and_average_of_a_known_allocation_are_within_five_percent() -> Non
     assert average - low == pytest.approx(KNOWN, rel=0.05)
 
 
+@pytest.mark.slow
 def test_a_peak_that_cannot_be_reset_is_exact_if_it_rises_and_sampled_if_not() -> None:
     # A process starts with its parent's peak; the shell in between has next to none.
     command = ["sh", "-c", '"$0" -c "$1"; exit $?', sys.executable, LIFETIME]

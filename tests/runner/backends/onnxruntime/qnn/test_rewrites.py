@@ -183,7 +183,7 @@ BIAS = helper.make_node("Add", ["product", "bias"], ["sum"])
 RESHAPE = helper.make_node("Reshape", ["product", "shape"], ["flat"])
 
 
-@pytest.mark.representatives(4)
+@pytest.mark.representatives(2)
 @pytest.mark.parametrize(
     ("model", "words"),
     [
