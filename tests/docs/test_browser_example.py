@@ -8,9 +8,7 @@ import pytest
 
 from orchestrator.matrix import load_matrix
 from orchestrator.planning.plan import make_plan
-from runner.contract.cell import Selector
 from tests.conftest import ROOT
-from tests.docs.command_line import parse
 from tests.support.needs import lacking
 from tests.support.workplace import Workplace
 
@@ -32,17 +30,6 @@ def test_it_plans_four_architectures_and_a_decoder_on_both_backends() -> None:
         *(("inference", backend, model) for backend in ("wasm", "webnn") for model in models),
         *(("generation", backend, "t5-efficient-tiny") for backend in ("wasm", "webnn")),
     }
-
-
-def test_webgpu_is_added_by_the_command_in_its_head() -> None:
-    plain, asked = commands()
-    assert parse(plain[1:])["matrix"] == parse(asked[2:])["matrix"]
-    assert asked[0] == "ACCELMATRIX_DEVICE=webgpu=software"
-    options = parse(asked[2:])
-    matrix = load_matrix(EXAMPLE, options["set_"])
-    selector = Selector(options["select"])
-    kept = [one.cell.id for one in make_plan(matrix).entries if selector.keeps(one.cell)]
-    assert kept == ["webgpu-bert-tiny-fp32-b1-s64-inference"]
 
 
 @pytest.mark.nightly

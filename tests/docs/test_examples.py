@@ -4,7 +4,6 @@ import json
 import shlex
 import shutil
 import subprocess
-from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
@@ -42,12 +41,6 @@ def test_the_example_is_planned_for_the_runners_that_it_names() -> None:
     assert job.runner.labels == ("self-hosted", "bench1")
 
 
-def test_the_page_shows_the_whole_workflow() -> None:
-    text = (ROOT / FOLDER / "benchmark.yml").read_text("utf-8")
-    assert f"```yaml\n{text}```\n" in (ROOT / "docs/ci.md").read_text("utf-8")
-    assert len(text.splitlines()) <= 40
-
-
 def test_a_push_to_main_ends_no_run_of_another_one() -> None:
     text = (ROOT / FOLDER / "benchmark.yml").read_text("utf-8")
     concurrency = yaml.safe_load(text)["concurrency"]
@@ -63,36 +56,6 @@ def test_a_fork_reaches_no_runner_unless_the_caller_says_so() -> None:
     assert workflow[True]["workflow_call"]["inputs"]["forks"]["default"] is False
     example = yaml.safe_load((ROOT / FOLDER / "pull-request.yml").read_text("utf-8"))
     assert own in example["jobs"]["measure"]["if"]
-
-
-@pytest.mark.parametrize(
-    ("path", "variables", "installed"),
-    [
-        ("action.yml", {"PACKAGE": "accelmatrix"}, ["accelmatrix"]),
-        (
-            "action.yml",
-            {"PACKAGE": "accelmatrix", "EXTRAS": "cpu,openvino", "VERSION": "1.2"},
-            ["accelmatrix[cpu,openvino]==1.2"],
-        ),
-        ("action.yml", {"PACKAGE": ".", "EXTRAS": "cpu"}, ["--editable", ".[cpu]"]),
-        (f"{FOLDER}/pull-request.yml", {}, ["accelmatrix[analysis]"]),
-    ],
-)
-def test_a_step_installs_the_package_in_an_environment_of_its_own(
-    tmp_path: Path, path: str, variables: dict[str, str], installed: Sequence[str]
-) -> None:
-    workspace = Workspace(tmp_path)
-    workspace.provide(".accelmatrix/bin/pip", NOTE_CALLS)
-    workspace.provide("bin/python3", '[ "$*" = "-m venv .accelmatrix" ]')
-    (call,) = workspace.execute(step_script(path, "Install"), **variables)
-    assert call == ["install", "--quiet", *installed]
-
-
-def test_the_workflow_installs_as_the_action_does() -> None:
-    document = yaml.safe_load((ROOT / ".github/workflows/benchmark.yml").read_text("utf-8"))
-    steps = [step for job in document["jobs"].values() for step in job["steps"]]
-    scripts = {step["run"] for step in steps if step.get("name") == "Install"}
-    assert scripts == {step_script("action.yml", "Install")}
 
 
 @pytest.mark.parametrize(

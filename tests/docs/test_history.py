@@ -1,6 +1,5 @@
 """The history of a benchmark pipeline: no failure of GitHub's loses results or opens the gate."""
 
-import json
 import shutil
 from pathlib import Path
 
@@ -97,14 +96,6 @@ def test_a_history_that_does_not_come_is_no_missing_one(workspace: Workspace, ca
     assert exit_status(workspace, DOWNLOAD.replace("WAITING", "NOTHING"), NOTHING="true") != 0
 
 
-def test_a_first_run_is_not_judged_and_says_so(workspace: Workspace) -> None:
-    fetched(workspace)
-    workspace.execute(benchmark_script("Judge"))
-    comment = (workspace.folder / "comment.md").read_text()
-    assert "There is no history yet" in comment
-    assert (workspace.folder / "summary").read_text() == comment
-
-
 def test_results_of_a_job_that_another_one_ended_join_with_the_next(workspace: Workspace) -> None:
     submit(workspace, 1)
     assert remember(workspace)
@@ -191,23 +182,6 @@ def test_a_comment_is_written_once_updated_then_and_others_stay(workspace: Works
     assert exit_status(workspace, COMMENT, NAME="benchmark") != 0
 
 
-@pytest.mark.skipif(shutil.which("jq") is None, reason="GitHub's program has jq inside")
-def test_filters_take_what_they_shall_from_answers_of_github(workspace: Workspace) -> None:
-    def filtered(script: str, answer: object, marker: str = "") -> list[str]:
-        """What `gh api --jq` prints."""
-        words = script.split("--jq '")[1].split("'", maxsplit=1)[0]
-        (workspace.folder / "answer.json").write_text(json.dumps(answer))
-        (workspace.folder / "filter").write_text(words)
-        workspace.execute("jq --raw-output --from-file filter answer.json > lines", MARKER=marker)
-        return (workspace.folder / "lines").read_text().splitlines()
-
-    assets = [{"name": "a.zip", "state": "uploaded"}, {"name": "b.zip", "state": "starter"}]
-    assert filtered(DOWNLOAD, {"assets": assets}) == ["uploaded a.zip", "starter b.zip"]
-    bodies = [(1, "x", "<!-- a -->"), (2, BOT, "b"), (3, BOT, "<!-- a -->\nc")]
-    listed = [{"id": id_, "user": {"login": who}, "body": text} for id_, who, text in bodies]
-    assert filtered(COMMENT, listed, "<!-- a -->") == ["3"]
-
-
 def judging(folder: Path, *, history: str | None, measured: str) -> Workspace:
     """The folder of the job that judges: a run's bundle, and a release with the history if any."""
     write_comparable(folder)
@@ -237,13 +211,6 @@ def test_a_pull_request_that_is_slower_fails_and_says_which_cell(tmp_path: Path)
         assert words in comment
     assert (tmp_path / "summary").read_text("utf-8") == comment
     assert "<failure" in (tmp_path / "regressions.xml").read_text("utf-8")
-
-
-@pytest.mark.slow
-@pytest.mark.nightly
-def test_what_cannot_be_judged_does_not_fail(tmp_path: Path) -> None:
-    judging(tmp_path, history=SECOND, measured=FIRST).execute(benchmark_script("Judge"))
-    assert "became faster" in (tmp_path / "comment.md").read_text("utf-8")
 
 
 @pytest.mark.nightly

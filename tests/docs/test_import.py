@@ -38,13 +38,6 @@ def test_the_commands_say_what_the_page_shows(user: Workplace) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("block", PAGE.blocks("sql"), ids=lambda block: block.text.split()[1])
-def test_every_question_is_answered(user: Workplace, block: Block) -> None:
-    assert user.do("import", "theirs").returncode == 0
-    assert user.ask(block.text)
-
-
-@pytest.mark.slow
 def test_the_views_show_what_the_table_says(user: Workplace) -> None:
     assert user.do("import", "theirs").returncode == 0
     for names, _, theirs, simulated in PAGE.rows("view"):
@@ -75,17 +68,6 @@ def test_the_csv_example_gives_its_rows(tmp_path: Path) -> None:
     first = reading.measurements[0]
     assert (first.precision, first.memory_peak_bytes) == ("fp16", 3 * 2**29)
     assert first.libraries == {"torch": "2.4.1"}
-
-
-@pytest.mark.slow
-def test_the_mapping_is_named_on_the_command_line(tmp_path: Path) -> None:
-    (tmp_path / "lab.csv").write_text(PAGE.blocks("csv")[1].text)
-    (tmp_path / "lab.yaml").write_text(PAGE.blocks("yaml")[0].text)
-    (command,) = (line for line in PAGE.shell_lines() if "--mapping" in line)
-    lab = Workplace(tmp_path, "process")
-    assert lab.do(*shlex.split(command)[1:]).returncode == 0
-    formats = lab.ask("SELECT DISTINCT source, source_format FROM benchmark_results")
-    assert formats == [{"source": "lab-bench", "source_format": "mapping:lab"}]
 
 
 def test_the_json_example_gives_its_rows(tmp_path: Path) -> None:

@@ -7,7 +7,6 @@ import pytest
 
 from orchestrator.commands.app import app
 from orchestrator.store import Store, query
-from orchestrator.store.health.snapshots import read_manifest
 from runner.contract.record import save_record
 from tests.conftest import ROOT
 from tests.docs.command_line import command_line
@@ -48,17 +47,3 @@ def test_a_command_works(
     assert capsys.readouterr().out
     answer = query(site / "results" / "benchmarks.duckdb", "SELECT * FROM benchmark_results")
     assert answer.num_rows == 1
-
-
-def test_what_was_replaced_is_kept_each_time_and_can_be_asked(
-    site: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    folders = list((site / "results" / "snapshots").iterdir())
-    snapshots = {str(read_manifest(folder).name): folder for folder in folders}
-    assert (len(folders), set(snapshots)) == (3, {"before-restore", "before-update"})
-    snapshot = snapshots["before-update"]
-    (shown,) = (line for line in PAGE.shell_lines() if "$SNAPSHOT" in line)
-    command_line()
-    arguments = shlex.split(shown.replace("$SNAPSHOT", str(snapshot)))[1:]
-    assert app(arguments, standalone_mode=False) in (None, 0)
-    assert capsys.readouterr().out.split() == ["count_star()", "1"]

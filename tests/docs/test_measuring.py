@@ -10,8 +10,6 @@ import pytest
 
 from performance.__main__ import MEASUREMENTS
 from runner.contract.cell import Mode, Precision
-from runner.contract.record import Phase, Proof
-from runner.contract.record.doubts import Scale
 from runner.contract.record.efficiency import Efficiency
 from runner.contract.record.measured import (
     Arrivals,
@@ -25,7 +23,6 @@ from runner.contract.record.tokens import Generation
 from runner.correctness.tolerance import FLOORS, HONEST
 from runner.measure import grade
 from runner.measure.statistics import percentiles
-from runner.measure.vendors import amd, apple, intel, nvidia, rapl
 from runner.modes.generation import GenerationWorkload
 from runner.modes.startup import mode as startup
 from runner.modes.training import TRAINING_REGION
@@ -105,20 +102,6 @@ def test_the_grades_thresholds_are_those_of_the_code(start: str) -> None:
     )
 
 
-def test_no_scale_of_the_grade_is_left_out() -> None:
-    scales = {name for name, value in vars(grade).items() if isinstance(value, Scale)}
-    assert scales == set(SCALES.values())
-
-
-def test_what_grades_without_a_scale_is_as_in_the_code() -> None:
-    median = percentiles.NEEDED["p50"]
-    few = [f"fewer than {median}", f"fewer than {percentiles.fewest()}"]
-    assert finding("too few for a median")[2:4] == few
-    dependence = f"{grade.DEPENDENCE:g}"
-    dependent = [dependence, f"{dependence}, and fewer than {median} effective"]
-    assert finding("iterations by")[1:3] == dependent
-
-
 def test_the_constants_have_the_values_of_the_code() -> None:
     rows = PAGE.rows("constant")
     assert rows
@@ -138,17 +121,6 @@ def test_the_timed_regions_are_those_in_the_records() -> None:
     for mode, path in sources:
         region = listed[mode].partition("; and then as")[0]
         assert region in (ROOT / "runner" / path).read_text("utf-8")
-
-
-def test_the_phases_and_proofs_are_all_there() -> None:
-    listed_phases = [row[0].strip("`") for row in PAGE.rows("phase")]
-    assert listed_phases == [phase for phase in get_args(Phase) if phase != "plan"]
-    assert {row[0].strip("`") for row in NUMBERS.rows("value of `proof`")} == set(get_args(Proof))
-
-
-def test_the_periods_of_energy_counters_are_those_of_the_code() -> None:
-    listed = [number(row[2]) for row in PAGE.rows("hardware")]
-    assert listed == [module._PERIOD_S for module in (rapl, nvidia, amd, apple, intel)]
 
 
 @pytest.mark.parametrize(

@@ -15,40 +15,18 @@ from orchestrator.commands.results.result_table import TABLE_COLUMNS
 from orchestrator.fleet.hosts_file import read_hosts_file
 from orchestrator.matrix import load_matrix
 from runner.contract import errors, support
-from runner.contract.cell import Cell
 from runner.contract.errors import BenchError
-from runner.contract.models import catalogue, find
-from runner.contract.support import why_not
 from tests.conftest import ROOT
-from tests.docs.command_line import command_line
 from tests.docs.pages import (
     COMMANDS,
     GITHUB,
-    MODELS,
-    MODES,
     PAGES,
     README,
     SUPPORTED,
-    Page,
 )
 
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
-MAKEFILE = (ROOT / "Makefile").read_text("utf-8")
 SHOWN = [block.text for block in README.blocks("console")]
-
-
-def generating(model: str) -> Cell:
-    """A cell that generates a few tokens with this model on the CPU."""
-    return Cell(
-        model=model,
-        backend="cpu",
-        runtime="torch",
-        precision="fp32",
-        batch_size=1,
-        sequence_length=8,
-        new_tokens=8,
-        mode="generation",
-    )
 
 
 def exit_codes(error: type[BenchError]) -> set[int]:
@@ -77,13 +55,6 @@ def test_the_supported_combinations_are_those_that_are_built() -> None:
     assert claimed == {(*key, *sorted(precisions)) for key, precisions in support.SUPPORTED.items()}
     for backend in CATALOGUE:  # those that are not built are named as well
         assert (f"`{backend}`" in SUPPORTED.prose) == (backend != "fake")
-
-
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
-def test_the_targets_of_make_exist(page: Page) -> None:
-    for line in page.shell_lines():
-        if line.startswith("make "):
-            assert re.search(rf"^{line.split()[1]}:", MAKEFILE, re.MULTILINE), line
 
 
 def test_the_matrix_it_shows_is_sound(tmp_path: Path) -> None:
@@ -121,24 +92,6 @@ def test_the_output_it_shows_has_todays_columns() -> None:
     assert shown == [column for column in TABLE_COLUMNS if column in shown]
 
 
-def test_the_models_it_lists_are_those_of_the_catalogue() -> None:
-    listed = {row[0].strip("`"): row[1:] for row in MODELS.rows("model")}
-    assert set(listed) == set(catalogue())
-    for name, (family, parameters, _, training, generation) in listed.items():
-        model = find(name)
-        assert family.strip("`") == model.family
-        assert int(parameters.replace(",", "")) == model.parameters
-        assert (training == "yes") == model.trains
-        assert (generation == "yes") == (why_not(generating(name), model) is None)
-
-
-def test_the_options_it_lists_are_options_of_run() -> None:
-    run = {flag for parameter in command_line().commands["run"].params for flag in parameter.opts}
-    listed = [flag for row in MODES.rows("option") for flag in re.findall(r"--[\w-]+", row[0])]
-    assert listed
-    assert set(listed) <= run
-
-
 def test_what_is_published_agrees_with_the_distribution() -> None:
     assert (PROJECT["license"], PROJECT["requires-python"]) == ("Apache-2.0", ">=3.11,<3.14")
     assert "Python 3.11 to 3.13" in README.prose
@@ -146,7 +99,3 @@ def test_what_is_published_agrees_with_the_distribution() -> None:
     changes = (ROOT / "CHANGELOG.md").read_text("utf-8")
     version, _ = re.findall(r"^## (\S+) \((\d{4}-\d{2}-\d{2})\)$", changes, re.MULTILINE)[0]
     assert version == runner.__version__
-
-
-def test_the_front_page_is_short() -> None:
-    assert len(README.text.encode()) <= 10_000

@@ -1,18 +1,13 @@
 """docs/regressions.md: the keys of JSON that it lists, and a workflow that GitHub understands."""
 
 import re
-import shlex
-
-import yaml
 
 from orchestrator.commands.regress.document import regression_document
 from tests.conftest import ROOT
-from tests.docs.command_line import parse
 from tests.docs.pages import Page
 from tests.support.verdicts import a_judgement, an_answer
 
 PAGE = Page(ROOT / "docs/regressions.md")
-COMMAND = re.compile(r"\.venv/bin/orchestrator (.*?)(?: \|\| .*)?$", re.M)
 
 
 def keys_of(heading: str) -> set[str]:
@@ -29,13 +24,3 @@ def test_the_keys_of_json_are_those_of_the_page() -> None:
     assert {key.removeprefix("baseline_") for key in judgement} == {
         key.removeprefix("baseline_") for key in listed
     }
-
-
-def test_the_workflow_is_yaml_whose_commands_are_understood() -> None:
-    (block,) = PAGE.blocks("yaml")
-    (job,) = yaml.safe_load(block.text)["jobs"].values()
-    scripts = [step["run"] for step in job["steps"] if "run" in step]
-    commands = [line for script in scripts for line in COMMAND.findall(script)]
-    assert len(commands) == 3
-    for command in commands:
-        parse(shlex.split(command))

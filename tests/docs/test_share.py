@@ -3,7 +3,6 @@
 import json
 import shlex
 import shutil
-import zipfile
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -80,10 +79,3 @@ def test_the_snippets_read_what_the_commands_wrote(
     for block in PAGE.blocks("python"):
         exec(block.text, {})
     assert capsys.readouterr().out == "2 2\n1 rows without a backend\n"
-
-
-def test_the_members_are_those_of_a_bundle(shared: Path) -> None:
-    told = {row[0].strip("`") for row in PAGE.rows("member")}
-    with zipfile.ZipFile(shared / "ours.zip") as archive:
-        names = {name.replace(a_record().run_id, "<run_id>") for name in archive.namelist()}
-    assert told == names

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.workplace import BY_CONTAINERS, BY_PROCESSES, Workplace, wait_until
+from tests.support.workplace import BY_CONTAINERS, Workplace, wait_until
 
 pytestmark = [pytest.mark.slow, pytest.mark.serial]
 STATUSES = {
@@ -74,63 +74,6 @@ def test_interruption_stops_at_once_and_resuming_finishes_the_rest(
     assert {path: path.stat().st_mtime_ns for path in measured} == measured
 
 
-@BY_PROCESSES
-def test_two_orchestrators_take_turns(workplace: Workplace, tmp_path: Path) -> None:
-    second_folder = tmp_path / "second"
-    second_folder.mkdir()
-    second = Workplace(second_folder, workplace.launcher)
-    workplace.write_matrix(latency_s=0.05)
-    second.write_matrix()
-    first_process = workplace.start(*workplace.run_arguments())
-    wait_until(lambda: any(workplace.folder.glob("results/*/jobs/*")), "the first job")
-    done = second.run()
-    first_process.communicate()
-    assert (first_process.returncode, done.returncode) == (0, 0)
-    assert f"waiting for device fake, held by run {workplace.run_folder.name}" in done.stderr
-    first_end = max(path.stat().st_mtime for path in workplace.records())
-    second_start = min(path.stat().st_mtime for path in second.run_folder.glob("jobs/*"))
-    assert first_end <= second_start
-
-
-def test_a_record_damaged_before_the_merge_is_lost_then_measured_again(user: Workplace) -> None:
-    user.write_matrix()
-    assert user.run().returncode == 0
-    victim = user.records()[0]
-    victim.write_bytes(victim.read_bytes()[:200])
-    (user.folder / "results/benchmarks.duckdb").unlink()
-    merged = user.do("merge", "results", "--scratch")
-    assert merged.returncode == 6
-    assert victim.name in merged.stderr
-    assert sorted(user.verdicts().values()) == ["lost", "ok", "ok"]
-    assert user.has_one_verdict_each()
-    assert user.resume().returncode == 0
-    assert sorted(user.verdicts().values()) == ["ok", "ok", "ok"]
-    assert victim.with_name(victim.name + ".damaged").exists()
-    for _ in range(2):  # merging again changes nothing
-        again = user.do("merge", "results", "--scratch")
-        assert again.stdout.startswith("0 inserted, 0 replaced, 3 unchanged\n")
-
-
-@BY_CONTAINERS
-def test_a_full_disk_ends_the_run_and_resuming_finishes_it(
-    workplace: Workplace, small_disk: Path
-) -> None:
-    workplace.write_matrix(models=2)
-    (workplace.folder / "results").symlink_to(small_disk)
-    filler = small_disk / "filler"
-    process = workplace.start(*workplace.run_arguments())
-    wait_until(lambda: any(small_disk.glob("*/jobs/*")), "the first job")
-    fill(filler)
-    _, stderr = process.communicate(timeout=120)
-    assert process.returncode == 6, stderr
-    assert "No space left" in stderr
-    assert workplace.unfinished() == []
-    filler.unlink()
-    done = workplace.resume()
-    assert done.returncode == 0, done.stderr
-    workplace.check("ok")
-
-
 def test_a_nearly_full_disk_is_refused_before_anything_runs(
     user: Workplace, small_disk: Path
 ) -> None:
@@ -141,38 +84,12 @@ def test_a_nearly_full_disk_is_refused_before_anything_runs(
     assert "cannot be made" in done.stderr or "free" in done.stderr
 
 
-def test_a_spent_budget_leaves_verdicts_that_resuming_replaces(user: Workplace) -> None:
-    user.write_matrix(models=3, batch_sizes=[1])
-    done = user.run("--budget", "0s")
-    assert done.returncode == 3, done.stderr
-    user.check("unavailable")
-    assert user.resume().returncode == 0
-    user.check("ok")
-
-
-def test_fail_fast_stops_after_the_first_failure(user: Workplace) -> None:
-    user.write_matrix({"*": "raise"}, models=3, batch_sizes=[1])
-    assert user.run("--fail-fast").returncode == 1
-    assert sorted(user.verdicts().values()) == ["failed", "unavailable", "unavailable"]
-
-
 def test_an_unusable_database_is_found_before_anything_is_measured(user: Workplace) -> None:
     user.write_matrix()
     (user.folder / "foreign.duckdb").write_text("no database")
     done = user.run("--database", "foreign.duckdb")
     assert (done.returncode, "foreign.duckdb" in done.stderr) == (6, True)
     assert not list(user.folder.glob("results/*/run.json"))
-
-
-def test_a_real_database_refuses_fake_rows(user: Workplace) -> None:
-    user.write_matrix()
-    refused = user.do("run", "matrix.yaml", "--launcher", user.launcher)
-    assert (refused.returncode, "fake" in refused.stderr) == (6, True)
-    assert not (user.folder / "results").exists()
-    user.run("--database", "scratch.duckdb")
-    merged = user.do("merge", *map(str, user.records()))
-    assert (merged.returncode, merged.stdout.split(",")[0]) == (6, "0 inserted")
-    assert "refused 3 rows that no device made" in merged.stderr
 
 
 @pytest.fixture

@@ -1,11 +1,9 @@
 """A matrix on three hosts of Ray, one of which dies in the middle: each cell is measured."""
 
-import shutil
 import subprocess
 import time
 from collections.abc import Iterator
 from pathlib import Path
-from socket import AF_INET
 
 import psutil
 import pytest
@@ -113,35 +111,3 @@ def test_a_run_whose_head_was_killed_ends_and_goes_on_by_another_head(tmp_path: 
     with running_cluster(tmp_path / "other") as cluster:
         resume(Workplace(tmp_path / "user", "process", cluster.environment))
     assert verdicts(user.folder) == ["ok"] * 8
-
-
-@pytest.mark.nightly
-@pytest.mark.skipif(shutil.which("openssl") is None, reason="openssl makes the certificates")
-def test_ray_encrypts_where_the_variables_of_tls_are_set(tmp_path: Path) -> None:
-    for name in ("tls", "ray", "user", "stranger"):
-        (tmp_path / name).mkdir()
-    with running_cluster(tmp_path / "ray", variables=certified(tmp_path / "tls")) as cluster:
-        user = Workplace(tmp_path / "user", "process", cluster.environment)
-        user.write_matrix(models=2, batch_sizes=[1], latency_s=SLOW_S)
-        assert user.execute(*user.run_arguments("--fleet")).returncode == 0
-        assert verdicts(user.folder) == ["ok"] * 2
-        bare = {name: text for name, text in cluster.environment.items() if "TLS" not in name}
-        stranger = Workplace(tmp_path / "stranger", "process", bare)
-        stranger.write_matrix(models=1, batch_sizes=[1])
-        done = stranger.execute(*stranger.run_arguments("--fleet"))
-        assert (done.returncode, "refuses this driver" in done.stderr) == (2, True)
-
-
-def certified(folder: Path) -> dict[str, str]:
-    """The variables of TLS, with a certificate of this machine that is its own authority."""
-    interfaces = psutil.net_if_addrs().values()
-    addresses = {one.address for each in interfaces for one in each if one.family == AF_INET}
-    names = ",".join(f"IP:{address}" for address in sorted(addresses))
-    words = (
-        f"req -x509 -newkey rsa:2048 -nodes -days 1 -subj /CN=host -addext subjectAltName={names}"
-    )
-    command = ["openssl", *words.split(), "-keyout", "key", "-out", "crt"]
-    subprocess.run(command, cwd=folder, check=True, capture_output=True)
-    files = {"SERVER_CERT": "crt", "SERVER_KEY": "key", "CA_CERT": "crt"}
-    paths = {f"RAY_TLS_{name}": str(folder / file) for name, file in files.items()}
-    return {"RAY_USE_TLS": "1", **paths}

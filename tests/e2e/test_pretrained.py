@@ -44,6 +44,7 @@ def test_pretrained_weights_are_measured_and_known_by_their_hash(workplace: Work
     assert [tuple(row.values()) for row in rows] == [expected] * 2
 
 
+@pytest.mark.nightly
 def test_weights_that_change_after_the_plan_are_not_measured(user: Workplace) -> None:
     weights = write(user.folder)
     planned = user.do("run", "matrix.yaml", "--launcher", "process", "--budget", "0s")

@@ -45,6 +45,7 @@ def test_a_result_is_measured_again_and_shown_beside_the_first(workplace: Workpl
     assert workplace.unfinished() == []
 
 
+@pytest.mark.nightly
 def test_a_failure_can_be_repeated_and_fails_again(user: Workplace) -> None:
     user.write_matrix({"*-b2-*": "raise"})
     user.run()
@@ -62,6 +63,7 @@ def forge_digest(workplace: Workplace) -> None:
 
 
 @pytest.mark.engine
+@pytest.mark.nightly
 def test_a_missing_image_is_an_error_before_anything_is_created(
     tmp_path: Path, cpu_image: Image
 ) -> None:

@@ -1,10 +1,8 @@
 """Rounds: they spread each cell's iterations over the run, and survive whatever ends one."""
 
-import signal
-
 import pytest
 
-from tests.support.workplace import BY_PROCESSES, Workplace, wait_until
+from tests.support.workplace import BY_PROCESSES, Workplace
 
 pytestmark = [pytest.mark.slow, pytest.mark.serial]
 
@@ -36,40 +34,3 @@ def test_rounds_interleave_the_jobs_and_leave_one_record_each(workplace: Workpla
         assert row["drift"] is not None
         assert 0 <= row["drift_p_value"] <= 1
     assert workplace.unfinished() == []
-
-
-@pytest.mark.nightly
-@BY_PROCESSES
-def test_kill_9_in_the_second_round_loses_no_round(workplace: Workplace) -> None:
-    workplace.write_matrix(models=2, batch_sizes=[1, 2], latency_s=0.02, rounds=ROUNDS)
-    process = workplace.start(*workplace.run_arguments())
-    wait_until(lambda: len(list(workplace.folder.glob("results/*/jobs/*.json"))) == 4, "round 2")
-    process.kill()
-    process.communicate()
-    kept = {path: path.stat().st_mtime_ns for path in workplace.round_files()}
-    assert len(kept) >= 4
-    assert workplace.records() == []
-    done = workplace.resume()
-    assert done.returncode == 0, done.stderr
-    assert {path: path.stat().st_mtime_ns for path in kept} == kept, done.stderr
-    workplace.check("ok")
-
-
-@pytest.mark.nightly
-@BY_PROCESSES
-def test_a_damaged_result_of_a_round_costs_its_cell_a_new_start_and_nothing_else(
-    workplace: Workplace,
-) -> None:
-    workplace.write_matrix({"*scripted-1-*": "hang"}, models=2, batch_sizes=[1, 2], rounds=2)
-    process = workplace.start(*workplace.run_arguments())
-    wait_until(lambda: workplace.is_hanging("scripted-1"), "the hang")
-    process.send_signal(signal.SIGINT)
-    process.communicate(timeout=60)
-    workplace.heal()
-    for path in workplace.round_files()[:1]:
-        path.write_bytes(path.read_bytes()[:30])
-    done = workplace.resume()
-    assert done.returncode == 0, done.stderr
-    workplace.check("ok")
-    rounds = workplace.ask("SELECT DISTINCT rounds FROM benchmark_results")
-    assert rounds == [{"rounds": 2}]

@@ -120,27 +120,6 @@ def test_torch_is_asked_for_where_pip_looks_and_then_of_its_index(
     assert pip.rest == HASHED
 
 
-@pytest.mark.parametrize("installed", [None, "2.13.0", "2.13.0+cu130", "2.12.0+cpu"])
-def test_cuda_is_never_asked_for(requirements: Path, installed: str | None) -> None:
-    pip = FakePip(configured=[PINNED], index=[PINNED])
-    with pytest.raises(SCRIPT.InstallError, match="TORCH_INDEX_URL"):
-        install(requirements, pip, installed=installed)
-    assert pip.torch_requests == [(None, CPU), (INDEX, CPU)]
-    assert not any("--only-binary=:all:" in call for call in pip.calls)
-
-
-@pytest.mark.parametrize("installed", [None, "2.13.0+cpu", "2.12.0"])
-def test_a_file_for_cuda_takes_what_pypi_has_and_no_local_build(
-    tmp_path: Path, installed: str | None
-) -> None:
-    path = write(tmp_path, "# torch build: pypi", PINNED)
-    pip = FakePip(configured=["torch===2.13.0"])
-    install(path, pip, installed=installed)
-    assert pip.torch_requests == [(None, f"torch===2.13.0 {HASH}")]
-    with pytest.raises(SCRIPT.InstallError, match="nor on PyPI"):
-        install(path, FakePip())
-
-
 def test_a_file_for_rocm_takes_torch_and_its_triton_from_the_builds_index(tmp_path: Path) -> None:
     path = write(tmp_path, "# torch build: rocm7.2", PINNED, "triton-rocm==3.7.1")
     pip = FakePip(index=["torch==2.13.0+rocm7.2"])
@@ -162,39 +141,10 @@ def test_a_site_names_the_wheels_that_it_allows_and_nothing_else_is_taken(
     assert pip.rest == [HASHED[0], f"    {SITE_HASH} {HASH} \\", *HASHED[1:]]
 
 
-@pytest.mark.parametrize(
-    ("text", "message"),
-    [
-        ("", r"torch==2\.13\.0\+cpu: the file that ACCELMATRIX_HASHES names has no hash of it"),
-        (f"torch==2.13.0 {HASH}\n", "has no hash of it"),
-        (f"{CPU}\n", r"site\.txt:1: 'torch==2\.13\.0\+cpu' is not"),
-        (f"{CPU} --hash=md5:1\n", r"site\.txt:1"),
-        (f"\n--index-url=x {HASH}\n", r"site\.txt:2"),
-    ],
-)
-def test_a_site_that_does_not_name_a_wheel_gets_none(
-    requirements: Path, text: str, message: str
-) -> None:
-    site, pip = requirements.with_name("site.txt"), FakePip(configured=[CPU])
-    site.write_text(text)
-    with pytest.raises(SCRIPT.InstallError, match=message):
-        install(requirements, pip, site=site)
-    assert pip.calls == []
-
-
 def test_without_hashes_nothing_is_installed(requirements: Path) -> None:
     requirements.with_name("requirements.hashes.txt").unlink()
     with pytest.raises(SCRIPT.InstallError, match=r"requirements\.hashes\.txt: is missing"):
         install(requirements, FakePip())
-
-
-def test_a_failure_of_pip_or_a_missing_file_is_an_error(
-    requirements: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    with pytest.raises(SCRIPT.InstallError, match=r"requirements\.hashes\.txt"):
-        SCRIPT.install(requirements, pip=lambda _: 1, installed="2.13.0+cpu", system="linux")
-    assert SCRIPT.main([str(requirements.with_name("missing.txt"))]) == 1
-    assert "missing.txt" in capsys.readouterr().err
 
 
 def write_wheel(folder: Path, version: str) -> None:

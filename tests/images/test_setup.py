@@ -60,28 +60,6 @@ def base(tmp_path: Path) -> Base:
     return Base(tmp_path)
 
 
-def test_what_apt_leaves_goes_with_the_layer(base: Base) -> None:
-    assert base.execute("packages", "libatomic1", "g++").returncode == 0
-    *calls, removed = base.calls
-    assert calls == [
-        "apt-get update -q",
-        "apt-get install -yq --no-install-recommends libatomic1 g++",
-        "apt-get clean",
-    ]
-    assert removed.startswith("rm -rf /var/lib/apt/lists/")
-
-
-@pytest.mark.parametrize("debian", [False, True])
-def test_a_compiler_comes_with_the_headers_that_debians_own_python_lacks(
-    base: Base, debian: bool
-) -> None:
-    if not debian:
-        (base.folder / "include").mkdir()
-        (base.folder / "include/Python.h").touch()
-    base.execute("compiler")
-    assert base.installed == ["g++", *(["libpython3-dev"] if debian else [])]
-
-
 def test_what_is_pinned_is_installed_without_a_cache_and_compiled_before_the_folder_goes(
     base: Base,
 ) -> None:
@@ -107,9 +85,3 @@ def test_a_sites_hashes_are_taken_where_they_lie_beside_the_script(base: Base) -
 def test_a_step_that_fails_fails_the_build(base: Base, program: str, step: str) -> None:
     (base.folder / program).write_text("#!/bin/sh\nexit 7\n")
     assert base.execute(step).returncode == 7
-
-
-def test_a_step_that_is_none_is_refused(base: Base) -> None:
-    done = base.execute("pip")
-    message = "setup.sh: pip is not one of packages, compiler, python\n"
-    assert (done.returncode, done.stderr) == (2, message)

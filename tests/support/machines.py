@@ -1,12 +1,7 @@
 """Machines as their kernel describes them: folders for /sys, and a slow /proc/cpuinfo."""
 
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from unittest.mock import patch
-
-from runner.contract import host
-from tests.support.fakes import FakeClock
 
 Cores = Sequence[tuple[int, ...]]
 """The hardware threads of each core."""
@@ -39,23 +34,6 @@ def cores(first: int, count: int, siblings_at: int | None = None) -> Cores:
     """So many cores from that CPU on, whose siblings lie so many CPUs behind."""
     numbers = range(first, first + count)
     return [(n,) if siblings_at is None else (n, n + siblings_at) for n in numbers]
-
-
-SLOW_CPU, SLOW_NS = "a processor", 1_000_000
-
-
-@contextmanager
-def slow_processor(clock: FakeClock) -> Iterator[None]:
-    """A machine whose processor's name takes so long to read, by that clock."""
-
-    def read() -> tuple[str, list[str]]:
-        clock.pass_by(SLOW_NS)
-        return SLOW_CPU, []
-
-    host.cpu_model.cache_clear()
-    with patch.object(host, "read_processor", read):
-        yield
-    host.cpu_model.cache_clear()
 
 
 def _list(group: Cores) -> str:

@@ -10,7 +10,7 @@ from analysis.charts.comparisons import property_comparison
 from analysis.charts.curves import size_curves
 from analysis.charts.durations import MOST_MARKS, duration_charts
 from analysis.charts.palette import BACKEND_MARKS, PAPER
-from analysis.charts.topics import CHART_TOPICS, charts_of
+from analysis.charts.topics import charts_of
 from analysis.charts.training import training_steps
 from analysis.results.selection import Selection
 from orchestrator.store import Store
@@ -72,13 +72,6 @@ def test_long_courses_keep_their_extremes_and_say_that_they_are_thinned(charted:
     bars = rows_of(distribution.spec)
     assert sum(bar["durations"] for bar in bars) == 4_950
     assert "Beyond the right end: 50 durations" in distribution.sentence
-
-
-@pytest.mark.slow
-def test_a_chart_of_nothing_is_none(charted: Store) -> None:
-    nothing = Selection("r.model = 'none'")
-    for topic in CHART_TOPICS:
-        assert charts_of(topic, charted, nothing) == ()
 
 
 @pytest.mark.slow

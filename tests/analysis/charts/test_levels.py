@@ -112,45 +112,6 @@ def test_an_accepted_step_has_another_look_and_its_reason() -> None:
     assert '"strokeDash": [5, 4]' in str(chart.spec).replace("'", '"')
 
 
-def test_values_are_means_of_launches_with_the_least_and_the_greatest() -> None:
-    chart = drawn(judged([past(0, 10), past(1, 10)]))
-    first, second = rows(chart, "role")
-    assert first["value"] == pytest.approx(10)
-    assert (first["low"], first["high"]) == pytest.approx((10 * math.exp(-0.01), 10 * 1.01005))
-    assert (first["role"], second["role"]) == ("baseline", "judged")
-    assert chart.title == f"Regression: median latency of {CELL}"
-
-
-def test_a_baseline_from_elsewhere_is_drawn_and_belongs_to_no_level() -> None:
-    history = [past(day, 10) for day in range(3)]
-    chart = drawn(judged(history, baseline=past(30, 8)))
-    runs = rows(chart, "role")
-    assert [run["run"] for run in runs] == ["run-30", "run-0", "run-1", "run-2"]
-    assert runs[0]["role"] == "baseline"
-    (band,) = rows(chart, "start")
-    assert (band["start"], band["end"]) == (0.5, 3.5)
-
-
-def test_a_long_series_shows_its_newest_runs_and_the_baseline() -> None:
-    history = [past(day, 10) for day in range(130)]
-    chart = drawn(judged(history, baseline=history[5]))
-    runs = [run["run"] for run in rows(chart, "role")]
-    assert runs == ["run-5", *(f"run-{day}" for day in range(31, 130))]
-    assert "Not drawn: 30 earlier runs." in chart.sentence
-
-
-def test_the_axis_holds_every_run_and_the_threshold() -> None:
-    chart = drawn(judged([past(0, 10), past(1, 10.1)]))
-    limits = [row["limit"] for row in rows(chart, "limit")]
-    assert limits == pytest.approx([10 / 1.05, 10.5])
-    low, high = next(
-        layer["encoding"]["y"]["scale"]["domain"]
-        for layer in chart.spec["layer"]
-        if "limit" in str(layer)
-    )
-    assert low < limits[0] < limits[1] < high
-
-
 def test_series_are_drawn_in_the_order_of_verdicts_and_the_rest_is_counted() -> None:
     history = [past(0, 10), past(1, 10)]
     verdicts: tuple[RegressionVerdict, ...] = ("regression", "inconclusive", "no change")

@@ -6,7 +6,7 @@ import pytest
 
 from analysis.charts.architectures import families_chart
 from analysis.charts.chart import Chart
-from analysis.charts.palette import BACKEND_MARKS, PAPER
+from analysis.charts.palette import PAPER
 from analysis.charts.ratings import ratings_chart
 from analysis.compatibility.families import FamilySummary, MeanRatio
 from analysis.compatibility.ratings import Obstacle, Rating
@@ -58,24 +58,6 @@ def test_a_level_is_a_mark_with_its_share_and_a_word_where_nothing_was_timed(
     assert (point["words"], point["area"] > 0) == (words, is_marked)
     obstacle = rating.obstacle
     assert point["reason"] == (obstacle.reason if obstacle else "none")
-
-
-def test_better_levels_have_larger_marks() -> None:
-    levels = ("High", "Medium", "Low")
-    points = points_of(
-        ratings_chart([a_rating(*pair, None) for pair in zip(BACKEND_MARKS, levels, strict=False)])
-    )
-    areas = [point["area"] for point in points.values()]
-    assert areas == sorted(areas, reverse=True)
-    assert len({*areas}) == 3
-
-
-def test_hardware_without_a_colour_and_rows_beyond_the_last_are_counted() -> None:
-    many = [a_rating("cpu", "High", 1.0, model=f"m{number}") for number in range(70)]
-    chart = ratings_chart([*many, a_rating("apple", "High", 1.0)])
-    assert chart is not None
-    assert chart.sentence.endswith("Not drawn: 10 rows and 1 rating on other hardware.")
-    assert ratings_chart([a_rating("apple", "High", 1.0)]) is None
 
 
 def test_families_have_their_mean_and_range_and_those_without_are_counted() -> None:

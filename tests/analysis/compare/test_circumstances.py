@@ -40,32 +40,23 @@ _SAME: dict[str, Any] = {
     [
         ({}, ()),
         ({"image_digest": "sha256:" + "c" * 64}, ("image aaaaaaaaaaaa, now cccccccccccc",)),
-        ({"git_commit": "d" * 40}, ("commit bbbbbbbbbbbb, now dddddddddddd",)),
         (
             {"git_commit": "b" * 40 + "-dirty"},
             ("commit bbbbbbbbbbbb, now bbbbbbbbbbbb-dirty",),
         ),
-        ({"cpu_cores_logical": 16}, ("logical cores 32, now 16",)),
         ({"memory_total_bytes": (16 << 30) - 5_000}, ()),
         ({"memory_total_bytes": 8 << 30}, ("memory in GiB 16, now 8",)),
-        ({"device_partition": "CPX"}, ("part of the device none, now CPX",)),
-        (
-            {"energy_scope": "package + dram"},
-            ("energy scope package, now package + dram",),
-        ),
         (
             {"device": "Another CPU", "cpu_cores_logical": 16},
             ("device Example CPU, now Another CPU",),
         ),
         ({"kernel": "6.13.0", "threads": 4}, ("kernel 6.12.0, now 6.13.0", "threads 2, now 4")),
         ({"kernel": None}, ()),
-        ({"cpu_governor": "performance"}, ()),
         ({"heat_s": 60.0}, ("heating in seconds none, now 60",)),
         (
             {"libraries": {"torch": "2.14.0", "NVIDIA driver": "570"}},
             ("NVIDIA driver missing, now 570", "torch 2.13.0, now 2.14.0"),
         ),
-        ({"environment_variables": {"OMP": "1"}}, ("OMP not set, now 1",)),
         ({"cpu_clock_hz": 2.6e9}, ()),
         ({"cpu_clock_hz": 2.0e9}, ("CPU clock in GHz 2.5, now 2",)),
         ({"noise_other_load": 0.05}, ()),
@@ -83,9 +74,7 @@ def test_changes_are_told_in_words(now: dict[str, Any], told: tuple[str, ...]) -
         ({}, {"heat_s": 60.0}, ("heating in seconds none, now 60",)),
         ({"heat_s": 60.0}, {"hardware_id": "b"}, ("heating in seconds 60, now none",)),
         ({"cpu_turbo": True}, {"cpu_turbo": False}, ("turbo on, now off",)),
-        ({"cpu_turbo": True}, {"cpu_turbo": None}, ()),
         ({"cpu_turbo": True}, {"cpu_turbo": False, "hardware_id": "b"}, ()),
-        ({"cpu_turbo": True, "hardware_id": None}, {"cpu_turbo": False, "hardware_id": None}, ()),
         ({}, {"environment_variables": {"OMP": "1"}}, ("OMP not set, now 1",)),
         ({}, {"environment_variables": {"OMP": "1"}, "image_digest": "sha256:c"}, ()),
         (

@@ -124,14 +124,6 @@ def test_a_question_reads_only_what_it_needs(written: Written) -> None:
     assert not any("shape" in name for name in names)
 
 
-def test_the_manifest_says_what_it_rests_on(written: Written) -> None:
-    manifest = predictor_manifest(written.files.__getitem__, written.digest, DamagedFile)
-    assert manifest.examples == {"accelmatrix": 72}
-    assert set(manifest.targets) == {"latency", "throughput"}
-    assert manifest.targets["latency"].errors["model"].examples == 72
-    assert manifest.left_out == {"no work": 3}
-
-
 @pytest.mark.parametrize("name", ["latency.json", "machines.json", TREES])
 def test_an_altered_file_is_refused(written: Written, name: str) -> None:
     altered = {**written.files, name: written.files[name].replace("1", "2", 1)}

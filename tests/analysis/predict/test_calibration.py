@@ -1,19 +1,15 @@
 """Calibration: folds that hide what a question does not know, and quantiles that count groups."""
 
 from collections import Counter
-from dataclasses import replace
 
 import pytest
 
 from analysis.predict.examples.placements import PREDICTION_TARGETS, Example
-from analysis.predict.expectation import expectation_fits, fit_base, physical_terms
 from analysis.predict.folds import folds_of
 from analysis.predict.predictor import Prediction
 from analysis.predict.scores import (
     conformal_quantile,
     errors_by_device,
-    pooled_widths,
-    spread_share,
 )
 from analysis.predict.training import train_target
 from analysis.statistics.arrays import np
@@ -39,21 +35,6 @@ def test_a_quantile_is_that_of_a_new_group(
     assert known == pytest.approx(quantile)
 
 
-def test_widths_are_drawn_to_wider_ones_where_few_siblings_are_known() -> None:
-    own, wider = np.array([1.0] * 4), np.array([3.0] * 4)
-    pooled = pooled_widths(own, wider, np.array([0.0, 1.0, 2.0, 40.0]))
-    assert pooled[0] == 3.0
-    assert [*pooled] == sorted(pooled, reverse=True)
-    assert pooled[-1] == pytest.approx(1.0, abs=0.02)
-
-
-def test_few_groups_tell_no_differences_between_errors() -> None:
-    shares = [spread_share(groups) for groups in (2, 20, 160, 2000)]
-    assert shares == sorted(shares)
-    assert shares[0] < 0.01
-    assert shares[-1] > 0.99
-
-
 def test_a_model_is_hidden_on_one_device_at_a_time() -> None:
     placements = [a_placement(f"net-{n}", device) for n in range(40) for device in DEVICES]
     hidden = Counter[int]()
@@ -62,33 +43,6 @@ def test_a_model_is_hidden_on_one_device_at_a_time() -> None:
         assert len(models) == len(set(models)) == fold.groups
         hidden.update(fold.hidden.tolist())
     assert hidden == Counter(range(len(placements)))
-
-
-@pytest.mark.parametrize("quantity", ["time", "memory"])
-def test_a_part_of_a_fit_is_the_fit_to_that_part(quantity: str) -> None:
-    target = next(one for one in PREDICTION_TARGETS.values() if one.quantity == quantity)
-    placements = [
-        a_placement(f"net-{n}", device, batch, 1.3**n)
-        for n in range(8)
-        for device in DEVICES
-        for batch in (1, 4, 16)
-    ]
-    seconds = np.array([peak_seconds(placement) for placement in placements])
-    whole = expectation_fits(placements, seconds, target.quantity)
-    rows = np.arange(0, len(placements), 2)
-    known = [placements[row] for row in rows.tolist()]
-    alone = expectation_fits(known, seconds[rows], target.quantity)
-    for name, fit in whole.items():
-        parts = [one.whole().at(placements).logarithms for one in (fit.part(rows), alone[name])]
-        assert parts[0] == pytest.approx(parts[1])
-
-
-def test_a_term_that_no_example_has_adds_nothing() -> None:
-    placements = [a_placement(f"net-{n}", batch_size=batch) for n in range(8) for batch in (1, 8)]
-    terms = physical_terms(placements, "time")
-    base = fit_base(terms, np.array([peak_seconds(placement) for placement in placements]))
-    layered = [replace(one, counts=replace(one.counts, depth=12.0)) for one in placements]
-    assert base.logarithms(physical_terms(layered, "time")) == pytest.approx(base.logarithms(terms))
 
 
 def test_an_unseen_model_on_a_device_with_few_models_is_marked() -> None:

@@ -12,14 +12,11 @@ from analysis.predict.trials import (
     PredictionTrial,
     accuracy_of,
     cross_validated,
-    interval_quality,
-    joined,
 )
-from tests.analysis.predict.examples import a_placement, an_answer, an_example, peak_seconds
+from tests.analysis.predict.examples import a_placement, an_example, peak_seconds
 
 LATENCY, THROUGHPUT = PREDICTION_TARGETS["latency"], PREDICTION_TARGETS["throughput"]
 SPEEDS = {"big": 2.0, "small": 7.0}
-MARK = "nothing was measured on this device"
 MODELS = {f"net-{number}": 1.3**number for number in range(6)}
 
 
@@ -38,28 +35,12 @@ def test_errors_are_relative_to_what_was_measured() -> None:
     assert accuracy_of([], []) is None
 
 
-def test_intervals_hold_their_ends() -> None:
-    quality = interval_quality([1.0, 2.0, 3.0], [1.0, 0.5, 4.0], [1.5, 2.0, 9.0])
-    assert quality is not None
-    assert quality.coverage == pytest.approx(2 / 3)
-    assert quality.half_width == pytest.approx(1.5)  # the median of √1.5, √4 and √2.25
-    assert interval_quality([], [], []) is None
-
-
 @pytest.mark.parametrize("name", ["roofline", "two-way", "ridge"])
 def test_a_baseline_knows_its_law(name: str) -> None:
     known = [law(model, device, 4) for model in MODELS for device in SPEEDS][:-1]
     hidden = law("net-5", "small", 4)
     (value,) = PREDICTION_BASELINES[name](LATENCY, known, [hidden.placement])
     assert value == pytest.approx(hidden.value, rel=0.2 if name == "ridge" else 1e-6)
-
-
-def test_baselines_answer_in_the_unit_of_the_target() -> None:
-    known = [law(model, "big", batch) for model in MODELS for batch in (1, 8)]
-    rates = [Example(one.placement, one.placement.batch_size / one.value, "x") for one in known]
-    for baseline in PREDICTION_BASELINES.values():
-        (value,) = baseline(THROUGHPUT, rates, [a_placement("net-9", "new", 8, 2.0)])
-        assert min(one.value for one in rates) / 2 < value < max(one.value for one in rates) * 2
 
 
 def test_hidden_groups_are_asked_about_once_and_counted() -> None:
@@ -71,16 +52,6 @@ def test_hidden_groups_are_asked_about_once_and_counted() -> None:
     assert len(questions) == len(set(questions)) == 2 * tried.groups > 0
     assert set(tried.trial.baselines) == set(PREDICTION_BASELINES)
     assert cross_validated(LATENCY, examples[:3], "device").trial.answered == ()
-
-
-def test_parts_and_joined_trials_keep_their_questions() -> None:
-    first = PredictionTrial((an_answer(1.0, 1.1), an_answer(1.0, 3.0, MARK)), {"why": 2})
-    whole = joined([first, first])
-    assert (len(whole.answered), whole.refusals, whole.marked) == (4, 4, 2)
-    sure = whole.part(lambda one: not one.prediction.extrapolates)
-    assert sure.accuracy is not None
-    assert sure.accuracy.mape == pytest.approx(0.1)
-    assert sure.baselines["ridge"].mape == pytest.approx(1.0)
 
 
 @pytest.mark.parametrize(
@@ -101,23 +72,3 @@ def test_a_chart_tells_backends_apart_or_else_devices(
         (1.0, 2.0, "1 ms to 4 ms") for _ in devices
     ]
     assert accuracy_chart(PredictionTrial(), LATENCY, "hidden") is None
-
-
-@pytest.mark.parametrize(("count", "has_intervals"), [(3, True), (2_000, False)])
-def test_a_chart_draws_the_intervals_of_few_points_and_their_typical_band(
-    count: int, has_intervals: bool
-) -> None:
-    trial = PredictionTrial(tuple(an_answer(0.001, 0.0011) for _ in range(count)))
-    chart = accuracy_chart(trial, LATENCY, "hidden")
-    assert chart is not None
-    assert ("rule" in {layer["mark"]["type"] for layer in chart.spec["layer"]}) == has_intervals
-    typical, near = (layer["data"]["values"][0] for layer in chart.spec["layer"][:2])
-    for band, width in ((typical, 1.5), (near, 1.1)):
-        assert band["high"] == pytest.approx(width * band["measured"])
-    assert f"{count:,} predictions of hidden results are off by 10.0 % at most" in chart.sentence
-    assert "×1.50 on either side, and such intervals hold 100 %" in chart.sentence
-    colours = [
-        one["encoding"]["color"] for one in chart.spec["layer"] if "color" in one["encoding"]
-    ]
-    assert all("legend" not in colour for colour in colours)  # one alone would hide that of all
-    assert ("are drawn" in chart.sentence) != has_intervals

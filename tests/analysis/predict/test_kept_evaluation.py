@@ -56,10 +56,6 @@ def test_of_many_answers_a_drawn_part_is_kept_and_the_worst_of_all() -> None:
     assert kept.baselines == {"ridge": pytest.approx(1.0)}
 
 
-def test_nothing_is_kept_of_a_trial_without_answers() -> None:
-    assert kept_trial(NoveltyTrial("device", PredictionTrial(), 0, (0, 0))) is None
-
-
 @pytest.mark.parametrize(
     ("text", "fault"),
     [

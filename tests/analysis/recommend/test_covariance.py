@@ -5,7 +5,6 @@ import pytest
 
 from analysis.predict.effects import design_of
 from analysis.predict.examples.placements import Placement
-from analysis.recommend import next_cells
 from analysis.recommend.next_cells import remaining_covariance
 from tests.analysis.predict.examples import a_placement
 
@@ -29,11 +28,3 @@ def explicit(wanted: list[Placement], known: list[Placement]) -> np.ndarray:
 @pytest.mark.parametrize("known", [[], KNOWN, [*KNOWN, KNOWN[0], KNOWN[0]]])
 def test_the_covariance_is_that_of_the_coefficients(known: list[Placement]) -> None:
     assert remaining_covariance(WANTED, known) == pytest.approx(explicit(WANTED, known), abs=1e-9)
-
-
-def test_of_too_many_measurements_the_most_related_count(monkeypatch: pytest.MonkeyPatch) -> None:
-    unrelated = [a_placement(f"far-{number}", f"other {number}", 64, 9.0) for number in range(5)]
-    monkeypatch.setattr(next_cells, "MOST_KNOWN", len(KNOWN))
-    wide = remaining_covariance(WANTED, []).diagonal()
-    narrowed = remaining_covariance(WANTED, [*unrelated, *KNOWN]).diagonal()
-    assert narrowed.sum() < wide.sum() / 2

@@ -70,12 +70,6 @@ def test_running_out_says_nothing_about_a_higher_limit(
     assert ran_out(cell(batch_size=2), out, asked) is None
 
 
-def test_the_reason_names_the_smaller_cell_that_ran_out() -> None:
-    out = [MemoryResult(SMALL, None, ran_out=True, limit_bytes=GB)]
-    reason = ran_out(cell(batch_size=64), out, GB)
-    assert reason == "ran out of memory at b4-s128 under a limit of 1 GB"
-
-
 MEASURED = [MemoryResult(cell(batch_size=8), 1.0 * GB), MemoryResult(cell(batch_size=32), 3.0 * GB)]
 
 
@@ -124,12 +118,3 @@ def test_growth_is_followed_along_its_steepest_slope_and_not_far(
     expected = None if gigabytes is None else pytest.approx(gigabytes * GB)
     other_length = [MemoryResult(cell(batch_size=2, sequence_length=512), 9.0 * GB)]
     assert grown_bytes(cell(batch_size=batch), [*results, *other_length]) == expected
-
-
-def test_growth_of_the_model_itself_admits_what_a_wide_prediction_would_not() -> None:
-    results = took(b1=1.0, b2=1.1, b4=1.3)
-    wide = predicted(1700, 4000)
-    assert objection_by_memory(cell(batch_size=8), 2 * GB, results, wide) is None
-    objection = objection_by_memory(cell(batch_size=16), 2 * GB, results, wide)
-    assert objection is not None
-    assert objection.reason == "may take up to 2.62 GB, 31 % over 2 GB"

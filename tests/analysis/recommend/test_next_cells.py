@@ -6,8 +6,7 @@ import numpy as np
 import pytest
 
 from analysis.predict.examples.placements import Placement
-from analysis.recommend import next_cells
-from analysis.recommend.next_cells import propose_cells, remaining_covariance, weighed_numbers
+from analysis.recommend.next_cells import propose_cells, remaining_covariance
 from tests.analysis.predict.examples import a_placement
 
 DEVICES = ("big", "small")
@@ -43,26 +42,6 @@ def test_cells_spread_over_models_and_devices() -> None:
     assert min(Counter(cell.architecture for cell in cells).values()) >= 2
 
 
-def test_no_cell_is_proposed_twice_and_none_beyond_those_there_are() -> None:
-    assert sorted(proposed([], 99)) == list(range(len(GRID)))
-
-
-def test_intervals_shrink_with_every_cell() -> None:
-    shares = [cell.interval_share for cell in propose_cells(GRID, [], len(GRID) - 1)]
-    assert shares == sorted(shares, reverse=True)
-    assert 0 < shares[-1] < shares[0] < 1
-    narrowest = np.sqrt(remaining_covariance(GRID, GRID).diagonal() + 1).min()
-    widest = np.sqrt(remaining_covariance(GRID, []).diagonal() + 1).max()
-    assert shares[-1] > narrowest / widest
-
-
-def test_time_counts_where_it_is_asked_for() -> None:
-    (first,) = proposed([], 1)
-    seconds = [1000.0 if number == first else 1.0 for number in range(len(GRID))]
-    assert proposed([], 1, seconds=seconds) != [first]
-    assert first not in proposed([], len(GRID) - 1, seconds=seconds)
-
-
 def test_shares_are_of_predicted_intervals_where_they_are_known() -> None:
     first, *_ = plain = propose_cells(GRID, [], 4)
     likeness = abs(remaining_covariance(GRID, [])[first.index])
@@ -70,12 +49,3 @@ def test_shares_are_of_predicted_intervals_where_they_are_known() -> None:
     weighted = propose_cells(GRID, [], 4, half_widths=wide)
     assert [cell.index for cell in weighted] == [cell.index for cell in plain]
     assert weighted[0].interval_share < first.interval_share
-
-
-def test_of_too_many_candidates_the_same_ones_are_drawn(monkeypatch: pytest.MonkeyPatch) -> None:
-    assert weighed_numbers(7) == list(range(7))
-    monkeypatch.setattr(next_cells, "MOST_WEIGHED", 5)
-    drawn = weighed_numbers(100)
-    assert len(set(drawn)) == 5
-    assert drawn == sorted(drawn) == weighed_numbers(100)
-    assert max(drawn) > 20

@@ -89,22 +89,6 @@ def test_extrapolations_stand_last_and_decide_nothing() -> None:
     assert (only.first, only.is_sure) == (alone, False)
 
 
-def test_values_without_intervals_are_ordered_and_never_sure() -> None:
-    figures = [Figure(value, None, "measured", "A") for value in (300.0, 200.0, 400.0)]
-    ranking = rank_candidates(ranked(*figures), more_is_better=False)
-    assert ranking is not None
-    assert values(ranking.rows) == [200, 300, 400]
-    assert not ranking.is_sure
-    assert not ranking.equals
-
-
-def test_a_single_candidate_is_not_called_the_best() -> None:
-    ranking = rank_candidates(ranked(figure(10)), more_is_better=False)
-    assert ranking is not None
-    assert not ranking.is_sure
-    assert rank_candidates([], more_is_better=False) is None
-
-
 def test_costs_follow_from_throughput_and_its_interval() -> None:
     cost = cost_figure(figure(100, 0.1), 3.6, cell())
     assert cost.value == pytest.approx(10.0), "3.6 an hour for 100 a second"

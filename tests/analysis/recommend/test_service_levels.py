@@ -10,13 +10,11 @@ from analysis.recommend.figures import Figure
 from analysis.recommend.service_levels import (
     MeasuredDurations,
     ServiceLevel,
-    launches_of,
     measured_chance,
     parse_service_level,
     predicted_chance,
 )
 from analysis.statistics.ratios import Estimate
-from runner.contract.errors import UsageError
 
 MS = 1_000_000
 P95 = ServiceLevel("p95", 0.050)
@@ -43,31 +41,6 @@ def measured(*launches: list[int], **changes: object) -> MeasuredDurations:
 def test_levels_are_read(words: str, level: ServiceLevel) -> None:
     read = parse_service_level(words)
     assert (read.percentile, read.limit_s) == (level.percentile, pytest.approx(level.limit_s))
-
-
-@pytest.mark.parametrize(
-    ("words", "complaint"),
-    [
-        ("p97<5ms", "there is no percentile 'p97'"),
-        ("p95<50", "the limit has no unit"),
-        ("p95<50min", "'min' is no unit of time"),
-        ("p95<0ms", "'0' is no number above 0"),
-        ("p95<1.2.3ms", "'1.2.3' is no number above 0"),
-        ("p95>50ms", "is no percentile with its limit"),
-        ("", "is no percentile with its limit"),
-    ],
-)
-def test_wrong_levels_are_refused_with_what_is_allowed(words: str, complaint: str) -> None:
-    with pytest.raises(UsageError, match="--slo") as refused:
-        parse_service_level(words)
-    assert complaint in str(refused.value)
-    assert refused.value.hint
-
-
-def test_durations_far_from_the_limit_leave_no_doubt() -> None:
-    quick, slow = [10 * MS + step for step in range(200)], [60 * MS] * 200
-    assert measured_chance(P95, measured(quick)).share == 1.0
-    assert measured_chance(P95, measured(slow)).share == 0.0
 
 
 def test_the_chance_near_the_limit_is_that_of_the_binomial_distribution() -> None:
@@ -99,12 +72,6 @@ def test_one_launch_is_scaled_by_what_processes_differ_by() -> None:
     assert share == pytest.approx(below, abs=0.05)
 
 
-def test_a_percentile_without_its_samples_is_not_known() -> None:
-    chance = measured_chance(P95, measured([10 * MS] * 50, percentile_s=None))
-    assert chance.share is None
-    assert "takes 130 independent iterations, more than the 50 measured" in chance.basis
-
-
 def test_predicted_chances_follow_from_median_interval_and_variation() -> None:
     latency = Figure(40.0, Estimate(40.0, 32.0, 50.0), "predicted")
     no_spread = predicted_chance(P95, latency, [1e-9] * 3).share
@@ -128,8 +95,3 @@ def test_unknown_chances_say_why(
     chance = predicted_chance(P95, latency, variations)
     assert chance.share is None
     assert reason in chance.basis
-
-
-def test_launches_are_cut_where_they_end() -> None:
-    assert launches_of([1, 2, 3, 4, 5], [2, 3]) == ([1, 2], [3, 4, 5])
-    assert launches_of([1, 2, 3], [2, 3]) == ([1, 2, 3],), "counts that do not add up"

@@ -11,14 +11,11 @@ from hypothesis import strategies as st
 
 from analysis.regress.bisection import Bisection, Search, VersionOutcome
 from analysis.regress.launches import LaunchedResult
-from analysis.regress.software_versions import Version, grouped_versions, measured_again
-from analysis.results.comparability import COMPARABLE
-from analysis.results.series import SERIES
+from analysis.regress.software_versions import Version, grouped_versions
 from tests.support.properties import property_test
 
 LAUNCHES = 5
 NOW = datetime(2026, 11, 21, tzinfo=UTC)
-SERIES_FACTS = dict.fromkeys((*SERIES, *COMPARABLE, "part", "hostname"))
 indices = st.integers(1, 60).flatmap(lambda last: st.tuples(st.just(last), st.integers(1, last)))
 
 
@@ -94,12 +91,6 @@ def test_unclear_ones_widen_the_answer_by_themselves_alone(
     assert set(search.suspects) - {search.bad} <= unclear
 
 
-def test_turns_tell_the_order_of_a_binary_search() -> None:
-    assert Search(0, 1).turns == {}
-    assert Search(0, 8).turns == {4: 1, 2: 2, 6: 2, 1: 3, 3: 3, 5: 3, 7: 3}
-    assert Search(0, 8, {4: "bad", 2: "unclear"}).turns == {1: 1, 3: 2}
-
-
 def test_both_ends_are_measured_first_and_then_the_middle() -> None:
     bisection = a_bisection([1.0] * 8 + [1.1], noise=0.2)  # recorded results tell nothing
     assert bisection.turns == {0: 1, 8: 2, 4: 3, 2: 4, 6: 4, 1: 5, 3: 5, 5: 5, 7: 5}
@@ -153,22 +144,6 @@ def test_a_version_with_the_greater_part_of_the_change_is_bad() -> None:
     assert [version.run_id for version in bisection.suspects] == ["run-2"]
 
 
-def test_more_of_what_is_better_is_no_regression() -> None:
-    recorded = [observed(index, value, 0.001) for index, value in enumerate((1.1, 1.0))]
-    bisection = Bisection(grouped_versions(recorded), more_is_better=True)
-    bisection, _ = finished(bisection, lambda version: version.first)
-    assert bisection.is_shown_again is True
-
-
-def test_an_image_that_is_gone_widens_the_answer() -> None:
-    bisection = a_bisection([1.0] * 4 + [1.1], noise=0.2)
-    bisection, _ = finished(
-        bisection, lambda version: None if version.run_id == "run-2" else now(version, guilty=2)
-    )
-    assert [version.run_id for version in bisection.suspects] == ["run-2", "run-3"]
-    assert set(bisection.refused.values()) == {"gone"}
-
-
 @pytest.mark.parametrize("noise", [0.005, 0.02])
 def test_noise_widens_rather_than_accuses_another(noise: float) -> None:
     """A tenth slower, launches half and 2 % apart: whoever is blamed is guilty."""
@@ -205,33 +180,3 @@ def test_versions_are_runs_of_one_image_or_commit() -> None:
     versions = grouped_versions([*results, nameless, process])
     assert [len(version.results) for version in versions] == [2, 1, 1, 1]
     assert versions[-1].name == versions[-1].commit == f"{4:040}"
-
-
-def test_later_results_of_the_versions_count_if_they_are_of_one_day() -> None:
-    def later(index: int, hours: float, **changes: object) -> LaunchedResult:
-        known = {**SERIES_FACTS, **observed(index).facts, **changes}
-        return LaunchedResult({**known, "measured_at": NOW + timedelta(hours=hours)}, 1.0, (1.0,))
-
-    versions = grouped_versions([later(0, 0), later(1, 1), later(2, 2)])
-    results = [
-        later(0, 1),  # before the question
-        later(0, 3),  # a day before the others
-        later(2, 40),
-        later(1, 42),
-        later(1, 43),
-        later(2, 42, hardware_id="another"),
-        later(7, 42),  # no version of the question
-    ]
-    again = measured_again(results, versions, versions[-1].first)
-    assert {name[-1]: len(found) for name, found in again.items()} == {"1": 2, "2": 1}
-    assert measured_again(results[:1], versions, versions[-1].first) == {}
-
-
-def test_a_checkout_without_its_changes_stands_for_the_one_that_had_them() -> None:
-    def at(commit: str, hour: int) -> LaunchedResult:
-        facts = {**observed(hour).facts, **SERIES_FACTS, "git_commit": commit, "image_digest": None}
-        return LaunchedResult(facts, 1.0, (1.0,))
-
-    versions = grouped_versions([at("a-dirty", 0), at("b", 1), at("b-dirty", 2)])
-    again = measured_again([at("a", 3), at("b", 4), at("b-dirty", 5)], versions, at("b", 2))
-    assert set(again) == {"a-dirty", "b", "b-dirty"}

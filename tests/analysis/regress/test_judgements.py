@@ -133,12 +133,6 @@ def test_a_regression_has_its_ratio_its_noise_and_what_else_changed(
     assert any("commit" in change for change in judgement.changes or ())
 
 
-def test_what_is_not_comparable_says_why(judgements: Judgements) -> None:
-    assert "hardware" in of(judgements, MOVED).reason
-    assert "Example CPU" in of(judgements, MOVED).reason
-    assert "out of luck" in of(judgements, FAILED).reason
-
-
 def test_what_is_inconclusive_says_what_would_decide(judgements: Judgements) -> None:
     judgement = of(judgements, NOISY)
     if judgement.launches_needed is None:
@@ -146,12 +140,6 @@ def test_what_is_inconclusive_says_what_would_decide(judgements: Judgements) -> 
     else:
         assert judgement.launches_needed > 5
         assert f"{judgement.launches_needed} launches a side" in judgement.reason
-
-
-def test_single_launches_are_judged_by_their_history(judgements: Judgements) -> None:
-    judgement = of(judgements, SINGLE)
-    assert judgement.noise == f"{LAST} runs with {LAST} launches"
-    assert judgement.verdict == "no change"
 
 
 def test_a_series_has_its_values_in_the_order_of_time_and_its_steps(
@@ -170,18 +158,3 @@ def test_an_accepted_change_is_no_regression_and_a_level_of_its_own(store: Store
     judgement = of(judge(replace(question(store), accepted=(accepted,))), SLOWER)
     assert (judgement.verdict, judgement.reason) == ("no change", "accepted: a safer default")
     assert [step.accepted for step in judgement.steps] == ["a safer default"]
-
-
-def test_earlier_runs_are_judged_without_later_ones(store: Store) -> None:
-    earlier = judge(question(store, 3, 5))
-    assert of(earlier, SLOWER).verdict == "no change"
-    assert len(of(earlier, SLOWER).values) == 6
-    assert of(earlier, SLOWER).steps == ()
-
-
-def test_all_metrics_of_a_question_share_their_tests(store: Store) -> None:
-    metrics = (METRICS["latency"], METRICS["throughput"])
-    both = judge(replace(question(store), metrics=metrics))
-    slower = [one for one in both.judgements if one.verdict == "regression"]
-    assert [one.metric.name for one in slower] == ["latency", "throughput"]
-    assert [one.ratio.value > 1 for one in slower if one.ratio] == [True, False]

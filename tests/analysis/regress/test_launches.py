@@ -101,21 +101,6 @@ def test_the_value_is_that_of_the_result(store: Store) -> None:
     assert [one.value for one in seen] == pytest.approx(expected)
 
 
-def test_each_start_of_a_cell_is_a_launch(store: Store) -> None:
-    (observation,) = launched_results(store, Selection(run_id=STARTS), METRICS["latency"])
-    assert observation.launches == pytest.approx((900.0, 950.0, 1000.0))
-
-
-def test_a_record_that_does_not_tell_its_launches_is_one(store: Store) -> None:
-    for metric in ("latency", "throughput"):
-        (observation,) = launched_results(store, Selection(run_id=PLAIN), METRICS[metric])
-        assert observation.launches == (pytest.approx(observation.value),)
-
-
-def test_a_metric_that_results_lack_has_no_observations(store: Store) -> None:
-    assert launched_results(store, Selection(every=True), METRICS["energy"]) == ()
-
-
 def test_a_history_holds_the_results_of_one_series_alone(store: Store) -> None:
     wanted = launched_results(store, Selection(run_id=RUN), METRICS["latency"])
     known = histories(store, Selection(every=True), METRICS["latency"], wanted, per_host=False)

@@ -1,7 +1,6 @@
 """Noise of a series: its sources in their order, and what each makes of one difference."""
 
 import math
-from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -48,11 +47,6 @@ def test_the_first_source_that_tells_it_is_taken(
     noise = noise_between(before, after, [past_results([FIVE] * runs)] if runs else [])
     assert noise is not None
     assert noise.source == source
-
-
-def test_calibration_and_study_tell_nothing_of_memory() -> None:
-    before, after = an_observation((1.0,), 0), an_observation((1.0,), 1, **CALIBRATED)
-    assert noise_between(before, replace(after, as_noisy_as_latency=False), []) is None
 
 
 def test_launches_of_both_sides_tell_their_spread_and_the_study_what_runs_add() -> None:

@@ -65,16 +65,6 @@ def test_pairs_are_added_while_a_comparison_is_undecided(
     assert pairs_to_take(*sides, LOOKS, THRESHOLD) == pairs
 
 
-def test_one_odd_pair_more_cannot_undo_what_ends_a_comparison() -> None:
-    before, after = launches(0.06, 0.005, 8)
-    assert pairs_to_take([*before, 0.0], [*after, 0.06], LOOKS, THRESHOLD) == 10
-    assert pairs_to_take([*before, 0.0], [*after, -0.08], LOOKS, THRESHOLD) == 16
-
-
-def test_equal_launches_are_no_change_and_no_error() -> None:
-    assert pairs_to_take([1.0] * 9, [1.0] * 9, LOOKS, THRESHOLD) == 10
-
-
 @pytest.mark.nightly
 @pytest.mark.slow
 def test_three_looks_keep_the_level_and_find_three_per_cent() -> None:

@@ -35,13 +35,6 @@ def test_a_step_has_its_size_its_date_and_its_first_run(launches: int) -> None:
     assert [len(level) for level in levels.results] == [12, 8]
 
 
-def test_steps_of_both_directions_are_told_apart() -> None:
-    history = past_results(runs_of([(10, 10.0), (8, 12.0), (10, 10.0)]))
-    steps = levels_of(history, {}, 0.05).steps
-    assert [step.run_id for step in steps] == ["run-10", "run-18"]
-    assert [step.ratio.value > 1 for step in steps] == [True, False]
-
-
 @pytest.mark.parametrize(
     "levels",
     [
@@ -54,12 +47,6 @@ def test_steps_of_both_directions_are_told_apart() -> None:
 def test_what_does_not_matter_is_no_step(levels: list[tuple[int, float]]) -> None:
     divided = levels_of(past_results(runs_of(levels)), {}, 0.05)
     assert (divided.steps, len(divided.results)) == ((), 1)
-
-
-def test_a_short_series_is_not_searched() -> None:
-    short = past_results(runs_of([(4, 10.0), (5, 20.0)], launches=1))
-    assert levels_of(short, {}, 0.05).steps == ()
-    assert levels_of([], {}, 0.05).results == ()
 
 
 def test_an_accepted_change_begins_a_level_however_small() -> None:

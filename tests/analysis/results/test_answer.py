@@ -7,13 +7,12 @@ from hypothesis import strategies as st
 
 from analysis.results.answer import Comparison, comparisons, objection
 from analysis.results.changes import Neighbour, changes, doubt_contradictions
-from analysis.results.order import ORDERS, order_results
 from analysis.results.row import ResultRow
 from analysis.results.trust import Cause, summarise_grades
 from analysis.statistics.ratios import shows_difference
 from runner.contract.record.doubts import Doubt, doubt
 from tests.support.properties import property_test
-from tests.support.results import a_failed_row, a_neighbour, a_row
+from tests.support.results import a_neighbour, a_row
 
 
 def timed(cell_id: str, median_ms: float, share: float = 0.01, **changes: Any) -> ResultRow:
@@ -49,15 +48,6 @@ def runs(draw: st.DrawFn) -> list[ResultRow]:
         )
         for number in range(draw(st.integers(0, 8)))
     ]
-
-
-@property_test(1000, runs())
-def test_each_timed_result_belongs_to_one_question(rows: list[ResultRow]) -> None:
-    compared = comparisons([*rows, a_failed_row("failed", "failed", "died")])
-    names = [row.cell_id for comparison in compared for row in comparison.rows]
-    assert sorted(names) == sorted(row.cell_id for row in rows)
-    for order in ORDERS:
-        assert sorted(names) == sorted(row.cell_id for row in order_results(rows, order))
 
 
 @property_test(1000, runs())
@@ -115,11 +105,6 @@ def test_other_work_is_another_question(one: dict[str, Any], other: dict[str, An
     assert len(comparisons([timed("a", 1, **one), timed("b", 1, **other)])) == 2
 
 
-def test_what_cannot_be_compared_is_in_the_order_of_a_samples_time_too() -> None:
-    rows = [timed("b1", 2.0, grade="D"), timed("b8", 8.0, batch_size=8, grade="D")]
-    assert [row.cell_id for row in only(rows).rows] == ["b8", "b1"]
-
-
 def test_batches_compare_by_the_time_of_a_sample() -> None:
     ranking = only([timed("b1", 2.0), timed("b8", 4.0, batch_size=8)]).fastest
     assert ranking is not None
@@ -146,27 +131,6 @@ def test_peaks_compare_by_the_brackets_of_their_searches() -> None:
     assert [lead.behind.cell_id for lead in ranking.equals] == ["q100", "q92"]
     assert ranking.next is not None
     assert ranking.next.behind.cell_id == "q80"
-
-
-def test_a_peak_without_a_bracket_is_not_compared() -> None:
-    assert objection(timed("q", 9.0, peak_qps=100.0, peak_qps_high=None, **PEAK)) == "no interval"
-
-
-@pytest.mark.parametrize(
-    ("others", "reference"),
-    [
-        ([{}], "row-0"),
-        ([{"runtime": "onnxruntime"}, {}], "row-1"),
-        ([{"batch_size": 8, "median_ms": 64.0}, {}], "row-1"),
-        ([{"precision": "bf16"}], None),
-    ],
-)
-def test_the_reference_is_fp32_by_torch_at_the_same_batch(
-    others: list[dict[str, Any]], reference: str | None
-) -> None:
-    rows = [timed(f"row-{n}", **{"median_ms": 8.0} | other) for n, other in enumerate(others)]
-    lead = only([timed("fast", 1.0, precision="int8"), *rows]).reference
-    assert (lead and lead.behind.cell_id) == reference
 
 
 def earlier(median_ms: float, **changes: Any) -> Neighbour:

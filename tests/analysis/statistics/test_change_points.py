@@ -56,21 +56,10 @@ def test_the_place_is_the_one_with_the_greatest_energy() -> None:
     assert places_of(values) == (best,)
 
 
-@pytest.mark.parametrize("count", [0, 1, 2, 5, 40])
-def test_a_series_that_never_changes_has_none(count: int) -> None:
-    assert places_of([1.5] * count) == ()
-
-
 def test_neither_unit_nor_level_matters() -> None:
     values = noisy([(12, 0), (9, 3), (14, 5)])
     scaled = [1e-6 * value - 3 for value in values]
     assert places_of(scaled) == places_of(values)
-
-
-def test_a_change_begins_where_a_part_may_begin() -> None:
-    values = noisy([(23, 0), (27, 8)])
-    assert places_of(values, borders=range(0, 50, 5)) in {(20,), (25,)}
-    assert places_of(values, borders=[0]) == ()
 
 
 def test_clean_series_have_none_in_ninety_nine_of_a_hundred() -> None:

@@ -6,7 +6,6 @@ from pathlib import Path
 
 import pytest
 
-from analysis.charts.history.trends import trend_chart
 from analysis.results.metrics import METRICS
 from analysis.results.selection import Selection
 from analysis.trend.trends import trends_of
@@ -14,7 +13,6 @@ from orchestrator.commands.trend.table import trend_sheet
 from orchestrator.store import Store
 from orchestrator.system.files import DATABASE_NAME
 from runner.contract.record import save_record
-from tests.analysis.charts.test_charts import rows_of
 from tests.support.databases import write_records
 from tests.support.launches import launched
 from tests.support.records import a_record
@@ -51,26 +49,6 @@ def test_the_interval_of_the_ratio_is_that_of_its_ends(store: Store) -> None:
     down = ((1 - last["low"] / 8) ** 2 + (first["high"] / 4 - 1) ** 2) ** 0.5
     assert series.interval is not None
     assert series.interval.low == pytest.approx(2 * (1 - down), rel=1e-3)
-
-
-def test_a_step_names_what_changed_along_with_it(store: Store) -> None:
-    (step,) = trends_of(store, EVERY, LATENCY).series[0].steps
-    assert step.ratio.value == pytest.approx(8 / 4.01)
-    assert "torch 2.13.0, now 2.14.0" in (step.changes or ())
-    assert any(change.startswith("commit aaaa") for change in step.changes or ())
-
-
-def test_names_of_hosts_part_series_if_somebody_asks(store: Store) -> None:
-    trends = trends_of(store, EVERY, LATENCY, per_host=True)
-    assert (trends.series, trends.once) == ((), 6)
-
-
-def test_several_series_are_drawn_by_their_first_values(store: Store) -> None:
-    chart = trend_chart(trends_of(store, EVERY, LATENCY))
-    values = sorted(row["value"] for row in rows_of(chart.spec))
-    assert values == pytest.approx([1, 1, 1, 4.01 / 4, 2])
-    assert sum(row["step"] for row in rows_of(chart.spec)) == 1
-    assert "times 2, beyond intervals and grades" in chart.sentence
 
 
 def a_long_series(folder: Path) -> Path:

@@ -7,37 +7,10 @@ import pytest
 from runner.backends.evidence import (
     Kernels,
     UnseenKernels,
-    busy_time,
-    join_distinct,
     look_again,
-    observe,
 )
 from runner.contract.job import Limits
 from tests.support.jobs import a_job
-
-
-def test_a_call_that_ends_well_gives_its_outputs_and_its_times() -> None:
-    observed = observe(lambda: 3)
-    assert (observed.outputs, observed.error, observed.failure) == (3, None, {})
-    assert set(observed.times) == {"wall_s", "cpu_time_s"}
-    assert observed.wall_s >= 0
-    assert observed.cpu_time_s >= 0
-
-
-def test_what_a_call_raises_is_evidence() -> None:
-    observed = observe(lambda: int("no number"))
-    assert observed.outputs is None
-    assert observed.failure["error"].startswith("ValueError: invalid literal")
-
-
-def test_words_are_told_once_each_and_in_order() -> None:
-    assert join_distinct(["cuda:0", "cpu", "cuda:0"]) == "cpu+cuda:0"
-    assert join_distinct([]) == "none"
-
-
-def test_spans_that_overlap_count_once() -> None:
-    assert busy_time([(30, 50), (0, 10), (40, 60), (45, 48)]) == 40
-    assert busy_time([]) == 0
 
 
 @pytest.mark.parametrize(

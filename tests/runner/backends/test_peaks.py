@@ -12,14 +12,13 @@ import pytest
 import torch
 
 from runner.backends.base import Session
-from runner.backends.onnxruntime.device import OnnxDevice, cpu_device
+from runner.backends.onnxruntime.device import cpu_device
 from runner.backends.onnxruntime.peaks import onnx_peaks
 from runner.backends.openvino.compile import Compiler, operator_types
 from runner.backends.openvino.device import find_openvino_device
 from runner.backends.openvino.peaks import openvino_peaks
-from runner.backends.peaks import PeakKernels, last_integer_rows, random_matrix
+from runner.backends.peaks import PeakKernels, random_matrix
 from runner.backends.torch.backend import open_session
-from runner.backends.torch.int8 import quantise_rows
 from runner.backends.torch.peaks import TorchPeaks
 from runner.contract.cell import Precision
 from runner.correctness.differences import relative_difference
@@ -30,68 +29,9 @@ from tests.support.tiny_models import tiny_decoder, torch_job
 SIZE = 128
 
 
-def test_a_matrix_is_of_normal_numbers_whose_rows_repeat() -> None:
-    matrix = random_matrix(SIZE, np.float32)
-    assert matrix.shape == (SIZE, SIZE)
-    assert np.array_equal(matrix[:64], matrix[64:])
-    assert matrix.std() == pytest.approx(1, abs=0.05)
-    signed, unsigned = (random_matrix(SIZE, number) for number in (np.int8, np.uint8))
-    assert np.abs(random_matrix(1024, np.int8).astype(int)).max() == 64
-    assert np.array_equal(unsigned, signed.astype(int) + 128)
-    assert np.allclose(signed.astype(float) / 16, np.clip(matrix.astype(float), -4, 4), atol=1 / 32)
-
-
-def test_many_threads_multiply_larger_matrices_of_whole_numbers() -> None:
-    assert [last_integer_rows(threads) for threads in (1, 8, 9, 64)] == [1024, 1024, 2048, 2048]
-    kernels = onnx_peaks(cpu_device(), "int8", 16)
-    assert kernels is not None
-    assert kernels.last_rows == 2048
-
-
-def test_onnx_runtime_multiplies_and_negates() -> None:
-    kernels = onnx_peaks(cpu_device(), "fp32", 1)
-    assert kernels is not None
-    assert kernels.product
-    assert kernels.copy
-    multiply, negate = kernels.product(SIZE), kernels.copy(4 * SIZE)
-    left, right, product = (value.numpy() for value in _values(multiply))
-    assert np.allclose(product, left @ right, atol=1e-3)
-    source, negative = (value.numpy() for value in _values(negate))
-    assert np.array_equal(negative, -source)
-    assert source.shape == (SIZE,)
-
-
-def test_onnx_runtime_multiplies_whole_numbers_on_the_cpu_alone() -> None:
-    kernels = onnx_peaks(cpu_device(), "int8", 1)
-    assert kernels is not None
-    assert kernels.product
-    multiply = kernels.product(SIZE)  # holds the memory of its values
-    left, right, product = (value.numpy() for value in _values(multiply))
-    assert (left.dtype, right.dtype, product.dtype) == (np.uint8, np.int8, np.int32)
-    assert np.array_equal(product, left.astype(np.int32) @ right.astype(np.int32))
-    assert kernels.method == "ONNX Runtime's MatMulInteger of uint8 by int8, Neg in float32"
-    gpu = onnx_peaks(OnnxDevice("cuda", "GPU", "CUDAExecutionProvider"), "int8", 1)
-    assert gpu is not None
-    assert gpu.product is None
-    assert gpu.copy
-
-
 def _compiler(precision: Precision) -> Compiler:
     core = ov.Core()
     return Compiler(core, find_openvino_device(core, "CPU"), precision, 1)
-
-
-def test_openvino_multiplies_and_negates() -> None:
-    compiler = _compiler("fp32")
-    kernels = openvino_peaks(compiler, "CPU", "fp32")
-    assert kernels.product
-    assert kernels.copy
-    multiply, negate = kernels.product(SIZE), kernels.copy(4 * SIZE)
-    matrix, product = (tensor.data for tensor in _values(multiply))
-    assert np.allclose(product, matrix @ matrix, atol=1e-3)
-    source, negative = (tensor.data for tensor in _values(negate))
-    assert np.array_equal(negative, -source)
-    assert openvino_peaks(compiler, "GPU.0", "fp32") == PeakKernels()
 
 
 def test_openvino_compiles_a_quantised_product_to_one_of_whole_numbers() -> None:
@@ -114,15 +54,6 @@ def test_openvino_compiles_a_quantised_product_to_one_of_whole_numbers() -> None
     assert kernels.last_rows == 1024
 
 
-def test_openvino_has_no_int8_product_where_it_compiles_another(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    monkeypatch.setattr("runner.backends.openvino.peaks.int8_products", lambda compiled: 0)
-    kernels = openvino_peaks(_compiler("int8"), "CPU", "int8")
-    assert kernels.product
-    assert kernels.product(SIZE) is None
-
-
 @pytest.mark.parametrize("quantised", [False, True])
 def test_torch_multiplies_and_copies(quantised: bool) -> None:
     waits: list[None] = []
@@ -137,27 +68,6 @@ def test_torch_multiplies_and_copies(quantised: bool) -> None:
         kernel()
     assert len(waits) == 2
     assert torch.equal(torch.get_rng_state(), before)
-
-
-def test_torch_multiplies_as_its_quantised_layers_do() -> None:
-    maker = TorchPeaks(torch.device("cpu"), torch.float32, lambda: None)
-    tile = torch.randn(64, SIZE, generator=torch.Generator().manual_seed(0))
-    matrix = tile.repeat(SIZE // 64, 1)
-    packed: Any = maker.packed_product(SIZE)()
-    assert relative_difference(packed.numpy(), (matrix @ matrix.T).numpy()) < 0.02
-    integers, _ = quantise_rows(matrix)
-    sums: Any = maker.integer_product(SIZE)()
-    assert sums.dtype == torch.int32
-    assert torch.equal(sums.long(), integers.long() @ integers.long().T)
-    assert "torch.ao dynamic" in maker.kernels(quantised=True).method
-
-
-def test_a_gpus_quantised_layers_multiply_plain_tensors() -> None:
-    maker = TorchPeaks(torch.device("mps"), torch.float32, lambda: None)
-    kernels = maker.kernels(quantised=True)
-    assert kernels.method == "torch._int_mm and Tensor.copy_ in torch.float32"
-    assert kernels.product == maker.integer_product
-    assert kernels.last_rows is None
 
 
 def _torch() -> PeakKernels | None:
@@ -179,12 +89,6 @@ def test_every_runtime_has_a_peak_in_int8(kernels_of: Callable[[], PeakKernels |
     columns = peak_columns(session, Room(None, memory_bytes=1), monotonic)
     assert 0 < columns["peak_flops_per_s"] < inf
     assert columns["peak_method"].endswith("rows")
-
-
-def test_a_simulator_has_none_and_a_compiler_no_kernels() -> None:
-    simulator = OnnxDevice("qnn", "simulator", "QNN", is_simulated=True, compiles=True)
-    assert onnx_peaks(simulator, "fp16", 1) is None
-    assert onnx_peaks(OnnxDevice("qnn", "HTP", "QNN", compiles=True), "fp16", 1) == PeakKernels()
 
 
 def _values(kernel: Any) -> list[Any]:

@@ -1,7 +1,6 @@
 """Names change with whatever decides what lies under them, our own code included."""
 
 from functools import partial
-from importlib.metadata import version
 from pathlib import Path
 
 import grimp
@@ -17,7 +16,6 @@ from runner.contract.artifact_keys import (
     check_key,
     fingerprint,
     graph_key,
-    is_made_by,
     reference_key,
     sources,
 )
@@ -51,12 +49,6 @@ def neutral(modules: set[str]) -> set[str]:
     return {name for name in modules if name in own or name.startswith(packages)}
 
 
-def test_a_key_tells_what_was_made_by_what() -> None:
-    key = graph_key(BERT, "forward", "fp32", 0, MADE_BY)
-    assert key.startswith("bert-tiny-forward-fp32-onnx1.23.2-runner0a1b2c3d-torch2.13.0-")
-    assert key == graph_key(BERT, "forward", "fp32", 0, dict(reversed(MADE_BY.items())))
-
-
 def test_whatever_changes_the_graph_changes_its_key() -> None:
     keys = {
         graph_key(BERT, "forward", "fp32", 0, MADE_BY),
@@ -84,17 +76,6 @@ def test_whatever_changes_the_reference_changes_its_key() -> None:
     assert len(keys) == 6
 
 
-def test_a_name_tells_whether_these_made_it() -> None:
-    others = {**MADE_BY, "torch": "2.13.01"}
-    for key in (
-        graph_key(BERT, "forward", "fp32", 0, MADE_BY),
-        reference_key(find("gpt2"), "generation", 7, MADE_BY),
-    ):
-        assert is_made_by(key, MADE_BY)
-        assert not is_made_by(key, others)
-        assert not is_made_by(f"{key}-b1", MADE_BY)
-
-
 def test_a_fingerprint_is_of_the_names_and_contents_of_all_that_is_imported(tmp_path: Path) -> None:
     producer = Producer((), ("runner.export.a",), neutral=("runner.export.quiet",))
     texts = {
@@ -117,19 +98,6 @@ def test_a_fingerprint_is_of_the_names_and_contents_of_all_that_is_imported(tmp_
     assert fingerprint_of("same", quiet="1", unused="2", other="3") == first
     changed = {fingerprint_of(f"{name}", **{name: f"{texts[name]}# more\n"}) for name in "abc"}
     assert len({first, *changed}) == 4
-
-
-def test_versions_are_those_that_are_installed_and_our_own() -> None:
-    producer = Producer(("pydantic", "no-such-distribution"), ("runner.contract.graph",))
-    assert producer.installed() == {"pydantic": version("pydantic")}
-    assert producer.versions({"image": "1"}) == {"image": "1", RUNNER: fingerprint(producer)}
-
-
-@pytest.mark.parametrize("producer", [GRAPHS, REFERENCES])
-def test_versions_tell_no_processor(producer: Producer) -> None:
-    found = producer.installed()
-    assert sorted(found) == sorted(producer.libraries)
-    assert not any("+" in version for version in found.values())
 
 
 def test_a_name_that_says_something_else_than_would_be_made_is_refused() -> None:

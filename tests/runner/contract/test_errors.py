@@ -2,7 +2,7 @@
 
 import pytest
 
-from runner.contract.errors import DamagedFile, MatrixError, UsageError, closest, suggest
+from runner.contract.errors import suggest
 
 NAMES = ("mode", "model", "batch_size", "fp16", "fp32", "cpu", "webgpu")
 
@@ -21,19 +21,3 @@ NAMES = ("mode", "model", "batch_size", "fp16", "fp32", "cpu", "webgpu")
 )
 def test_a_misspelt_word_gets_a_suggestion(word: object, suggestion: str) -> None:
     assert suggest(word, NAMES) == suggestion
-
-
-def test_several_suggestions_begin_with_the_closest() -> None:
-    assert closest("modle", NAMES, count=2) == ["model", "mode"]
-
-
-def test_an_unknown_word_is_refused_with_a_suggestion() -> None:
-    error = UsageError.unknown("modle", NAMES, "there is no axis 'modle'", hint="see docs")
-    assert str(error) == "there is no axis 'modle'; did you mean model?"
-    assert (error.hint, error.exit_code) == ("see docs", 2)
-    assert isinstance(MatrixError.unknown("a", (), "no"), UsageError)
-
-
-def test_a_damaged_file_keeps_each_reason() -> None:
-    error = DamagedFile("truncated", "no header")
-    assert (str(error), error.reasons) == ("truncated; no header", ("truncated", "no header"))

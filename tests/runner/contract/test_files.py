@@ -7,10 +7,8 @@ import pytest
 
 from runner.contract.files import (
     atomic_file,
-    file_sha256,
     hash_files,
     remove_unfinished,
-    write_atomic,
 )
 
 FILES = (Path("a/b.py"), Path("c.py"))
@@ -47,11 +45,6 @@ def test_names_contents_and_the_border_between_them_count(root: Path) -> None:
     assert len(known) == 5
 
 
-def test_the_hash_of_one_file_is_what_sha256sum_prints(tmp_path: Path) -> None:
-    (tmp_path / "file").write_bytes(b"abc")
-    assert file_sha256(tmp_path / "file").startswith("ba7816bf8f01cfea414140de5dae2223")
-
-
 def interrupt(path: Path) -> None:
     with atomic_file(path) as file:
         file.write(b"half of")
@@ -67,19 +60,9 @@ def test_an_interrupted_writer_leaves_what_was_there(tmp_path: Path) -> None:
     assert list(tmp_path.iterdir()) == [path]
 
 
-@pytest.mark.parametrize("content", ["Größe", "Größe".encode()])
-def test_text_is_written_in_utf_8(tmp_path: Path, content: str | bytes) -> None:
-    write_atomic(tmp_path / "file", content)
-    assert (tmp_path / "file").read_bytes() == "Größe".encode()
-
-
 def test_what_a_killed_writer_left_is_dropped_and_nothing_else(tmp_path: Path) -> None:
     kept = [tmp_path / name for name in ("record.parquet", "user.tmp", ".hidden")]
     for path in [*kept, tmp_path / ".record.parquet.tmp"]:
         path.write_text("content")
     remove_unfinished(tmp_path)
     assert sorted(tmp_path.iterdir()) == sorted(kept)
-
-
-def test_nothing_is_dropped_where_there_is_nothing(tmp_path: Path) -> None:
-    remove_unfinished(tmp_path / "absent")

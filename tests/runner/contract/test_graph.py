@@ -13,11 +13,8 @@ from runner.contract.graph import (
     GraphPart,
     dynamic_format,
     find_graph,
-    first_cell_with_graph,
     fixed_shape,
-    graph_kind,
     number_format,
-    read_graph,
 )
 from runner.contract.host import multiplies_signed_bytes
 from tests.support.jobs import a_job, fake_cell
@@ -52,11 +49,6 @@ def a_graph(graphs: Path, shape: str = "dynamic") -> Graph:
     )
     (folder / GRAPH_FILE).write_text(graph.model_dump_json())
     return graph
-
-
-def test_generation_alone_needs_a_cache() -> None:
-    cells = (fake_cell(mode=mode) for mode in ("inference", "startup", "generation"))
-    assert [graph_kind(cell) for cell in cells] == ["forward", "forward", "generation"]
 
 
 @pytest.mark.parametrize(
@@ -121,16 +113,6 @@ def test_a_static_graph_is_found_for_its_own_shape_and_a_dynamic_one_for_any(
     assert graph.remedy == "static shape"
 
 
-def test_what_prevented_the_export_is_the_reason(tmp_path: Path) -> None:
-    (tmp_path / "key").mkdir()
-    (tmp_path / "key" / "dynamic.failed").write_text("other versions\n")
-    with raises_words(Unsupported, match=r"^no prepared graph: other versions$"):
-        find_graph(JOB, CELL, tmp_path)
-    (tmp_path / "key" / "b2-s16.failed").write_text("static shape: no\n")
-    with raises_words(Unsupported, match=r"^no prepared graph: static shape: no$"):
-        find_graph(JOB, CELL, tmp_path)
-
-
 def test_without_a_folder_or_a_name_there_is_none(tmp_path: Path) -> None:
     unnamed = JOB.model_copy(update={"graph": None})
     for job, graphs in ((JOB, None), (unnamed, tmp_path)):
@@ -144,37 +126,3 @@ def test_a_file_that_was_cut_short_is_not_used(tmp_path: Path, file: str) -> Non
     (tmp_path / "key" / "dynamic" / file).write_bytes(b"x")
     with raises_words(Unsupported, match="is damaged"):
         find_graph(JOB, CELL, tmp_path)
-
-
-def test_a_missing_file_or_an_odd_description_are_not_used(tmp_path: Path) -> None:
-    a_graph(tmp_path)
-    folder = tmp_path / "key" / "dynamic"
-    (folder / "forward.onnx").unlink()
-    with raises_words(Unsupported, match="dynamic cannot be read"):
-        read_graph(folder)
-    (folder / GRAPH_FILE).write_text("{}")
-    with raises_words(Unsupported, match="dynamic cannot be read"):
-        read_graph(folder)
-
-
-def test_the_hash_of_a_graph_is_that_of_its_parts(tmp_path: Path) -> None:
-    graph = a_graph(tmp_path)
-    part = graph.parts["forward"].model_copy(update={"sha256": "1"})
-    assert graph.sha256 != graph.model_copy(update={"parts": {"forward": part}}).sha256
-
-
-def test_a_cell_without_a_graph_leaves_the_turn_to_the_next(tmp_path: Path) -> None:
-    a_graph(tmp_path, fixed_shape(CELL))
-    job = JOB.model_copy(update={"cells": (fake_cell(7, sequence_length=16), CELL)})
-    assert first_cell_with_graph(job, tmp_path) == CELL
-
-
-def test_where_no_cell_has_a_graph_the_first_ones_reason_counts(tmp_path: Path) -> None:
-    (tmp_path / "key").mkdir()
-    cells = tuple(fake_cell(batch, sequence_length=16) for batch in (7, 8))
-    for cell in cells:
-        failure = tmp_path / "key" / f"{fixed_shape(cell)}.failed"
-        failure.write_text(f"no memory for {cell.batch_size}")
-    job = JOB.model_copy(update={"cells": cells})
-    with raises_words(Unsupported, match="no memory for 7"):
-        first_cell_with_graph(job, tmp_path)

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from runner.contract.errors import DamagedFile
-from runner.contract.plain_files import plain_fault, read_plain, read_plain_text
+from runner.contract.plain_files import plain_fault, read_plain
 
 
 def _symbolic_link(path: Path) -> None:
@@ -80,14 +80,3 @@ def test_a_file_that_grows_while_it_is_read_is_refused(tmp_path, monkeypatch):
 def test_a_device_is_not_read():
     with pytest.raises(DamagedFile, match="a device"):
         read_plain(Path("/dev/zero"), 100)
-
-
-def test_a_missing_file_is_missing(tmp_path):
-    with pytest.raises(FileNotFoundError):
-        read_plain(tmp_path / "file", 100)
-
-
-def test_text_in_another_encoding_is_shown(tmp_path):
-    path = tmp_path / "file"
-    path.write_bytes(b"caf\xe9")
-    assert read_plain_text(path) == "caf\ufffd"

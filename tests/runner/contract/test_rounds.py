@@ -8,7 +8,7 @@ from runner.contract.errors import RecordError, RecordNotSaved
 from runner.contract.record.doubts import Doubt
 from runner.contract.rounds import read_rounds, round_path, save_round
 from tests.support.jobs import fake_cell
-from tests.support.records import QUIET, a_round
+from tests.support.records import a_round
 
 
 def test_parts_come_back_as_they_were_in_the_order_of_rounds(tmp_path: Path) -> None:
@@ -23,10 +23,6 @@ def test_parts_come_back_as_they_were_in_the_order_of_rounds(tmp_path: Path) -> 
     assert read_rounds(tmp_path, cell, 0) == []
 
 
-def test_a_part_lies_beside_its_cells_record() -> None:
-    assert round_path(Path("out"), fake_cell(), 2).name == f"{fake_cell().id}.round2.json"
-
-
 @pytest.mark.parametrize("content", [None, "", "{", '{"samples": 1}'])
 def test_a_missing_or_damaged_part_is_named(tmp_path: Path, content: str | None) -> None:
     if content is not None:
@@ -39,10 +35,3 @@ def test_a_part_that_cannot_be_written_leaves_nothing_half_written(tmp_path: Pat
     with pytest.raises(RecordNotSaved):
         save_round(a_round(), tmp_path / "gone", fake_cell(), 1)
     assert list(tmp_path.iterdir()) == []
-
-
-def test_the_noise_score_adds_what_disturbs() -> None:
-    noise = QUIET.model_copy(update={"steal": 0.02, "other_load": 0.3, "kernel_spread_after": 0.1})
-    assert noise.score == pytest.approx(0.42)
-    unknown = QUIET.model_copy(update={"steal": None, "other_load": None})
-    assert unknown.score == pytest.approx(0.01)

@@ -7,7 +7,7 @@ from hashlib import sha256
 import pytest
 
 from runner.contract.record import Record
-from runner.contract.variables import is_variable_name, runtime_variables
+from runner.contract.variables import runtime_variables
 from tests.support.jobs import a_job, fake_cell
 from tests.support.records import record_for
 
@@ -65,17 +65,3 @@ def test_a_record_made_with_another_variable_has_another_environment() -> None:
     slow = with_variables({"ONEDNN_MAX_CPU_ISA": "AVX2"})
     assert slow.environment_id != with_variables({}).environment_id
     assert with_variables({"HOME": "/"}).environment_id == with_variables({}).environment_id
-
-
-def test_every_named_variable_makes_another_environment_by_its_value() -> None:
-    named = ["MY_SWITCH"]
-    records = [with_variables({"MY_SWITCH": text}, named) for text in ("0", "1", "\udcff")]
-    records.append(with_variables({}, named))
-    assert len({record.environment_id for record in records}) == 4
-
-
-@pytest.mark.parametrize(
-    ("text", "is_name"), [("OMP_NUM_THREADS", True), ("a b", False), ("1A", False), ("", False)]
-)
-def test_names(text: str, is_name: bool) -> None:
-    assert is_variable_name(text) is is_name

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from runner.correctness.choices import choice_lacks, judge_choices
+from runner.correctness.choices import judge_choices
 from tests.support.records import said
 from tests.support.words import reason_words
 
@@ -50,10 +50,3 @@ def test_outputs_that_are_wrong_keep_their_reason() -> None:
         "x",
         "shapes differ",
     )
-
-
-def test_a_lack_is_told_by_the_size_of_the_logits() -> None:
-    lacks = choice_lacks(LOGITS, np.array([[1, 2]]))
-    size = np.sqrt(np.mean(LOGITS**2))
-    assert lacks == pytest.approx(np.array([[0, 0.01 / size]]), rel=1e-3)
-    assert not choice_lacks(np.zeros_like(LOGITS), np.array([[1, 2]])).any()

@@ -7,15 +7,11 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from scipy.spatial import distance
 
-from runner.contract.cell import Precision
-from runner.correctness import differences
 from runner.correctness.compare_outputs import allowed_differences, compare_outputs
 from runner.correctness.differences import (
     Difference,
-    measure_outputs,
     relative_difference,
     sums_of,
-    token_agreement,
     worst_difference,
 )
 from runner.correctness.tolerance import (
@@ -43,12 +39,6 @@ ERRORS = SIZE * np.where(np.arange(6) % 2, 1, -1).astype(np.float32).reshape(2, 
 NOISE = np.where(np.arange(24) % 2, 1, -1).astype(np.float32).reshape(2, 3, 4)
 
 
-@given(vectors)
-def test_outputs_agree_with_themselves(values: np.ndarray) -> None:
-    assert relative_difference(values, values) == 0
-    assert sums_of(values, values).cosine == pytest.approx(1)
-
-
 @given(arrays(np.float32, 8, elements=numbers), arrays(np.float32, 8, elements=numbers))
 def test_cosine_is_scipys(ours: np.ndarray, theirs: np.ndarray) -> None:
     if np.linalg.norm(ours) > 1e-3 and np.linalg.norm(theirs) > 1e-3:
@@ -68,30 +58,6 @@ def test_nothing_but_zeros_agrees_with_zeros_alone() -> None:
     assert (relative_difference(zeros, zeros), sums_of(zeros, zeros).cosine) == (0, 1)
     assert relative_difference(zeros + 1, zeros) == float("inf")
     assert sums_of(zeros + 1, zeros).cosine == 0
-
-
-def test_blocks_of_rows_add_up(monkeypatch: pytest.MonkeyPatch) -> None:
-    draw = np.random.default_rng(0).standard_normal
-    theirs = {"x": draw((2, 30, 7)), "second.x": draw((2, 30, 7))}
-    ours = {name: array + 0.1 * draw(array.shape) for name, array in theirs.items()}
-    whole = measure_outputs(ours, theirs)
-    monkeypatch.setattr(differences, "_BLOCK", 16)
-    for name, one in measure_outputs(ours, theirs).items():
-        assert one.difference == pytest.approx(whole[name].difference)
-        assert (one.max_abs, one.cosine) == pytest.approx((whole[name].max_abs, whole[name].cosine))
-    error, rows = ours["x"] - theirs["x"], np.linalg.norm(theirs["x"].reshape(-1, 7), axis=1)
-    assert whole["x"].difference.row == pytest.approx(
-        np.linalg.norm(error.reshape(-1, 7), axis=1).max() / np.sqrt(np.square(rows).mean())
-    )
-
-
-def test_equal_outputs_are_correct() -> None:
-    result = compare_outputs({"logits": LOGITS}, {"logits": LOGITS}, None, "fp32")
-    assert result["correct"] is True
-    assert reason_words(result, "correct") is None
-    assert result["token_agreement"] is None
-    assert (result["difference_max_abs"], result["tolerance"]) == (0, FLOORS["fp32"].relative)
-    assert result["tolerance_share"] == 0
 
 
 @pytest.mark.parametrize(
@@ -139,15 +105,6 @@ def test_an_error_at_one_position_or_in_one_direction_is_found_where_the_whole_l
         assert result["correct"] is False
         assert result["difference_where"] == f"{kind} of x"
         assert result["tolerance_share"] > 1
-
-
-def test_a_mean_is_taken_over_all_queries_of_an_output() -> None:
-    reference = {"x": np.ones((2, 3), np.float32), "second.x": np.ones((2, 3), np.float32)}
-    up, down = (array + sign for array, sign in zip(reference.values(), (1, -1), strict=True))
-    assert sums_of(up, reference["x"]).mean == pytest.approx(1)
-    assert sums_of(up, reference["x"]).row == pytest.approx(1)
-    result = compare_outputs({"x": up, "second.x": down}, reference, None, "int8")
-    assert (result["difference_row"], result["difference_mean"]) == (pytest.approx(1), 0)
 
 
 def test_each_output_has_its_own_tolerance_and_the_columns_are_of_the_one_that_decides() -> None:
@@ -236,17 +193,6 @@ def test_nan_in_any_output_is_never_correct(name: str) -> None:
     result = compare_outputs(fine | {name: LOGITS * np.nan}, fine, None, "int8")
     assert result["correct"] is False
     assert np.isnan(result["difference_relative"])
-
-
-@pytest.mark.parametrize("precision", list(FLOORS))
-def test_the_agreement_of_tokens_is_told_and_decides_nothing(precision: Precision) -> None:
-    tokens = (np.array([[1, 2, 3, 4]]), np.array([[1, 2, 9, 9]]))
-    result = compare_outputs({"x": LOGITS}, {"x": LOGITS}, tokens, precision)
-    assert (result["correct"], result["token_agreement"]) == (True, 0.5)
-
-
-def test_another_number_of_tokens_is_no_agreement() -> None:
-    assert token_agreement(np.zeros((1, 3)), np.zeros((1, 4))) == 0
 
 
 @pytest.mark.parametrize(

@@ -27,14 +27,6 @@ def test_an_output_with_few_values_has_the_worst_of_all() -> None:
     assert honest["logits"][:2] == honest["hidden"][:2]
 
 
-def test_the_mean_of_few_rows_averages_less_out() -> None:
-    signs = np.where(np.indices((2, 8, 64)).sum(axis=0) % 2, 1, -1)
-    outputs = {**REFERENCE, "hidden": LARGE + 0.01 * signs, "second.hidden": LARGE + 1}
-    honest = honest_by_output(outputs, REFERENCE)
-    assert honest["hidden"].mean < 1e-4 < 1e-3 < honest["hidden"].relative
-    assert honest["logits"].mean == pytest.approx(honest["hidden"].relative / np.sqrt(2))
-
-
 NO_LAYER = reason("int8_no_linear", kinds="none")
 
 
@@ -57,11 +49,6 @@ def test_each_precision_tells_its_differences_or_why_there_are_none() -> None:
     assert isinstance(honest["hidden"], Difference)
     assert honest["logits"].relative == pytest.approx(0.01)
     assert set(arrays) == set(REFERENCE)
-
-
-def test_outputs_that_are_no_numbers_give_no_differences() -> None:
-    arrays = honest_arrays(REFERENCE, lambda _: rounded(np.inf))
-    assert {parse_reason(str(value)).code for value in arrays.values()} == {"outputs_not_finite"}
 
 
 @pytest.mark.parametrize(

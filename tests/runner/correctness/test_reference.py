@@ -1,7 +1,5 @@
 """A job that computes a reference leaves it, or the reason, where runners look."""
 
-import subprocess
-import sys
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -11,7 +9,6 @@ import pytest
 
 from runner.contract.artifact_keys import REFERENCES, reference_key, tells_of
 from runner.contract.cell import Precision
-from runner.contract.errors import JobError
 from runner.contract.graph import graph_kind
 from runner.contract.job import Job
 from runner.correctness import reference
@@ -23,20 +20,12 @@ from runner.correctness.reference import (
     fixed_cell,
 )
 from runner.measure.clock import monotonic
-from tests.conftest import ROOT
 from tests.support.exports import tiny_vision
 from tests.support.fakes import KeptProgress
 from tests.support.jobs import a_job, fake_cell, fake_model
 from tests.support.tiny_models import DECODER, tiny, tiny_decoder, torch_job
 
 GENERATION = {"mode": "generation", "new_tokens": 4}
-LISTED = """
-import sys
-from runner.__main__ import main
-assert main() == 0
-print(*sys.modules, file=sys.stderr)
-"""
-"""Executes a job, and lists the modules that this took behind all else."""
 
 
 def named(job: Job, seed: int | None = None) -> Job:
@@ -74,16 +63,6 @@ def test_whoever_generates_gets_tokens_and_others_outputs_alone(tmp_path: Path) 
     result = arrays(job, tmp_path / "generation")
     assert sorted(result) == [GENERATED_TOKENS, "second.x", "x"]
     assert result[GENERATED_TOKENS].shape == (2, fixed_cell(job).new_tokens)
-
-
-def test_the_process_imports_no_harness_and_no_writer_of_records(tmp_path: Path) -> None:
-    job = named(a_job())
-    (tmp_path / "job.json").write_text(job.model_dump_json())
-    options = ("--job", str(tmp_path / "job.json"), "--out", str(tmp_path))
-    command = [sys.executable, "-c", LISTED, *options]
-    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True)
-    assert (tmp_path / f"{job.reference}.npz").exists()
-    assert {"runner.job.harness", "pyarrow"}.isdisjoint(done.stderr.splitlines()[-1].split())
 
 
 @pytest.mark.slow
@@ -127,9 +106,3 @@ def test_the_rounding_of_a_large_model_is_not_computed(
     failure = take_honest(result, "int8")[1]
     assert failure is not None
     assert failure.code == "too_many_parameters"
-
-
-def test_a_job_without_a_name_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(JobError, match="names it, this one does not"):
-        compute_reference(a_job(), tmp_path, KeptProgress(), monotonic)
-    assert list(tmp_path.iterdir()) == []

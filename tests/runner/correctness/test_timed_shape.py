@@ -11,7 +11,6 @@ from runner.backends.torch.backend import open_session
 from runner.contract.cell import Cell
 from runner.contract.job import Job
 from runner.contract.models import find, model_sets
-from runner.contract.support import SUPPORTED
 from runner.correctness.compare_outputs import allowed_differences
 from runner.correctness.reference import GENERATED_TOKENS, STEPS, compute_outputs
 from runner.correctness.timed_shape import compare_timed, is_compiled_for, timed_query
@@ -19,13 +18,6 @@ from tests.support.jobs import fake_cell
 from tests.support.tiny_models import tiny_decoder, torch_job
 
 STATIC = {"shapes": "static, compiled for each shape"}
-GROWING = {
-    "openvino": "dynamic, as the cache grows with each token",
-    "wasm": "open",
-    "webgpu": "open",
-    "webnn": "one session for each length of the cache",
-}
-"""The option `shapes` of sessions that generate, by backend."""
 OF_PAGES = {"shapes": "fixed as the graph is loaded"}
 
 
@@ -135,11 +127,3 @@ def test_shapes_are_compared_where_each_is_a_program_of_its_own(
 ) -> None:
     cell = fake_cell(**{"backend": "cpu", **changes})
     assert is_compiled_for(cell, columns) is compiled
-
-
-@pytest.mark.parametrize("path", sorted({key[:2] for key in SUPPORTED}), ids="-".join)
-def test_no_generation_is_compiled_for_one_shape(path: tuple[str, str]) -> None:
-    backend, runtime = path
-    columns = {"graph": "key/dynamic", "execution_options": {"shapes": GROWING.get(backend)}}
-    cell = fake_cell(backend=backend, runtime=runtime, mode="generation", new_tokens=2)
-    assert not is_compiled_for(cell, columns)

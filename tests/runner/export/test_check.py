@@ -10,10 +10,9 @@ from onnx import TensorProto, helper
 
 from runner.backends.base import FloatArray
 from runner.contract.graph import Part
-from runner.correctness.tolerance import FLOORS, tolerance_of
+from runner.correctness.tolerance import FLOORS
 from runner.export.check import (
     Evaluate,
-    HostExecutor,
     WrongExport,
     evaluator,
     generation_difference,
@@ -22,7 +21,7 @@ from runner.export.check import (
     parts_evaluator,
 )
 from runner.export.samples import Continuation, Sample
-from tests.support.onnx_graphs import HALF, WIDTH, layer, model_of
+from tests.support.onnx_graphs import WIDTH, layer, model_of
 from tests.support.tiny_models import tiny_decoder
 from tests.support.words import raises_words
 
@@ -109,13 +108,6 @@ def test_a_graph_that_takes_other_tokens_than_its_logits_say_is_wrong(
         generation_difference(tiny_decoder(), files, [sample()], "fp32")
 
 
-def test_values_on_the_host_are_arrays() -> None:
-    part = HostExecutor(lambda inputs: {"twice": np.float32(2) * inputs["x"].astype(np.float32)})
-    x = np.ones(3, dtype=np.float32)
-    assert part.place("x", x) is x
-    assert part.read(part({"x": x})["twice"]).tolist() == [2, 2, 2]
-
-
 X = np.random.default_rng(1).standard_normal((3, WIDTH), dtype=np.float32)
 
 
@@ -129,34 +121,11 @@ def layer_sample(answer: Evaluate, scale: float = 1.0, **more: Any) -> Sample:
     return Sample({"x": X}, {"logits": answer({"x": X})["logits"] * scale, **more})
 
 
-def test_the_largest_difference_counts(answer: Evaluate) -> None:
-    equal = layer_sample(answer)
-    assert largest_difference(answer, [equal], "fp32") == 0
-    samples = [equal, layer_sample(answer, 1 + 5e-6)]
-    assert largest_difference(answer, samples, "fp32") == pytest.approx(5e-6, rel=0.1)
-
-
-@pytest.mark.parametrize("numbers", ["fp32", "fp16", "int8_dynamic", "uint8_dynamic", "int8_qdq"])
-def test_each_format_is_allowed_what_its_sessions_are(answer: Evaluate, numbers: Any) -> None:
-    allowed = tolerance_of("int8" if "int8" in numbers else numbers, None).relative
-    largest_difference(answer, [layer_sample(answer, 1 / (1 + 0.3 * allowed))], numbers)
-    with raises_words(WrongExport, match="on fresh inputs, the outputs differ"):
-        largest_difference(answer, [layer_sample(answer, 1 / (1 + 1.1 * allowed))], numbers)
-
-
 def test_a_missing_output_and_numbers_that_are_none_are_wrong(answer: Evaluate) -> None:
     with raises_words(WrongExport, match="names or shapes differ"):
         largest_difference(answer, [layer_sample(answer, hidden=X)], "fp32")
     with pytest.raises(WrongExport):
         largest_difference(answer, [layer_sample(answer, np.nan)], "fp32")
-
-
-def test_a_file_gets_the_inputs_that_it_takes_and_halves_if_it_takes_halves(
-    answer: Evaluate, tmp_path: Path
-) -> None:
-    assert set(answer({"x": X, "attention_mask": X})) == {"logits"}
-    onnx.save_model(layer(kind=HALF), tmp_path / "half.onnx")
-    assert evaluator(tmp_path / "half.onnx")({"x": X})["logits"].dtype == np.float16
 
 
 def test_files_that_hand_on_answer_as_one(tmp_path: Path) -> None:

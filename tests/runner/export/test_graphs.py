@@ -6,12 +6,11 @@ from typing import Any, NoReturn
 import pytest
 
 from runner.contract.cell import Cell
-from runner.contract.graph import Graph, dynamic_format, read_graph
+from runner.contract.graph import Graph, read_graph
 from runner.contract.job import Job
 from runner.contract.reasons import parse_reason
 from tests.support.exports import Scripted, graph_cell, names, tiny_vision
 from tests.support.jobs import a_job
-from tests.support.tiny_models import torch_cell
 from tests.support.words import words_of
 
 STATIC, EAGER = "static shape", "static shape, eager attention"
@@ -82,32 +81,6 @@ def test_what_is_there_stays_unless_it_is_damaged_or_a_reason(tmp_path: Path) ->
     path.write_bytes(whole[:-1] + b"?")
     again.run(job(), tmp_path)
     assert (again.strategies, path.read_bytes()) == ([DYNAMIC], whole)
-
-
-def test_what_torch_cannot_run_has_no_graph(tmp_path: Path) -> None:
-    odd = tiny_vision().model_copy(update={"config": {"model_type": "no such"}})
-    scripted = Scripted()
-    scripted.run(a_job([torch_cell(odd, sequence_length=None)], odd), tmp_path)
-    assert scripted.strategies == []
-    lines = lines_in(tmp_path / "b2.failed")
-    assert all(line.startswith("torch in fp32: transformers cannot build ") for line in lines)
-
-
-def test_int8_is_made_of_a_file_that_was_right_in_fp32_alone(tmp_path: Path) -> None:
-    int8 = job(graph_cell(precision="int8"))
-    Scripted(allowed=[dynamic_format()]).run(int8, tmp_path)
-    assert list(names(tmp_path)) == ["b2.failed"]
-    scripted = Scripted()
-    scripted.run(int8, tmp_path)
-    graph = read_graph(tmp_path / "dynamic")
-    assert scripted.checked == ["fp32", dynamic_format()]
-    assert "int8 weights per channel" in str(graph.method)
-
-
-def test_qnn_gets_shapes_that_do_not_vary(tmp_path: Path) -> None:
-    scripted = Scripted(unwritten=[STATIC, EAGER, SCRIPT])
-    scripted.run(job(graph_cell(backend="qnn", precision="int8")), tmp_path)
-    assert scripted.strategies == [STATIC, EAGER, SCRIPT]
 
 
 def test_an_interrupted_export_leaves_nothing(tmp_path: Path) -> None:

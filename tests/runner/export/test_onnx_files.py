@@ -8,10 +8,10 @@ import onnx
 import onnx_ir
 import onnxruntime
 import pytest
-from onnx import TensorProto, helper
+from onnx import helper
 
 from runner.export.onnx_files import describe_part, save_model, save_sharing
-from tests.support.onnx_graphs import FLOAT, WIDTH, layer, model_of
+from tests.support.onnx_graphs import FLOAT, WIDTH, layer
 
 WIDE = 64
 WEIGHTS_BYTES = 4 * WIDTH * WIDE
@@ -79,19 +79,6 @@ def answer(path: Path) -> Weights:
     return outcome
 
 
-def shift() -> onnx.ModelProto:
-    """Adds one."""
-    kind, shape = TensorProto.FLOAT, (1, WIDTH)
-    graph = helper.make_graph(
-        [helper.make_node("Add", ["x", "b"], ["logits"])],
-        "shift",
-        [helper.make_tensor_value_info("x", kind, shape)],
-        [helper.make_tensor_value_info("logits", kind, shape)],
-        [helper.make_tensor("b", kind, shape, [1.0] * WIDTH)],
-    )
-    return model_of(graph)
-
-
 @pytest.mark.parametrize(
     ("sign", "name", "tensors"), [(1, "renamed", 1), (-1, "w", 2)], ids=["equal", "different"]
 )
@@ -104,10 +91,3 @@ def test_equal_tensors_are_written_once_whatever_their_names(
     assert data.stat().st_size == tensors * SQUARE
     for path, product in ((one, weights.sum(axis=0)), (other, sign * weights.sum(axis=0))):
         np.testing.assert_allclose(answer(path)[0], np.maximum(product, 0), rtol=1e-5, atol=1e-6)
-
-
-def test_small_tensors_stay_in_their_file(tmp_path: Path) -> None:
-    one = tmp_path / "one.onnx"
-    save_sharing({one: onnx_ir.from_proto(shift())}, tmp_path / "one.onnx.data")
-    assert (tmp_path / "one.onnx.data").stat().st_size == 0
-    assert answer(one).tolist() == [[2.0] * WIDTH]

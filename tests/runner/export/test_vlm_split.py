@@ -22,10 +22,12 @@ def one_after_the_other(model: torch.nn.Module, tensors: Tensors) -> dict[str, A
     return known
 
 
+@pytest.mark.slow
+@pytest.mark.representatives(2)
 @pytest.mark.parametrize(
     ("name", "image_size"),
     [
-        pytest.param("llava-next-micro", 28, marks=pytest.mark.slow),
+        ("llava-next-micro", 28),
         ("llava-onevision-micro", 56),
         ("qwen2-vl-micro", 84),
         ("qwen3-vl-micro", 64),

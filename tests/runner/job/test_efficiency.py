@@ -12,13 +12,13 @@ from runner.contract.job import Limits
 from runner.contract.models import find
 from runner.contract.record import Columns, Record
 from runner.job import efficiency
-from runner.job.efficiency import LAST_SIZE, Room, peak_columns, work_columns
+from runner.job.efficiency import LAST_SIZE, Room, peak_columns
 from runner.job.harness import Harness
 from runner.job.load import Loader
 from runner.measure.clock import NANOSECONDS
 from runner.measure.environment import read_environment
-from tests.support.fakes import KeptProgress, counted_work
-from tests.support.jobs import a_job, fake_cell
+from tests.support.fakes import KeptProgress
+from tests.support.jobs import a_job
 from tests.support.scene import Scene
 from tests.support.tiny_models import torch_job
 
@@ -84,49 +84,6 @@ def test_matrices_grow_with_the_device_and_time_does_not(rate: float, size: int)
 
 
 @pytest.mark.parametrize(
-    ("memory_s", "numbers_per_s", "size"),
-    [(0.1, 1e9, 1024), (0.25, 1e9, 512), (0.4, 1e9, 256), (0, 3e6, 512), (0, 5e5, 256)],
-)
-def test_the_product_takes_what_the_copy_leaves_of_half_a_second(
-    memory_s: float, numbers_per_s: float, size: int
-) -> None:
-    roofs = Roofs(memory_s=memory_s, numbers_per_s=numbers_per_s)
-    begin = roofs.clock()
-    columns = roofs.measured()
-    assert columns["peak_flops_per_s"] == pytest.approx(1e11, rel=1e-2)
-    assert columns["peak_bytes_per_s"] == pytest.approx(1e10, rel=1e-2)
-    assert max(s for s in roofs.sizes if s <= LAST_SIZE) == size
-    assert roofs.clock() - begin <= NANOSECONDS // 2
-
-
-def test_a_copy_that_takes_all_the_time_leaves_no_product() -> None:
-    roofs = Roofs(memory_s=1)
-    columns = roofs.measured()
-    assert columns["peak_flops_per_s"] is None
-    assert columns["peak_bytes_per_s"] == pytest.approx(1e10 / 2, rel=1e-2)
-    assert columns["peak_method"] == (
-        "calls; no matrices: the copy took all the time; arrays of 64 MiB"
-    )
-    assert roofs.sizes == [64 * MIB]
-
-
-def test_a_slow_first_product_is_timed_once_and_ends_later() -> None:
-    roofs = Roofs(flops_per_s=3e7)
-    begin = roofs.clock()
-    assert roofs.measured()["peak_flops_per_s"] == pytest.approx(3e7 / 2)
-    assert roofs.sizes == [64 * MIB, 256]
-    assert roofs.clock() - begin > NANOSECONDS
-
-
-def test_matrices_grow_no_further_than_their_kernels_allow() -> None:
-    roofs = Roofs(flops_per_s=1e12)
-    assert roofs.kernels is not None
-    roofs.kernels = replace(roofs.kernels, last_rows=512)
-    assert roofs.measured()["peak_flops_per_s"] == pytest.approx(1e12, rel=1e-2)
-    assert roofs.sizes == [64 * MIB, 256, 512]
-
-
-@pytest.mark.parametrize(
     ("room", "array_mib"),
     [
         (Room(None, None), 128),
@@ -187,32 +144,6 @@ def test_what_has_no_kernel_is_null_and_what_fails_leaves_its_reason() -> None:
     assert roofs.measured() == {}
 
 
-def test_work_is_counted_where_peaks_could_be_measured() -> None:
-    cell = fake_cell(sequence_length=128)
-    job = a_job([cell], find("gpt2"))
-    columns = work_columns(job, cell, {"peak_method": "calls"})
-    assert columns["flops_per_iteration"] == pytest.approx(32.2e9, rel=1e-2)
-    assert "prefill_flops" not in columns
-    assert work_columns(job, cell, {}) == {}
-
-
-@pytest.mark.parametrize(("macs", "flops"), [(5.0, 80), (0.0, None), (9e16, None)])
-def test_counts_of_a_job_stand_for_the_catalogues(macs: float, flops: int | None) -> None:
-    cell = fake_cell(8)
-    counted = {**counted_work().polynomials, "macs": {"batch_size": macs}}
-    job = a_job([cell]).model_copy(update={"counted": counted})
-    columns = work_columns(job, cell, {"peak_method": "calls"})
-    assert columns.get("flops_per_iteration") == flops
-
-
-def test_the_fake_backend_has_neither_work_nor_peaks(tmp_path: Path) -> None:
-    cell = fake_cell(sequence_length=8)
-    job = a_job([cell]).model_copy(update={"model": find("bert-tiny")})
-    Harness(job, tmp_path, KeptProgress()).run()
-    record = read_record(tmp_path / f"{cell.id}.parquet")
-    assert (record.status, record.peak_method, record.flops_per_iteration) == ("ok", None, None)
-
-
 @pytest.fixture
 def ample_time(monkeypatch: pytest.MonkeyPatch) -> None:
     """Time for a product, however long a busy machine takes to give the copy its memory."""
@@ -232,18 +163,3 @@ def test_a_model_in_int8_has_the_peak_of_its_quantised_layers(tmp_path: Path) ->
     assert record.peak_method is not None
     assert record.peak_method.startswith("torch.ao dynamic (")
     assert (record.peak_flops_per_s or 0) > 1e8
-
-
-@pytest.mark.slow
-@pytest.mark.usefixtures("ample_time")
-@pytest.mark.parametrize("mode", ["inference", "training"])
-def test_a_model_on_torch_has_work_peaks_and_no_more_memory(tmp_path: Path, mode: str) -> None:
-    record = measured(tmp_path, mode=mode)
-    assert record.peak_method is not None
-    assert record.peak_method.startswith("torch.mm and Tensor.copy_ in torch.float32; matrices")
-    job = torch_job(find("bert-tiny"), sequence_length=32, mode=mode)
-    counted = work_columns(job, job.cells[0], {"peak_method": "calls"})
-    assert record.flops_per_iteration == counted["flops_per_iteration"]
-    assert (record.latency_median_s or 0) > 0
-    assert (record.peak_flops_per_s or 0) > 1e8
-    assert (record.peak_bytes_per_s or 0) > 1e8

@@ -77,14 +77,6 @@ def test_a_record_tells_of_each_variable_that_its_job_inherited(
     assert "OTHER" not in variables
 
 
-def test_a_record_holds_the_job_that_can_be_run_again(finished: Finished) -> None:
-    for cell, record in finished.records.items():
-        fields = {**json.loads(record.job or ""), "model": json.loads(record.model_spec or "")}
-        again = Job.model_validate(fields)
-        assert (again.cells, again.model) == ((cell,), finished.job.model)
-        assert again.measure == finished.job.measure
-
-
 def test_progress_reports_each_phase_and_status_in_order(finished: Finished) -> None:
     first, second = (cell.id for cell in finished.job.cells)
     events = [
@@ -144,15 +136,6 @@ def test_a_folder_that_takes_no_records_ends_the_job(tmp_path: Path) -> None:
     failing = a_job(model=fake_model({"*": "raise"}))
     with pytest.raises(RecordNotSaved):
         Harness(failing, tmp_path / "gone", KeptProgress()).run()
-
-
-def test_making_inputs_belongs_to_the_cell_and_not_to_the_load(tmp_path: Path) -> None:
-    unmakable = TensorSpec(name="ids", kind="token_ids", shape=("batch_size",))
-    model = fake_model().model_copy(update={"inputs": (unmakable,)})
-    records, progress = run(a_job([fake_cell(1)], model), tmp_path)
-    (record,) = records.values()
-    assert (record.status, record.phase) == ("unsupported", "first")
-    assert [event.get("phase") for event in progress.events] == ["load", "first", None]
 
 
 def trainable(**config: Any) -> ModelSpec:
@@ -241,24 +224,6 @@ def test_a_round_whose_predecessor_is_gone_fails_and_names_it(tmp_path: Path) ->
     records, _ = run(in_round(2, rounds=2), tmp_path)
     assert {record.status for record in records.values()} == {"failed"}
     assert "an earlier round cannot be read" in str(words_of(next(iter(records.values())).ending))
-
-
-def test_verifying_executes_each_cell_once_and_times_nothing(tmp_path: Path) -> None:
-    cells = [fake_cell(1), fake_cell(mode="generation", new_tokens=2)]
-    for cell in cells:
-        job = a_job([cell], trainable()).model_copy(update={"purpose": "verify"})
-        records, progress = run(job, tmp_path)
-        (record,) = records.values()
-        assert (record.status, record.purpose) == ("ok", "verify")
-        assert (record.latency_median_s, record.durations_ns, record.grade) == (None, None, None)
-        assert record.correct_code == "no_reference_given"
-        assert "steady" not in [event.get("phase") for event in progress.events]
-
-
-def test_timing_alone_says_that_nothing_was_verified(tmp_path: Path) -> None:
-    record = run_one(a_job().model_copy(update={"purpose": "time"}), tmp_path)
-    assert (record.correct, record.correct_code) == (None, "not_verified")
-    assert record.latency_median_s is not None
 
 
 def test_a_calibration_of_another_device_says_nothing_of_this_one(

@@ -36,12 +36,6 @@ class Accelerated(Scene):
         return query
 
 
-def test_slow_queries_are_timed_once() -> None:
-    scene = Accelerated("device", trip_ns=5 * NANOSECONDS)
-    assert host_to_host_s(scene.session, a_job(), CELL, scene.clock) == pytest.approx(5)
-    assert scene.trips == 2
-
-
 @pytest.mark.parametrize(
     ("region", "cell", "expected"),
     [

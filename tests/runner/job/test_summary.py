@@ -3,12 +3,11 @@
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
-import numpy as np
 import pytest
 
 from runner.contract.job import PROFILES, ProcessSpread
 from runner.contract.record.doubts import Doubt
-from runner.contract.rounds import DeviceState, Energy, MemoryUse
+from runner.contract.rounds import Energy, MemoryUse
 from runner.job.replication import is_done
 from runner.job.summary import summarise_rounds
 from runner.measure.environment import read_environment
@@ -54,22 +53,6 @@ def test_the_interval_of_several_rounds_is_that_of_their_medians() -> None:
     assert "process_spread" not in summary
 
 
-def test_levels_of_processes_are_no_dependence_of_iterations() -> None:
-    levels = ([level, level + 1, level + 2, level + 1] * 25 for level in (1000, 1030, 1010))
-    summary = columns(*(a_round(durations[::step]) for durations in levels for step in (1, -1)))
-    assert summary["effective_iterations"] == summary["iterations"]
-    assert "autocorrelation" not in " ".join(doubt_words(summary))
-
-
-def test_heating_stands_with_the_warm_up_and_its_length_beside_it() -> None:
-    job = a_job(measure=PROFILES["quick"].model_copy(update={"heat_s": 60.0}))
-    rounds = [a_round(heating_ns=[13_000_000], settled=False)]
-    summary = summarise_rounds(job, job.cells[0], rounds, CONDITIONS)
-    assert (summary["heat_s"], summary["warmup_iterations"]) == (60, 3)
-    assert summary["warmup_durations_ns"] == [50_000_000, 13_000_000, 12_000_000, 11_000_000]
-    assert "did not settle in 2 iterations" in " ".join(doubt_words(summary))
-
-
 @pytest.mark.parametrize(("load", "grade"), [(0.1, "B"), (0.6, "C"), (0.95, "D")])
 def test_a_queue_multiplies_what_processes_differ_by(load: float, grade: str) -> None:
     durations = [10_000_000 + place % 3 for place in range(500)]
@@ -77,19 +60,6 @@ def test_a_queue_multiplies_what_processes_differ_by(load: float, grade: str) ->
     summary = columns(served, process_spread=a_spread(), scenario="server", target_qps=100 * load)
     assert summary["process_spread"] >= 0.01
     assert summary["grade"] == grade
-
-
-def test_a_queue_of_several_rounds_widens_its_tails_alone() -> None:
-    drawn = np.random.default_rng(0).normal(100_000, 20_000, (2, 900))
-    drawn += [[-2_000], [2_000]]
-    served = [
-        a_round(durations, steady_ns=10**10, parts_ns={"service": durations})
-        for durations in drawn.astype(int).tolist()
-    ]
-    queue, idle = (columns(*served, scenario="server", target_qps=rate) for rate in (6e3, 1.0))
-    assert "process_spread" not in queue
-    assert queue["latency_median_high_s"] == idle["latency_median_high_s"]
-    assert queue["latency_p90_high_s"] > 1.2 * idle["latency_p90_high_s"]
 
 
 @pytest.mark.parametrize(
@@ -149,15 +119,6 @@ def test_one_process_allows_for_what_others_would_measure_and_is_never_better_th
     assert ["doctor --calibrate" in remedy for remedy in remedies] == [True, False]
 
 
-def test_starts_of_one_round_are_alike_as_near_processes_are() -> None:
-    parts = {name: [1, 2] for name in ("interpreter", "import", "instantiate", "weights")}
-    cold = a_round([100] * 20, first_ns=None, settled=None, parts_ns=parts | {"first_query": [1]})
-    summary = columns(cold, mode="startup")
-    assert summary["latency_precision"] == pytest.approx(1.96 * 0.053, rel=1e-2)
-    reasons = " ".join(doubt_words(summary))
-    assert "one round of starts: differences below 15 % are not shown" in reasons
-
-
 @pytest.mark.parametrize(
     ("medians", "changes", "done"),
     [
@@ -178,11 +139,6 @@ def test_rounds_go_on_until_they_are_precise_or_spent(
     assert is_done(measure, fake_cell(), rounds) is done
 
 
-def test_a_search_for_the_peak_takes_one_round() -> None:
-    cell = fake_cell(scenario="server", slo_ms=10.0)
-    assert is_done(PROFILES["audit"], cell, [a_round()])
-
-
 def test_changes_between_rounds_and_inside_them_are_named() -> None:
     slow = [[value + place % 7 for place in range(100)] for value in (1000, 1300, 1000)]
     reasons = " ".join(doubt_words(columns(*map(a_round, slow))))
@@ -193,22 +149,6 @@ def test_changes_between_rounds_and_inside_them_are_named() -> None:
     assert summary["steady_change"] == pytest.approx(0.3, abs=0.01)
     reasons = " ".join(doubt_words(summary))
     assert "a step inside the steady phase: 30 % more time behind it" in reasons
-
-
-def test_the_first_query_is_the_first_rounds_and_settling_takes_every_round() -> None:
-    summary = columns(a_round(first_ns=9_000_000), a_round(first_ns=1, settled=False))
-    assert summary["first_latency_s"] == pytest.approx(0.009)
-    assert summary["warmup_iterations"] == 2
-    assert summary["warmup_durations_ns"] == [9_000_000, 12_000_000, 11_000_000]
-    assert summary["warmup_settled"] is False
-    stages = ("interpreter", "import", "instantiate", "weights", "first_query")
-    parts = {name: [1, 2] for name in stages}
-    cold = columns(
-        a_round(first_ns=None, warmup_ns=[], settled=None, parts_ns=parts), mode="startup"
-    )
-    assert "warmup_settled" not in cold
-    assert "heat_s" not in cold
-    assert cold["startup_warm_import_median_s"] == pytest.approx(1.5e-9)
 
 
 def test_memory_is_the_highest_of_any_round() -> None:
@@ -242,23 +182,8 @@ def test_energy_is_that_of_all_rounds_or_of_none() -> None:
     assert broken["energy_method"] == "unavailable: no counter"
 
 
-def test_noise_and_load_are_those_of_the_worst_round() -> None:
-    loud = QUIET.model_copy(update={"other_load": 0.5})
-    summary = columns(a_round(noise=loud, load_average_1m=3.0), a_round())
-    assert summary["noise_other_load"] == 0.5
-    assert summary["noise_score"] == pytest.approx(0.51)
-    assert summary["load_average_1m"] == 3.0
-
-
 QUEUE = Doubt("queue_grew", "D", None, "lower_rate", {"most_qps": "3"})
 SHORT = Doubt("peak_unverified", "C", 7.0, "raise_duration")
-
-
-def test_doubts_of_the_mode_itself_count_for_the_grade_and_come_first() -> None:
-    summary = columns(a_round(doubts=[QUEUE]), a_round(doubts=[QUEUE]))
-    assert summary["grade"] == "D"
-    assert summary["doubts"][0] == QUEUE
-    assert summary["doubts"].count(QUEUE) == 1
 
 
 def test_the_heaviest_doubt_comes_first_and_others_before_a_lack_of_time() -> None:
@@ -267,27 +192,3 @@ def test_the_heaviest_doubt_comes_first_and_others_before_a_lack_of_time() -> No
     codes = [doubt.code for doubt in doubts]
     ordered = ["queue_grew", "other_load", "peak_unverified"]
     assert sorted(ordered, key=codes.index) == ordered
-
-
-def test_columns_that_the_mode_alone_knows_outweigh_what_was_planned() -> None:
-    job = a_job([fake_cell(scenario="offline")])
-    summary = summarise_rounds(job, job.cells[0], [a_round(columns={"batch_size": 16})], CONDITIONS)
-    assert record_for(job, job.cells[0], **summary).batch_size == 16
-
-
-def test_served_queries_of_all_rounds_make_one_rate_and_one_service_time() -> None:
-    fast = a_round([5] * 4, steady_ns=1_000, parts_ns={"service": [2] * 4})
-    slow = a_round([9] * 4, steady_ns=3_000, parts_ns={"service": [4] * 4})
-    summary = columns(fast, slow, scenario="server", target_qps=1.0)
-    assert summary["achieved_qps"] == pytest.approx(8 / 4_000e-9)
-    assert summary["service_median_s"] == pytest.approx(3e-9)
-
-
-def test_an_accelerators_state_is_the_worst_of_all_rounds() -> None:
-    hot = DeviceState(clock_hz=1.2e9, temperature_c=90, throttled={"Power": 0.5})
-    cool = DeviceState(clock_hz=1.5e9, temperature_c=60, throttled={"Power": 0.1})
-    summary = columns(a_round(device=hot), a_round(device=cool))
-    assert (summary["device_clock_hz"], summary["device_temperature_c"]) == (1.5e9, 90)
-    assert summary["device_throttle_reasons"] == ["Power"]
-    assert summary["device_throttled"] == {"Power": 0.5}
-    assert "device_throttle_reasons" not in columns(a_round())

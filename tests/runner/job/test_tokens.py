@@ -10,7 +10,6 @@ from runner.contract.cell import Cell
 from runner.contract.record import Columns
 from runner.contract.rounds import RoundResult
 from runner.job.tokens import summarise_tokens
-from runner.modes.generation import token_times
 from tests.support.jobs import a_job, fake_cell
 from tests.support.records import a_round
 
@@ -82,12 +81,6 @@ def generated(level: float, seed: int = 0) -> RoundResult:
     return a_round(durations, parts_ns=parts)
 
 
-def widths(columns: Columns, *names: str) -> list[float]:
-    """Half of each interval by its middle."""
-    ends = [(columns[f"{name}_low_s"], columns[f"{name}_high_s"]) for name in names]
-    return [(high - low) / (high + low) for low, high in ends]
-
-
 def test_first_and_further_tokens_have_intervals_and_are_graded() -> None:
     job = a_job([CELL])
     measure = job.measure.model_copy(update={"precision_target": 0.02})
@@ -99,17 +92,3 @@ def test_first_and_further_tokens_have_intervals_and_are_graded() -> None:
     (doubt,) = summary.doubts
     assert doubt.grade in "BC"
     assert doubt_text(doubt).startswith("the median time to the first token is known within")
-
-
-def test_one_process_allows_for_what_others_would_measure() -> None:
-    assert all(width > 0.07 for width in widths(columns_of(CELL, generated(1)), *JUDGED))
-
-
-def test_the_interval_of_several_rounds_is_that_of_their_medians() -> None:
-    rounds = [generated(level, seed) for seed, level in enumerate((0.97, 1.0, 1.03))]
-    columns = columns_of(CELL, *rounds)
-    times = [token_times(one.parts_ns, one.durations_ns, CELL) for one in rounds]
-    medians = [np.median(values["time_per_output_token"]) for values in times]
-    assert columns["time_per_output_token_median_s"] == pytest.approx(np.mean(medians) / 1e9)
-    (width,) = widths(columns, "time_per_output_token_median")
-    assert width == pytest.approx(4.3027 * 0.03 / 3**0.5, rel=0.1)

@@ -1,17 +1,15 @@
 """State of a GPU, read from stand-ins for the libraries of vendors."""
 
-from dataclasses import asdict
 from typing import Any
 
 import pytest
 
 from runner.contract.errors import Unavailable
-from runner.contract.record import hardware_id
 from runner.contract.rounds import DeviceState
-from runner.measure.accelerator import AcceleratorReader, accelerator_reader, device_build
+from runner.measure.accelerator import AcceleratorReader, device_build
 from runner.measure.vendors import amd, nvidia
 from runner.measure.vendors.violations import DeviceBuild, Violations
-from tests.support.vendors import PARTS, AmdSmi, Nvml, OlderAmdSmi
+from tests.support.vendors import AmdSmi, Nvml, OlderAmdSmi
 from tests.support.words import raises_words
 
 
@@ -30,18 +28,6 @@ def test_nvml_reports_clock_and_temperature_and_what_held_the_clock_down_in_betw
     watched.begin()
     gpu.at_us += 1_000
     assert (watched.read() or expected).throttled == {}
-
-
-def test_an_older_driver_without_the_temperature_still_tells_what_held_the_clock_down() -> None:
-    class OlderDriver(Nvml):
-        def nvmlDeviceGetTemperatureV(self, *_: object) -> float:  # noqa: N802
-            raise RuntimeError("Function Not Found")
-
-    gpu = OlderDriver()
-    watched = reader(gpu)
-    watched.begin()
-    gpu.at_us += 1_000
-    assert watched.read() == DeviceState(clock_hz=1_980e6, temperature_c=None, throttled={})
 
 
 @pytest.mark.parametrize("uuid", ["MIG-0", "GPU-7"], ids=["NVML's", "torch's"])
@@ -152,22 +138,3 @@ def test_of_several_amd_gpus_and_of_all_parts_the_one_at_the_address_is_read(
     assert (build.device_compute_units is None) == (build.device_partition is not None or not watts)
     state = AcceleratorReader(lambda: amd.watch_amd_gpu(gpus, address)).read()
     assert (state is None) == (watts is None)
-
-
-def test_parts_of_an_amd_gpu_are_other_machines_than_the_whole_one() -> None:
-    builds = [device_build("rocm", library=AmdSmi(partition=name)) for name in PARTS]
-    ids = {hardware_id({**asdict(build), "device_name": "MI300X"}) for build in builds}
-    assert len(ids) == len(PARTS)
-    (alone,) = AmdSmi(partition="CPX").amdsmi_get_processor_handles()[:1]
-    assert not alone.endswith(".0")
-    assert device_build("rocm", library=AmdSmi(handles=[alone])).device_partition == "part"
-
-
-@pytest.mark.parametrize(("backend", "library"), [("cpu", Nvml()), ("cuda", object())])
-def test_what_nobody_tells_of_a_device_is_unknown(backend: Any, library: object) -> None:
-    assert device_build(backend, library=library) == DeviceBuild()
-
-
-@pytest.mark.parametrize("backend", ["cpu", "openvino", "mps", "cuda", "rocm"])
-def test_where_there_is_no_accelerator_there_is_no_state(backend: Any) -> None:
-    assert accelerator_reader(backend, "GPU-none").read() is None

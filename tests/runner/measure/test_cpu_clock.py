@@ -1,6 +1,5 @@
 """Clocks are read around a steady phase and ten times a second during it."""
 
-import os
 import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -116,44 +115,3 @@ def test_only_the_heat_is_read_of_cpus_that_a_job_is_not_pinned_to(
     meter.close()
     assert {clock.before_hz, clock.mean_hz, clock.low_hz, clock.after_hz} == {hz}
     assert (clock.throttle_events, clock.throttled_s) == (0, 0.0)
-
-
-def test_a_cell_that_failed_leaves_no_readings_to_the_next(tmp_path: Path) -> None:
-    folder = a_sys_folder(tmp_path, [cores(0, 1)], files=CLOCKS)
-    clock_file = folder / f"{CPU}/cpu0/cpufreq/scaling_cur_freq"
-    meter = CpuClockMeter([0], folder)
-    meter.before()
-    meter.begin()
-    time.sleep(3 * CLOCK_INTERVAL_S)
-    clock_file.write_text("1000000\n")
-    clock = read(meter)
-    meter.close()
-    assert (clock.mean_hz, clock.low_hz) == (1_000_000e3, 1_000_000e3)
-
-
-def test_cpus_that_a_container_does_not_allow_stop_no_readings(tmp_path: Path) -> None:
-    beyond = max(os.sched_getaffinity(0)) + 1
-    folder = a_sys_folder(tmp_path, [cores(0, 1), cores(beyond, 1)], files=CLOCKS)
-    meter = CpuClockMeter([0], folder)
-    clock = read(meter)
-    meter.close()
-    assert clock.mean_hz == 2_000_000e3
-
-
-def test_a_guest_shows_nothing_and_starts_no_process(tmp_path: Path) -> None:
-    meter = CpuClockMeter([0], a_sys_folder(tmp_path, [cores(0, 1)]))
-    meter.before()
-    meter.begin()
-    assert meter.end() is None
-    meter.close()
-
-
-def test_a_process_that_has_died_spoils_nothing(tmp_path: Path) -> None:
-    meter = CpuClockMeter([0], a_sys_folder(tmp_path, [cores(0, 1)], files=CLOCKS))
-    meter.before()
-    meter.begin()
-    (tmp_path / f"{CPU}/cpu0/cpufreq/scaling_cur_freq").unlink()
-    time.sleep(3 * CLOCK_INTERVAL_S)
-    clock = meter.end()
-    assert clock is not None
-    assert (clock.before_hz, clock.mean_hz, clock.after_hz) == (2_000_000e3, None, None)

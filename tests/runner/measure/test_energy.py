@@ -109,11 +109,6 @@ def test_counters_that_wrap_are_read_in_between_without_being_asked() -> None:
     meter.stop()
 
 
-def test_a_meter_can_be_used_again() -> None:
-    bench = Bench(("gpu", 0.1, None))
-    assert [bench.measure(2, gpu=gain).joules for gain in (5, 7)] == [5, 7]
-
-
 def raising(error: Exception) -> Callable[[], Sequence[Counter]]:
     def find() -> list[Counter]:
         raise error
@@ -137,14 +132,6 @@ def raising(error: Exception) -> Callable[[], Sequence[Counter]]:
 def test_where_nothing_can_be_counted_the_reason_is_given(meter: EnergyMeter, reason: str) -> None:
     meter.start()
     assert meter.stop() == Energy(joules=None, window_s=None, method=f"unavailable: {reason}")
-
-
-def test_a_reading_that_failed_once_is_forgotten() -> None:
-    meter = EnergyMeter(failing(RuntimeError("lost"), 2.0, 5.0), FakeClock())
-    meter.start()
-    meter.stop()
-    meter.start()
-    assert meter.stop().joules == 3
 
 
 @pytest.mark.parametrize("backend", ["cpu", "cuda", "rocm", "mps", "openvino", "wasm", "fake"])
@@ -171,18 +158,6 @@ def test_the_scope_names_each_part_once_and_what_feeds_the_device_is_a_number_of
     joules |= {"board": 300.0, "package": 58.0}
     energy = meter.stop()
     assert (energy.joules, energy.scope, energy.host_joules) == (400, "board", 8)
-
-
-def test_energy_of_a_card_does_not_need_the_hosts() -> None:
-    bench = Bench(GPU)
-    meter = EnergyMeter(
-        lambda: bench.counters, bench.clock, beside=EnergyMeter(raising(OSError()), bench.clock)
-    )
-    meter.start()
-    bench.clock.pass_by(2 * SECOND)
-    bench.joules["gpu"] += 7
-    energy = meter.stop()
-    assert (energy.joules, energy.host_joules) == (7, None)
 
 
 def test_openvino_on_a_card_never_counts_the_processor() -> None:

@@ -6,7 +6,7 @@ import pytest
 
 from orchestrator.screen.words.doubts import doubt_text
 from runner.contract.job import PROFILES
-from runner.contract.record.doubts import Doubt, Scale, percent, with_doubt
+from runner.contract.record.doubts import Doubt, percent, with_doubt
 from runner.contract.rounds import CpuClock, DeviceState, Noise, RoundResult
 from runner.measure.environment import read_environment
 from runner.measure.grade import Conditions, doubts_of, grade_of
@@ -170,20 +170,6 @@ def test_a_quota_that_held_threads_back(held_s: float, grade: str | None) -> Non
     found = [(doubt.grade, doubt_text(doubt)) for doubt in doubts(None, held, held)]
     text = f"a CPU quota held threads back for {percent(share)} of the time: lift it"
     assert found == ([] if grade is None else [(grade, text)])
-
-
-def test_a_scale_is_exceeded_not_reached() -> None:
-    grades = [Scale(b=1, c=2, d=3).grade(value) for value in (0, 1, 1.5, 2.5, 3, 4)]
-    assert grades == [None, None, "B", "C", "C", "D"]
-    assert Scale(b=1, c=2).grade(1e9) == "C"
-
-
-def test_the_remedy_for_few_iterations_is_time_where_more_were_asked() -> None:
-    texts = [
-        doubt_text(doubt) for doubt in doubts(measured(8, spread=0.001), iterations=20, max_s=5)
-    ]
-    assert len(texts) == 2
-    assert all(text.endswith(": raise measure.max_duration") for text in texts)
 
 
 @pytest.mark.parametrize(

@@ -22,21 +22,3 @@ def test_a_file_is_dropped_without_rights_and_read_again(tmp_path: Path) -> None
     assert (before, after < 0.1) == (1, True)
     assert len(path.read_bytes()) == BYTES
     assert cache.resident_share(files) == 1
-
-
-def test_files_without_pages_have_no_share(tmp_path: Path) -> None:
-    (tmp_path / "empty").touch()
-    cache = PageCache()
-    cache.drop([str(tmp_path / "empty"), str(tmp_path)])
-    assert cache.resident_share([str(tmp_path / "empty"), str(tmp_path / "gone")]) is None
-
-
-def test_of_files_of_others_the_kernel_tells_nothing() -> None:
-    is_root = os.geteuid() == 0
-    if is_root:
-        os.seteuid(65534)
-    try:
-        assert PageCache().resident_share(["/etc/passwd"]) is None
-    finally:
-        if is_root:
-            os.seteuid(0)

@@ -49,10 +49,6 @@ def test_turbo_has_two_switches(files: dict[str, str], turbo: bool | None, tmp_p
     assert read_processor_settings([0], folder).cpu_turbo is turbo
 
 
-def test_a_guest_tells_nothing(tmp_path: Path) -> None:
-    assert set(vars(read_processor_settings(None, tmp_path)).values()) == {None}
-
-
 def test_the_last_caches_of_the_cpus_at_work_add_up(tmp_path: Path) -> None:
     """CPUs 0 and 1 share a cache of the third level, CPU 2 has one of its own."""
     for cpu, shared in ((0, "0-1"), (1, "0-1"), (2, "2")):

@@ -8,10 +8,10 @@ import pytest
 from runner.backends.base import Generated, Query
 from runner.backends.fake import FakeSession, Script
 from runner.contract.cell import Cell
-from runner.contract.errors import BenchError, Unsupported
+from runner.contract.errors import BenchError
 from runner.inputs import Inputs
 from runner.measure.clock import Clock
-from runner.modes.generation import GenerationWorkload, token_throughputs, token_times
+from runner.modes.generation import GenerationWorkload
 from tests.support.fakes import FakeClock
 from tests.support.jobs import a_job, fake_cell
 from tests.support.words import raises_words
@@ -53,18 +53,6 @@ def test_the_first_token_and_the_gaps_after_it_are_kept_apart_until_forgotten() 
     assert workload.columns() == {}
 
 
-def test_one_new_token_leaves_no_gap() -> None:
-    cell = fake_cell(2, mode="generation", new_tokens=1)
-    workload = a_workload(Session(100, shape=(2, 1)), cell)
-    assert workload() == 100
-    assert workload.parts_ns == {"first_token": [100], "output_token": []}
-    times = token_times(workload.parts_ns, [100], cell)
-    assert [len(values) for values in times.values()] == [1, 0, 0]
-    throughputs = token_throughputs([], [100], cell)
-    assert throughputs["decode_throughput"] is None
-    assert throughputs["token_throughput"] == pytest.approx(2 / 100e-9)
-
-
 @pytest.mark.parametrize(
     ("times", "shape", "message"),
     [
@@ -90,17 +78,3 @@ def test_a_forward_pass_over_the_prompt_is_checked_apart_from_the_iterations() -
     assert session.queries == 1
     with raises_words(BenchError, match="the outputs hold NaN or infinity"):
         a_workload(Session(10, 20, 30, 40, finite=False)).check()
-
-
-def test_a_cell_without_a_number_of_tokens_is_unsupported() -> None:
-    with raises_words(Unsupported, match="generation needs new_tokens"):
-        a_workload(Session(10), fake_cell(2, mode="generation"))
-
-
-def test_the_fake_backend_generates_as_asked() -> None:
-    workload = a_workload(FakeSession(Script({"latency_s": 0})))
-    workload()
-    workload()
-    assert len(workload.parts_ns["first_token"]) == 2
-    assert len(workload.parts_ns["output_token"]) == 2 * 3
-    workload.close()

@@ -6,7 +6,6 @@ from functools import partial
 
 import pytest
 
-from runner.backends.base import PageMemory
 from runner.contract.job import PROFILES
 from runner.contract.rounds import RoundResult
 from runner.measure.noise import NoiseMeter
@@ -38,19 +37,6 @@ def test_a_cells_peak_holds_nothing_that_was_kept_for_others() -> None:
     assert result.memory.peak_bytes == 100
 
 
-def test_a_later_round_knows_how_long_the_earlier_ones_warmed_up() -> None:
-    scene, job = Scene(), a_job(measure=PROFILES["quick"])
-
-    def make() -> InferenceWorkload:
-        return InferenceWorkload(scene.session, job, job.cells[0], scene.clock)
-
-    first = measure_steadily(make, scene.session, job, scene.instruments())
-    second = measure_steadily(make, scene.session, job, scene.instruments([first]))
-    assert first.settled
-    assert second.settled
-    assert len(second.warmup_ns) == len(first.warmup_ns) / 3
-
-
 def _look(scene: Scene, looks: list[int]) -> None:
     looks.append(scene.clock())
 
@@ -73,25 +59,6 @@ def test_a_machine_is_heated_ahead_of_the_warm_up_and_nothing_of_it_is_timed() -
     assert looks[len(looks) // 2] > 60e9, "the host's noise is read behind the heating"
     for name in ("warmup_ns", "durations_ns", "enough_windows"):
         assert getattr(sustained, name) == getattr(usual, name)
-
-
-class InAPage(Scene):
-    """A session whose page counts its memory."""
-
-    def page_memory(self) -> PageMemory:
-        """As of a page on WebGPU."""
-        return PageMemory(wasm_bytes=7, gpu_buffer_bytes=2, gpu_buffer_peak_bytes=3)
-
-
-def test_the_memory_of_a_page_stands_beside_the_hosts() -> None:
-    scene, job = InAPage(), a_job()
-
-    def make() -> InferenceWorkload:
-        return InferenceWorkload(scene.session, job, job.cells[0], scene.clock)
-
-    memory = measure_steadily(make, scene.session, job, scene.instruments()).memory
-    assert (memory.wasm_bytes, memory.gpu_buffer_bytes, memory.gpu_buffer_peak_bytes) == (7, 2, 3)
-    assert memory.peak_bytes is not None
 
 
 def test_no_garbage_is_collected_from_the_warm_up_to_the_last_reading_of_energy(

@@ -7,13 +7,12 @@ import pytest
 from runner.backends.base import MOST_SKIPPED, TrainingStep
 from runner.backends.fake import FakeSession, FakeTrainer, Script
 from runner.contract.cell import Cell
-from runner.contract.errors import BenchError, Unsupported
+from runner.contract.errors import BenchError
 from runner.contract.models import ModelSpec, TensorSpec
 from runner.inputs import Inputs
 from runner.measure.clock import Clock
 from runner.modes.training import (
     TrainingWorkload,
-    training_columns,
     training_doubts,
     training_totals,
 )
@@ -142,22 +141,6 @@ def test_as_long_as_the_losss_scale_skips_every_step_a_check_takes_one_more() ->
     session.trainer.skips = 1000
     hopeless.check()
     assert len(hopeless.parts_ns["forward"]) == MOST_SKIPPED
-
-
-def test_a_model_without_labels_is_unsupported() -> None:
-    with raises_words(Unsupported, match="training needs labels, and scripted has none"):
-        a_workload(Session(), fake_model())
-
-
-def test_columns_of_all_steps_together() -> None:
-    parts = {"forward": [100, 300], "loss": [10], "backward": [5, 7, 30], "optimizer": [1]}
-    columns = training_columns(parts)
-    assert columns["forward_mean_s"] == pytest.approx(200e-9)
-    assert columns["backward_mean_s"] == pytest.approx(14e-9)
-    assert columns["backward_median_s"] == pytest.approx(7e-9)
-    assert columns["loss_median_s"] == pytest.approx(10e-9)
-    assert len(columns) == 8
-    assert len(training_columns({**parts, "loss": []})) == 6
 
 
 @pytest.mark.parametrize(

@@ -4,7 +4,6 @@ import gc
 import sys
 from collections.abc import Sequence
 from contextlib import closing
-from dataclasses import asdict
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -27,16 +26,13 @@ from runner.backends.onnxruntime.device import (
     CUDA,
     DriverMemory,
     OnnxDevice,
-    arithmetic_of,
-    cpu_device,
     find_cuda_device,
 )
-from runner.contract.cell import Backend, Cell, Precision
-from runner.contract.errors import Unavailable, Unsupported
+from runner.contract.cell import Cell
+from runner.contract.errors import Unavailable
 from runner.contract.job import DEVICE_VARIABLE
-from runner.contract.record import Record, hardware_id
+from runner.contract.record import Record
 from runner.job.harness import Folders, Harness
-from runner.measure.vendors.nvidia import nvidia_build
 from tests.support.fakes import KeptProgress
 from tests.support.onnx_graphs import (
     FLOAT,
@@ -106,14 +102,6 @@ def test_a_choice_that_fits_no_gpu_or_two_is_refused(chosen: str) -> None:
     assert DEVICE_VARIABLE in str(error_hint(caught.value))
 
 
-@pytest.mark.parametrize("listed", ["2,0", "GPU-bbcc-3,GPU-aaaa-1", "GPU-bbcc,0"])
-def test_an_index_counts_among_the_gpus_that_cuda_may_see(listed: str) -> None:
-    first = found({_VISIBLE: listed})
-    assert (first.index, first.uuid) == (0, UUIDS[2])
-    second = found({_VISIBLE: listed, DEVICE_VARIABLE: "1"})
-    assert (second.index, second.uuid) == (1, UUIDS[0])
-
-
 SLICES = {"GPU-aaaa-1": ("MIG-1111", "MIG-2222"), "GPU-cccc-4": ()}
 
 
@@ -164,26 +152,6 @@ def test_a_slice_stands_for_itself_and_is_what_cuda_sees(
     assert environment[_VISIBLE] == uuid
 
 
-def test_slices_are_other_machines_than_the_board() -> None:
-    ids = set()
-    for board, environment in (("GPU-aaaa-1", {}), ("GPU-bbbb-2", {})):
-        nvml = divided_nvml(board)
-        device = found(environment, nvml)
-        build = asdict(nvidia_build(nvml, device.uuid, Mock()))
-        ids.add((hardware_id({**build, "device_name": device.name}), build["device_partition"]))
-        assert (_VISIBLE in environment) == bool(build["device_partition"])
-    assert {partition for _, partition in ids} == {"1g.10gb", None}
-    assert len({id_ for id_, _ in ids}) == 2
-
-
-def test_whole_boards_beside_a_divided_one_keep_their_places() -> None:
-    nvml = divided_nvml("GPU-aaaa-1", "GPU-bbbb-2")
-    device = found({_VISIBLE: "1"}, nvml)
-    assert (device.uuid, device.index) == ("GPU-bbbb-2", 0)
-    with raises_words(Unavailable, match="no GPU that CUDA may see"):
-        found({}, divided_nvml("GPU-cccc-4"))
-
-
 @pytest.mark.parametrize(
     ("environment", "nvml", "reason"),
     [
@@ -202,42 +170,6 @@ def test_without_a_gpu_or_driver_there_is_no_device(
 BFLOAT16 = onnx.TensorProto.BFLOAT16
 
 
-@pytest.mark.parametrize(
-    ("backend", "precision", "computes"),
-    [
-        ("cpu", "fp32", "float32"),
-        ("cpu", "int8", "int8 products"),
-        ("cuda", "fp32", "TF32 off"),
-        ("cuda", "fp16", "float16"),
-        ("qnn", "fp16", "float16"),
-        ("qnn", "int8", "fixed point"),
-    ],
-)
-def test_the_arithmetic_is_told(backend: Backend, precision: Precision, computes: str) -> None:
-    assert computes in arithmetic_of(onnx_cell(backend=backend, precision=precision))
-
-
-@pytest.mark.parametrize(
-    ("backend", "precision", "reason"),
-    [
-        ("cpu", "fp16", "in fp32, between casts"),
-        ("cpu", "bf16", "no bf16 kernels"),
-        ("cuda", "bf16", "bf16 kernels for a part of the operators"),
-        ("cuda", "int8", "no kernel for dynamically quantized"),
-        ("qnn", "fp32", "HTP computes in fp16"),
-        ("qnn", "bf16", "HTP computes in fp16"),
-        ("rocm", "fp32", "no ROCm provider"),
-        ("mps", "fp32", "none for MPS"),
-        ("openvino", "fp32", "package of its own"),
-    ],
-)
-def test_what_is_impossible_has_its_reason(
-    backend: Backend, precision: Precision, reason: str
-) -> None:
-    with raises_words(Unsupported, match=f"{precision} is not possible.*{reason}"):
-        arithmetic_of(onnx_cell(backend=backend, precision=precision))
-
-
 def test_it_is_true_that_the_cpu_computes_fp16_in_fp32(tmp_path: Path) -> None:
     options = onnxruntime.SessionOptions()
     options.log_severity_level = 3
@@ -254,13 +186,6 @@ def test_it_is_true_that_the_cpu_has_no_matrix_product_in_bf16() -> None:
     model = layer(kind=BFLOAT16).SerializeToString()
     with pytest.raises(Exception, match="Could not find an implementation for MatMul"):
         onnxruntime.InferenceSession(model, providers=[CPU])
-
-
-def test_the_processor_is_the_cpus_device() -> None:
-    device = cpu_device()
-    assert (device.claimed, device.provider, device.memory) == ("cpu", CPU, "cpu")
-    assert device.name
-    assert not device.is_accelerator
 
 
 MEGABYTE = 1_000_000
@@ -316,26 +241,6 @@ def test_sessions_are_kept_until_they_have_answered(tmp_path: Path) -> None:
         session.trim()
         assert session.bind(SMALL, FOUR).opened is not first
         assert session.columns["graph"] == "perceptron/dynamic"
-
-
-def test_sessions_that_could_not_be_made_anew_are_made_for_the_next_cell(tmp_path: Path) -> None:
-    save_graph(tmp_path, {"forward": layer()})
-    with closing(open_session(onnx_job(SMALL), 1, tmp_path)) as session:
-        session.bind(SMALL, FOUR)
-        away = (tmp_path / "perceptron").rename(tmp_path / "away")
-        with raises_words(Unsupported, match="no prepared graph"):
-            session.trim()
-        away.rename(tmp_path / "perceptron")
-        session.trim()
-        assert session.all_finite(session.bind(SMALL, FOUR)())
-
-
-def test_a_graph_of_one_shape_keeps_its_sessions(tmp_path: Path) -> None:
-    save_graph(tmp_path, {"forward": layer(rows=4)}, "b4")
-    with closing(open_session(onnx_job(SMALL), 1, tmp_path)) as session:
-        first = session.bind(SMALL, FOUR).opened
-        session.trim()
-        assert session.bind(SMALL, FOUR).opened is first
 
 
 def test_an_accelerators_memory_counts_from_before_the_load_if_its_driver_tells() -> None:

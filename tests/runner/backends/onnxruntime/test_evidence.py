@@ -7,7 +7,6 @@ from contextlib import contextmanager, nullcontext
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
-from unittest.mock import Mock
 
 import numpy as np
 import onnxruntime
@@ -22,7 +21,6 @@ from runner.backends.onnxruntime.evidence import (
     onnx_kernels,
     profiled_time_s,
     prove,
-    second_half,
     trace,
 )
 from runner.backends.onnxruntime.graph import OnnxGraph
@@ -94,22 +92,6 @@ def test_a_query_that_fails_proves_nothing_and_says_so(query: OnnxQuery) -> None
     assert proof == "partial"
     assert "invalid dimensions" in evidence["error"]
     assert evidence["outputs"] == "none"
-
-
-def test_a_simulator_leaves_no_times_and_a_foreign_call_no_facts(query: OnnxQuery) -> None:
-    _, evidence = prove(query, replace(cpu_device(), is_simulated=True))
-    assert not {"wall_s", "cpu_time_s"} & evidence.keys()
-    assert prove(lambda: None, cpu_device()) == ("none", {"claimed": "cpu"})
-
-
-def test_the_part_that_extends_a_cache_counts_though_no_query_runs_it(tmp_path: Path) -> None:
-    opened = opened_in(tmp_path, prefill=layer(), decode=layer())
-    model = perceptron().model_copy(update={"encoder_decoder": True})
-    query = OnnxQuery(opened, model, {"x": X})
-    assert len(query.sessions) == 1
-    proof, evidence = prove(query, cpu_device())
-    assert proof == "proven"
-    assert (evidence["parts"], evidence["nodes"]) == ("decode+prefill", f"{CPU} 4")
 
 
 @pytest.mark.parametrize(
@@ -220,18 +202,3 @@ def test_a_trace_holds_one_call_of_every_part(parts_query: OnnxQuery, tmp_path: 
     table = (tmp_path / "cell.operators.txt").read_text("utf-8")
     assert table.split()[:6] == ["operator", "provider", "calls", "total", "µs", "share"]
     assert {line.split()[0] for line in table.splitlines()[1:]} == {"MatMul", "Relu"}
-
-
-def test_a_failing_call_gives_the_usual_sessions_back(query: OnnxQuery, tmp_path: Path) -> None:
-    usual = query.opened.sessions
-    with pytest.raises(RuntimeError, match="broken"):
-        trace(Mock(side_effect=RuntimeError("broken")), query.opened, tmp_path / "cell")
-    assert query.opened.sessions is usual
-
-
-def test_of_several_runs_the_later_half_counts_on_one_clock(tmp_path: Path) -> None:
-    early, late = tmp_path / "early.json", tmp_path / "late.json"
-    early.write_text(json.dumps([run(0), kernel(1, 2), run(10), kernel(11, 2)]))
-    late.write_text(json.dumps([run(0), kernel(1, 2), run(20), kernel(21, 2)]))
-    result = second_half([(5_000, early), (8_000, late)])
-    assert [event["ts"] for event in result] == [10, 11, 23, 24]

@@ -49,12 +49,3 @@ def test_nodes_decide_about_the_proof(
     placement = NodePlacement(log)
     assert placement.proof(backend) == proof
     assert placement.evidence()["nodes"] == nodes
-
-
-def test_operators_that_were_left_to_the_cpu_are_named() -> None:
-    placement = NodePlacement(some(GPU, "MatMul") + some(WASM, "Cast", "Cast", "And"))
-    assert placement.evidence()["nodes_on_cpu"] == "And 1, Cast 2"
-
-
-def test_nodes_of_several_parts_are_added() -> None:
-    assert NodePlacement(every(NN, 1) + every(NN, 4)).nodes == {NN: 5}

@@ -12,17 +12,13 @@ import pytest
 
 from runner.backends.onnxruntime_web.install import (
     BROWSER,
-    FOLDER,
-    LOCK,
     RUNTIME,
     RUNTIME_FILES,
     InstallError,
     fetch_archive,
     install,
     locked,
-    unpack_runtime,
 )
-from runner.contract.web.pages import WEB_FOLDER
 
 PATHS = {
     BROWSER: "@sparticuz/chromium/-/chromium-1.0.0.tgz",
@@ -63,24 +59,6 @@ def registry(folder: Path, contents: Mapping[str, bytes]) -> tuple[str, Path]:
     lock = folder / "package-lock.json"
     lock.write_text(json.dumps({"packages": packages}), "utf-8")
     return folder.as_uri(), lock
-
-
-def test_the_installer_which_stands_alone_has_the_folder_that_others_look_in() -> None:
-    assert FOLDER == WEB_FOLDER
-
-
-def test_the_lock_file_names_both_packages_with_their_hashes() -> None:
-    packages = locked(LOCK)
-    assert set(packages) == {BROWSER, RUNTIME}
-    for package in packages.values():
-        assert package.integrity.startswith("sha512-")
-        assert package.path.startswith(f"/{package.name}/-/")
-
-
-def test_only_the_files_that_pages_load_are_unpacked(tmp_path: Path) -> None:
-    unpack_runtime(runtime_archive(), tmp_path / "runtime")
-    files = {path.name: path.read_text() for path in (tmp_path / "runtime").iterdir()}
-    assert files == {name: name for name in RUNTIME_FILES}
 
 
 def test_an_archive_of_the_lock_file_is_taken_and_another_is_not(tmp_path: Path) -> None:

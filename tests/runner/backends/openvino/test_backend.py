@@ -16,18 +16,16 @@ import pytest
 from orchestrator.screen.words.reasons import error_text
 from runner.backends.openvino import backend
 from runner.backends.openvino.backend import OpenVINOSession, open_session
-from runner.backends.openvino.columns import compiled_columns, options_of, require_int8, threads_of
+from runner.backends.openvino.columns import compiled_columns, require_int8
 from runner.backends.openvino.device import find_openvino_device
 from runner.backends.openvino.graph import CompiledPart
 from runner.backends.openvino.int8 import Quantized
-from runner.contract.errors import Unavailable, Unsupported
+from runner.contract.errors import Unsupported
 from runner.contract.graph import GRAPH_FILE
-from runner.contract.job import DEVICE_VARIABLE
 from runner.inputs import Inputs, synthesise
 from runner.measure.environment import read_environment
-from tests.support.fakes import FakeClock
 from tests.support.onnx_graphs import KEY, WIDTH, layer, perceptron, save_graph
-from tests.support.openvino_models import FakeCompiled, doubling, openvino_cell, openvino_job
+from tests.support.openvino_models import doubling, openvino_cell, openvino_job
 from tests.support.words import raises_words
 
 CORE = ov.Core()
@@ -57,13 +55,6 @@ def expected(inputs: Inputs) -> Any:
     """The outputs of `layer`."""
     weights = np.random.default_rng(0).standard_normal((WIDTH, WIDTH)).astype(np.float32)
     return np.maximum(inputs["x"] @ weights, 0)
-
-
-def test_it_computes_what_the_graph_says(session: OpenVINOSession) -> None:
-    for cell in TWO.cells:
-        inputs = x(cell.batch_size)
-        outputs = session.arrays(session.bind(cell, inputs)())
-        np.testing.assert_allclose(outputs["logits"], expected(inputs), rtol=1e-5, atol=1e-6)
 
 
 def test_a_session_tells_what_it_executes_and_how(session: OpenVINOSession) -> None:
@@ -108,33 +99,6 @@ def test_a_shape_is_compiled_as_it_is_bound_and_held_until_the_next(
     assert earlier() is None
 
 
-def test_a_closed_session_holds_nothing(graphs: Path) -> None:
-    session = open_session(TWO, 1, graphs)
-    first = weakref.ref(session.bind(ONE, x(1)).requests[0].compiled)
-    session.close()
-    assert first() is None
-    assert session.parameters == WIDTH * WIDTH
-    assert session.columns == {}
-
-
-def test_a_graph_of_fixed_shape_is_read_when_its_shape_is_bound(tmp_path: Path) -> None:
-    for rows in (1, 3):
-        save_graph(tmp_path, {"forward": layer(rows=rows)}, f"b{rows}")
-    with closing(open_session(TWO, 1, tmp_path)) as session:
-        for cell in TWO.cells:
-            query = session.bind(cell, x(cell.batch_size))
-            assert len(session.arrays(query())["logits"]) == cell.batch_size
-            assert session.columns["graph"] == f"{KEY}/b{cell.batch_size}"
-
-
-def test_a_cell_without_a_graph_takes_nothing_from_the_others(tmp_path: Path) -> None:
-    save_graph(tmp_path, {"forward": layer(rows=3)}, "b3")
-    with closing(open_session(TWO, 1, tmp_path)) as session:
-        assert session.all_finite(session.bind(THREE, x(3))())
-        with raises_words(Unsupported, match="not exported"):
-            session.bind(ONE, x(1))
-
-
 def test_a_file_that_openvino_cannot_read_is_unsupported_in_its_words(graphs: Path) -> None:
     file = graphs / KEY / "dynamic" / "forward.onnx"
     file.write_bytes(b"\0" * file.stat().st_size)
@@ -159,24 +123,6 @@ def test_what_openvino_cannot_do_is_unsupported(
         open_session(openvino_job(openvino_cell(**changes)), 1, graphs)
 
 
-def test_a_forward_graph_neither_trains_nor_generates(session: OpenVINOSession) -> None:
-    with raises_words(Unsupported, match="inference graphs only"):
-        session.bind_training(ONE, x(1), FakeClock())
-    with raises_words(Unsupported, match="generation needs new_tokens"):
-        session.bind_generation(ONE, x(1), FakeClock())
-
-
-def test_the_chosen_device_is_taken(graphs: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv(DEVICE_VARIABLE, "openvino=AUTO")
-    with closing(open_session(TWO, 1, graphs)) as session:
-        proof, evidence = session.prove(session.bind(ONE, x(1)))
-        assert proof == "proven"
-        assert evidence["asked"] == "AUTO"
-    monkeypatch.setenv(DEVICE_VARIABLE, "openvino=GPU.7")
-    with raises_words(Unavailable, match=r"no device GPU\.7"):
-        open_session(TWO, 1, graphs)
-
-
 def test_a_record_holds_the_name_and_the_build_of_the_device(
     graphs: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -189,14 +135,6 @@ def test_a_record_holds_the_name_and_the_build_of_the_device(
         assert evidence["device_full_name"] == "ARM CPU"
         assert session.columns["device_memory_bytes"] == 16 << 30
         assert session.columns["device_compute_units"] == 512
-
-
-def test_in_mode_startup_it_is_told_what_a_warm_cache_saves(graphs: Path) -> None:
-    job = openvino_job(openvino_cell(mode="startup"))
-    with closing(open_session(job, 1, graphs)) as session:
-        assert isinstance(session.columns["cached_compile_time_s"], float)
-        session.bind(job.cells[0], x(1))
-        assert session.columns == session.columns
 
 
 @pytest.mark.slow
@@ -213,37 +151,6 @@ def part() -> CompiledPart:
     options = {"INFERENCE_PRECISION_HINT": "f32", "INFERENCE_NUM_THREADS": 1}
     compiled = CORE.compile_model(doubling(), "CPU", options)
     return CompiledPart(doubling(), compiled, (), duration_ns=250_000_000)
-
-
-@pytest.mark.parametrize(
-    ("value", "text"),
-    [
-        (ov.Type.f16, "f16"),
-        (ov.properties.hint.SchedulingCoreType.ANY_CORE, "ANY_CORE"),
-        (True, "True"),
-        (32, "32"),
-        ("LATENCY", "LATENCY"),
-    ],
-)
-def test_options_are_told_in_openvinos_own_words(value: object, text: str) -> None:
-    compiled = FakeCompiled(SCHEDULING_CORE_TYPE=value, NETWORK_NAME="not an option")
-    assert options_of(compiled) == {"SCHEDULING_CORE_TYPE": text}
-
-
-def test_a_device_that_tells_no_threads_has_none() -> None:
-    assert threads_of(FakeCompiled(NUM_STREAMS=2)) is None
-    assert threads_of(part().compiled) == 1
-
-
-def test_shapes_stand_beside_the_options_of_the_first_part_and_times_are_added() -> None:
-    in_bf16: Any = FakeCompiled(INFERENCE_PRECISION_HINT=ov.Type.bf16)
-    first = CompiledPart(doubling(), in_bf16, (), duration_ns=250_000_000)
-    columns = compiled_columns([first, part()], "static", None)
-    assert (columns["inference_precision"], columns["quantization"]) == ("bf16+f32", None)
-    assert columns["compile_time_s"] == 0.5
-    options: Any = columns["execution_options"]
-    assert (options["shapes"], options["INFERENCE_PRECISION_HINT"]) == ("static", "bf16")
-    assert "nncf_quantize_s" not in options
 
 
 def test_an_int8_graph_needs_int8_products_unless_its_weights_alone_are_int8() -> None:

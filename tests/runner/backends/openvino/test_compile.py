@@ -42,19 +42,6 @@ def compiler(core: FakeCore, precision: Precision = "fp32") -> Compiler:
     return Compiler(core, GPU, precision, threads=3)
 
 
-def test_what_the_device_lets_one_set_is_asked_for_which_is_all_on_a_cpu() -> None:
-    hints = {"INFERENCE_PRECISION_HINT": "f32", "PERFORMANCE_HINT": "LATENCY"}
-    assert compiler(FakeCore()).options == hints
-    core, threads = ov.Core(), {"NUM_STREAMS": 1, "INFERENCE_NUM_THREADS": 2}
-    pinned_already = {
-        "ENABLE_HYPER_THREADING": True,
-        "SCHEDULING_CORE_TYPE": "ANY_CORE",
-        "ENABLE_CPU_PINNING": False,
-    }
-    options = Compiler(core, find_openvino_device(core, "CPU"), "bf16", threads=2).options
-    assert options == hints | {"INFERENCE_PRECISION_HINT": "bf16"} | threads | pinned_already
-
-
 @pytest.mark.parametrize(
     ("precision", "hint"), [("fp32", "f32"), ("bf16", "bf16"), ("fp16", "f16"), ("int8", "f32")]
 )
@@ -83,13 +70,6 @@ def test_compiling_is_timed_with_a_warm_cache() -> None:
     assert taken > 0
     assert len({options["CACHE_DIR"] for options in core.options}) == 1
     assert len(core.options) == 4
-
-
-def test_without_a_cache_that_is_used_or_room_for_one_there_is_no_time() -> None:
-    assert compiler(FakeCore(caches=False)).cached_ns([doubling()], weights_bytes=8) is None
-    core = FakeCore()
-    assert compiler(core).cached_ns([doubling()], weights_bytes=1 << 60) is None
-    assert core.options == []
 
 
 def test_the_cpu_uses_its_cache() -> None:

@@ -8,14 +8,9 @@ import pytest
 
 from orchestrator.screen.words.reasons import error_hint
 from runner.backends.openvino.device import (
-    OpenVINODevice,
-    base_name,
     find_openvino_device,
-    is_out_of_memory,
-    refusals,
 )
-from runner.contract.errors import Unavailable, Unsupported
-from runner.contract.host import cpu_model
+from runner.contract.errors import Unavailable
 from tests.support.openvino_models import FakeCompiled
 from tests.support.words import raises_words
 
@@ -82,28 +77,6 @@ def test_a_device_is_taken_by_its_name(requested: str, name: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "full_name", "recorded"),
-    [
-        ("CPU", f"{cpu_model()}   ", cpu_model()),
-        ("CPU", "ARM CPU", cpu_model()),
-        ("GPU.1", "Intel(R) Arc(TM) A770 Graphics (dGPU)", "Intel(R) Arc(TM) A770 Graphics (dGPU)"),
-    ],
-)
-def test_the_processor_has_the_name_that_its_system_gives_it(
-    name: str, full_name: str, recorded: str
-) -> None:
-    device = OpenVINODevice(name, full_name, None, (name,))
-    assert (device.device_name, device.full_name) == (recorded, full_name)
-
-
-def test_auto_is_asked_without_its_start_on_the_cpu() -> None:
-    core = FakeCore("CPU", "GPU.1", auto="(GPU.1)")
-    device = find_openvino_device(core, "AUTO")
-    assert (device.name, device.requested) == ("GPU.1", "AUTO")
-    assert core.asked == [{"ENABLE_STARTUP_FALLBACK": False}]
-
-
-@pytest.mark.parametrize(
     ("name", "discrete", "address", "memory_bytes", "units"),
     [
         ("GPU.1", True, "0000:03:1f.1", 16 << 30, 512),
@@ -120,12 +93,6 @@ def test_a_card_of_its_own_is_told_with_its_address_and_memory_and_each_gpu_with
     assert device.columns == {"device_memory_bytes": memory_bytes, "device_compute_units": units}
 
 
-def test_a_plug_in_that_tells_nothing_of_its_card_leaves_it_unknown() -> None:
-    device = find_openvino_device(FakeCore("CPU", "GPU", discrete="GPU", is_silent=True), None)
-    assert (device.is_discrete, device.pci_address) == (True, None)
-    assert set(device.columns.values()) == {None}
-
-
 @pytest.mark.parametrize("asked", ["GPU", "GPU.1", "NPU", "gpu", "0"])
 def test_what_is_not_there_is_unavailable_and_what_there_is_is_named(asked: str) -> None:
     with raises_words(Unavailable, match=f"no device {asked}, only CPU") as caught:
@@ -135,51 +102,7 @@ def test_what_is_not_there_is_unavailable_and_what_there_is_is_named(asked: str)
         find_openvino_device(FakeCore(), None)
 
 
-def test_names_are_compared_without_what_auto_and_a_lone_device_add() -> None:
-    assert base_name("(CPU)") == base_name("CPU") == "CPU"
-    assert base_name("GPU.0") == base_name("(GPU)") == "GPU"
-    assert base_name("GPU.1") == "GPU.1"
-
-
 def test_this_machine_has_a_cpu_and_auto_finds_a_device() -> None:
     core = ov.Core()
     assert find_openvino_device(core, "CPU").full_name
     assert find_openvino_device(core, "AUTO").name in core.available_devices
-
-
-def test_its_allocator_is_understood() -> None:
-    with pytest.raises(RuntimeError) as caught:
-        ov.Tensor(ov.Type.f32, [1 << 60])
-    assert is_out_of_memory(caught.value)
-
-
-@pytest.mark.parametrize(
-    "message",
-    [
-        "Failed to allocate 68719476736 bytes of memory",
-        "Check 'ptr' failed: Failed to allocate 8 bytes of memory",
-        "[GPU] Exceeded max size of memory object allocation: requested 4831838208 bytes",
-        "[GPU] out of GPU resources",
-        "[GPU] CL_OUT_OF_RESOURCES exception.",
-        "L0 zeMemAllocDevice result: ZE_RESULT_ERROR_OUT_OF_DEVICE_MEMORY, code 0x70000003",
-    ],
-)
-def test_the_plugins_are_understood(message: str) -> None:
-    assert is_out_of_memory(RuntimeError(f"Exception from src/a.cpp:1:\n{message}\n"))
-    assert not is_out_of_memory(ValueError(message))
-
-
-@pytest.mark.parametrize(
-    "message", ["Failed to allocate vector registers", "shape mismatch", "Cannot load library"]
-)
-def test_other_errors_are_not_taken_for_lack_of_memory(message: str) -> None:
-    assert not is_out_of_memory(RuntimeError(message))
-
-
-def test_a_refusal_is_told_in_one_line_and_lack_of_memory_is_none() -> None:
-    reported = "Exception from src/b/core.cpp:117:\nException from src/a.cpp:1:\nno,\nnot this\n\n"
-    expected = r"^OpenVINO cannot read it: no, not this$"
-    with raises_words(Unsupported, match=expected), refusals("read it"):
-        raise RuntimeError(reported)
-    with pytest.raises(RuntimeError, match="bad_alloc"), refusals("read it"):
-        raise RuntimeError("std::bad_alloc")

@@ -1,14 +1,10 @@
 """Proof that a device did the work, and traces."""
 
-import json
 from collections.abc import Iterator
 from contextlib import closing, nullcontext
 from dataclasses import replace
-from datetime import timedelta
 from functools import partial
 from pathlib import Path
-from types import SimpleNamespace
-from typing import Any
 from unittest.mock import Mock
 
 import numpy as np
@@ -20,13 +16,10 @@ from runner.backends.openvino.backend import OpenVINOSession, open_session
 from runner.backends.openvino.compile import Compiler
 from runner.backends.openvino.device import OpenVINODevice, find_openvino_device, identity_model
 from runner.backends.openvino.evidence import (
-    CountingRequest,
-    events_of,
     execution_devices,
     judge_devices,
     openvino_kernels,
     prove,
-    trace,
 )
 from runner.backends.openvino.query import GraphQuery, PartRequest, Slot, to_slot
 from runner.inputs import synthesise
@@ -132,22 +125,6 @@ def test_a_query_that_fails_proves_little_and_says_why() -> None:
     assert evidence["outputs"] == "0"
 
 
-def test_what_is_no_query_of_ours_proves_nothing() -> None:
-    assert prove(lambda: None, CPU) == ("none", {"claimed": "CPU"})
-
-
-def node(name: str, microseconds: int, status: str = "EXECUTED") -> Any:
-    """OpenVINO's profile of an operator."""
-    duration = timedelta(microseconds=microseconds)
-    facts = {"node_type": "MatMul", "exec_type": "jit_f32", "real_time": duration}
-    return SimpleNamespace(node_name=name, status=SimpleNamespace(name=status), **facts)
-
-
-def request_of(*nodes: Any) -> Any:
-    """A request that executed these nodes."""
-    return SimpleNamespace(get_profiling_info=lambda: nodes)
-
-
 def test_an_accelerators_kernels_decide_and_the_cpus_are_not_looked_for(
     query: GraphQuery,
 ) -> None:
@@ -163,19 +140,6 @@ def test_an_accelerators_kernels_decide_and_the_cpus_are_not_looked_for(
     assert prove(query, CPU, partial(Kernels, 1.0, 1.0))[0] == "contradicted"
     query.requests[0].compiled = CompiledElsewhere("CPU")
     assert "kernel_share" not in prove(query, CPU, Mock(side_effect=AssertionError))[1]
-
-
-def test_all_calls_of_an_iteration_add_up_and_the_hosts_operators_do_not() -> None:
-    nodes = [node("a", 3), node("b", 4), node("c", 9, "NOT_RUN")]
-    nodes += [SimpleNamespace(**vars(node("d", 50)) | {"exec_type": "broadcast_cpu_impl"})]
-    request = CountingRequest(
-        SimpleNamespace(infer=lambda **_: "outputs", get_profiling_info=lambda: nodes, other=1)
-    )
-    assert request.infer(share_outputs=True) == "outputs"
-    request.forget()
-    assert [request.infer(), request.infer()] == ["outputs"] * 2
-    assert request.time_s == pytest.approx(14e-6)
-    assert (request.operators, request.other) == (6, 1)
 
 
 def test_a_share_of_the_iteration_of_a_real_graph() -> None:
@@ -201,35 +165,3 @@ def test_a_share_of_the_iteration_of_a_real_graph() -> None:
     assert compiled == [{"PERF_COUNT": True}]
     assert [request is usual[1] for request in observed] == [True, True, False, False]
     assert [part.request for part in parts] == usual
-
-
-def test_operators_are_laid_end_to_end_part_after_part() -> None:
-    vision = request_of(node("a", 3), node("constant", 9, "NOT_RUN"), node("b", 4))
-    events = list(events_of([vision, request_of(node("c", 5))]))
-    assert [(e["name"], e["ts"], e["dur"], e["tid"]) for e in events] == [
-        ("a", 0, 3, 0),
-        ("b", 3, 4, 0),
-        ("c", 7, 5, 1),
-    ]
-    assert events[0]["args"] == {"op_name": "MatMul", "kernel": "jit_f32"}
-    assert {(event["cat"], event["ph"]) for event in events} == {("Node", "X")}
-
-
-def test_the_second_of_two_calls_is_profiled_in_a_request_of_its_own(tmp_path: Path) -> None:
-    core = ov.Core()
-    compiler = Compiler(core, find_openvino_device(core, "CPU"), "fp32", threads=1)
-    step = PartRequest(doubling(), compiler.compile(doubling()))
-    step.read({"x": to_slot(np.ones((500_000, 2), dtype=np.float32))})  # takes over 1 µs
-    usual, observed = step.request, []
-
-    def action() -> None:
-        observed.append(step.request)
-        step()
-
-    trace(action, [step], compiler, tmp_path / "cell")
-    assert len(observed) == 2
-    assert usual not in observed
-    assert step.request is usual
-    events = json.loads((tmp_path / "cell.trace.json").read_text())["traceEvents"]
-    assert events
-    assert "kernel" in (tmp_path / "cell.operators.txt").read_text().splitlines()[0]

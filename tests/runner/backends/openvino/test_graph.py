@@ -4,16 +4,14 @@ import weakref
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import openvino as ov
 
 from runner.backends.openvino.compile import Compiler
 from runner.backends.openvino.device import find_openvino_device
 from runner.backends.openvino.graph import OpenVINOGraphs
 from runner.contract.errors import Unsupported
-from runner.contract.graph import Part
 from runner.inputs import synthesise
-from tests.support.onnx_graphs import KEY, WIDTH, layer, perceptron, save_graph
+from tests.support.onnx_graphs import KEY, layer, perceptron, save_graph
 from tests.support.openvino_models import openvino_cell, openvino_job
 from tests.support.words import raises_words
 
@@ -63,39 +61,6 @@ def test_a_shape_is_dropped_before_the_next_is_compiled(tmp_path: Path) -> None:
     core = WatchedCore()
     compile_for(loaded(core, tmp_path), 1, 3, 3, 1)
     assert core.held == [0, 1, 1, 1]
-
-
-def test_of_several_parts_all_are_dropped_before_the_first_is_compiled(tmp_path: Path) -> None:
-    parts: dict[Part, Any] = {"vision": layer("x", "hidden"), "language": layer("hidden")}
-    save_graph(tmp_path, parts)
-    core = WatchedCore()
-    compile_for(loaded(core, tmp_path), 1, 3)
-    read = 2
-    assert core.held == [0, 1, read, read + 1, read, read + 1]
-
-
-def test_a_graph_is_dropped_before_the_next_is_read(tmp_path: Path) -> None:
-    for rows in (1, 3):
-        save_graph(tmp_path, {"forward": layer(rows=rows)}, f"b{rows}")
-    core = WatchedCore()
-    compile_for(loaded(core, tmp_path), 1, 3)
-    assert core.held == [0, 1, 0, 1]
-
-
-def test_steps_that_read_each_others_outputs_are_dropped_as_well(tmp_path: Path) -> None:
-    for rows in (1, 3):
-        parts: dict[Part, Any] = {"prefill": layer(rows=rows), "decode": layer(rows=rows)}
-        save_graph(tmp_path, parts, f"b{rows}", content="generation")
-    core = WatchedCore()
-    graphs = loaded(core, tmp_path)
-    decode = graphs.of(ONE).executors()["decode"]
-    x = decode.place("x", np.ones((1, WIDTH), dtype=np.float32))
-    for _ in range(2):
-        x = decode({"x": x})["logits"]
-    del decode, x
-    core.held.clear()
-    graphs.of(THREE)
-    assert core.held == [0, 1]
 
 
 def test_a_graph_that_cannot_be_read_leaves_none(tmp_path: Path) -> None:

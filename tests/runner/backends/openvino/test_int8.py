@@ -4,23 +4,23 @@ from contextlib import closing
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import onnx
 import openvino as ov
 import pytest
 from onnx import helper
 
 from runner.backends.openvino.backend import OpenVINOSession, open_session
-from runner.backends.openvino.int8 import _SAMPLES, calibration, int8_products, quantize
+from runner.backends.openvino.int8 import _SAMPLES, quantize
 from runner.contract.cell import Cell
 from runner.contract.errors import Unsupported
 from runner.contract.graph import Part
 from runner.correctness.differences import relative_difference
 from runner.inputs import synthesise
 from tests.support.onnx_graphs import FLOAT, KEY, WIDTH, layer, model_of, perceptron, save_graph
-from tests.support.openvino_models import doubling, openvino_cell, openvino_job
+from tests.support.openvino_models import openvino_cell, openvino_job
 from tests.support.words import raises_words
 
+pytestmark = pytest.mark.slow
 CORE = ov.Core()
 CELL = openvino_cell(2, precision="int8")
 JOB = openvino_job(CELL)
@@ -59,7 +59,6 @@ def test_an_int8_session_says_how_it_came_about_and_that_it_is_in_int8(tmp_path:
     assert float(options["nncf_quantize_s"]) > 0  # beside the time of compiling
 
 
-@pytest.mark.slow
 def test_what_is_told_of_int8_is_that_of_the_cell_bound_last(tmp_path: Path) -> None:
     save_graph(tmp_path, {"forward": layer(rows=1)}, "b1")
     vision, language = layer("x", "hidden", rows=3), layer("hidden", rows=3)
@@ -72,6 +71,7 @@ def test_what_is_told_of_int8_is_that_of_the_cell_bound_last(tmp_path: Path) -> 
     assert reported == [f"f32, int8 in {products} products" for products in (1, 1, 2, 1)]
 
 
+@pytest.mark.representatives(1)
 @pytest.mark.parametrize("without", [ONE, THREE])
 def test_a_cell_without_a_product_in_int8_is_unsupported(tmp_path: Path, without: Cell) -> None:
     for cell in (ONE, THREE):
@@ -88,28 +88,6 @@ def test_a_cell_without_a_product_in_int8_is_unsupported(tmp_path: Path, without
                 assert session.all_finite(session.bind(cell, inputs)())
 
 
-def test_each_part_is_calibrated_with_what_the_one_before_gives(tmp_path: Path) -> None:
-    parts: tuple[Part, Part] = ("vision", "language")
-    graph = save_graph(tmp_path, {"vision": layer("x", "hidden"), "language": layer("hidden")})
-    folder = tmp_path / KEY / "dynamic"
-    models = {name: CORE.read_model(folder / graph.parts[name].file) for name in parts}
-    observed = calibration(JOB, CELL, graph, models, compiled)
-    assert [len(observed[name]) for name in parts] == [_SAMPLES, _SAMPLES]
-    for taken, given in zip(observed["vision"], observed["language"], strict=True):
-        assert taken["x"].shape == (1, WIDTH)
-        expected = compiled(models["vision"])({"x": taken["x"]})["hidden"]
-        np.testing.assert_allclose(given["hidden"], expected, rtol=1e-5)
-
-
-def test_samples_are_drawn_apart_from_each_other_and_from_what_is_measured(tmp_path: Path) -> None:
-    graph = save_graph(tmp_path, {"forward": layer(rows=2)}, "b2")
-    model = CORE.read_model(tmp_path / KEY / "b2" / "forward.onnx")
-    observed = calibration(JOB, CELL, graph, {"forward": model}, compiled)["forward"]
-    drawn = [sample["x"] for sample in observed] + [synthesise(perceptron(), CELL, JOB.seed)["x"]]
-    assert {array.shape for array in drawn} == {(2, WIDTH)}
-    assert len({array.tobytes() for array in drawn}) == _SAMPLES + 1
-
-
 def test_of_what_generates_the_weights_alone_become_int8(tmp_path: Path) -> None:
     parts: dict[Part, Any] = {"prefill": layer(), "decode": layer()}
     graph = save_graph(tmp_path, parts, content="generation")
@@ -123,16 +101,3 @@ def test_of_what_generates_the_weights_alone_become_int8(tmp_path: Path) -> None
         compiled(item["decode"])({"x": x})["logits"] for item in (models, quantized.models)
     )
     assert relative_difference(ours, exact) < 0.1
-
-
-def test_a_graph_that_nncf_cannot_take_is_unsupported_in_its_words(tmp_path: Path) -> None:
-    def refuse(model: ov.Model) -> ov.CompiledModel:
-        raise RuntimeError("Exception from src/a.cpp:1:\nno kernel for this")
-
-    graph = save_graph(tmp_path, {"vision": layer("x", "hidden"), "language": layer("hidden")})
-    with raises_words(Unsupported, match="cannot quantise the graph with NNCF: no kernel"):
-        quantize(JOB, CELL, graph, {"vision": doubling(), "language": doubling()}, refuse)
-
-
-def test_a_model_without_int8_has_no_products_in_it() -> None:
-    assert int8_products(compiled(doubling())) == 0

@@ -8,20 +8,13 @@ from typing import Any
 
 import numpy as np
 import pytest
-import torch
-from torch._inductor.exc import InvalidCxxCompiler
 
 from runner.backends.torch import backend as eager
 from runner.backends.torch.compile import (
-    Compilation,
     CompiledSession,
-    CompileStats,
-    compiled_so_far,
-    compiler_version,
     open_session,
-    require_compiler,
 )
-from runner.contract.errors import Unavailable, Unsupported
+from runner.contract.errors import Unsupported
 from runner.inputs import Inputs, synthesise, synthesise_labels
 from tests.support.fakes import FakeClock
 from tests.support.tiny_models import DECODER, tiny, torch_cell, torch_job
@@ -122,63 +115,3 @@ def test_generation_and_int8_are_refused_with_the_reason(session: CompiledSessio
         session.bind_generation(CELL, inputs_of(), FakeClock())
     with raises_words(Unsupported, match="hold packed weights"):
         open_session(torch_job(MODEL, runtime="torch_compile", precision="int8"), threads=1)
-
-
-def test_a_session_leaves_no_caches_behind() -> None:
-    with closing(open_session(JOB, threads=1)) as session:
-        session.bind(CELL, inputs_of())
-        folder = Path(os.environ["TORCHINDUCTOR_CACHE_DIR"])
-        assert folder.exists()
-    assert not folder.exists()
-
-
-def test_without_a_compiler_it_is_unavailable(tmp_path: Path) -> None:
-    def missing() -> str:
-        raise InvalidCxxCompiler
-
-    with raises_words(Unavailable, match=r"needs a C\+\+ compiler: No working C\+\+ compiler"):
-        require_compiler(missing)
-    with raises_words(Unavailable, match=r"holds no Python\.h"):
-        require_compiler(lambda: "g++", tmp_path)
-    (tmp_path / "Python.h").touch()
-    require_compiler(lambda: "g++", tmp_path)
-
-
-def test_the_compiler_is_a_library_that_takes_part(session: CompiledSession) -> None:
-    ((name, version),) = compiler_version().items()
-    assert session.libraries[name] == version
-    assert version[0].isdecimal()
-
-
-def test_compilations_are_attributed_to_their_work() -> None:
-    counts = [Compilation(5.0, 2, 1)]
-    stats = CompileStats(lambda: counts[-1])
-    assert stats.current == Compilation()
-    assert stats.begin("a")
-    counts.append(Compilation(7.0, 3, 1))
-    assert stats.begin("b")
-    counts.append(Compilation(8.0, 5, 4))
-    assert stats.current == stats.of("b") == Compilation(1.0, 2, 3)
-    assert not stats.begin("a")
-    counts.append(Compilation(8.5, 5, 4))
-    assert stats.of("a") == Compilation(2.5, 1, 0)
-    assert stats.of("nobody's") == Compilation()
-
-
-def test_counts_that_were_reset_take_nothing_from_the_next_work() -> None:
-    counts = [Compilation(5.0, 2, 1)]
-    stats = CompileStats(lambda: counts[-1])
-    stats.begin("a")
-    counts.append(Compilation(7.0, 3, 1))
-    stats.begin("b")
-    counts.append(Compilation(0.0, 3, 1))
-    stats.rebase()
-    counts.append(Compilation(1.5, 4, 1))
-    assert stats.of("b") == Compilation(1.5, 1, 0)
-    assert stats.of("a") == Compilation(2.0, 1, 0)
-
-
-def test_torchs_own_counts_are_read() -> None:
-    before = compiled_so_far()
-    torch.compile(lambda x: x + 1, backend="eager", dynamic=False)(torch.ones(3))
-    assert (compiled_so_far() - before).graphs == 1

@@ -1,7 +1,6 @@
 """Waiting for devices, their memory, and queries over them."""
 
-from contextlib import closing
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from types import SimpleNamespace
 from typing import Any
 
@@ -11,18 +10,15 @@ from torch.profiler import ProfilerActivity
 
 from orchestrator.screen.words.reasons import error_text
 from runner.backends.base import DeviceMemory
-from runner.backends.torch.backend import TorchSession
 from runner.backends.torch.device import (
     TorchDevice,
     TorchMemory,
     activities,
-    computation_type,
     find_torch_device,
     wait_for,
 )
 from runner.backends.torch.forward import EmptyModel, TorchQuery
 from runner.contract.errors import Unavailable, Unsupported
-from tests.support.tiny_models import tiny_decoder, torch_job
 from tests.support.words import raises_words
 
 CPU, CUDA, MPS = torch.device("cpu"), torch.device("cuda"), torch.device("mps")
@@ -70,30 +66,6 @@ def test_memory_counts_from_before_the_load_and_a_peak_from_its_reset(
     assert library.resets == 0
     gauge.read(reset=True)
     assert library.resets == (device == CUDA)
-
-
-@pytest.mark.parametrize(("device", "free"), [(CUDA, 100), (MPS, 100), (CPU, 30)])
-def test_what_an_allocator_keeps_is_given_back(device: torch.device, free: int) -> None:
-    library = FakeMemory()
-    gauge = TorchMemory(device, library)
-    library.free = 30
-    gauge.trim()
-    assert library.free == free
-
-
-def test_every_function_of_torch_that_counts_memory_is_there() -> None:
-    for name in ("mem_get_info", "max_memory_allocated", "reset_peak_memory_stats", "empty_cache"):
-        assert callable(getattr(torch.cuda, name))
-    for name in ("driver_allocated_memory", "empty_cache"):
-        assert callable(getattr(torch.mps, name))
-
-
-@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16, torch.float16])
-def test_the_type_of_numbers_is_named_and_if_a_cpu_emulates_it(dtype: torch.dtype) -> None:
-    assert computation_type(dtype, CUDA) == str(dtype)
-    slow = dtype == torch.float16 and not torch.ops.mkldnn._is_mkldnn_fp16_supported()
-    assert computation_type(dtype, CPU).startswith(str(dtype))
-    assert ("slower than torch.float32" in computation_type(dtype, CPU)) == slow
 
 
 def test_a_query_waits_for_the_device_each_time_but_not_for_a_cpu() -> None:
@@ -226,67 +198,6 @@ def test_a_choice_that_fits_none_is_told_what_there_is(chosen: str, what: str) -
     )
 
 
-@pytest.mark.parametrize(("backend", "library", "reason"), [
-    ("cuda", rocm(), "torch 2.13.0 is a ROCm build, so it has no CUDA"),
-    ("cuda", FakeTorch(built_for=(None, None)), "torch 2.13.0 is a build without CUDA"),
-    ("rocm", FakeTorch(), "torch 2.13.0 is a build without ROCm"),
-    ("mps", FakeTorch(mps=FakeMps(built=False)), "torch 2.13.0 is a build without MPS"),
-    ("mps", FakeTorch(mps=FakeMps(available=False)), "finds no Metal device"),
-    ("cuda", FakeTorch(cuda=FakeCuda(RuntimeError("Found no NVIDIA driver.\nPlease check"))),
-     r"backend cuda: Found no NVIDIA driver\.$"),
-    ("rocm", rocm(error=RuntimeError("No HIP GPUs are available")), "No HIP GPUs"),
-])  # fmt: skip
-def test_without_a_device_torch_says_why(backend: Any, library: FakeTorch, reason: str) -> None:
-    with raises_words(Unavailable, match=reason):
-        find_torch_device(backend, "fp32", library, {})
-
-
-def test_this_builds_own_reason_is_the_reason() -> None:
-    if torch.version.cuda is None and torch.version.hip is None:
-        with raises_words(Unavailable, match=r"is a build without CUDA$"):
-            find_torch_device("cuda", "fp32")
-
-
-def test_cuda_names_the_gpu_once() -> None:
-    """Its torch gives the name as the architecture, too, as an H100 showed."""
-    torch_ = FakeTorch(cuda=FakeCuda(architecture="GPU 0"))
-    assert find_torch_device("cuda", "fp32", torch_, {}).name == "GPU 0"
-
-
-def test_rocm_names_the_architecture_and_mps_the_chip() -> None:
-    result = find_torch_device("rocm", "bf16", rocm(architecture="gfx942", uuids=(None,)), {})
-    assert result == TorchDevice(torch.device("cuda", 0), "GPU 0 gfx942")
-    result = find_torch_device("mps", "bf16", FakeTorch(), {})
-    assert result == TorchDevice(torch.device("mps", 0), "Apple M4")
-
-
-@pytest.mark.parametrize(("has_addresses", "address"), [(True, "0000:0c:01.0"), (False, None)])
-def test_a_gpu_is_known_by_the_address_of_its_board(
-    has_addresses: bool, address: str | None
-) -> None:
-    library = rocm(has_addresses=has_addresses)
-    found = find_torch_device("rocm", "fp32", library, {"ACCELMATRIX_DEVICE": "1"})
-    job = torch_job(tiny_decoder())
-    with closing(TorchSession(job, replace(found, device=CPU), 0)) as session:
-        assert session.energy_device.pci_address == found.pci_address == address
-
-
 def test_a_fallback_to_the_cpu_that_nobody_would_see_is_refused() -> None:
     with raises_words(Unsupported, match="run on the CPU unseen"):
         find_torch_device("mps", "fp32", FakeTorch(), {"PYTORCH_ENABLE_MPS_FALLBACK": "2"})
-
-
-@pytest.mark.parametrize(
-    ("backend", "precision", "library", "reason"),
-    [
-        ("rocm", "int8", rocm(), "for torch on cpu and cuda only"),
-        ("mps", "int8", FakeTorch(), "for torch on cpu and cuda only"),
-        ("cuda", "bf16", FakeTorch(cuda=FakeCuda(has_bf16=False)), "which torch would emulate"),
-        ("mps", "bf16", FakeTorch(mps=FakeMps(newer=False)), "it takes macOS 14"),
-    ],
-)
-def test_lacking_precisions_are_unsupported(
-    backend: Any, precision: Any, library: Any, reason: str
-) -> None:
-    with raises_words(Unsupported, match=f"{precision} is not possible with torch on .*{reason}"):
-        find_torch_device(backend, precision, library, {})

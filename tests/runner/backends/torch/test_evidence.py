@@ -1,9 +1,7 @@
 """Proof that a device did the work, and traces."""
 
-import json
-from collections.abc import Callable, Iterator
-from contextlib import closing, contextmanager
-from pathlib import Path
+from collections.abc import Iterator
+from contextlib import closing
 from typing import Any
 
 import pytest
@@ -18,7 +16,6 @@ from runner.backends.torch.evidence import (
     kernel_time_s,
     launch_time_s,
     prove,
-    trace,
 )
 from runner.backends.torch.forward import TorchQuery
 from runner.inputs import synthesise
@@ -128,23 +125,6 @@ def test_another_gpu_than_the_claimed_one_is_contradicted() -> None:
     assert judged("cuda:1", **{name: set() for name in places}) == "none"
 
 
-def test_it_is_the_modes_iteration_whose_kernels_are_looked_for() -> None:
-    module = torch.nn.Linear(2, 2, device="meta")
-    query = TorchQuery(module, {"input": torch.empty(1, 2, device="meta")}, {}, lambda: None)
-    calls: list[str] = []
-
-    @contextmanager
-    def iteration() -> Iterator[Callable[[], None]]:
-        yield lambda: calls.append("step")
-        calls.append("closed")
-
-    proof, evidence = prove(query, module, torch.device("meta"), iteration)
-    assert calls == ["step"] * 3 + ["closed"]
-    assert (proof, float(evidence["kernel_share"])) == ("partial", 0)
-    prove(query, module, torch.device("cpu"), iteration)
-    assert len(calls) == 4
-
-
 def event(start: int, end: int, name: str = "gemm", **fields: Any) -> FunctionEvent:
     return FunctionEvent(0, name, 0, start, end, **{"device_type": DeviceType.CUDA, **fields})
 
@@ -180,11 +160,3 @@ def test_launch_time_counts_operators_that_launched_kernels_and_no_others() -> N
 
 
 CPU = torch.device("cpu")
-
-
-def test_a_trace_shows_operators_with_their_shapes(tmp_path: Path) -> None:
-    trace(lambda: torch.ones(3, 4) @ torch.ones(4, 5), tmp_path / "cell", CPU)
-    events = json.loads((tmp_path / "cell.trace.json").read_bytes())["traceEvents"]
-    (product,) = [event for event in events if event["name"] == "aten::mm"]
-    assert product["args"]["Input Dims"][:2] == [[3, 4], [4, 5]]
-    assert "aten::mm" in (tmp_path / "cell.operators.txt").read_text("utf-8")

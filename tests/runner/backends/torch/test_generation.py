@@ -8,15 +8,12 @@ import pytest
 import torch
 
 from runner.backends.torch.backend import TorchSession, open_session
-from runner.backends.torch.generation import TokenTimes
 from runner.contract.errors import Unsupported
 from runner.contract.models import ModelSpec, find
 from runner.inputs import Inputs, synthesise
 from tests.support.fakes import FakeClock
 from tests.support.tiny_models import (
-    DECODER,
     image_inputs,
-    tiny,
     tiny_decoder,
     tiny_encoder_decoder,
     tiny_vision_language,
@@ -73,45 +70,6 @@ def test_the_tokens_are_those_of_greedy_search(model: ModelSpec, batch_size: int
         generated = session.bind_generation(job.cells[0], inputs, FakeClock())()
         assert generated.tokens.shape == (batch_size, 4)
         assert (generated.tokens == greedy_by_hand(session, inputs, 4)).all()
-
-
-def test_no_token_ends_a_text_early() -> None:
-    job = torch_job(tiny_decoder(), new_tokens=6)
-    with closing(open_session(job, threads=1)) as session:
-        inputs = prompt(job.model, job)
-        likely = int(session.bind_generation(job.cells[0], inputs, FakeClock())().tokens[0, 0])
-    model = tiny("AutoModelForCausalLM", {**DECODER, "eos_token_id": likely})
-    job = torch_job(model, new_tokens=6)
-    with closing(open_session(job, threads=1)) as session:
-        generated = session.bind_generation(job.cells[0], inputs, FakeClock())()
-    assert generated.tokens.shape == (2, 6)
-    assert generated.tokens[0, 0] == likely
-
-
-def test_generators_of_one_session_keep_their_own_counts() -> None:
-    job = torch_job(tiny_decoder())
-    with closing(open_session(job, threads=1)) as session:
-        inputs = prompt(job.model, job)
-        generators = [
-            session.bind_generation(
-                job.cells[0].model_copy(update={"new_tokens": count}), inputs, FakeClock()
-            )
-            for count in (2, 7, 1)
-        ]
-        assert [generate().tokens.shape[1] for generate in generators] == [2, 7, 1]
-
-
-def test_the_first_thing_handed_over_is_the_prompt() -> None:
-    clock = FakeClock()
-    times = TokenTimes(clock)
-    times.put(torch.tensor([[1, 2, 3], [4, 5, 6]]))
-    clock.pass_by(100)
-    times.put(torch.tensor([7, 8]))
-    clock.pass_by(10)
-    times.put(torch.tensor([9, 10]))
-    times.end()
-    assert times.times_ns == [102, 113]
-    assert [step.tolist() for step in times.steps] == [[7, 8], [9, 10]]
 
 
 def test_a_model_without_a_decoder_is_unsupported() -> None:

@@ -6,7 +6,6 @@ from contextlib import closing
 import numpy as np
 import pytest
 import torch
-from transformers.pytorch_utils import Conv1D
 
 from runner.backends.torch.backend import TorchSession, open_session
 from runner.backends.torch.device import wait_for
@@ -108,14 +107,6 @@ def test_layers_for_gpus_stay_near_fp32_in_every_architecture(name: str) -> None
         assert generated.tokens.shape == (2, 3)
 
 
-def test_a_layer_that_stands_in_two_places_stays_one() -> None:
-    layer = torch.nn.Linear(3, 3)
-    module = torch.nn.Sequential(layer, torch.nn.ReLU(), layer)
-    assert "1 linear layers" in quantise(module, "cuda")
-    assert module[0] is module[2]
-    assert [name for name, _ in module.named_buffers()] == ["0.weight", "0.scale"]
-
-
 @pytest.mark.parametrize("sizes", [(8, 16), (5, 3), (64, 1)], ids=str)
 @pytest.mark.parametrize("rows", [(1,), (16,), (17,), (2, 3, 4)], ids=str)
 def test_a_product_over_whole_numbers_is_as_defined(
@@ -132,28 +123,3 @@ def test_a_product_over_whole_numbers_is_as_defined(
         result = Int8Linear(linear)(torch.from_numpy(x)).numpy()
     assert result.shape == (*rows, sizes[1])
     assert np.allclose(result, sums * x_scale * scale.T + bias, rtol=1e-5, atol=1e-6)
-
-
-def test_zeros_stay_zeros_and_the_inputs_type_stays() -> None:
-    layer = Int8Linear(torch.nn.Linear(4, 2, bias=False))
-    outputs = layer(torch.zeros(3, 4, dtype=torch.bfloat16))
-    assert outputs.dtype == torch.bfloat16
-    assert not outputs.any()
-
-
-@pytest.mark.parametrize(("device_type", "kind"), [("cpu", "torch.qint8"), ("cuda", "torch.int8")])
-def test_gpt2s_turned_layers_are_linear_ones(device_type: str, kind: str) -> None:
-    turned = torch.nn.Sequential(Conv1D(3, 5))
-    inputs = torch.randn(4, 5)
-    with torch.no_grad():
-        before = turned(inputs)
-        quantise(turned, device_type)
-        assert relative_difference(turned(inputs).numpy(), before.numpy()) < ALLOWED
-    assert quantised_types(turned) == {kind}
-
-
-def test_a_model_without_linear_layers_has_nothing_to_quantise() -> None:
-    model = torch.nn.Sequential(torch.nn.Conv2d(1, 1, 3), torch.nn.LayerNorm(4))
-    with raises_words(Unsupported, match="this model has Conv2d, LayerNorm only"):
-        quantise(model)
-    assert quantised_types(model) == set()

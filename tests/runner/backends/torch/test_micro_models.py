@@ -15,7 +15,7 @@ from runner.contract.cell import Cell, Precision
 from runner.contract.errors import Unsupported
 from runner.contract.models import ModelSpec, find, model_sets
 from runner.correctness.compare_outputs import compare_outputs
-from runner.correctness.reference import compute_outputs, fixed_cell
+from runner.correctness.reference import compute_outputs
 from runner.inputs import synthesise, synthesise_labels
 from tests.support.fakes import FakeClock
 from tests.support.tiny_models import torch_job
@@ -61,17 +61,6 @@ def test_outputs_are_finite_and_tell_inputs_apart(model: ModelSpec) -> None:
     assert any((once[name] != other[name]).any() for name in once)
 
 
-@every_micro
-def test_the_fixed_input_suits_every_model(model: ModelSpec) -> None:
-    job = torch_job(model)
-    cell = fixed_cell(job)
-    assert (cell.sequence_length is not None) == model.takes_sequence
-    assert (cell.image_size is not None) == (model.image_size is not None)
-    assert (cell.audio_seconds is not None) == (model.audio_seconds is not None)
-    with closing(open_session(job, threads=1)) as session:
-        assert all(np.isfinite(array).all() for array in compute_outputs(session, job).values())
-
-
 @pytest.mark.representatives(6)
 @pytest.mark.parametrize("precision", ["bf16", pytest.param("fp16", marks=pytest.mark.slow)])
 @every_micro
@@ -108,11 +97,6 @@ def test_training_gives_a_finite_loss_and_learns(model: ModelSpec) -> None:
         assert all(np.isfinite(loss) for loss in losses)
         assert not trainer.unchanged()
         assert not trainer.untaught()
-
-
-def test_a_contrastive_model_needs_two_samples_to_learn_from() -> None:
-    with raises_words(Unsupported, match="a batch of 1"), training(find("clip-micro"), 1):
-        pass
 
 
 @every_micro

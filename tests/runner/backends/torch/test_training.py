@@ -9,16 +9,12 @@ import numpy as np
 import pytest
 import torch
 
-from runner.backends.torch.arithmetic import Arithmetic
 from runner.backends.torch.backend import TorchSession, open_session
 from runner.backends.torch.training import TorchTrainer, find_criterion
-from runner.contract.errors import Unsupported
 from runner.contract.models import ModelSpec, TensorSpec, find
 from runner.inputs import Inputs, synthesise, synthesise_labels
 from tests.support.fakes import FakeClock
 from tests.support.tiny_models import (
-    CONTRASTIVE,
-    TEXT,
     VISION,
     image_inputs,
     tiny,
@@ -27,7 +23,6 @@ from tests.support.tiny_models import (
     tiny_vision_language,
     torch_job,
 )
-from tests.support.words import raises_words
 
 PIXELS = TensorSpec(name="pixel_values", kind="normal", shape=("batch_size", 3, 16, 16))
 CLASSIFIER = tiny(
@@ -37,7 +32,6 @@ CLASSIFIER = tiny(
     labels=TensorSpec(name="labels", kind="token_ids", shape=("batch_size",), high=5),
     forward={},
 )
-CPU = Arithmetic(torch.device("cpu"))
 MODELS = {
     "masked": find("bert-tiny"),
     "decoder": tiny_decoder(),
@@ -112,52 +106,6 @@ def test_a_loss_that_shifts_where_the_model_does_not_is_refused() -> None:
         assert torch.equal(criterion(outputs.logits, labels), outputs.loss)
 
 
-def test_a_loss_that_is_no_function_of_logits_and_labels_stays_inside() -> None:
-    model = tiny("AutoModel", CONTRASTIVE, inputs=(*TEXT, PIXELS), labels=None, forward={})
-    batch = synthesise(model, torch_job(model).cells[0], 0)
-    with training(model, batch=batch) as (_, trainer):
-        steps = [trainer.step() for _ in range(2)]
-        assert [step.loss_ns for step in steps] == [None, None]
-        assert all(np.isfinite(step.loss) for step in steps)
-        assert not trainer.unchanged()
-
-
-def test_without_labels_a_language_model_cannot_be_trained() -> None:
-    model = tiny_decoder()
-    batch = synthesise(model, torch_job(model).cells[0], 0)
-    with (
-        raises_words(Unsupported, match="GPT2LMHeadModel cannot be trained without labels"),
-        training(model, batch=batch),
-    ):
-        pass
-
-
-class WithoutKernel(torch.nn.Linear):
-    """A model of whose forward pass torch has no implementation."""
-
-    def forward(self, pixels: torch.Tensor, labels: torch.Tensor) -> torch.Tensor:
-        raise NotImplementedError("\"cdist\" not implemented for 'BFloat16'")
-
-
-def test_what_torch_has_no_kernel_for_is_unsupported_with_its_message() -> None:
-    batch = {"pixels": torch.ones(2, 3), "labels": torch.ones(2, dtype=torch.int64)}
-    trainer = TorchTrainer(WithoutKernel(3, 1), batch, {}, FakeClock(), lambda: None, CPU)
-    with raises_words(Unsupported, match=r"cannot train WithoutKernel: .*cdist.* not implemented"):
-        trainer.step()
-
-
-def test_a_decoder_reads_its_labels_one_place_behind_as_the_model_itself_would() -> None:
-    with training(tiny_encoder_decoder()) as (session, trainer):
-        labels, read = trainer._labels, trainer._arguments["decoder_input_ids"]
-        assert labels is not None
-        assert (read[:, 0] == 0).all()
-        assert torch.equal(read[:, 1:], labels[:, :-1])
-        network: Any = session._model
-        network.eval()
-        own = {k: v for k, v in trainer._arguments.items() if k != "decoder_input_ids"}
-        assert torch.equal(network(**own).loss, network(**trainer._arguments).loss)
-
-
 def test_every_parameter_moves_by_about_the_learning_rate() -> None:
     """Adam's first step is the learning rate times the gradient's sign, see Kingma & Ba (2015)."""
     with training(tiny_decoder()) as (session, trainer):
@@ -174,15 +122,6 @@ def test_a_model_trains_with_dropout_and_answers_without() -> None:
         assert session._model.training
         trainer.close()
         assert not session._model.training
-
-
-def test_parameters_that_nothing_trains_have_not_learnt() -> None:
-    with training(tiny_decoder()) as (session, trainer):
-        for group in trainer._optimizer.param_groups:
-            group["lr"] = 0.0
-            group["weight_decay"] = 0.0
-        trainer.step()
-        assert set(trainer.unchanged()) == {name for name, _ in session._model.named_parameters()}
 
 
 @pytest.mark.parametrize(
@@ -210,14 +149,6 @@ def test_decay_changes_weights_whose_gradients_are_zero_but_teaches_nothing(
             assert not trainer.unchanged()
             assert trainer.untaught() == (() if is_taught else tuple(name for name, _ in names))
     assert (shares[1] < shares[0]) == bool(names)
-
-
-def test_rows_of_a_table_that_the_batch_does_not_name_are_not_changed() -> None:
-    with training(tiny_encoder_decoder()) as (_, trainer):
-        trainer.step()
-        assert 0.5 < trainer.changed_share() < 1
-        assert not trainer.unchanged()
-        assert not trainer.untaught()
 
 
 def test_in_fp16_a_step_whose_gradients_overflow_is_skipped_and_the_scale_falls() -> None:

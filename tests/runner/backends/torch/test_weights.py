@@ -19,7 +19,6 @@ from runner.backends.torch.model import instantiate, weights_restorer
 from runner.backends.torch.random_weights import fill_parameters
 from runner.contract.errors import Unavailable, Unsupported
 from runner.contract.models import ModelSpec
-from runner.contract.weights import revision_of
 from tests.conftest import ROOT
 from tests.support.tiny_models import torch_job
 from tests.support.words import raises_words
@@ -95,18 +94,6 @@ def test_outputs_are_those_of_the_library_itself(tmp_path: Path) -> None:
         assert torch.equal(ours(ids).last_hidden_state, theirs(ids).last_hidden_state)
 
 
-@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16])
-def test_weights_come_in_the_precision_asked_for(dtype: torch.dtype, tiny: ModelSpec) -> None:
-    assert {parameter.dtype for parameter in loaded(tiny, dtype).parameters()} == {dtype}
-
-
-def test_the_seed_makes_no_difference(tiny: ModelSpec) -> None:
-    model = loaded(tiny)
-    before = {name: value.clone() for name, value in model.state_dict().items()}
-    fill_parameters(model, seed=2)
-    assert all(torch.equal(value, before[name]) for name, value in model.state_dict().items())
-
-
 def test_training_is_undone_and_parameters_stay_the_same_objects(tiny: ModelSpec) -> None:
     model = loaded(tiny)
     restore = weights_restorer(model, seed=1)
@@ -118,15 +105,6 @@ def test_training_is_undone_and_parameters_stay_the_same_objects(tiny: ModelSpec
     restore()
     assert all(a is b for a, b in zip(model.parameters(), parameters, strict=True))
     assert all(torch.equal(a, b) for a, b in zip(before, parameters, strict=True))
-
-
-def test_tied_weights_stay_tied(tmp_path: Path) -> None:
-    model = transformers.BertForMaskedLM(transformers.BertConfig(**SIZES))
-    model.save_pretrained(tmp_path / "saved")
-    ours = loaded(described(tmp_path / "saved", tmp_path))
-    words = ours.get_input_embeddings().weight
-    assert ours.get_output_embeddings().weight is words
-    assert torch.equal(words, model.get_input_embeddings().weight)
 
 
 def test_a_head_that_nobody_trained_and_another_config_are_refused(
@@ -215,15 +193,3 @@ def test_what_a_hub_gave_is_known_by_its_commit(saved: Path, tmp_path: Path) -> 
     (cache / "refs").mkdir()
     (cache / "refs/main").write_text(commit)
     assert f"'weights_revision': '{commit}'" in from_hub(hub_job(saved), tmp_path)
-
-
-def test_the_hash_is_the_one_that_the_hub_shows() -> None:
-    assert revision_of(MINILM).startswith(
-        "sha256:53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379"
-    )
-
-
-def test_no_two_tokens_have_the_same_embedding() -> None:
-    table = torch.nn.Embedding(50_000, 256)  # thrice as many numbers as the pool has
-    fill_parameters(table, seed=0)
-    assert len(torch.unique(table.weight[:, :4], dim=0)) == len(table.weight)

@@ -9,8 +9,8 @@ import pytest
 
 from runner.contract.errors import DamagedFile
 from runner.contract.models import find, iteration_work
-from runner.contract.models.counted import CountedWork, read_counted, terms_of, without_weights
-from runner.contract.models.work import catalogued_polynomials, counts_of
+from runner.contract.models.counted import CountedWork, read_counted
+from runner.contract.models.work import catalogued_polynomials
 from tests.support.fakes import counted_work
 from tests.support.jobs import fake_cell
 from tests.support.words import words_of
@@ -81,13 +81,6 @@ def test_what_is_no_plain_file_is_not_opened(tmp_path: Path) -> None:
             read_counted(tmp_path / name, BERT, CODE)
 
 
-def test_counts_below_nothing_or_beyond_everything_are_none() -> None:
-    cell = fake_cell(4, sequence_length=16)
-    for factor, counts in ((2.0, 8), (-1.0, None), (1e17, None)):
-        polynomials = {"macs": {"batch_size": factor}}
-        assert counts_of(BERT, cell, polynomials) == (counts and {"macs": counts})
-
-
 @pytest.mark.parametrize("mode", ["inference", "training", "generation"])
 def test_given_polynomials_stand_for_those_of_the_catalogue(mode: str) -> None:
     model = find("gpt2-micro")
@@ -97,19 +90,3 @@ def test_given_polynomials_stand_for_those_of_the_catalogue(mode: str) -> None:
     assert iteration_work(ours, cell) is None
     counted = {"parameters": {"": float(model.parameters or 0)}, **(polynomials or {})}
     assert iteration_work(ours, cell, counted) == iteration_work(model, cell)
-
-
-def test_the_catalogues_counts_are_those_of_its_own_architecture_alone() -> None:
-    other = BERT.model_copy(update={"config": {**BERT.config, "num_hidden_layers": 1}})
-    assert catalogued_polynomials(other) is None
-    assert catalogued_polynomials(BERT.model_copy(update={"parameters": None})) is not None
-
-
-def test_an_architecture_lies_nowhere_and_has_its_models_terms() -> None:
-    here = BERT.model_copy(update={"path": "/weights", "revision": "sha256:0", "hub_id": "a/b"})
-    assert without_weights(here) == without_weights(BERT)
-    assert terms_of(BERT) == [
-        ("batch_size",),
-        ("batch_size", "sequence_length"),
-        ("batch_size", "sequence_length", "sequence_length"),
-    ]

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from runner.contract.models import IterationWork, find, iteration_work
-from tests.support.jobs import fake_cell, fake_model
+from tests.support.jobs import fake_cell
 
 GPT2_WEIGHTS = 12 * (12 * 768**2 + 13 * 768) + 2 * 768 + 50257 * 768
 """Layers with their biases and norms, the last norm, and the table that is the head as well; of the
@@ -79,20 +79,3 @@ def test_training_in_bf16_keeps_its_state_in_fp32_unless_it_is_pure(
     step = of("gpt2", sequence_length=64, **changes).whole
     state = 8 * size * (find("gpt2").parameters or 0)
     assert step.traffic_bytes == state + 2 * 2 * GPT2_WEIGHTS + 2 * 64 * 8
-
-
-@pytest.mark.parametrize(("precision", "size"), [("fp32", 4), ("bf16", 2), ("int8", 1)])
-def test_weights_have_the_bytes_of_their_precision(precision: str, size: int) -> None:
-    one, two = (
-        of("gpt2", sequence_length=8, new_tokens=n, mode="generation", precision=precision).whole
-        for n in (1, 2)
-    )
-    value = 4 if precision == "int8" else size
-    cache = GPT2_CACHE * 9 * value + 2 * 8
-    assert two.traffic_bytes - one.traffic_bytes == size * GPT2_WEIGHTS + cache
-
-
-def test_starts_models_that_cannot_generate_and_custom_models_have_none() -> None:
-    assert iteration_work(find("gpt2"), fake_cell(mode="startup")) is None
-    assert iteration_work(find("bert-tiny"), fake_cell(mode="generation", new_tokens=4)) is None
-    assert iteration_work(fake_model(), fake_cell()) is None

@@ -3,7 +3,7 @@
 import pytest
 
 from runner.contract.errors import Unsupported
-from runner.contract.models import AxisRange, find, prompt_length, refusal, shape_of, sizes_of
+from runner.contract.models import find, shape_of, sizes_of
 from tests.support.jobs import fake_cell
 from tests.support.words import raises_words
 
@@ -27,26 +27,6 @@ def test_a_size_that_a_model_does_not_take_is_refused() -> None:
         sizes_of(find("qwen2-vl-micro"), fake_cell(image_size=28))
 
 
-def test_a_range_tells_why_it_does_not_hold_a_value() -> None:
-    allowed = AxisRange(default=64, least=32, most=128, multiple_of=32)
-    refused = {size: refusal("m", "image_size", allowed, size) for size in (32, 64, 16, 160, 65)}
-    assert {size: cause.code for size, cause in refused.items() if cause} == {
-        16: "size_too_small",
-        160: "size_too_large",
-        65: "size_no_multiple",
-    }
-
-
-def test_an_images_tokens_lengthen_the_prompt() -> None:
-    """16 patches of 14 pixels make 4 tokens, and one stands on either side of them."""
-    model = find("qwen2-vl-micro")
-    assert prompt_length(model, fake_cell(sequence_length=10)) == 10 + 4 + 2
-    assert prompt_length(model, fake_cell(sequence_length=10, image_size=112)) == 10 + 16 + 2
-    assert prompt_length(find("llava-v1.6-mistral-7b"), fake_cell()) == 8 + 1176
-    assert prompt_length(find("gpt2"), fake_cell(sequence_length=10)) == 10
-    assert prompt_length(find("vit-base"), fake_cell(sequence_length=None)) is None
-
-
 @pytest.mark.parametrize(("name", "cell", "shapes"), [
     ("wav2vec2-micro", fake_cell(2, audio_seconds=3), {"input_values": (2, 48_000)}),
     ("qwen3-vl-micro", fake_cell(2, image_size=128),
@@ -62,16 +42,3 @@ def test_shapes_are_of_sizes(name: str, cell: object, shapes: dict[str, tuple[in
     model = find(name)
     sizes = sizes_of(model, cell)  # type: ignore[arg-type]
     assert {tensor.name: shape_of(model, tensor, sizes) for tensor in model.inputs} == shapes
-
-
-@pytest.mark.parametrize("name", ["bert-tiny", "qwen2-vl-micro"])
-def test_a_missing_length_is_named(name: str) -> None:
-    model = find(name)
-    sizes = sizes_of(model, fake_cell(sequence_length=None))
-    with raises_words(Unsupported, match=f"model {name} needs a sequence_length"):
-        shape_of(model, model.inputs[0], sizes)
-
-
-def test_a_tensor_names_the_sizes_it_depends_on() -> None:
-    pixels = find("qwen2-vl-micro").inputs[3]
-    assert pixels.sizes == {"batch_size", "image_patches"}

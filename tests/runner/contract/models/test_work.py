@@ -2,10 +2,8 @@
 
 import pytest
 
-from runner.contract.errors import Unsupported
 from runner.contract.models import ModelSpec, Work, catalogue, find, work
-from tests.support.jobs import fake_cell, fake_model
-from tests.support.words import raises_words
+from tests.support.jobs import fake_cell
 
 
 @pytest.mark.parametrize("model", catalogue().values(), ids=lambda model: model.name)
@@ -15,10 +13,6 @@ def test_every_catalogued_model_was_counted(model: ModelSpec) -> None:
     assert found.macs > 0
     assert found.activation_bytes > 0
     assert found.parameter_bytes == 4 * (model.parameters or 0)
-
-
-def test_nobody_counted_custom_models() -> None:
-    assert work(fake_model(), fake_cell()) is None
 
 
 def test_bert_multiplies_each_weight_once_for_each_token_and_attends() -> None:
@@ -61,8 +55,3 @@ def test_work_grows_with_images_and_sounds(
     less, more = counted(name, **small), counted(name, **large)
     assert more.macs > 1.5 * less.macs
     assert more.activation_bytes > less.activation_bytes
-
-
-def test_a_size_that_the_model_does_not_take_has_no_work() -> None:
-    with raises_words(Unsupported, match="multiples of 32"):
-        work(find("detr-micro"), fake_cell(image_size=100))

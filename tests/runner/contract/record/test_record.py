@@ -6,9 +6,9 @@ import pytest
 
 from orchestrator.store import read_record
 from orchestrator.system.docstrings import attribute_docs
-from runner.contract.errors import RecordError, RecordNotSaved
+from runner.contract.errors import RecordError
 from runner.contract.record import Record, arrow_schema, save_record, to_table
-from tests.support.jobs import a_job, fake_cell
+from tests.support.jobs import a_job
 from tests.support.records import NOISY, record_for
 
 
@@ -22,14 +22,6 @@ def test_every_column_has_a_type_and_a_meaning() -> None:
     assert schema.names == list(Record.model_fields)
     docs = attribute_docs(Record)
     assert [name for name in schema.names if not docs.get(name, "").endswith(".")] == []
-
-
-def test_a_record_says_what_its_job_knows() -> None:
-    job = a_job([fake_cell(4)])
-    record = record_for(job, job.cells[0], status="lost", reason="gone")
-    assert (record.run_id, record.cell_id, record.batch_size) == (job.run_id, job.cells[0].id, 4)
-    assert (record.launcher, record.profile, record.family) == ("process", "quick", "embedding")
-    assert record.latency_median_s is None
 
 
 def test_a_saved_record_reads_back_the_same(tmp_path: Path) -> None:
@@ -46,19 +38,6 @@ def test_a_saved_record_reads_back_the_same(tmp_path: Path) -> None:
     path = save_record(record, tmp_path)
     assert path.name == f"{record.cell_id}.parquet"
     assert read_record(path) == record
-
-
-def test_saving_again_replaces_and_leaves_nothing_else(tmp_path: Path) -> None:
-    save_record(a_verdict(status="lost"), tmp_path)
-    path = save_record(a_verdict(), tmp_path)
-    assert read_record(path).status == "ok"
-    assert list(tmp_path.iterdir()) == [path]
-
-
-def test_a_refused_save_leaves_nothing(tmp_path: Path) -> None:
-    with pytest.raises(RecordNotSaved, match="cannot be written"):
-        save_record(a_verdict(), tmp_path / "missing")
-    assert list(tmp_path.iterdir()) == []
 
 
 @pytest.mark.parametrize("keep", [0, 4, 100, 0.5, 0.99])

@@ -31,11 +31,3 @@ def test_variables_tell_the_choice(
 ) -> None:
     assert BrowserChoice.of(variables) == choice
     assert choice is None or str(choice) == words
-
-
-def test_a_choice_says_so_to_the_runner_again() -> None:
-    shell = {"ACCELMATRIX_BROWSER": CHROME, "ACCELMATRIX_BROWSER_HEADED": "1", "DISPLAY": ":0"}
-    choice = BrowserChoice.of(shell)
-    assert choice is not None
-    assert choice.variables({**shell, "EDITOR": "vi"}) == shell
-    assert BrowserChoice.of(choice.variables(shell)) == choice

@@ -102,15 +102,6 @@ def test_the_peak_is_this_cells(
     assert group.reader.peak_bytes() == peak * MIB
 
 
-def test_kernels_without_a_peak_file_leave_the_runners_own_peak(tmp_path: Path) -> None:
-    write_group_v2(tmp_path / "cgroup", 500, 900, 300, 0)
-    files = cgroup_files(tmp_path / "cgroup")
-    assert files is not None
-    resident = ResidentReader(write_process(tmp_path / "proc", rss=100, peak=110, mapped=20))
-    reader = CgroupReader(files, resident, KernelPeak(None))
-    assert reader.peak_bytes() == 110 * MIB
-
-
 @pytest.fixture(scope="module")
 def measured(cpu_image: Image) -> dict[str, object]:
     options = ["--network=none", "--read-only", "--tmpfs=/tmp", "--entrypoint=python"]

@@ -1,11 +1,9 @@
-import threading
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from runner.measure.memory.meter import MemoryMeter, memory_meter
-from tests.support.fakes import FakeClock
 from tests.support.memory_readers import (
     MIB,
     ScriptedReader,
@@ -55,25 +53,6 @@ def test_the_steady_peak_begins_at_the_mark(before: int | None, after: int, peak
     assert meter.use().average_bytes == 50
 
 
-def test_observing_repeats_for_as_long_as_asked() -> None:
-    clock = FakeClock()
-    calls = []
-
-    def action() -> None:
-        calls.append(1)
-        clock.pass_by(100_000_000)
-
-    MemoryMeter(ScriptedReader(), clock).observe(action, min_s=0.35)
-    assert len(calls) == 4
-
-
-def test_observing_ends_the_thread_when_the_action_fails() -> None:
-    meter, before = MemoryMeter(ScriptedReader()), threading.active_count()
-    with pytest.raises(ZeroDivisionError):
-        meter.observe(lambda: 1 / 0)
-    assert threading.active_count() == before
-
-
 def test_processes_are_measured_by_their_own_peak(tmp_path: Path) -> None:
     proc = write_process(tmp_path / "proc", rss=40, peak=90, mapped=5)
     root = write_group_v2(tmp_path / "cgroup", usage=500, peak=600, file=0, shmem=0)
@@ -98,13 +77,3 @@ def test_containers_are_measured_by_their_control_group(
     meter = memory_meter(in_container=True, root=root, proc=proc)
     assert meter.method.startswith(f"cgroup {version}, without file cache")
     assert meter.current_bytes() == (500 - (300 - 100) + 5) * MIB
-
-
-def test_what_is_done_aside_leaves_no_peak() -> None:
-    meter = memory_meter(in_container=False)
-    meter.reset()
-    with meter.unmeasured():
-        held = b"x" * (64 << 20)
-        del held
-    before = meter.current_bytes()
-    assert meter.peak_bytes() < before + (32 << 20)

@@ -1,11 +1,10 @@
 import subprocess
 import sys
-from pathlib import Path
 
 import pytest
 
 from runner.measure.memory.meter import MemoryMeter
-from runner.measure.memory.process import LifetimeReader, ResidentReader, process_reader
+from runner.measure.memory.process import ResidentReader
 
 MIB = 1 << 20
 KNOWN = 256 * MIB
@@ -41,20 +40,7 @@ def test_peak_and_average_of_a_known_allocation_are_within_five_percent() -> Non
     assert average - low == pytest.approx(KNOWN, rel=0.05)
 
 
-def test_a_reset_forgets_the_peak() -> None:
-    reader = ResidentReader()
-    held = bytearray(b"x") * KNOWN
-    del held
-    peak = reader.peak_bytes()
-    reader.begin()
-    assert reader.peak_bytes() < peak - KNOWN // 2
-
-
-def test_mapped_files_are_part_of_what_is_resident() -> None:
-    reader = ResidentReader()
-    assert MIB < reader.mapped_file_bytes() < reader.current_bytes()
-
-
+@pytest.mark.slow
 def test_a_peak_that_cannot_be_reset_is_exact_if_it_rises_and_sampled_if_not() -> None:
     # A process starts with its parent's peak; the shell in between has next to none.
     command = ["sh", "-c", '"$0" -c "$1"; exit $?', sys.executable, LIFETIME]
@@ -62,7 +48,3 @@ def test_a_peak_that_cannot_be_reset_is_exact_if_it_rises_and_sampled_if_not() -
     rose, sampled = map(int, done.stdout.split())
     assert rose == pytest.approx(KNOWN, rel=0.05)
     assert sampled == pytest.approx(KNOWN // 2, rel=0.05)
-
-
-def test_where_the_kernel_refuses_the_reset_the_lifetime_counts(tmp_path: Path) -> None:
-    assert isinstance(process_reader(tmp_path / "none"), LifetimeReader)

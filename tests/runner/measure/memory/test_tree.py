@@ -9,7 +9,7 @@ import pytest
 
 from runner.measure.memory.meter import MemoryMeter
 from runner.measure.memory.tree import TreeReader
-from tests.support.memory_readers import KIB, ScriptedReader
+from tests.support.memory_readers import KIB
 
 PSS = "Rss:  90 kB\nPss:  {} kB\nPss_Anon:  1 kB\n"
 RESIDENT = 90 * KIB
@@ -78,13 +78,3 @@ def test_a_cell_whose_processes_cannot_be_read_has_no_memory_in_place_of_too_lit
     use = meter.use()
     assert (use.peak_bytes, use.steady_peak_bytes, use.average_bytes) == (None, None, None)
     assert "this user may not read the memory of 1 of them" in meter.method
-
-
-def test_nothing_slow_is_read_beside_timed_iterations() -> None:
-    reader = ScriptedReader()
-    meter = MemoryMeter(reader)
-    reader.is_slow = True
-    reader.was_read.clear()
-    with meter.unmeasured():
-        pass
-    assert not reader.was_read.is_set()

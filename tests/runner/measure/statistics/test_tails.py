@@ -9,11 +9,8 @@ from scipy import stats
 from runner.measure.statistics.percentiles import NEEDED, PERCENTILE_FRACTIONS, quantile
 from runner.measure.statistics.spread import Floats
 from runner.measure.statistics.tails import (
-    BOUNDED,
     WIDEST_BOUNDS,
-    excursions,
     percentile_bounds,
-    percentile_columns,
     supported_percentiles,
 )
 
@@ -88,21 +85,3 @@ def test_fewer_independent_samples_give_wider_bounds() -> None:
     widths = [np.ptp(percentile_bounds(ordered, 0.99, count)) for count in (10_000, 2_000, 700)]
     assert widths == sorted(widths)
     assert percentile_bounds(ordered, 0.99, 50)[1] == ordered[-1]
-
-
-def test_an_excursion_ends_at_a_visit_to_the_median() -> None:
-    values = np.array([9, 8, 1, 9, 5, 9, 1, 1, 9, 2, 2, 1, 1], dtype=float)
-    assert excursions(values, 7) == 3
-    assert excursions(np.ones(5), 1) == 0
-
-
-def test_columns_are_in_seconds_and_null_together() -> None:
-    columns = percentile_columns("latency", [round(1e9 * value) for value in independent(200)])
-    assert list(columns)[:4] == [
-        *("latency_p50_s", "latency_p90_s", "latency_p90_low_s", "latency_p90_high_s"),
-    ]
-    assert columns["latency_p90_s"] == pytest.approx(1.14, abs=0.05)
-    assert columns["latency_p99_s"] is columns["latency_p99_low_s"] is None
-    empty = percentile_columns("latency", [])
-    assert set(empty.values()) == {None}
-    assert len(empty) == len(PERCENTILE_FRACTIONS) + 2 * len(BOUNDED)

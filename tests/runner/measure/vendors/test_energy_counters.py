@@ -57,18 +57,6 @@ def test_of_several_gpus_the_one_with_the_uuid_is_counted_and_none_is_guessed() 
     assert counter.read() == pytest.approx(30.6)
 
 
-def test_energy_of_a_whole_amd_gpu_is_none_of_its_parts() -> None:
-    with raises_words(Unavailable, match=r"energy of all parts of the GPU \(CPX\)"):
-        amd_energy_counters(AmdSmi(partition="CPX"))
-
-
-def test_a_gpu_without_the_counter_is_known_before_anything_is_timed() -> None:
-    older = Nvml(devices=2)
-    meter = EnergyMeter(lambda: nvidia_energy_counters(older, "GPU-1"), FakeClock())
-    meter.start()
-    assert meter.stop().method == "unavailable: Not Supported"
-
-
 @pytest.mark.parametrize("key", ["energy_accumulator", "power"])
 def test_amd_counts_ticks_of_the_given_resolution(key: str) -> None:
     (counter,) = amd_energy_counters(AmdSmi(energy_key=key))

@@ -45,20 +45,6 @@ def test_the_card_that_works_is_counted_and_neither_its_tiles_nor_others(tmp_pat
         intel_gpu_counters(None, tmp_path)
 
 
-def test_a_card_that_shows_its_package_alone_says_so(tmp_path: Path) -> None:
-    monitor(tmp_path, 0, "xe", card(tmp_path, ARC), energy2_input=8_000_000)
-    (counter,) = intel_gpu_counters(None, tmp_path)
-    assert (counter.read(), counter.part) == (8, "gpu package")
-
-
-def test_a_card_without_a_counter_has_no_energy(tmp_path: Path) -> None:
-    with raises_words(Unavailable, match="hwmon has none"):
-        intel_gpu_counters(ARC, tmp_path)
-    monitor(tmp_path, 0, "xe", card(tmp_path, ARC))
-    with raises_words(Unavailable, match="shows no energy of the GPU"):
-        intel_gpu_counters(ARC, tmp_path)
-
-
 def test_cards_are_told_from_the_gpu_in_the_package_and_from_other_makers(tmp_path: Path) -> None:
     card(tmp_path, ARC)
     card(tmp_path, INTEGRATED)

@@ -1,12 +1,9 @@
 from pathlib import Path
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from runner.contract.errors import Unavailable
 from runner.measure.energy import EnergyMeter
-from runner.measure.vendors.counter import Counter
 from runner.measure.vendors.rapl import rapl_counters
 from tests.support.fakes import FakeClock
 from tests.support.words import raises_words
@@ -56,15 +53,6 @@ def test_readings_are_joules_that_a_meter_follows_beyond_their_end(tmp_path: Pat
     clock.pass_by(1_000_000_000)
     (package / "energy_uj").write_text("7000000\n")
     assert meter.stop().joules == pytest.approx(10)
-
-
-@given(before=st.integers(0, RANGE_UJ - 1), spent=st.integers(0, RANGE_UJ - 1))
-def test_a_difference_is_what_was_spent_wherever_the_counter_stands(
-    before: int, spent: int
-) -> None:
-    counter = Counter("package", 0.001, lambda: 0.0, RANGE_UJ / 1e6)
-    after = (before + spent) % RANGE_UJ
-    assert counter.between(before / 1e6, after / 1e6) == pytest.approx(spent / 1e6, abs=1e-4)
 
 
 def test_counters_that_are_not_there_or_may_not_be_read_are_named(tmp_path: Path) -> None:

@@ -1,10 +1,9 @@
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 import pytest
 
-from runner.backends.base import DeviceMemory
 from runner.contract.cell import Cell
 from runner.contract.errors import Unsupported
 from runner.contract.job import Limits, Measure
@@ -67,23 +66,6 @@ def test_the_curve_has_a_row_for_each_batch() -> None:
     assert all(queries >= 3 for queries in columns["offline_queries"])
 
 
-def test_the_curve_of_an_accelerator_shows_its_own_memory() -> None:
-    class OnDevice(Scene):
-        def device_memory(self, *, reset: bool = False) -> DeviceMemory:  # type: ignore[override]
-            del reset
-            return DeviceMemory(allocator_peak_bytes=(self.bound or [0])[-1], used_bytes=9)
-
-    columns = measured(OnDevice(saturates_at(2))).columns
-    assert columns["offline_memory_bytes"] == columns["offline_batches"] == [1, 2, 4, 8]
-
-
-def test_a_plateau_of_one_doubling_is_passed() -> None:
-    def plateau(size: int) -> float:
-        return 0.01 * (1 if size <= 4 else 2 * max(1.0, size / 32))
-
-    assert measured(Scene(plateau)).columns["batch_size"] == 32
-
-
 def fails_beyond(batch: int, error: Exception) -> Callable[[int], float]:
     def service(size: int) -> float:
         if size > batch:
@@ -93,40 +75,7 @@ def fails_beyond(batch: int, error: Exception) -> Callable[[int], float]:
     return service
 
 
-TRIES = (
-    "batch 1: 30 queries, 100.0 samples/s",
-    "batch 2: 150 queries, 200.0 samples/s",
-    "batch 4: 15 queries, 200.0 samples/s",
-    "batch 8: 32 queries, 200.0 samples/s",
-    "batch 8 over batch 2: +0.0 % (+0.0 % to +0.0 %) samples/s, measured again 3 times",
-    "ended: batch 4 and 8 gain 1.0 % or less over batch 2",
-)
 NO_GRAPH, NO_MEMORY = Unsupported("no prepared graph"), MemoryError("no more")
-
-
-@pytest.mark.parametrize(
-    ("service", "batch", "lines"),
-    [
-        (saturates_at(2), 2, TRIES),
-        (fails_beyond(4, NO_GRAPH), 4, ["ended: batch 8 is not possible: no prepared graph"]),
-        (fails_beyond(4, NO_MEMORY), 4, ["ended: batch 8 ran out of memory"]),
-    ],
-    ids=["gain", "not possible", "memory"],
-)
-def test_the_search_has_a_line_for_each_try_and_its_end(
-    service: Callable[[int], float], batch: int, lines: Sequence[str]
-) -> None:
-    columns = measured(Scene(service)).columns
-    assert columns["batch_size"] == batch
-    assert columns["search"][-len(lines) :] == list(lines)
-
-
-def test_a_gain_of_one_percent_is_no_longer_useful() -> None:
-    def gains(share: float) -> Callable[[int], float]:
-        return lambda size: 0.01 if size == 1 else 0.01 * size / (1 + share)
-
-    assert measured(Scene(gains(0.008))).columns["batch_size"] == 1
-    assert measured(Scene(gains(0.012))).columns["batch_size"] == 2
 
 
 def test_batches_that_gain_double_as_long_as_memory_lasts() -> None:
@@ -154,22 +103,6 @@ def test_other_failures_and_a_first_batch_that_does_not_fit_are_the_cells() -> N
         measured(Scene(fails_beyond(0, MemoryError("no more"))))
 
 
-def test_a_search_that_time_ended_is_a_doubt_with_the_remedy() -> None:
-    result = measured(Scene(lambda _: 3.0))
-    assert result.columns["batch_size"] == 1
-    assert result.doubts == [Doubt("batch_untried", "C", 2, "raise_duration")]
-    slow = measured(Scene(lambda _: 15.0))
-    assert slow.columns["search"][0].startswith("batch 1: 1 queries")
-
-
-def test_a_flat_doubling_without_time_for_another_is_a_smaller_doubt() -> None:
-    result = measured(Scene(lambda size: 0.4 * size), max_s=30)
-    assert result.doubts == [
-        Doubt("batch_untried", "B", 4, "raise_duration"),
-        Doubt("batch_time", "B", 2, "raise_duration", {"over": "1"}),
-    ]
-
-
 def test_a_batch_that_may_be_better_costs_the_grade() -> None:
     random = np.random.default_rng(1)
     result = measured(Scene(lambda size: 0.01 * size * random.uniform(0.5, 1.5)), max_s=20)
@@ -177,14 +110,6 @@ def test_a_batch_that_may_be_better_costs_the_grade() -> None:
     assert (doubt.code, doubt.remedy) == ("batch_choice", "raise_duration")
     assert doubt.facts.keys() == {"batch", "over"}
     assert doubt.grade in "BCD"
-
-
-def test_the_search_meets_a_machine_that_is_hot_already() -> None:
-    scene = Scene(saturates_at(2))
-    result = measured(scene, heat_s=60.0)
-    assert sum(result.heating_ns) == pytest.approx(60e9, rel=0.01)
-    assert scene.bound[:3] == [1, 1, 2]
-    assert len(result.warmup_ns) < 500
 
 
 @pytest.mark.parametrize("tries", [1, 4], ids=["at once", "after three pairs"])
@@ -199,17 +124,6 @@ def test_a_batch_that_fits_no_more_leaves_the_smaller_one(tries: int) -> None:
     result = measured(scene)
     assert result.columns["batch_size"] == 32
     assert result.doubts == [Doubt("batch_memory", "B", 128, "free_memory", {"over": "32"})]
-
-
-def test_the_first_query_is_the_first_at_that_batch() -> None:
-    calls: list[int] = []
-
-    def warms_up(size: int) -> float:
-        calls.append(size)
-        return 0.5 if calls.count(size) == 1 else 0.01 * max(1.0, size / 2)
-
-    result = measured(Scene(warms_up))
-    assert result.first_ns == pytest.approx(500 * MILLISECOND, abs=2)
 
 
 def test_later_rounds_take_the_first_ones_batch_without_a_search() -> None:

@@ -5,7 +5,6 @@ import re
 from collections.abc import Callable, Sequence
 from typing import Any
 
-import numpy as np
 import pytest
 
 from runner.contract.job import PROFILES
@@ -128,19 +127,6 @@ def test_the_latencies_are_those_of_the_peak_and_each_rate_has_a_line() -> None:
     assert ended.startswith("ended: the peak of this process lies between ")
 
 
-def test_the_seed_decides_the_search() -> None:
-    assert seek(slo_ms=50, max_s=60, seed=1) != seek(slo_ms=50, max_s=60, seed=2)
-    assert seek(slo_ms=50, max_s=60, seed=1) == seek(slo_ms=50, max_s=60, seed=1)
-
-
-def test_service_that_varies_lowers_the_peak() -> None:
-    generator = np.random.default_rng(7)
-    varied = seek(100, 1000, service_ns=lambda: round(generator.exponential(SERVICE_NS)))
-    # M/M/1: latencies are exponential with mean 1 / (1 / service - rate).
-    true_qps = 1 / SERVICE_S - math.log(100) / 0.100
-    assert 0 < varied.columns["peak_qps_low"] <= true_qps <= varied.columns["peak_qps_high"]
-
-
 def test_a_query_that_is_too_slow_alone_leaves_the_warmup_and_the_remedy() -> None:
     outcome = seek(slo_ms=8)
     alone, no_trial = outcome.doubts
@@ -159,18 +145,6 @@ def test_a_budget_that_has_no_room_for_a_verdict_gives_what_was_found() -> None:
     assert (doubt.code, doubt.grade) == ("peak_bracket", "D")
     assert (outcome.columns["peak_qps"], outcome.columns["slo_met"]) == (None, None)
     assert "undecided" in outcome.columns["search"][0]
-
-
-def test_a_budget_without_room_for_a_query_leaves_the_warm_up() -> None:
-    outcome = seek(slo_ms=50, max_s=1e-9)
-    assert "no_trial" in [doubt.code for doubt in outcome.doubts]
-    assert (outcome.columns["peak_qps"], outcome.columns["achieved_qps"]) == (None, None)
-
-
-def test_a_rate_that_misses_is_rejected_and_nothing_is_called_the_peak() -> None:
-    outcome = seek(slo_ms=10.5, max_s=100)
-    assert (outcome.columns["peak_qps"], outcome.columns["slo_met"]) == (None, False)
-    assert "rejected" in outcome.columns["search"][0]
 
 
 def test_a_cell_that_seeks_its_peak_is_measured_like_any_other() -> None:

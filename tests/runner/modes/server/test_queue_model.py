@@ -33,16 +33,6 @@ def test_one_latency_in_a_hundred_is_late_at_the_rate_that_a_queue_sustains(
     assert share_within(load, objective / stretch) == pytest.approx(0.99, abs=0.0015)
 
 
-def test_a_line_that_never_ends_is_as_long_as_its_run() -> None:
-    rate = 0.95 * NANOSECONDS / SERVICE_NS
-    short, long = (a_model().slowdowns(rate, 0.104, [0.5], run)[0] for run in (3_000, 60_000))
-    assert 3 < short < 30 < long
-
-
-def test_a_queue_sustains_no_rate_if_services_alone_are_late() -> None:
-    assert a_model().sustained(SERVICE_NS, 1.1) == pytest.approx(1 / 1.1, rel=1e-3)
-
-
 @pytest.mark.parametrize(
     ("load", "growths"),
     [(0.2, (0.104, 0.148, 0.150)), (0.3, (0.104, 0.139, 0.175)), (0.7, (0.299, 0.436, 0.468))],

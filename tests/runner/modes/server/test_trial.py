@@ -2,15 +2,14 @@
 
 from collections.abc import Iterator
 
-import numpy as np
 import pytest
 
 from runner.contract.rounds import Energy
 from runner.measure.clock import NANOSECONDS
 from runner.measure.energy import EnergyMeter
-from runner.modes.server.queue_model import QueueModel, accepted_from, rejected_up_to
+from runner.modes.server.queue_model import accepted_from, rejected_up_to
 from runner.modes.server.serving import Server
-from runner.modes.server.trial import RateTrials, accepts, rejects, verdict
+from runner.modes.server.trial import RateTrials, rejects, verdict
 from tests.support.fakes import FakeClock
 from tests.support.scene import MILLISECOND
 
@@ -28,14 +27,6 @@ def test_a_rate_is_rejected_up_to_the_count_at_which_chance_explains_it(late: in
     most = rejected_up_to(late)
     assert rejects(most, late)
     assert not rejects(most + 1, late)
-
-
-def test_between_the_two_it_goes_on() -> None:
-    assert verdict(662, 7, 1.0) is None
-    assert verdict(662, 40, 1.0) is False
-    assert verdict(662, 40, 20.0) is None
-    assert not accepts(0, 0)
-    assert accepts(662, 0.5)
 
 
 def server_of(late_shares: Iterator[float]) -> Server:
@@ -96,24 +87,3 @@ def test_energy_is_that_of_all_schedules_or_of_none(
     total = trials.energy
     found = (total.joules, total.window_s, total.method, total.scope, total.host_joules)
     assert found == expected
-
-
-def test_without_time_left_nothing_is_verified() -> None:
-    trials = RateTrials(rate=1.0, slo_ms=10.0, seed=[0, 0], weight=1.0)
-    server = server_of(iter([0.0] * 9000))
-    trials.serve(server, 9000, deadline=10**14)
-    trials.verify(server, 700, deadline=server.clock())
-    assert (trials.queries, trials.verified, trials.verdict) == (9000, None, True)
-
-
-def test_the_model_knows_what_a_queue_does() -> None:
-    model = QueueModel([10_000_000] * 20, [0, 0])
-    forecasts = [model.forecast(rate, 50e6) for rate in (30.0, 50.0, 70.0, 90.0)]
-    late = [forecast.late for forecast in forecasts]
-    assert late == sorted(late)
-    assert late[2] == pytest.approx(0.06, rel=0.2)
-    weights = [forecast.weight for forecast in forecasts]
-    assert weights == sorted(weights)
-    assert forecasts[0].accept_s < 60 < forecasts[0].reject_s == np.inf
-    assert forecasts[3].reject_s < 60 < forecasts[3].accept_s == np.inf
-    assert model.mean_ns == 0.01 * NANOSECONDS

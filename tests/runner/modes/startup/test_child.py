@@ -8,7 +8,6 @@ from typing import Any
 
 import pytest
 
-from runner.contract.reasons import reason
 from runner.modes.startup.child import START_ANSWER, StartFailure, StartReport, StartRequest
 from tests.support.jobs import a_job, fake_cell, fake_model
 
@@ -46,12 +45,6 @@ def test_a_start_reports_its_stages_and_a_failure_is_an_answer(
     assert report.loaded_at_ns - report.first_line_at_ns >= report.import_ns + 0.05e9
     assert report.peak_bytes is None or report.peak_bytes > 10e6
     assert report.unread_share is None or 0 <= report.unread_share <= 1
-
-
-def test_a_failure_is_an_answer(child: "subprocess.Popen[bytes]") -> None:
-    failed = reason("raised", kind="RuntimeError", text="a scripted failure")
-    failure = ask(child, a_line(True, {"load": "raise"}))
-    assert failure == StartFailure(kind="failed", reason=failed)
 
 
 def test_without_a_query_the_model_is_held_until_stdin_ends(

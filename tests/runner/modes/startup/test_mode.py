@@ -24,9 +24,7 @@ from runner.modes.startup import mode
 from runner.modes.startup.child import StartRequest
 from runner.modes.startup.launch import TimedStart, launch_start
 from runner.modes.startup.mode import (
-    MOST_RESIDENT,
     measure_startup,
-    start_at_once,
     start_once,
 )
 from runner.modes.startup.stages import STARTUP_STAGES
@@ -152,15 +150,6 @@ def test_no_more_models_are_held_at_once_than_ids_and_memory_allow(limits: Limit
 
 
 @pytest.mark.slow
-def test_rounds_before_the_last_planned_one_leave_starts_at_once_alone() -> None:
-    result, scene = measured(1, rounds=2)
-    assert "concurrent_workers" not in result.columns
-    assert len(result.durations_ns) == 1
-    assert scene.phases == ["first", "steady"]
-    assert start_at_once(a_request(load_s=0.2), 2) >= 0.2e9
-
-
-@pytest.mark.slow
 def test_each_cold_start_finds_its_files_dropped_and_is_no_iteration() -> None:
     result, scene = measured(1, rounds=3, cache=ScriptedCache(0.1))
     cold = result.parts_ns["cold_weights"]
@@ -180,15 +169,6 @@ def test_where_files_stay_in_memory_no_start_is_called_cold() -> None:
     assert not any(name.startswith("cold_") for name in result.parts_ns)
     assert len(scene.cache.dropped) == 1
     assert result.columns["startup_cold_resident_share"] == 0.6
-
-
-@pytest.mark.slow
-def test_where_the_kernel_tells_nothing_the_first_start_tells_what_it_had_to_read() -> None:
-    result, scene = measured(1, rounds=3, cache=ScriptedCache())
-    assert len(scene.cache.dropped) == 1
-    share = result.columns.get("startup_cold_resident_share")
-    assert share is None or share > MOST_RESIDENT  # nothing was dropped in truth
-    assert not any(name.startswith("cold_") for name in result.parts_ns)
 
 
 @pytest.fixture(scope="module")
@@ -309,10 +289,3 @@ def test_last_words_are_on_stderr_and_a_clock_that_is_not_ours_is_refused(
     line = start.report.model_copy(update={"first_line_at_ns": 1})
     clock = failure_of(f"print({line.model_dump_json()!r})")
     assert "processes disagree about the time" in clock
-
-
-def test_what_a_start_leaves_in_its_temporary_folder_goes_with_it() -> None:
-    error = failure_of("import tempfile; raise SystemExit(tempfile.mkdtemp())")
-    folder = Path(error.rpartition(" ")[2])
-    assert folder.is_absolute()
-    assert not folder.parent.exists()

@@ -6,36 +6,11 @@ import psutil
 import pytest
 
 from runner.contract.job import Job
-from runner.modes.startup.child import StartReport, StartRequest
-from runner.modes.startup.launch import TimedStart, launch_start
+from runner.modes.startup.child import StartRequest
+from runner.modes.startup.launch import launch_start
 from tests.support.jobs import a_job
 from tests.support.prepared import PreparedGraphs
 from tests.support.tiny_models import tiny_decoder, torch_cell
-
-MS = 10**6
-
-
-def test_a_session_elsewhere_tells_its_own_start_and_import() -> None:
-    report = StartReport(
-        first_line_at_ns=1010 * MS,
-        import_ns=500 * MS,
-        stages_ns={
-            "interpreter": 300 * MS,
-            "import": 200 * MS,
-            "instantiate": 40 * MS,
-            "weights": 10 * MS,
-        },
-        loaded_at_ns=2600 * MS,
-        first_query_ns=5 * MS,
-        peak_bytes=None,
-    )
-    start = TimedStart(1000 * MS, report)
-    assert start.stages_ns["interpreter"] == 300 * MS
-    assert start.stages_ns["import"] == 200 * MS
-    assert start.to_output_ns == 555 * MS
-    assert start.runner_ns == (1600 - 550) * MS
-    alone = report.model_copy(update={"stages_ns": {"instantiate": 40, "weights": 10}})
-    assert TimedStart(1000 * MS, alone).stages_ns["interpreter"] == 10 * MS
 
 
 @pytest.fixture(scope="module")

@@ -5,7 +5,6 @@ from collections.abc import Sequence
 import pytest
 
 from runner.contract.record import Columns
-from runner.contract.record.starts import Startup
 from runner.contract.rounds import RoundResult
 from runner.modes.startup.stages import STARTUP_STAGES, startup_columns
 from tests.support.jobs import a_job
@@ -35,16 +34,6 @@ def interval(columns: Columns, name: str) -> list[float | None]:
 def around(median: float, share: float) -> object:
     """That median, with an interval of so large a share on each side."""
     return pytest.approx([(1 - share) * median, median, (1 + share) * median], rel=1e-3)
-
-
-def test_stages_become_columns() -> None:
-    columns = columns_of(starts([1, 3], range(5, 12)))
-    known = {name for name in Startup.model_fields if name.startswith("startup_")}
-    assert set(columns) == known - {"startup_cold_resident_share"}
-    assert interval(columns, "warm_import") == [None, 2, None]
-    assert columns["startup_cold_weights_median_s"] == pytest.approx(8)
-    assert columns["startup_cold_median_s"] == pytest.approx(40)
-    assert interval(columns_of(starts([1, 3])), "cold") == [None, None, None]
 
 
 KNOWN = 1.96 * 0.053

@@ -13,10 +13,9 @@ import pytest
 from onnx import helper
 
 from runner.backends.onnxruntime.backend import OnnxSession, open_session
-from runner.backends.onnxruntime.device import CPU, OnnxDevice, cpu_device
+from runner.backends.onnxruntime.device import CPU, OnnxDevice
 from runner.backends.onnxruntime.evidence import prove
 from runner.backends.onnxruntime.graph import OnnxGraph
-from runner.backends.onnxruntime.qnn.compile import dimension_sizes
 from runner.backends.onnxruntime.qnn.device import QNN, SIMULATOR, qnn_device, require_possible
 from runner.backends.onnxruntime.query import OnnxQuery
 from runner.backends.onnxruntime.sessions import (
@@ -99,39 +98,6 @@ def test_a_real_htp_works_at_full_speed_and_a_simulator_has_none() -> None:
     assert not simulator.options.keys() & FULL_SPEED.keys()
 
 
-class SeenOptions(onnxruntime.SessionOptions):  # type: ignore[misc]
-    """Options that keep what a plugin's devices are asked for, and do without the plugin."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.asked: list[tuple[list[Any], dict[str, str]]] = []
-
-    def add_provider_for_devices(self, devices: list[Any], options: dict[str, str]) -> None:
-        self.asked.append((devices, options))
-
-
-def test_sessions_ask_the_plugin_for_full_speed() -> None:
-    device, options = htp_of("aarch64"), SeenOptions()
-    with raises_words(Unavailable, match=f"a session without {QNN}"):
-        create_session(layer(rows=2).SerializeToString(), device, lambda _: options)
-    ((devices, asked),) = options.asked
-    assert devices == list(device.plugins)
-    assert {name: asked.get(name) for name in FULL_SPEED} == FULL_SPEED
-
-
-def test_the_performance_mode_is_recorded() -> None:
-    model = layer(rows=2).SerializeToString()
-    session = create_session(model, cpu_device(), lambda _: session_options(1))
-    recorded = recorded_options([session], htp_of("aarch64"))
-    assert {name: recorded.get(name) for name in FULL_SPEED} == FULL_SPEED
-
-
-def test_a_growing_cache_is_nothing_for_a_compiled_graph(tmp_path: Path) -> None:
-    cell = onnx_cell(backend="qnn", precision="fp16", mode="generation", new_tokens=2)
-    with raises_words(Unsupported, match="a cache grows with each token"):
-        opened(tmp_path, onnx_job(cell, purpose="verify"))
-
-
 def test_every_node_lies_on_the_simulator_and_computes_in_fp16(session: OnnxSession) -> None:
     query = session.bind(CELLS[0], x(2))
     outcome = session.arrays(query())["logits"]
@@ -143,45 +109,6 @@ def test_every_node_lies_on_the_simulator_and_computes_in_fp16(session: OnnxSess
     reference = onnxruntime.InferenceSession(layer().SerializeToString(), providers=[CPU])
     difference = relative_difference(outcome, reference.run(None, x(2))[0])
     assert 1e-5 < difference < 1e-2
-
-
-def test_the_htp_compiles_a_graph_for_each_shape(session: OnnxSession) -> None:
-    first, second = (session.bind(cell, x(cell.batch_size)) for cell in CELLS)
-    assert first.opened is not second.opened
-    assert session.arrays(second())["logits"].shape == (3, WIDTH)
-    columns = session.columns
-    assert float(str(columns["compile_time_s"])) > 0
-    assert float(str(columns["cached_compile_time_s"])) > 0
-    assert columns["inference_precision"] == "float16"
-
-
-def squared() -> onnx.ModelProto:
-    """The layer's square, which is rewritten."""
-    model = layer(result="hidden")
-    model.graph.node.append(helper.make_node("Pow", ["hidden", "two"], ["logits"]))
-    model.graph.initializer.append(helper.make_tensor("two", FLOAT, (), [2.0]))
-    model.graph.output[0].name = "logits"
-    return model
-
-
-def test_what_was_rewritten_for_the_compiler_is_recorded(tmp_path: Path) -> None:
-    save_graph(tmp_path, {"forward": squared()})
-    with closing(opened(tmp_path)) as session:
-        options: Any = session.columns["execution_options"]
-        assert "Pow(x, 2) as Mul(x, x)" in options["graph_rewrites"]
-        assert session.columns["graph_remedy"] == "dynamic shapes"
-        query = session.bind(CELLS[0], x(2))
-        query()
-        session.trace(query, tmp_path / "cell")  # makes sessions of the rewritten files once more
-    assert QNN in (tmp_path / "cell.operators.txt").read_text("utf-8")
-
-
-def test_quantized_graphs_are_not_rewritten(tmp_path: Path) -> None:
-    save_graph(tmp_path, {"forward": squared()}, numbers="int8_qdq")
-    job = onnx_job(onnx_cell(2, backend="qnn", precision="int8"), purpose="verify")
-    with closing(opened(tmp_path, job)) as session:
-        options: Any = session.columns["execution_options"]
-        assert "graph_rewrites" not in options
 
 
 def test_nodes_that_the_htp_leaves_to_the_cpu_are_told(tmp_path: Path) -> None:
@@ -228,11 +155,3 @@ def test_a_library_that_cannot_be_loaded_leaves_no_session_on_the_cpu() -> None:
     model = layer(rows=2).SerializeToString()
     with raises_words(Unsupported, match="takes no node of the graph"):
         create_session(model, broken, lambda fallback: session_options(1, fallback=fallback))
-
-
-def test_symbolic_sizes_are_read_off_the_inputs(tmp_path: Path) -> None:
-    graph = save_graph(tmp_path, {"forward": layer()})
-    folder = tmp_path / KEY / "dynamic"
-    assert dimension_sizes(graph, folder, x(5)) == {"n": 5}
-    fixed = graph.model_copy(update={"shape": "b5"})
-    assert dimension_sizes(fixed, folder, x(5)) == {}
