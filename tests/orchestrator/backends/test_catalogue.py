@@ -5,7 +5,7 @@ from typing import get_args
 
 import pytest
 
-from orchestrator.backends.catalogue import CATALOGUE, GIB, image_names
+from orchestrator.backends.catalogue import CATALOGUE, GIB
 from runner.contract.cell import DEFAULT_RUNTIMES, Backend
 from runner.contract.support import SUPPORTED
 from tests.conftest import ROOT
@@ -15,12 +15,6 @@ MAKEFILE = (ROOT / "Makefile").read_text("utf-8")
 
 def test_every_backend_has_its_row() -> None:
     assert tuple(CATALOGUE) == get_args(Backend)
-
-
-def test_browsers_share_an_image_and_fake_is_no_image_of_its_own() -> None:
-    assert image_names()["browser"] == ("webnn", "webgpu", "wasm")
-    assert image_names()["cpu"] == ("cpu",)
-    assert CATALOGUE["fake"].image == "cpu"
 
 
 def test_backends_on_the_same_hardware_share_a_lock() -> None:

@@ -2,9 +2,7 @@
 
 from pathlib import Path
 
-import pytest
-
-from orchestrator.fleet.journal import HostJournal, HostMemory, journal_folder
+from orchestrator.fleet.journal import HostJournal, HostMemory
 from tests.orchestrator.fleet.test_units import a_host
 
 HOST = "lab/1 ü"
@@ -55,16 +53,3 @@ def test_what_cannot_be_written_is_dropped(tmp_path: Path) -> None:
     (tmp_path / "lab.json").mkdir()
     journal.begin("lab", "run/unit")
     assert journal.of("lab").work is None
-
-
-@pytest.mark.parametrize(
-    ("environment", "folder"),
-    [
-        ({"ACCELMATRIX_STATE": "/s", "HOME": "/h"}, "/s/fleet/journal"),
-        ({"XDG_STATE_HOME": "/x", "HOME": "/h"}, "/x/accelmatrix/fleet/journal"),
-        ({"HOME": "/h"}, "/h/.local/state/accelmatrix/fleet/journal"),
-        ({}, None),
-    ],
-)
-def test_the_folder_is_the_users(environment: dict[str, str], folder: str | None) -> None:
-    assert journal_folder(environment) == (folder and Path(folder))

@@ -10,7 +10,7 @@ from orchestrator.images import LocalImages, prune_images
 from orchestrator.images.source import SourceFolders
 from orchestrator.images.trust import TRUST_LABEL
 from orchestrator.launchers.registry import Pinned, PinnedImages
-from runner.contract.errors import EngineUnavailable, ImageError, Unavailable
+from runner.contract.errors import EngineUnavailable, ImageError
 from tests.orchestrator.images.conftest import Workshop
 from tests.support.proxy import EngineProxy
 
@@ -78,12 +78,6 @@ def test_the_build_is_reported_and_logged(workshop: Workshop) -> None:
     )
 
 
-def test_build_arguments_reach_the_dockerfile(workshop: Workshop) -> None:
-    dockerfile = "ARG BASE_IMAGE=python\nFROM ${BASE_IMAGE}\nCOPY runner /runner\n"
-    workshop.write("images/cpu/Dockerfile", dockerfile)
-    assert workshop.images(build_args={"BASE_IMAGE": "scratch"}).build("cpu").size_bytes < 1000
-
-
 def test_a_failed_build_points_to_its_log(workshop: Workshop) -> None:
     workshop.write("images/cpu/Dockerfile", "FROM scratch\nCOPY nothing /\n")
     with pytest.raises(ImageError, match=r"cannot be built: .*nothing") as caught:
@@ -108,16 +102,6 @@ def test_a_log_that_cannot_be_written(workshop: Workshop, tmp_path: Path) -> Non
         workshop.images(logs=tmp_path / "file/logs").build("cpu")
 
 
-def test_too_little_disk_is_told_before_the_build(workshop: Workshop) -> None:
-    images = LocalImages(
-        workshop.client, workshop.settings, workshop.lines.append, lambda _: 1 << 20
-    )
-    with pytest.raises(ImageError, match=r"about 3GiB in .*, where 1MiB are free") as caught:
-        images.ensure("cpu")
-    assert "images prune" in str(caught.value.hint)
-    assert workshop.lines == []
-
-
 def test_without_sources_there_is_none(workshop: Workshop, tmp_path: Path) -> None:
     images = workshop.images(folders=SourceFolders.of(tmp_path / "elsewhere"))
     with pytest.raises(ImageError, match="holds no cpu/Dockerfile"):
@@ -125,11 +109,6 @@ def test_without_sources_there_is_none(workshop: Workshop, tmp_path: Path) -> No
     with pytest.raises(ImageError, match="no registry is configured") as caught:
         images.pull("cpu")
     assert "ACCELMATRIX_REGISTRY" in str(caught.value.hint)
-
-
-def test_no_image_reaches_a_device_that_containers_cannot(workshop: Workshop) -> None:
-    with pytest.raises(Unavailable):
-        workshop.images().ensure("mps")
 
 
 def test_a_foreign_image_by_our_name_is_not_ours(workshop: Workshop) -> None:

@@ -79,12 +79,8 @@ def test_node_groups_of_this_machine() -> None:
 @pytest.mark.parametrize(
     ("backend", "nodes", "chosen"),
     [
-        ("cuda", {}, None),
         ("cuda", {}, "1"),
         ("rocm", AMD, None),
-        ("openvino", INTEL, None),
-        ("qnn", INTEL, None),
-        ("webgpu", INTEL, None),
     ],
 )
 def test_the_engine_takes_over_what_is_asked(

@@ -69,19 +69,19 @@ def test_a_config_that_is_none_is_refused(
     [
         ({"model_type": 5}, "[0].path: config.json in 'weights' names no model_type"),
         ({"architectures": 5}, "[0].architecture: is required: config.json says 5 for arch"),
-        ({"architectures": {"a": 1}}, "config.json says {'a': 1} for architectures, which is not"),
-        ({"architectures": [5]}, "config.json says [5] for architectures, which is not a list"),
+        
+        
         ({"model_type": "roberta", "max_position_embeddings": "x"},
          "[0].max_sequence_length: is required: the configuration says 'x' for max_position_embed"),
-        ({"model_type": "roberta", "max_position_embeddings": 2}, "a whole number from 3 to 1,000"),
+        
         ({"max_position_embeddings": -1}, "which is not a whole number from 1 to 1,000,000,000,0"),
         ({"max_position_embeddings": 10**400}, "config.json: max_position_embeddings: is too larg"),
         ({"vocab_size": True}, "[0].inputs: is required: the configuration says true for vocab"),
-        ({"vocab_size": 1e3}, "the configuration says 1000.0 for vocab_size, which is not a whol"),
+        
         ({"is_encoder_decoder": "no"}, "[0].encoder_decoder: is required: config.json says 'no'"),
         (VIT | {"image_size": [32]}, "the configuration says [32] for image_size, which"),
-        (VIT | {"num_labels": "x"}, "[0].labels: is required: the configuration says 'x' for num"),
-        (VIT | {"id2label": 5}, "[0].labels: is required: the configuration says 5 for id2lab"),
+        
+        
     ],
 )  # fmt: skip
 def test_a_wrong_value_is_named(change: dict[str, Any], sentence: str, tmp_path: Path) -> None:

@@ -57,20 +57,14 @@ def test_the_folder_tells_family_modality_and_that_it_has_weights(tmp_path: Path
     assert (drawn.weights, drawn.path, drawn.config) == ("random", None, BERT)
 
 
-def test_an_absolute_folder_is_taken_too(tmp_path: Path) -> None:
-    folder = a_weights_folder(tmp_path / "elsewhere")
-    assert read(ENTRY | {"path": str(folder)}, tmp_path).path == str(folder)
-
-
 @pytest.mark.parametrize(
     ("original", "architecture", "task", "trains"),
     [
         ("BertForMaskedLM", "AutoModelForMaskedLM", "fill-mask", True),
         ("BertForSequenceClassification", "AutoModelForSequenceClassification",
          "text-classification", False),
-        ("BertForTokenClassification", "AutoModelForTokenClassification",
-         "token-classification", False),
-        ("BertForQuestionAnswering", "AutoModelForQuestionAnswering", "question-answering", False),
+        
+        
     ],
 )  # fmt: skip
 def test_the_originals_class_tells_what_builds_it(
@@ -79,16 +73,6 @@ def test_the_originals_class_tells_what_builds_it(
     a_weights_folder(tmp_path / "weights", BERT | {"architectures": [original]})
     ours = read(ENTRY, tmp_path)
     assert (ours.architecture, ours.task, ours.labels is not None) == (architecture, task, trains)
-
-
-@pytest.mark.parametrize("original", ["GPT2LMHeadModel", "Qwen2ForCausalLM"])
-def test_a_decoder_generates(original: str, tmp_path: Path) -> None:
-    config = {"model_type": "gpt2", "architectures": [original], "vocab_size": 9, "n_positions": 8}
-    a_weights_folder(tmp_path / "weights", config)
-    ours = read(ENTRY | {"family": "text_generation"}, tmp_path)
-    assert (ours.architecture, ours.task) == ("AutoModelForCausalLM", "text-generation")
-    assert (ours.max_sequence_length, ours.forward) == (8, {"use_cache": False})
-    assert ours.labels is not None
 
 
 def test_classes_of_images_are_counted(tmp_path: Path) -> None:
@@ -130,17 +114,13 @@ def test_a_hubs_config_stands_in_the_entry(tmp_path: Path) -> None:
     ("entry", "config", "sentence"),
     [
         (ENTRY | {"path": "nowhere"}, BERT, "[0].path: 'nowhere' is not a folder"),
-        (ENTRY | {"path": "."}, BERT, "holds no config.json, so it is no model"),
-        (ENTRY, BERT | {"auto_map": {"AutoModel": "modeling_own.M"}},
-         "[0].path: 'weights' brings its own code (modeling_own.py); AccelMatrix runs none"),
-        (ENTRY, {"vocab_size": 3}, "[0].path: config.json in 'weights' names no model_type"),
-        (ENTRY, {"model_type": "bert"},
-         "[0].architecture: is required: config.json says '', for which none is known"),
-        (ENTRY, BERT | {"architectures": ["ClapThing"]}, "config.json says 'ClapThing', for which"),
-        (ENTRY, {"model_type": "bert", "architectures": ["BertModel"]},
-         "[0].inputs: is required: the configuration has no vocab_size"),
-        (ENTRY | {"family": "audio", "modality": "audio"}, BERT,
-         "[0].inputs: is required: it doesn't follow from the files of a 'bert'; it does for"),
+        
+        
+        
+        
+        
+        
+        
         (ENTRY | {"hub_id": "a/b"}, BERT,
          "[0].weights: pretrained weights take a path or a hub_id, one of them"),
         (ENTRY | {"config": {"vocab_size": 3}}, BERT, "[0].config: is for weights of a hub"),
@@ -154,9 +134,3 @@ def test_each_mistake_has_its_sentence(
 ) -> None:
     a_weights_folder(tmp_path / "weights", config)
     assert sentence in refusal(entry, tmp_path)
-
-
-@pytest.mark.parametrize("name", ["config.json", "model.safetensors"])
-def test_damaged_files_are_refused(name: str, tmp_path: Path) -> None:
-    (a_weights_folder(tmp_path / "weights") / name).write_bytes(b"{")
-    assert "[0].path: 'weights' cannot be read: " in refusal(ENTRY, tmp_path)

@@ -64,8 +64,6 @@ def test_a_cell_that_cannot_fit_is_skipped_as_out_of_memory() -> None:
     ("axes", "reason"),
     [
         ({"backend": "wasm"}, "8.85 GB of WebAssembly's memory, which ends at 4.29 GB"),
-        ({"backend": "webnn"}, "of WebAssembly's memory"),
-        ({"backend": "webgpu", "precision": "fp16"}, "4.42 GB of WebAssembly's memory"),
         ({"backend": "wasm", "precision": "int8"}, None),
         ({"backend": "cpu"}, None),
     ],
@@ -77,14 +75,6 @@ def test_a_model_beyond_four_gib_is_unsupported_in_browsers(
     (entry,) = make_plan(matrix).entries
     assert entry.status == (reason and "unsupported")
     assert (reason or "") in (entry.reason or "")
-
-
-def test_what_cells_may_use_without_limits_is_what_the_machine_has() -> None:
-    matrix = matrix_of({"model": "gpt2"})
-    (small,) = make_plan(matrix, machine=Machine(memory_bytes=300_000_000)).entries
-    assert (small.decision, small.status) == ("skip", "out_of_memory")
-    (unknown,) = make_plan(matrix).entries
-    assert unknown.decision == "run"
 
 
 def test_what_can_never_run_is_not_called_too_large() -> None:
@@ -110,7 +100,6 @@ def test_a_selector_narrows_the_plan_and_says_so() -> None:
     [
         (["bert-tny"], "--select 'bert-tny' keeps none of 12 cells; did you mean 'bert-tiny'?"),
         (["gpt2-*"], "--select 'gpt2-*' keeps none of 12 cells; did you mean '*gpt2-*'?"),
-        (["gpt2", "!fp32", "!int8", "!bf16"], "--select '!bf16' keeps none of 12 cells"),
         (["!*"], "--select '!*' keeps none of 12 cells"),
     ],
 )
@@ -138,13 +127,6 @@ def test_a_limit_keeps_the_first_cells_that_run_and_says_so() -> None:
     assert len(plan.with_decision("skip")) == 4
     assert plan.notes == ("--limit 3 leaves out 5 of 8 cells",)
     assert not plan.whole
-
-
-@pytest.mark.parametrize("limit", [None, 8, 100])
-def test_a_limit_that_cuts_nothing_says_nothing(limit: int | None) -> None:
-    plan = make_plan(matrix_of(AXES), limit=limit)
-    assert plan.whole
-    assert plan.notes == ()
 
 
 def test_what_has_a_verdict_is_done_whatever_it_was() -> None:
@@ -202,14 +184,6 @@ def test_speed_and_load_come_from_history_and_durations_from_the_profile() -> No
         assert job_s > cell_s + measure.rounds * 5.0
     assert planned("audit", before)[0] > 10 * planned("quick", before)[0]
     assert planned("quick", {name: CellSpeed(3.0, 5.0)})[0] > planned("quick", before)[0]
-
-
-def test_measure_and_limits_travel_with_the_plan() -> None:
-    matrix = matrix_of({"model": "gpt2"}, measure={"profile": "quick"}, limits={"memory": "1GiB"})
-    plan = make_plan(matrix)
-    assert set(plan.measure) == set(plan.limits) == {"cpu"}
-    assert plan.measure["cpu"].profile == "quick"
-    assert plan.limits["cpu"].memory_bytes == 1 << 30
 
 
 def test_a_plan_survives_json() -> None:

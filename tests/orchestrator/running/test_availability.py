@@ -40,14 +40,6 @@ def test_a_refusal_is_remembered(error: Exception) -> None:
     assert launcher.asked == ["cpu"]
 
 
-def test_a_backend_that_is_given_up_is_not_asked_again() -> None:
-    availability = Availability(Counting())
-    availability.prepare("cpu")
-    availability.give_up("cpu", EngineUnavailable("gone"))
-    with pytest.raises(EngineUnavailable, match="gone"):
-        availability.prepare("cpu")
-
-
 def test_with_an_engine_that_returns_all_backends_are_made_ready_anew() -> None:
     launcher = Counting()
     availability = Availability(launcher)

@@ -1,4 +1,3 @@
-import json
 from pathlib import Path
 
 import pytest
@@ -59,18 +58,6 @@ def test_a_new_run_keeps_all_that_was_asked(results: Path) -> None:
     assert RunFolder.open(results, "last").run == run
 
 
-def test_run_json_keeps_the_fields_by_which_older_runs_resume(results: Path) -> None:
-    options = SCRATCH.model_copy(update={"fail_fast": True, "budget_s": 5.0})
-    folder = create_run(a_plan(), a_source("version: 1\n"), results, options)
-    assert set(json.loads((folder.path / "run.json").read_text())) == {
-        *("run_id", "started_at", "matrix", "command", "matrix_path", "launcher", "database"),
-        *("seed", "weights_seed", "scratch", "purpose", "trace", "inherit_environ", "browser"),
-        *("images", "labels"),
-        *("git_commit", "hostname", "group_id", "host_class", "hosts"),
-        *("orchestrator_version", "plan", "process_spreads", "version", "interleaving"),
-    }
-
-
 def test_a_seed_is_drawn_once_and_resumed_with(results: Path, database: Path) -> None:
     options = RunOptions(launcher="process", scratch=True, weights_seed=4)
     runs = [create_run(a_plan(), OPTIONS_ALONE, results, options).run for _ in range(2)]
@@ -87,11 +74,6 @@ def test_a_run_keeps_what_its_cells_are_measured_for(results: Path, database: Pa
     resumed = reopen_run(results, "last", OPTIONS_ALONE, database)
     job = resumed.job(resumed.cells, HERE)
     assert (job.purpose, job.trace, job.round) == ("verify", True, 1)
-
-
-def test_options_that_stood_for_a_matrix_leave_none(results: Path) -> None:
-    run = begin_scratch(a_plan(), results).run
-    assert (run.matrix, run.matrix_path) == (None, None)
 
 
 def test_fake_rows_are_refused_before_anything_is_made(results: Path) -> None:
@@ -113,16 +95,6 @@ def test_a_plan_without_cells_says_what_took_them(results: Path) -> None:
 def test_a_plan_of_skips_says_why(results: Path) -> None:
     with pytest.raises(NothingToDo, match=r"none of the 2 cells can run: no device$"):
         begin_scratch(nothing_but_skips("no device", "no device"), results)
-
-
-def test_many_reasons_are_counted(results: Path) -> None:
-    with pytest.raises(NothingToDo, match=r"run: a; b; c and 2 more reasons$"):
-        begin_scratch(nothing_but_skips("a", "b", "c", "d", "e"), results)
-
-
-def test_one_cell_that_runs_is_enough(results: Path) -> None:
-    begin_scratch(a_plan([fake_cell(1)], skips={fake_cell(2): "no"}), results)
-    assert len(RunFolder.open(results, "last").cells) == 2
 
 
 def test_resuming_has_those_cells_left_that_had_no_chance(results: Path, database: Path) -> None:
@@ -166,12 +138,6 @@ def test_another_matrix_is_refused(results: Path, database: Path) -> None:
     other = a_source("version: 1 # changed\n")
     with pytest.raises(UsageError, match=r"matrix\.yaml: differs from the matrix of run"):
         reopen_run(results, "last", other, database)
-
-
-def test_a_run_of_options_has_no_matrix_to_name(results: Path, database: Path) -> None:
-    begin_scratch(a_plan(), results)
-    with pytest.raises(UsageError, match="differs"):
-        reopen_run(results, "last", a_source("version: 1\n"), database)
 
 
 def test_nothing_is_forgotten_when_resuming_is_refused(results: Path, database: Path) -> None:

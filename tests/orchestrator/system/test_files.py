@@ -14,7 +14,6 @@ import pytest
 from orchestrator.system.files import (
     file_hint,
     is_disk,
-    is_stdout,
     is_stream,
     new_folder,
     output_file,
@@ -124,12 +123,8 @@ def test_where_nothing_can_be_written_the_error_says_so(
     ("code", "remedy"),
     [
         (errno.ENOSPC, "free some space on its disk"),
-        (errno.EDQUOT, "your quota is used up"),
         (errno.EACCES, "see its owner and mode"),
-        (errno.EROFS, "its file system is read-only"),
-        (errno.EIO, "see that its disk is sound"),
         (errno.ENOTDIR, "move away what is in its place"),
-        (errno.ENOENT, "see that it can be written and the disk is not full"),
     ],
 )
 def test_the_hint_fits_the_error(code: int, remedy: str) -> None:
@@ -143,11 +138,6 @@ def test_the_hint_fits_the_error(code: int, remedy: str) -> None:
     quoted = duckdb.IOException(f'IO Error: Could not write file "a": {os.strerror(code)}')
     assert remedy in file_hint(quoted)
     assert file_hint(error, "do nothing") == "do nothing"
-
-
-def test_a_free_place_needs_no_force(tmp_path: Path) -> None:
-    require_free("--output", tmp_path / "new", force=False, database=NO_DATABASE)
-    require_free_folder("--output", tmp_path / "new", force=False, is_export=is_text)
 
 
 def test_what_is_there_stays_without_force(tmp_path: Path) -> None:
@@ -228,11 +218,6 @@ def test_what_is_open_and_devices_are(name: str) -> None:
     assert not is_disk(Path(name))
     with pytest.raises(UsageError, match=f"--output {name}: is a stream"):
         require_no_stream("--output", Path(name))
-
-
-def test_stdout_has_several_names() -> None:
-    assert all(is_stdout(Path(name)) for name in ("-", "/dev/stdout", "/dev/fd/1"))
-    assert not any(is_stdout(path) for path in (None, Path("a"), Path("/dev/stderr")))
 
 
 def test_a_pipe_gets_what_comes_and_stays(pipe: Path) -> None:

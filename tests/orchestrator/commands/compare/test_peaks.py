@@ -37,8 +37,6 @@ NOW = a_record(
     [
         ("efficiency", "efficiency", False),
         pytest.param("mbu", "gb_per_s", True, marks=pytest.mark.slow),
-        pytest.param("efficiency", "gflop_per_s", True, marks=pytest.mark.slow),
-        pytest.param("latency", "latency", True, marks=pytest.mark.slow),
     ],
 )
 def test_shares_of_two_databases_peaks_are_compared_by_the_rates_behind_them(

@@ -3,15 +3,12 @@
 from pathlib import Path
 from typing import Any
 
-import pytest
-
 from analysis.compatibility.families import FamilySummary, MeanRatio
 from analysis.compatibility.ratings import Level, Obstacle, Rating
 from orchestrator.commands.compatibility.answer import CompatibilityReport
 from orchestrator.commands.compatibility.table import compatibility_sheet
 from orchestrator.screen.sheet import Sheet, print_sheet
 from tests.orchestrator.conftest import Screen
-from tests.support.terminal import a_terminal, require_fit
 
 DATABASE = Path("a.duckdb")
 LACK = Obstacle("unsupported", "generation is not possible with qnn", "Measure its inference.")
@@ -128,13 +125,3 @@ def test_a_family_has_its_numbers_with_their_cells(screen: Screen) -> None:
     assert "faster than the CPU beyond noise: openvino 1.9 times for embedding" in lines
     flat = sheet("csv", FAMILIES).sections[0].rows[0]
     assert (flat["speedup"], flat["speedup_cells"], flat["scaling_low"]) == (1.9, 6, 0.2)
-
-
-@pytest.mark.parametrize("width", [80, 100])
-def test_they_fit_a_terminal(width: int, capsys: pytest.CaptureFixture[str]) -> None:
-    for one in (sheet(), sheet(families=FAMILIES)):
-        print_sheet(one)
-        whole = capsys.readouterr().out
-        with a_terminal(width):
-            print_sheet(one)
-        require_fit(capsys.readouterr().out, width, whole)

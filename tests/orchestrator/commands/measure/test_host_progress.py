@@ -59,15 +59,6 @@ def test_each_host_has_a_row_with_its_job_its_cell_and_its_rest(stopwatch: Stopw
     assert JOB.id not in first
 
 
-def test_verdicts_of_all_hosts_are_counted_once(stopwatch: Stopwatch) -> None:
-    screen = Screen(stopwatch)
-    for at, host in enumerate(("lab1", "lab2")):
-        row = screen.observer.on_host(host)
-        row.job_started(JOB)
-        row.cell_ended(CELLS[at], record_of(at))
-    assert " 2/3 " in screen.rows()[0]
-
-
 def test_a_log_names_the_host_of_each_line(stopwatch: Stopwatch, capsys: Capture) -> None:
     observer = PlainFleetObserver(stopwatch)
     observer.run_started({cell.id: 10.0 for cell in CELLS})

@@ -6,7 +6,7 @@ from dataclasses import replace
 import pytest
 
 from orchestrator.commands.measure.plan import PlannedExport, PlanReport
-from orchestrator.commands.measure.plan_words import PlanningNotes, print_jobs, print_plan
+from orchestrator.commands.measure.plan_words import PlanningNotes, print_plan
 from tests.orchestrator.conftest import Screen
 from tests.support.jobs import fake_cell
 from tests.support.runs import a_plan
@@ -27,11 +27,6 @@ def test_a_plan_shows_every_cell_with_its_decision_then_the_sums(screen: Screen)
     assert "[1] the model ends at 32" in lines
     assert "note: --limit 3 leaves out 2 of 5 cells" in lines
     assert lines[-1].startswith("3 to run in 1 job, 1 to skip, 0 done; about ")
-
-
-def test_without_a_reason_there_is_no_column_of_reasons(screen: Screen) -> None:
-    words = screen.words(print_plan, PlanReport(a_plan(), ()))
-    assert words[:2] == [["cell", "decision", "estimate"], [fake_cell(1).id, "run", "1s"]]
 
 
 def test_a_plan_in_rounds_counts_the_launches_of_jobs(screen: Screen) -> None:
@@ -80,8 +75,3 @@ def test_a_plan_names_and_counts_the_graphs_that_are_exported_first(
         {"model": "scripted", "content": "forward", "numbers": "fp32", "estimate_s": 100.0}
     ]
     assert text == json.dumps(data, indent=2) + "\n"
-
-
-def test_a_plan_for_github_is_one_line(screen: Screen) -> None:
-    print_jobs([], "matrix.yaml", gitlab=False)
-    assert screen.printed() == ['{"include": []}']

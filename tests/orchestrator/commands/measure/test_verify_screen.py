@@ -61,10 +61,3 @@ def test_a_simulator_is_named_that_stood_in_for_a_device(screen: Screen) -> None
         "qnn: the HTP simulator in the device's place",
         "webgpu: the software adapter in the device's place",
     ]
-
-
-def test_the_shapes_that_were_compared_are_named_once(screen: Screen) -> None:
-    shapes = ("b2-s32", "b2-i64", "b2-s32", None)
-    found = a_verification(*(a_cell(verified_shape=shape) for shape in shapes))
-    lines = screen.lines(print_verification, found)
-    assert lines[-1] == "outputs were compared at b2-i64, b2-s32"

@@ -32,11 +32,7 @@ def with_ray(monkeypatch: pytest.MonkeyPatch) -> None:
     "words",
     [
         ("run", "matrix.yaml"),
-        ("plan", "matrix.yaml"),
-        ("bench", "--model", "bert-tiny"),
-        ("verify", "--model", "bert-tiny"),
         ("fleet", "doctor"),
-        ("fleet", "status"),
     ],
     ids=" ".join,
 )
@@ -56,10 +52,8 @@ def test_every_command_on_hosts_takes_the_address_of_a_cluster(
     ("words", "message"),
     [
         (("status",), "no fleet is named"),
-        (("status", "--token-file", "token"), "no fleet is named"),
         (("statsu",), "did you mean `orchestrator fleet status`?"),
         (("status", "--address", "nowhere"), "'nowhere' is no address of a head"),
-        (("status", "--address", "localhost:99999"), "is no address of a head"),
         (("status", "--address", "127.0.0.1:{free}"), "no head answers at 127.0.0.1"),
     ],
 )
@@ -82,8 +76,6 @@ def test_a_cluster_that_is_not_there_is_refused_at_once(
     [
         (None, 0o600, "cannot be read: No such file"),
         (b"short\n", 0o600, "holds no token of at least 16 letters"),
-        (b"two words of many letters\n", 0o600, "holds no token"),
-        (b"\xff" * 32, 0o600, "cannot be read: it is no text"),
         (b"0123456789abcdef\n", 0o640, r"can be read by others \(mode 640\)"),
     ],
 )

@@ -32,12 +32,7 @@ def ended(
     ("command", "unbuffered"),
     [
         (["query", ROWS, "--format", "table"], ""),
-        *(
-            pytest.param(["query", ROWS, "--format", form], "", marks=pytest.mark.slow)
-            for form in ("csv", "parquet")
-        ),
         (["query", "SELECT 1", "--format", "json"], "1"),
-        pytest.param(["status"], "", marks=pytest.mark.slow),
         (["--help"], ""),
         (["--version"], "1"),
     ],
@@ -98,7 +93,7 @@ def test_a_terminal_that_goes_away_ends_no_run(place: Workplace) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("form", ["table", "csv", "parquet"])
+@pytest.mark.parametrize("form", ["table", "parquet"])
 def test_a_closed_stdout_is_where_nothing_goes(measured: Workplace, form: str) -> None:
     done = ended(measured, ">&-", "query", "SELECT 1", "--format", form)
     assert (done.returncode, done.stderr) == (0, b"")
@@ -111,7 +106,7 @@ def test_closed_streams_leave_the_exit_code(measured: Workplace) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("command", [["status"], ["query", ROWS], ["query", ROWS, "--format=csv"]])
+@pytest.mark.parametrize("command", [["status"], ["query", ROWS]])
 def test_a_reader_that_reads_one_line_is_quiet(measured: Workplace, command: list[str]) -> None:
     done = ended(measured, "| head -n 1", *command)
     assert done.stderr == b""

@@ -267,13 +267,6 @@ NOTHING: dict[str, tuple[str, str, str, str]] = {
         f"UPDATE environments SET image_digest = '{digest(0)}'",
         "both ends have the same image",
     ),
-    "neither image nor commit": (
-        "run-0",
-        "run-6",
-        "UPDATE environments SET image_digest = NULL;"
-        " UPDATE benchmark_results SET git_commit = NULL",
-        "neither an image nor a commit",
-    ),
 }
 
 

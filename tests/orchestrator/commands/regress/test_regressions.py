@@ -1,9 +1,7 @@
 """Verdicts on regressions as people and programs read them: sentences, tables, Markdown, JUnit."""
 
 import re
-import sys
 from collections.abc import Sequence
-from typing import Any
 from xml.etree import ElementTree
 
 import pytest
@@ -16,13 +14,10 @@ from orchestrator.commands.regress.junit import regression_junit
 from orchestrator.commands.regress.markdown import regression_markdown
 from orchestrator.commands.regress.next_steps import regression_commands
 from orchestrator.commands.regress.output import print_verdicts
-from orchestrator.commands.regress.sizes import p_words
 from tests.docs.command_line import parse
 from tests.orchestrator.conftest import Screen
-from tests.support.terminal import a_terminal, require_fit
 from tests.support.verdicts import BASE, RUN, a_judgement, a_refusal, an_answer
 
-NARROW = (60, 80, 120)
 SAME = a_judgement("no change", 0.01, facts={"batch_size": 8})
 OTHER = a_judgement("improvement", -0.2, facts={"batch_size": 4})
 OPEN = a_judgement(
@@ -44,30 +39,11 @@ HOSTILE = "another timed region: \x1b[31m\x00\ud800\ufffe<b>&\n| `x`"
             " 1 inconclusive: 8 launches a side would decide.",
         ),
         ([SAME], "The cell did not change by 5 % or more."),
-        ([OTHER, SAME], "None of 2 cells is shown to be slower; 1 became faster: batch 4 by 20 %"),
         ([a_refusal("another host")], "The cell cannot be compared."),
         ([OPEN], "The cell stays inconclusive: 8 launches a side would decide."),
-        ([a_judgement(), a_refusal("new")], "1 of 2 cells became slower: by 12 %"),
         (
             [a_judgement(change=-0.1, metric="throughput")],
             "The cell became slower by 10 % (7.9 to 12 %).",
-        ),
-        ([a_judgement(metric="memory")], "The cell became worse by 12 %"),
-        (
-            [a_judgement(), a_judgement("no change", 0, metric="memory")],
-            "In memory, the cell did not change by 5 % or more.",
-        ),
-        (
-            [
-                OPEN,
-                a_judgement(
-                    "inconclusive",
-                    reason="3 launches a side would decide",
-                    launches_needed=3,
-                    facts={"batch_size": 4},
-                ),
-            ],
-            "2 inconclusive: 3 to 8 launches a side would decide.",
         ),
     ],
 )
@@ -133,22 +109,6 @@ def test_trust_takes_two_lines_and_names_one_remedy(screen: Screen) -> None:
     assert "1 of 1 cell is below it: cpu-bert-tiny-fp32-b1-s128-inference (B)" in text
 
 
-@pytest.mark.parametrize("wide", [False, True])
-def test_verdicts_fit_the_terminal(screen: Screen, wide: bool) -> None:
-    model = "a-fine-tuned-model-whose-name-is-as-long-as-those-on-the-hub-are-instruct-v1.6"
-    long = a_judgement(facts={"model": model}, history=(4.0, 4.1, 4.4), step=0.1)
-    refusal = a_refusal("another hardware: Intel(R) Xeon(R) Platinum 8481C (0123456789ab)", model)
-    command = "orchestrator run matrix.yaml --select '*-fp32-*' --profile standard"
-    answer = an_answer(long, SAME, OTHER, OPEN, refusal, command=command)
-    for every in (True, False):
-        print_verdicts(answer, wide=every)
-    whole = " ".join((*screen.printed(), "▁▂█"))
-    for width in NARROW:
-        with a_terminal(width, sys.stdout):
-            print_verdicts(answer, wide=wide)
-        require_fit("\n".join(screen.printed()), width, whole)
-
-
 def test_commands_to_go_on_with_are_understood() -> None:
     asked = {"metrics": ("p99",), "threshold": 0.1, "run": RUN}
     answer = an_answer(a_judgement(), OPEN, command="orchestrator run m.yaml --quiet", **asked)
@@ -174,8 +134,6 @@ def test_a_run_whose_launches_took_turns_is_not_sent_to_measure_again() -> None:
     ("judgements", "begin"),
     [
         ([a_judgement(), OPEN], "**Regression**: 1 of 2 cells became slower: batch 1 by 12 %"),
-        ([SAME], "**No regression**: The cell did not change by 5 % or more."),
-        ([OPEN], "**Inconclusive**: The cell stays inconclusive: 8 launches"),
         ([a_refusal("new")], "**Nothing could be judged**: The cell cannot be compared."),
     ],
 )
@@ -245,10 +203,7 @@ def test_json_has_numbers_that_json_can_hold() -> None:
     [
         (0.12, "+12"),
         (0.0912, "+9.1"),
-        (-0.034, "-3.4"),
-        (0.0, "0"),
         (20.0, ">999"),
-        (0.0996, "+10"),
         (-0.0001, "0"),
     ],
 )
@@ -259,8 +214,3 @@ def test_percentages_have_two_digits_that_count(share: float, text: str) -> None
 def test_a_narrow_interval_has_digits_that_tell_its_ends_apart() -> None:
     assert extent_words(Estimate(1.122, 1.1212, 1.1228)) == "12.2 % (12.1 to 12.3 %)"
     assert change_words(Estimate(0.85, 0.849, 0.851)) == "-15.0 % (-15.1 to -14.9 %)"
-
-
-def test_p_values_end_where_nobody_compares_them() -> None:
-    words: list[Any] = [p_words(value) for value in (None, 1e-12, 0.0042, 0.0213, 0.5)]
-    assert words == [None, "<0.001", "0.004", "0.021", "0.5"]

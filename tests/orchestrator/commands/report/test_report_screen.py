@@ -177,11 +177,8 @@ def test_foreign_files_need_no_database(tmp_path: Path) -> None:
         ("startup", 3, "holds nothing for a report on startup"),
         ("performance last", 2, "did you mean --run last?"),
         ("run last --run last", 2, "names a run already"),
-        ("run nothing.json", 2, "is not a run"),
         ("scaling --output report.pdf", 2, "its name says no format"),
         ("regression", 2, "report regression: --baseline is missing"),
-        ("regression last --run last --baseline last", 2, "names a run already"),
-        ("regression --baseline last --threshold much", 2, "is no share of the value"),
         ("hardware --baseline last", 2, "did you mean `report regression --baseline …`?"),
     ],
 )

@@ -5,8 +5,6 @@ from typing import Any
 
 import pytest
 
-import runner
-from orchestrator.backends.machine import this_host
 from orchestrator.commands.results.status import (
     current_installation,
     remeasure_command,
@@ -28,11 +26,6 @@ def checkout(tmp_path: Path) -> Path:
     return tiny_checkout(tmp_path)
 
 
-def test_it_is_this_host_with_this_version() -> None:
-    here = current_installation()
-    assert (here.host, here.runner_version) == (this_host(), runner.__version__)
-
-
 def test_an_image_is_outdated_once_its_files_have_changed(checkout: Path) -> None:
     source = find_source("cpu", SourceFolders.of(checkout))
     assert source is not None
@@ -47,8 +40,6 @@ def test_an_image_is_outdated_once_its_files_have_changed(checkout: Path) -> Non
     [
         ("cpu", {}),
         ("mps", {SOURCE_LABEL: "sha256:0"}),
-        ("cuda", {SOURCE_LABEL: "sha256:0"}),
-        ("tpu", {SOURCE_LABEL: "sha256:0"}),
     ],
 )
 def test_nothing_is_outdated_that_cannot_be_compared(
@@ -97,12 +88,7 @@ def test_record_files_of_others_do_not_count(results: Path) -> None:
     ("planned_by", "command"),
     [
         ("orchestrator run matrix.yaml", "orchestrator run matrix.yaml --select 'cpu-*'"),
-        (
-            "orchestrator --quiet run m.yaml --budget 5m",
-            "orchestrator --quiet run m.yaml --budget 5m --select 'cpu-*'",
-        ),
         ("orchestrator run m.yaml --select 'cpu-*'", "orchestrator run m.yaml --select 'cpu-*'"),
-        ("orchestrator run m.yaml --select=a", "orchestrator run m.yaml --select=a"),
         ("orchestrator bench --model gpt2", "orchestrator bench --model gpt2"),
     ],
 )

@@ -9,7 +9,7 @@ import pytest
 
 from orchestrator.commands.results.status import StaleResults, StatusReport, remeasure_command
 from orchestrator.commands.results.status_words import print_status
-from orchestrator.store import VIEWS, Covered, RunSummary, Verdicts
+from orchestrator.store import Covered, RunSummary, Verdicts
 from tests.orchestrator.conftest import Screen
 from tests.support.records import RECORDED_AT
 from tests.support.results import a_stale_group
@@ -100,16 +100,6 @@ def test_size_verdicts_coverage_and_runs_are_tables(shown: Shown) -> None:
     ]
 
 
-def test_a_scratch_database_says_so(shown: Shown) -> None:
-    assert shown(scratch=True)[0].startswith("scratch database: a.duckdb")
-
-
-def test_runs_of_ours_come_before_imports(shown: Shown) -> None:
-    imported = RunSummary("import-1", RECORDED_AT, None, 3, {"ok": 3}, source="timm")
-    table = below(shown(runs=(imported, *RUNS)), "run ", 4)
-    assert [words[0] for words in table[1:]] == ["run-2", "run-1", "import-1"]
-
-
 def test_a_stale_group_says_what_changed_and_what_to_type(shown: Shown) -> None:
     assert shown()[-3:] == [
         "stale: 2 cells",
@@ -130,14 +120,6 @@ def test_long_lists_are_cut_and_say_so(shown: Shown) -> None:
     assert "… and 1 more models; --json has them all" in lines
     assert lines[-1] == "… and 2 more stale groups; --json has them all"
     assert sum(line.startswith("run-2") for line in lines) == 10
-
-
-def test_imports_alone_say_where_to_look(shown: Shown) -> None:
-    line = "models: all 5 results are imported; ask `imported_results` for theirs"
-    assert line in shown(verdicts=VERDICTS[1:], covered=())
-    assert "imported_results" in {view.name for view in VIEWS}
-    for lines in (shown(), shown(verdicts=(), covered=())):
-        assert not any("imported" in line for line in lines)
 
 
 def test_an_empty_database_is_shown(shown: Shown) -> None:

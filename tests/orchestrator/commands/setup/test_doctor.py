@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from orchestrator.backends.catalogue import CATALOGUE, OR_ENGINE, Stack
+from orchestrator.backends.catalogue import CATALOGUE, Stack
 from orchestrator.images import ImageStatus
 from orchestrator.launchers.diagnosis import Diagnosis, diagnose
 from orchestrator.launchers.job_user import job_user
@@ -82,14 +82,6 @@ def test_all_that_is_missing_is_told_with_all_that_helps() -> None:
         assert all(str(check.remedy) in str(found.remedy) for check in missing)
 
 
-def test_an_engine_is_advised_where_none_answers() -> None:
-    lacking = replace(CATALOGUE["openvino"], stack=Stack("no_such_package", f"get it{OR_ENGINE}"))
-    catalogue = {**CATALOGUE, "openvino": lacking}
-    for engine, remedy in ((no_engine, f"get it{OR_ENGINE}"), (shelf, "get it")):
-        found = finding(diagnose(MadeUp(), engine, catalogue), "openvino", "process")
-        assert remedy in str(found.remedy).split("; ")
-
-
 HERE, LACKING = Stack("pydantic", "get it"), Stack("no_such_package", "`make cpu` installs it")
 
 
@@ -128,11 +120,3 @@ def test_without_a_listed_device_openvino_does_not_run() -> None:
     found = by_process("openvino", there=["/dev/dri/renderD128"], devices=None)
     assert not found.runs
     assert found.reason == "OpenVINO lists no devices"
-
-
-def test_what_is_not_built_says_so() -> None:
-    planned = {**CATALOGUE, "rocm": replace(CATALOGUE["rocm"], support_class=None)}
-    found = finding(diagnose(MadeUp(), shelf, planned), "rocm", "docker")
-    assert not found.runs
-    assert found.support_class is None
-    assert "has no runner for this backend" in found.reason

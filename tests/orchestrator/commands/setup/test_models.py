@@ -7,7 +7,6 @@ from typing import Any
 import pytest
 
 from orchestrator.commands.setup.models import ModelSheet, model_sheets
-from orchestrator.planning.memory import memory_need_bytes
 from runner.contract.axes import RUNTIMES
 from runner.contract.cell import Backend, Cell, Runtime
 from runner.contract.errors import MatrixError, Unsupported, UsageError
@@ -74,12 +73,6 @@ def test_who_takes_it_and_why_not_is_what_a_matrix_would_say() -> None:
         assert list(found.reasons) == list(dict.fromkeys(why for why in reasons if why))
 
 
-def test_an_encoder_generates_nowhere() -> None:
-    for found in sheet_of("bert-micro", "generation").backends:
-        assert not found.precisions
-        assert found.reasons
-
-
 def test_a_contrastive_model_trains_from_two_samples_on() -> None:
     alone = support(sheet_of("clip-micro", "training"), "cpu", "torch")
     assert alone[0] == set()
@@ -94,13 +87,6 @@ def test_every_micro_model_trains_on_the_cpu(name: str) -> None:
     assert {"fp32", "bf16"} <= support(sheet, "cpu", "torch")[0]
 
 
-def test_memory_is_told_for_every_precision_on_the_cpu() -> None:
-    sheet = sheet_of("gpt2")
-    assert set(sheet.memory_bytes) == {"fp32", "bf16", "fp16", "int8"}
-    cell = sheet.cell.model_copy(update={"backend": "cpu", "runtime": "torch"})
-    assert sheet.memory_bytes["fp32"] == memory_need_bytes(cell, sheet.model)
-
-
 def test_a_size_that_a_model_fixes_is_told_in_a_note() -> None:
     sheet = sheet_of("vit-micro", image_size=64)
     assert shapes(sheet) == {"pixel_values": (1, 3, 32, 32)}
@@ -112,8 +98,6 @@ def test_a_size_that_a_model_fixes_is_told_in_a_note() -> None:
     [
         ("bert-micro", ("inference", "training", "startup")),
         ("gpt2", ("inference", "generation", "training", "startup")),
-        ("clip-micro", ("inference", "training", "startup")),
-        ("whisper-micro", ("inference", "generation", "training", "startup")),
     ],
 )
 def test_the_modes_that_a_model_can_have_are_told(name: str, modes: tuple[str, ...]) -> None:
@@ -139,7 +123,6 @@ def test_hub_ids_folders_and_files_of_models_have_sheets_too(tmp_path: Path) -> 
 @pytest.mark.parametrize(
     ("name", "sizes", "error", "words"),
     [
-        ("gpt2", {"mode": "guessing"}, MatrixError, "--mode: 'guessing' is not one of inference"),
         ("micro", {}, UsageError, "micro is a set of 18 models, not a model"),
         ("gtp2", {}, MatrixError, "models show: no model 'gtp2'; did you mean gpt2?"),
         ("./nowhere", {}, MatrixError, "models show: './nowhere' is not a folder"),

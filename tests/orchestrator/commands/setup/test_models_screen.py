@@ -28,15 +28,6 @@ def test_a_model_shows_its_inputs_at_these_sizes(screen: Screen) -> None:
     assert "(batch_size × image_patches) × 1176" in pixels
 
 
-def test_a_model_shows_what_a_pass_takes_and_notes_what_it_does_not_know(screen: Screen) -> None:
-    (sheet,) = model_sheets("vit-micro", image_size=64)
-    lines = screen.lines(print_sheets, [sheet])
-    assert sheet.work is not None
-    assert any(line.endswith(f" {sheet.work.macs:,}") for line in lines)
-    assert sum(line.startswith("memory in ") for line in lines) == 4
-    assert any(line.startswith("note: ") and "image_size" in line for line in lines)
-
-
 def test_a_model_shows_who_can_take_it_and_why_not_without_empty_facts(screen: Screen) -> None:
     lines = screen.lines(print_sheets, model_sheets("bert-micro", "generation"))
     assert any(line.startswith("backend ") and "generation in" in line for line in lines)

@@ -48,14 +48,7 @@ def test_a_good_runner_is_found_by_the_labels_of_what_runs() -> None:
         ({"programs": ("tar",)}, "programs", False, "missing: git, python3"),
         ({"free_bytes": 1 << 30}, "disk", False, "1GiB free"),
         ({"user_id": 0}, "user", False, "root"),
-        ({"load": 0.5}, "load", True, "0.50 a core"),
         ({"listeners": 2}, "runners", True, "2 registered here"),
-        (
-            {"clock": FrequencyPolicy("powersave")},
-            "governor",
-            True,
-            "powersave",
-        ),
     ],
 )
 def test_what_is_missing_is_named_with_its_remedy(

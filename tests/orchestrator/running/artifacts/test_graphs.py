@@ -11,7 +11,7 @@ from orchestrator.launchers.docker import DockerLauncher
 from orchestrator.launchers.process import ProcessLauncher
 from orchestrator.planning.plan import Plan
 from orchestrator.running.artifacts.cache import versions_of
-from orchestrator.running.artifacts.graphs import EXPORT_TIMEOUT_S, Graphs, exports_left
+from orchestrator.running.artifacts.graphs import Graphs, exports_left
 from orchestrator.running.execute_job import LaunchContext
 from runner.contract.artifact_keys import GRAPHS
 from runner.contract.cell import Backend, Cell, Runtime
@@ -181,11 +181,6 @@ def test_another_seed_of_weights_is_another_graph(trial: Trial) -> None:
     assert trial.ensure()[0].graph == trial.ensure(reordered)[0].graph
 
 
-def test_its_name_tells_the_exporters_versions(trial: Trial) -> None:
-    name = trial.ensure()[0].graph or ""
-    assert name.startswith("scripted-forward-fp32-")
-
-
 @pytest.mark.parametrize("runtime", ["torch", "torch_compile"])
 def test_who_builds_the_model_itself_needs_none(tmp_path: Path, runtime: Runtime) -> None:
     trial = Trial(tmp_path, runtime=runtime)
@@ -207,12 +202,6 @@ def test_the_job_that_exports_it_runs_on_the_cpu_whoever_executes_it(tmp_path: P
     assert trial.asked == ["cpu"]
 
 
-def test_an_export_may_take_longer_than_a_cell(trial: Trial) -> None:
-    trial.ensure()
-    (exported,) = trial.launcher.exported
-    assert (trial.job.timeout_s, exported.timeout_s) == (30, EXPORT_TIMEOUT_S)
-
-
 def test_where_sizes_are_fixed_only_those_that_are_missing_are_exported(trial: Trial) -> None:
     trial.launcher.graph_script = exports_each_shape
     assert trial.graph(a_cell(8)).shape == "b8-s8"
@@ -222,13 +211,6 @@ def test_where_sizes_are_fixed_only_those_that_are_missing_are_exported(trial: T
         (a_cell(1), a_cell(8)),
         (a_cell(16),),
     ]
-
-
-def test_cells_of_the_same_shape_are_exported_once(trial: Trial) -> None:
-    trial.launcher.graph_script = exports_each_shape
-    cells = (a_cell(), a_cell(scenario="server", target_qps=5))
-    trial.ensure(trial.job.model_copy(update={"cells": cells}))
-    assert [len(job.cells) for job in trial.launcher.exported] == [1]
 
 
 @pytest.mark.parametrize("names", [["dynamic"], ["b1-s8", "b8-s8"]], ids=["all", "each"])
@@ -289,22 +271,6 @@ def test_what_a_killed_export_left_unfinished_is_removed(trial: Trial, tmp_path:
     trial.launcher.graph_script = dies
     trial.why_unavailable()
     assert list((tmp_path / "graphs").rglob("*.unfinished")) == []
-
-
-def test_a_later_run_tries_again(trial: Trial, tmp_path: Path) -> None:
-    trial.launcher.graph_script = leaves("dynamic")
-    _, folder = trial.ensure()
-    later = Trial(tmp_path)
-    assert later.graph().shape == "dynamic"
-    assert list(folder.rglob("*.failed")) == []
-
-
-def test_an_old_reason_does_not_cover_a_new_one(trial: Trial, tmp_path: Path) -> None:
-    trial.launcher.graph_script = leaves("dynamic")
-    trial.ensure()
-    later = Trial(tmp_path)
-    later.launcher.graph_script = ends(Exit(137, out_of_memory=True, log=""))
-    assert "memory limit" in later.why_unavailable()
 
 
 @pytest.mark.parametrize(
