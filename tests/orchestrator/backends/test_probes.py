@@ -72,18 +72,14 @@ SNAPDRAGON = MadeUp(machine="aarch64")
 
 @pytest.mark.parametrize(("backend", "host", "lacks"), [
     ("cuda", with_torch(GPU, "2.13.0+cu128"), []),
-    
     ("cuda", with_torch(GPU, "2.13.0+cpu"), [("library", "torch 2.13.0+cpu is no build for CUDA")]),
     ("cuda", MadeUp(), [("driver", "there is no NVIDIA driver"), ("device", "no /dev/nvidia0")]),
-    
     ("rocm", with_torch(AMD, "2.13.0+rocm7.1"), []),
     ("rocm", with_torch(MadeUp(), "2.13.0+cpu"),
      [("driver", "there is no /dev/kfd"), ("device", "there is no /dev/dri/renderD*"),
       ("library", "torch 2.13.0+cpu is no build for ROCm")]),
     ("rocm", replace(AMD, forbidden=("/dev/kfd",)),
      [("permission", "this user may not use /dev/kfd")]),
-    
-    
     ("mps", MadeUp(), []),  # the launcher says that this is no macOS
     ("openvino", MadeUp(versions={"openvino": "2026.4.1"}),
      [("device", "OpenVINO lists no devices")]),
@@ -116,14 +112,11 @@ def test_containers_get_the_devices_groups_so_this_users_do_not_matter() -> None
 
 @pytest.mark.parametrize(("backend", "host", "in_container", "message"), [
     ("cuda", with_torch(GPU, "2.13.0"), False, SMI),
-    
     ("openvino", MadeUp(there=("/dev/accel/accel0",)), True,
      "the CPU, and what OpenVINO knows of /dev/accel/accel0"),
     ("qnn", MadeUp(), False,
      "the HTP simulator, which tells what is correct and never what is fast"),
-    
     ("webgpu", AMD, False, f"{RENDER}: `doctor --browsers` tries it"),
-    
 ])  # fmt: skip
 def test_what_is_there_is_told(
     backend: Backend, host: MadeUp, in_container: bool, message: str

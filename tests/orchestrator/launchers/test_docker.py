@@ -5,7 +5,6 @@ Its promises with the real runner stand in `tests/contracts/test_launchers.py`.
 
 import json
 import os
-import shutil
 import signal
 from contextlib import suppress
 from pathlib import Path
@@ -157,13 +156,6 @@ def test_a_device_node_is_there_or_its_backend_is_unavailable(bench: Bench) -> N
         with pytest.raises(Unavailable, match="refuses a container for backend rocm"):
             bench.launcher.launch(task).__enter__()
     assert bench.containers() == []
-
-
-def test_an_output_folder_that_is_gone(bench: Bench) -> None:
-    task = bench.task("")
-    shutil.rmtree(bench.out)
-    with pytest.raises(Unavailable, match="bind source path does not exist"):
-        bench.launcher.launch(task).__enter__()
 
 
 def test_prepare_tells_what_jobs_execute_in(bench: Bench, script_image: str) -> None:

@@ -132,12 +132,7 @@ def _value(key: str, cell: str) -> object:
         {"axes": {"model": "gpt2"}},
         {"version": 1, "axes": {"model": "gtp2"}},
         {"version": 1, "axes": {"model": "gpt2", "batch_size": []}},
-        
         {"version": 1, "axes": {"model": "gpt2", "precision": "fp17"}},
-        
-        
-        
-        
         {"version": 1, "axes": {"model": "gpt2"}, "include": [{}]},
         {"version": 1, "axes": {"model": "gpt2"}, "backends": {"cuba": {}}},
         {"version": 1, "backends": {"cpu": {"axes": {"backend": "cpu"}}}},

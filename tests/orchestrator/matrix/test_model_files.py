@@ -9,7 +9,7 @@ import pytest
 from orchestrator.matrix import load_matrix
 from orchestrator.matrix.model_files import read_models
 from runner.contract.errors import MatrixError
-from runner.contract.models import AxisRange, ModelSpec, find, model_sets
+from runner.contract.models import ModelSpec, catalogue, find, model_sets
 
 ENTRY = {"name": "ours", "family": "embedding", "size": "tiny", "modality": "text"}
 WAVES = [{"name": "input_values", "kind": "normal", "shape": ["batch_size", 16000]}]
@@ -109,42 +109,21 @@ def test_labels_and_the_kind_of_model_can_be_told(tmp_path: Path) -> None:
     assert ours.encoder_decoder
 
 
-def test_sizes_of_images_and_sounds_can_be_told(tmp_path: Path) -> None:
-    sizes = {"image_size": {"default": 64, "multiple_of": 32}, "audio_seconds": {"default": 5}}
-    ours = read([ENTRY | sizes], tmp_path)["ours"]
-    assert ours.image_size == AxisRange(default=64, multiple_of=32)
-    assert ours.audio_seconds == AxisRange(default=5)
-
-
 @pytest.mark.parametrize(
     ("entry", "sentence"),
     [
         ({"size": "huge"}, "[0].size: 'huge' is not one of tiny, mini, small, medium, base, large "
          "for embedding models of text; or add config, architecture, inputs"),
-        
         ({"family": "audio", "modality": "audio", "architecture": "A"},
          "[0].size: no published sizes are known for audio models of audio: add config, inputs"),
-        
         ({"name": "no spaces"}, "[0].name: 'no spaces' does not match the pattern"),
         ({"name": "bert-tiny"}, "[0].name: 'bert-tiny' is taken already"),
-        
-        
-        
-        
-        
         ({"config": {"model_type": "mamba"}},
          "[0].size: tiny is BERT's, and this is a mamba: leave it out and add inputs"),
-        
         ({"config": {"model_type": "mamab"}}, "[0].config: names model_type 'mamab', which "
          "transformers 5.23.0 doesn't have; did you mean mamba?"),
-        
-        
-        
         ({"config": {"vocab_size": "many"}}, "[0].inputs: is required: the configuration "
          "says 'many' for vocab_size, which is not a whole number from 1 to 1,000,000,000,000"),
-        
-        
-        
         ({"inputs": [{"name": "x", "kind": "normal", "shape": [1], "hi": 1}]},
          "[0].inputs[0].hi: unknown key; did you mean high? (name, kind, shape, low, high"),
     ],
@@ -191,3 +170,34 @@ def test_two_files_cannot_mean_different_models_by_one_name(tmp_path: Path) -> N
     path.write_text("version: 1\naxes: {model: [tiny.json, base.json]}\n")
     with pytest.raises(MatrixError, match=r"axes\.model\[1\]: 'ours' stands in another file too"):
         load_matrix(path)
+
+
+BERT = {"name": "prajjwal1/bert-tiny", "family": "embedding", "size": "tiny", "modality": "text"}
+
+
+def written(folder: Path, data: Any) -> Path:
+    path = folder / "models.json"
+    path.write_text(json.dumps(data))
+    return path
+
+
+@pytest.mark.parametrize("name", ["prajjwal1/bert-tiny", "bert-tiny"])
+def test_an_own_name_stands_for_a_bundled_model(tmp_path: Path, name: str) -> None:
+    (model,) = read_models(written(tmp_path, {"bert": {**BERT, "name": name}})).values()
+    known = catalogue()["bert-tiny"]
+    assert model == known.model_copy(update={"name": "bert"})
+    assert [*read_models(written(tmp_path, {"bert-tiny": BERT}))] == ["bert-tiny"]
+
+
+@pytest.mark.parametrize(
+    ("data", "message"),
+    [
+        ({"x": {**BERT, "name": "somebody/unheard-of"}}, "nothing is downloaded here"),
+        ({"x": {**BERT, "family": "vision"}}, "is 'vision', and bert-tiny is embedding"),
+        ({"gpt2": BERT}, "'gpt2' is taken already"),
+        ({"x": BERT, "y": 1}, "must be a list of models"),
+    ],
+)
+def test_what_would_be_another_model_is_refused(tmp_path: Path, data: Any, message: str) -> None:
+    with pytest.raises(MatrixError, match=message):
+        read_models(written(tmp_path, data))

@@ -323,9 +323,3 @@ def test_what_falls_together_is_told_with_the_axis_that_did_it(
 )
 def test_an_axis_that_no_cell_knows_is_told(axes: dict[str, Any], note: str) -> None:
     assert notes(axes) == [note]
-
-
-def test_an_axis_that_only_include_names_is_told_too_and_one_that_every_cell_knows_is_not() -> None:
-    (note,) = notes({}, include=[{"slo_ms": 5}])
-    assert note == "no cell knows slo_ms: that takes scenario server and target_qps find_peak"
-    assert notes({"scenario": "server", "target_qps": "find_peak", "slo_ms": [5, 10]}) == []

@@ -318,14 +318,6 @@ def test_a_cell_that_fails_leaves_the_later_rounds(tmp_path: Path) -> None:
     assert sum(len(job.cells) for job in launcher.launched if job.round > 1) == 10
 
 
-def test_a_job_that_ended_for_good_leaves_the_later_rounds_to_the_others(tmp_path: Path) -> None:
-    trial = Trial(tmp_path, a_plan(cells_of("a", "b"), rounds=2))
-    launcher = ScriptedLauncher(dies_in(1, KILLED), measures_all)
-    assert trial.run(launcher).exit_code == 1
-    assert trial.statuses() == ["lost", "ok"]
-    assert visits(launcher) == [(1, 1), (1, 1), (2, 1)]
-
-
 def test_going_on_begins_in_the_round_where_the_run_stopped(tmp_path: Path) -> None:
     def interrupts(job: Job, out: Path, lines: Queue[str | None]) -> Exit:
         raise KeyboardInterrupt
@@ -466,14 +458,6 @@ def test_models_that_the_catalogue_lacks_are_counted_once_where_results_are_veri
     launcher = ScriptedLauncher(answering(RIGHT))
     trial.run(launcher, earlier_images=True)
     assert [job.counted for job in launcher.launched] == [None] * 2
-
-
-def test_a_reference_that_the_machine_cannot_hold_is_not_computed(tmp_path: Path) -> None:
-    trial = Trial(tmp_path, a_plan([fake_cell(backend="cpu", runtime="torch", precision="int8")]))
-    launcher = ScriptedLauncher(answering(RIGHT))
-    assert trial.run(launcher, memory_bytes=1).exit_code == 0
-    assert (len(launcher.launched), launcher.computed) == (1, [])
-    assert "predicted: in fp32 on the CPU it needs" in trial.observer.notes[0]
 
 
 def test_whoever_needs_references_holds_the_device_that_computes_them(tmp_path: Path) -> None:

@@ -24,8 +24,6 @@ def test_an_image_is_named_for_each_backend(reference: str) -> None:
         ("cpp=x", "cpu"),
         ("mps=x", "no container can reach a device of mps"),
         ("cpu=", "is no name of an image"),
-        ("cpu=-v", "is no name of an image"),
-        ("cpu=a b", "is no name of an image"),
         ("cpu=x@sha256:1", "is no name of an image"),
     ],
 )
@@ -48,11 +46,6 @@ def test_what_is_no_label_is_refused(word: str) -> None:
         given_labels([word], {})
 
 
-def test_a_label_may_be_long_but_is_no_text() -> None:
-    with pytest.raises(UsageError, match="at most 500 letters"):
-        given_labels(["a=" + "x" * 501], {})
-
-
 GITHUB = {
     "GITHUB_ACTIONS": "true",
     "GITHUB_SHA": "abc",
@@ -73,12 +66,10 @@ OF_GITHUB = {
     [
         (GITHUB, OF_GITHUB),
         ({**GITHUB, "GITHUB_ACTIONS": ""}, {}),
-        ({"GITHUB_ACTIONS": "true", "GITHUB_SHA": "abc"}, {"github_sha": "abc"}),
         (
             {"GITLAB_CI": "true", "CI_COMMIT_SHA": "abc", "CI_JOB_URL": "https://x/1"},
             {"gitlab_sha": "abc", "gitlab_job": "https://x/1"},
         ),
-        ({}, {}),
     ],
 )
 def test_a_ci_job_says_of_itself_what_it_is(

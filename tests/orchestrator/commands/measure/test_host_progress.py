@@ -6,7 +6,6 @@ import pytest
 from rich.console import Console
 
 from orchestrator.commands.measure.host_progress import LiveFleetObserver, PlainFleetObserver
-from orchestrator.commands.measure.progress import Forecast
 from orchestrator.screen.streams import after_work
 from tests.orchestrator.commands.measure.test_progress import CELLS, JOB, Stopwatch, record_of
 from tests.support.jobs import fake_cell
@@ -92,16 +91,3 @@ def test_the_time_left_is_that_of_all_hosts_together(
         observer.on_host(names[at % hosts]).cell_ended(cell, record_of())
     (last,) = capsys.readouterr().err.splitlines()[-1:]
     assert last.endswith("about 1m left" if hosts == HOSTS else "about 1h left")
-
-
-def test_a_cell_that_each_class_measures_counts_for_each() -> None:
-    cells = [fake_cell(1), fake_cell(2)]
-    forecast = Forecast({})
-    for _ in range(2):
-        forecast.add({cell.id: 60.0 for cell in cells})
-    assert (forecast.total, forecast.done, forecast.time_left) == (4, 0, "about 4m left")
-    forecast.end(cells[0])
-    assert (forecast.done, forecast.time_left) == (1, "about 3m left")
-    forecast.end(cells[0])
-    forecast.end(cells[1])
-    assert (forecast.done, forecast.time_left) == (3, "about 1m left")

@@ -29,12 +29,6 @@ def test_a_plan_shows_every_cell_with_its_decision_then_the_sums(screen: Screen)
     assert lines[-1].startswith("3 to run in 1 job, 1 to skip, 0 done; about ")
 
 
-def test_a_plan_in_rounds_counts_the_launches_of_jobs(screen: Screen) -> None:
-    plan = a_plan(skips={SKIPPED: "the model ends at 32"}, rounds=3)
-    last = screen.lines(print_plan, PlanReport(plan, ()))[-1]
-    assert last.startswith("3 to run in 1 job (3 launches), 1 to skip")
-
-
 def test_a_long_planning_says_now_and_then_how_far_it_is(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
@@ -46,20 +40,6 @@ def test_a_long_planning_says_now_and_then_how_far_it_is(
         "planning: 16,384 of 1,000,000 cells made",
         "planning: 49,152 of 1,000,000 cells made",
     ]
-
-
-def test_a_plan_as_json_has_every_axis_of_a_cell(screen: Screen) -> None:
-    data = screen.data(print_plan, REPORT)
-    assert (list(data), data["exports"]) == (["cells", "exports", "notes"], [])
-    assert data["notes"] == ["--limit 3 leaves out 2 of 5 cells"]
-    assert [cell["cell_id"] for cell in data["cells"]] == [entry.cell.id for entry in PLAN.entries]
-    last = data["cells"][-1]
-    assert list(last) == [
-        *("cell_id", "job_id", *type(SKIPPED).model_fields),
-        *("decision", "status", "reason", "estimate_s", "estimated_by"),
-    ]
-    assert (last["decision"], last["status"]) == ("skip", "unsupported")
-    assert (last["batch_size"], last["model"], last["backend"]) == (64, "scripted", "fake")
 
 
 def test_a_plan_names_and_counts_the_graphs_that_are_exported_first(

@@ -139,18 +139,6 @@ def test_plain_progress_is_one_line_per_event(
     ]
 
 
-def test_rounds_are_shown_with_their_jobs(plain: PlainObserver, capsys: Capture) -> None:
-    plain.job_started(of_round(2))
-    plain.cell_visited(CELLS[0], of_round(2))
-    plain.job_started(of_round(3))
-    plain.cell_ended(CELLS[0], record_of(latency_median_s=0.0123))
-    plain.job_started(a_job(CELLS[:1]))
-    lines = capsys.readouterr().err.splitlines()
-    assert lines[:2] == [f"{JOB.id}: 3 cells, round {number} of 3" for number in (2, 3)]
-    assert lines[2].startswith(f"[1/3] {CELLS[0].id}: 12.3 ms")
-    assert lines[3] == f"{JOB.id}: 1 cell"
-
-
 ODD = "odd: [/tmp/x] [red] :warning: {task} 100%"
 
 

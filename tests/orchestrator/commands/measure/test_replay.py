@@ -80,11 +80,6 @@ def test_a_result_is_found_with_its_job(measured: Site, database: Path) -> None:
     assert original.pinned == Pinned("fake", "accelmatrix-cpu:1", DIGEST)
 
 
-def test_a_result_without_an_image_pins_none(measured: Site, database: Path) -> None:
-    cell = measured("run-1", {"image": None, "image_digest": None, "launcher": "process"}).cells[0]
-    assert find_original(f"run-1/{cell.id}", database).pinned is None
-
-
 NEVER_LAUNCHED = {"status": "unavailable", "reason": "no such device", "phase": "plan"}
 
 

@@ -84,21 +84,6 @@ def test_without_two_medians_nothing_is_compared(screen: Screen) -> None:
     ]
 
 
-def test_joules_of_another_scope_have_no_ratio(screen: Screen) -> None:
-    joules = {"energy_per_sample_joules": 2.0, "energy_scope": "package"}
-    then = a_measurement(**joules)
-    assert "energy a sample, J 2 2 1" in shown(screen, then, **joules)
-    other = {**joules, "energy_scope": "package + dram"}
-    assert "energy a sample, J 2 2 –" in shown(screen, then, **other)
-
-
-def test_what_was_not_the_same_is_said(screen: Screen) -> None:
-    replay = Replay(THEN, a_measurement(hostname="there"), ("kernel 6.12, now 6.13",))
-    lines = [" ".join(words) for words in screen.words(print_replay, replay)]
-    notes = [line for line in lines if line.startswith("note: ")]
-    assert notes == ["note: host here, now there", "note: kernel 6.12, now 6.13"]
-
-
 def test_a_difference_that_the_grade_cannot_show_is_named(screen: Screen) -> None:
     ends: dict[str, Any] = {"latency_median_low_ms": 0.9, "latency_median_high_ms": 0.92}
     note = "note: grade C shows differences beyond 20 % alone"
@@ -106,11 +91,3 @@ def test_a_difference_that_the_grade_cannot_show_is_named(screen: Screen) -> Non
     assert note in lines
     assert lines[-1].endswith("by less than their grades can show: no difference is shown.")
     assert note not in shown(screen, grade="B", latency_median_ms=0.91, **ends)
-
-
-def test_as_json_it_is_whole(screen: Screen) -> None:
-    data = screen.data(print_replay, Replay(THEN, a_measurement(result_id="run-2/cell-1")))
-    ids = [data[side]["result_id"] for side in ("then", "now")]
-    assert ids == ["run-1/cell-1", "run-2/cell-1"]
-    assert (data["ratio"], data["intervals_overlap"], data["differences"]) == (1.0, True, [])
-    assert "job" not in data["then"]

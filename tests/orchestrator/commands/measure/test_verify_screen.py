@@ -48,16 +48,3 @@ def test_the_table_shows_every_model_on_every_path_and_the_reasons(screen: Scree
     assert " ".join(lines[5]) == "4 cells: 3 ok, 1 unsupported"
     assert lines[6][:3] == ["ok:", "works", "on"]
     assert Verification.model_validate(screen.data(print_verification, FOUND)) == FOUND
-
-
-def test_a_simulator_is_named_that_stood_in_for_a_device(screen: Screen) -> None:
-    found = a_verification(
-        a_cell(backend="qnn", runtime="onnxruntime", device="HTP simulator"),
-        a_cell(backend="cuda", device="HTP simulator"),
-        a_cell(backend="webgpu", device="SwiftShader (software) on X", software_device=True),
-    )
-    lines = screen.lines(print_verification, found)
-    assert lines[-2:] == [
-        "qnn: the HTP simulator in the device's place",
-        "webgpu: the software adapter in the device's place",
-    ]

@@ -7,8 +7,7 @@ from xml.etree import ElementTree
 import pytest
 
 from analysis.regress.judgements import Judgement
-from analysis.statistics.percentages import change_words, extent_words, signed_percent
-from analysis.statistics.ratios import Estimate
+from analysis.statistics.percentages import signed_percent
 from orchestrator.commands.regress.document import regression_document
 from orchestrator.commands.regress.junit import regression_junit
 from orchestrator.commands.regress.markdown import regression_markdown
@@ -77,25 +76,6 @@ def test_what_changed_beside_is_told_once_then_by_cell(screen: Screen) -> None:
     assert f"{first.cell_id}: CPU clock in GHz 3, now 2" in lines
     print_verdicts(an_answer(a_judgement(changes=None)))
     assert "What else differs is not known: one side has no records." in screen.printed()
-
-
-def test_steps_of_a_run_stand_together_with_date_commit_and_sizes(screen: Screen) -> None:
-    stepped = [
-        a_judgement(history=(4.0, 4.0, 4.0, 4.4), step=0.1, facts={"batch_size": size})
-        for size in (1, 2, 4, 8)
-    ]
-    print_verdicts(an_answer(*stepped))
-    (line,) = (line for line in screen.printed() if line.startswith("Step of"))
-    assert line.startswith("Step of 2026-11-24, first in run run-3, commit cccccccccccc: cpu-")
-    assert line.endswith("-b4-s128-inference +10 % (8 to 12 %) and 1 more")
-
-
-def test_what_cannot_be_compared_is_named_with_the_difference(screen: Screen) -> None:
-    refused = [a_refusal("another CPU limit: 2.0, now 4.0", f"cell-{n}") for n in range(7)]
-    print_verdicts(an_answer(SAME, *refused, only_after=("new",)))
-    text = "\n".join(screen.printed())
-    assert "cell-4 and 2 more: another CPU limit: 2.0, now 4.0" in text
-    assert f"Only in {RUN}: new." in text
 
 
 def test_trust_takes_two_lines_and_names_one_remedy(screen: Screen) -> None:
@@ -209,8 +189,3 @@ def test_json_has_numbers_that_json_can_hold() -> None:
 )
 def test_percentages_have_two_digits_that_count(share: float, text: str) -> None:
     assert signed_percent(share) == text
-
-
-def test_a_narrow_interval_has_digits_that_tell_its_ends_apart() -> None:
-    assert extent_words(Estimate(1.122, 1.1212, 1.1228)) == "12.2 % (12.1 to 12.3 %)"
-    assert change_words(Estimate(0.85, 0.849, 0.851)) == "-15.0 % (-15.1 to -14.9 %)"

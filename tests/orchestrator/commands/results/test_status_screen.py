@@ -65,17 +65,6 @@ def below(lines: list[str], heading: str, count: int) -> list[list[str]]:
     return [line.split() for line in lines[first : first + count]]
 
 
-def test_contradictions_are_counted_with_the_question_that_shows_them(shown: Shown) -> None:
-    assert not any("contradictions" in line for line in shown())
-    lines = shown(contradicted=2)
-    place = next(
-        n
-        for n, line in enumerate(lines)
-        if line.startswith("contradictions: 2 of the latest results")
-    )
-    assert "  orchestrator query contradictions --database a.duckdb" in lines[place:]
-
-
 def test_size_verdicts_coverage_and_runs_are_tables(shown: Shown) -> None:
     lines = shown()
     assert lines[:3] == [
@@ -120,10 +109,6 @@ def test_long_lists_are_cut_and_say_so(shown: Shown) -> None:
     assert "… and 1 more models; --json has them all" in lines
     assert lines[-1] == "… and 2 more stale groups; --json has them all"
     assert sum(line.startswith("run-2") for line in lines) == 10
-
-
-def test_an_empty_database_is_shown(shown: Shown) -> None:
-    assert "rows: none" in shown(runs=(), stale=(), rows={}, verdicts=(), covered=())
 
 
 def test_json_has_it_all(screen: Screen) -> None:

@@ -57,14 +57,6 @@ def test_an_engine_that_cannot_give_jobs_a_user_is_told(monkeypatch: pytest.Monk
     assert "user who started the engine" in str(found.remedy)
 
 
-def test_an_image_that_is_not_there_is_made_by_the_first_run() -> None:
-    statuses = [ImageStatus("cpu", ("cpu",), "accelmatrix-cpu:0", 1, None, fresh=False)]
-    others = [status for status in shelf() if status.name != "cpu"]
-    found = finding(diagnose(MadeUp(), lambda: [*statuses, *others]), "cpu", "docker")
-    assert found.runs
-    assert "the first run makes the image accelmatrix-cpu:0" in found.reason
-
-
 def test_without_an_engine_no_backend_runs_in_containers() -> None:
     found = diagnose(MadeUp(), no_engine)
     assert not any(each.runs for each in found if each.launcher == "docker")
@@ -114,9 +106,3 @@ def test_a_remark_stops_nothing_and_is_told_with_its_remedy() -> None:
     assert found.runs
     assert "this user may not use /dev/dri/renderD128" in found.reason
     assert "usermod" in str(found.remedy)
-
-
-def test_without_a_listed_device_openvino_does_not_run() -> None:
-    found = by_process("openvino", there=["/dev/dri/renderD128"], devices=None)
-    assert not found.runs
-    assert found.reason == "OpenVINO lists no devices"

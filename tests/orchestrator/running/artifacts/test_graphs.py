@@ -7,18 +7,13 @@ from queue import Queue
 import pytest
 
 from orchestrator.launchers.base import Exit
-from orchestrator.launchers.docker import DockerLauncher
 from orchestrator.launchers.process import ProcessLauncher
 from orchestrator.planning.plan import Plan
-from orchestrator.running.artifacts.cache import versions_of
 from orchestrator.running.artifacts.graphs import Graphs, exports_left
 from orchestrator.running.execute_job import LaunchContext
-from runner.contract.artifact_keys import GRAPHS
 from runner.contract.cell import Backend, Cell, Runtime
 from runner.contract.errors import (
     BenchError,
-    EngineUnavailable,
-    ImageError,
     Unavailable,
     Unsupported,
 )
@@ -32,7 +27,7 @@ from tests.support.fakes import (
     measures_all,
     save_graph,
 )
-from tests.support.jobs import fake_cell, fake_model
+from tests.support.jobs import fake_cell
 from tests.support.runs import WEIGHTS_SEED, a_plan, a_run_folder
 
 HERE = Provenance(launcher="process", orchestrator_version="0")
@@ -141,14 +136,6 @@ def test_it_is_exported_once_before_the_first_job(trial: Trial) -> None:
     assert len(trial.launcher.exported) == 1
     assert trial.observer.notes == ["exporting the graph of scripted (forward, fp32)"]
     assert trial.observer.jobs == []
-
-
-def test_later_runs_find_it(trial: Trial, tmp_path: Path) -> None:
-    trial.ensure()
-    later = Trial(tmp_path)
-    later.ensure()
-    assert later.launcher.exported == []
-    assert later.observer.notes == []
 
 
 @pytest.mark.parametrize(
@@ -292,30 +279,6 @@ def test_a_damaged_graph_is_exported_anew(
     assert len(later.launcher.exported) == 1
 
 
-@pytest.mark.parametrize("kind", [Unavailable, ImageError])
-def test_without_a_place_to_export_it_cells_learn_why_and_what_to_do(
-    trial: Trial, kind: type[BenchError]
-) -> None:
-    trial.refusal = kind("no torch here", hint="`make cpu` installs it")
-    assert trial.why_unavailable() == (
-        "its graph could not be exported: the backend cpu makes it, and cannot be launched: "
-        "no torch here; `make cpu` installs it"
-    )
-    assert trial.launcher.exported == []
-
-
-def test_an_engine_that_goes_away_is_no_reason_against_the_graph(trial: Trial) -> None:
-    def goes(job: Job, out: Path, lines: "Queue[str | None]") -> Exit:
-        raise EngineUnavailable("the engine went away")
-
-    whole = trial.launcher.graph_script
-    trial.launcher.graph_script = goes
-    with pytest.raises(EngineUnavailable):
-        trial.ensure()
-    trial.launcher.graph_script = whole
-    assert trial.graph().shape == "dynamic"
-
-
 def plan_of(*cells: Cell) -> Plan:
     return a_plan(cells, skips={a_cell(64): "the model ends at 32"})
 
@@ -343,18 +306,6 @@ def test_nothing_is_left_of_what_was_exported(trial: Trial, tmp_path: Path) -> N
     ]
     trial.ensure()
     assert exports_left(plan, tmp_path, ProcessLauncher, WEIGHTS_SEED) == []
-
-
-def test_what_another_seed_or_launcher_or_model_needs_is_left(trial: Trial, tmp_path: Path) -> None:
-    trial.ensure()
-    plan = plan_of(*trial.job.cells)
-    other = plan.model_copy(update={"models": {"scripted": fake_model(load_s=1)}})
-    pinned = versions_of(GRAPHS, in_images=True) != versions_of(GRAPHS, in_images=False)
-    assert exports_left(plan, tmp_path, ProcessLauncher, 1) == [("scripted", "forward", "fp32")]
-    assert exports_left(other, tmp_path, ProcessLauncher, WEIGHTS_SEED) == [
-        ("scripted", "forward", "fp32")
-    ]
-    assert bool(exports_left(plan, tmp_path, DockerLauncher, WEIGHTS_SEED)) is pinned
 
 
 def test_a_shape_that_is_missing_is_left(trial: Trial, tmp_path: Path) -> None:
