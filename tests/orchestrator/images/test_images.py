@@ -104,20 +104,6 @@ def test_without_sources_there_is_none(workshop: Workshop, tmp_path: Path) -> No
     assert "ACCELMATRIX_REGISTRY" in str(caught.value.hint)
 
 
-def test_a_foreign_image_by_our_name_is_not_ours(workshop: Workshop) -> None:
-    image, _ = workshop.client.images.build(
-        path=str(workshop.checkout),
-        dockerfile="images/cpu/Dockerfile",
-        tag=workshop.settings.reference("cpu"),
-        rm=True,
-    )
-    try:
-        assert workshop.images().find("cpu") is None
-    finally:
-        workshop.client.images.remove(workshop.settings.reference("cpu"))
-    assert image.id
-
-
 def test_an_image_built_upon_ours_under_our_name_is_not_taken_for_ours(
     workshop: Workshop,
 ) -> None:

@@ -112,12 +112,3 @@ def test_what_is_not_there_is_neither_pulled_nor_pushed(workshop: Workshop, regi
     assert "images build" in str(caught.value.hint)
     with pytest.raises(ImageError, match="there is no image of AccelMatrix by that name"):
         images.push("cpu")
-
-
-def test_a_registry_that_does_not_answer(workshop: Workshop) -> None:
-    dead = workshop.images(registry="127.0.0.1:1/trial")
-    dead.build("cpu")
-    with pytest.raises(ImageError, match=r"127\.0\.0\.1:1.* cannot be pushed"):
-        dead.push("cpu")
-    with pytest.raises(ImageError, match=r"127\.0\.0\.1:1.* cannot be pulled"):
-        dead.pull("cpu")

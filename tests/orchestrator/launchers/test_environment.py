@@ -58,11 +58,6 @@ def test_a_variable_that_was_named_is_passed_to_what_is_measured(
     assert inherited_variables(job, OURS) == expected
 
 
-def test_names_are_listed_with_commas_or_one_by_one() -> None:
-    words = ["PATH,ONEDNN_MAX_CPU_ISA", "PATH"]
-    assert set_variables(words, OURS) == ("PATH", "ONEDNN_MAX_CPU_ISA")
-
-
 @pytest.mark.parametrize(
     ("word", "hint"),
     [("ONEDNN_MAX_CPU_ISO", "did you mean ONEDNN_MAX_CPU_ISA?"), ("A%%", "export"), ("", "export")],

@@ -101,14 +101,6 @@ def test_a_whole_configuration_needs_no_size(tmp_path: Path) -> None:
     assert (theirs.architecture, theirs.labels) == ("AutoModelForCausalLM", None)
 
 
-def test_labels_and_the_kind_of_model_can_be_told(tmp_path: Path) -> None:
-    labels = {"name": "labels", "kind": "token_ids", "shape": ["batch_size", 8], "high": 9}
-    ours = read([ENTRY | {"labels": labels, "encoder_decoder": True}], tmp_path)["ours"]
-    assert ours.labels is not None
-    assert ours.labels.shape == ("batch_size", 8)
-    assert ours.encoder_decoder
-
-
 @pytest.mark.parametrize(
     ("entry", "sentence"),
     [

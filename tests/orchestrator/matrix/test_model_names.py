@@ -248,11 +248,6 @@ def test_hub_ids_and_other_letters_name_the_catalogues_models(name: str, known: 
     assert matrix.notes == (f"{name} is {known} of the catalogue, with random weights",)
 
 
-def test_the_catalogue_goes_before_a_folder_that_is_not_written_as_one(here: Path) -> None:
-    a_weights_folder(here / "facebook/opt-125m")
-    assert list(bench("facebook/opt-125m").models) == ["opt-125m"]
-
-
 @pytest.mark.parametrize(
     ("name", "sentence"),
     [

@@ -4,7 +4,7 @@ import pytest
 
 from orchestrator.running.availability import Availability
 from runner.contract.cell import Backend
-from runner.contract.errors import EngineUnavailable, ImageError, Unavailable
+from runner.contract.errors import ImageError, Unavailable
 from runner.contract.job import Provenance
 from tests.support.fakes import ScriptedLauncher, measures_all
 
@@ -48,9 +48,3 @@ def test_with_an_engine_that_returns_all_backends_are_made_ready_anew() -> None:
     availability.prepare("cpu")
     availability.prepare("openvino")
     assert launcher.asked == ["openvino", "cpu", "openvino"]
-
-
-def test_an_engine_that_stays_away_is_not_waited_for_longer_than_asked() -> None:
-    launcher = Counting()
-    launcher.refusals["cpu"] = EngineUnavailable("gone")
-    assert not Availability(launcher).comes_back("cpu", patience_s=0)

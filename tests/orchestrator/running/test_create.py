@@ -44,11 +44,6 @@ def give(folder: RunFolder, *statuses: Status) -> None:
         folder.save(record_for(folder.job([cell], HERE), cell, status=status))
 
 
-def nothing_but_skips(*reasons: str) -> Plan:
-    skips = {fake_cell(2**power): reason for power, reason in enumerate(reasons)}
-    return a_plan(cells=(), skips=skips)
-
-
 def test_a_new_run_keeps_all_that_was_asked(results: Path) -> None:
     plan = a_plan()
     run = begin_scratch(plan, results, a_source("version: 1\n")).run
@@ -90,11 +85,6 @@ def test_a_plan_without_cells_says_what_took_them(results: Path) -> None:
         begin_scratch(plan, results)
     assert (caught.value.hint, caught.value.exit_code) == ("--select drops all", 3)
     assert not results.exists()
-
-
-def test_a_plan_of_skips_says_why(results: Path) -> None:
-    with pytest.raises(NothingToDo, match=r"none of the 2 cells can run: no device$"):
-        begin_scratch(nothing_but_skips("no device", "no device"), results)
 
 
 def test_resuming_has_those_cells_left_that_had_no_chance(results: Path, database: Path) -> None:

@@ -158,19 +158,6 @@ def test_jobs_and_cells_run_in_the_order_of_the_seed(tmp_path: Path, seed: int) 
     assert {job.seed for job in launcher.launched} == {seed}
 
 
-def test_a_backend_is_prepared_once(three_jobs: Trial) -> None:
-    class Counting(ScriptedLauncher):
-        prepared = 0
-
-        def prepare(self, backend: Backend) -> Provenance:
-            self.prepared += 1
-            return super().prepare(backend)
-
-    launcher = Counting(measures_all)
-    three_jobs.run(launcher)
-    assert (launcher.prepared, len(launcher.launched)) == (1, 3)
-
-
 def test_skipped_cells_get_their_verdict_without_a_launch(tmp_path: Path) -> None:
     skipped = fake_cell(64)
     trial = Trial(tmp_path, a_plan(skips={skipped: "the model ends at 32"}))

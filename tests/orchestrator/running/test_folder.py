@@ -9,7 +9,7 @@ import pytest
 
 from orchestrator.running import run_file
 from orchestrator.running.folder import RunFolder
-from orchestrator.running.run_file import RunFile, new_run_id, read_run_file
+from orchestrator.running.run_file import new_run_id, read_run_file
 from orchestrator.running.traces import failed_traces, saved_traces
 from orchestrator.store import read_record
 from runner.contract.cell import Cell
@@ -40,13 +40,6 @@ def test_a_run_reads_back_as_it_was_written(tmp_path: Path) -> None:
     read = RunFolder.open(tmp_path, "run-1")
     assert (read.path, read.run) == (written.path, written.run)
     assert [cell.batch_size for cell in read.cells] == [1, 2, 4, 8]
-
-
-def test_last_is_the_newest_run(tmp_path: Path) -> None:
-    for run_id in ("20260102-000000-aaaa", "20260101-000000-ffff"):
-        a_run_folder(tmp_path, run_id=run_id)
-    (tmp_path / "images").mkdir()
-    assert RunFolder.open(tmp_path, "last").run.run_id == "20260102-000000-aaaa"
 
 
 def test_ids_sort_by_time(tmp_path: Path) -> None:
@@ -182,14 +175,6 @@ def test_verdicts_of_cells_without_a_chance_are_forgotten(folder: RunFolder) -> 
     folder.forget_retried()
     assert folder.due(folder.cells, 1) == folder.cells[1:]
     assert folder.verdicts() == {folder.cells[0].id: "failed"}
-
-
-def test_a_verdict_without_a_launch_tells_the_host(tmp_path: Path) -> None:
-    run = a_run_folder(tmp_path).run
-    facts = RunFile.model_validate(run.model_dump() | {"git_commit": "abc", "launcher": "docker"})
-    nowhere = RunFolder(tmp_path / "run-1", facts).nowhere
-    assert (nowhere.launcher, nowhere.hostname, nowhere.git_commit) == ("docker", "here", "abc")
-    assert nowhere.image is None
 
 
 def test_traces_and_their_failures_are_found_beside_the_records(folder: RunFolder) -> None:

@@ -11,7 +11,6 @@ from orchestrator.commands.compare.words import comparison_notes
 
 _FACTS = {"source": "accelmatrix", "proof": "proven", "correct": True, "grade": "B"}
 _HEATED = "heating in seconds none, now 60"
-_TURBO = "turbo on, now off"
 
 
 def a_row(name: str, basis: str | None = None, settings: tuple[str, ...] = ()) -> ComparedValue:
@@ -35,11 +34,6 @@ def notes_of(*rows: ComparedValue) -> str:
     [
         ([(_HEATED,)], f"{_HEATED}."),
         ([(), (_HEATED,), (_HEATED,)], f"{_HEATED} (2 of 3 comparisons)."),
-        (
-            [(_TURBO,), (_HEATED, _TURBO)],
-            f"{_TURBO} (2 of 2 comparisons); {_HEATED} (1 of 2 comparisons).",
-        ),
-        ([("a", "b", "c", "d", "e")], "a; b; c; 2 more."),
     ],
 )
 def test_settings_that_differ_are_named_once_with_their_comparisons(
@@ -49,33 +43,15 @@ def test_settings_that_differ_are_named_once_with_their_comparisons(
     assert f"Settings differ beside the runtime: {told}" in notes.splitlines()
 
 
-def test_settings_that_agree_are_not_spoken_of() -> None:
-    assert "Settings" not in notes_of(a_row("onnxruntime"))
-
-
 @pytest.mark.parametrize(
     ("bases", "told"),
     [
         (["3 processes", "5 processes"], "Intervals are over 3 to 5 processes."),
         (
-            ["3 processes", "4 rounds of starts"],
-            "Intervals are over 3 processes or 4 rounds of starts.",
-        ),
-        (
             ["1 process and the default spread of 5.3 %"],
             "Results of one process hold a default spread of processes:"
             " `orchestrator doctor --calibrate` measures this host's, `--profile standard` takes"
             " several processes.",
-        ),
-        (
-            [f"1 {one} and a calibrated spread of 1 %" for one in ("process", "round of starts")],
-            "Results of one process or round of starts hold the spread that a calibration of"
-            " their host found.",
-        ),
-        (
-            ["1 round of starts alone"],
-            "Differences between processes are not in intervals of one round of starts alone:"
-            " `--profile standard` takes several.",
         ),
     ],
 )

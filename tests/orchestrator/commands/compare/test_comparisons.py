@@ -21,7 +21,7 @@ from orchestrator.commands.compare.answer import (
 from orchestrator.commands.regress.answer import RegressionRequest, judge_regressions
 from orchestrator.commands.results.selection import SelectionRequest
 from runner.contract.errors import BenchError, NothingToDo, UsageError
-from tests.support.comparable import FIRST, IMPORT, SECOND, write_comparable
+from tests.support.comparable import FIRST, IMPORT, write_comparable
 from tests.support.databases import write_records
 from tests.support.records import RECORDED_AT, a_record
 from tests.support.verdicts import BASE, RUN
@@ -194,12 +194,6 @@ def test_imported_rows_are_marked_and_simulated_ones_never_appear(database: Path
     assert {row.differs for row in theirs[0].rows} == {None}
     only = compared(database, "precision", imported=True, run=IMPORT)
     assert len(only.groups) == 1
-
-
-def test_runs_are_compared_with_the_first(database: Path) -> None:
-    rows = named(compared(database, "run"))
-    assert [*rows] == [FIRST, SECOND]
-    assert rows[SECOND].ratio == pytest.approx(15 / 10.2)
 
 
 @pytest.mark.representatives(4)

@@ -84,12 +84,6 @@ def test_verifying_only_and_not_at_all_exclude_each_other(
     assert files(place.folder) == before
 
 
-def test_available_stands_alone_and_for_bench_alone(place: Workplace) -> None:
-    bench = place.do("bench", "--model", "bert-tiny", "--backend", "available,cpu")
-    complains(bench, 2, "error: --backend: 'available' stands for every", "leave out available or")
-    complains(place.do("verify", "--backend", "available"), 2, "a word of `orchestrator bench`")
-
-
 def test_a_run_traces_and_measures_by_a_profile(place: Workplace) -> None:
     options = ("--trace", "--profile", "audit", "--sustained")
     assert place.run(*options, *NO_LAUNCH).returncode == 3
@@ -136,14 +130,6 @@ def test_sigterm_is_an_interruption(place: Workplace) -> None:
     assert "with 3 cells left" in stderr
     assert "--resume last" in stderr
     assert "Traceback" not in stderr
-
-
-def test_bench_takes_its_matrix_from_options(place: Workplace) -> None:
-    done = place.do("bench", "--model", "bert-tiny", "--batch-size", "1,8", "--dry-run", "--json")
-    cells = json.loads(done.stdout)["cells"]
-    assert [cell["cell_id"] for cell in cells] == [
-        f"cpu-bert-tiny-fp32-b{size}-s128-inference" for size in (1, 8)
-    ]
 
 
 @pytest.mark.parametrize(

@@ -86,18 +86,6 @@ def test_a_graph_that_cannot_be_had_is_a_failure_with_the_reason(tmp_path: Path)
     assert prepared.missing == 2
 
 
-def test_what_is_there_is_told_without_a_launch(tmp_path: Path) -> None:
-    Trial(tmp_path, a_cell()).prepare()
-    again = Trial(tmp_path, a_cell())
-    assert len(again.prepare().graphs) == 1
-    assert again.launcher.exported == []
-
-
-def test_cells_that_execute_no_graph_are_left_out(tmp_path: Path) -> None:
-    trial = Trial(tmp_path, a_cell(), fake_cell(backend="cpu", runtime="torch"))
-    assert [entry.cell.runtime for entry in trial.begin().plan.entries] == ["openvino"]
-
-
 def test_where_no_graph_could_be_executed_the_reasons_are_told(tmp_path: Path) -> None:
     trial = Trial(tmp_path, fake_cell(backend="cpu", runtime="torch"))
     trial.plan = a_plan(

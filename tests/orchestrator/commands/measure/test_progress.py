@@ -15,19 +15,13 @@ from orchestrator.commands.measure.progress import (
     show_progress,
 )
 from orchestrator.running.observer import QuietObserver
-from runner.contract.job import Job
 from runner.contract.record import Record, Status
-from tests.support.jobs import FAST, a_job, fake_cell
+from tests.support.jobs import a_job, fake_cell
 from tests.support.records import record_for
 
 Capture = pytest.CaptureFixture[str]
 CELLS = (fake_cell(1), fake_cell(2), fake_cell(4))
 JOB = a_job(CELLS)
-IN_ROUNDS = FAST.model_copy(update={"rounds": 3})
-
-
-def of_round(number: int) -> Job:
-    return JOB.model_copy(update={"measure": IN_ROUNDS, "round": number})
 
 
 def record_of(number: int = 0, status: Status = "ok", **outcome: object) -> Record:
@@ -110,15 +104,6 @@ def test_the_forecast_counts_each_cell_it_knows_once(stopwatch: Stopwatch) -> No
     assert cells.time_left == Forecast({}).time_left == "done"
 
 
-def test_a_round_is_a_share_of_its_cell(stopwatch: Stopwatch) -> None:
-    cells = forecast(stopwatch, 30, 30, 60)
-    cells.visit(CELLS[0], of_round(1))
-    cells.visit(CELLS[2], of_round(2))
-    assert (cells.done, cells.time_left) == (0, "about 1m10s left")
-    cells.end(CELLS[0])
-    assert (cells.done, cells.time_left) == (1, "about 50s left")
-
-
 def test_plain_progress_is_one_line_per_event(
     plain: PlainObserver, stopwatch: Stopwatch, capsys: Capture
 ) -> None:
@@ -137,20 +122,6 @@ def test_plain_progress_is_one_line_per_event(
         f"[2/3] {CELLS[1].id}: failed (ValueError: no), about 13s left",
         f"[3/3] {CELLS[2].id}: timeout (not done after 5 s), done",
     ]
-
-
-ODD = "odd: [/tmp/x] [red] :warning: {task} 100%"
-
-
-def test_odd_text_is_printed_as_it_is(
-    plain: PlainObserver, stopwatch: Stopwatch, capsys: Capture
-) -> None:
-    plain.note(ODD)
-    assert capsys.readouterr().err == f"{ODD}\n"
-    with live(stopwatch) as (observer, text):
-        observer.job_started(JOB)
-        observer.cell_ended(CELLS[0], record_of(status="failed", reason=ODD))
-    assert f"{CELLS[0].id}: failed ({ODD})" in text.getvalue()
 
 
 def test_reasons_do_not_steer_the_terminal(

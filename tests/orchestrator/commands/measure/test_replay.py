@@ -142,18 +142,6 @@ def test_the_browser_is_chosen_again_where_no_image_has_one(
     assert Job.model_validate_json(again.model_dump_json()) == again
 
 
-@pytest.mark.parametrize(
-    ("low", "high", "overlap"),
-    [(0.79, 0.81, True), (0.83, 0.9, False)],
-)
-def test_intervals_overlap_if_they_share_a_point(low: float, high: float, overlap: bool) -> None:
-    then = a_measurement()
-    ends = {"latency_median_low_ms": low, "latency_median_high_ms": high}
-    now = a_measurement(latency_median_ms=(low + high) / 2, **ends)
-    assert Replay(then, now).intervals_overlap is overlap
-    assert Replay(now, then).intervals_overlap is overlap
-
-
 def offline(median: float, batch_size: int) -> Measurement:
     ends = {"latency_median_low_ms": median * 0.99, "latency_median_high_ms": median * 1.01}
     facts = {"scenario": "offline", "batch_size": batch_size, "latency_median_ms": median}

@@ -74,16 +74,6 @@ def test_what_a_search_found_has_a_sentence_of_its_own(
     assert ("note: offline found another batch: 32, now 64" in lines) is (len(batches) > 1)
 
 
-def test_without_two_medians_nothing_is_compared(screen: Screen) -> None:
-    nothing: dict[str, Any] = dict.fromkeys(
-        name for name in vars(THEN) if name.startswith("latency")
-    )
-    assert shown(screen, status="timeout", reason="not done after 5 s", **nothing)[-2:] == [
-        "now timeout: not done after 5 s",
-        "There are no two medians with 95 % intervals to compare.",
-    ]
-
-
 def test_a_difference_that_the_grade_cannot_show_is_named(screen: Screen) -> None:
     ends: dict[str, Any] = {"latency_median_low_ms": 0.9, "latency_median_high_ms": 0.92}
     note = "note: grade C shows differences beyond 20 % alone"

@@ -71,24 +71,6 @@ def test_each_record_has_one_mark_and_its_reason(
     assert (found.mark, found.reason) == (mark, reason)
 
 
-def test_a_verdict_tells_at_which_sizes_outputs_were_compared() -> None:
-    assert verify_record(a_record(verified_shape="b2-s32")).verified_shape == "b2-s32"
-    assert verify_record(a_record(status="failed", correct=None)).verified_shape is None
-
-
-@pytest.mark.parametrize(
-    ("changes", "path"),
-    [
-        ({}, "cpu torch"),
-        ({"backend": "openvino", "runtime": "openvino"}, "openvino"),
-    ],
-)
-def test_a_path_is_backend_and_runtime_unless_there_is_one_that_is_meant(
-    changes: dict[str, str], path: str
-) -> None:
-    assert a_cell(**changes).path == path
-
-
 def test_a_run_is_told_whole_with_versions_and_machine(tmp_path: Path) -> None:
     cells = [fake_cell(**CPU), fake_cell(2, **CPU)]
     folder = a_run_folder(tmp_path, a_plan(cells), purpose="verify")
@@ -226,13 +208,6 @@ def test_models_are_rows_paths_are_columns_reasons_stand_below_once() -> None:
     ]
 
 
-def test_columns_tell_precisions_other_than_fp32_alone() -> None:
-    other = {"backend": "qnn", "runtime": "onnxruntime", "precision": "fp16"}
-    openvino = {"backend": "openvino", "runtime": "openvino"}
-    table = verdict_table([a_cell(), a_cell(precision="int8"), a_cell(**other), a_cell(**openvino)])
-    assert table.columns == ("cpu torch fp32", "cpu torch int8", "qnn fp16", "openvino")
-
-
 def test_generation_by_a_model_that_writes_no_tokens_takes_no_row() -> None:
     no = "generation is not possible with bert-micro: its task is fill-mask"
     cells = [
@@ -243,15 +218,3 @@ def test_generation_by_a_model_that_writes_no_tokens_takes_no_row() -> None:
     table = verdict_table(cells)
     assert [row.mode for row in table.rows] == ["inference"]
     assert table.reasons == ()
-
-
-@pytest.mark.parametrize(
-    ("mark", "changes"),
-    [
-        ("failed", {}),
-        ("unsupported", {"mode": "generation", "model": "not-in-the-catalogue"}),
-    ],
-    ids=["failed", "unknown"],
-)
-def test_what_may_be_possible_keeps_its_row(mark: str, changes: dict[str, str]) -> None:
-    assert len(verdict_table([a_cell(mark, "x", **changes)]).rows) == 1

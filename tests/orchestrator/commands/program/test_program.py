@@ -1,10 +1,6 @@
 import json
-import os
 import shlex
 import signal
-import subprocess
-import sys
-from pathlib import Path
 
 import pytest
 
@@ -12,8 +8,6 @@ from orchestrator.commands.commands import COMMANDS, PANELS
 from runner import __version__
 from tests.support.command_line import complains, files
 from tests.support.workplace import Workplace
-
-GROUPS = ("images", "models")
 
 
 def test_the_version_is_told(place: Workplace) -> None:
@@ -130,13 +124,6 @@ def test_a_word_that_belongs_elsewhere_is_answered_with_the_right_option(
     complains(place.do(command, "--model", "bert-tiny", *options.split()), 2, answer)
 
 
-@pytest.mark.parametrize("group", GROUPS)
-def test_a_group_alone_lists(place: Workplace, group: str) -> None:
-    listed = place.do(group, "list", "--json")
-    assert place.do(group, "--json").stdout == listed.stdout
-    assert place.do(group).stdout == place.do(group, "list").stdout
-
-
 @pytest.mark.parametrize("line", ["bench -h", "models list -h"])
 def test_help_has_a_short_name_and_shows_values_by_name(place: Workplace, line: str) -> None:
     done = place.do(*line.split())
@@ -165,16 +152,3 @@ def test_a_reader_that_has_had_enough_is_no_bug(place: Workplace) -> None:
     assert process.stderr.read() == ""
     process.stderr.close()
     assert process.wait() == 128 + signal.SIGPIPE
-
-
-def test_shells_can_complete_commands(place: Workplace) -> None:
-    console_script = Path(sys.executable).with_name("orchestrator")
-    environment = {"COMP_WORDS": "orchestrator mo", "COMP_CWORD": "1"}
-    done = subprocess.run(
-        [console_script],
-        env={**os.environ, **environment, "_ORCHESTRATOR_COMPLETE": "complete_bash"},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert (done.returncode, done.stdout.split()) == (0, ["models"])

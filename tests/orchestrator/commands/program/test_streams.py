@@ -105,14 +105,6 @@ def test_closed_streams_leave_the_exit_code(measured: Workplace) -> None:
     assert ended(measured, ">&- 2>&-", "status").returncode == 0
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("command", [["status"], ["query", ROWS]])
-def test_a_reader_that_reads_one_line_is_quiet(measured: Workplace, command: list[str]) -> None:
-    done = ended(measured, "| head -n 1", *command)
-    assert done.stderr == b""
-    assert len(done.stdout.splitlines()) == 1
-
-
 def test_what_others_wrote_does_not_steer_the_terminal(measured: Workplace) -> None:
     done = measured.do("query", "SELECT chr(27) || '[2J' AS \"a\nb\"")
     assert done.stdout == "a\\nb\n\\u001b[2J\n"

@@ -70,12 +70,6 @@ def verdicts(database: Path, baseline: str, run: str) -> dict[str, tuple[str, st
     }
 
 
-def test_without_acceptance_a_step_stays_a_regression(database: Path) -> None:
-    assert {verdict for verdict, _ in verdicts(database, "fast", "still-slow").values()} == {
-        "regression"
-    }
-
-
 @pytest.mark.slow
 def test_later_runs_are_judged_by_the_level_that_was_accepted(database: Path) -> None:
     accept_step(asked(database, "slow"))
@@ -109,15 +103,6 @@ def test_what_was_accepted_can_be_taken_back(database: Path) -> None:
     assert caught.value.hint == "no change is accepted in this database"
 
 
-def test_the_newest_run_is_last_and_the_user_is_named_by_a_word(
-    database: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("LOGNAME", "x" * 1000)
-    accept_step(asked(database, "last"))
-    rows = query(database, "SELECT DISTINCT run_id, accepted_by FROM accepted_changes").to_pylist()
-    assert rows == [{"run_id": "slower", "accepted_by": "x" * 64}]
-
-
 REFUSED: dict[str, tuple[str, str, type[Exception], str]] = {
     "an unknown run": ("slwo", BECAUSE, UsageError, "'slwo' is not a run in .*did you mean slow?"),
     "no result": ("failed", BECAUSE, NothingToDo, "failed has no result that fits"),
@@ -134,17 +119,6 @@ def test_what_makes_no_sense_is_refused_and_changes_nothing(
     with pytest.raises(kind, match=words):
         accept_step(asked(database, run, because))
     assert query(database, "FROM accepted_changes").num_rows == 0
-
-
-def test_a_filter_that_fits_nothing_is_told(database: Path) -> None:
-    with pytest.raises(NothingToDo, match="slow has no result that fits"):
-        accept_step(asked(database, "slow", batch_size=(64,)))
-    accept_step(asked(database, "slow"))
-    with pytest.raises(NothingToDo, match="nothing of these cells was accepted of slow"):
-        withdraw_step(asked(database, "slow", batch_size=(64,)))
-    with pytest.raises(NothingToDo) as caught:
-        withdraw_step(asked(database, "fast"))
-    assert "lists what was of 1 run" in str(caught.value.hint)
 
 
 def test_the_screen_says_what_follows() -> None:

@@ -141,16 +141,6 @@ def test_a_report_on_regressions_tells_sizes_candidates_and_what_is_left(reporte
 
 
 @slow
-def test_pictures_are_left_as_png_and_svg(reported: Path, tmp_path: Path) -> None:
-    report(reported, "hardware", "--charts", "pictures", "--output", "page.html", folder=tmp_path)
-    names = {path.stem for path in (tmp_path / "pictures").iterdir()}
-    assert names
-    for name in names:
-        assert (tmp_path / f"pictures/{name}.png").read_bytes().startswith(b"\x89PNG")
-        assert (tmp_path / f"pictures/{name}.svg").read_bytes().startswith(b"<svg")
-
-
-@slow
 def test_foreign_files_need_no_database(tmp_path: Path) -> None:
     (tmp_path / "timm.csv").write_text(
         "model,infer_samples_per_sec,infer_step_time,infer_batch_size,infer_img_size,param_count\n"

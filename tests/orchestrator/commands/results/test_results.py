@@ -11,7 +11,6 @@ from pathlib import Path
 from socket import gethostname
 from typing import Any
 
-import pyarrow.parquet as pq
 import pytest
 
 from tests.support.command_line import complains, files
@@ -33,15 +32,6 @@ SILENT = f"{ENDLESS} WHERE hash(i) = 5"
 def test_a_query_answers_in_every_format(measured: Workplace, form: str) -> None:
     done = measured.do("query", SQL, "--format", form, *["--json"][: form == "json"])
     assert ANSWERS[form](done.stdout) == ROWS
-
-
-@pytest.mark.slow
-def test_a_query_answers_in_parquet_to_a_pipe(measured: Workplace, tmp_path: Path) -> None:
-    with (tmp_path / "a.parquet").open("wb") as file:
-        command = [*CLI, "query", SQL, "--format", "parquet"]
-        subprocess.run(command, cwd=measured.folder, stdout=file, check=True)
-    found = pq.read_table(tmp_path / "a.parquet").to_pydict()
-    assert found == {"batch_size": [1, 2, 4], "status": ["ok", "failed", "ok"]}
 
 
 @pytest.mark.slow

@@ -2,7 +2,6 @@
 
 import re
 from collections.abc import Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -144,11 +143,6 @@ def test_columns_are_those_that_say_something(
     assert re.split("  +", columns) == headings
 
 
-def test_quiet_shows_the_table_alone(screen: Screen) -> None:
-    print_results(a_report(batches()), as_json=False, quiet=True)
-    assert len(screen.printed()) == 5
-
-
 INT8 = {"precision": "int8", "off": 0.048, "memory_mb": 150.0}
 
 
@@ -199,17 +193,6 @@ def test_the_answer_says_what_the_measurements_support(
     rows: list[ResultRow], answer: list[str]
 ) -> None:
     assert list(answer_lines(a_report(rows))) == answer
-
-
-def test_models_are_answered_one_by_one() -> None:
-    rows = [
-        replace(row, cell_id=f"{model}-{row.cell_id}", model=model)
-        for row in batches()
-        for model in "abcdefg"
-    ]
-    lines = list(answer_lines(a_report(rows)))
-    assert [line[0] for line in lines] == list("aabbccddee…")
-    assert lines[-1] == "… and 2 more answers; --json has them all"
 
 
 BUSY = "other processes used {} % of the CPU time: stop them"
@@ -315,29 +298,6 @@ def test_what_changed_since_the_last_run_is_named(same: bool, grade: str, why: s
     assert list(lines) == [
         f"changed: bert-tiny cpu torch int8 1,217 ms, was 64.7 ms on 2026-11-21 ({why})"
     ]
-
-
-@pytest.mark.parametrize(
-    ("now", "then", "words"),
-    [
-        (
-            {"scenario": "offline", "batch_size": 64, **interval(128.0)},
-            {"scenario": "offline", "batch_size": 32, **interval(32.0)},
-            "2 ms a sample, was 1 ms a sample",
-        ),
-        (
-            {"scenario": "server", "peak_qps": 50.0, "peak_qps_high": 52.0, **interval(9.0)},
-            {"scenario": "server", "peak_qps": 100.0, "peak_qps_high": 104.0, **interval(9.0)},
-            "50 queries/s, was 100 queries/s",
-        ),
-    ],
-)
-def test_what_changed_is_told_by_the_number_that_is_compared(
-    now: dict[str, Any], then: dict[str, Any], words: str
-) -> None:
-    row = a_row("a", grade="C", **now)
-    (line,) = change_lines(changes([row], [a_neighbour(a_row("a", grade="C", **then))]), [row])
-    assert words in line
 
 
 def test_the_runs_of_a_group_are_one_document(screen: Screen) -> None:

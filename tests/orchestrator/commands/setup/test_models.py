@@ -60,36 +60,10 @@ def test_who_takes_it_and_why_not_is_what_a_matrix_would_say() -> None:
         assert list(found.reasons) == list(dict.fromkeys(why for why in reasons if why))
 
 
-def test_a_contrastive_model_trains_from_two_samples_on() -> None:
-    alone = support(sheet_of("clip-micro", "training"), "cpu", "torch")
-    assert alone[0] == set()
-    assert "it compares the samples of a batch with one another" in alone[1]
-    together = support(sheet_of("clip-micro", "training", batch_size=2), "cpu", "torch")
-    assert {"fp32", "bf16"} <= together[0]
-
-
 @pytest.mark.parametrize("name", model_sets()["micro"])
 def test_every_micro_model_trains_on_the_cpu(name: str) -> None:
     sheet = sheet_of(name, "training", batch_size=2)
     assert {"fp32", "bf16"} <= support(sheet, "cpu", "torch")[0]
-
-
-def test_a_size_that_a_model_fixes_is_told_in_a_note() -> None:
-    sheet = sheet_of("vit-micro", image_size=64)
-    assert shapes(sheet) == {"pixel_values": (1, 3, 32, 32)}
-    assert any("image_size" in note for note in sheet.notes)
-
-
-@pytest.mark.parametrize(
-    ("name", "modes"),
-    [
-        ("bert-micro", ("inference", "training", "startup")),
-        ("gpt2", ("inference", "generation", "training", "startup")),
-    ],
-)
-def test_the_modes_that_a_model_can_have_are_told(name: str, modes: tuple[str, ...]) -> None:
-    assert sheet_of(name).modes == modes
-    assert sheet_of(name, "generation").modes == modes
 
 
 def test_hub_ids_folders_and_files_of_models_have_sheets_too(tmp_path: Path) -> None:
