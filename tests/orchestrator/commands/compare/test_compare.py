@@ -56,7 +56,7 @@ def test_json_is_as_documented(folder: Path) -> None:
     assert "torch 2.13.0, now 2.14.0" in pair["changes"]
 
 
-@pytest.mark.parametrize("words", [BY_BACKEND, OF_RUNS])
+@pytest.mark.parametrize("words", [BY_BACKEND])
 def test_csv_has_the_rows_of_json(folder: Path, words: tuple[str, ...]) -> None:
     document = json.loads(call(*words, "--json", folder=folder, environment={}).stdout)
     text = call(*words, "--format", "csv", folder=folder, environment={}).stdout

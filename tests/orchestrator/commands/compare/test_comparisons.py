@@ -263,12 +263,12 @@ NOW = a_record(
 """It takes twice as long, on a machine that was too busy to show its peak: half of it, as then."""
 
 
-@pytest.mark.representatives(1)
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("metric", "judged", "apart"),
     [
         ("efficiency", "efficiency", False),
-        pytest.param("mbu", "gb_per_s", True, marks=pytest.mark.slow),
+        ("mbu", "gb_per_s", True),
     ],
 )
 def test_shares_of_two_databases_peaks_are_compared_by_the_rates_behind_them(

@@ -210,6 +210,7 @@ def test_the_guilty_image_is_found_and_named_with_what_changed_there(site: Site)
     assert (suspects(again), images) == ([f"run-{GUILTY}"], [])
 
 
+@pytest.mark.nightly
 @pytest.mark.slow
 def test_where_the_records_tell_nothing_the_middle_is_measured(site: Site) -> None:
     blind(site)
@@ -234,6 +235,7 @@ def test_an_image_of_an_end_that_is_gone_ends_it_before_anything_is_measured(sit
     assert not (site.results / "bisections").exists()
 
 
+@pytest.mark.nightly
 @pytest.mark.slow
 def test_an_image_between_that_is_gone_widens_the_answer(site: Site) -> None:
     blind(site)

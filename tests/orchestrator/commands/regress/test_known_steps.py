@@ -34,6 +34,7 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A run of each level, and one of failures alone; nobody changes it."""
     folder = tmp_path_factory.mktemp("levels")
     for day, (run_id, level) in enumerate(LEVELS.items()):
+        (folder / run_id).mkdir()
         for batch_size in (1, 2):
             record = launched(
                 [level * batch_size * apart for apart in APART],
@@ -41,9 +42,7 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
                 batch_size=batch_size,
                 recorded_at=RECORDED_AT + timedelta(days=day),
             )
-            save_record(record, folder)
-        with Store.open(folder / "benchmarks.duckdb") as store:
-            store.merge([folder])
+            save_record(record, folder / run_id)
     save_record(a_failure("failed", "out of luck", run_id="failed"), folder)
     with Store.open(folder / "benchmarks.duckdb") as store:
         store.merge([folder])

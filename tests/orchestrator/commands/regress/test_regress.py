@@ -20,7 +20,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return place
 
 
-@pytest.mark.representatives(3)
+@pytest.mark.representatives(2)
 @pytest.mark.parametrize(
     ("words", "code", "sentence"),
     [
@@ -58,7 +58,7 @@ def test_several_metrics_are_judged_at_once(folder: Path) -> None:
     assert metrics == {"latency", "memory", "throughput"}
 
 
-@pytest.mark.representatives(2)
+@pytest.mark.representatives(1)
 @pytest.mark.parametrize("form", ["csv", "html", "markdown", "json"])
 def test_a_judging_comparison_has_the_formats_of_compare(folder: Path, form: str) -> None:
     words = ("compare", FIRST, SECOND, "--fail-slower", "5%", "--format", form, *WHERE)

@@ -61,6 +61,7 @@ def test_a_dry_run_changes_nothing(mine: Workplace, command: tuple[str, ...], to
     assert {path: path.stat().st_mtime_ns for path in mine.folder.rglob("*")} == before
 
 
+@pytest.mark.slow
 def test_a_database_is_rebuilt(mine: Workplace) -> None:
     database = mine.folder / "results/benchmarks.duckdb"
     before = content(database)
