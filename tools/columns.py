@@ -3,9 +3,10 @@
 import json
 import sys
 from collections.abc import Iterator, Mapping
+from dataclasses import is_dataclass
 from itertools import chain
 from types import NoneType
-from typing import Annotated, Any, Literal, get_args, get_origin
+from typing import Any, Literal, get_args, get_origin, get_type_hints
 
 from pydantic import AwareDatetime, BaseModel
 from pydantic.fields import FieldInfo
@@ -73,16 +74,17 @@ def sql_type(annotation: Any) -> str:
     """DuckDB's type for a field's annotation."""
     if annotation in SQL_TYPES:
         return SQL_TYPES[annotation]
+    if is_dataclass(annotation):
+        fields = get_type_hints(annotation).items()
+        columns = (f'"{name}" {sql_type(inner)}' for name, inner in fields)
+        return f"STRUCT({', '.join(columns)})"
     origin, arguments = get_origin(annotation), get_args(annotation)
-    if origin is Annotated:
-        return sql_type(arguments[0])
-    if _is_literal(annotation):
+    if origin is Literal:
         return "VARCHAR"
-    if origin in {list, tuple}:
-        return f"{sql_type(arguments[0])}[]"
-    if origin is dict:
+    if origin in {dict, Mapping}:
         return f"MAP({sql_type(arguments[0])}, {sql_type(arguments[1])})"
-    raise TypeError(f"no column type for {annotation}")
+    inner = sql_type(arguments[0])
+    return f"{inner}[]" if origin in {list, tuple} else inner
 
 
 def main() -> int:

@@ -34,6 +34,7 @@ SHARED_NAMES: Mapping[str, str] = {
     "is_out_of_memory": "the same",
     "prove": "a function of every runtime's module `evidence`",
     "trace": "the same",
+    "Table": "one of the database, in orchestrator/store/schema, and one that people see",
     "EXPORT": "the export of a kind of graph; runner/job/prepare imports the module of the kind",
 }
 """Public names that several modules may define, each with the reason."""

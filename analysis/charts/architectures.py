@@ -13,10 +13,11 @@ from analysis.charts.layers import (
     point_layers,
     row_names,
 )
-from analysis.charts.words import digits_of, noun_count, path_words
+from analysis.charts.words import noun_count, path_words
 from analysis.compatibility.families import REFERENCE, FamilySummary
 from analysis.results.selection import Selection
 from analysis.results.source import ArrowSource
+from analysis.statistics.numbers import amount
 
 _MOST_ROWS = 30
 _STEP = 34
@@ -96,7 +97,7 @@ def _sentence(rows: Sequence[Mapping[str, Any]]) -> str:
     return (
         f"Half of the {results} of {best['family']} on {path_words(best)}, {best['precision']},"
         f" reach {best['share']:.1%} of the peak or more; at the other end stands {last['family']}"
-        f" on {path_words(last)}, {last['precision']}, with {digits_of(100 * last['share'])}%. Bars"
+        f" on {path_words(last)}, {last['precision']}, with {amount(100 * last['share'])}%. Bars"
         " go from the least to the most of different cells, and are no intervals; the number in"
         " brackets is that of results."
     )
@@ -134,8 +135,8 @@ def _speedup_point(family: FamilySummary) -> Point | None:
         "value": speedup.value,
         "low": speedup.low,
         "high": speedup.high,
-        "number": digits_of(speedup.value),
-        "span": f"{digits_of(speedup.low)} to {digits_of(speedup.high)}",
+        "number": amount(speedup.value),
+        "span": f"{amount(speedup.low)} to {amount(speedup.high)}",
         "n": speedup.cells,
         "doubt": "in most cells" if family.is_sure else "not in most cells",
         "imported": bool(family.sources),

@@ -16,20 +16,14 @@ from analysis.charts.layers import (
     tooltip,
 )
 from analysis.charts.questions import richest_questions
-from analysis.charts.words import (
-    digits_of,
-    distinct_rows,
-    file_stem,
-    noun_count,
-    path_words,
-    size_words,
-)
+from analysis.charts.words import distinct_rows, file_stem, noun_count, path_words, size_words
 from analysis.compare.compare import ComparedGroup, ComparedValue, ComparisonBy, compare_by
 from analysis.compare.intervals import with_intervals
 from analysis.compare.values import metric_values
 from analysis.results.metrics import METRICS, Metric
 from analysis.results.selection import Selection
 from analysis.results.source import ArrowSource
+from analysis.statistics.numbers import amount
 
 _MOST_ROWS = 30
 """Rows of one drawing; more are noun_count, the greatest ratios stay."""
@@ -113,8 +107,8 @@ def _point(group: ComparedGroup, row: ComparedValue, comparison: ComparisonBy) -
         "speedup": row.speedup,
         "low": interval.low if interval else None,
         "high": interval.high if interval else None,
-        "times": f"{digits_of(row.speedup)} over {group.baseline}",
-        "between": f"{digits_of(interval.low)} to {digits_of(interval.high)}"
+        "times": f"{amount(row.speedup)} over {group.baseline}",
+        "between": f"{amount(interval.low)} to {amount(interval.high)}"
         if interval
         else "not known",
         "differs": {True: "yes", False: "no", None: "not known"}[row.differs],
@@ -166,7 +160,7 @@ def _sentence(
     return (
         f"Of {ratios} in {noun_count(len(comparison.groups), 'question')},"
         f" {shown} {verb} from 1 beyond intervals and grades{without}. The greatest speed-up"
-        f" is {digits_of(best.speedup)}, of {path_words(best.result.facts)} against"
+        f" is {amount(best.speedup)}, of {path_words(best.result.facts)} against"
         f" {group.baseline} in {best.result.cell_id}."
     )
 

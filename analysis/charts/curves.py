@@ -17,12 +17,13 @@ from analysis.charts.layers import (
     tooltip,
 )
 from analysis.charts.questions import MOST_CHARTS, groups_over, remainder, richest_questions
-from analysis.charts.words import amount, file_stem, path_words, question_words
+from analysis.charts.words import file_stem, path_words, question_words
 from analysis.compare.intervals import with_intervals
 from analysis.compare.values import MetricValue, metric_values
 from analysis.results.metrics import METRICS, Metric
 from analysis.results.selection import Selection
 from analysis.results.source import ArrowSource
+from analysis.statistics.numbers import amount
 
 _SIZES: Mapping[str, tuple[str, str]] = {
     "batch_size": ("batch", "samples in a batch"),

@@ -8,9 +8,10 @@ from typing import Any
 from analysis.charts.chart import Chart, Spec
 from analysis.charts.layers import Point, backend_colour, linear_axis, log_axis
 from analysis.charts.questions import MOST_CHARTS
-from analysis.charts.words import amount, file_stem, noun_count
+from analysis.charts.words import file_stem, noun_count
 from analysis.results.selection import Selection
 from analysis.results.source import ArrowSource, text
+from analysis.statistics.numbers import amount
 
 MOST_MARKS = 2_000
 """Marks of one drawing; beyond it, bins show their shortest and their longest duration."""

@@ -2,9 +2,10 @@
 
 from collections.abc import Sequence
 
-from analysis.charts.words import amount, path_words
+from analysis.charts.words import path_words
 from analysis.compare.values import MetricValue
 from analysis.results.metrics import Metric
+from analysis.statistics.numbers import amount
 from analysis.statistics.ratios import shows_difference
 
 

@@ -6,11 +6,11 @@ from typing import Any
 
 from analysis.charts.chart import Spec, backend_scale
 from analysis.charts.palette import BACKEND_MARKS
-from analysis.charts.words import amount, in_order, path_words
+from analysis.charts.words import in_order, path_words
 from analysis.compare.values import MetricValue
 from analysis.results.metrics import Metric
 from analysis.results.source import OWN_SOURCES
-from analysis.statistics.rounding import rounded
+from analysis.statistics.numbers import amount, rounded
 
 Point = dict[str, Any]
 """A row of a description: a result with its numbers, and words about it."""

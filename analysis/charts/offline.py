@@ -17,10 +17,11 @@ from analysis.charts.layers import (
     size_axis,
 )
 from analysis.charts.questions import MOST_CHARTS
-from analysis.charts.words import amount, file_stem, path_words, question_words
+from analysis.charts.words import file_stem, path_words, question_words
 from analysis.results.metrics import METRICS, Metric
 from analysis.results.selection import Selection
 from analysis.results.source import ArrowSource
+from analysis.statistics.numbers import amount
 from runner.contract.axes import SIZE_AXES
 
 _SIZES = tuple(name for name in SIZE_AXES if name != "batch_size")

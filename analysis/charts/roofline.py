@@ -10,9 +10,10 @@ from typing import Any
 from analysis.charts.chart import Chart, Spec
 from analysis.charts.layers import Point, backend_colour, backends_of, log_axis
 from analysis.charts.questions import MOST_CHARTS
-from analysis.charts.words import amount, digits_of, file_stem, in_order, noun_count, path_words
+from analysis.charts.words import file_stem, in_order, noun_count, path_words
 from analysis.results.selection import Selection
 from analysis.results.source import ArrowSource
+from analysis.statistics.numbers import amount
 from runner.contract.synonyms import axis_words
 
 MOST_POINTS = 300
@@ -144,7 +145,7 @@ def _sentence(rows: Sequence[Mapping[str, Any]]) -> str:
     memory = sum(row["bound"] == "memory" for row in rows)
     return (
         f"The highest share of the measured peak is {best['mfu']:.0%}, of {path_words(best)} in"
-        f" {best['cell_id']}: {digits_of(best['gflop_per_s'])} of"
+        f" {best['cell_id']}: {amount(best['gflop_per_s'])} of"
         f" {amount(best['peak_gflop_per_s'], 'GFLOP/s')}. {memory} of"
         f" {noun_count(len(rows), 'point')} {'is' if memory == 1 else 'are'} limited by memory."
     )

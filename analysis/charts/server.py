@@ -7,16 +7,10 @@ from typing import Any
 from analysis.charts.chart import Chart, Spec
 from analysis.charts.layers import Point, backend_colour, backends_of, linear_axis, log_axis
 from analysis.charts.questions import MOST_CHARTS
-from analysis.charts.words import (
-    amount,
-    digits_of,
-    file_stem,
-    in_order,
-    path_words,
-    question_words,
-)
+from analysis.charts.words import file_stem, in_order, path_words, question_words
 from analysis.results.selection import Selection
 from analysis.results.source import ArrowSource
+from analysis.statistics.numbers import amount
 from runner.contract.axes import SIZE_AXES
 
 _PERCENTILES: Mapping[str, Sequence[int]] = {"median": (1, 0), "p90": (6, 3), "p99": (2, 3)}
@@ -147,7 +141,7 @@ def _offered(row: Mapping[str, Any]) -> float:
 
 def _peak_words(row: Mapping[str, Any]) -> str:
     high = row["peak_qps_high"]
-    bracket = f" (up to {digits_of(high)} was not ruled out)" if high else ""
+    bracket = f" (up to {amount(high)} was not ruled out)" if high else ""
     return f"{amount(row['peak_qps'], 'queries/s')}{bracket}"
 
 
@@ -155,7 +149,7 @@ def _sentence(rows: Sequence[Mapping[str, Any]], slo: float | None) -> str:
     tried = [row for row in rows if row["achieved_qps"]]
     first, last = (f(tried, key=lambda row: float(_offered(row))) for f in (min, max))
     span = (
-        f"From {digits_of(_offered(first))} to {amount(_offered(last), 'offered queries/s')}"
+        f"From {amount(_offered(first))} to {amount(_offered(last), 'offered queries/s')}"
         f" the median latency goes from {amount(first['median'], 'ms')} to"
         f" {amount(last['median'], 'ms')}."
         if first is not last

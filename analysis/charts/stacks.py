@@ -12,7 +12,8 @@ from analysis.charts.layers import (
     named_rows,
     row_names,
 )
-from analysis.charts.words import amount, distinct_rows
+from analysis.charts.words import distinct_rows
+from analysis.statistics.numbers import amount
 
 _STEP = 38
 """Height of a row with its words above the bar, pixels."""

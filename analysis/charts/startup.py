@@ -6,9 +6,10 @@ from typing import Any
 from analysis.charts.chart import Chart
 from analysis.charts.layers import backends_of
 from analysis.charts.stacks import Bar, stacked_spec
-from analysis.charts.words import amount, noun_count, path_words
+from analysis.charts.words import noun_count, path_words
 from analysis.results.selection import Selection
 from analysis.results.source import ArrowSource
+from analysis.statistics.numbers import amount
 
 START_STAGES = ("interpreter", "import", "instantiate", "weights", "first_query")
 """The stages of a start, in their order."""

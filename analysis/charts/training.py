@@ -8,9 +8,10 @@ from analysis.charts.chart import Chart
 from analysis.charts.layers import backends_of
 from analysis.charts.questions import MOST_CHARTS
 from analysis.charts.stacks import Bar, stacked_spec
-from analysis.charts.words import amount, digits_of, file_stem, in_order, path_words, size_words
+from analysis.charts.words import file_stem, in_order, path_words, size_words
 from analysis.results.selection import Selection
 from analysis.results.source import ArrowSource
+from analysis.statistics.numbers import amount
 
 PARTS = ("forward", "loss", "backward", "optimizer")
 """The parts of a step, in their order."""
@@ -94,6 +95,6 @@ def _sentence(rows: Sequence[Mapping[str, Any]]) -> str:
     if not pairs:
         return f"{first} No inference of the same sizes was measured beside it."
     ratios = sorted(row["step"] / row["query"] for row in pairs)
-    span = digits_of(ratios[0])
-    span = span if len(ratios) == 1 else f"{span} to {digits_of(ratios[-1])}"
+    span = amount(ratios[0])
+    span = span if len(ratios) == 1 else f"{span} to {amount(ratios[-1])}"
     return f"{first} A step takes {span} times as long as an inference of the same sizes."

@@ -5,22 +5,11 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from analysis.statistics.rounding import rounded
+from analysis.results.differing import USUAL_SCENARIO, fact_words
+from analysis.results.series import ASKED_THREADS
 from runner.contract.axes import SIZE_AXES
-from runner.contract.synonyms import axis_words
 
 _LONGEST_NAME = 80
-
-
-def digits_of(value: float) -> str:
-    """A number with three digits that count, e.g. `4.23` and `12,300`."""
-    number = rounded(value, 3)
-    return f"{number:,.0f}" if abs(number) >= 100 else f"{number:g}"
-
-
-def amount(value: float, unit: str) -> str:
-    """A number with its unit."""
-    return f"{digits_of(value)} {unit}".rstrip()
 
 
 def path_words(facts: Mapping[str, Any]) -> str:
@@ -31,21 +20,15 @@ def path_words(facts: Mapping[str, Any]) -> str:
 
 def size_words(facts: Mapping[str, Any], *left_out: str) -> list[str]:
     """The sizes of a result that are not left out, e.g. `batch 8` and `128 tokens`."""
-    return [
-        axis_words(name, facts[name])
-        for name in SIZE_AXES
-        if name not in left_out and facts.get(name) is not None
-    ]
+    return fact_words({name: facts.get(name) for name in SIZE_AXES if name not in left_out})
 
 
 def question_words(facts: Mapping[str, Any], *left_out: str) -> str:
     """Properties that the results of a question share, e.g. `bert-tiny, fp32, 128 tokens`."""
-    names = ("model", "precision", "mode", "scenario")
-    shared = [str(facts[name]) for name in names if name not in left_out and facts.get(name)]
-    words = [word for word in shared if word != "single_stream"]
-    threads = facts.get("asked_threads")
-    wide = [axis_words("threads", threads)] if threads else []
-    return ", ".join([*words, *size_words(facts, *left_out), *wide])
+    names = ("model", "precision", "mode", "scenario", *SIZE_AXES)
+    kept = [*(name for name in names if name not in left_out), ASKED_THREADS]
+    said = {name: facts.get(name) for name in kept if facts.get(name) != USUAL_SCENARIO}
+    return ", ".join(fact_words(said))
 
 
 def listed(words: Sequence[str]) -> str:

@@ -9,19 +9,19 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from statistics import fmean, stdev
-from typing import Any
+from typing import Any, Literal
 
-from analysis.compare.values import MetricValue
+from analysis.compare.values import MetricValue, Replication
 from analysis.results.metrics import Metric
-from analysis.results.process_spread import calibrated_processes, spread_degrees, spread_in_words
+from analysis.results.process_spread import spread_degrees
 from analysis.results.source import ArrowSource, text
 from analysis.statistics.ratios import Estimate
 from runner.contract.confidence import GROWING_CONFIDENCE, INTERVAL_CONFIDENCE, students_t
 
-_PROCESSES = ("process", "processes")
-_STARTS = ("round of starts", "rounds of starts")
-LAUNCHES = (_PROCESSES, _STARTS)
-"""Words for one launch and for several: in most modes, and in `startup`."""
+_OF_PROCESSES = (
+    *("result_id", "rounds", "process_spread", "process_spread_processes"),
+    *("process_spread_degrees", "process_spread_queue"),
+)
 _SUM_AGREES = 0.01
 """Most by which the sum of durations may be off the steady time: in `server` queries overlap."""
 _AT_ONCE = 5_000
@@ -69,7 +69,7 @@ def key_of(value: MetricValue) -> tuple[str, str | None]:
 
 def _question(ids: Sequence[str], metric: Metric) -> str:
     named = f"r.result_id IN ({', '.join(map(text, ids))})"
-    columns = "r.result_id, r.process_spread, r.process_spread_source, r.rounds"
+    columns = ", ".join(f"r.{name}" for name in _OF_PROCESSES)
     if metric.interval != "total":
         return f"""SELECT {columns}, {{{_PART_TIMES}}} AS times FROM benchmark_results r
             WHERE {named}"""
@@ -126,7 +126,7 @@ def _error_of_one(row: Mapping[str, Any]) -> float | None:
         return None
     quantile = students_t(int(count) - 1, INTERVAL_CONFIDENCE)
     within = quantile * deviation / math.sqrt(count) / row["latency_mean_s"]
-    degrees = spread_degrees(row["process_spread_source"])
+    degrees = spread_degrees(row["process_spread_degrees"])
     return math.hypot(within, students_t(degrees, INTERVAL_CONFIDENCE) * spread)
 
 
@@ -140,12 +140,12 @@ def _of_inverse(value: MetricValue, times: Mapping[str, Sequence[float | None]])
     return Estimate(value.value, value.value * middle / high, value.value * middle / low)
 
 
-def _basis(value: MetricValue, row: Mapping[str, Any]) -> str:
-    one, several = _STARTS if value.facts["mode"] == "startup" else _PROCESSES
-    if (row["rounds"] or 1) > 1:
-        return f"{row['rounds']} {several}"
-    if row["process_spread"] is None:
-        return f"1 {one} alone"
-    spread = spread_in_words(row["process_spread"], row["process_spread_source"])
-    calibrated = calibrated_processes(row["process_spread_source"]) is not None
-    return f"1 {one} and {'a calibrated' if calibrated else 'the default'} spread of {spread}"
+def _basis(value: MetricValue, row: Mapping[str, Any]) -> Replication:
+    of_starts, launches = value.facts["mode"] == "startup", row["rounds"] or 1
+    deviation = row["process_spread"]
+    if launches > 1 or deviation is None:
+        return Replication(of_starts, launches)
+    spread: Literal["default", "calibrated"] = (
+        "default" if row["process_spread_processes"] is None else "calibrated"
+    )
+    return Replication(of_starts, 1, spread, deviation, in_queue=bool(row["process_spread_queue"]))

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, get_args
+from typing import Any, Literal, get_args
 
 from analysis.results.comparability import comparable_columns
 from analysis.results.metrics import Metric
@@ -67,13 +67,28 @@ class ResultValue:
 
 
 @dataclass(frozen=True)
+class Replication:
+    """The replication behind an interval."""
+
+    of_starts: bool
+    """True if a launch is a round of starts; else it is a process."""
+    launches: int
+    spread: Literal["default", "calibrated"] | None = None
+    """The spread of processes that one launch was given; None for several, or without one."""
+    deviation: float | None = None
+    """That spread, relative."""
+    in_queue: bool = False
+    """True if a queue multiplied it."""
+
+
+@dataclass(frozen=True)
 class MetricValue(ResultValue):
     """One result's value of a metric, with its interval."""
 
     interval: Estimate | None
     """The value with its 95 % interval; None where nothing tells one."""
-    basis: str | None = None
-    """The replication behind the interval, e.g. `5 processes`; None without one."""
+    basis: Replication | None = None
+    """The replication behind the interval; None without one."""
 
 
 def marks_of(facts: Mapping[str, Any]) -> tuple[str, ...]:

@@ -70,6 +70,7 @@ class KnownVerdict:
     backend: str
     verdict: str
     reason: str | None
+    remedy: str | None
     is_ours: bool
     """False if an imported file says so."""
     results: int
@@ -114,7 +115,7 @@ def read_evidence(source: ArrowSource, selection: Selection) -> tuple[Evidence, 
     )
 
 
-_FINDING = ("backend", "verdict", "reason", "is_ours", "results")
+_FINDING = ("backend", "verdict", "reason", "remedy", "is_ours", "results")
 _BEST = ("runtime", "precision", "verdict", "grade", "source")
 _NAMES = (*SIZE_AXES, "scenario", "target_qps", "slo_ms", "workers", "host")
 
@@ -133,7 +134,7 @@ def _verdicts_sql(selection: Selection) -> str:
     """Verdicts of ours, and what failed with others: that something worked says their rates."""
     reason = "CASE WHEN r.status = 'ok' THEN r.correct_reason ELSE r.reason END"
     return f"""
-        SELECT {_SUBJECT}, {", ".join(_CELL)}, r.verdict, {reason} AS reason,
+        SELECT {_SUBJECT}, {", ".join(_CELL)}, r.verdict, {reason} AS reason, r.remedy,
             {IS_OURS} AS is_ours, any_value(r.family) AS family, count(*) AS results
         FROM {_newest(selection)} r
         WHERE r.backend IS NOT NULL AND ({IS_OURS} OR r.status <> 'ok')

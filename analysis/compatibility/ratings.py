@@ -7,7 +7,6 @@ from statistics import median
 from typing import Literal
 
 from analysis.compatibility.evidence import Evidence, Key, KnownVerdict, Rate
-from analysis.compatibility.remedies import FOREIGN_REMEDY, remedy_of
 from analysis.compatibility.verdicts import BEST_FIRST, MEANINGS
 
 Level = Literal["High", "Medium", "Low", "N/A", "verified only", "not measured"]
@@ -144,12 +143,11 @@ def _as_obstacle(findings: Sequence[KnownVerdict]) -> Obstacle | None:
     if not findings:
         return None
     verdict = min((one.verdict for one in findings), key=BEST_FIRST.index)
-    reasons: Counter[tuple[str | None, bool]] = Counter()
+    reasons: Counter[tuple[str | None, str | None]] = Counter()
     for one in findings:
         if one.verdict == verdict:
-            reasons[one.reason, one.is_ours] += one.results
-    reason, is_ours = max(reasons, key=lambda key: (reasons[key], str(key)))
-    remedy = remedy_of(verdict, reason) if is_ours else FOREIGN_REMEDY
+            reasons[one.reason, one.remedy] += one.results
+    reason, remedy = max(reasons, key=lambda key: (reasons[key], str(key)))
     return Obstacle(verdict, reason or MEANINGS.get(verdict), remedy)
 
 

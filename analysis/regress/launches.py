@@ -26,7 +26,10 @@ _FACTS = (
     *("hardware", "cores", "profile", "family", "proof", "correct", "image_digest"),
     *(name for name in AXIS_NAMES if name not in SERIES),
 )
-_OF_RESULTS = ("process_spread", "process_spread_source", "interleaved_with")
+_OF_RESULTS = (
+    *("process_spread", "process_spread_processes", "process_spread_degrees"),
+    *("process_spread_queue", "interleaved_with"),
+)
 """Facts that exports lack."""
 _HARDWARE = "LEFT JOIN hardware_info h ON h.hardware_id = r.hardware_id"
 _KEY = ("cell_id", *(name for name in SERIES if name != "cell_id"), PART, *COMPARABLE)

@@ -8,7 +8,7 @@ from typing import Literal, TypeAlias
 
 from analysis.regress.launches import LaunchedResult, PastResult
 from analysis.regress.study import APART, RUN_PRIOR, TAIL_DEGREES
-from analysis.results.process_spread import calibrated_processes, spread_degrees, spread_in_words
+from analysis.results.process_spread import spread_degrees, spread_in_words
 from analysis.statistics.significance import student_quantile
 from analysis.statistics.variance import ShiftSpread, VarianceComponents, variance_components
 
@@ -104,14 +104,14 @@ def noise_of_pairs(before: Sequence[float], after: Sequence[float]) -> SeriesNoi
 def _of_calibration(before: LaunchedResult, after: LaunchedResult) -> SeriesNoise | None:
     """The spread that fresh processes had when the host was calibrated."""
     for side in (after, before):
-        source = side.facts["process_spread_source"]
-        processes = calibrated_processes(source)
+        processes = side.facts["process_spread_processes"]
         if processes is None:
             continue
         spread = side.facts["process_spread"]
-        apart = spread_in_words(spread, source)
+        apart = spread_in_words(spread, in_queue=bool(side.facts["process_spread_queue"]))
         basis = f"the host's calibration, {processes} processes {apart} apart"
-        components = VarianceComponents(spread**2, spread_degrees(source), 0.0, 0, 1.0)
+        degrees = spread_degrees(side.facts["process_spread_degrees"])
+        components = VarianceComponents(spread**2, degrees, 0.0, 0, 1.0)
         return _of_components("calibration", basis, components)
     return None
 

@@ -3,16 +3,17 @@
 from collections import Counter
 from collections.abc import Iterator, Sequence
 
-from analysis.report.report import ReportColumn, ReportRow, ReportTable
 from analysis.report.results import ReportedResults
+from analysis.results.differing import shared, varying
 from analysis.results.metrics import METRICS, PERFORMANCE_VIEW, Metric
+from analysis.results.table import Facts, Field, Table
 from runner.contract.axes import AXES
 
 _WORDS = ("model", "backend", "runtime", "precision", "mode", "scenario")
 _CELL = (
-    *(ReportColumn(name, name) for name in _WORDS),
+    *(Field(name) for name in _WORDS),
     *(
-        ReportColumn(axis.name, axis.heading or axis.name, "number")
+        Field(axis.name, axis.heading or axis.name, "number")
         for axis in AXES
         if axis.kind in ("size", "count")
     ),
@@ -27,57 +28,49 @@ _UNSAID = _ALWAYS | {"hostname"}
 """Columns that are no fact of a report even if all rows agree: its top is shown to others."""
 
 
-def _measured(metric: Metric) -> ReportColumn:
+def _measured(metric: Metric) -> Field:
     """The column of a metric; rows hold the intervals of their own view alone."""
     ends = (metric.low, metric.high) if metric.view == PERFORMANCE_VIEW else (None, None)
-    return ReportColumn(
-        metric.column, metric.report or metric.heading, "number", *ends, measured=True
-    )
+    return Field(metric.column, metric.report or metric.heading, "number", *ends, measured=True)
 
 
 _LEADING = [METRICS[name] for name in ("throughput", "tokens", "peak_qps", "latency")]
 _NUMBERS = (
     *map(_measured, _LEADING),
-    ReportColumn("latency_precision", "±", "share"),
-    ReportColumn("grade", "grade", "grade"),
+    Field("latency_precision", "±", "share"),
+    Field("grade", kind="grade"),
     *(_measured(metric) for metric in METRICS.values() if metric.report and metric not in _LEADING),
 )
 _TRUST = (
-    ReportColumn("proof", "proof"),
-    ReportColumn("outputs", "outputs"),
-    ReportColumn("hardware", "device"),
-    ReportColumn("hostname", "host"),
-    ReportColumn("source", "measured by"),
-    ReportColumn("measured_at", "measured", "moment"),
+    Field("proof"),
+    Field("outputs"),
+    Field("hardware", "device"),
+    Field("hostname", "host"),
+    Field("source", "measured by"),
+    Field("measured_at", "measured", "moment"),
 )
 
 
-def cell_table(results: ReportedResults) -> ReportTable:
+def cell_table(results: ReportedResults) -> Table:
     """All results of a report, a row each."""
     rows = [_row(row) for row in results.rows]
-    varying = [column for column in (*_CELL, *_TRUST) if _differs(column, rows)]
-    columns = [column for column in _CELL if column in varying or column.name in _ALWAYS]
-    trust = [column for column in _TRUST if column in varying]
-    table = ReportTable(
-        "results",
-        "Results",
-        (*columns, *_NUMBERS, *trust),
-        rows,
-        left_out=results.left_out,
-    )
-    return table.without_empty_columns()
+    different = varying(rows, [field.name for field in (*_CELL, *_TRUST)])
+    cell = [field for field in _CELL if field.name in {*different, *_ALWAYS}]
+    trust = [field for field in _TRUST if field.name in different]
+    fields = (*cell, *_NUMBERS, *trust)
+    table = Table("Results", fields, rows, name="results", left_out=results.left_out)
+    return table.filled()
 
 
-def shared_facts(rows: Sequence[ReportRow]) -> dict[str, str]:
+def shared_facts(rows: Sequence[Facts]) -> dict[str, str]:
     """The columns in which all rows agree, by their headings."""
-    shared: dict[str, str] = {}
-    for column in (*_CELL, *_TRUST):
-        values = {row.get(column.name) for row in map(_row, rows)}
-        if len(values) == 1 and column.name not in _UNSAID and column.kind == "word":
-            value = values.pop()
-            if value not in (None, _OURS):
-                shared[column.heading] = str(value)
-    return shared
+    words = {
+        field.name: field.title
+        for field in (*_CELL, *_TRUST)
+        if field.name not in _UNSAID and field.kind == "word"
+    }
+    facts = shared([_row(row) for row in rows], words)
+    return {words[name]: str(value) for name, value in facts.items() if value not in (None, _OURS)}
 
 
 def marks_sentences(results: ReportedResults) -> Iterator[str]:
@@ -103,7 +96,7 @@ def marks_sentences(results: ReportedResults) -> Iterator[str]:
             yield f"Left out, since their files call them simulated: {counted['simulated']:,}."
 
 
-def _row(row: ReportRow) -> ReportRow:
+def _row(row: Facts) -> Facts:
     """A row with its outputs in a word; samples a second say nothing of generation."""
     unknown = "not compared" if row["off"] is None else "not told"
     outputs = {True: "agree", False: "wrong", None: unknown}[row["correct"]]
@@ -111,7 +104,3 @@ def _row(row: ReportRow) -> ReportRow:
     if row["mode"] == "generation":
         shown["throughput"] = None
     return shown
-
-
-def _differs(column: ReportColumn, rows: Sequence[ReportRow]) -> bool:
-    return len(Counter(str(row.get(column.name)) for row in rows)) > 1

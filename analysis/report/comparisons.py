@@ -5,12 +5,13 @@ from collections.abc import Collection, Iterator, Sequence
 from typing import Any
 
 from analysis.compare.compare import ComparedGroup, ComparedValue, ComparisonBy, compare_by
-from analysis.report.report import ReportColumn, ReportTable
 from analysis.report.results import ReportedResults
+from analysis.results.differing import fact_words, varying
 from analysis.results.metrics import METRICS, Metric
 from analysis.results.series import ASKED_THREADS
+from analysis.results.table import Field, Table
+from analysis.statistics.numbers import number_range
 from runner.contract.axes import AXIS_NAMES
-from runner.contract.synonyms import axis_words
 
 _MOST_GROUPS = 200
 _MOST_SENTENCES = 3
@@ -18,40 +19,40 @@ _TELLING = frozenset({"backend", "runtime", "precision", "mode", "model", "famil
 """Properties whose values say what they are; a size needs its name."""
 _NAMES = ("backend", "runtime", "precision")
 """Columns of their own where questions differ in them; so has the model, always."""
-_WORK = {
-    ASKED_THREADS if name == "threads" else name: name
+_WORK = tuple(
+    ASKED_THREADS if name == "threads" else name
     for name in AXIS_NAMES
     if name not in ("model", *_NAMES)
-}
-"""Columns that tell one question from another beside these, with the axes that they are of."""
+)
+"""Columns that tell one question from another beside these."""
 _SURE = {True: "yes", False: "no", None: None}
 
 
 def comparison_table(
     results: ReportedResults, by: str, title: str, metric: Metric = METRICS["latency"]
-) -> ReportTable:
+) -> Table:
     """Every result beside the baseline of its question."""
     compared = compare_by(results.values(metric), by, metric)
     groups = compared.groups[:_MOST_GROUPS]
     differing = _differing(groups)
-    scaling = ReportColumn("scaling_efficiency", "scaling efficiency", "share")
+    scaling = Field("scaling_efficiency", "scaling efficiency", "share")
     columns = (
-        ReportColumn("model", "model"),
-        ReportColumn("work", "work", "prose"),
-        *(ReportColumn(name, name) for name in _NAMES if name in differing - {by}),
-        ReportColumn("name", by.replace("_size", "").replace("_length", ""), _kind(groups)),
-        ReportColumn("value", metric.heading, "number", "low", "high", measured=True),
-        ReportColumn("speedup", _advance(groups), "number", "speedup_low", "speedup_high"),
-        ReportColumn("differs", "difference shown"),
+        Field("model"),
+        Field("work", kind="prose"),
+        *(Field(name) for name in _NAMES if name in differing - {by}),
+        Field("name", by.replace("_size", "").replace("_length", ""), _kind(groups)),
+        Field("value", metric.heading, "number", "low", "high", measured=True),
+        Field("speedup", _advance(groups), "number", "speedup_low", "speedup_high"),
+        Field("differs", "difference shown"),
         *((scaling,) if by in {"batch_size", "sequence_length"} else ()),
-        ReportColumn("grade", "grade", "grade"),
+        Field("grade", kind="grade"),
     )
     rows = [row for group in groups for row in _rows(group, differing)]
     notes = _notes(compared)
     left_out = len(compared.groups) - len(groups)
     answers = tuple(_sentences(compared)) if compared.groups else ()
-    table = ReportTable(f"by_{by}", title, columns, rows, notes, left_out, answers)
-    return table.without_empty_columns()
+    table = Table(title, columns, rows, notes, f"by_{by}", answers, left_out)
+    return table.filled()
 
 
 def _sentences(compared: ComparisonBy) -> Iterator[str]:
@@ -73,16 +74,11 @@ def _outcome(rows: Sequence[ComparedValue]) -> str:
     worse = [1 / row.speedup for row in rows if row.differs and row.speedup < 1]
     unclear = len(rows) - len(better) - len(worse)
     parts = [
-        f"better in {len(better):,} ({_range(better)} times)" if better else "",
-        f"worse in {len(worse):,} ({_range(worse)} times)" if worse else "",
+        f"better in {len(better):,} ({number_range(better)} times)" if better else "",
+        f"worse in {len(worse):,} ({number_range(worse)} times)" if worse else "",
         f"no difference shown in {unclear:,}" if unclear else "",
     ]
     return ", ".join(filter(None, parts))
-
-
-def _range(factors: Sequence[float]) -> str:
-    ends = dict.fromkeys(f"{end:.3g}" for end in (min(factors), max(factors)))
-    return " to ".join(ends)
 
 
 def _rows(group: ComparedGroup, differing: Collection[str]) -> Iterator[dict[str, Any]]:
@@ -109,18 +105,13 @@ def _rows(group: ComparedGroup, differing: Collection[str]) -> Iterator[dict[str
 
 def _differing(groups: Sequence[ComparedGroup]) -> set[str]:
     """The columns in which not all questions agree."""
-    names = (*_NAMES, *_WORK)
-    return {name for name in names if len({str(group.shared.get(name)) for group in groups}) > 1}
+    return {*varying([group.shared for group in groups], (*_NAMES, *_WORK))}
 
 
 def _work(group: ComparedGroup, differing: Collection[str]) -> str | None:
     """The question in words, as far as it differs from others."""
-    words = (
-        axis_words(axis, group.shared[name])
-        for name, axis in _WORK.items()
-        if name in differing and group.shared.get(name) is not None
-    )
-    return ", ".join(words) or None
+    facts = {name: group.shared.get(name) for name in _WORK if name in differing}
+    return ", ".join(fact_words(facts)) or None
 
 
 def _kind(groups: Sequence[ComparedGroup]) -> Any:

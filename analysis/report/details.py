@@ -3,10 +3,11 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from analysis.report.report import ReportRow, ResultDetail
+from analysis.report.report import ResultDetail
 from analysis.report.results import ReportedResults
 from analysis.results.source import OWN_SOURCES
-from analysis.statistics.rounding import rounded
+from analysis.results.table import Facts
+from analysis.statistics.numbers import rounded
 
 _MOST_POINTS = 64
 """Durations of one result that a report holds; of more, the least and greatest of each stretch."""
@@ -20,7 +21,7 @@ def result_details(results: ReportedResults) -> Mapping[str, ResultDetail]:
     }
 
 
-def _detail(row: ReportRow, durations: Mapping[str, Any]) -> ResultDetail:
+def _detail(row: Facts, durations: Mapping[str, Any]) -> ResultDetail:
     return ResultDetail(
         cell_id=row["cell_id"],
         facts=[(name, value) for name, value in _facts(row).items() if value],
@@ -32,13 +33,14 @@ def _detail(row: ReportRow, durations: Mapping[str, Any]) -> ResultDetail:
     )
 
 
-def _facts(row: ReportRow) -> dict[str, str | Sequence[str] | None]:
+def _facts(row: Facts) -> dict[str, str | Sequence[str] | None]:
     moment = row["measured_at"]
     measured = moment and f"{moment:%Y-%m-%d %H:%M} UTC"
     return {
         "measured by": None if row["source"] in OWN_SOURCES else _origin(row),
         "grade": row["grade"],
         "because": row["grade_reasons"] or (),
+        "contradicted by": row.get("contradicted_by"),
         "proof": row["proof"],
         "outputs": outputs_in_words(row),
         "run": row["run_id"],
@@ -52,12 +54,12 @@ def _facts(row: ReportRow) -> dict[str, str | Sequence[str] | None]:
     }
 
 
-def _origin(row: ReportRow) -> str:
+def _origin(row: Facts) -> str:
     file = f": {row['source_file']}" if row.get("source_file") else ""
     return f"{row['source']}{file}"
 
 
-def outputs_in_words(row: ReportRow) -> str:
+def outputs_in_words(row: Facts) -> str:
     """The check of a result's outputs against the fp32 reference."""
     if row["correct"] is None:
         return row.get("correct_reason") or "not compared"

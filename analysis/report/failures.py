@@ -1,12 +1,10 @@
 """Failures with their remedies: verdicts without a sound measurement, graphs that took one."""
 
-from typing import Any
-
-from analysis.compatibility.remedies import FOREIGN_REMEDY, remedy_of
-from analysis.report.report import ReportColumn, ReportSection, ReportTable
+from analysis.report.report import ReportSection, table_section
 from analysis.report.results import ReportedResults
 from analysis.results.selection import IS_OURS
 from analysis.results.source import text
+from analysis.results.table import Field, Table
 
 _MOST_REASONS = 200
 _BEFORE = " failed, "
@@ -20,21 +18,21 @@ _KINDS = f"""
         WHEN r.correct_reason IS NOT NULL AND r.correct IS NULL THEN 'unverified' END
 """
 _FAILURES = (
-    ReportColumn("kind", "verdict"),
-    ReportColumn("model", "model"),
-    ReportColumn("backend", "backend"),
-    ReportColumn("runtime", "runtime"),
-    ReportColumn("cells", "cells", "number"),
-    ReportColumn("reason", "reason", "prose"),
-    ReportColumn("remedy", "what helps", "prose"),
-    ReportColumn("cell_id", "for example", "id"),
+    Field("kind", "verdict"),
+    Field("model"),
+    Field("backend"),
+    Field("runtime"),
+    Field("cells", kind="number"),
+    Field("reason", kind="prose"),
+    Field("remedy", "what helps", "prose"),
+    Field("cell_id", "for example", "id"),
 )
 _GRAPHS = (
-    ReportColumn("model", "model"),
-    ReportColumn("backend", "backend"),
-    ReportColumn("runtime", "runtime"),
-    ReportColumn("graph_remedy", "how the graph was made", "prose"),
-    ReportColumn("cells", "cells", "number"),
+    Field("model"),
+    Field("backend"),
+    Field("runtime"),
+    Field("graph_remedy", "how the graph was made", "prose"),
+    Field("cells", kind="number"),
 )
 
 
@@ -43,22 +41,22 @@ def failure_section(results: ReportedResults) -> ReportSection:
     rows = results.ask(f"""
         SELECT {_KINDS} AS kind, model, backend, runtime,
             CASE WHEN r.status = 'ok' AND kind IN ('wrong', 'unverified') THEN r.correct_reason
-                ELSE r.reason END AS why,
-            {IS_OURS} AS ours, count(*) AS cells, min(cell_id) AS cell_id,
+                ELSE r.reason END AS reason,
+            remedy, count(*) AS cells, min(cell_id) AS cell_id,
             count(*) OVER () AS groups
         FROM {results.selection.verdicts} r
         WHERE kind IS NOT NULL
         GROUP BY ALL ORDER BY cells DESC, cell_id LIMIT {_MOST_REASONS}
     """)
     groups = max((row.pop("groups") for row in rows), default=0)
-    table = ReportTable(
-        "failures",
+    table = Table(
         "Verdicts other than a sound measurement",
         _FAILURES,
-        [_failure(row) for row in rows],
+        rows,
+        name="failures",
         left_out=groups - len(rows),
     )
-    return ReportSection("failures", "Failures and what helps", tables=(table,))
+    return table_section("failures", "Failures and what helps", table)
 
 
 def graph_section(results: ReportedResults) -> ReportSection:
@@ -68,11 +66,5 @@ def graph_section(results: ReportedResults) -> ReportSection:
         WHERE result_id IN ({results.ids}) AND contains(graph_remedy, {text(_BEFORE)})
         GROUP BY ALL ORDER BY ALL
     """)
-    table = ReportTable("graphs", "Graphs that took a remedy", _GRAPHS, rows)
-    return ReportSection("graphs", "Graphs that took a remedy", tables=(table,))
-
-
-def _failure(row: dict[str, Any]) -> dict[str, Any]:
-    reason, is_ours = row.pop("why") or None, row.pop("ours")
-    remedy = remedy_of(row["kind"], reason) if is_ours else FOREIGN_REMEDY
-    return {**row, "reason": reason, "remedy": remedy}
+    table = Table("Graphs that took a remedy", _GRAPHS, rows, name="graphs")
+    return table_section("graphs", "Graphs that took a remedy", table)

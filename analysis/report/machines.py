@@ -3,12 +3,13 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from analysis.report.report import ReportColumn, ReportSection, ReportTable
+from analysis.report.report import ReportSection, table_section
 from analysis.report.results import ReportedResults
+from analysis.results.table import Field, Table
 
 _MOST_SHOWN = 6
 """Environments and machines side by side; more are counted."""
-_FACT = ReportColumn("fact", "fact")
+_FACT = Field("fact")
 _GIBIBYTE = 2**30
 _MACHINE_FACTS = {
     "device_name": "device",
@@ -33,10 +34,10 @@ _SOFTWARE_FACTS = {
 def environment_section(results: ReportedResults) -> ReportSection:
     """Machines and software that the results were measured with."""
     tables = (machine_table(results), software_table(results))
-    return ReportSection("environment", "Environment", tables=[one for one in tables if one.rows])
+    return table_section("environment", "Environment", *tables)
 
 
-def machine_table(results: ReportedResults) -> ReportTable:
+def machine_table(results: ReportedResults) -> Table:
     """A column for each machine with its device."""
     machines = results.ask(f"""
         SELECT h.* EXCLUDE (seen_at), used.results FROM hardware_info h JOIN (
@@ -49,7 +50,7 @@ def machine_table(results: ReportedResults) -> ReportTable:
     return _side_by_side("machines", "Machines", names, described, _MACHINE_FACTS)
 
 
-def software_table(results: ReportedResults) -> ReportTable:
+def software_table(results: ReportedResults) -> Table:
     """A column for each set of libraries."""
     environments = results.ask(f"""
         SELECT e.* EXCLUDE (seen_at), used.results, used.runtimes FROM environments e JOIN (
@@ -71,11 +72,11 @@ def software_table(results: ReportedResults) -> ReportTable:
 
 def _side_by_side(
     name: str, title: str, headings: Sequence[str], facts: Any, words: Mapping[str, str]
-) -> ReportTable:
+) -> Table:
     """A row for each fact, where any has it."""
     shown = list(facts)[:_MOST_SHOWN]
     columns = [
-        ReportColumn(f"of_{number}", heading, "prose")
+        Field(f"of_{number}", heading, "prose")
         for number, heading in enumerate(headings[:_MOST_SHOWN])
     ]
     rows = [
@@ -85,7 +86,7 @@ def _side_by_side(
     ]
     more = len(headings) - len(shown)
     notes = (f"and {more:,} more of fewer results",) if more else ()
-    return ReportTable(name, title, (_FACT, *columns), rows, notes, is_list=False)
+    return Table(title, (_FACT, *columns), rows, notes, name, is_list=False)
 
 
 def _machine(row: Mapping[str, Any]) -> dict[str, Any]:

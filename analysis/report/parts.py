@@ -1,31 +1,27 @@
 """Tables of parts of results: steps of training, stages of a start, tried batches, efficiency."""
 
-from collections.abc import Sequence
-
-from analysis.report.report import ColumnKind, ReportColumn, ReportTable
 from analysis.report.results import ReportedResults
+from analysis.results.table import Field, FieldKind, Table
 
 _MOST_ROWS = 1000
 _CELL = (
-    ReportColumn("model", "model"),
-    ReportColumn("backend", "backend"),
-    ReportColumn("runtime", "runtime"),
-    ReportColumn("precision", "precision"),
-    ReportColumn("batch_size", "batch", "number"),
-    ReportColumn("sequence_length", "tokens", "number"),
+    Field("model"),
+    Field("backend"),
+    Field("runtime"),
+    Field("precision"),
+    Field("batch_size", "batch", "number"),
+    Field("sequence_length", "tokens", "number"),
 )
-_GRADE = ReportColumn("grade", "grade", "grade")
+_GRADE = Field("grade", kind="grade")
 
 
-def _number(
-    name: str, heading: str, kind: ColumnKind = "number", stem: str | None = None
-) -> ReportColumn:
+def _number(name: str, heading: str, kind: FieldKind = "number", stem: str | None = None) -> Field:
     low, high = (f"{stem}_low_s", f"{stem}_high_s") if stem else (None, None)
-    return ReportColumn(name, heading, kind, low, high, measured=kind == "number")
+    return Field(name, heading, kind, low, high, measured=kind == "number")
 
 
 _TRAINING = (
-    ReportColumn("training_precision", "numbers in training"),
+    Field("training_precision", "numbers in training"),
     _number("latency_median_ms", "step, ms"),
     _number("forward_median_ms", "forward, ms"),
     _number("loss_median_ms", "loss, ms"),
@@ -35,7 +31,7 @@ _TRAINING = (
     _GRADE,
 )
 _STARTS = (
-    ReportColumn("workers", "workers", "number"),
+    Field("workers", kind="number"),
     _number("startup_cold_median_s", "cold start, s", stem="startup_cold_median"),
     _number("startup_warm_interpreter_median_s", "warm: interpreter, s"),
     _number("startup_warm_import_median_s", "imports, s"),
@@ -47,15 +43,15 @@ _STARTS = (
     _GRADE,
 )
 _TRIED = (
-    ReportColumn("queries", "queries", "number"),
+    Field("queries", kind="number"),
     _number("throughput", "samples/s"),
     _number("latency_median_ms", "median, ms"),
     _number("memory_mb", "memory, MB"),
-    ReportColumn("found", "chosen"),
+    Field("found", "chosen"),
 )
 _EFFICIENCY = (
-    ReportColumn("mode", "mode"),
-    ReportColumn("part", "part"),
+    Field("mode"),
+    Field("part"),
     _number("time_ms", "time, ms"),
     _number("gflop_per_s", "GFLOP/s"),
     _number("peak_gflop_per_s", "peak GFLOP/s"),
@@ -64,12 +60,12 @@ _EFFICIENCY = (
     _number("peak_gb_per_s", "peak GB/s"),
     _number("mbu", "share of it", "share"),
     _number("intensity", "FLOP per byte"),
-    ReportColumn("bound", "bound by"),
+    Field("bound", "bound by"),
     _GRADE,
 )
 _ARRIVALS = (
-    ReportColumn("target_qps", "offered queries/s", "number"),
-    ReportColumn("slo_ms", "limit, ms", "number"),
+    Field("target_qps", "offered queries/s", "number"),
+    Field("slo_ms", "limit, ms", "number"),
     _number("achieved_qps", "answered queries/s"),
     _number("peak_qps", "peak queries/s"),
     _number("latency_median_ms", "median, ms"),
@@ -79,50 +75,26 @@ _ARRIVALS = (
 )
 
 
-def training_table(results: ReportedResults) -> ReportTable:
-    """The parts of a training step."""
-    return _table(results, "training_results", "Parts of a training step", _TRAINING)
+_PARTS = {
+    "training_results": ("Parts of a training step", _TRAINING),
+    "startup_results": ("Starts and their stages", _STARTS),
+    "offline_curve": ("Batches that offline tried", _TRIED),
+    "efficiency": ("Achieved arithmetic and memory traffic", _EFFICIENCY),
+    "arrival_results": ("Latency at a rate of queries", _ARRIVALS),
+}
+"""Titles and fields by the view that has the rows."""
+_CONDITIONS = {"arrival_results": "scenario = 'server'"}
 
 
-def startup_table(results: ReportedResults) -> ReportTable:
-    """Stages of starts with files in memory, cold starts, and many at once."""
-    return _table(results, "startup_results", "Starts and their stages", _STARTS)
-
-
-def tried_table(results: ReportedResults) -> ReportTable:
-    """Batches that the scenario `offline` tried."""
-    return _table(results, "offline_curve", "Batches that offline tried", _TRIED)
-
-
-def efficiency_table(results: ReportedResults) -> ReportTable:
-    """Arithmetic and traffic achieved, beside the machine's own peaks."""
-    return _table(results, "efficiency", "Achieved arithmetic and memory traffic", _EFFICIENCY)
-
-
-def arrival_table(results: ReportedResults) -> ReportTable:
-    """Latency at rates of queries."""
-    return _table(
-        results,
-        "arrival_results",
-        "Latency at a rate of queries",
-        _ARRIVALS,
-        "scenario = 'server'",
-    )
-
-
-def _table(
-    results: ReportedResults,
-    view: str,
-    title: str,
-    columns: Sequence[ReportColumn],
-    condition: str = "true",
-) -> ReportTable:
-    """Rows of a view that belong to the report's results; a column that all share tells nothing."""
-    everything = (*_CELL, *columns)
-    bounds = [name for column in columns for name in (column.low, column.high) if name]
-    names = ", ".join(["result_id", *(column.name for column in everything), *bounds])
+def part_table(results: ReportedResults, view: str) -> Table:
+    """Rows of a view that belong to the report's results; a field without a value is left out."""
+    title, fields = _PARTS[view]
+    everything = (*_CELL, *fields)
+    bounds = [name for field in fields for name in (field.low, field.high) if name]
+    names = ", ".join(["result_id", *(field.name for field in everything), *bounds])
     rows = results.ask(f"""
-        SELECT {names} FROM {view} WHERE result_id IN ({results.ids}) AND {condition}
+        SELECT {names} FROM {view}
+        WHERE result_id IN ({results.ids}) AND {_CONDITIONS.get(view, "true")}
         ORDER BY model, backend, runtime, precision, batch_size, result_id LIMIT {_MOST_ROWS}
     """)
-    return ReportTable(view, title, everything, rows).without_empty_columns()
+    return Table(title, everything, rows, name=view).filled()

@@ -9,14 +9,12 @@ from analysis.predict.examples.targets import Target
 from analysis.predict.kept_evaluation import KeptAnswer, KeptTrial
 from analysis.predict.novelty import Novelty
 from analysis.predict.novelty_words import NAMED_NOVELTIES
-from analysis.report.report import ReportColumn, ReportRow, ReportTable
+from analysis.results.table import Facts, Field, Table
 
 _MOST_ROWS = 100
 
 
-def miss_table(
-    target: Target, title: str, trials: Iterable[tuple[Novelty, KeptTrial]]
-) -> ReportTable:
+def miss_table(target: Target, title: str, trials: Iterable[tuple[Novelty, KeptTrial]]) -> Table:
     """The hidden results of a target that were predicted worst, the worst first."""
     misses = [
         (one, novelty) for novelty, trial in trials for one in trial.misses if one.error > NEAR
@@ -29,28 +27,28 @@ def miss_table(
     )
     shown, more = rows[:_MOST_ROWS], max(0, len(rows) - _MOST_ROWS)
     columns = _miss_columns(target)
-    table = ReportTable(f"misses_{target.name}", title, columns, shown, (note,), more)
-    return table.without_empty_columns()
+    table = Table(title, columns, shown, (note,), f"misses_{target.name}", left_out=more)
+    return table.filled()
 
 
-def _miss_columns(target: Target) -> tuple[ReportColumn, ...]:
+def _miss_columns(target: Target) -> tuple[Field, ...]:
     unit = shown_unit(target).name
     return (
-        ReportColumn("novelty", "asked about"),
-        ReportColumn("model", "model"),
-        ReportColumn("ratio", "off by", "change"),
-        ReportColumn("measured", f"measured, {unit}", "number"),
-        ReportColumn("predicted", f"predicted (90 %), {unit}", "number", "low", "high"),
-        ReportColumn("held", "in its interval"),
-        ReportColumn("device", "device"),
-        ReportColumn("path", "path", "id"),
-        ReportColumn("batch_size", "batch", "number"),
-        ReportColumn("length", "length", "number"),
-        ReportColumn("outside", "extrapolation", "prose"),
+        Field("novelty", "asked about"),
+        Field("model"),
+        Field("ratio", "off by", "change"),
+        Field("measured", f"measured, {unit}", "number"),
+        Field("predicted", f"predicted (90 %), {unit}", "number", "low", "high"),
+        Field("held", "in its interval"),
+        Field("device"),
+        Field("path", kind="id"),
+        Field("batch_size", "batch", "number"),
+        Field("length", kind="number"),
+        Field("outside", "extrapolation", "prose"),
     )
 
 
-def _miss_row(one: KeptAnswer, target: Target, novelty: Novelty) -> ReportRow:
+def _miss_row(one: KeptAnswer, target: Target, novelty: Novelty) -> Facts:
     path = path_words({"backend": one.backend, "runtime": one.runtime})
     mode = [] if one.mode == "inference" else [one.mode]
     names = ("predicted", "low", "high", "measured")

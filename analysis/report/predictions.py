@@ -17,32 +17,27 @@ from analysis.predict.novelty import NOVELTIES, Novelty
 from analysis.predict.novelty_words import NAMED_NOVELTIES
 from analysis.report.prediction_misses import miss_table
 from analysis.report.predictor_ground import ground_tables, span_table
-from analysis.report.report import (
-    Report,
-    ReportColumn,
-    ReportRow,
-    ReportSection,
-    ReportTable,
-)
+from analysis.report.report import Report, ReportSection
+from analysis.results.table import Facts, Field, Table
 
 PREDICTION_TOPIC = "prediction"
 _ERRORS = (
-    ReportColumn("novelty", "asked about"),
-    ReportColumn("mape", "MAPE", "share"),
-    ReportColumn("median_ape", "median error", "share"),
-    ReportColumn("within_tenth", "≤ 10 %", "share"),
-    ReportColumn("coverage", "90 % hold", "share"),
-    ReportColumn("half_width", "interval ×", "number"),
-    ReportColumn("baseline", "best baseline"),
-    ReportColumn("baseline_mape", "its MAPE", "share"),
-    ReportColumn("questions", "hidden results", "number"),
-    ReportColumn("groups", "in groups", "number"),
-    ReportColumn("folds", "folds"),
-    ReportColumn("median_error", "median error in training", "share"),
-    ReportColumn("examples", "hidden in training", "number"),
-    ReportColumn("bias", "bias", "change"),
-    ReportColumn("extrapolations", "extrapolations", "number"),
-    ReportColumn("refused", "refused", "number"),
+    Field("novelty", "asked about"),
+    Field("mape", "MAPE", "share"),
+    Field("median_ape", "median error", "share"),
+    Field("within_tenth", "≤ 10 %", "share"),
+    Field("coverage", "90 % hold", "share"),
+    Field("half_width", "interval ×", "number"),
+    Field("baseline", "best baseline"),
+    Field("baseline_mape", "its MAPE", "share"),
+    Field("questions", "hidden results", "number"),
+    Field("groups", "in groups", "number"),
+    Field("folds"),
+    Field("median_error", "median error in training", "share"),
+    Field("examples", "hidden in training", "number"),
+    Field("bias", kind="change"),
+    Field("extrapolations", kind="number"),
+    Field("refused", kind="number"),
 )
 _TRIED = tuple(
     column.name for column in _ERRORS if column.name in KeptTrial.model_fields.keys() - {"folds"}
@@ -123,7 +118,7 @@ def _errors(manifest: PredictorManifest) -> tuple[Chart, ...]:
     return (chart,) if chart else ()
 
 
-def _error_tables(predictor: DescribedPredictor) -> Iterator[ReportTable]:
+def _error_tables(predictor: DescribedPredictor) -> Iterator[Table]:
     trials = {(target.name, novelty): trial for target, novelty, trial in predictor.trials}
     for name, facts in predictor.manifest.targets.items():
         target = PREDICTION_TARGETS[name]
@@ -133,10 +128,10 @@ def _error_tables(predictor: DescribedPredictor) -> Iterator[ReportTable]:
             if novelty in facts.errors or (name, novelty) in trials
         ]
         title = _title(target)
-        yield ReportTable(f"errors_{name}", title, _ERRORS, rows).without_empty_columns()
+        yield Table(title, _ERRORS, rows, name=f"errors_{name}").filled()
 
 
-def _error_row(novelty: Novelty, facts: TargetFacts, trial: KeptTrial | None) -> ReportRow:
+def _error_row(novelty: Novelty, facts: TargetFacts, trial: KeptTrial | None) -> Facts:
     known = facts.errors.get(novelty)
     row: dict[str, Any] = {"novelty": NAMED_NOVELTIES[novelty].measured}
     if known:
@@ -170,7 +165,7 @@ def unevaluated_words(command: str) -> str:
     )
 
 
-def _miss_tables(predictor: DescribedPredictor) -> Iterator[ReportTable]:
+def _miss_tables(predictor: DescribedPredictor) -> Iterator[Table]:
     for target in PREDICTION_TARGETS.values():
         trials = [(novelty, trial) for of, novelty, trial in predictor.trials if of == target]
         if trials:

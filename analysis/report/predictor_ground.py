@@ -8,43 +8,38 @@ from analysis.predict.domain import Domain
 from analysis.predict.examples.placements import KnownMachine
 from analysis.predict.examples.targets import PREDICTION_TARGETS
 from analysis.predict.manifest import PredictorManifest
-from analysis.report.report import ReportColumn, ReportRow, ReportTable
 from analysis.results.source import OWN_SOURCES
-from analysis.statistics.rounding import rounded
+from analysis.results.table import Facts, Field, Table
+from analysis.statistics.numbers import rounded
 
 _OURS = "ourselves"
 _DIGITS = 4
 _MOST = 700.0
 _SPAN = (
-    ReportColumn("target", "predicted"),
-    ReportColumn("feature", "of a question"),
-    ReportColumn("least", "least", "number"),
-    ReportColumn("most", "most", "number"),
-    ReportColumn("values", "values", "prose"),
+    Field("target", "predicted"),
+    Field("feature", "of a question"),
+    Field("least", kind="number"),
+    Field("most", kind="number"),
+    Field("values", kind="prose"),
 )
 _LEFT_OUT = (
-    ReportColumn("reason", "because", "prose"),
-    ReportColumn("results", "results", "number"),
+    Field("reason", "because", "prose"),
+    Field("results", kind="number"),
 )
 _MACHINES = (
-    ReportColumn("name", "device"),
-    ReportColumn("backends", "backends"),
-    ReportColumn("precisions", "precisions"),
-    ReportColumn("peaks", "peaks"),
+    Field("name", "device"),
+    Field("backends"),
+    Field("precisions"),
+    Field("peaks"),
 )
 
 
-def ground_tables(
-    manifest: PredictorManifest, machines: Sequence[KnownMachine]
-) -> Iterator[ReportTable]:
+def ground_tables(manifest: PredictorManifest, machines: Sequence[KnownMachine]) -> Iterator[Table]:
     """Results by who measured them, those left out by reason, and devices."""
     sources = dict.fromkeys(name for one in manifest.targets.values() for name in one.examples)
     columns = [
-        ReportColumn("source", "measured by"),
-        *(
-            ReportColumn(name, PREDICTION_TARGETS[name].label, "number")
-            for name in manifest.targets
-        ),
+        Field("source", "measured by"),
+        *(Field(name, PREDICTION_TARGETS[name].label, "number") for name in manifest.targets),
     ]
     rows = [
         {
@@ -54,17 +49,17 @@ def ground_tables(
         for source in sources
     ]
     note = f"They are of {noun_count(len(manifest.rows), 'run')} or imported files."
-    yield ReportTable("sources", "Results", columns, rows, (note,))
+    yield Table("Results", columns, rows, (note,), "sources")
     left_out = [
         {"reason": reason, "results": count}
         for reason, count in sorted(manifest.left_out.items(), key=lambda one: -one[1])
     ]
     if left_out:
-        yield ReportTable("left_out", "Left out", _LEFT_OUT, left_out)
-    yield ReportTable("machines", "Devices that it knows", _MACHINES, [*map(_machine, machines)])
+        yield Table("Left out", _LEFT_OUT, left_out, name="left_out")
+    yield Table("Devices that it knows", _MACHINES, [*map(_machine, machines)], name="machines")
 
 
-def _machine(machine: KnownMachine) -> ReportRow:
+def _machine(machine: KnownMachine) -> Facts:
     measured = sorted({device.measured for device in machine.devices.values()})
     origins = ["measured" if one else "of a data sheet" for one in measured]
     return {
@@ -75,7 +70,7 @@ def _machine(machine: KnownMachine) -> ReportRow:
     }
 
 
-def span_table(domains: Mapping[str, Domain]) -> ReportTable:
+def span_table(domains: Mapping[str, Domain]) -> Table:
     """The span of each number of questions; targets with the same examples share rows."""
     alike: list[tuple[Domain, list[str]]] = []
     for name, domain in domains.items():
@@ -89,10 +84,10 @@ def span_table(domains: Mapping[str, Domain]) -> ReportTable:
         "Beyond these ends an answer is marked as an extrapolation, and refused if it is 32 times"
         " beyond; a value that is not among the named ones is refused."
     )
-    return ReportTable("span", "Span", _SPAN, rows, (note,)).without_empty_columns()
+    return Table("Span", _SPAN, rows, (note,), "span").filled()
 
 
-def _spans(domain: Domain, labels: str) -> Iterator[ReportRow]:
+def _spans(domain: Domain, labels: str) -> Iterator[Facts]:
     for name in domain.lows:
         ends = (domain.lows[name], domain.highs.get(name, domain.lows[name]))
         least, most = map(_number, ends)

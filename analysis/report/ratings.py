@@ -7,8 +7,9 @@ from typing import Any
 from analysis.compatibility.evidence import read_evidence
 from analysis.compatibility.families import FamilySummary, MeanRatio, summarise_families
 from analysis.compatibility.ratings import HIGH_SHARE, MEDIUM_SHARE, Rating, rate
-from analysis.report.report import ReportColumn, ReportSection, ReportTable
+from analysis.report.report import ReportSection, table_section
 from analysis.report.results import ReportedResults
+from analysis.results.table import Field, Table
 
 _THRESHOLDS = (
     "High: works, is proven and agrees, with at least"
@@ -16,60 +17,57 @@ _THRESHOLDS = (
     f" least {100 * MEDIUM_SHARE:.0f} %. Low: less, or with limits. N/A: does not work."
 )
 _REASONS = (
-    ReportColumn("model", "model"),
-    ReportColumn("mode", "mode"),
-    ReportColumn("backend", "backend"),
-    ReportColumn("level", "level", "grade"),
-    ReportColumn("share", "share of the best", "share", "share_low", "share_high"),
-    ReportColumn("cells", "cells", "number"),
-    ReportColumn("runtime", "fastest runtime"),
-    ReportColumn("precision", "and precision"),
-    ReportColumn("verdict", "verdict"),
-    ReportColumn("reason", "reason", "prose"),
-    ReportColumn("remedy", "what helps", "prose"),
-    ReportColumn("source", "measured by"),
+    Field("model"),
+    Field("mode"),
+    Field("backend"),
+    Field("level", kind="grade"),
+    Field("share", "share of the best", "share", "share_low", "share_high"),
+    Field("cells", kind="number"),
+    Field("runtime", "fastest runtime"),
+    Field("precision", "and precision"),
+    Field("verdict"),
+    Field("reason", kind="prose"),
+    Field("remedy", "what helps", "prose"),
+    Field("source", "measured by"),
 )
 _FAMILIES = (
-    ReportColumn("family", "family"),
-    ReportColumn("models", "models", "number"),
-    ReportColumn("backend", "best backend"),
-    ReportColumn("speedup", "times as fast as cpu", "number", "speedup_low", "speedup_high"),
-    ReportColumn("speedup_cells", "in cells", "number"),
-    ReportColumn("memory", "memory of int8 by fp32", "number", "memory_low", "memory_high"),
-    ReportColumn("memory_cells", "in cells", "number"),
-    ReportColumn("largest_batch", "largest batch", "number"),
-    ReportColumn("scaling", "its scaling efficiency", "share"),
-    ReportColumn("scaling_cells", "in cells", "number"),
+    Field("family"),
+    Field("models", kind="number"),
+    Field("backend", "best backend"),
+    Field("speedup", "times as fast as cpu", "number", "speedup_low", "speedup_high"),
+    Field("speedup_cells", "in cells", "number"),
+    Field("memory", "memory of int8 by fp32", "number", "memory_low", "memory_high"),
+    Field("memory_cells", "in cells", "number"),
+    Field("largest_batch", "largest batch", "number"),
+    Field("scaling", "its scaling efficiency", "share"),
+    Field("scaling_cells", "in cells", "number"),
 )
 
 
 def rating_section(results: ReportedResults) -> ReportSection:
     """The ratings of all models of the selection on all backends."""
     ratings = rate(read_evidence(results.source, results.selection))
-    tables = (_matrix(ratings), _reasons(ratings))
-    return ReportSection(
-        "ratings", "Models on backends", tables=[table for table in tables if table.rows]
-    )
+    return table_section("ratings", "Models on backends", _matrix(ratings), _reasons(ratings))
 
 
-def _matrix(ratings: tuple[Rating, ...]) -> ReportTable:
+def _matrix(ratings: tuple[Rating, ...]) -> Table:
     rows: dict[tuple[str, str], dict[str, Any]] = defaultdict(dict)
     for rating in ratings:
         row = rows[rating.model, rating.mode]
         row |= {"model": rating.model, "mode": rating.mode, f"on_{rating.backend}": rating.level}
     backends = sorted({rating.backend for rating in ratings})
     columns = (
-        ReportColumn("model", "model"),
-        ReportColumn("mode", "mode"),
-        *(ReportColumn(f"on_{name}", name, "grade") for name in backends),
+        Field("model"),
+        Field("mode"),
+        *(Field(f"on_{name}", name, "grade") for name in backends),
     )
-    return ReportTable("ratings", "Models × backends", columns, list(rows.values()), (_THRESHOLDS,))
+    return Table("Models × backends", columns, list(rows.values()), (_THRESHOLDS,), "ratings")
 
 
-def _reasons(ratings: tuple[Rating, ...]) -> ReportTable:
+def _reasons(ratings: tuple[Rating, ...]) -> Table:
     rows = [_reason(one) for one in ratings if one.level != "not measured"]
-    table = ReportTable("rated", "Levels with what they rest on", _REASONS, rows)
-    return table.without_empty_columns()
+    table = Table("Levels with what they rest on", _REASONS, rows, name="rated")
+    return table.filled()
 
 
 def _reason(rating: Rating) -> Mapping[str, Any]:
@@ -95,9 +93,8 @@ def family_section(results: ReportedResults) -> ReportSection:
         "Ratios are geometric means, with the least and the greatest of the cells. A question mark"
         " says that most of its cells show no difference beyond intervals and grades.",
     )
-    table = ReportTable("families", "Families", _FAMILIES, rows, notes)
-    tables = [table.without_empty_columns()] if rows else []
-    return ReportSection("families", "Families", tables=tables)
+    table = Table("Families", _FAMILIES, rows, notes, "families")
+    return table_section("families", "Families", table.filled())
 
 
 def _family(summary: FamilySummary) -> Mapping[str, Any]:

@@ -14,17 +14,12 @@ from analysis.regress.launches import LEAST_HISTORY
 from analysis.regress.steps import LevelStep
 from analysis.report.cells import marks_sentences, shared_facts
 from analysis.report.details import result_details
-from analysis.report.report import (
-    Report,
-    ReportColumn,
-    ReportRow,
-    ReportSection,
-    ReportTable,
-)
+from analysis.report.report import Report, ReportSection, table_section
 from analysis.report.results import RememberedAnswers, reported_results
 from analysis.report.shared import grades_of, shared_sections
 from analysis.results.selection import Selection
 from analysis.results.source import ArrowSource
+from analysis.results.table import Facts, Field, Table
 from analysis.statistics.ratios import Estimate
 from analysis.statistics.significance import LEVEL
 
@@ -35,36 +30,36 @@ _LETTERS = 12
 _OPEN = ("regression", "improvement", "inconclusive")
 """Verdicts whose causes are sought."""
 _PLURALS: Mapping[str, str] = {"regression": "regressions", "improvement": "improvements"}
-_CHANGE = ReportColumn("ratio", "change", "change", "ratio_low", "ratio_high")
-_CELL = (ReportColumn("cell_id", "cell", "id"), ReportColumn("metric", "metric"))
+_CHANGE = Field("ratio", "change", "change", "ratio_low", "ratio_high")
+_CELL = (Field("cell_id", "cell", "id"), Field("metric"))
 _VERDICTS = (
-    ReportColumn("verdict", "verdict"),
+    Field("verdict"),
     *_CELL,
-    ReportColumn("before", "before", "number"),
-    ReportColumn("after", "after", "number", measured=True),
+    Field("before", kind="number"),
+    Field("after", kind="number", measured=True),
     _CHANGE,
-    ReportColumn("reason", "reason", "prose"),
-    ReportColumn("changes", "changed beside", "prose"),
-    ReportColumn("launches", "launches"),
-    ReportColumn("p_value", "p", "number"),
-    ReportColumn("noise", "noise from", "prose"),
-    ReportColumn("base_run", "baseline's run", "id"),
+    Field("reason", kind="prose"),
+    Field("changes", "changed beside", "prose"),
+    Field("launches"),
+    Field("p_value", "p", "number"),
+    Field("noise", "noise from", "prose"),
+    Field("base_run", "baseline's run", "id"),
 )
 _BESIDE = (
-    ReportColumn("changes", "changed beside", "prose"),
-    *(ReportColumn(verdict, _PLURALS.get(verdict, verdict), "number") for verdict in _OPEN),
-    ReportColumn("cell_id", "for example", "id"),
+    Field("changes", "changed beside", "prose"),
+    *(Field(verdict, _PLURALS.get(verdict, verdict), "number") for verdict in _OPEN),
+    Field("cell_id", "for example", "id"),
 )
 _STEPS = (
     *_CELL,
-    ReportColumn("date", "since", "moment"),
-    ReportColumn("run_id", "first run", "id"),
-    ReportColumn("commit", "its commit", "id"),
+    Field("date", "since", "moment"),
+    Field("run_id", "first run", "id"),
+    Field("commit", "its commit", "id"),
     _CHANGE,
-    ReportColumn("accepted", "accepted"),
-    ReportColumn("reason", "because", "prose"),
+    Field("accepted"),
+    Field("reason", "because", "prose"),
 )
-_REFUSED = (*_CELL, ReportColumn("reason", "reason", "prose"))
+_REFUSED = (*_CELL, Field("reason", kind="prose"))
 _METHOD = (
     "A verdict compares launches, each a fresh process: a change exceeds the noise of its series"
     f" at {100 * LEVEL:g} %, is confirmed by a permutation test over all comparisons with"
@@ -94,16 +89,20 @@ def regression_report(judgements: Judgements, source: ArrowSource, selection: Se
     charts = distinctly_named([*([overview] if overview else []), *regression_charts(judgements)])
     notes = [reading_words(judgements.threshold)] if charts else []
     sections = (
-        _section("changes", "Changes", _verdict_table("changes", "Changes", judgements, _OPEN)),
-        _section("beside", "Changed beside: candidates for the cause", _beside_table(verdicts)),
+        table_section(
+            "changes", "Changes", _verdict_table("changes", "Changes", judgements, _OPEN)
+        ),
+        table_section(
+            "beside", "Changed beside: candidates for the cause", _beside_table(verdicts)
+        ),
         ReportSection("series", "Series over time", notes=notes, charts=charts),
-        _section("steps", "Steps of the series", _step_table(verdicts)),
-        _section(
+        table_section("steps", "Steps of the series", _step_table(verdicts)),
+        table_section(
             "unchanged",
             "No change",
             _verdict_table("unchanged", "No change", judgements, ("no change",)),
         ),
-        _section("refused", "Not compared", _refusal_table(judgements)),
+        table_section("refused", "Not compared", _refusal_table(judgements)),
         ReportSection("method", "Method", notes=_METHOD),
         *shared_sections(results),
     )
@@ -126,27 +125,21 @@ def _facts(judgements: Judgements) -> dict[str, str]:
     return {**metric, "threshold": f"{100 * judgements.threshold:g} %"}
 
 
-def _section(name: str, title: str, table: ReportTable) -> ReportSection:
-    return ReportSection(name, title, tables=[table] if table.rows else [])
-
-
 def _bounded(
     name: str,
     title: str,
-    columns: Sequence[ReportColumn],
-    rows: Sequence[ReportRow],
+    columns: Sequence[Field],
+    rows: Sequence[Facts],
     *notes: str,
-) -> ReportTable:
+) -> Table:
     """A table of the first rows, without the metric that all share; rows beyond are counted."""
     shown, left_out = rows[:_MOST_ROWS], max(len(rows) - _MOST_ROWS, 0)
     if len({row["metric"] for row in rows if row.get("metric")}) == 1:
         columns = [column for column in columns if column.name != "metric"]
-    return ReportTable(name, title, columns, shown, notes, left_out).without_empty_columns()
+    return Table(title, columns, shown, notes, name, left_out=left_out).filled()
 
 
-def _verdict_table(
-    name: str, title: str, judgements: Judgements, verdicts: Sequence[str]
-) -> ReportTable:
+def _verdict_table(name: str, title: str, judgements: Judgements, verdicts: Sequence[str]) -> Table:
     rows = [
         {**_verdict_row(one), "base_run": _other_base(one, judgements.base)}
         for one in judgements.judgements
@@ -199,7 +192,7 @@ def _ratio(ratio: Estimate | None) -> dict[str, float]:
     return {"ratio": ratio.value, **ends}
 
 
-def _beside_table(judgements: Sequence[Judgement]) -> ReportTable:
+def _beside_table(judgements: Sequence[Judgement]) -> Table:
     """Differences between both sides of open verdicts, the most frequent first."""
     counts: Counter[str] = Counter()
     rows: dict[str, dict[str, Any]] = {}
@@ -215,7 +208,7 @@ def _beside_table(judgements: Sequence[Judgement]) -> ReportTable:
     return _bounded("beside", "Changed beside", _BESIDE, ordered, note)
 
 
-def _step_table(judgements: Sequence[Judgement]) -> ReportTable:
+def _step_table(judgements: Sequence[Judgement]) -> Table:
     pairs = [(judgement, step) for judgement in judgements for step in judgement.steps]
     rows = [_step_row(*pair) for pair in pairs]
     return _bounded("steps", "Steps", _STEPS, rows)
@@ -234,7 +227,7 @@ def _step_row(judgement: Judgement, step: LevelStep) -> dict[str, Any]:
     }
 
 
-def _refusal_table(judgements: Judgements) -> ReportTable:
+def _refusal_table(judgements: Judgements) -> Table:
     """Cells that cannot be compared, with the reason, and those of one side alone."""
     refused = [one for one in judgements.judgements if one.verdict == "not comparable"]
     rows = [{**_cell(one), "reason": one.reason} for one in refused]

@@ -1,66 +1,16 @@
 """A report: sections of sentences, tables and charts, with the details behind each number."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from typing import Any, Literal
+from dataclasses import dataclass, field
 
 from analysis.charts.chart import Chart
+from analysis.results.table import Table
 from analysis.results.trust import GradeSummary
 
 MOST_ROWS = 1000
 """Results in one report, the newest; those beyond are counted."""
 
-ColumnKind = Literal["word", "id", "number", "share", "change", "moment", "prose", "grade"]
-NUMBERS: frozenset[ColumnKind] = frozenset({"number", "share", "change"})
-"""Kinds of columns that hold numbers."""
-ReportRow = Mapping[str, Any]
 NO_GRADES = GradeSummary({}, None)
-
-
-@dataclass(frozen=True)
-class ReportColumn:
-    """A column of a table."""
-
-    name: str
-    """The key in its rows."""
-    heading: str
-    """For people, with the unit."""
-    kind: ColumnKind = "word"
-    """The kind of its values: a `share` is shown in percent, a `change` is a ratio, shown as how
-    many percent more or less it is."""
-    low: str | None = None
-    """The key of the 95 % interval's low end; None where there is no interval."""
-    high: str | None = None
-    measured: bool = False
-    """True if a measurement stands behind each value, whose details can be shown."""
-
-
-@dataclass(frozen=True)
-class ReportTable:
-    """A table."""
-
-    name: str
-    """Its key in JSON, alone of its name in a report."""
-    title: str
-    columns: Sequence[ReportColumn]
-    rows: Sequence[ReportRow]
-    notes: Sequence[str] = ()
-    """Sentences below it."""
-    left_out: int = 0
-    """Rows beyond those that are there."""
-    answers: Sequence[str] = ()
-    """Sentences above it: what its rows show, as far as the measurements support it."""
-    is_list: bool = True
-    """True if people search and sort its rows; False for facts side by side."""
-
-    def without_empty_columns(self) -> "ReportTable":
-        """The same without columns in which no row has a value."""
-        kept = [
-            column
-            for column in self.columns
-            if any(row.get(column.name) is not None for row in self.rows)
-        ]
-        return replace(self, columns=kept)
 
 
 @dataclass(frozen=True)
@@ -71,13 +21,18 @@ class ReportSection:
     title: str
     notes: Sequence[str] = ()
     """Sentences at its beginning."""
-    tables: Sequence[ReportTable] = ()
+    tables: Sequence[Table] = ()
     charts: Sequence[Chart] = ()
 
     @property
     def is_empty(self) -> bool:
         """True if it shows nothing."""
         return not (self.notes or self.charts or any(table.rows for table in self.tables))
+
+
+def table_section(name: str, title: str, *tables: Table) -> ReportSection:
+    """A section of those tables that have rows."""
+    return ReportSection(name, title, tables=[table for table in tables if table.rows])
 
 
 @dataclass(frozen=True)

@@ -7,10 +7,11 @@ from typing import TYPE_CHECKING, Any
 
 from analysis.compare.intervals import key_of, with_intervals
 from analysis.compare.values import MetricValue, metric_values
-from analysis.report.report import MOST_ROWS, ReportRow
+from analysis.report.report import MOST_ROWS
 from analysis.results.metrics import Metric
 from analysis.results.selection import Selection
 from analysis.results.source import ArrowSource, text
+from analysis.results.table import Facts
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -44,7 +45,7 @@ class ReportedResults:
     source: ArrowSource
     selection: Selection
     """All that was asked for."""
-    rows: tuple[ReportRow, ...]
+    rows: tuple[Facts, ...]
     """The newest of them by cell id, with every column of `benchmark_performance`."""
     total: int
     """Results in the selection."""

@@ -7,15 +7,9 @@ from analysis.charts.topics import charts_of
 from analysis.report.cells import marks_sentences, shared_facts
 from analysis.report.comparisons import comparison_table
 from analysis.report.details import result_details
-from analysis.report.parts import (
-    arrival_table,
-    efficiency_table,
-    startup_table,
-    training_table,
-    tried_table,
-)
+from analysis.report.parts import part_table
 from analysis.report.ratings import family_section, rating_section
-from analysis.report.report import Report, ReportSection, ReportTable
+from analysis.report.report import Report, ReportSection, table_section
 from analysis.report.results import RememberedAnswers, ReportedResults, reported_results
 from analysis.report.shared import grades_of, shared_sections
 from analysis.results.metrics import METRICS
@@ -76,7 +70,7 @@ def _performance(results: ReportedResults) -> Sequence[ReportSection]:
 
 def _comparisons(results: ReportedResults) -> Sequence[ReportSection]:
     return (
-        _section(
+        table_section(
             "compared",
             "Side by side",
             comparison_table(results, "backend", "Backends"),
@@ -84,15 +78,15 @@ def _comparisons(results: ReportedResults) -> Sequence[ReportSection]:
             comparison_table(results, "precision", "Precisions"),
             comparison_table(results, "mode", "Training beside inference"),
         ),
-        _section("training", "Training", training_table(results)),
-        _section("arrivals", "Queries at a rate", arrival_table(results)),
+        table_section("training", "Training", part_table(results, "training_results")),
+        table_section("arrivals", "Queries at a rate", part_table(results, "arrival_results")),
     )
 
 
 def _hardware(results: ReportedResults) -> Sequence[ReportSection]:
     return (
-        _section("devices", "Devices", comparison_table(results, "hardware", "Side by side")),
-        _section("efficiency", "Use of the hardware", efficiency_table(results)),
+        table_section("devices", "Devices", comparison_table(results, "hardware", "Side by side")),
+        table_section("efficiency", "Use of the hardware", part_table(results, "efficiency")),
     )
 
 
@@ -101,23 +95,23 @@ def _compatibility(results: ReportedResults) -> Sequence[ReportSection]:
 
 
 def _startup(results: ReportedResults) -> Sequence[ReportSection]:
-    return (_section("starts", "Starts", startup_table(results)),)
+    return (table_section("starts", "Starts", part_table(results, "startup_results")),)
 
 
 def _scaling(results: ReportedResults) -> Sequence[ReportSection]:
     return (
-        _section(
+        table_section(
             "batches",
             "Batches",
             comparison_table(results, "batch_size", "By batch", _THROUGHPUT),
-            tried_table(results),
+            part_table(results, "offline_curve"),
         ),
-        _section(
+        table_section(
             "lengths",
             "Lengths",
             comparison_table(results, "sequence_length", "By length", _THROUGHPUT),
         ),
-        _section(
+        table_section(
             "threads",
             "Threads and workers",
             comparison_table(results, "threads", "Threads"),
@@ -128,10 +122,6 @@ def _scaling(results: ReportedResults) -> Sequence[ReportSection]:
 
 def _run(results: ReportedResults) -> Sequence[ReportSection]:
     return (*_comparisons(results), *_scaling(results), *_startup(results))
-
-
-def _section(name: str, title: str, *tables: ReportTable) -> ReportSection:
-    return ReportSection(name, title, tables=[table for table in tables if table.rows])
 
 
 _MEASURE = "`orchestrator run matrix.yaml` or `orchestrator bench --model NAME` measures"

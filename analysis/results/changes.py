@@ -7,8 +7,8 @@ from datetime import datetime
 from analysis.results.item_time import TimedWork, item_estimate_ms
 from analysis.results.row import ResultRow
 from analysis.statistics.ratios import Estimate, shows_difference
-from runner.contract.doubts import Doubt, with_doubt
 from runner.contract.record import Grade
+from runner.contract.record.doubts import Doubt, doubt, with_doubt
 
 DOUBTFUL_FACTOR = 2.0
 """Change beyond which a result of grade D is named: such a number shows orders of size alone."""
@@ -62,13 +62,20 @@ def doubt_contradictions(
     rows: Sequence[ResultRow], differing: Sequence[Change]
 ) -> tuple[ResultRow, ...]:
     """The results, of grade D where they contradict neighbours of no worse grade."""
-    reasons = {change.now.cell_id: _reason(change) for change in differing if change.loses_grade}
+    doubts = {
+        change.now.cell_id: contradiction(change.then.run_id, 1 / change.ratio.value)
+        for change in differing
+        if change.loses_grade
+    }
     return tuple(
-        replace(row, **with_doubt(vars(row), Doubt("D", reasons[row.cell_id])))
-        if row.cell_id in reasons
-        else row
+        replace(row, **with_doubt(vars(row), doubts[row.cell_id])) if row.cell_id in doubts else row
         for row in rows
     )
+
+
+def contradiction(run_id: str, factor: float) -> Doubt:
+    """The doubt about a result that a neighbour contradicts, which took so many times as long."""
+    return doubt("contradicted", "D", factor, "several_processes", run=run_id)
 
 
 def _change(row: ResultRow, then: Neighbour) -> Change | None:
@@ -81,12 +88,6 @@ def _change(row: ResultRow, then: Neighbour) -> Change | None:
     else:
         differs = shows_difference(ratio, max(row.grade, then.grade))
     return Change(row, then, ratio) if differs else None
-
-
-def _reason(change: Change) -> str:
-    times = 1 / change.ratio.value
-    finding = f"run {change.then.run_id} took {times:,.{0 if times > 10 else 2}f} times as long"
-    return f"{finding} with the same software: measure longer, in several processes"
 
 
 def _factor(ratio: Estimate) -> float:

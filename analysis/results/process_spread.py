@@ -1,33 +1,18 @@
 """The spread of fresh processes in a record of one process: a calibration's, or a default."""
 
-import re
-
-_CALIBRATED = re.compile(
-    r"calibration with (\d+) processes(?: \((\d+(?:\.\d+)?) degrees of freedom\))?"
-)
-_QUEUE = "; its queue multiplies it by "
 _MANY = 10**6
 """Degrees of freedom at which Student's t is the normal distribution."""
 
 
-def calibrated_processes(source: str | None) -> int | None:
-    """The processes of a calibration, by `process_spread_source`; None for a default spread."""
-    match = _CALIBRATED.match(source or "")
-    return int(match[1]) if match else None
-
-
-def spread_in_words(spread: float, source: str | None) -> str:
+def spread_in_words(spread: float, *, in_queue: bool) -> str:
     """A relative spread in percent, and whether a queue multiplied it."""
-    queued = " in this queue" if _QUEUE in (source or "") else ""
-    return f"{100 * spread:.2g} %{queued}"
+    return f"{100 * spread:.2g} %{' in this queue' if in_queue else ''}"
 
 
-def spread_degrees(source: str | None) -> float:
-    """The degrees of freedom of a spread, by `process_spread_source`; those of a default are many.
+def spread_degrees(degrees: float | None) -> float:
+    """The degrees of freedom of a spread: those of a calibration, at least one; a default has many.
 
-    Older calibrations do not tell them: they took processes as independent.
+    Args:
+        degrees: `process_spread_degrees` of the record.
     """
-    match = _CALIBRATED.match(source or "")
-    if match is None:
-        return _MANY
-    return max(1.0, float(match[2] or int(match[1]) - 1))
+    return _MANY if degrees is None else max(1.0, degrees)

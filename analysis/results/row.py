@@ -1,13 +1,15 @@
 """One verdict as analysis and tables see it: the cell, the measurement, what limits it."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from datetime import datetime
 from typing import Any
 
 from analysis.results.item_time import TimedWork
 from analysis.statistics.ratios import Estimate, estimate
+from runner.contract.reasons import Facts
 from runner.contract.record import Grade
+from runner.contract.record.doubts import Doubt
 
 
 @dataclass(frozen=True)
@@ -29,18 +31,25 @@ class ResultRow(TimedWork):
     workers: int | None
     training_precision: str | None
     status: str
+    reason_code: str | None
+    reason_facts: Facts | None
     reason: str | None
+    """The reason in words."""
+    remedy: str | None
+    """The help against that, or against outputs that are wrong."""
     predicted: bool
     """True if the verdict was predicted before anything was launched."""
     proof: str
     correct: bool | None
     """True if the outputs agree with the fp32 CPU reference; None if that was not verified."""
+    correct_code: str | None
+    correct_facts: Facts | None
     correct_reason: str | None
     off: float | None
     """Norm of the outputs' difference from that reference, by the reference's norm."""
     grade: Grade | None
-    grade_reasons: list[str] | None
-    """Reasons against the numbers, each with its remedy."""
+    doubts: Sequence[Doubt] | None
+    """Doubts about the numbers, the heaviest first."""
     token_throughput: float | None
     """New tokens per second."""
     latency_precision: float | None

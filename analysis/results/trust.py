@@ -1,15 +1,12 @@
 """Trust in a run's numbers: how many have which grade, and the cause that explains most."""
 
-import re
 from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
-from runner.contract.doubts import takes_time
 from runner.contract.record import Grade
-
-_NUMBER = re.compile(r"\d+(?:[.,]\d+)*", re.ASCII)
+from runner.contract.record.doubts import Doubt
 
 
 class Graded(Protocol):
@@ -21,8 +18,8 @@ class Graded(Protocol):
         ...
 
     @property
-    def grade_reasons(self) -> Sequence[str] | None:
-        """Reasons against the numbers, each with its remedy, the heaviest first."""
+    def doubts(self) -> Sequence[Doubt] | None:
+        """Doubts about the numbers, the heaviest first."""
         ...
 
 
@@ -30,17 +27,12 @@ class Graded(Protocol):
 class Cause:
     """A finding that lowers grades, with its remedy."""
 
-    finding: str
-    """In words, with the least and the greatest number where there is one."""
-    remedy: str
-    """The help that the record names."""
+    doubt: Doubt
+    """The finding of one cell; that of the least value where cells differ in it alone."""
+    most: float | None
+    """The greatest value; None where they differ in nothing, or in other facts as well."""
     cells: int
     """Cells of the worst grade whose heaviest finding it is."""
-
-    @property
-    def takes_time(self) -> bool:
-        """True if measuring longer helps, whatever else does."""
-        return takes_time(self.remedy)
 
 
 @dataclass(frozen=True)
@@ -72,33 +64,16 @@ def summarise_grades(rows: Sequence[Graded]) -> GradeSummary:
 
 
 def _cause(rows: Sequence[Graded]) -> Cause | None:
-    kinds: dict[str, list[str]] = defaultdict(list)
-    for reason in (row.grade_reasons[0] for row in rows if row.grade_reasons):
-        kinds[_NUMBER.sub("#", reason)].append(reason)
+    kinds: dict[tuple[str, str], list[Doubt]] = defaultdict(list)
+    for doubt in (row.doubts[0] for row in rows if row.doubts):
+        kinds[doubt.code, doubt.remedy].append(doubt)
     return max(map(_cause_of, kinds.values()), key=lambda cause: cause.cells, default=None)
 
 
-def _cause_of(reasons: Sequence[str]) -> Cause:
-    findings = [reason.partition(": ")[0] for reason in reasons]
-    return Cause(_joined(findings), reasons[0].partition(": ")[2], len(reasons))
-
-
-def _joined(findings: Sequence[str]) -> str:
-    """Findings that differ in one number alone, as one with the range of it; else the first."""
-    numbers = [_NUMBER.findall(finding) for finding in findings]
-    differing = [column for column in zip(*numbers, strict=True) if len(set(column)) > 1]
-    if len(differing) != 1:
-        return findings[0]
-    try:
-        least, most = (f(differing[0], key=_value) for f in (min, max))
-    except ValueError:  # a version, which no range can be made of
-        return findings[0]
-    index = next(i for i, column in enumerate(zip(*numbers, strict=True)) if column == differing[0])
-    parts = iter(range(len(numbers[0])))
-    return _NUMBER.sub(
-        lambda match: f"{least} to {most}" if next(parts) == index else match[0], findings[0]
-    )
-
-
-def _value(number: str) -> float:
-    return float(number.replace(",", ""))
+def _cause_of(doubts: Sequence[Doubt]) -> Cause:
+    first = doubts[0]
+    values = [doubt.value for doubt in doubts if doubt.value is not None]
+    least, most = min(values, default=None), max(values, default=None)
+    if least == most or any(doubt.facts != first.facts for doubt in doubts):
+        return Cause(first, None, len(doubts))
+    return Cause(next(doubt for doubt in doubts if doubt.value == least), most, len(doubts))

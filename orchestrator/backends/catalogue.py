@@ -139,7 +139,7 @@ def _installed_with(extra: str) -> str:
 
 def _of_make(extra: str, package: str) -> Stack:
     exporting = () if extra == "cpu" else ("cpu",)
-    return Stack(package, f"{_installed_with(extra)}{OR_ENGINE}", (*exporting, extra))
+    return Stack(package, f"{_installed_with(extra)}", (*exporting, extra))
 
 
 _BROWSER = _of_make("browser", "playwright")
@@ -167,7 +167,7 @@ CATALOGUE: Mapping[Backend, BackendSpec] = {
         support_class=2,
         measured_by_hand=HandMeasurement("NVIDIA H100 80GB HBM3", date(2026, 11, 27)),
         device=DeviceRequest(nvidia=True),
-        stack=Stack("torch", f"{_installed_with('cuda')}{OR_ENGINE}", ("cuda",)),
+        stack=Stack("torch", f"{_installed_with('cuda')}", ("cuda",)),
         probe=probes.probe_cuda,
         image_build_bytes=20 * GIB,
     ),
@@ -180,7 +180,7 @@ CATALOGUE: Mapping[Backend, BackendSpec] = {
         batch_sizes=(1, 8, 32),
         support_class=3,
         device=DeviceRequest(nodes=("/dev/kfd", _DRI)),
-        stack=Stack("torch", f"install torch's ROCm build: images/rocm{OR_ENGINE}"),
+        stack=Stack("torch", "install torch's ROCm build: images/rocm"),
         probe=probes.probe_rocm,
         image_build_bytes=40 * GIB,
     ),

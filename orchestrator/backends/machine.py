@@ -13,10 +13,11 @@ from typing import TYPE_CHECKING
 
 import psutil
 
-from orchestrator.backends.catalogue import CATALOGUE, BackendSpec
+from orchestrator.backends.catalogue import CATALOGUE, OR_ENGINE, BackendSpec
 from runner.contract.axes import Backend
 from runner.contract.errors import Unavailable
 from runner.contract.host import host_id, read_processor
+from runner.contract.reasons import Reason, reason
 from runner.contract.variables import python_environment
 
 if TYPE_CHECKING:
@@ -26,8 +27,6 @@ MEMORY_MARGIN_BYTES = 512 << 20
 MEMORY_MARGIN_SHARE = 1 / 16
 PATIENCE_S = 5.0
 _TIMED: "frozenset[Purpose]" = frozenset({"measure", "time"})
-_SIMULATED = "the {simulator}'s time says nothing about a device: `orchestrator verify`"
-"""The runner says the same about such a job."""
 _SYSTEM_NAMES = {"darwin": "macOS", "linux": "Linux", "win32": "Windows"}
 
 
@@ -37,7 +36,7 @@ class Machine:
 
     memory_bytes: int | None = None
     """Host memory that a job may use where its limits don't say; None if it isn't known."""
-    unavailable: Mapping[Backend, str] = field(default_factory=dict)
+    unavailable: Mapping[Backend, Reason] = field(default_factory=dict)
     """Backends that it lacks, with the reason."""
 
 
@@ -79,18 +78,21 @@ def default_memory_bytes(total_bytes: int) -> int:
 
 def _unavailable(
     purpose: "Purpose", system: str, instruction_set: str, nodes: Callable[[str], list[str]]
-) -> Iterator[tuple[Backend, str]]:
+) -> Iterator[tuple[Backend, Reason]]:
     from runner.contract.job import chosen_device  # some commands do without pydantic
 
     for backend, spec in CATALOGUE.items():
-        if reason := why_not_system(backend, system=system):
-            yield backend, reason
+        if explanation := why_not_system(backend, system=system):
+            yield backend, explanation
         simulator = spec.simulator
         if simulator is None or purpose not in _TIMED:
             continue
         is_chosen = simulator.choice and chosen_device(backend) == simulator.choice
         if not is_chosen and simulator.stands_in(system, instruction_set, nodes):
-            yield backend, _SIMULATED.format(simulator=simulator.name)
+            yield (
+                backend,
+                reason("simulator_untimed", simulator=simulator.name, machine=instruction_set),
+            )
 
 
 def require_stack(
@@ -103,14 +105,13 @@ def require_stack(
     Raises:
         Unavailable: they are not, or can't be on this system.
     """
-    if reason := why_not_system(backend, catalogue, system):
-        names = _system_names(catalogue[backend])
-        raise Unavailable(reason, hint=f"run it on a machine with {names}")
+    if explanation := why_not_system(backend, catalogue, system):
+        raise Unavailable(explanation)
     stack = catalogue[backend].stack
     if stack is not None and find_spec(stack.package) is None:
         raise Unavailable(
-            f"the process launcher needs {stack.package}, which is not installed here",
-            hint=stack.remedy,
+            reason("launcher_package_missing", package=stack.package),
+            hint=f"{stack.remedy}{OR_ENGINE if 'docker' in catalogue[backend].launchers else ''}",
         )
 
 
@@ -118,17 +119,14 @@ def why_not_system(
     backend: Backend,
     catalogue: Mapping[Backend, BackendSpec] = CATALOGUE,
     system: str = sys.platform,
-) -> str | None:
+) -> Reason | None:
     """The reason why the backend can't be on this system, whatever is installed; None if it can."""
     spec = catalogue[backend]
     if not spec.systems or system in spec.systems:
         return None
     here = _SYSTEM_NAMES.get(system, system)
-    return f"backend {backend} exists on {_system_names(spec)} alone, and this is {here}"
-
-
-def _system_names(spec: BackendSpec) -> str:
-    return " or ".join(_SYSTEM_NAMES.get(name, name) for name in spec.systems)
+    names = " or ".join(_SYSTEM_NAMES.get(name, name) for name in spec.systems)
+    return reason("other_system", backend=backend, systems=names, here=here)
 
 
 class ThisHost:

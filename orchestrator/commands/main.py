@@ -117,7 +117,9 @@ def _show_error(error: Exception) -> int:
     """
     known = _known(error)
     if known is not None:
-        _print_error("error", str(known), known.hint)
+        from orchestrator.screen.words.reasons import error_hint, error_text  # most end without
+
+        _print_error("error", error_text(known), error_hint(known))
         return known.exit_code
     message = f"{type(error).__name__}: {error}"
     _print_error("bug", message, "run it again with `orchestrator --debug …` and report it")

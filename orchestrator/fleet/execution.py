@@ -28,6 +28,7 @@ from orchestrator.running.merge_run import merge_run
 from orchestrator.running.options import RunOptions
 from orchestrator.running.outcome import FAILURES, RunOutcome, outcome_of
 from orchestrator.running.own_verdicts import save_skips, save_verdicts
+from orchestrator.screen.words.reasons import error_hint, error_text
 from orchestrator.system.text import format_duration, plural
 from runner.contract.errors import (
     BenchError,
@@ -37,6 +38,7 @@ from runner.contract.errors import (
     StoreError,
     Unavailable,
 )
+from runner.contract.reasons import reason
 from runner.contract.record import Status
 
 NO_JOURNAL = HostJournal()
@@ -184,11 +186,11 @@ class FleetExecution:
 
     def _withdraw(self, standing: StandingOrder, obstacle: Unavailable) -> None:
         """Take an order back from a host that has not begun it, since it is busy or gone."""
-        host, reason = standing.host, str(obstacle)
+        host, reason = standing.host, error_text(obstacle)
         if not isinstance(obstacle, HostBusy):
             self._presence.leave(host)
             self._faults[standing.work.unit.id] = self._faults[""] = obstacle
-            self._observer.note(f"{reason}; {obstacle.hint}" if obstacle.hint else reason)
+            self._observer.note(f"{reason}; {hint}" if (hint := error_hint(obstacle)) else reason)
         elif self._presence.rest(host):
             self._observer.note(f"{reason}; it is tried again")
         self._dismiss(standing)
@@ -286,7 +288,8 @@ class FleetExecution:
             self._note_trouble(type(fault or Unavailable(""))(given_up.reason))
         left = [cell for cell in work.cells if work.folder.record_of(cell) is None]
         status: Status = "lost" if was_lost else "unavailable"
-        save_verdicts(work.folder, self._observer, left, status, given_up.reason)
+        explanation = reason("said", text=given_up.reason)
+        save_verdicts(work.folder, self._observer, left, status, explanation)
 
     def _note_fault(self, standing: StandingOrder, message: Refused | Declined) -> None:
         """Remember an error of a host, whose kind decides the exit code if no other host helps."""
@@ -298,7 +301,7 @@ class FleetExecution:
     def _note_trouble(self, error: BenchError) -> None:
         if str(error) not in self._troubles:
             self._troubles[str(error)] = error
-            self._observer.note(str(error))
+            self._observer.note(error_text(error))
 
     def _break_off(self) -> None:
         """End every order within seconds, at once if asked again; what arrived is merged."""

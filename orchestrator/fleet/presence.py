@@ -10,6 +10,7 @@ from orchestrator.fleet.host import HostFacts
 from orchestrator.fleet.messages import FactsWanted, Known, Refused, frame_of, message_to_driver
 from orchestrator.fleet.talk import end_later
 from orchestrator.fleet.transport import Conversation, Transport
+from orchestrator.screen.words.reasons import error_hint, error_text
 from orchestrator.system.threads import ThreadedWork, WorkThread
 from runner.contract.errors import BenchError, DamagedFile, Unavailable
 
@@ -78,7 +79,7 @@ class _Question:
         except Unavailable as error:
             return error
         except BenchError as error:
-            return Unavailable(f"host {self._host}: {error}", hint=error.hint)
+            return Unavailable(f"host {self._host}: {error_text(error)}", hint=error_hint(error))
 
     def _give_up(self) -> None:
         """End the conversation, also one that is still to begin."""

@@ -19,6 +19,7 @@ from orchestrator.fleet.messages import (
 from orchestrator.fleet.wire import Wire
 from orchestrator.running.folder import RunFolder
 from orchestrator.running.observer import Observer
+from orchestrator.screen.words.reasons import error_hint, error_text
 from runner.contract.cell import Backend, Cell
 from runner.contract.errors import BenchError
 from runner.contract.job import Job
@@ -96,7 +97,12 @@ class SendingObserver:
     def declined(self, backend: Backend, error: BenchError) -> None:
         """Send that this host lacks a backend."""
         self._wire.send(
-            Declined(backend=backend, reason=str(error), hint=error.hint, exit_code=error.exit_code)
+            Declined(
+                backend=backend,
+                reason=error_text(error),
+                hint=error_hint(error),
+                exit_code=error.exit_code,
+            )
         )
 
     def run_started(self, estimates_s: Mapping[str, float]) -> None:

@@ -10,6 +10,7 @@ from orchestrator.planning.memory import shortage
 from orchestrator.planning.plan import Plan, PlannedCell
 from orchestrator.planning.schedule import planned_jobs
 from runner.contract.cell import Cell
+from runner.contract.reasons import Reason, reason
 from runner.contract.record import Status
 
 
@@ -102,7 +103,7 @@ def expected_s(
         free = {host}
 
 
-_Obstacle = tuple[Status, str]
+_Obstacle = tuple[Status, Reason]
 _AbleCell = tuple[Cell, frozenset[str]]
 """A cell and the classes of hosts that can measure it."""
 _PARTED = "no host can measure all cells of {}: those that are compared come from several hosts"
@@ -124,23 +125,24 @@ def _together(able: Sequence[_AbleCell]) -> list[tuple[frozenset[str], list[Cell
 
 def _obstacle(cell: Cell, plan: Plan, facts: HostFacts) -> _Obstacle | None:
     """The reason why such a host cannot measure the cell; None if it can."""
-    if reason := facts.unavailable.get(cell.backend):
-        return "unavailable", reason
+    if missing := facts.unavailable.get(cell.backend):
+        return "unavailable", reason("said", text=missing)
     limits = plan.limits[cell.backend]
     if lack := shortage(cell, plan.models[cell.model], limits, facts.memory_bytes):
-        return "out_of_memory", f"predicted: {lack}"
+        return "out_of_memory", reason("predicted", cause=lack)
     return None
 
 
 def _skipped(entry: PlannedCell, obstacles: Sequence[_Obstacle]) -> PlannedCell:
     statuses = {status for status, _ in obstacles}
     status: Status = "out_of_memory" if statuses == {"out_of_memory"} else "unavailable"
-    reasons = "; ".join(dict.fromkeys(reason for _, reason in obstacles)) or "the fleet is empty"
+    causes = dict.fromkeys(cause for _, cause in obstacles)
+    numbered = {f"cause{number}": cause for number, cause in enumerate(causes, 1)}
     return replace(
         entry,
         decision="skip",
         status=status,
-        reason=f"no host of the fleet can measure it: {reasons}",
+        reason=reason("no_host", **numbered) if numbered else reason("empty_fleet"),
         estimate_s=0,
         launch_s=0,
         estimated_by=None,

@@ -25,6 +25,7 @@ from orchestrator.system.engine import engine_errors, engine_message
 from orchestrator.system.files import file_hint
 from orchestrator.system.text import format_size
 from runner.contract.errors import ImageError
+from runner.contract.reasons import reason
 
 STEP = "Step "
 """The beginning of the engine's line for an instruction of a Dockerfile."""
@@ -54,7 +55,7 @@ def follow(events: Iterable[Mapping[str, Any]], report: ReportLine) -> str:
     step = image_id = ""
     for event in events:
         if "error" in event:
-            raise ImageError(f"{step}{str(event['error']).strip()}")
+            raise ImageError(reason("build_failed", step=step, error=str(event["error"]).strip()))
         for line in _lines(event):
             step = f"{line}: " if line.startswith(STEP) else step
             report(line)
@@ -82,7 +83,10 @@ def image_errors(attempt: str, hint: str) -> Iterator[None]:
         try:
             yield
         except (APIError, ImageError) as error:
-            raise ImageError(f"{attempt}: {engine_message(error)}", hint=hint) from error
+            raise ImageError(
+                reason("image_attempt_failed", attempt=attempt, error=engine_message(error)),
+                hint=hint,
+            ) from error
 
 
 def build_image(
@@ -164,8 +168,8 @@ def _teed(path: Path, report: ReportLine) -> Iterator[ReportLine]:
         path.parent.mkdir(parents=True, exist_ok=True)
         file = path.open("w", encoding="utf-8", buffering=1)
     except OSError as error:
-        message = f"{path}: the build's log cannot be written: {error.strerror or error}"
-        raise ImageError(message, hint=file_hint(error)) from error
+        explanation = reason("build_log_refused", path=path, error=error.strerror or error)
+        raise ImageError(explanation, hint=file_hint(error)) from error
     with file:
 
         def both(line: str) -> None:
@@ -194,9 +198,13 @@ def check_disk(client: DockerClient, name: str, free: FreeBytes = free_bytes) ->
     needed, available = _needed_bytes(name), free(root)
     if available < needed:
         raise ImageError(
-            f"image {name}: it takes about {format_size(needed)} in {root}, "
-            f"where {format_size(available)} are free",
-            hint="`orchestrator images prune` removes old images of AccelMatrix",
+            reason(
+                "disk_full",
+                image=name,
+                needed=format_size(needed),
+                folder=root,
+                free=format_size(available),
+            )
         )
 
 

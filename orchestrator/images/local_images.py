@@ -35,9 +35,11 @@ from orchestrator.images.transfer import (
     save_image,
 )
 from orchestrator.images.trust import TRUST_LABEL, BuiltImages, ImageTrust
+from orchestrator.screen.words.reasons import error_text
 from orchestrator.system.engine import engine_errors
 from runner.contract.cell import Backend
 from runner.contract.errors import ImageError, StoreError
+from runner.contract.reasons import reason
 
 
 class LocalImages:
@@ -83,7 +85,7 @@ class LocalImages:
             try:
                 return self._verified(self.pull(backend))
             except ImageError as error:
-                self._report(f"{error}; it is built here instead")
+                self._report(f"{error_text(error)}; it is built here instead")
         return self.build(backend)
 
     def exactly(self, reference: str, digest: str) -> Image:
@@ -98,7 +100,7 @@ class LocalImages:
             if inspected := self._inspect(name):
                 return self._verified(self._judge(read_image(reference, inspected), digest))
         raise ImageError(
-            f"{reference}: the engine holds no image with the digest {digest}",
+            reason("digest_missing", reference=reference, digest=digest),
             hint=f"fetch it: `docker pull {repository}@{digest}`"
             if "/" in repository
             else "only the engine that built it had it; `orchestrator run` measures with today's",
@@ -120,7 +122,7 @@ class LocalImages:
         try:
             self._built.add(name, image_id, source.fingerprint())
         except StoreError as error:  # it is built again at the next run, from the engine's cache
-            self._report(str(error))
+            self._report(error_text(error))
         return self._verified(self._require(name))
 
     def pull(self, backend: Backend) -> Image:
@@ -204,7 +206,7 @@ class LocalImages:
                 fetch_image(self._client, name, reference, self._report)
             inspected = self._inspect(reference)
         if inspected is None:
-            raise ImageError(f"{reference}: the engine does not hold it after its pull")
+            raise ImageError(reason("pull_left_nothing", reference=reference))
         image = read_image(reference, inspected)
         return self._verified(self._judge(image, image.digest))
 
@@ -244,18 +246,16 @@ class LocalImages:
             engine = self._client.version()["Arch"]
         if image.architecture != engine:
             raise ImageError(
-                f"{image.reference}: is for {image.architecture}, and the engine's machine is "
-                f"{engine}: an emulation's times say nothing",
-                hint="use an image of several platforms, or build one here",
+                reason(
+                    "image_of_other_machine",
+                    reference=image.reference,
+                    architecture=image.architecture,
+                    engine=engine,
+                )
             )
         if image.trust != "image not verified":
             return image
-        raise ImageError(
-            f"{image.reference}: image not verified: it was not built here, and its digest "
-            f"{image.digest} is none of the published ones that this version knows",
-            hint="`orchestrator images build` makes one; `--image BACKEND="
-            f"{image.reference}` measures with this one, and its records say so",
-        )
+        raise ImageError(reason("image_unverified", reference=image.reference, digest=image.digest))
 
     def _local(self, name: str) -> Image:
         return LocalImages(self._client, replace(self._settings, registry=""))._require(name)
@@ -263,17 +263,13 @@ class LocalImages:
     def _require(self, name: str) -> Image:
         image = self._find(name)
         if image is None:
-            raise ImageError(
-                f"{self._settings.reference(name)}: there is no image of AccelMatrix by that name",
-                hint=f"ours carry the label {BACKEND_LABEL}={name}",
-            )
+            label = f"{BACKEND_LABEL}={name}"
+            reference = self._settings.reference(name)
+            raise ImageError(reason("no_such_image", reference=reference, label=label))
         return image
 
     def _nothing_to_build(self, name: str) -> ImageError:
-        return ImageError(
-            f"image {name}: {self._settings.folders.images} holds no {name}/Dockerfile",
-            hint="install AccelMatrix anew, or name an image by `--image BACKEND=REFERENCE`",
-        )
+        return ImageError(reason("no_dockerfile", image=name, folder=self._settings.folders.images))
 
     def _source(self, name: str) -> ImageSource | None:
         return self._settings.source(name)

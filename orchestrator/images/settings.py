@@ -13,6 +13,7 @@ from orchestrator.images.trust import state_file
 from runner import __version__
 from runner.contract.axes import Backend
 from runner.contract.errors import Unavailable, UsageError
+from runner.contract.reasons import reason
 
 if TYPE_CHECKING:
     from orchestrator.images.lock import Lock, ReleasedImage
@@ -150,8 +151,5 @@ def image_name(backend: Backend) -> str:
     """
     name = CATALOGUE[backend].image
     if name is None:
-        raise Unavailable(
-            f"backend {backend}: no container can reach this device",
-            hint="run it with --launcher process",
-        )
+        raise Unavailable(reason("no_container_reaches", backend=backend))
     return name

@@ -9,7 +9,6 @@ import runner
 from orchestrator.backends.catalogue import (
     CATALOGUE,
     GRAPH_RUNTIMES,
-    OR_ENGINE,
     BackendSpec,
     LauncherName,
     SupportClass,
@@ -21,6 +20,7 @@ from orchestrator.images import ImageSettings, ImageStatus, LocalImages
 from orchestrator.launchers.base import Launcher
 from orchestrator.launchers.job_user import job_user
 from orchestrator.launchers.registry import LAUNCHERS
+from orchestrator.screen.words.reasons import error_hint, error_text
 from orchestrator.system.engine import connect_engine
 from runner.contract.axes import RUNTIMES
 from runner.contract.cell import Backend
@@ -147,7 +147,7 @@ def _diagnosis(
 
 def _image(backend: Backend, images: Sequence[ImageStatus] | BenchError) -> Need:
     if isinstance(images, BenchError):
-        return Need("engine", ok=False, message=str(images), remedy=images.hint)
+        return Need("engine", ok=False, message=error_text(images), remedy=error_hint(images))
     status = next(status for status in images if backend in status.backends)
     if status.fresh:
         return Need("image", ok=True, message=f"the image {status.reference} is at hand")
@@ -161,7 +161,7 @@ def _user(host: HostView) -> Iterator[Need]:
     except EngineUnavailable:
         return  # as another check says
     except Unavailable as error:
-        yield Need("user", ok=False, message=str(error), remedy=error.hint)
+        yield Need("user", ok=False, message=error_text(error), remedy=error_hint(error))
     else:
         yield Need("user", ok=True, message=f"jobs execute as {user.description}")
 
@@ -176,8 +176,10 @@ def _packages(
     try:
         require_stack(backend, catalogue, host.system)
     except BenchError as error:
-        remedy = (error.hint or "").replace(OR_ENGINE, "") if has_engine else error.hint
-        yield Need("library", ok=False, message=str(error), remedy=remedy)
+        stack = catalogue[backend].stack
+        is_lacking = error.reason.code == "launcher_package_missing"
+        remedy = stack.remedy if stack and is_lacking and has_engine else error_hint(error)
+        yield Need("library", ok=False, message=error_text(error), remedy=remedy)
     else:
         yield Need("library", ok=True, message="its runtime is installed beside the orchestrator")
     if GRAPH_RUNTIMES.issuperset(RUNTIMES[backend]):
@@ -189,8 +191,8 @@ def _missing_exporter(host: HostView, catalogue: Mapping[Backend, BackendSpec]) 
     try:
         require_stack("cpu", catalogue, host.system)
     except BenchError as error:
-        message = f"its graphs are exported with the stack of backend cpu: {error}"
-        yield Need("library", ok=False, message=message, remedy=error.hint)
+        message = f"its graphs are exported with the stack of backend cpu: {error_text(error)}"
+        yield Need("library", ok=False, message=message, remedy=error_hint(error))
 
 
 def _probe(spec: BackendSpec, host: HostView, *, in_container: bool) -> Iterator[Need]:

@@ -40,6 +40,7 @@ from orchestrator.system.engine import (
 from runner.contract.cell import Backend
 from runner.contract.errors import EngineUnavailable, ImageError, Unavailable
 from runner.contract.job import Provenance
+from runner.contract.reasons import reason
 
 KILLED = 128 + signal.SIGKILL
 REMOVAL_PATIENCE_S = 30.0
@@ -126,14 +127,17 @@ class DockerLauncher(LocalLauncher):
             self._client.api.start(name)
         except ImageNotFound as error:
             raise ImageError(
-                f"job {task.job.id}: {engine_message(error)}",
-                hint=f"`orchestrator images build {task.backend}` makes it",
+                reason(
+                    "job_image_refused",
+                    job=task.job.id,
+                    backend=task.backend,
+                    error=engine_message(error),
+                )
             ) from error
         except APIError as error:
             message = engine_message(error)
             raise Unavailable(
-                f"the engine refuses a container for backend {task.backend}: {message}",
-                hint="`orchestrator doctor` tells what each backend needs",
+                reason("container_refused", backend=task.backend, error=message)
             ) from error
         return execution
 
@@ -154,11 +158,7 @@ class DockerLauncher(LocalLauncher):
         created = self._client.api.inspect_container(name)
         missing = ignored_options(requested, created["HostConfig"])
         if missing or created["Config"]["User"] != user:
-            raise Unavailable(
-                f"the engine ignores {', '.join(missing or ['User'])}, so a job's container "
-                "would not be what a benchmark needs",
-                hint="use another engine, or `--launcher process`",
-            )
+            raise Unavailable(reason("engine_ignores", settings=", ".join(missing or ["User"])))
 
     def _facts(self) -> EngineFacts:
         info = self._client.info()

@@ -14,13 +14,13 @@ from typing import Any
 
 from orchestrator.system.trees import give_tree
 from runner.contract.errors import StoreError, Unavailable
+from runner.contract.reasons import reason
 
 UNPRIVILEGED = 61_100
 """User and group of jobs that root launches: above the ids that systems give to people (up to
 60,000) and below those that systemd gives to services (from 61,184), so that no file of this
 machine and no other process is this user's."""
 _HOST_IDS = "host"
-_PROVE = "`orchestrator doctor` says as which user jobs execute"
 
 
 @dataclass(frozen=True)
@@ -69,10 +69,7 @@ def job_user(info: Mapping[str, Any], uid: int, gid: int) -> JobUser:
     options = {_name(option) for option in info.get("SecurityOptions") or ()}
     if "rootless" in options or info.get("Rootless") is True:
         if uid == 0:
-            raise Unavailable(
-                "the engine is rootless, so its containers cannot write what root owns",
-                hint="call it as the user who started the engine, or use an engine of root's",
-            )
+            raise Unavailable(reason("engine_rootless"))
         return JobUser(0, 0)
     userns_mode = _HOST_IDS if "userns" in options else None
     if uid == 0:
@@ -147,6 +144,5 @@ def require_readable(folder: Path, root: Path, user: JobUser) -> None:
             wanted = 0o5 if stat.S_ISDIR(mode) else 0o4
             if mode & wanted != wanted:
                 raise Unavailable(
-                    f"{way}: may not be read by the jobs' user {user.option}; {_PROVE}",
-                    hint=f"`chmod -R o+rX {root}`, or call the orchestrator as another user",
+                    reason("unreadable_to_job", path=way, user=user.option, root=root)
                 )

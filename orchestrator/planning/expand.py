@@ -12,6 +12,7 @@ from runner.contract.axes import AXES, AXIS_NAMES, FIND_PEAK, AxisName
 from runner.contract.cell import DEFAULT_RUNTIMES, Backend, Cell
 from runner.contract.errors import MatrixError
 from runner.contract.models import ModelSpec
+from runner.contract.reasons import Reason
 from runner.contract.support import why_not
 
 _DEFAULTS: Mapping[AxisName, Any] = {axis.name: axis.default for axis in AXES}
@@ -27,7 +28,7 @@ _Sizes = Mapping[AxisName, int | None]
 class Expansion:
     """The cells of a matrix."""
 
-    cells: tuple[tuple[Cell, str | None], ...]
+    cells: tuple[tuple[Cell, Reason | None], ...]
     """Each cell once, in the matrix' order, with the reason if no machine can run it."""
     notes: tuple[str, ...]
     """Sentences about folders that were taken, and combinations that are no cell of their own."""
@@ -157,7 +158,7 @@ _FIELDS: set[str] = set(AXIS_NAMES)
 """Shared by all cells, which saves half of their memory."""
 
 
-def _cell(point: _Point, matrix: Matrix) -> tuple[Cell, str | None]:
+def _cell(point: _Point, matrix: Matrix) -> tuple[Cell, Reason | None]:
     """The cell and the reason if it cannot run; the matrix has checked its values."""
     cell = Cell.model_construct(_FIELDS, **dict(zip(AXIS_NAMES, point, strict=True)))
     return cell, why_not(cell, matrix.models[cell.model])

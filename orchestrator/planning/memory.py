@@ -21,6 +21,7 @@ from runner.contract.cell import Cell, Precision
 from runner.contract.job import Limits
 from runner.contract.models import ModelSpec, prompt_length
 from runner.contract.models.spec import LARGEST_SIZE
+from runner.contract.reasons import Reason, reason
 
 _Config = Mapping[str, Any]
 
@@ -102,8 +103,10 @@ _TRAINED = 4
 _SCORES_FOR_ALL_TOKENS = ("AutoModelForCausalLM", "AutoModelForMaskedLM")
 
 
-def shortage(cell: Cell, model: ModelSpec, limits: Limits, machine_bytes: int | None) -> str | None:
-    """The memory that the cell lacks, in words; None if it may fit, or nobody knows.
+def shortage(
+    cell: Cell, model: ModelSpec, limits: Limits, machine_bytes: int | None
+) -> Reason | None:
+    """The memory that the cell lacks; None if it may fit, or nobody knows.
 
     Args:
         cell: what would run.
@@ -117,7 +120,7 @@ def shortage(cell: Cell, model: ModelSpec, limits: Limits, machine_bytes: int | 
     need = memory_need_bytes(cell, model)
     if need <= allowed:
         return None
-    return f"needs at least {_format(need)} of memory, and {_format(allowed)} may be used"
+    return reason("memory_short", needed_bytes=need, allowed_bytes=allowed)
 
 
 WASM_BYTES = 4 << 30
@@ -125,8 +128,8 @@ WASM_BYTES = 4 << 30
 every provider (onnxruntime.ai/docs/tutorials/web/large-models.html)."""
 
 
-def beyond_wasm(cell: Cell, model: ModelSpec) -> str | None:
-    """The excess over WebAssembly's memory, in words; None if the cell may fit, or needs none."""
+def beyond_wasm(cell: Cell, model: ModelSpec) -> Reason | None:
+    """The excess over WebAssembly's memory; None if the cell may fit, or needs none."""
     if cell.runtime != "onnxruntime_web":
         return None
     need = known_parameters(model) * _BYTES[cell.precision]
@@ -134,10 +137,7 @@ def beyond_wasm(cell: Cell, model: ModelSpec) -> str | None:
         need += _cache(cell, model) + _activations(cell, model)
     if need <= WASM_BYTES:
         return None
-    return (
-        f"needs at least {_format(need)} of WebAssembly's memory, which ends at"
-        f" {_format(WASM_BYTES)}"
-    )
+    return reason("wasm_memory_short", needed_bytes=need, allowed_bytes=WASM_BYTES)
 
 
 def memory_need_bytes(cell: Cell, model: ModelSpec) -> float:
@@ -199,7 +199,3 @@ def _activations(cell: Cell, model: ModelSpec) -> float:
 
 def _scores_all(cell: Cell, model: ModelSpec) -> bool:
     return cell.mode != "generation" and model.architecture in _SCORES_FOR_ALL_TOKENS
-
-
-def _format(size: float) -> str:
-    return f"{size / 1e9:.3g} GB"

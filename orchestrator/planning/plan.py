@@ -32,6 +32,7 @@ from runner.contract.cell import Backend, Cell, Frozen, Selector
 from runner.contract.errors import StoreError, UsageError
 from runner.contract.job import Limits, Measure
 from runner.contract.models import ModelSpec
+from runner.contract.reasons import Reason, reason
 from runner.contract.record import Status
 
 if TYPE_CHECKING:
@@ -56,7 +57,7 @@ class PlannedCell:
     """`run` it, `skip` it, or it is `done` already."""
     status: Status | None = None
     """The status of a cell that is skipped or done; null for one that will run."""
-    reason: str | None = None
+    reason: Reason | None = None
     """The reason why it is skipped."""
     estimate_s: float = 0
     """Seconds it may take; 0 unless it will run."""
@@ -184,11 +185,11 @@ def mark_done(plan: Plan, done: Mapping[str, Status]) -> Plan:
 
 def _select(
     expansion: Expansion, selector: Selector, notes: list[str]
-) -> Iterator[tuple[Cell, str | None]]:
+) -> Iterator[tuple[Cell, Reason | None]]:
     dropped = 0
-    for cell, reason in expansion.cells:
+    for cell, unsupported in expansion.cells:
         if selector.keeps(cell):
-            yield cell, reason
+            yield cell, unsupported
         else:
             dropped += 1
     if dropped:
@@ -196,21 +197,20 @@ def _select(
 
 
 def _decide(
-    cells: Iterable[tuple[Cell, str | None]],
+    cells: Iterable[tuple[Cell, Reason | None]],
     matrix: Matrix,
     machine: Machine,
     history: "Mapping[str, CellSpeed]",
 ) -> Iterator[PlannedCell]:
     for cell, unsupported in cells:
         if unsupported:
-            yield PlannedCell(cell=cell, decision="skip", status="unsupported", reason=unsupported)
-        elif reason := beyond_wasm(cell, matrix.models[cell.model]):
-            reason = f"predicted: {reason}"
-            yield PlannedCell(cell=cell, decision="skip", status="unsupported", reason=reason)
-        elif reason := machine.unavailable.get(cell.backend):
-            yield PlannedCell(cell=cell, decision="skip", status="unavailable", reason=reason)
-        elif reason := _shortage(cell, matrix, machine):
-            yield PlannedCell(cell=cell, decision="skip", status="out_of_memory", reason=reason)
+            yield _skip(cell, "unsupported", unsupported)
+        elif lack := beyond_wasm(cell, matrix.models[cell.model]):
+            yield _skip(cell, "unsupported", reason("predicted", cause=lack))
+        elif missing := machine.unavailable.get(cell.backend):
+            yield _skip(cell, "unavailable", missing)
+        elif lack := _shortage(cell, matrix, machine):
+            yield _skip(cell, "out_of_memory", reason("predicted", cause=lack))
         else:
             before = history.get(cell.id) if history else None
             model, measure = matrix.models[cell.model], matrix.measure[cell.backend]
@@ -221,6 +221,10 @@ def _decide(
                 launch_s=launch_estimate(model, before),
                 estimated_by="measured" if before else "arithmetic",
             )
+
+
+def _skip(cell: Cell, status: Status, explanation: Reason) -> PlannedCell:
+    return PlannedCell(cell=cell, decision="skip", status=status, reason=explanation)
 
 
 def _forecast(
@@ -245,10 +249,9 @@ def _forecast(
     return [*memory_remarks(pairs, matrix.limits, machine.memory_bytes)]
 
 
-def _shortage(cell: Cell, matrix: Matrix, machine: Machine) -> str | None:
+def _shortage(cell: Cell, matrix: Matrix, machine: Machine) -> Reason | None:
     model, limits = matrix.models[cell.model], matrix.limits[cell.backend]
-    lack = shortage(cell, model, limits, machine.memory_bytes)
-    return lack and f"predicted: {lack}"
+    return shortage(cell, model, limits, machine.memory_bytes)
 
 
 def _cut(

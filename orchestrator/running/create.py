@@ -16,6 +16,7 @@ from orchestrator.running.folder import RunFolder
 from orchestrator.running.merge_run import merge_run
 from orchestrator.running.options import RunOptions, RunSource
 from orchestrator.running.run_file import RunFile, new_run_id
+from orchestrator.screen.words.reasons import reason_text
 from orchestrator.store import Store
 from orchestrator.system.files import DATABASE_NAME
 from orchestrator.system.git import own_commit
@@ -141,7 +142,11 @@ def _require_database(path: Path, *, scratch: bool) -> None:
 
 def nothing_to_do(plan: Plan) -> NothingToDo:
     """The error if no cell of the plan runs, with the first few reasons of skipped cells."""
-    reasons: Sequence[str] = list(dict.fromkeys(e.reason for e in plan.entries if e.reason))
+    reasons: Sequence[str] = [
+        reason_text(reason)
+        for reason in dict.fromkeys(entry.reason for entry in plan.entries)
+        if reason
+    ]
     if not plan.entries:
         return NothingToDo(
             "no cell is left to run", hint="; ".join(plan.notes) or "the matrix holds no cell"

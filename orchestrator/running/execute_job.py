@@ -20,6 +20,7 @@ from runner.contract.errors import EngineUnavailable, RecordNotSaved, StoreError
 from runner.contract.files import remove_unfinished
 from runner.contract.job import Job
 from runner.contract.process_exit import last_line
+from runner.contract.reasons import reason
 from runner.contract.record import Record
 
 _FULL_BYTES = 64 << 20
@@ -84,10 +85,7 @@ def execute_job(job: Job, context: LaunchContext, artifacts: ArtifactFolders = _
             observer.cell_ended(cell, record)
             pending.remove(cell)
         if launch.exit is None:
-            raise EngineUnavailable(
-                "the container engine stopped answering during the run",
-                hint="start it again, then `orchestrator run --resume last`",
-            )
+            raise EngineUnavailable(reason("engine_silent"))
 
 
 def launch_job(

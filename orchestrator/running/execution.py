@@ -21,8 +21,8 @@ from orchestrator.running.outcome import FAILURES, RunOutcome, outcome_of
 from orchestrator.running.own_verdicts import save_skips, save_verdicts
 from orchestrator.running.rounds_so_far import record_so_far
 from orchestrator.running.sweep import sweep_jobs
+from orchestrator.screen.words.reasons import error_hint, error_text
 from orchestrator.store import Store
-from orchestrator.system.text import format_duration
 from runner.contract.cell import Backend, Cell
 from runner.contract.errors import (
     BenchError,
@@ -32,9 +32,11 @@ from runner.contract.errors import (
     Unavailable,
 )
 from runner.contract.job import Job, Provenance
+from runner.contract.reasons import Reason, reason
 from runner.contract.record import Status
+from runner.contract.record.doubts import RemedyCode
 
-_FAILED_FAST = "--fail-fast ended the run at its first failure"
+_FAILED_FAST = reason("failed_fast")
 _ENGINE_GRACE_S = 10.0
 _OUTAGES_ENDURED = 3
 
@@ -99,8 +101,8 @@ class RunExecution:
         """Measure what the run still misses, with its devices held; nothing is merged."""
         self.begin()
         for due in due_launches(self.folder, self.environment, self._observer.note):
-            if reason := self.stop_reason():
-                self.stop(due, reason)
+            if explanation := self.stop_reason():
+                self.stop(due, explanation)
             else:
                 self.launch(due)
 
@@ -145,24 +147,24 @@ class RunExecution:
 
     def decline(self, cells: Sequence[Cell], error: BenchError) -> None:
         """Give cells that cannot be launched here their verdict."""
-        self._save_verdicts(cells, "unavailable", str(error))
+        self._save_verdicts(cells, "unavailable", error.reason)
 
-    def stop(self, due: DueLaunch, reason: str) -> None:
+    def stop(self, due: DueLaunch, explanation: Reason) -> None:
         """Launch cells no more, since the time is spent or another one failed."""
-        if reason == _FAILED_FAST:
-            self._refuse(due.cells, due.round, reason)
+        if explanation == _FAILED_FAST:
+            self._refuse(due.cells, due.round, explanation)
         else:
-            self.break_off(due, reason, "raise --budget")
+            self.break_off(due, explanation, "raise_budget")
 
-    def break_off(self, due: DueLaunch, reason: str, remedy: str) -> None:
+    def break_off(self, due: DueLaunch, explanation: Reason, remedy: RemedyCode) -> None:
         """Give cells that are launched no more a verdict: by the rounds that they had, if any.
 
         Args:
             due: cells, and the round that will not visit them.
-            reason: why it will not.
+            explanation: the reason why it will not.
             remedy: the help against it.
         """
-        self._refuse(self._save_so_far(due, f"{reason}: {remedy}"), due.round, reason)
+        self._refuse(self._save_so_far(due, explanation, remedy), due.round, explanation)
 
     def end(self, then: Callable[[Store], None] | None = None) -> RunOutcome:
         """Merge all that was measured into the database, which `then` may ask.
@@ -181,15 +183,13 @@ class RunExecution:
         with suppress(StoreError):
             merge_run(self.folder, self._database)
 
-    def stop_reason(self) -> str | None:
+    def stop_reason(self) -> Reason | None:
         """The reason to launch nothing more; None if there is none."""
         if self._options.fail_fast and self._failed:
             return _FAILED_FAST
         budget = self._options.budget_s
         if budget is not None and time.monotonic() - self._started >= budget:
-            return (
-                f"the budget of {format_duration(self._options.whole_budget_s or budget)} was spent"
-            )
+            return reason("budget_spent", budget_s=self._options.whole_budget_s or budget)
         return None
 
     def environment(self, backend: Backend) -> Provenance | None:
@@ -213,11 +213,13 @@ class RunExecution:
             if removed := self._launcher.clean(self._devices):
                 self._observer.note(f"removed {removed} containers that a crashed run had left")
 
-    def _save_so_far(self, due: DueLaunch, reason: str) -> Sequence[Cell]:
+    def _save_so_far(
+        self, due: DueLaunch, explanation: Reason, remedy: RemedyCode
+    ) -> Sequence[Cell]:
         """Make records of the rounds that were done; returns the cells that have none."""
         left = []
         for cell in due.cells:
-            record = record_so_far(self.folder, cell, due.round - 1, reason)
+            record = record_so_far(self.folder, cell, due.round - 1, explanation, remedy)
             if record is None:
                 left.append(cell)
             else:
@@ -262,14 +264,16 @@ class RunExecution:
     def _note_trouble(self, error: BenchError) -> None:
         if str(error) not in self._troubles:
             self._troubles[str(error)] = error
-            self._observer.note(f"{error}; {error.hint}" if error.hint else str(error))
+            text, hint = error_text(error), error_hint(error)
+            self._observer.note(f"{text}; {hint}" if hint else text)
 
-    def _refuse(self, cells: Sequence[Cell], round_: int, reason: str) -> None:
-        before = f"stopped after round {round_ - 1}" if round_ > 1 else "not started"
-        self._save_verdicts(cells, "unavailable", f"{before}: {reason}")
+    def _refuse(self, cells: Sequence[Cell], round_: int, cause: Reason) -> None:
+        started = reason("stopped_after", round=round_ - 1, cause=cause)
+        explanation = started if round_ > 1 else reason("not_started", cause=cause)
+        self._save_verdicts(cells, "unavailable", explanation)
 
-    def _save_verdicts(self, cells: Sequence[Cell], status: Status, reason: str | None) -> None:
-        save_verdicts(self.folder, self._observer, cells, status, reason)
+    def _save_verdicts(self, cells: Sequence[Cell], status: Status, explanation: Reason) -> None:
+        save_verdicts(self.folder, self._observer, cells, status, explanation)
 
     def _has_failed(self, cell: Cell) -> bool:
         record = self.folder.record_of(cell)

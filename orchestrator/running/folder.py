@@ -58,6 +58,7 @@ from runner.contract.errors import DamagedFile, RecordError, StoreError, UsageEr
 from runner.contract.files import remove_unfinished, write_atomic
 from runner.contract.job import Job, Provenance
 from runner.contract.outputs import RECORD_SUFFIX, output_path
+from runner.contract.reasons import Reason, reason
 from runner.contract.record import RETRIED, Outcome, Record, Status, save_record
 
 _SUBFOLDERS = ("records", "jobs", "logs")
@@ -293,15 +294,15 @@ class RunFolder:
             if (compact or path in moved) and self.record_of(cell) is None:
                 where = moved.get(path) or next(iter(compact.values()))
                 with suppress(StoreError):  # the merge reports the cells without a verdict
-                    self._save_lost(cell, f"its record was damaged and lies in {where.name}")
+                    self._save_lost(cell, reason("record_damaged", file=where.name))
                     lost.append(path)
         return SetAside(moved, lost)
 
-    def _save_lost(self, cell: Cell, reason: str) -> None:
+    def _save_lost(self, cell: Cell, explanation: Reason) -> None:
         job = self.job([cell], self.nowhere)
         # As old as the run, so that a verdict the database has already outweighs it.
         when = self.run.started_at
-        outcome = Outcome(status="lost", reason=reason)
+        outcome = Outcome.because("lost", explanation)
         self.save(Record.of(job, cell, outcome, {"recorded_at": when}))
 
     @property

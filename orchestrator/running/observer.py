@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from typing import Protocol
 
+from orchestrator.screen.words.reasons import reason_text
 from orchestrator.system.text import plural
 from runner.contract.cell import Cell
 from runner.contract.job import Job
@@ -96,7 +97,8 @@ class BaselineObserver(QuietObserver):
     def cell_ended(self, cell: Cell, record: Record) -> None:
         """Pass it on as one more round; what did not end well is noted."""
         if record.status != "ok":
-            self.note(f"{cell.id}: {record.status}: {(record.reason or '').partition(chr(10))[0]}")
+            text = reason_text(record.ending) if record.ending else ""
+            self.note(f"{cell.id}: {record.status}: {text.partition(chr(10))[0]}")
         elif self._job is not None:
             self._observer.cell_visited(cell, self._job)
 

@@ -6,11 +6,16 @@ from orchestrator.planning.plan import Plan
 from orchestrator.running.folder import RunFolder
 from orchestrator.running.observer import Observer
 from runner.contract.cell import Cell
+from runner.contract.reasons import Reason
 from runner.contract.record import Outcome, Record, Status
 
 
 def save_verdicts(
-    folder: RunFolder, observer: Observer, cells: Iterable[Cell], status: Status, reason: str | None
+    folder: RunFolder,
+    observer: Observer,
+    cells: Iterable[Cell],
+    status: Status,
+    reason: Reason | None,
 ) -> None:
     """Record cells that were never launched; what ran out of memory was predicted to.
 
@@ -19,7 +24,7 @@ def save_verdicts(
     """
     for cell in cells:
         job = folder.job([cell], folder.nowhere)
-        outcome = Outcome(status=status, reason=reason, phase="plan")
+        outcome = Outcome.because(status, reason, "plan")
         record = Record.of(job, cell, outcome, {"predicted": status == "out_of_memory"})
         folder.save(record)
         observer.cell_ended(cell, record)

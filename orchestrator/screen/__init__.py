@@ -1,1 +1,1 @@
-"""Text on a terminal or in a pipe: lines, tables, sheets, and streams that end no work."""
+"""Answers as people and programs get them: words, lines, tables, sheets, pages, and streams."""

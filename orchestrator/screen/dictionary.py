@@ -6,8 +6,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from analysis.results.table import wrapping
 from orchestrator.screen.lines import print_json, print_line
-from orchestrator.screen.tables import print_table, wrapping
+from orchestrator.screen.tables import print_lines
 from runner.contract.errors import UsageError, suggest
 
 
@@ -69,6 +70,6 @@ def print_words(*, as_json: bool) -> None:
     if as_json:
         print_json({word.name: word.lines for word in WORDS})
         return
-    print_table(("word", *wrapping("meaning")), [(word.name, word.lines[0]) for word in WORDS])
+    print_lines(("word", *wrapping("meaning")), [(word.name, word.lines[0]) for word in WORDS])
     print_line()
     print_line("`orchestrator explain WORD` says more.")

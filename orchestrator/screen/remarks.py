@@ -1,10 +1,10 @@
 """Remarks about cells in lines: alike ones together, and each remedy below what it is for."""
 
-import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Hashable, Iterator, Sequence
 from dataclasses import dataclass
 
-_NUMBER = re.compile(r"\d[\d.,]*")
+from runner.contract.reasons import Facts
+
 _REMEDY = "  remedy: "
 
 
@@ -15,7 +15,23 @@ class Remark:
     cell: str | None
     """The cell's id; None where rows are counted alone."""
     text: str
+    kind: Hashable
+    """The same for alike remarks, which differ in facts alone."""
     remedy: str | None = None
+
+
+def kind_of(code: str | None, facts: Facts | None) -> Hashable:
+    """The kind of a reason: its code and those of its facts that are no numbers."""
+    return code, *((name, fact) for name, fact in (facts or {}).items() if not is_number(fact))
+
+
+def is_number(fact: str) -> bool:
+    """True if the fact is a number alone."""
+    try:
+        float(fact)
+    except ValueError:
+        return False
+    return True
 
 
 def remark_lines(remarks: Sequence[Remark], total: int, noun: str = "cells") -> Iterator[str]:
@@ -38,11 +54,11 @@ def remark_lines(remarks: Sequence[Remark], total: int, noun: str = "cells") -> 
 def _alike(remarks: Sequence[Remark], total: int, noun: str) -> Iterator[str]:
     """One line per remark, with its cell or with how many cells it holds for.
 
-    Remarks that differ in numbers alone are one line, with the numbers of the first.
+    Remarks of one kind are one line, with the facts of the first.
     """
-    groups: dict[str, list[Remark]] = {}
+    groups: dict[Hashable, list[Remark]] = {}
     for remark in remarks:
-        groups.setdefault(_NUMBER.sub("#", remark.text), []).append(remark)
+        groups.setdefault(remark.kind, []).append(remark)
     for alike in groups.values():
         first = alike[0]
         cells = len({remark.cell for remark in alike} - {None}) or len(alike)

@@ -1,14 +1,15 @@
 """A report as Markdown, and as JSON for other programs."""
 
-import json
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict
 from typing import Any
 
-from analysis.report.report import NUMBERS, Report, ReportColumn, ReportSection, ReportTable
-from orchestrator.screen.report_values import left_out_words, value_text
-from orchestrator.store import markdown_row, markdown_text
-from orchestrator.system.text import escape_control_line
+from analysis.report.report import Report, ReportSection
+from analysis.results.table import Table
+from orchestrator.screen.markdown import markdown_prose, markdown_table
+from orchestrator.screen.sheet import json_bytes
+from orchestrator.store import markdown_text
+from orchestrator.system.text import plural
 
 _RESULT = "result_id"
 
@@ -40,29 +41,12 @@ def _section(section: ReportSection) -> Iterator[str]:
         if len(section.tables) > 1:
             yield f"### {markdown_text(table.title)}"
         yield from map(markdown_prose, table.answers)
-        yield _table(table)
+        yield markdown_table(table).rstrip("\n")
         yield from map(markdown_prose, table.notes)
-
-
-def _table(table: ReportTable) -> str:
-    rows = [markdown_row(markdown_text(column.heading) for column in table.columns)]
-    rows.append(markdown_row("---:" if one.kind in NUMBERS else "---" for one in table.columns))
-    rows += (markdown_row(_cell(one, row) for one in table.columns) for row in table.rows)
-    return "".join(rows).rstrip("\n")
-
-
-def _cell(column: ReportColumn, row: Mapping[str, Any]) -> str:
-    """A value in a row, where code can hold no bar."""
-    text = value_text(column, row)
-    return (
-        markdown_prose(text) if column.kind == "prose" and "|" not in text else markdown_text(text)
-    )
 
 
 def report_json(report: Report, *, made_from: str) -> bytes:
     """The report as JSON: values as they are, charts as Vega-Lite without colours."""
-    from pydantic_core import to_jsonable_python
-
     data = {
         "topic": report.topic,
         "title": report.title,
@@ -73,8 +57,7 @@ def report_json(report: Report, *, made_from: str) -> bytes:
         "sections": [_section_data(section) for section in report.sections],
         "details": {result: asdict(detail) for result, detail in report.details.items()},
     }
-    text = json.dumps(data, indent=2, default=to_jsonable_python, ensure_ascii=False)
-    return f"{text}\n".encode()
+    return json_bytes(data)
 
 
 def _section_data(section: ReportSection) -> Mapping[str, Any]:
@@ -90,13 +73,13 @@ def _section_data(section: ReportSection) -> Mapping[str, Any]:
     }
 
 
-def _table_data(table: ReportTable) -> Mapping[str, Any]:
+def _table_data(table: Table) -> Mapping[str, Any]:
     bounds = [name for one in table.columns for name in (one.low, one.high) if name]
     names = dict.fromkeys((*(column.name for column in table.columns), *bounds))
     return {
         "name": table.name,
         "title": table.title,
-        "columns": {column.name: column.heading for column in table.columns},
+        "columns": {column.name: column.title for column in table.columns},
         "rows": [_row_data(row, names) for row in table.rows],
         "notes": list(table.notes),
         "left_out": table.left_out,
@@ -108,12 +91,10 @@ def _row_data(row: Mapping[str, Any], names: Mapping[str, None]) -> Mapping[str,
     return result | {name: row.get(name) for name in names}
 
 
-def markdown_prose(text: str) -> str:
-    """A sentence as Markdown shows it, with what stands between backticks as code."""
-    parts = text.split("`")
-    if len(parts) % 2 == 0:  # a sign without its fellow
-        return markdown_text(text)
-    return "".join(
-        f"`{escape_control_line(part)}`" if number % 2 and part else markdown_text(part)
-        for number, part in enumerate(parts)
+def left_out_words(report: Report) -> str:
+    """A sentence about the results that a report leaves out."""
+    count = f"{report.left_out:,} older {plural(report.left_out, 'result')}"
+    return (
+        f"{count} of this selection are left out; --model, --select, --since and the other filters"
+        " choose what is shown."
     )

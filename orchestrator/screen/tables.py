@@ -5,6 +5,7 @@ import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from analysis.results.table import Field, Table, is_number, table_of
 from orchestrator.screen.lines import print_data, print_line
 from orchestrator.screen.wrapping import cell_width, longest_part, terminal_width, wrap
 from orchestrator.system.text import escape_control_line, plural
@@ -18,31 +19,10 @@ _MOST_NAMED = 6
 
 
 @dataclass(frozen=True)
-class Column:
-    """A column's heading, its unit included, and how it gives way where room is scarce.
-
-    A heading alone stands for an essential column whose texts are not wrapped.
-    """
-
-    heading: str
-    essential: bool = False
-    """It is never left out."""
-    wraps: bool = False
-    """Its texts may take several lines, broken at blanks, and ids after their hyphens."""
-    right: bool = False
-    """Its texts stand right, as numbers do: sizes and durations with their units."""
-
-
-def wrapping(*headings: str) -> tuple[Column, ...]:
-    """Columns of prose, ids or paths, none of which is left out."""
-    return tuple(Column(heading, essential=True, wraps=True) for heading in headings)
-
-
-@dataclass(frozen=True)
 class _Grid:
     """Headings and rows as text."""
 
-    columns: Sequence[Column]
+    columns: Sequence[Field]
     headings: Sequence[str]
     rows: Sequence[Sequence[str]]
     right: Sequence[bool]
@@ -50,13 +30,18 @@ class _Grid:
     """The width of each column with no text broken."""
 
 
-def print_table(
-    columns: Sequence[str | Column],
-    rows: Sequence[Sequence[object]],
+def print_lines(
+    columns: Sequence[str | Field],
+    lines: Sequence[Sequence[object]],
     *,
     wide: bool = False,
     beyond: int = 0,
 ) -> None:
+    """Print lines under headings, as `print_table` does."""
+    print_table(table_of(columns, lines), wide=wide, beyond=beyond)
+
+
+def print_table(table: Table, *, wide: bool = False, beyond: int = 0) -> None:
     """Print rows under headings: numbers stand right, None is shown as a dash.
 
     On a terminal that is too narrow, columns that are not essential are left out from the right,
@@ -64,7 +49,7 @@ def print_table(
     allows it; else every row is printed with one column a line. Columns `beyond` these, which the
     question has and the caller left out, are counted too.
     """
-    grid = _grid(columns, rows)
+    grid = _grid(table)
     width = terminal_width(sys.stdout)
     if width is None:
         _print_rows(grid, dict(enumerate(grid.widths)))
@@ -83,34 +68,23 @@ def print_table(
     _print_left_out(absent, beyond)
 
 
-def format_number(value: float) -> str:
-    """Three digits where that loses nothing before the point: `0.0123`, `12.3`, `1,234`."""
-    return f"{value:.3g}" if abs(value) < 999.5 else f"{value:,.0f}"
+def cell_text(field: Field, row: Mapping[str, object]) -> str:
+    """A value as tables show it on one line, with nothing in it that steers a terminal."""
+    return escape_control_line(field.text(row))
 
 
-def _grid(columns: Sequence[str | Column], rows: Sequence[Sequence[object]]) -> _Grid:
-    named = [Column(item, essential=True) if isinstance(item, str) else item for item in columns]
-    headings = [escape_control_line(column.heading) for column in named]
-    texts = [[cell_text(value) for value in row] for row in rows]
-    right = [
-        column.right or any(_is_number(row[index]) for row in rows)
-        for index, column in enumerate(named)
-    ]
+def _grid(table: Table) -> _Grid:
+    fields = table.columns
+    headings = [escape_control_line(field.title) for field in fields]
+    texts = [[cell_text(field, row) for field in fields] for row in table.rows]
+    right = [stands_right(field, table) for field in fields]
     widths = [max(map(cell_width, column)) for column in zip(headings, *texts, strict=True)]
-    return _Grid(named, headings, texts, right, widths)
+    return _Grid(fields, headings, texts, right, widths)
 
 
-def _is_number(value: object) -> bool:
-    return isinstance(value, int | float) and not isinstance(value, bool)
-
-
-def cell_text(value: object) -> str:
-    """A value as tables show it."""
-    if value is None:
-        return "–"
-    if isinstance(value, float):
-        return format_number(value)
-    return f"{value:,}" if _is_number(value) else escape_control_line(str(value))
+def stands_right(field: Field, table: Table) -> bool:
+    """True for a column of numbers, whatever its field says."""
+    return field.stands_right or any(is_number(field.value(row)) for row in table.rows)
 
 
 def _choices(grid: _Grid, *, wide: bool) -> list[list[int]]:

@@ -13,6 +13,7 @@ from docker.errors import APIError, DockerException
 from docker.utils import kwargs_from_env
 
 from runner.contract.errors import EngineUnavailable
+from runner.contract.reasons import reason
 
 CALL_TIMEOUT_S = 60
 ANSWER_TIMEOUT_S = 2
@@ -60,7 +61,9 @@ def engine_errors(attempt: str) -> Iterator[None]:
         yield
     except ENGINE_FAILURES as error:
         hint = None if isinstance(error, APIError) else _HINT
-        raise EngineUnavailable(f"{attempt}: {engine_message(error)}", hint=hint) from error
+        raise EngineUnavailable(
+            reason("engine_attempt_failed", attempt=attempt, error=engine_message(error)), hint=hint
+        ) from error
 
 
 def engine_message(error: BaseException) -> str:
@@ -87,11 +90,10 @@ def _context(name: str | None) -> Context:
     try:
         context = ContextAPI.get_context(name)
     except Exception as error:  # the SDK raises bare Exception for a damaged context
-        raise EngineUnavailable(f"{label}: {engine_message(error)}", hint=_HINT) from error
+        raise EngineUnavailable(
+            reason("engine_failed", engine=label, error=engine_message(error))
+        ) from error
     if context is None:
         # The SDK finds contexts only beside a config.json.
-        raise EngineUnavailable(
-            f"{label} does not exist",
-            hint=f"`docker context use default` selects the default one; else {_HINT}",
-        )
+        raise EngineUnavailable(reason("docker_context_missing", context=label))
     return context

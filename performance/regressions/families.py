@@ -127,7 +127,9 @@ def _observation(past: PastResult) -> LaunchedResult:
         "measured_at": past.measured_at,
         "grade": past.grade,
         "process_spread": None,
-        "process_spread_source": None,
+        "process_spread_processes": None,
+        "process_spread_degrees": None,
+        "process_spread_queue": None,
         "interleaved_with": None,
     }
     launches = tuple(map(math.exp, past.logarithms))

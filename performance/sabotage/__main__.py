@@ -105,7 +105,7 @@ class Judge:
         """The difference by its tolerance; infinite for an honest model that is not compared."""
         columns = verify_session(session, job, self._folder, monotonic)
         if columns["correct"] is None and "tolerance_share" not in columns:
-            raise RuntimeError(str(columns["correct_reason"]))
+            raise RuntimeError(str(columns["correct_code"]))
         if honest and columns["correct"] is None:
             return np.inf
         return float(columns.get("tolerance_share", np.inf))

@@ -25,6 +25,14 @@ def _if_ok(expression: str) -> str:
     return f"CASE WHEN ok THEN {expression} END"
 
 
+def _doubt(code: str, value: str, remedy: str) -> str:
+    facts = "MAP([], [])::MAP(VARCHAR, VARCHAR)"
+    return (
+        f"{{'code': '{code}', 'grade': 'C', 'value': ({value})::DOUBLE, 'remedy': '{remedy}',"
+        f" 'facts': {facts}}}"
+    )
+
+
 _RUN = "strftime(started_at, '%Y%m%d-%H%M%S-') || substr(md5(run::VARCHAR), 1, 4)"
 _JOB = (
     f"replace(replace(replace(replace(job, '{RUN}', {_RUN}), '{HOST}', hostname),"
@@ -59,7 +67,8 @@ _DIFFERENCE = (
 )
 _TOLERANCE = "(CASE precision WHEN 'fp32' THEN 1e-5 WHEN 'int8' THEN 0.2 ELSE 0.02 END)"
 _TRUST = {
-    "reason": _REASON,
+    "reason_code": "CASE WHEN NOT ok THEN 'said' END",
+    "reason_facts": f"CASE WHEN NOT ok THEN MAP {{'text': {_REASON}}} END",
     "phase": """CASE status WHEN 'ok' THEN NULL WHEN 'unsupported' THEN 'plan'
         WHEN 'unavailable' THEN 'load' WHEN 'out_of_memory' THEN 'first' ELSE 'steady' END""",
     "proof": f"""CASE WHEN NOT ok THEN 'none' WHEN {uniform(20)} < 0.004 THEN 'contradicted'
@@ -69,10 +78,13 @@ _TRUST = {
         f"CASE WHEN {uniform(21)} < 0.03 THEN NULL"
         " ELSE NOT (precision = 'int8' AND model = 'clip-vit-base-patch32') END"
     ),
-    "correct_reason": _if_ok(
-        f"CASE WHEN {uniform(21)} < 0.03 THEN 'not verified: --no-verify'"
-        " WHEN precision = 'int8' AND model = 'clip-vit-base-patch32'"
-        " THEN 'outputs differ by 31 %, and int8 is allowed 20 %' END"
+    "correct_code": _if_ok(
+        f"CASE WHEN {uniform(21)} < 0.03 THEN 'not_verified'"
+        " WHEN precision = 'int8' AND model = 'clip-vit-base-patch32' THEN 'outputs_differ' END"
+    ),
+    "correct_facts": _if_ok(
+        "CASE WHEN precision = 'int8' AND model = 'clip-vit-base-patch32' THEN MAP"
+        " {'difference': '0.31', 'output': 'logits', 'precision': 'int8', 'allowed': '0.2'} END"
     ),
     "verified_shape": _if_ok("'b2-s32'"),
     "difference_relative": _if_ok(_DIFFERENCE),
@@ -88,11 +100,10 @@ _TRUST = {
         "CASE WHEN cv > 1 THEN 'D' WHEN cv > 0.3 OR busy THEN 'C' WHEN cv > 0.1 THEN 'B'"
         " ELSE 'A' END"
     ),
-    "grade_reasons": _if_ok(
-        "list_concat(CASE WHEN cv > 0.1 THEN ['cv ' || (cv * 100)::BIGINT"
-        " || ' %: measure longer, on a quieter machine'] ELSE [] END,"
-        " CASE WHEN busy THEN ['other processes used 34 % of the CPU time: stop them']"
-        " ELSE [] END)"
+    "doubts": _if_ok(
+        f"list_concat(CASE WHEN cv > 0.1 THEN [{_doubt('scatter', 'cv', 'longer_or_quieter')}]"
+        " ELSE [] END,"
+        f" CASE WHEN busy THEN [{_doubt('other_load', '0.34', 'stop_them')}] ELSE [] END)"
     ),
     "noise_score": _if_ok("noise_now * 3"),
     "noise_steal": _if_ok(f"CASE WHEN host >= 10 THEN 0.01 * {uniform(24)} ELSE 0 END"),
@@ -159,7 +170,9 @@ _RESOURCES = {
     "memory_baseline_bytes": _if_ok("40000000"),
     "memory_method": _if_ok("'cgroup peak'"),
     "energy_joules": _ENERGY,
-    "energy_per_sample_joules": f"({_ENERGY}) / (batch_size * {DURATIONS})",
+    "energy_per_sample_joules": (
+        f"CASE WHEN mode <> 'startup' THEN ({_ENERGY}) / (batch_size * {DURATIONS}) END"
+    ),
     "energy_per_token_joules": f"({_ENERGY}) / (batch_size * new_tokens * {DURATIONS})",
     "energy_window_s": f"CASE WHEN watts IS NOT NULL THEN ({_WINDOW_NS}) / 1e9 END",
     "energy_method": _if_ok(

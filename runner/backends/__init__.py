@@ -7,7 +7,7 @@ from typing import cast
 from runner.backends.base import RuntimeModule
 from runner.contract.cell import Runtime
 from runner.contract.errors import Unavailable
-from runner.contract.installation import how_to_install
+from runner.contract.reasons import reason
 
 RUNTIME_MODULES: Mapping[Runtime, str] = {
     "torch": "runner.backends.torch",
@@ -30,6 +30,5 @@ def load_runtime(runtime: Runtime) -> RuntimeModule:
         return cast("RuntimeModule", import_module(RUNTIME_MODULES[runtime]))
     except ModuleNotFoundError as error:
         raise Unavailable(
-            f"the runtime {runtime} needs the package {error.name}, which is not installed here",
-            hint=f"install the backend's stack, e.g. {how_to_install('cpu')}",
+            reason("runtime_package_missing", runtime=runtime, package=error.name)
         ) from error

@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from runner.backends.peaks import PeakKernels
 from runner.contract.cell import Cell
-from runner.contract.errors import BenchError, TimedOut, Unavailable, Unsupported
+from runner.contract.errors import TimedOut, Unavailable, Unsupported
 from runner.contract.job import Job
 from runner.contract.record import Proof
 from runner.inputs import Inputs
@@ -342,8 +342,3 @@ def ran_out_of_memory(error: BaseException, runtime: RuntimeModule | None) -> bo
     if isinstance(error, MemoryError):
         return True
     return runtime is not None and runtime.is_out_of_memory(error)
-
-
-def failure_reason(error: BaseException) -> str:
-    """The error as a record's reason: the message of our own errors, type and message of others."""
-    return str(error) if isinstance(error, BenchError) else f"{type(error).__name__}: {error}"

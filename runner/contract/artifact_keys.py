@@ -19,6 +19,7 @@ from runner.contract.errors import BenchError
 from runner.contract.files import hash_files
 from runner.contract.graph import EXPORTERS, GraphKind, NumberFormat, ReferenceKind
 from runner.contract.models import ModelSpec
+from runner.contract.reasons import reason
 
 PACKAGE = Path(__file__).parents[1]
 RUNNER = "runner"
@@ -136,10 +137,7 @@ def check_key(name: str, producer: Producer, key: Callable[[Versions], str]) -> 
     known = (producer.installed(), {"image": __version__})
     names = [key(producer.versions(libraries)) for libraries in known]
     if name not in names:
-        raise BenchError(
-            f"{name}: this environment produces {names[0]}",
-            hint="rebuild the image of backend cpu, or install its extra: pip install -e '.[cpu]'",
-        )
+        raise BenchError(reason("environment_produces", name=name, produced=names[0]))
 
 
 @cache

@@ -4,6 +4,8 @@ import difflib
 from collections.abc import Iterable, Sequence
 from typing import ClassVar, Self
 
+from runner.contract.reasons import Reason, reason
+
 _LONGEST = 100
 """Letters of a word that are compared."""
 _LISTED = 15
@@ -17,9 +19,14 @@ class BenchError(Exception):
 
     exit_code: ClassVar[int] = 70
 
-    def __init__(self, message: str, *, hint: str | None = None) -> None:
+    def __init__(self, message: str | Reason, *, hint: str | None = None) -> None:
         super().__init__(message)
         self.hint = hint
+
+    @property
+    def reason(self) -> Reason:
+        """The reason of a cell that it ends."""
+        return reason_of(self)
 
 
 class JobError(BenchError):
@@ -52,10 +59,8 @@ class TimedOut(BenchError):
     That is so unless iterations had ended before, whose nanoseconds are in `ended_ns`.
     """
 
-    def __init__(
-        self, message: str, *, hint: str | None = None, ended_ns: Sequence[int] = ()
-    ) -> None:
-        super().__init__(message, hint=hint)
+    def __init__(self, reason: Reason, *, ended_ns: Sequence[int] = ()) -> None:
+        super().__init__(reason)
         self.ended_ns = ended_ns
 
 
@@ -135,6 +140,16 @@ class SkipEntry(BenchError):
         """The entry's key that is at fault; None if it is the entry as a whole."""
         self.reasons = reasons
         """Empty for an entry that holds nothing to use and says nothing wrong."""
+
+
+def reason_of(error: BaseException) -> Reason:
+    """The reason of a cell that this error ends; of foreign errors type and text."""
+    cause = error.args[0] if error.args else None
+    if isinstance(cause, Reason):
+        return cause
+    if isinstance(error, BenchError):
+        return reason("said", text=error, hint=error.hint)
+    return reason("raised", kind=type(error).__name__, text=error)
 
 
 def refuse_unknown(word: object, known: Sequence[str], otherwise: str = "") -> str:

@@ -21,6 +21,7 @@ from runner.contract.errors import DamagedFile, Unsupported
 from runner.contract.host import multiplies_signed_bytes, read_processor
 from runner.contract.job import Job
 from runner.contract.plain_files import TEXT_BYTES, plain_size, read_plain, read_plain_text
+from runner.contract.reasons import Reason, parse_reason, reason
 
 GRAPH_FILE = "graph.json"
 DYNAMIC = "dynamic"
@@ -67,7 +68,7 @@ class Attempt(Frozen):
 
     remedy: str
     """The remedy in a few words: `dynamic shapes`, `static shape`, `eager attention`, …"""
-    failure: str | None
+    failure: Reason | None
     """The reason why it was not good enough; null for the one that was."""
 
 
@@ -155,7 +156,7 @@ def find_graph(job: Job, cell: Cell, graphs: Path | None) -> tuple[Graph, Path]:
         Unsupported: there is none, with the exporter's reason.
     """
     if graphs is None or job.graph is None:
-        raise Unsupported("no prepared graph: the launcher gave none")
+        raise Unsupported(reason("no_graph_given"))
     return graph_in(graphs / job.graph, cell)
 
 
@@ -172,7 +173,7 @@ def graph_in(folder: Path, cell: Cell) -> tuple[Graph, Path]:
             return read_graph(path), path
     if exported:
         return read_graph(exported[-1]), exported[-1]
-    raise Unsupported(f"no prepared graph: {_why(folder, cell)}")
+    raise Unsupported(_why(folder, cell))
 
 
 def first_cell_with_graph(job: Job, graphs: Path | None) -> Cell:
@@ -204,22 +205,28 @@ def read_graph(folder: Path) -> Graph:
             size = sum(map(plain_size, part.files(folder)))
             if size != part.size_bytes:
                 raise Unsupported(
-                    f"the prepared graph {folder.name} is damaged: "
-                    f"{part.file} has {size} bytes, {part.size_bytes} were written"
+                    reason(
+                        "graph_damaged",
+                        graph=folder.name,
+                        file=part.file,
+                        size=size,
+                        written=part.size_bytes,
+                    )
                 )
     except (OSError, DamagedFile, ValidationError) as error:
         summary = str(error).splitlines()[0]
-        raise Unsupported(f"the prepared graph {folder.name} cannot be read: {summary}") from error
+        raise Unsupported(reason("graph_unreadable", graph=folder.name, error=summary)) from error
     return graph
 
 
-def _why(folder: Path, cell: Cell) -> str:
+def _why(folder: Path, cell: Cell) -> Reason:
     for shape in (fixed_shape(cell), DYNAMIC):
         failure = folder / f"{shape}{FAILED_SUFFIX}"
         try:
-            return read_plain_text(failure).strip()
+            return reason("no_graph", cause=parse_reason(read_plain_text(failure)))
         except FileNotFoundError:
             continue
         except (OSError, DamagedFile) as error:
-            return f"{failure.name}: {error}"
-    return "not exported"
+            cause = reason("file_refused", file=failure.name, error=error)
+            return reason("no_graph", cause=cause)
+    return reason("graph_not_exported")

@@ -10,12 +10,12 @@ TAIL_BYTES = 8192
 VMSTAT = Path("/proc/vmstat")
 
 
-def describe_end(code: int) -> str:
-    """The exit status in words; negative, or over 128 as containers say it, for a signal."""
+def end_facts(code: int) -> dict[str, str]:
+    """The signal of an exit status that is negative, or over 128 in containers; else the status."""
     number = -code if code < 0 else code - 128
     with suppress(ValueError):
-        return f"died by {signal.Signals(number).name}"
-    return f"ended with exit status {code}"
+        return {"signal": signal.Signals(number).name}
+    return {"exit_status": str(code)}
 
 
 def tail_of(stream: IO[bytes]) -> str:

@@ -12,7 +12,8 @@ from runner.contract.cell import Cell, Frozen
 from runner.contract.errors import DamagedFile, RecordError
 from runner.contract.files import save_text
 from runner.contract.plain_files import RECORD_BYTES, read_plain
-from runner.contract.record.verdict import Grade
+from runner.contract.reasons import Reason
+from runner.contract.record.doubts import Doubt
 
 
 class Noise(Frozen):
@@ -163,9 +164,9 @@ class RoundResult(Frozen):
     """The host's load average as the cell began."""
     columns: dict[str, Any] = Field(default_factory=dict)
     """Columns of the record that the mode alone knows, as plain JSON values."""
-    doubts: list[tuple[Grade, str]] = Field(default_factory=list)
-    """Objections of the mode to the numbers: a grade, and a sentence with the remedy."""
-    cut_short: str | None = None
+    doubts: list[Doubt] = Field(default_factory=list)
+    """Objections of the mode to the numbers."""
+    cut_short: Reason | None = None
     """The reason why the timed iterations ended before their time; None if they did not."""
     observed: dict[str, Any] = Field(default_factory=dict)
     """Columns of proof and correctness, as plain JSON values. The first round finds them."""

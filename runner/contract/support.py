@@ -8,6 +8,7 @@ from runner.contract.axes import IN_CHILDREN, RUNTIMES, SIZE_AXES, Backend, Mode
 from runner.contract.cell import Cell
 from runner.contract.errors import Unsupported
 from runner.contract.models import AxisRange, ModelSpec, prompt_length, refusal
+from runner.contract.reasons import Reason, ReasonCode, reason
 
 _Supported = Mapping[tuple[Backend, Runtime, Mode], Set[Precision]]
 _FLOATS: tuple[Precision, ...] = ("fp32", "bf16", "fp16")
@@ -47,97 +48,68 @@ SUPPORTED: _Supported = MappingProxyType(
 )
 """The precisions that this release runs. The fake backend, for tests, runs everything."""
 
-_NO_INTEGERS = "this release has int8 matrix products for torch on cpu and cuda only"
-_PACKED = (
-    "the quantised layers of torch.ao hold packed weights, which torch.compile leaves to eager mode"
-)
-_NO_FALLBACK = (
-    "'This session contains graph nodes that are assigned to the default CPU EP, but fallback to "
-    "CPU EP has been explicitly disabled by the user'"
-)
-UNSUPPORTED_PRECISION: Mapping[tuple[Backend, Runtime], Mapping[Precision, str]] = {
-    ("cpu", "onnxruntime"): {
-        "bf16": "ONNX Runtime's CPU provider has no bf16 kernels for matrix products",
-        "fp16": "ONNX Runtime's CPU provider computes fp16 graphs in fp32, between casts",
-    },
-    ("cuda", "onnxruntime"): {
-        "bf16": "ONNX Runtime's CUDA provider has bf16 kernels for a part of the operators only",
-        "int8": "ONNX Runtime's CUDA provider has no kernel for dynamically quantized products",
-    },
-    ("qnn", "onnxruntime"): {
-        "fp32": "the HTP computes in fp16 whatever floating-point graph it is given",
-        "bf16": "the HTP computes in fp16 whatever floating-point graph it is given",
-    },
-    ("wasm", "onnxruntime_web"): {
-        "bf16": "ONNX Runtime's CPU provider has no bf16 kernels for matrix products",
-        "fp16": "ONNX Runtime's CPU provider computes fp16 graphs in fp32, between casts",
-    },
+_CPU_ONLY: Mapping[Precision, ReasonCode] = {"bf16": "onnx_cpu_bf16", "fp16": "onnx_cpu_fp16"}
+_HTP: Mapping[Precision, ReasonCode] = {"fp32": "htp_fp16", "bf16": "htp_fp16"}
+UNSUPPORTED_PRECISION: Mapping[tuple[Backend, Runtime], Mapping[Precision, ReasonCode]] = {
+    ("cpu", "onnxruntime"): _CPU_ONLY,
+    ("cuda", "onnxruntime"): {"bf16": "onnx_cuda_bf16", "int8": "onnx_cuda_int8"},
+    ("qnn", "onnxruntime"): _HTP,
+    ("wasm", "onnxruntime_web"): _CPU_ONLY,
     ("webnn", "onnxruntime_web"): {
-        "bf16": "WebNN has no type for it",
-        "fp16": "WebNN's cpu device takes fp16 graphs and computes them in fp32 (Chromium 153)",
-        "int8": f"WebNN takes no MatMulInteger (ONNX Runtime Web 1.30): {_NO_FALLBACK}",
+        "bf16": "webnn_bf16",
+        "fp16": "webnn_fp16",
+        "int8": "webnn_int8",
     },
-    ("webgpu", "onnxruntime_web"): {
-        "bf16": "shaders of WebGPU have no type for it",
-        "int8": "ONNX Runtime's WebGPU provider leaves every int8 product (MatMulInteger, "
-        "DynamicQuantizeLinear) to the CPU (ONNX Runtime Web 1.30)",
-    },
-    ("cpu", "torch_compile"): {"int8": _PACKED},
-    ("rocm", "torch_compile"): {"int8": _NO_INTEGERS},
-    ("rocm", "torch"): {"int8": _NO_INTEGERS},
-    ("mps", "torch"): {"int8": _NO_INTEGERS},
+    ("webgpu", "onnxruntime_web"): {"bf16": "webgpu_bf16", "int8": "webgpu_int8"},
+    ("cpu", "torch_compile"): {"int8": "packed_weights"},
+    ("rocm", "torch_compile"): {"int8": "torch_int8"},
+    ("rocm", "torch"): {"int8": "torch_int8"},
+    ("mps", "torch"): {"int8": "torch_int8"},
 }
 """The reasons why a runtime cannot compute in a precision on a backend."""
 
-UNSUPPORTED_MODE: Mapping[tuple[Runtime, Mode], str] = {
-    ("torch_compile", "generation"): "with fixed shapes every token would be compiled anew, as the "
-    "key-value cache grows",
-    ("openvino", "training"): "OpenVINO executes inference graphs only",
-    ("onnxruntime", "training"): "ONNX Runtime executes inference graphs only",
-    ("onnxruntime_web", "training"): "ONNX Runtime Web executes inference graphs only",
+UNSUPPORTED_MODE: Mapping[tuple[Runtime, Mode], ReasonCode] = {
+    ("torch_compile", "generation"): "growing_cache",
+    ("openvino", "training"): "openvino_inference_only",
+    ("onnxruntime", "training"): "onnx_inference_only",
+    ("onnxruntime_web", "training"): "onnx_web_inference_only",
 }
 """The reasons why a runtime cannot have a mode."""
-_UNKNOWN_WAIT = "a page times its queries itself, so that the wait of one in line is not known"
 
-UNSUPPORTED_BACKEND: Mapping[tuple[Backend, Runtime], str] = {
-    ("rocm", "onnxruntime"): "its releases have no ROCm provider any more, and its provider for "
-    "MIGraphX comes in a package of its own",
-    ("mps", "onnxruntime"): "it has a provider for Core ML, none for MPS",
-    ("openvino", "onnxruntime"): "its OpenVINO provider comes in a package of its own; the runtime "
-    "openvino executes the same graph",
+UNSUPPORTED_BACKEND: Mapping[tuple[Backend, Runtime], ReasonCode] = {
+    ("rocm", "onnxruntime"): "onnx_no_rocm",
+    ("mps", "onnxruntime"): "onnx_no_mps",
+    ("openvino", "onnxruntime"): "onnx_no_openvino",
 }
 """The reasons why a runtime has no device of a backend in this release."""
-UNTRAINED_PRECISION: Mapping[Precision, str] = {
-    "int8": "whole numbers have no gradients",
-}
+UNTRAINED_PRECISION: Mapping[Precision, ReasonCode] = {"int8": "no_gradients"}
 """The reasons why no model is trained in a precision."""
-_NO_REASON = "this release does not support it"
 
 
 def mode_error(cell: Cell, mode: Mode) -> Unsupported:
     """The refusal of a mode by the cell's runtime."""
-    reason = UNSUPPORTED_MODE.get((cell.runtime, mode), _NO_REASON)
-    return Unsupported(f"{mode} is not possible with {_path(cell)}: {reason}")
+    cause = reason(UNSUPPORTED_MODE.get((cell.runtime, mode), "release_lacks"))
+    return Unsupported(reason("mode_refused", mode=mode, **_path(cell), cause=cause))
 
 
 def precision_error(cell: Cell) -> Unsupported:
     """The refusal of the cell's precision by its runtime on its backend."""
     path = (cell.backend, cell.runtime)
-    reason = UNSUPPORTED_PRECISION.get(path, {}).get(cell.precision)
-    reason = reason or UNSUPPORTED_BACKEND.get(path, _NO_REASON)
-    return Unsupported(f"{cell.precision} is not possible with {_path(cell)}: {reason}")
+    code = UNSUPPORTED_PRECISION.get(path, {}).get(cell.precision)
+    code = code or UNSUPPORTED_BACKEND.get(path, "release_lacks")
+    return Unsupported(_refused_precision(cell, code))
 
 
 def training_error(precision: Precision) -> Unsupported:
     """The refusal to train in a precision of `UNTRAINED_PRECISION`."""
-    return Unsupported(f"training is not possible in {precision}: {UNTRAINED_PRECISION[precision]}")
+    return Unsupported(_untrained(precision))
 
 
 _RANGED = tuple(name for name in SIZE_AXES if name in ModelSpec.model_fields)
 """The sizes of which models say what they take."""
 
 
-def why_not_shape(cell: Cell, model: ModelSpec) -> str | None:
+def why_not_shape(cell: Cell, model: ModelSpec) -> Reason | None:
     """The first of the cell's sizes that the model doesn't take; None if it takes all.
 
     An image's size comes first, since the prompt's length may follow from it.
@@ -145,12 +117,16 @@ def why_not_shape(cell: Cell, model: ModelSpec) -> str | None:
     for axis in _RANGED:
         allowed: AxisRange | None = getattr(model, axis)
         size: int | None = getattr(cell, axis)
-        if allowed and size is not None and (reason := refusal(allowed, size)):
-            return f"{cell.model} takes {axis} of {reason}, not {size}"
+        if (
+            allowed
+            and size is not None
+            and (explanation := refusal(cell.model, axis, allowed, size))
+        ):
+            return explanation
     return _too_long(cell, model) or _too_many(cell, model)
 
 
-def _too_long(cell: Cell, model: ModelSpec) -> str | None:
+def _too_long(cell: Cell, model: ModelSpec) -> Reason | None:
     """A decoder's new tokens take places behind the prompt; behind an encoder they don't."""
     longest, length = model.max_sequence_length, cell.sequence_length
     if longest is None or length is None:
@@ -159,16 +135,21 @@ def _too_long(cell: Cell, model: ModelSpec) -> str | None:
     new = 0 if model.encoder_decoder else cell.new_tokens or 0
     if length + of_images + new <= longest:
         return None
-    parts = ((of_images, "of an image"), (new, "new ones"))
-    named = [f"{length}", *(f"{count} {noun}" for count, noun in parts if count)]
-    return f"{cell.model} takes at most {longest} tokens, not {' and '.join(named)}"
+    return reason(
+        "too_many_tokens",
+        model=cell.model,
+        most=longest,
+        tokens=length,
+        of_images=of_images or None,
+        new=new or None,
+    )
 
 
-def _too_many(cell: Cell, model: ModelSpec) -> str | None:
+def _too_many(cell: Cell, model: ModelSpec) -> Reason | None:
     most, new = model.max_new_tokens, cell.new_tokens
     if most is None or new is None or new <= most:
         return None
-    return f"{cell.model} generates at most {most} tokens, not {new}"
+    return reason("too_many_new_tokens", model=cell.model, most=most, new=new)
 
 
 _GENERATING_TASKS = frozenset(
@@ -187,46 +168,54 @@ _GENERATING_TASKS = frozenset(
 """Tasks of decoders, in Hugging Face's words; a model with encoder and decoder always generates."""
 
 
-def why_not(cell: Cell, model: ModelSpec) -> str | None:
+def why_not(cell: Cell, model: ModelSpec) -> Reason | None:
     """The reason why the cell can't run with this release on any machine; None if it can."""
-    if reason := why_not_shape(cell, model):
-        return reason
+    if explanation := why_not_shape(cell, model):
+        return explanation
     if cell.backend == "fake":
         return _wrong_runtime(cell)
     return _impossible(cell, model) or _unsupported(cell)
 
 
-def _impossible(cell: Cell, model: ModelSpec) -> str | None:
-    if reason := _wrong_runtime(cell):
-        return reason
-    if reason := _impossible_way(cell):
-        return reason
-    if cell.mode == "training" and (reason := _untrainable(cell, model)):
-        return f"training is not possible {reason}"
+def _impossible(cell: Cell, model: ModelSpec) -> Reason | None:
+    if explanation := _wrong_runtime(cell) or _impossible_way(cell):
+        return explanation
+    if cell.mode == "training" and (explanation := _untrainable(cell, model)):
+        return explanation
     if cell.mode == "generation" and not generates(model):
-        return f"generation is not possible with {cell.model}: its task is {model.task}"
-    if reason := UNSUPPORTED_PRECISION.get((cell.backend, cell.runtime), {}).get(cell.precision):
-        return f"{cell.precision} is not possible with {_path(cell)}: {reason}"
-    return None
+        return reason("not_generating", model=cell.model, task=model.task)
+    code = UNSUPPORTED_PRECISION.get((cell.backend, cell.runtime), {}).get(cell.precision)
+    return _refused_precision(cell, code) if code else None
 
 
-def _impossible_way(cell: Cell) -> str | None:
+def _impossible_way(cell: Cell) -> Reason | None:
     """The reason why the runtime has not the cell's mode or scenario."""
-    if reason := UNSUPPORTED_MODE.get((cell.runtime, cell.mode)):
-        return f"{cell.mode} is not possible with {_path(cell)}: {reason}"
+    if code := UNSUPPORTED_MODE.get((cell.runtime, cell.mode)):
+        return reason("mode_refused", mode=cell.mode, **_path(cell), cause=reason(code))
     if cell.scenario == "server" and cell.runtime in IN_CHILDREN:
-        return f"scenario server is not possible with {_path(cell)}: {_UNKNOWN_WAIT}"
+        cause = reason("page_times_itself")
+        return reason("scenario_refused", scenario="server", **_path(cell), cause=cause)
     return None
 
 
-def _untrainable(cell: Cell, model: ModelSpec) -> str | None:
-    if cell.precision == "int8":
-        return f"in int8: {UNTRAINED_PRECISION['int8']}"
+def _refused_precision(cell: Cell, code: ReasonCode) -> Reason:
+    facts = {"precision": cell.precision, **_path(cell)}
+    return reason("precision_refused", **facts, cause=reason(code))
+
+
+def _untrainable(cell: Cell, model: ModelSpec) -> Reason | None:
+    if cell.precision in UNTRAINED_PRECISION:
+        return _untrained(cell.precision)
     if not model.trains:
-        return f"with {cell.model}: it has no labels to learn from"
+        return reason("training_without_labels", model=cell.model)
     if model.contrastive and cell.batch_size < 2:
-        return f"with {cell.model} at batch 1: it compares the samples of a batch with one another"
+        return reason("training_contrastive", model=cell.model)
     return None
+
+
+def _untrained(precision: Precision) -> Reason:
+    cause = reason(UNTRAINED_PRECISION[precision])
+    return reason("training_refused", precision=precision, cause=cause)
 
 
 def generates(model: ModelSpec) -> bool:
@@ -234,28 +223,26 @@ def generates(model: ModelSpec) -> bool:
     return model.encoder_decoder or model.task in _GENERATING_TASKS
 
 
-def _path(cell: Cell) -> str:
-    return f"{cell.runtime} on {cell.backend}"
+def _path(cell: Cell) -> dict[str, str]:
+    return {"runtime": cell.runtime, "backend": cell.backend}
 
 
-def _wrong_runtime(cell: Cell) -> str | None:
+def _wrong_runtime(cell: Cell) -> Reason | None:
     runtimes = RUNTIMES[cell.backend]
     if cell.runtime in runtimes:
         return None
-    reason = f"{cell.runtime} does not execute on {cell.backend}, only {', '.join(runtimes)}"
-    if cell.runtime == "openvino":
-        return f"{reason}; the backend openvino executes on Intel's and AMD's CPUs too"
-    return reason
+    code: ReasonCode = "openvino_elsewhere" if cell.runtime == "openvino" else "runtime_elsewhere"
+    return reason(code, **_path(cell), runtimes=", ".join(runtimes))
 
 
-def _unsupported(cell: Cell) -> str | None:
+def _unsupported(cell: Cell) -> Reason | None:
     backend, runtime, mode = cell.backend, cell.runtime, cell.mode
     supported = [key for key in SUPPORTED if key[0] == backend]
-    release = f"accelmatrix {__version__}"
+    facts = {"version": __version__, **_path(cell)}
     if not any(key[1] == runtime for key in supported):
-        return f"{release} has no runner for {_path(cell)}"
+        return reason("no_runner", **facts)
     if (backend, runtime, mode) not in SUPPORTED:
-        return f"{release} cannot measure {mode} with {_path(cell)}"
+        return reason("mode_not_measured", mode=mode, **facts)
     if cell.precision not in SUPPORTED[backend, runtime, mode]:
-        return f"{release} cannot run {cell.precision} with {_path(cell)} in mode {mode}"
+        return reason("precision_not_run", precision=cell.precision, mode=mode, **facts)
     return None

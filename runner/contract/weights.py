@@ -15,6 +15,7 @@ from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
 from runner.contract.errors import DamagedFile, Unavailable
 from runner.contract.models import ModelSpec
 from runner.contract.plain_files import open_plain
+from runner.contract.reasons import reason
 
 CONFIG_FILE = "config.json"
 WEIGHTS_SUFFIX = ".safetensors"
@@ -123,13 +124,12 @@ def weights_folder(model: ModelSpec) -> Path | None:
     try:
         present = revision_of(folder)
     except OSError as error:
-        raise Unavailable(f"{folder}: {error.strerror}", hint=_PLAN_HINT) from error
+        raise Unavailable(reason("folder_refused", folder=folder, error=error.strerror)) from error
     except DamagedFile as damaged:
-        raise Unavailable(f"{folder}: {damaged}", hint=_PLAN_HINT) from damaged
+        raise Unavailable(reason("folder_refused", folder=folder, error=damaged)) from damaged
     if present != model.revision:
         raise Unavailable(
-            f"{folder}: holds the weights {present}, and {model.revision} were planned",
-            hint=_PLAN_HINT,
+            reason("other_weights", folder=folder, present=present, planned=model.revision)
         )
     return folder
 

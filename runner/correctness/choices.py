@@ -12,6 +12,7 @@ import numpy as np
 
 from runner.backends.base import FloatArray
 from runner.backends.graphs.feeds import Tokens
+from runner.contract.reasons import reason, reason_columns
 from runner.contract.record import Columns
 
 WHERE = "choice of tokens"
@@ -35,8 +36,8 @@ def judge_choices(columns: Columns, logits: FloatArray, tokens: Tokens, most: fl
     if share <= 1 or columns["correct"] is False:
         return changed
     wrong = int((lacks > most).sum())
-    reason = f"{wrong} of {lacks.size} generated tokens are not the likeliest by its own logits"
-    return {**changed, "correct": False, "correct_reason": reason}
+    explanation = reason("unlikely_tokens", wrong=wrong, tokens=lacks.size)
+    return {**changed, "correct": False, **reason_columns("correct", explanation)}
 
 
 def choice_lacks(logits: FloatArray, tokens: Tokens) -> np.ndarray[Any, np.dtype[np.float64]]:

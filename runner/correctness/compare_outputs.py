@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from runner.contract.cell import Precision
+from runner.contract.reasons import Reason, ReasonCode, reason, reason_columns
 from runner.correctness.differences import (
     AnyArray,
     Arrays,
@@ -24,8 +25,12 @@ from runner.correctness.differences import (
 from runner.correctness.honest import honest_of_catalogue
 from runner.correctness.tolerance import TOLD, tolerance_of
 
-_PLACES = {"relative": "", "row": " at the worst position", "mean": " in the mean of positions"}
-"""The words for each kind of difference in a reason."""
+_DIFFERS: Mapping[str, ReasonCode] = {
+    "relative": "outputs_differ",
+    "row": "outputs_differ_at_worst",
+    "mean": "outputs_differ_in_mean",
+}
+"""The reason for each kind of difference."""
 
 
 class Nearest(NamedTuple):
@@ -82,8 +87,8 @@ def judge_outputs(
     """The same columns, without the tokens', by tolerances that are given for each output."""
     shapes, expected = array_shapes(outputs), array_shapes(reference)
     if shapes != expected:
-        reason = f"names or shapes differ: outputs {shapes}, reference {expected}"
-        return {"correct": False, "correct_reason": reason}
+        explanation = reason("shapes_differ", outputs=shapes, reference=expected)
+        return {"correct": False, **reason_columns("correct", explanation)}
     measured = measure_outputs(outputs, reference)
     nearest = max(_shares(measured, allowed))
     difference, tolerance = measured[nearest.name].difference, allowed[nearest.name]
@@ -101,7 +106,7 @@ def judge_outputs(
         "tolerance_share": nearest.share,
         "difference_where": f"{nearest.kind} of {nearest.name}",
         "correct": correct,
-        "correct_reason": objection,
+        **reason_columns("correct", objection),
     }
 
 
@@ -118,15 +123,18 @@ def _verdict(
     measured: Mapping[str, Measured],
     tolerance: Difference,
     precision: Precision,
-) -> tuple[bool | None, str | None]:
+) -> tuple[bool | None, Reason | None]:
     """True, False or that nothing can tell, with the reason why it is not True."""
-    subject = "the outputs differ from the fp32 reference by"
     if nearest.share > 1:
-        value = getattr(measured[nearest.name].difference, nearest.kind)
-        finding = f"{subject} {value:.2g}{_PLACES[nearest.kind]} ({nearest.name})"
-        return False, f"{finding}, {precision} is allowed {getattr(tolerance, nearest.kind):.2g}"
+        return False, reason(
+            _DIFFERS[nearest.kind],
+            difference=getattr(measured[nearest.name].difference, nearest.kind),
+            output=nearest.name,
+            precision=precision,
+            allowed=getattr(tolerance, nearest.kind),
+        )
     farthest, name = max((one.difference.relative, name) for name, one in measured.items())
     if farthest > TOLD:
-        finding = f"{subject} {farthest:.2g} ({name})"
-        return None, f"{finding}: rounding to {precision} may do that here, and so may a fault"
+        facts = {"difference": farthest, "output": name, "precision": precision}
+        return None, reason("maybe_rounding", **facts)
     return True, None

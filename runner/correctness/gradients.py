@@ -15,6 +15,7 @@ import numpy as np
 
 from runner.backends.base import Rehearsal
 from runner.contract.cell import Cell
+from runner.contract.reasons import reason, reason_columns
 from runner.correctness.differences import AnyArray, Arrays, relative_difference
 from runner.correctness.tolerance import MARGIN
 
@@ -91,7 +92,7 @@ def honest_step(reference: Arrays, step: Arrays, precision: str) -> dict[str, An
 def compare_step(cell: Cell, ours: Arrays, reference: Arrays) -> dict[str, Any]:
     """The columns about one training step; the difference farthest beyond its tolerance counts."""
     if not any(name.startswith(_GRADIENT) for name in ours):
-        return {"correct": False, "correct_reason": "the optimizer took no step"}
+        return {"correct": False, **reason_columns("correct", reason("no_optimizer_step"))}
     differences = list(step_differences(ours, reference))
     honest = reference.get(f"{_HONEST}{'pure' if cell.pure else 'mixed'}")
     allowed = _tolerances(cell, differences, None if honest is None else honest.tolist())
@@ -109,13 +110,15 @@ def compare_step(cell: Cell, ours: Arrays, reference: Arrays) -> dict[str, Any]:
         "gradient_where": differences[worst].where,
     }
     if shares[worst] <= 1:
-        return {**columns, "correct": True, "correct_reason": None}
-    where, value = differences[worst].where, differences[worst].value
-    reason = (
-        f"in one training step the {where} differs from the fp32 reference by {value:.2g}, "
-        f"{cell.precision} is allowed {allowed[worst]:.2g}"
+        return {**columns, "correct": True, **reason_columns("correct", None)}
+    explanation = reason(
+        "step_differs",
+        where=differences[worst].where,
+        difference=differences[worst].value,
+        precision=cell.precision,
+        allowed=allowed[worst],
     )
-    return {**columns, "correct": False, "correct_reason": reason}
+    return {**columns, "correct": False, **reason_columns("correct", explanation)}
 
 
 def step_differences(ours: Arrays, reference: Arrays) -> Iterator[StepDifference]:

@@ -6,10 +6,10 @@ from collections.abc import Callable, Iterable, Mapping
 
 import numpy as np
 
-from runner.backends.base import failure_reason
 from runner.contract.artifact_keys import HONEST_DIFFERENCE, HONEST_FAILURE
 from runner.contract.cell import Precision
-from runner.contract.errors import Unavailable, Unsupported
+from runner.contract.errors import Unavailable, Unsupported, reason_of
+from runner.contract.reasons import Reason, parse_reason, reason, write_reason
 from runner.correctness.differences import (
     AnyArray,
     Arrays,
@@ -51,7 +51,7 @@ def honest_arrays(
         except (*_EXPECTED, RuntimeError) as error:
             if not is_lack(error):
                 raise
-            arrays[f"{HONEST_FAILURE}{precision}"] = np.array(failure_reason(error))
+            arrays[f"{HONEST_FAILURE}{precision}"] = np.array(write_reason(reason_of(error)))
         else:
             start = f"{HONEST_DIFFERENCE}{precision}."
             arrays |= {f"{start}{name}": np.array(one) for name, one in honest.items()}
@@ -74,7 +74,7 @@ def honest_by_output(outputs: Arrays, reference: Arrays) -> dict[str, Difference
     own = differences_by_output(outputs, reference)
     worst = worst_difference(own.values())
     if not np.isfinite(worst).all():
-        raise Unsupported("its outputs hold NaN or infinity")
+        raise Unsupported(reason("outputs_not_finite"))
     return _with_few(own, worst, reference)
 
 
@@ -116,7 +116,7 @@ def _for_few(worst: Difference, arrays: Iterable[AnyArray]) -> Difference:
 
 def take_honest(
     reference: dict[str, AnyArray], precision: Precision
-) -> tuple[Mapping[str, Difference], str | None]:
+) -> tuple[Mapping[str, Difference], Reason | None]:
     """Remove what a reference holds beside outputs; this precision's differences, or the reason.
 
     Differences are by output, and empty if the reference holds none of this precision.
@@ -130,4 +130,4 @@ def take_honest(
         if name.startswith(start)
     }
     failure = taken.get(f"{HONEST_FAILURE}{precision}")
-    return honest, None if failure is None else str(failure)
+    return honest, None if failure is None else parse_reason(str(failure))

@@ -8,15 +8,16 @@ from pathlib import Path
 import numpy as np
 
 from runner.backends import load_runtime
-from runner.backends.base import FloatArray, Session, failure_reason
+from runner.backends.base import FloatArray, Session
 from runner.backends.graphs.feeds import LOGITS, Tokens
 from runner.contract.artifact_keys import REFERENCES, check_key, reference_key
 from runner.contract.axes import SIZE_AXES, TrainingPrecision
 from runner.contract.cell import Cell, Precision
-from runner.contract.errors import BenchError, JobError, Unsupported
+from runner.contract.errors import BenchError, JobError, Unsupported, reason_of
 from runner.contract.files import save_file, save_text
 from runner.contract.graph import graph_kind, reference_kind
 from runner.contract.job import Job
+from runner.contract.reasons import reason, write_reason
 from runner.correctness.continuation import continued, forced_tokens
 from runner.correctness.differences import QUERY_PREFIXES, AnyArray
 from runner.correctness.gradients import honest_step, step_arrays
@@ -152,7 +153,7 @@ def compute_reference(job: Job, out: Path, progress: Progress, clock: Clock) -> 
         check_key(name, REFERENCES, partial(reference_key, job.model, content, job.weights_seed))
         arrays = reference_arrays(job, clock)
     except Exception as error:  # a model may raise anything; it becomes the recorded reason
-        save_text(out / f"{name}.failed", failure_reason(error))
+        save_text(out / f"{name}.failed", write_reason(reason_of(error)))
     else:
         save_file(out / f"{name}.npz", lambda file: np.savez(file, allow_pickle=False, **arrays))
 
@@ -203,7 +204,7 @@ def _in_bf16(job: Job, training_precision: TrainingPrecision) -> Job:
 
 def _require_finite(arrays: Mapping[str, AnyArray]) -> None:
     if not all(np.isfinite(array).all() for array in arrays.values()):
-        raise BenchError("its outputs hold NaN or infinity")
+        raise BenchError(reason("outputs_not_finite"))
 
 
 def _outputs(session: Session, job: Job) -> dict[str, AnyArray]:
@@ -221,7 +222,9 @@ def _outputs_in(job: Job, precision: Precision) -> dict[str, AnyArray]:
 
 def _refuse_large(job: Job, precision: Precision) -> dict[str, AnyArray]:
     raise Unsupported(
-        f"{job.model.name} has more than {MOST_PARAMETERS:,} parameters, too many for {precision}"
+        reason(
+            "too_many_parameters", model=job.model.name, most=MOST_PARAMETERS, precision=precision
+        )
     )
 
 

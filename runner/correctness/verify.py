@@ -6,11 +6,12 @@ from typing import NamedTuple
 
 import numpy as np
 
-from runner.backends.base import Session, failure_reason
+from runner.backends.base import Session
 from runner.contract.cell import Cell, Precision
-from runner.contract.errors import BenchError
+from runner.contract.errors import BenchError, reason_of
 from runner.contract.graph import fixed_shape
 from runner.contract.job import Job
+from runner.contract.reasons import Reason, parse_reason, reason, reason_columns, reason_from
 from runner.contract.record import Columns
 from runner.correctness.choices import judge_choices
 from runner.correctness.compare_outputs import allowed_differences, compare_outputs
@@ -42,7 +43,7 @@ class Reference(NamedTuple):
     """The fp32 outputs, with generated tokens."""
     honest: Mapping[str, Difference]
     """By output, the precision's own differences; empty if there are none."""
-    failure: str | None
+    failure: Reason | None
     """The reason why there are none."""
 
 
@@ -83,8 +84,8 @@ def verify_session(
             columns = judge_choices(columns, logits, tokens[0], most)
         columns = {**columns, "verified_shape": fixed_shape(fixed_cell(job))}
         if reference.failure and not columns["correct"]:
-            reason = f"{columns['correct_reason']}, by the catalogue: {reference.failure}"
-            columns = {**columns, "correct_reason": reason}
+            facts = {"cause": found_in(columns), "honest": reference.failure}
+            columns = {**columns, **reason_columns("correct", reason("by_catalogue", **facts))}
         if cell.mode == "training":
             trained = compare_step(cell, compute_step(session, job, clock), step)
             return {**trained, **columns, **_decisive(trained, columns)}
@@ -119,8 +120,11 @@ def verify_timed(
         return {**columns, "verified_shape": shape} if columns else {}
 
     columns = _guarded(compare)
-    reason = columns.get("correct_reason")
-    return {**columns, "correct_reason": f"at {shape}, {reason}"} if reason else columns
+    cause = found_in(columns)
+    if cause is None:
+        return columns
+    explanation = reason("at_shape", shape=shape, cause=cause)
+    return {**columns, **reason_columns("correct", explanation)}
 
 
 def join_verified(fixed: Columns, timed: Columns) -> Columns:
@@ -142,15 +146,16 @@ def read_reference(references: Path | None, job: Job, precision: Precision) -> R
         BenchError: there is none.
     """
     if references is None or job.reference is None:
-        raise BenchError("no reference: the launcher gave none")
+        raise BenchError(reason("no_reference_given"))
     path = references / f"{job.reference}.npz"
     failure = references / f"{job.reference}.failed"
     if path.exists():
         with np.load(path) as file:
             outputs = dict(file)
         return Reference(outputs, *take_honest(outputs, precision))
-    reason = failure.read_text("utf-8").strip() if failure.exists() else "not computed"
-    raise BenchError(f"no reference: {reason}")
+    if not failure.exists():
+        raise BenchError(reason("reference_not_computed"))
+    raise BenchError(reason("no_reference", cause=parse_reason(failure.read_text("utf-8"))))
 
 
 def _decisive(one: Columns, other: Columns) -> Columns:
@@ -167,6 +172,12 @@ def _guarded(compare: Callable[[], Columns]) -> Columns:
     try:
         return compare()
     except BenchError as error:
-        return {"correct": None, "correct_reason": str(error)}
+        return {"correct": None, **reason_columns("correct", error.reason)}
     except Exception as error:  # a model may refuse the fixed input in any way
-        return {"correct": None, "correct_reason": f"not compared: {failure_reason(error)}"}
+        explanation = reason("not_compared", cause=reason_of(error))
+        return {"correct": None, **reason_columns("correct", explanation)}
+
+
+def found_in(columns: Columns) -> Reason | None:
+    """The reason in the columns of a comparison."""
+    return reason_from(columns.get("correct_code"), columns.get("correct_facts"))

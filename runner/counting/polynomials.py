@@ -11,14 +11,14 @@ from typing import Any
 
 from sympy import Matrix
 
-from runner.backends.base import failure_reason
 from runner.backends.torch.model import build_without_weights
 from runner.contract.artifact_keys import COUNTS, fingerprint
 from runner.contract.cell import Cell
-from runner.contract.errors import BenchError
+from runner.contract.errors import BenchError, reason_of
 from runner.contract.models import AxisRange, ModelSpec, sizes_of
 from runner.contract.models.counted import MOST_REASON, CountedWork, Term, term_text, terms_of
 from runner.contract.models.work import counts_of
+from runner.contract.reasons import Reason, reason
 from runner.contract.support import why_not_shape
 from runner.counting.passes import PassCounts, count_forward, count_generation
 
@@ -54,7 +54,7 @@ def count_work(spec: ModelSpec) -> CountedWork:
     try:
         return _counted(counted | fit_generation(spec, model))
     except Exception as error:
-        return _counted(counted, f"generation: {_reason(error)}")
+        return _counted(counted, reason("generation_uncounted", cause=_reason(error)))
 
 
 def fit_forward(spec: ModelSpec, model: Any) -> Fit:
@@ -79,9 +79,7 @@ def _require_all_of_it(spec: ModelSpec, model: Any) -> None:
     """Refuse mixtures of experts: which of them a query reads follows from values."""
     names = (type(module).__name__ for module in model.modules())
     if experts := next((name for name in names if name.endswith(_EXPERTS)), None):
-        raise Uncountable(
-            f"{spec.name} chooses among experts ({experts}) by values, and is counted without any"
-        )
+        raise Uncountable(reason("experts_by_values", model=spec.name, experts=experts))
 
 
 def _fit(spec: ModelSpec, count: Callable[[Cell], PassCounts]) -> Fit:
@@ -95,7 +93,7 @@ def _fit(spec: ModelSpec, count: Callable[[Cell], PassCounts]) -> Fit:
             counts.append(count(cell))
     other = next(_other_cells(spec), None)
     if rows.rows < len(terms) or other is None:
-        raise Uncountable(f"{spec.name} takes too few shapes to tell how its work grows")
+        raise Uncountable(reason("too_few_shapes", model=spec.name))
     fitted = _solved(terms, rows, counts)
     _require_close(spec, other, count(other), fitted)
     return fitted
@@ -125,8 +123,14 @@ def _require_close(spec: ModelSpec, cell: Cell, counts: PassCounts, fitted: Fit)
     for name, number in counts.items():
         if not isclose(expected.get(name, 0), number, rel_tol=_TOLERANCE):
             raise Uncountable(
-                f"the work of {spec.name} is no polynomial of its sizes: at {cell.shape} "
-                f"{name} is {number:,}, and {expected.get(name, 0):,} follows from other shapes"
+                reason(
+                    "no_polynomial",
+                    model=spec.name,
+                    shape=cell.shape,
+                    count=name,
+                    number=number,
+                    expected=expected.get(name, 0),
+                )
             )
 
 
@@ -180,17 +184,20 @@ def _allowed(spec: ModelSpec, shapes: Iterable[Sequence[Any]]) -> Iterator[Cell]
             yield cell
 
 
-def _counted(polynomials: Fit, reason: str | None = None) -> CountedWork:
+def _counted(polynomials: Fit, reason: Reason | None = None) -> CountedWork:
     return CountedWork(
         counted_by=fingerprint(COUNTS),
         polynomials=polynomials,
-        reason=reason and reason[:MOST_REASON],
+        reason=reason,
     )
 
 
-def _reason(error: Exception) -> str:
-    """The first line of the error, after plain words where it is about values."""
-    line = next(iter(failure_reason(error).splitlines()), "") or type(error).__name__
+def _reason(error: Exception) -> Reason:
+    """The error with the first line of its text; that it is about values comes first."""
+    cause = reason_of(error)
+    if cause.code == "raised":
+        line = next(iter(str(error).splitlines()), "")[:MOST_REASON]
+        cause = reason("raised", kind=type(error).__name__, text=line or None)
     if any(words in str(error) for words in _VALUELESS):
-        return f"shapes or results depend on values, and it is counted without any: {line}"
-    return line
+        return reason("depends_on_values", cause=cause)
+    return cause

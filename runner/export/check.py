@@ -18,7 +18,9 @@ from runner.contract.cell import Precision
 from runner.contract.errors import BenchError
 from runner.contract.graph import NumberFormat, Part
 from runner.contract.models import ModelSpec
+from runner.contract.reasons import reason
 from runner.correctness.compare_outputs import compare_outputs
+from runner.correctness.verify import found_in
 from runner.export.samples import Continuation, Sample
 from runner.inputs import Inputs
 from runner.measure.environment import read_environment, usable_cpus
@@ -91,7 +93,7 @@ def largest_difference(
         outputs = evaluate(sample.inputs)
         result = compare_outputs(outputs, sample.outputs, None, _TOLERATED_AS[numbers])
         if not result["correct"]:
-            raise WrongExport(f"on fresh inputs, {result['correct_reason']}")
+            raise WrongExport(reason("on_fresh_inputs", cause=found_in(result)))
         differences.append(result["difference_relative"])
     return max(differences)
 
@@ -146,12 +148,10 @@ def _step_difference(loop: DecodeLoop, expected: Continuation, numbers: NumberFo
     steps = list(forced_steps(loop, expected.tokens))
     logits, chosen = (np.stack(values, axis=1) for values in zip(*steps, strict=True))
     if not np.array_equal(chosen, logits.argmax(axis=-1)):
-        raise WrongExport(
-            "generating after fresh prompts, the graph's tokens are not its likeliest"
-        )
+        raise WrongExport(reason("graph_tokens_differ"))
     tokens = (chosen.astype(np.int64), expected.tokens)
     outputs = ({LOGITS: logits}, {LOGITS: expected.logits})
     result = compare_outputs(*outputs, tokens, _TOLERATED_AS[numbers])
     if not result["correct"]:
-        raise WrongExport(f"generating after fresh prompts, {result['correct_reason']}")
+        raise WrongExport(reason("after_fresh_prompts", cause=found_in(result)))
     return float(result["difference_relative"])

@@ -1,7 +1,7 @@
 """Export a graph by one strategy, and check it."""
 
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -10,6 +10,7 @@ import torch
 
 from runner.backends.torch.model import parameter_count
 from runner.contract.cell import Cell
+from runner.contract.errors import BenchError
 from runner.contract.graph import (
     EXPORTERS,
     Attempt,
@@ -22,6 +23,7 @@ from runner.contract.graph import (
 )
 from runner.contract.job import Job
 from runner.contract.models import AxisRange, ModelSpec
+from runner.contract.reasons import Reason, reason
 from runner.correctness.reference import fixed_cell
 from runner.export.model_patches import bound_masks
 from runner.export.onnx_files import describe_part
@@ -179,21 +181,18 @@ _LONGEST = 300
 _COLOURS = re.compile(r"\x1b\[[0-9;]*m")
 
 
-def error_summary(error: BaseException) -> str:
-    """Type and first line of the error, and of the first error that led to it."""
-    lines = dict.fromkeys(_one_line(cause) for cause in (error, *_first_cause(error)))
-    return ", caused by ".join(lines)
+def error_summary(error: BaseException) -> Reason:
+    """The error with the first line of its text, and the first error that led to it."""
+    root = error
+    while root.__cause__ is not None:
+        root = root.__cause__
+    summary, cause = _one_line(error), _one_line(root)
+    return summary if summary == cause else reason("caused_by", cause=summary, root=cause)
 
 
-def _first_cause(error: BaseException) -> Iterator[BaseException]:
-    cause = error
-    while cause.__cause__ is not None:
-        cause = cause.__cause__
-    if cause is not error:
-        yield cause
-
-
-def _one_line(error: BaseException) -> str:
+def _one_line(error: BaseException) -> Reason:
+    if isinstance(error, BenchError):
+        return error.reason
     lines = [line.strip() for line in _COLOURS.sub("", str(error)).splitlines() if line.strip()]
-    kind = type(error).__name__
-    return f"{kind}: {lines[0]}"[:_LONGEST] if lines else kind
+    text = lines[0][:_LONGEST] if lines else None
+    return reason("raised", kind=type(error).__name__, text=text)

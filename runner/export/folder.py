@@ -16,6 +16,7 @@ from runner.contract.graph import (
     Graph,
     read_graph,
 )
+from runner.contract.reasons import Reason, reason, write_reason
 from runner.export.onnx_files import sha256_of_files
 
 
@@ -54,10 +55,15 @@ def _unfinished(folder: Path, shape: str) -> Iterator[Path]:
 
 
 def save_refusal(folder: Path, shape: str, attempts: Iterable[Attempt]) -> None:
-    """Save the reasons why there is no graph: one line for each attempt."""
+    """Save the reasons why there is no graph, one of each attempt."""
     folder.mkdir(parents=True, exist_ok=True)
-    lines = [f"{attempt.remedy}: {attempt.failure}\n" for attempt in attempts]
-    save_text(folder / f"{shape}{FAILED_SUFFIX}", "".join(lines))
+    tried = {f"attempt{n}": _attempted(attempt) for n, attempt in enumerate(attempts, 1)}
+    explanation = write_reason(reason("attempts_failed", **tried))
+    save_text(folder / f"{shape}{FAILED_SUFFIX}", explanation)
+
+
+def _attempted(attempt: Attempt) -> Reason:
+    return reason("attempt_failed", way=attempt.remedy, cause=attempt.failure)
 
 
 def is_intact(folder: Path) -> bool:

@@ -24,6 +24,7 @@ from runner.backends.graphs.generation import PRESENT
 from runner.contract.errors import Unsupported
 from runner.contract.graph import PART_WEIGHTS_SUFFIX, Part
 from runner.contract.models import ModelSpec
+from runner.contract.reasons import reason
 from runner.export.check import generation_difference
 from runner.export.export_once import GraphExport
 from runner.export.model_patches import IMAGE_SIZES, FixedGeometry, as_numbers
@@ -85,10 +86,7 @@ def prefill_call(
     arguments: dict[str, Any] = dict(tensors)
     if IMAGE_SIZES in arguments:
         if shapes is not None:
-            raise Unsupported(
-                "the exporter makes constants of the images' sizes, one for each sample, "
-                "so neither they nor the batch can vary"
-            )
+            raise Unsupported(reason("image_sizes_constant"))
         arguments[IMAGE_SIZES] = as_numbers(tensors[IMAGE_SIZES])
     fixed = {name: torch.utils._pytree.tree_map(_fixed, arguments[name]) for name in arguments}
     dimensions = {**fixed, **(shapes or {})}
@@ -150,7 +148,7 @@ def _write(subject: ExportSubject, strategy: Strategy, folder: Path) -> dict[Par
         Exception: whatever the exporter raises.
     """
     if strategy.script:
-        raise Unsupported("the TorchScript exporter writes no graphs that take caches")
+        raise Unsupported(reason("torchscript_no_cache"))
     spec = subject.model
     inputs, others = (traced_inputs(spec, given) for given in (subject.inputs, subject.others))
     module, tensors = build_model(replace(subject, inputs=inputs), strategy)

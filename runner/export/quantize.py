@@ -13,6 +13,7 @@ from onnxruntime.quantization.execution_providers.qnn import get_qnn_qdq_config
 
 from runner.backends.onnxruntime.qnn.rewrites import QUANTIZED_REWRITES, write_for_htp
 from runner.contract.errors import Unsupported
+from runner.contract.reasons import reason
 from runner.export.model_patches import MASKED
 from runner.inputs import Inputs
 
@@ -60,8 +61,12 @@ def _check_counts(quantised: int, source: Path, kinds: Collection[str]) -> tuple
     total = sum(node.op_type in kinds for node in _nodes(_graph(source)))
     if total and not quantised:
         raise Unsupported(
-            f"{source.name} would not become int8: of its {total} products "
-            f"({', '.join(sorted(kinds))}) none was quantised, as none has constant weights"
+            reason(
+                "int8_no_constant_weights",
+                graph=source.name,
+                products=total,
+                kinds=", ".join(sorted(kinds)),
+            )
         )
     return quantised, total
 
@@ -126,7 +131,7 @@ def quantize_by_calibration(files: _FilePairs, queries: Sequence[Inputs]) -> str
             product of the file got such weights.
     """
     if len(files) > 1:
-        raise Unsupported("ranges are found by calibration for graphs of one part alone")
+        raise Unsupported(reason("calibration_one_part"))
     ((plain, target),) = files
     with TemporaryDirectory() as name:
         source = Path(name) / plain.name
@@ -164,7 +169,7 @@ def _format_counts(counts: Iterable[tuple[int, int]]) -> str:
     """
     quantised, total = (sum(column) for column in zip(*counts, strict=True))
     if not total:
-        raise Unsupported("the graph would not become int8: it has no product to quantise")
+        raise Unsupported(reason("int8_no_product"))
     return f"{quantised} of {total} products"
 
 

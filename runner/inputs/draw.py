@@ -11,6 +11,7 @@ from runner.contract.models import ModelSpec, TensorSpec
 from runner.contract.models.image_tokens import image_frame, image_token
 from runner.contract.models.sizes import number_of, shape_of
 from runner.contract.models.spec import TensorKind
+from runner.contract.reasons import reason
 
 _Array = npt.NDArray[np.generic]
 
@@ -37,7 +38,7 @@ class Draw:
     def integers(self, spec: TensorSpec) -> npt.NDArray[np.int64]:
         """Random int64 from [low, high)."""
         if spec.high is None:
-            raise Unsupported(f"input {spec.name} of model {self.model.name} has no `high`")
+            raise Unsupported(reason("input_lacks_high", input=spec.name, model=self.model.name))
         return self.generator.integers(spec.low, spec.high, size=self.shape(spec), dtype=np.int64)
 
     def row(self, spec: TensorSpec) -> list[int]:

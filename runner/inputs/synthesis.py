@@ -8,6 +8,7 @@ import numpy.typing as npt
 from runner.contract.cell import Cell
 from runner.contract.errors import Unsupported
 from runner.contract.models import ModelSpec, TensorSpec, sizes_of
+from runner.contract.reasons import reason
 from runner.inputs.draw import DRAWN, Draw
 
 Inputs = Mapping[str, npt.NDArray[np.generic]]
@@ -35,13 +36,10 @@ def synthesise_labels(model: ModelSpec, cell: Cell, seed: int) -> Inputs:
     """
     if model.contrastive:
         if cell.batch_size < 2:
-            raise Unsupported(
-                f"training {model.name} compares the samples of a batch with one another, "
-                "and a batch of 1 has nothing to compare"
-            )
+            raise Unsupported(reason("contrastive_batch", model=model.name))
         return {}
     if model.labels is None:
-        raise Unsupported(f"training needs labels, and {model.name} has none")
+        raise Unsupported(reason("no_labels", model=model.name))
     tensors = _tensors(model, cell, (model.labels,), np.random.default_rng((seed, 1)))
     return {LABELS: tensors[model.labels.name]}
 
@@ -60,5 +58,5 @@ def tokens_to_generate(cell: Cell) -> int:
         Unsupported: it has no such number.
     """
     if cell.new_tokens is None:
-        raise Unsupported(f"generation needs new_tokens, and {cell.id} has none")
+        raise Unsupported(reason("no_new_tokens", cell=cell.id))
     return cell.new_tokens

@@ -12,7 +12,7 @@ a kernel slower, never faster.
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from runner.backends.base import Session, failure_reason
+from runner.backends.base import Session
 from runner.backends.peaks import Kernel, PeakKernels
 from runner.contract.cell import Cell
 from runner.contract.job import Job
@@ -87,7 +87,7 @@ def peak_columns(session: Session, room: Room, clock: Clock) -> Columns:
         is_late = clock() >= end
         product = None if is_late else _product(kernels, end, clock)
     except Exception as error:  # runtimes raise what they like
-        return {"peak_method": f"unavailable: {failure_reason(error)}"}
+        return {"peak_method": f"unavailable: {type(error).__name__}: {error}"}
     finally:
         session.trim()
     return {

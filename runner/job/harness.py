@@ -9,13 +9,14 @@ from pathlib import Path
 from typing import Any
 
 from runner import __version__
-from runner.backends.base import Session, failure_kind, failure_reason
+from runner.backends.base import Session, failure_kind
 from runner.contract.axes import IN_CHILDREN
 from runner.contract.cell import Cell
-from runner.contract.errors import RecordNotSaved
+from runner.contract.errors import RecordNotSaved, reason_of
 from runner.contract.files import save_text
 from runner.contract.job import Job
 from runner.contract.outputs import LOG_SUFFIX, NO_TRACE_SUFFIX, output_path
+from runner.contract.reasons import reason, reason_columns, write_reason
 from runner.contract.record import Columns, Outcome, Phase, Record, save_record
 from runner.contract.rounds import RoundResult, raw_columns, read_rounds, save_round
 from runner.correctness.timed_shape import is_compiled_for
@@ -182,7 +183,7 @@ class Harness:
     def _verify(self, session: Session, cell: Cell, observed: Columns) -> Columns:
         """Columns of the comparison with the reference: that at the fixed shape is made once."""
         if self._job.purpose == "time":
-            return {"correct_reason": "not verified: --no-verify"}
+            return reason_columns("correct", reason("not_verified"))
         if self._agreement is None or is_compiled_for(cell, observed):
             self._enter(cell, "verify")
         references = self._folders.references
@@ -206,7 +207,7 @@ class Harness:
         except RecordNotSaved:
             raise
         except Exception as error:
-            save_text(output_path(self._out, cell, NO_TRACE_SUFFIX), failure_reason(error))
+            save_text(output_path(self._out, cell, NO_TRACE_SUFFIX), write_reason(reason_of(error)))
 
     def _instruments(self, cell: Cell, earlier: Sequence[RoundResult]) -> Instruments:
         uuid, device = self._loader.facts.get("device_uuid"), self._loader.energy_device
@@ -244,12 +245,8 @@ class Harness:
     def _save_failure(self, cell: Cell, error: Exception) -> None:
         log = self._save_trace(cell, error)
         phase = "load" if error is self._loader.failure else self._phase
-        outcome = Outcome(
-            status=failure_kind(error, self._loader.runtime),
-            reason=failure_reason(error),
-            phase=phase,
-            log=f"{log.parent.name}/{log.name}",
-        )
+        status, file = failure_kind(error, self._loader.runtime), f"{log.parent.name}/{log.name}"
+        outcome = Outcome.because(status, reason_of(error), phase, file)
         self._save(Record.of(self._job, cell, outcome, self._facts()))
 
     def _save_trace(self, cell: Cell, error: Exception) -> Path:

@@ -11,6 +11,7 @@ from runner.backends import load_runtime
 from runner.backends.base import RuntimeModule, Session
 from runner.contract.errors import Unsupported
 from runner.contract.job import Job
+from runner.contract.reasons import reason
 from runner.contract.record import Columns, Phase, hardware_id
 from runner.job.efficiency import Room, has_peaks, peak_columns
 from runner.measure.accelerator import device_build
@@ -149,7 +150,4 @@ def _require_threads(requested: int | None, available: int | None) -> None:
         Unsupported: there are fewer CPUs, or the runtime takes another number.
     """
     if requested is not None and available not in (None, requested):
-        raise Unsupported(
-            f"{requested} threads were asked for, and {available} can execute an operator here",
-            hint="name no more threads than the machine and `limits.cpus` have CPUs",
-        )
+        raise Unsupported(reason("too_many_threads", requested=requested, available=available))

@@ -5,12 +5,12 @@ from functools import partial
 from importlib import import_module
 from pathlib import Path
 
-from runner.backends.base import failure_reason
 from runner.contract.artifact_keys import GRAPHS, check_key, graph_key
-from runner.contract.errors import JobError, RecordNotSaved
+from runner.contract.errors import JobError, RecordNotSaved, reason_of
 from runner.contract.files import save_text
 from runner.contract.graph import DYNAMIC, FAILED_SUFFIX, GraphKind, graph_kind, number_format
 from runner.contract.job import Job
+from runner.contract.reasons import write_reason
 from runner.measure.clock import Clock
 from runner.measure.phases import garbage_collection_off
 from runner.process.streams import Progress
@@ -50,4 +50,4 @@ def prepare_graphs(
     except RecordNotSaved:
         raise
     except Exception as error:  # sessions report it as the reason
-        save_text(folder / f"{DYNAMIC}{FAILED_SUFFIX}", failure_reason(error))
+        save_text(folder / f"{DYNAMIC}{FAILED_SUFFIX}", write_reason(reason_of(error)))

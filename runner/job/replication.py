@@ -5,13 +5,13 @@ from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 from runner.contract.cell import Cell
-from runner.contract.doubts import Doubt, percent, scaled
 from runner.contract.job import Job, Measure
 from runner.contract.record import Columns
+from runner.contract.record.doubts import Doubt, DoubtCode, RemedyCode, scaled
 from runner.contract.rounds import RoundResult
 from runner.job.queues import MIDDLE, ProcessShifts, queue_shifts
 from runner.measure.clock import NANOSECONDS
-from runner.measure.grade import DRIFT, IMPRECISION, signed
+from runner.measure.grade import DRIFT, IMPRECISION
 from runner.measure.statistics.drift import (
     UNKNOWN_BETWEEN,
     Drift,
@@ -21,7 +21,6 @@ from runner.measure.statistics.drift import (
 )
 from runner.measure.statistics.percentiles import PERCENTILE_FRACTIONS, Interval
 from runner.measure.statistics.replication import (
-    DEFAULT_SPREAD,
     Processes,
     Spread,
     between_cv,
@@ -41,7 +40,6 @@ from runner.modes.server.serving import SERVICE
 
 SIGNIFICANCE = 0.01
 """A change is a doubt if chance makes one so large less often than this."""
-CALIBRATION = "`orchestrator doctor --calibrate`"
 
 
 @dataclass(frozen=True)
@@ -126,6 +124,9 @@ def replicate(
     columns |= {
         "process_spread": spread.deviation,
         "process_spread_source": spread.source,
+        "process_spread_processes": spread.processes,
+        "process_spread_degrees": spread.degrees,
+        "process_spread_queue": spread.queue,
     }
     low, high = summary.latency_median_low_s, summary.latency_median_high_s
     if low is None or high is None:
@@ -168,36 +169,29 @@ def process_doubts(replicated: Replicated, cell: Cell) -> Iterator[Doubt]:
     """
     if replicated.spread is not None:
         shown = replicated.spread.shown
-        subject = "one round of starts" if cell.mode in COLD_MODES else "one process"
-        finding = f"{subject}: differences below {percent(shown)} are not shown"
-        remedies = [] if cell.seeks_peak else ["take --profile standard"]
-        if replicated.spread.source.startswith(DEFAULT_SPREAD.source):
-            remedies.insert(0, f"calibrate this host by {CALIBRATION}")
-        remedy = ", or ".join(remedies or ["run it several times"])
-        yield from scaled(IMPRECISION, max(shown, 1e-9), f"{finding}: {remedy}")
+        is_cold = cell.mode in COLD_MODES
+        code: DoubtCode = "one_round_of_starts" if is_cold else "one_process"
+        remedy = _process_remedy(cell, is_calibrated=replicated.spread.is_calibrated)
+        yield from scaled(IMPRECISION, max(shown, 1e-9), code, remedy, shown)
+
+
+def _process_remedy(cell: Cell, *, is_calibrated: bool) -> RemedyCode:
+    if cell.seeks_peak:
+        return "run_several" if is_calibrated else "calibrate"
+    return "profile" if is_calibrated else "calibrate_or_profile"
 
 
 def change_doubts(changes: Changes) -> Iterator[Doubt]:
     """Doubts about a level that changed."""
     between, inside = changes.drift, changes.inside
-    remedy = "let the machine cool down and stop what else runs"
     if between and between.change is not None and between.p_value < SIGNIFICANCE:
-        yield from scaled(
-            DRIFT,
-            between.change,
-            _drift_in_words(between, remedy, is_calibrated=changes.is_calibrated),
-        )
+        code: DoubtCode = "drift_in_order" if between.steady else "drift"
+        needs_calibration = not (changes.is_calibrated or between.steady)
+        remedy: RemedyCode = "calibrate_cool_or_rounds" if needs_calibration else "cool_or_rounds"
+        yield from scaled(DRIFT, between.change, code, remedy, between.change)
     if inside and inside.p_value < SIGNIFICANCE:
-        finding = f"a {inside.kind} inside the steady phase: {signed(inside.size)} time behind it"
-        yield from scaled(DRIFT, abs(inside.size), f"{finding}: {remedy}")
-
-
-def _drift_in_words(between: Drift, remedy: str, *, is_calibrated: bool) -> str:
-    how = "rose or fell in their order" if between.steady else "more than processes do"
-    finding = f"rounds differ by {percent(between.change or 0.0)}, {how}"
-    if not (is_calibrated or between.steady):
-        remedy = f"calibrate this host by {CALIBRATION}, {remedy}"
-    return f"{finding}: {remedy}, or raise measure.rounds"
+        code = "inside_step" if inside.kind == "step" else "inside_trend"
+        yield from scaled(DRIFT, abs(inside.size), code, "cool", inside.size)
 
 
 def _with_interval(summary: LatencySummary, interval: Interval) -> LatencySummary:

@@ -8,9 +8,10 @@ from statistics import median
 from typing import Any, TypeVar
 
 from runner.contract.cell import Cell
-from runner.contract.doubts import Doubt, heaviest_first
 from runner.contract.job import Job, Measure
+from runner.contract.reasons import facts_behind
 from runner.contract.record import Columns
+from runner.contract.record.doubts import Doubt, doubt, heaviest_first
 from runner.contract.rounds import (
     CpuClock,
     DeviceState,
@@ -242,14 +243,12 @@ def _service(cell: Cell, rounds: Sequence[RoundResult]) -> LatencySummary | None
 
 def _own_doubts(rounds: Sequence[RoundResult]) -> list[Doubt]:
     """Doubts that the mode itself has about its numbers."""
-    own = [Doubt(grade, text) for result in rounds for grade, text in result.doubts]
+    own = list(chain.from_iterable(result.doubts for result in rounds))
     return own + [
-        Doubt("D", f"the iterations ended early: {result.cut_short}; measure it again")
-        for result in rounds
-        if result.cut_short
+        doubt("cut_short", "D", None, "remeasure", **facts_behind("cause", cut_short))
+        for cut_short in filter(None, (result.cut_short for result in rounds))
     ]
 
 
 def _grade(doubts: Sequence[Doubt]) -> Columns:
-    texts = list(dict.fromkeys(doubt.text for doubt in heaviest_first(doubts)))
-    return {"grade": grade_of(doubts), "grade_reasons": texts}
+    return {"grade": grade_of(doubts), "doubts": list(dict.fromkeys(heaviest_first(doubts)))}

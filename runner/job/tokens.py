@@ -7,9 +7,9 @@ from itertools import chain
 import numpy as np
 
 from runner.contract.cell import Cell
-from runner.contract.doubts import Doubt
 from runner.contract.job import Job
 from runner.contract.record import Columns
+from runner.contract.record.doubts import Doubt
 from runner.contract.rounds import RoundResult
 from runner.measure.clock import NANOSECONDS
 from runner.measure.grade import imprecision
@@ -31,11 +31,8 @@ from runner.modes.generation import (
     token_times,
 )
 
-_JUDGED = {
-    TO_FIRST: "the median time to the first token",
-    PER_OUTPUT: "the median time per output token",
-}
-"""Columns that are graded beside the latency, with their names in a reason."""
+_JUDGED = (TO_FIRST, PER_OUTPUT)
+"""Columns that are graded beside the latency."""
 
 
 @dataclass(frozen=True)
@@ -62,7 +59,7 @@ def summarise_tokens(job: Job, cell: Cell, rounds: Sequence[RoundResult]) -> Tok
         if name in _JUDGED:
             median = median_of_rounds(values, processes)
             columns |= _median_columns(name, median.interval, several=len(rounds) > 1)
-            doubts += _doubts(_JUDGED[name], median.judged, job)
+            doubts += _doubts(name, median.judged, job)
     durations = list(chain.from_iterable(result.durations_ns for result in rounds))
     columns |= token_throughputs(_pooled(by_name[BETWEEN]), durations, cell)
     return TokenSummary(columns, doubts)
@@ -87,9 +84,9 @@ def _median_columns(
     return columns
 
 
-def _doubts(noun: str, interval: Interval | None, job: Job) -> Iterator[Doubt]:
+def _doubts(name: str, interval: Interval | None, job: Job) -> Iterator[Doubt]:
     if interval:
-        yield from imprecision(noun, interval.precision, job.measure)
+        yield from imprecision(name, interval.precision, job.measure)
 
 
 def _pooled(values: Sequence[Series]) -> Floats:

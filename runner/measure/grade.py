@@ -1,14 +1,14 @@
 """Grade of a cell's numbers, from the doubts about them."""
 
 import math
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain
 
-from runner.contract.doubts import BIAS, Doubt, Scale, percent, scaled
-from runner.contract.frequency import SLOW_GOVERNOR, FrequencyPolicy
+from runner.contract.frequency import FrequencyPolicy
 from runner.contract.job import Measure
 from runner.contract.record import Grade
+from runner.contract.record.doubts import BIAS, Doubt, DoubtCode, RemedyCode, Scale, doubt, scaled
 from runner.contract.rounds import RoundResult
 from runner.measure.clock import seconds
 from runner.measure.environment import Environment
@@ -77,7 +77,7 @@ def doubts_of(
     doubts = chain(
         _warmup(rounds),
         _count(summary, measure),
-        imprecision("the median", summary.latency_precision, measure),
+        imprecision("latency", summary.latency_precision, measure),
         _scatter(service or summary),
         _load(rounds, environment.cpu_cores_logical or 1),
         _governor(environment),
@@ -93,46 +93,44 @@ def doubts_of(
 def _warmup(rounds: Sequence[RoundResult]) -> Iterator[Doubt]:
     unsettled = [len(result.warmup_ns) for result in rounds if result.settled is False]
     if unsettled:
-        finding = f"the warm-up did not settle in {_iterations(max(unsettled))}"
-        yield Doubt("C", f"{finding}: raise measure.warmup_max_duration")
+        yield doubt("warmup", "C", max(unsettled), "raise_warmup")
 
 
 def _count(summary: LatencySummary, measure: Measure) -> Iterator[Doubt]:
     count = summary.iterations
     if count < measure.iterations:
-        finding = f"{count} of {measure.iterations} iterations fitted into {measure.max_s:g} s"
-        yield Doubt("B", f"{finding}: raise measure.max_duration")
+        facts = {"requested": measure.iterations, "limit_s": measure.max_s}
+        yield doubt("few_iterations", "B", count, "raise_duration", **facts)
     if count < NEEDED["p50"]:
-        finding = f"{_iterations(count)} cannot support a median, which takes {NEEDED['p50']}"
-        key = "max_duration" if count < measure.iterations else "iterations"
-        yield Doubt("D" if count < fewest() else "C", f"{finding}: raise measure.{key}")
+        grade: Grade = "D" if count < fewest() else "C"
+        fits = count >= measure.iterations
+        remedy: RemedyCode = "raise_iterations" if fits else "raise_duration"
+        yield doubt("too_few_for_median", grade, count, remedy, needed=NEEDED["p50"])
 
 
-def imprecision(noun: str, reached: float | None, measure: Measure) -> Iterator[Doubt]:
-    """The doubt about a number that is known less precisely than was asked for."""
+def imprecision(median: str, reached: float | None, measure: Measure) -> Iterator[Doubt]:
+    """The doubt about a median, by its column, that is less precise than was asked for."""
     requested = measure.precision_target
     if reached is None or reached <= requested:
         return
-    finding = f"{noun} is known within {percent(reached)}, not {percent(requested)}"
-    key = "max_rounds" if measure.most_rounds > 1 else "max_duration"
-    yield from scaled(IMPRECISION, reached, f"{finding}: raise measure.{key}")
+    remedy: RemedyCode = "raise_rounds" if measure.most_rounds > 1 else "raise_duration"
+    facts = {"median": median, "requested": requested}
+    yield from scaled(IMPRECISION, reached, "imprecise", remedy, reached, **facts)
 
 
 def _scatter(summary: LatencySummary) -> Iterator[Doubt]:
     cv, count, effective = summary.latency_cv, summary.iterations, summary.effective_iterations
     if cv is not None:
-        text = f"cv {percent(cv)}: measure longer, on a quieter machine"
-        yield from scaled(VARIATION, cv, text)
+        yield from scaled(VARIATION, cv, "scatter", "longer_or_quieter", cv)
     if count > DEPENDENCE * effective:
-        finding = f"autocorrelation leaves {effective:.0f} independent of {count} iterations"
-        remedy = "raise measure.min_duration and measure.rounds"
-        yield Doubt("C" if effective < NEEDED["p50"] else "B", f"{finding}: {remedy}")
+        grade: Grade = "C" if effective < NEEDED["p50"] else "B"
+        remedy: RemedyCode = "raise_min_duration_and_rounds"
+        yield doubt("autocorrelation", grade, effective, remedy, iterations=count)
 
 
 def _load(rounds: Sequence[RoundResult], cores: int) -> Iterator[Doubt]:
     load = max(result.load_average_1m for result in rounds)
-    text = f"host load {load:.1f} on {cores} cores: stop what else runs"
-    yield from scaled(LOAD_AVERAGE, load / cores, text)
+    yield from scaled(LOAD_AVERAGE, load / cores, "host_load", "stop_others", load, cores=cores)
 
 
 def _governor(environment: Environment) -> Iterator[Doubt]:
@@ -142,7 +140,7 @@ def _governor(environment: Environment) -> Iterator[Doubt]:
         environment.cpu_energy_preference,
     )
     if policy.keeps_clocks_low:
-        yield Doubt("B", SLOW_GOVERNOR)
+        yield doubt("governor", "B", None, "governor")
 
 
 def _quota(rounds: Sequence[RoundResult]) -> Iterator[Doubt]:
@@ -151,8 +149,7 @@ def _quota(rounds: Sequence[RoundResult]) -> Iterator[Doubt]:
     It is counted from before the warm-up on, for each CPU, so it may be more than the time.
     """
     share = max(map(_held_share, rounds), default=0.0)
-    text = f"a CPU quota held threads back for {percent(share)} of the time: lift it"
-    yield from scaled(BIAS, share, text)
+    yield from scaled(BIAS, share, "quota", "lift_quota", share)
 
 
 def _held_share(result: RoundResult) -> float:
@@ -164,25 +161,21 @@ def _held_share(result: RoundResult) -> float:
 def _noise(rounds: Sequence[RoundResult]) -> Iterator[Doubt]:
     noises = [result.noise for result in rounds]
     steal = max((noise.steal or 0.0 for noise in noises), default=0.0)
-    text = f"the hypervisor took {percent(steal)} of the CPU time: use a host of your own"
-    yield from scaled(BIAS, steal, text)
+    yield from scaled(BIAS, steal, "steal", "own_host", steal)
     other = max((noise.other_load or 0.0 for noise in noises), default=0.0)
-    text = f"other processes used {percent(other)} of the CPU time: stop them"
-    yield from scaled(OTHER_LOAD, other, text)
+    yield from scaled(OTHER_LOAD, other, "other_load", "stop_them", other)
     spread = max(max(noise.kernel_spread_before, noise.kernel_spread_after) for noise in noises)
-    text = f"fixed arithmetic spread by {percent(spread)}: measure on a quieter machine"
-    yield from scaled(SPREAD, spread, text)
+    yield from scaled(SPREAD, spread, "kernel_spread", "quieter", spread)
     shift = max((noise.kernel_shift for noise in noises), key=abs)
-    finding = f"fixed arithmetic took {signed(shift)} time after the cell"
-    yield from scaled(SHIFT, abs(shift), f"{finding}: fix the clock frequency, or cool the machine")
+    yield from scaled(SHIFT, abs(shift), "kernel_shift", "fix_clock", shift)
 
 
 def _busy_cores(rounds: Sequence[RoundResult], cores: int) -> Iterator[Doubt]:
     """The doubt about others' load in cores, where their share of a large machine is small."""
     other = max((result.noise.other_load or 0.0 for result in rounds), default=0.0)
     if (OTHER_CORES.grade(other * cores) or "A") > (OTHER_LOAD.grade(other) or "A"):
-        text = f"other processes kept {other * cores:.1f} of {cores} cores busy: stop them"
-        yield from scaled(OTHER_CORES, other * cores, text)
+        busy = other * cores
+        yield from scaled(OTHER_CORES, busy, "busy_cores", "stop_them", busy, cores=cores)
 
 
 def _throttling(rounds: Sequence[RoundResult]) -> Iterator[Doubt]:
@@ -193,15 +186,13 @@ def _throttling(rounds: Sequence[RoundResult]) -> Iterator[Doubt]:
             shares[reason] = max(share, shares.get(reason, 0.0))
     for reason, share in shares.items():
         if reason not in _CHOSEN_REASONS and share > HELD:
-            remedy = "cool it, raise its power limit, or lock its clock where it can hold it"
-            finding = f"the accelerator's clock was held down {percent(share)} of the time"
             grade: Grade = "B" if reason in _POWER_REASONS else "C"
-            yield Doubt(grade, f"{finding} ({reason}): {remedy}")
+            yield doubt("accelerator_held", grade, share, "hold_clock", held_by=reason)
     heated = [_heated_share(result) for result in rounds]
     hottest = max((share for share in heated if share is not None), default=None)
     if hottest is not None:
-        finding = f"heat held the processor's clock down {percent(min(1.0, hottest))} of the time"
-        yield Doubt(BIAS.grade(hottest) or "B", f"{finding}: cool it")
+        grade = BIAS.grade(hottest) or "B"
+        yield doubt("processor_heat", grade, min(1.0, hottest), "cool_processor")
 
 
 def _heated_share(result: RoundResult) -> float | None:
@@ -212,19 +203,10 @@ def _heated_share(result: RoundResult) -> float | None:
 
 
 def _instrument(summary: LatencySummary, conditions: Conditions) -> Iterator[Doubt]:
-    remedy = "measure a larger batch_size or sequence_length"
-    for name, cost_s in (
-        ("the clock's resolution", conditions.clock_resolution_s),
-        ("the harness' overhead", conditions.harness_overhead_s),
-    ):
+    costs_s: Mapping[DoubtCode, float] = {
+        "clock_resolution": conditions.clock_resolution_s,
+        "harness_overhead": conditions.harness_overhead_s,
+    }
+    for code, cost_s in costs_s.items():
         share = cost_s / summary.latency_median_s if summary.latency_median_s else math.inf
-        yield from scaled(BIAS, share, f"{name} is {percent(share)} of the median: {remedy}")
-
-
-def _iterations(count: int) -> str:
-    return f"{count} iteration{'s' if count != 1 else ''}"
-
-
-def signed(share: float) -> str:
-    """A change in words: `18 % more`."""
-    return f"{percent(abs(share))} {'more' if share > 0 else 'less'}"
+        yield from scaled(BIAS, share, code, "larger_query", share)

@@ -9,6 +9,7 @@ from runner.backends.base import Generated, Session
 from runner.contract.cell import Cell
 from runner.contract.errors import BenchError
 from runner.contract.job import Job
+from runner.contract.reasons import reason
 from runner.inputs import synthesise, tokens_to_generate
 from runner.measure.clock import NANOSECONDS, Clock
 from runner.measure.statistics.spread import Floats, Series
@@ -69,11 +70,19 @@ class GenerationWorkload:
         """Check that there are as many tokens as requested, each of them timed."""
         samples, requested = self._shape
         if len(generated.token_times_ns) != requested:
-            raise BenchError(f"generated {len(generated.token_times_ns)} of {requested} tokens")
+            raise BenchError(
+                reason(
+                    "tokens_missing", generated=len(generated.token_times_ns), requested=requested
+                )
+            )
         if generated.tokens.shape != self._shape:
             raise BenchError(
-                f"generated tokens of shape {list(generated.tokens.shape)} "
-                f"for {samples} samples of {requested} tokens"
+                reason(
+                    "tokens_shape",
+                    shape=list(generated.tokens.shape),
+                    samples=samples,
+                    requested=requested,
+                )
             )
 
 

@@ -6,6 +6,7 @@ from runner.backends.base import Session
 from runner.contract.cell import Cell
 from runner.contract.errors import BenchError
 from runner.contract.job import Job
+from runner.contract.reasons import reason
 from runner.inputs import synthesise
 from runner.measure.clock import Clock
 from runner.measure.phases import SelfTimed, time_once
@@ -49,4 +50,4 @@ def require_finite(session: Session, outputs: object) -> None:
         BenchError: they hold NaN or infinity.
     """
     if not session.all_finite(outputs):
-        raise BenchError("the outputs hold NaN or infinity, so the arithmetic cannot be trusted")
+        raise BenchError(reason("not_finite"))

@@ -10,6 +10,7 @@ from typing import Any, TypeVar
 from runner.backends.base import InPage, Session
 from runner.contract.errors import TimedOut
 from runner.contract.job import Job
+from runner.contract.reasons import Reason
 from runner.contract.rounds import MemoryUse, RoundResult
 from runner.measure.environment import load_average_1m
 from runner.measure.phases import (
@@ -121,7 +122,7 @@ def _iterate(
 
 def _until_silence(
     workload: Workload, quota: Quota, instruments: Instruments
-) -> tuple[Sequence[int], str | None]:
+) -> tuple[Sequence[int], Reason | None]:
     """Durations, and the reason if they end because something answered no more.
 
     Raises:
@@ -133,7 +134,7 @@ def _until_silence(
     except TimedOut as silence:
         if not silence.ended_ns:
             raise
-        return silence.ended_ns, str(silence)
+        return silence.ended_ns, silence.reason
 
 
 def _memory_use(session: Session, instruments: Instruments) -> MemoryUse:

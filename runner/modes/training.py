@@ -5,10 +5,11 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from runner.backends.base import MOST_SKIPPED, Session
 from runner.contract.cell import Cell
-from runner.contract.doubts import Doubt, Scale, percent, scaled
 from runner.contract.errors import BenchError, Unsupported
 from runner.contract.job import Job
+from runner.contract.reasons import reason
 from runner.contract.record import Columns
+from runner.contract.record.doubts import Doubt, RemedyCode, Scale, scaled
 from runner.contract.rounds import RoundResult
 from runner.inputs import synthesise, synthesise_labels
 from runner.measure.clock import Clock
@@ -75,10 +76,12 @@ class TrainingWorkload:
             self()
         unchanged = self._trainer.unchanged()
         if unchanged and not (self._cell.pure and self._trainer.changed_share()):
-            raise BenchError(f"{_names(unchanged)} did not change in {_steps(len(self._losses))}")
+            raise BenchError(
+                reason("weights_unchanged", weights=_names(unchanged), steps=len(self._losses))
+            )
         if untaught := self._trainer.untaught():
-            steps = _steps(len(self._losses))
-            raise BenchError(f"the gradients of {_names(untaught)} were 0 in {steps}")
+            steps = len(self._losses)
+            raise BenchError(reason("gradients_zero", weights=_names(untaught), steps=steps))
 
     def forget(self) -> None:
         """Drop the parts and skipped steps recorded so far, but not the losses."""
@@ -102,10 +105,10 @@ class TrainingWorkload:
         self._trainer.close()
 
     def _infinite(self, loss: float) -> BenchError:
-        step = f"the loss of step {len(self._losses)} is {loss}"
+        facts = {"step": len(self._losses), "loss": loss}
         if self._cell.precision == "fp16":
-            return Unsupported(f"{step}: values of the forward pass leave the range of fp16")
-        return BenchError(step)
+            return Unsupported(reason("forward_leaves_fp16", **facts))
+        return BenchError(reason("loss_not_finite", **facts))
 
 
 def _arithmetic(cell: Cell) -> str:
@@ -124,10 +127,6 @@ def _names(parameters: Sequence[str]) -> str:
     shown = ", ".join(parameters[:_SHOWN])
     more = len(parameters) - _SHOWN
     return f"{shown} and {more} more parameters" if more > 0 else shown
-
-
-def _steps(count: int) -> str:
-    return f"{count} step{'s' if count != 1 else ''}"
 
 
 def training_columns(parts_ns: Mapping[str, Sequence[int]]) -> dict[str, float | None]:
@@ -151,11 +150,9 @@ def training_doubts(cell: Cell, rounds: Sequence[RoundResult]) -> Iterator[Doubt
     steps = sum(len(result.durations_ns) for result in rounds)
     skipped = training_totals(rounds)["training_steps_skipped"]
     if skipped:
-        finding = f"the loss' scale skipped {skipped} of {_steps(steps)}"
-        remedy = "raise measure.warmup_iterations, so that it settles before"
-        yield from scaled(_SKIPPED, skipped / steps, f"{finding}: {remedy}")
+        remedy: RemedyCode = "raise_warmup_iterations"
+        yield from scaled(_SKIPPED, skipped / steps, "scale_skipped", remedy, skipped, steps=steps)
     shares = [result.columns.get("training_changed_share") for result in rounds]
     lost = 1 - min((share for share in shares if share is not None), default=1.0)
     if cell.pure:
-        finding = f"{percent(lost)} of the weights never changed, as bf16 rounds small updates away"
-        yield from scaled(_LOST, lost, f"{finding}: take training_precision mixed")
+        yield from scaled(_LOST, lost, "rounding", "mixed_precision", lost)

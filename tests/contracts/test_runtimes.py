@@ -23,6 +23,7 @@ from tests.support.onnx_graphs import layer, onnx_cell, onnx_job, save_graph
 from tests.support.openvino_models import openvino_cell, openvino_job
 from tests.support.prepared import PreparedGraphs
 from tests.support.tiny_models import DECODER, tiny, tiny_decoder, tiny_encoder_decoder, torch_cell
+from tests.support.words import raises_words
 
 BACKENDS: Mapping[Runtime, Backend] = {
     "fake": "fake",
@@ -232,7 +233,7 @@ def test_as_many_tokens_are_generated_as_asked_each_with_its_time_and_greedily(
 @generating
 def test_generation_needs_a_number_of_tokens(job: Job, session: Session) -> None:
     cell = job.cells[0].model_copy(update={"new_tokens": None})
-    with pytest.raises(Unsupported, match="generation needs new_tokens"):
+    with raises_words(Unsupported, match="generation needs new_tokens"):
         session.bind_generation(cell, inputs_of(job, cell), FakeClock())
 
 
@@ -314,7 +315,7 @@ def test_a_trace_that_cannot_be_taken_or_saved_leaves_nothing(
 @untraced
 def test_without_a_profiler_a_trace_is_refused(job: Job, session: Session, tmp_path: Path) -> None:
     query = session.bind(job.cells[0], inputs_of(job, job.cells[0]))
-    with pytest.raises(Unsupported, match="no profiler"):
+    with raises_words(Unsupported, match="no profiler"):
         session.trace(query, tmp_path / "cell")
 
 

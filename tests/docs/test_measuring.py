@@ -10,8 +10,8 @@ import pytest
 
 from performance.__main__ import MEASUREMENTS
 from runner.contract.cell import Mode, Precision
-from runner.contract.doubts import Scale
 from runner.contract.record import Phase, Proof
+from runner.contract.record.doubts import Scale
 from runner.contract.record.efficiency import Efficiency
 from runner.contract.record.measured import (
     Arrivals,

@@ -19,7 +19,7 @@ SHORT = (
     *("measure.iterations=2", "measure.max_duration=1s", "axes.workers=2"),
 )
 ALWAYS = (
-    *("grade", "grade_reasons", "noise_score", "noise_kernel_spread_before", "load_average_1m"),
+    *("grade", "doubts", "noise_score", "noise_kernel_spread_before", "load_average_1m"),
     *("clock_resolution_s", "harness_overhead_s", "garbage_collection", "timed_region"),
     *("iterations", "rounds", "throughput", "latency_median_s", "latency_mad_s", "outliers"),
     *("percentile_iterations_needed", "durations_ns", "memory_peak_bytes", "memory_method"),

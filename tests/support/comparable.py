@@ -68,7 +68,8 @@ def _timed(seconds: float, **changes: Any) -> Any:
         "run_id": FIRST,
         "latency_median_s": seconds,
         "process_spread": 0.01,
-        "process_spread_source": "calibration with 10 processes, 2026-11-01",
+        "process_spread_processes": 10,
+        "process_spread_degrees": 9.0,
         "effective_iterations": 3.0,
     }
     return a_record(**usual | changes)

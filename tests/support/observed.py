@@ -19,7 +19,9 @@ def an_observation(launches: Sequence[float], run: int = 0, **facts: Any) -> Lau
         "measured_at": BEGUN + timedelta(days=run),
         "grade": "B",
         "process_spread": None,
-        "process_spread_source": None,
+        "process_spread_processes": None,
+        "process_spread_degrees": None,
+        "process_spread_queue": None,
         "interleaved_with": None,
     }
     return LaunchedResult({**known, **facts}, launches[0], tuple(launches))

@@ -12,6 +12,7 @@ from runner.contract.cell import Cell
 from runner.contract.graph import DYNAMIC, GRAPH_FILE, Attempt, Graph, Part
 from runner.contract.job import Job
 from runner.contract.models import ModelSpec, TensorSpec
+from runner.contract.reasons import reason
 from runner.export.onnx_files import describe_part
 from tests.support.jobs import a_graph, a_job, fake_cell
 
@@ -91,5 +92,5 @@ def save_graph(
 
 def attempts(made: str, failed: Sequence[str] = ()) -> tuple[Attempt, ...]:
     """The ways that failed, then the one that was good."""
-    tried = [Attempt(remedy=remedy, failure="broken") for remedy in failed]
+    tried = [Attempt(remedy=remedy, failure=reason("said", text="broken")) for remedy in failed]
     return (*tried, Attempt(remedy=made, failure=None))

@@ -8,6 +8,7 @@ from typing import Any
 from runner.contract.cell import Cell
 from runner.contract.host import host_id
 from runner.contract.job import Job
+from runner.contract.reasons import reason, reason_columns
 from runner.contract.record import (
     SHARED_FACTS,
     Outcome,
@@ -16,6 +17,7 @@ from runner.contract.record import (
     hardware_id,
     model_id,
 )
+from runner.contract.record.doubts import Doubt
 from runner.contract.rounds import Energy, MemoryUse, Noise, RoundResult
 from tests.support.data import sample
 
@@ -37,6 +39,8 @@ def a_record(**changes: Any) -> Record:
     """A sound, proven record of a cell of the cpu backend; its cell id follows from its fields."""
     known = {"recorded_at": RECORDED_AT, "status": "ok", "proof": "proven"}
     values: dict[str, Any] = {**_SAMPLE["cell"], **_SAMPLE["surroundings"], **known} | changes
+    for name in ("reason", "correct_reason"):
+        values |= said(name.removesuffix("_reason"), values.pop(name, None))
     if values["status"] == "ok":
         durations = values.pop("durations_ns", None) or _durations(changes)
         values = _measured(values["batch_size"], durations) | values
@@ -46,6 +50,15 @@ def a_record(**changes: Any) -> Record:
     return _identified(Record.model_validate(values), changes)
 
 
+def said(name: str, text: str | None) -> dict[str, Any]:
+    """The columns of a reason that is this text."""
+    return {} if text is None else reason_columns(name, reason("said", text=text))
+
+
+NOISY = Doubt("scatter", "B", 0.12, "longer_or_quieter")
+"""A doubt for records that need one."""
+
+
 def a_failure(status: str, reason: str, **changes: Any) -> Record:
     """A record without a measurement."""
     return a_record(status=status, reason=reason, phase="steady", proof="none", **changes)
@@ -53,6 +66,8 @@ def a_failure(status: str, reason: str, **changes: Any) -> Record:
 
 def record_for(job: Job, cell: Cell, **columns: Any) -> Record:
     """The record of a job's cell with these columns, `ok` unless they say otherwise."""
+    for name in ("reason", "correct_reason"):
+        columns |= said(name.removesuffix("_reason"), columns.pop(name, None))
     ending = {name: columns.pop(name) for name in Outcome.model_fields if name in columns}
     if ending.get("status", "ok") == "ok" and "latency_median_s" not in columns:
         batch = columns.get("batch_size", cell.batch_size)

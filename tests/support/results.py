@@ -8,6 +8,7 @@ from analysis.results.changes import Neighbour
 from analysis.results.metrics import SHOWN_NUMBERS
 from analysis.results.row import ResultRow
 from orchestrator.commands.measure.verification import Verification, VerifiedCell
+from orchestrator.screen.words.reasons import remedy_text
 from orchestrator.store import Measurement, Stale
 from tests.support.data import sample
 from tests.support.records import RECORDED_AT
@@ -23,7 +24,7 @@ _AXES: dict[str, tuple[Any, ...]] = {
     "sequence_length": (128,),
 }
 _UNMEASURED = (
-    *("correct", "grade", "grade_reasons", "throughput", "memory_mb"),
+    *("correct", "grade", "doubts", "throughput", "memory_mb"),
     *(name for name in _ROW if name.startswith("latency")),
 )
 
@@ -46,7 +47,9 @@ def _with_numbers(values: dict[str, Any]) -> dict[str, Any]:
 def a_failed_row(cell_id: str, status: str, reason: str) -> ResultRow:
     """A verdict without a measurement."""
     nothing = dict.fromkeys(_UNMEASURED)
-    return a_row(cell_id, **nothing, status=status, reason=reason, proof="none")
+    remedy = remedy_text(status, None)
+    known = {"reason": reason, "reason_code": "said", "reason_facts": {"text": reason}}
+    return a_row(cell_id, **nothing, **known, status=status, remedy=remedy, proof="none")
 
 
 def a_neighbour(row: ResultRow, **changes: Any) -> Neighbour:

@@ -11,6 +11,7 @@ from orchestrator.running.run_file import RunFile
 from runner.contract.cell import Cell, Purpose
 from runner.contract.job import Limits, Provenance
 from runner.contract.models import ModelSpec
+from runner.contract.reasons import reason
 from tests.support.jobs import FAST, fake_cell, fake_model
 from tests.support.records import record_for
 
@@ -27,8 +28,10 @@ def a_plan(
     """A plan that runs these cells and skips those."""
     runs = [PlannedCell(cell=cell, decision="run", estimate_s=1) for cell in cells]
     skipped = [
-        PlannedCell(cell=cell, decision="skip", status="unsupported", reason=reason)
-        for cell, reason in (skips or {}).items()
+        PlannedCell(
+            cell=cell, decision="skip", status="unsupported", reason=reason("said", text=text)
+        )
+        for cell, text in (skips or {}).items()
     ]
     backends = {entry.cell.backend for entry in (*runs, *skipped)}
     names = {entry.cell.model for entry in (*runs, *skipped)}

@@ -17,7 +17,7 @@ from analysis.charts.layers import (
 from analysis.charts.words import distinct_rows, noun_count
 from analysis.regress.cases import Case
 from analysis.regress.judgements import Judgement, Judgements
-from analysis.statistics.percentages import change_words
+from analysis.statistics.numbers import change_words
 from analysis.statistics.ratios import Estimate
 
 _MOST_ROWS = 30

@@ -10,14 +10,14 @@ from analysis.charts.chart import HEIGHT, Chart
 from analysis.charts.findings import uppercase_first
 from analysis.charts.history.marks import Drawn, layers_of
 from analysis.charts.layers import Point
-from analysis.charts.words import amount, file_stem, noun_count
+from analysis.charts.words import file_stem, noun_count
 from analysis.regress.bands import bands_of
 from analysis.regress.cases import Case
 from analysis.regress.judgements import Judgement
 from analysis.regress.launches import LaunchedResult, PastResult
 from analysis.regress.steps import LevelStep
 from analysis.results.metrics import Metric
-from analysis.statistics.percentages import change_words
+from analysis.statistics.numbers import amount, change_words
 
 _MOST_RUNS = 100
 """Runs of one drawing; of a longer series the newest are drawn, and the baseline."""

@@ -14,7 +14,8 @@ from analysis.charts.layers import (
     point_of,
     tooltip,
 )
-from analysis.charts.words import amount, digits_of, file_stem, noun_count
+from analysis.charts.words import file_stem, noun_count
+from analysis.statistics.numbers import amount
 from analysis.trend.series import TrendSeries
 from analysis.trend.trends import Trends
 
@@ -103,4 +104,4 @@ def _sentence(trends: Trends, drawn: Sequence[TrendSeries]) -> str:
     more = f" {noun_count(left_out, 'line')} with less change are not drawn." if left_out else ""
     steps = sum(len(one.steps) for one in drawn)
     rings = f" Rings mark {noun_count(steps, 'step')}." if steps else ""
-    return f"{subject} from {ends}, times {digits_of(top.ratio)}, {finding}.{rings}{more}"
+    return f"{subject} from {ends}, times {amount(top.ratio)}, {finding}.{rings}{more}"

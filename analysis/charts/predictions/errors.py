@@ -8,7 +8,7 @@ from analysis.charts.layers import Point, linear_axis, named_rows, row_names
 from analysis.charts.words import file_stem
 from analysis.predict.examples.targets import PREDICTION_TARGETS
 from analysis.predict.manifest import PredictorManifest
-from analysis.statistics.percentages import percent_text
+from analysis.statistics.numbers import percent_text
 
 _STEP = 34
 

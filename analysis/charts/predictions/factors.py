@@ -7,9 +7,10 @@ from typing import Any
 from analysis.charts.chart import Chart
 from analysis.charts.layers import Point, backend_colour, log_axis, named_rows, row_names
 from analysis.charts.predictions.units import shown_amount
-from analysis.charts.words import digits_of, distinct_rows, file_stem
+from analysis.charts.words import distinct_rows, file_stem
 from analysis.predict.examples.targets import Target
 from analysis.predict.explanation import Explanation, Factor
+from analysis.statistics.numbers import amount
 
 MOST_FACTORS = 12
 """Factors that are drawn; the product of the others is one."""
@@ -46,7 +47,7 @@ def explanation_chart(
             "backend": backend,
             "factor": one.value,
             "one": 1.0,
-            "words": f"× {digits_of(one.value)}",
+            "words": f"× {amount(one.value)}",
         }
         for row, one in zip(rows, drawn, strict=True)
     ]

@@ -3,8 +3,8 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from analysis.charts.words import digits_of
 from analysis.predict.examples.targets import Target
+from analysis.statistics.numbers import amount
 
 
 @dataclass(frozen=True)
@@ -42,4 +42,4 @@ def shown_value(value: float, target: Target) -> float:
 
 def shown_amount(value: float, target: Target) -> str:
     """The same with its unit, e.g. `12.3 ms`."""
-    return f"{digits_of(shown_value(value, target))} {shown_unit(target).name}"
+    return f"{amount(shown_value(value, target))} {shown_unit(target).name}"

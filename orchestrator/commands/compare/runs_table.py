@@ -4,21 +4,11 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from analysis.compare.runs import ComparedCell, RunComparison
-from orchestrator.commands.compare.table import (
-    DIFFERS_WORDS,
-    interval_ends,
-    interval_words,
-    question_column,
-    question_names,
-)
-from orchestrator.commands.compare.words import (
-    basis_notes,
-    facts_of,
-    shared_words,
-    times_range,
-)
-from orchestrator.screen.sheet import ON_SCREEN, Field, Section, Sheet
-from orchestrator.screen.tables import Column
+from analysis.results.table import Field, Table
+from analysis.statistics.numbers import interval_text, number_range
+from orchestrator.commands.compare.table import interval_ends, question_field, question_names
+from orchestrator.commands.compare.words import basis_notes, basis_text, shared_words_of
+from orchestrator.screen.sheet import ON_SCREEN, Sheet
 from orchestrator.system.text import plural
 
 _MOST_NAMED = 5
@@ -31,13 +21,9 @@ def run_comparison_sheet(pair: RunComparison, form: str) -> Sheet:
     """The comparison as a sheet of this format: on a terminal no more than can be read."""
     data = [_data_row(cell) for cell in pair.cells]
     title = f"{pair.run_after} beside {pair.run_before}"
-    notes: tuple[str, ...] = ()
-    if form == "csv":
-        section = Section("", [Field(name) for name in data[0]], data)
-    else:
-        section = _table(pair, pair.cells[: _MOST_ROWS if form == ON_SCREEN else None])
-        notes = tuple(_notes(pair, hidden=len(pair.cells) - len(section.rows)))
-    return Sheet(title, (section,), notes, _document(pair, data))
+    table = _table(pair, pair.cells[: _MOST_ROWS if form == ON_SCREEN else None])
+    notes = tuple(_notes(pair, hidden=len(pair.cells) - len(table.rows)))
+    return Sheet(title, (table,), notes, _document(pair, data), data)
 
 
 def _document(pair: RunComparison, rows: Sequence[dict[str, Any]]) -> dict[str, Any]:
@@ -73,33 +59,32 @@ def _data_row(cell: ComparedCell) -> dict[str, Any]:
         "differs": row.differs,
         "grade": row.result.grade,
         "baseline_grade": before.grade,
-        "interval_of": row.result.basis,
-        "baseline_interval_of": before.basis,
+        "interval_of": basis_text(row.result.basis),
+        "baseline_interval_of": basis_text(before.basis),
         "marks": list(row.result.marks),
         "part": row.result.facts["part"],
         "changes": list(cell.changes),
     }
 
 
-def _table(pair: RunComparison, cells: Sequence[ComparedCell]) -> Section:
+def _table(pair: RunComparison, cells: Sequence[ComparedCell]) -> Table:
     questions = question_names([group.shared for group in pair.comparison.groups])
     metric = pair.metric
     unit = metric.unit or metric.label
-    columns = {
-        **{name: question_column(name) for name in questions},
-        "before": Column(f"{unit} then", essential=True),
-        "after": Column(f"{unit} now", essential=True),
-        "speedup": Column("times", essential=True),
-        "marks": Column("mark", essential=True, wraps=True),
-        "interval": Column("95 %", right=True),
-        "differs": Column("differs"),
-        "grades": Column("grades"),
-    }
+    fields = [
+        *map(question_field, questions),
+        Field("before", f"{unit} then", essential=True),
+        Field("after", f"{unit} now", essential=True),
+        Field("speedup", "times", essential=True),
+        Field("marks", "mark", essential=True, wraps=True),
+        Field("interval", "95 %", right=True),
+        Field("differs"),
+        Field("grades"),
+    ]
     rows = [_shown(cell, questions) for cell in cells]
-    filled = [name for name in columns if any(row[name] not in {None, ""} for row in rows)]
-    work = shared_words(*facts_of(pair.comparison.groups))
+    work = shared_words_of(pair.comparison.groups)
     heading = f"{metric.label}, {pair.run_before} then and {pair.run_after} now: {work}"
-    return Section(heading, [Field(name, columns[name]) for name in filled], rows)
+    return Table(heading, fields, rows).filled()
 
 
 def _shown(cell: ComparedCell, questions: Sequence[str]) -> dict[str, Any]:
@@ -110,8 +95,8 @@ def _shown(cell: ComparedCell, questions: Sequence[str]) -> dict[str, Any]:
         "before": cell.before.value,
         "after": row.result.value,
         "speedup": row.speedup,
-        "interval": interval_words(row.speedup_interval),
-        "differs": DIFFERS_WORDS[row.differs],
+        "interval": interval_text(row.speedup_interval),
+        "differs": row.differs,
         "marks": ", ".join(dict.fromkeys((*cell.before.marks, *row.result.marks))),
         "grades": " ".join(grade or "–" for grade in grades),
     }
@@ -133,8 +118,8 @@ def _answer(pair: RunComparison) -> str:
     unknown = sum(cell.after.differs is None for cell in pair.cells)
     same = len(pair.cells) - len(shown) - unknown
     parts = [
-        *([f"{len(better):,} better ({times_range(better)} times as good)"] if better else []),
-        *([f"{len(worse):,} worse ({times_range(worse)} times as good)"] if worse else []),
+        *([f"{len(better):,} better ({number_range(better)} times as good)"] if better else []),
+        *([f"{len(worse):,} worse ({number_range(worse)} times as good)"] if worse else []),
         *([f"{same:,} without a difference that is shown"] if same else []),
         *([f"{unknown:,} where nothing tells it from chance"] if unknown else []),
     ]

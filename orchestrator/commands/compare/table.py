@@ -7,51 +7,45 @@ from typing import Any
 
 from analysis.compare.compare import ComparedGroup, ComparedValue, ComparisonBy
 from analysis.results.comparability import SCOPE
+from analysis.results.differing import ASKED_AXES, fact_field, fact_heading, questions
 from analysis.results.series import ASKED_THREADS, DETERMINED
+from analysis.results.table import Field, Table
+from analysis.statistics.numbers import interval_text
 from analysis.statistics.ratios import Estimate
 from orchestrator.commands.compare.words import (
+    basis_text,
     comparison_notes,
     heading,
     hidden_note,
-    property_heading,
 )
-from orchestrator.screen.sheet import ON_SCREEN, Field, Section, Sheet
-from orchestrator.screen.tables import Column, format_number
-from runner.contract.axes import AXIS_NAMES, SIZE_AXES
+from orchestrator.screen.sheet import ON_SCREEN, Sheet
 
 _MOST_GROUPS, _MOST_ROWS = 30, 20
 """Comparisons that a terminal shows, and results of each; files have all of them."""
-_AXES: tuple[str, ...] = tuple(name for name in AXIS_NAMES if name != "threads")
 _BESIDE = ("part", SCOPE, "launcher", "weights", "weights_seed", "hardware", "hostname")
 """Facts beside the axes by which comparisons may differ."""
-_QUESTION = (*_AXES, ASKED_THREADS, *_BESIDE)
+_QUESTION = (*ASKED_AXES, ASKED_THREADS, *_BESIDE)
 _FOLLOWING = ("backend", "runtime", "model", "training_precision", "hostname")
 """Facts that follow from what is compared, and are named beside it."""
-DIFFERS_WORDS = {True: "yes", False: "no", None: None}
-"""Words for a difference that is shown, for one that is not, and for what nothing tells."""
 _BASELINE = "baseline"
 _KIND = ("source", "mode", "scenario")
 """Facts of which each combination has a table of its own."""
-_SIZES = frozenset(SIZE_AXES)
 
 
 def comparison_sheet(comparison: ComparisonBy, form: str) -> Sheet:
     """The comparison as a sheet of this format: on a terminal no more than can be read."""
     data = [_data_row(*pair) for pair in _pairs(comparison.groups)]
     title = f"{comparison.metric.label} by {comparison.by.replace('_', ' ')}"
-    notes: tuple[str, ...] = ()
-    if form == "csv":
-        sections = [Section("", [Field(name) for name in data[0]], data)]
-    else:
-        shown = _shortened(comparison.groups) if form == ON_SCREEN else comparison.groups
-        sections = _tables(comparison, shown, repeats=form != ON_SCREEN)
-        rows = sum(len(group.rows) for group in comparison.groups[: len(shown)])
-        hidden = rows - sum(len(group.rows) for group in shown)
-        notes = (
-            *hidden_note(len(comparison.groups) - len(shown), hidden),
-            *comparison_notes(comparison),
-        )
-    return Sheet(title[:1].upper() + title[1:], sections, notes, _document(comparison, data))
+    shown = _shortened(comparison.groups) if form == ON_SCREEN else comparison.groups
+    rows = sum(len(group.rows) for group in comparison.groups[: len(shown)])
+    hidden = rows - sum(len(group.rows) for group in shown)
+    notes = (
+        *hidden_note(len(comparison.groups) - len(shown), hidden),
+        *comparison_notes(comparison),
+    )
+    tables = _tables(comparison, shown, repeats=form != ON_SCREEN)
+    title = f"{title[:1].upper()}{title[1:]}"
+    return Sheet(title, tables, notes, _document(comparison, data), data)
 
 
 def _shortened(groups: Sequence[ComparedGroup]) -> list[ComparedGroup]:
@@ -103,7 +97,7 @@ def _data_row(number: int, group: ComparedGroup, row: ComparedValue) -> dict[str
         "differs": row.differs,
         "scaling_efficiency": row.scaling_efficiency,
         "grade": row.result.grade,
-        "interval_of": row.result.basis,
+        "interval_of": basis_text(row.result.basis),
         "marks": list(row.result.marks),
         "settings": list(row.settings),
         "baseline": group.baseline,
@@ -123,93 +117,65 @@ def interval_ends(name: str, interval: Estimate | None) -> dict[str, float | Non
 
 def _tables(
     comparison: ComparisonBy, groups: Sequence[ComparedGroup], *, repeats: bool
-) -> list[Section]:
+) -> list[Table]:
     """A table for each kind of measurement."""
     kinds = groupby(groups, key=lambda group: [group.shared.get(name) for name in _KIND])
     return [_table(comparison, list(kind), repeats=repeats) for _, kind in kinds]
 
 
-def _table(comparison: ComparisonBy, groups: Sequence[ComparedGroup], *, repeats: bool) -> Section:
+def _table(comparison: ComparisonBy, groups: Sequence[ComparedGroup], *, repeats: bool) -> Table:
     """Comparisons as a table, facts that all share above it."""
-    questions = question_names([group.shared for group in groups])
+    names = question_names([group.shared for group in groups])
     cells: list[dict[str, Any]] = []
     for _, group, row in _pairs(groups):
         is_first = row is group.rows[0]
-        question = {
-            name: group.shared.get(name) if is_first or repeats else "" for name in questions
-        }
+        question = {name: group.shared.get(name) if is_first or repeats else "" for name in names}
         cells.append({**question, **_shown(row, group, comparison.by)})
-    columns = {**{name: question_column(name) for name in questions}, **_columns(comparison)}
+    fields = [*map(question_field, names), *_fields(comparison)]
     title, marks = heading(comparison, groups), {cell["marks"] for cell in cells}
     if len(marks) == 1:
-        del columns["marks"]
+        fields = [field for field in fields if field.name != "marks"]
         title = " · ".join(filter(None, (title, *marks)))
-    filled = [name for name in columns if any(cell[name] not in {None, ""} for cell in cells)]
-    fields = [Field(name, columns[name]) for name in filled]
-    return Section(title, fields, cells)
+    return Table(title, fields, cells).filled()
 
 
 def question_names(facts: Sequence[Mapping[str, Any]]) -> list[str]:
-    """The facts that tell comparisons or results apart, without those that follow from others."""
-    varying = [name for name in _QUESTION if len(_values(facts, name)) > 1]
-    if "runtime" in varying and len(_values(facts, "backend", "runtime")) == len(
-        _values(facts, "runtime")
-    ):
-        varying = [name for name in varying if name != "backend"]
-    models = len(_values(facts, "model"))
-    return [
-        name
-        for name in varying
-        if name not in _SIZES or len(_values(facts, "model", name)) > models
-    ]
+    """The facts that tell comparisons or results apart."""
+    return questions(facts, _QUESTION)
 
 
-def _values(facts: Sequence[Mapping[str, Any]], *names: str) -> set[tuple[Any, ...]]:
-    return {tuple(one.get(name) for name in names) for one in facts}
-
-
-def question_column(name: str) -> Column:
+def question_field(name: str) -> Field:
     """The column of a fact that tells comparisons apart."""
-    return Column(
-        property_heading(name), essential=name not in _BESIDE, wraps=name in {"model", "hardware"}
-    )
+    return fact_field(name, essential=name not in _BESIDE)
 
 
-def _columns(comparison: ComparisonBy) -> dict[str, Column]:
+def _fields(comparison: ComparisonBy) -> list[Field]:
     metric = comparison.metric
-    columns = {
-        "name": Column(property_heading(comparison.by), essential=True, wraps=True),
-        "value": Column(metric.unit or metric.label, essential=True),
-        "speedup": Column("times", essential=True),
-        "scaling": Column("scaling", essential=True),
-        "marks": Column("mark", essential=True, wraps=True),
-        "interval": Column("95 %", right=True),
-        "differs": Column("differs"),
-        "grade": Column("grade"),
-    }
-    return columns if metric.more_is_better else {**columns, "ratio": Column("ratio")}
+    fields = [
+        Field("name", fact_heading(comparison.by), essential=True, wraps=True),
+        Field("value", metric.unit or metric.label, essential=True),
+        Field("speedup", "times", essential=True),
+        Field("scaling", essential=True),
+        Field("marks", "mark", essential=True, wraps=True),
+        Field("interval", "95 %", right=True),
+        Field("differs"),
+        Field("grade"),
+    ]
+    return fields if metric.more_is_better else [*fields, Field("ratio")]
 
 
 def _shown(row: ComparedValue, group: ComparedGroup, by: str) -> dict[str, Any]:
-    interval = row.speedup_interval
     return {
         "name": _name(row, group, by),
         "value": row.result.value,
         "speedup": row.speedup,
-        "interval": _BASELINE if row is group.rows[0] else interval_words(interval),
-        "differs": DIFFERS_WORDS[row.differs],
+        "interval": _BASELINE if row is group.rows[0] else interval_text(row.speedup_interval),
+        "differs": row.differs,
         "scaling": row.scaling_efficiency,
         "marks": ", ".join(row.result.marks),
         "grade": row.result.facts["grade"],
         "ratio": row.ratio,
     }
-
-
-def interval_words(interval: Estimate | None) -> str | None:
-    """The ends of an interval, as tables show them."""
-    if interval is None:
-        return None
-    return f"{format_number(interval.low)}–{format_number(interval.high)}"
 
 
 def _name(row: ComparedValue, group: ComparedGroup, by: str) -> str | int:

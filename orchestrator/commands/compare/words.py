@@ -1,90 +1,43 @@
 """Sentences about a comparison: what it answers, what it rests on, and what it leaves out."""
 
-import re
 from collections import Counter, defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from analysis.compare.compare import ComparedGroup, ComparedValue, ComparisonBy
-from analysis.compare.intervals import LAUNCHES
-from analysis.compare.values import MACHINE_KEY
+from analysis.compare.values import MACHINE_KEY, Replication
+from analysis.results.differing import ASKED_AXES, fact_heading, shared_words
 from analysis.results.metrics import Metric
+from analysis.results.process_spread import spread_in_words
 from analysis.results.series import ASKED_THREADS
-from orchestrator.screen.tables import format_number
+from analysis.statistics.numbers import format_number, number_range
 from orchestrator.system.text import plural
-from runner.contract.axes import AXIS_NAMES
-from runner.contract.synonyms import axis_of, axis_words
 
 _MOST_NAMED = 3
 """Values that the answer speaks of, and settings that a note names."""
+WORK = (*ASKED_AXES, ASKED_THREADS)
+"""Facts that tell what was measured."""
 _TIMES = "times as good as the baseline"
-_COUNTED = re.compile(rf"\d+ ({'|'.join(several for _, several in LAUNCHES)})$")
-"""A number of launches behind an interval."""
-_DEFAULT_SPREAD, _CALIBRATED_SPREAD = "the default spread", "a calibrated spread"
+_LAUNCHES = (("process", "processes"), ("round of starts", "rounds of starts"))
+"""Words for one launch and for several: in most modes, and in `startup`."""
 
 
 def heading(comparison: ComparisonBy, groups: Sequence[ComparedGroup]) -> str:
     """The metric, what it is compared by, and the facts that results of these groups share."""
     metric = f"{comparison.metric.label} by {comparison.by.replace('_', ' ')}, {_TIMES}"
-    words = shared_words(*facts_of(groups))
+    words = shared_words_of(groups)
     return f"{metric}: {words}" if words else metric
 
 
-def facts_of(
-    groups: Sequence[ComparedGroup],
-) -> tuple[list[Mapping[str, Any]], list[Mapping[str, Any]]]:
-    """The facts that results of each group share, and those of the results."""
-    return (
-        [group.shared for group in groups],
-        [row.result.facts for group in groups for row in group.rows],
-    )
-
-
-def shared_words(facts: Sequence[Mapping[str, Any]], results: Sequence[Mapping[str, Any]]) -> str:
-    """The work, the machine and the launcher that are the same everywhere.
-
-    Args:
-        facts: what is compared, one for each question.
-        results: the results that are compared.
-    """
-    shared = {
-        name: value
-        for name, value in facts[0].items()
-        if all(one.get(name) == value for one in facts)
-    }
-    work = [fact_phrase(name, shared[name]) for name in _worded(shared)]
-    machines = {one["hardware"] for one in results}
-    cores = {one["cores"] for one in results} - {None}
-    machine = [*machines] if len(machines) == 1 else []
-    machine += [f"{next(iter(cores))} cores"] if machine and len(cores) == 1 else []
-    parts = (", ".join(work), ", ".join(map(str, filter(None, machine))), shared.get("launcher"))
-    return " · ".join(filter(None, parts))
-
-
-def _worded(shared: dict[str, Any]) -> list[str]:
-    """The names of axes that are worth to be told."""
-    names = [*(name for name in AXIS_NAMES if name != "threads"), ASKED_THREADS]
-    known = [n for n in names if shared.get(n) not in {None, "single_stream"}]
-    same = shared.get("backend") == shared.get("runtime")
-    return [name for name in known if not (same and name == "backend")]
-
-
-def property_heading(name: str) -> str:
-    """The heading of a column with values of this property."""
-    if name == ASKED_THREADS:
-        return "threads"
-    axis = axis_of(name)
-    return (axis.heading if axis else None) or name.replace("_", " ")
-
-
-def fact_phrase(name: str, value: object) -> str:
-    """A fact as sentences name it: `batch 8`."""
-    return axis_words("threads" if name == ASKED_THREADS else name, value)
+def shared_words_of(groups: Sequence[ComparedGroup]) -> str:
+    """The work, the machine and the launcher that all results of these groups share."""
+    facts = [row.result.facts for group in groups for row in group.rows]
+    return shared_words([group.shared for group in groups], WORK, facts)
 
 
 def _value_words(by: str, value: object) -> str:
     """A value that is compared: `openvino`, `batch 8`, `threads 2`."""
-    return f"{property_heading(by)} {value:,}" if isinstance(value, int) else str(value)
+    return f"{fact_heading(by)} {value:,}" if isinstance(value, int) else str(value)
 
 
 def hidden_note(groups: int, rows: int) -> tuple[str, ...]:
@@ -130,7 +83,7 @@ def _answer(name: str, baseline: str, rows: Sequence[ComparedValue], metric: Met
     begin = f"In {metric.label}, {name}"
     unknown = [row.speedup for row in rows if row.differs is None]
     if len(unknown) == count:
-        times = f"{times_range(unknown)} times as good as {baseline}"
+        times = f"{number_range(unknown)} times as good as {baseline}"
         return f"{begin} is {times}; {_doubt(rows)}."
     shown = [row for row in rows if row.differs]
     open_ = count - len(shown) - len(unknown)
@@ -142,7 +95,7 @@ def _answer(name: str, baseline: str, rows: Sequence[ComparedValue], metric: Met
         if group:
             as_good = f"times as good as {baseline}" if not parts else "times"
             share = f" in {len(group):,} of {count:,}" if count > 1 else ""
-            times = times_range([row.speedup for row in group])
+            times = number_range([row.speedup for row in group])
             parts.append(f"is {times}{_alone_ends(rows)} {as_good}{share}")
     if open_:
         share = f" in {open_:,} of {count:,}" if count > 1 else ""
@@ -152,7 +105,7 @@ def _answer(name: str, baseline: str, rows: Sequence[ComparedValue], metric: Met
         parts.append(f"cannot be told from chance in {len(unknown):,}")
     scaling = [row.scaling_efficiency for row in rows if row.scaling_efficiency is not None]
     if scaling:
-        parts.append(f"has a scaling efficiency of {times_range(scaling)}")
+        parts.append(f"has a scaling efficiency of {number_range(scaling)}")
     *first, last = parts
     return f"{begin} {' and '.join(filter(None, [', '.join(first), last]))}."
 
@@ -174,12 +127,6 @@ def _doubt(rows: Sequence[ComparedValue]) -> str:
     return "nothing tells whether that is more than chance"
 
 
-def times_range(values: Sequence[float]) -> str:
-    """The least and the greatest of some numbers."""
-    low, high = format_number(min(values)), format_number(max(values))
-    return low if low == high else f"{low} to {high}"
-
-
 def _setting_notes(comparison: ComparisonBy) -> Iterator[str]:
     """The settings that differ though nothing was compared by them, those in most rows first."""
     rows = [row for group in comparison.groups for row in group.rows[1:]]
@@ -191,30 +138,31 @@ def _setting_notes(comparison: ComparisonBy) -> Iterator[str]:
     if len(counts) > _MOST_NAMED:
         named.append(f"{len(counts) - _MOST_NAMED:,} more")
     if named:
-        by = property_heading(comparison.by)
+        by = fact_heading(comparison.by)
         yield f"Settings differ beside the {by}: {'; '.join(named)}."
 
 
 def basis_notes(comparison: ComparisonBy) -> Iterator[str]:
     """The replication behind the intervals, with the remedy if there is one."""
     rows = [row for group in comparison.groups for row in group.rows]
-    known = sorted({row.result.basis for row in rows if row.result.basis})
+    known = {row.result.basis for row in rows if row.result.basis}
+    alone = [basis for basis in known if basis.launches == 1 and basis.spread is None]
     if not known:
         label = comparison.metric.label
         yield f"Records hold one value of {label} and no interval of it, so a ratio has none."
-    elif by_default := [basis for basis in known if _DEFAULT_SPREAD in basis]:
+    elif by_default := [basis for basis in known if basis.spread == "default"]:
         one, several = _launch_words(by_default)
         yield (
             f"Results of one {one} hold a default spread of processes:"
             " `orchestrator doctor --calibrate` measures this host's, `--profile standard` takes"
             f" several {several}."
         )
-    elif calibrated := [basis for basis in known if _CALIBRATED_SPREAD in basis]:
+    elif calibrated := [basis for basis in known if basis.spread == "calibrated"]:
         one, _ = _launch_words(calibrated)
         yield f"Results of one {one} hold the spread that a calibration of their host found."
-    elif counts := [basis for basis in known if _COUNTED.match(basis)]:
+    elif counts := [basis for basis in known if basis.launches > 1]:
         yield f"Intervals are over {_counted(counts)}."
-    if alone := [basis for basis in known if basis.endswith(" alone")]:
+    if alone:
         one, _ = _launch_words(alone)
         yield (
             f"Differences between processes are not in intervals of one {one} alone:"
@@ -228,21 +176,33 @@ def basis_notes(comparison: ComparisonBy) -> Iterator[str]:
         )
 
 
-def _launch_words(bases: Sequence[str]) -> tuple[str, str]:
+def basis_text(basis: Replication | None) -> str | None:
+    """The replication behind an interval, such as `5 processes`."""
+    if basis is None:
+        return None
+    one, several = _LAUNCHES[basis.of_starts]
+    if basis.launches > 1:
+        return f"{basis.launches} {several}"
+    if basis.deviation is None:
+        return f"1 {one} alone"
+    spread = spread_in_words(basis.deviation, in_queue=basis.in_queue)
+    kind = "a calibrated" if basis.spread == "calibrated" else "the default"
+    return f"1 {one} and {kind} spread of {spread}"
+
+
+def _launch_words(bases: Sequence[Replication]) -> tuple[str, str]:
     """The words for one of the launches that these speak of, and for several."""
-    spoken = [words for words in LAUNCHES if any(f" {words[0]} " in basis for basis in bases)]
-    return " or ".join(one for one, _ in spoken), " or ".join(several for _, several in spoken)
+    kinds = [_LAUNCHES[of_starts] for of_starts in sorted({basis.of_starts for basis in bases})]
+    return " or ".join(one for one, _ in kinds), " or ".join(several for _, several in kinds)
 
 
-def _counted(bases: Sequence[str]) -> str:
+def _counted(bases: Sequence[Replication]) -> str:
     """The least and the greatest number of processes, and of rounds of starts."""
-    counts: dict[str, list[int]] = defaultdict(list)
+    counts: dict[str, list[float]] = defaultdict(list)
     for basis in bases:
-        count, _, noun = basis.partition(" ")
-        counts[noun].append(int(count))
+        counts[_LAUNCHES[basis.of_starts][1]].append(float(basis.launches))
     return " or ".join(
-        f"{times_range([float(count) for count in numbers])} {noun}"
-        for noun, numbers in sorted(counts.items())
+        f"{number_range(numbers)} {noun}" for noun, numbers in sorted(counts.items())
     )
 
 

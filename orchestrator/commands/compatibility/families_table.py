@@ -5,35 +5,31 @@ from dataclasses import asdict
 from typing import Any
 
 from analysis.compatibility.families import REFERENCE, FamilySummary, MeanRatio
-from orchestrator.screen.sheet import Field, Section
-from orchestrator.screen.tables import Column, format_number
+from analysis.results.table import Field, Table
+from analysis.statistics.numbers import format_number
 
 _NOT_MEASURED = "not measured"
 _IMPORTED_MARK = "*"
 _RATIOS = ("speedup", "int8_memory", "scaling")
-_FLAT = (
-    *("family", "models", "backend", "rival", "largest_batch", "sources"),
-    *(f"{name}{part}" for name in _RATIOS for part in ("", "_low", "_high", "_cells", "_sure")),
-)
 
 
-def flat_families(families: Sequence[FamilySummary]) -> Section:
+def flat_families(families: Sequence[FamilySummary]) -> list[dict[str, Any]]:
     """The families with their numbers alone, as CSV has them."""
-    return Section("", [*map(Field, _FLAT)], [*map(_flat, families)])
+    return [*map(_flat, families)]
 
 
-def families_table(families: Sequence[FamilySummary]) -> Section:
+def families_table(families: Sequence[FamilySummary]) -> Table:
     """The families as people read them, with what follows."""
     fields = [
-        Field("family", Column("family", essential=True, wraps=True)),
-        Field("models", Column("models")),
-        Field("backend", Column("best", essential=True)),
-        Field("speedup", Column(f"× {REFERENCE} (n)", essential=True, right=True)),
-        Field("int8_memory", Column("int8 MB (n)", essential=True, right=True)),
-        Field("scaling", Column("scaling (n)", essential=True, right=True)),
+        Field("family", essential=True, wraps=True),
+        Field("models"),
+        Field("backend", "best", essential=True),
+        Field("speedup", f"× {REFERENCE} (n)", essential=True, right=True),
+        Field("int8_memory", "int8 MB (n)", essential=True, right=True),
+        Field("scaling", "scaling (n)", essential=True, right=True),
     ]
     rows, notes = [*map(_texts, families)], [*_notes(families)]
-    return Section("Families of models", fields, rows, notes)
+    return Table("Families of models", fields, rows, notes)
 
 
 def _texts(family: FamilySummary) -> dict[str, object]:

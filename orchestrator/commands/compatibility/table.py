@@ -7,10 +7,10 @@ from dataclasses import asdict, dataclass, replace
 from typing import Any, get_args
 
 from analysis.compatibility.ratings import HIGH_SHARE, MEDIUM_SHARE, Level, Obstacle, Rating
+from analysis.results.table import Field, Table
 from orchestrator.commands.compatibility.answer import CompatibilityReport
 from orchestrator.commands.compatibility.families_table import families_table, flat_families
-from orchestrator.screen.sheet import ON_SCREEN, Field, Section, Sheet
-from orchestrator.screen.tables import Column
+from orchestrator.screen.sheet import ON_SCREEN, Sheet
 from orchestrator.system.files import database_option
 
 _MOST_ROWS, _MOST_NOTES = 50, 12
@@ -70,15 +70,11 @@ def compatibility_sheet(report: CompatibilityReport, form: str) -> Sheet:
         "ratings": data,
         **({} if families is None else {"families": [*map(asdict, families)]}),
     }
-    if form == "csv":
-        ratings = Section("", [Field(key) for key in data[0]], data)
-        section = ratings if families is None else flat_families(families)
-        return Sheet(title, (section,), (), document)
     on_screen = form == ON_SCREEN
     rows = _rows(report, name)
     shown = rows[: _MOST_ROWS if on_screen else None]
     footnotes = _Footnotes.of([one for row in shown for one in row.ratings])
-    section = _table(report, name, shown, footnotes, short=on_screen)
+    table = _table(report, name, shown, footnotes, short=on_screen)
     more = len(rows) - len(shown)
     cut = (f"… and {more:,} more rows; --format csv has them all",) if more else ()
     notes = (
@@ -87,10 +83,11 @@ def compatibility_sheet(report: CompatibilityReport, form: str) -> Sheet:
         *footnotes.lines(_MOST_NOTES if on_screen else None),
         *_notes(report),
     )
+    flat = data if families is None else flat_families(families)
     if not families:
-        return Sheet(title, (section,), (*notes, _next(report)), document)
-    levels = replace(section, notes=(*section.notes, *notes))
-    return Sheet(title, (levels, families_table(families)), (_next(report),), document)
+        return Sheet(title, (table,), (*notes, _next(report)), document, flat)
+    levels = replace(table, notes=(*table.notes, *notes))
+    return Sheet(title, (levels, families_table(families)), (_next(report),), document, flat)
 
 
 @dataclass(frozen=True)
@@ -129,19 +126,16 @@ def _table(
     footnotes: _Footnotes,
     *,
     short: bool,
-) -> Section:
+) -> Table:
     """A row for each model or family in each mode; where backends are many, a dash for nothing."""
     modes = {row.mode for row in rows}
     shared = modes.pop() if len(modes) == 1 else ""
     backends = _by_use(report.backends, rows) if short else report.backends
     is_narrow = short and len(backends) > _WORDY
     fields = [
-        Field(name, Column(name, essential=True, wraps=True)),
-        *([] if shared else [Field("mode", Column("mode", essential=True))]),
-        *(
-            Field(one, Column(one, essential=index < _ESSENTIAL))
-            for index, one in enumerate(backends)
-        ),
+        Field(name, essential=True, wraps=True),
+        *([] if shared else [Field("mode", essential=True)]),
+        *(Field(one, essential=index < _ESSENTIAL) for index, one in enumerate(backends)),
     ]
     describe = _levels_of_family if name == "family" else _level_of_model
     nothing = None if is_narrow else _NOT_MEASURED
@@ -153,7 +147,7 @@ def _table(
         }
         for row in rows
     ]
-    return Section(shared, fields, shown, ["–: not measured"] if is_narrow else ())
+    return Table(shared, fields, shown, ["–: not measured"] if is_narrow else ())
 
 
 def _by_use(backends: Sequence[str], rows: Sequence[_Row]) -> list[str]:

@@ -6,12 +6,13 @@ from collections.abc import Sequence
 from dataclasses import asdict, replace
 from pathlib import Path
 
+from analysis.results.table import Field, wrapping
 from orchestrator.commands.database.maintain import KeptBisections, MaintenanceReport
 from orchestrator.commands.database.rebuild import Rebuilt
 from orchestrator.commands.database.retention import StaleFile
 from orchestrator.commands.exchange.merge_words import merged_data, print_merged
 from orchestrator.screen.lines import print_data, print_json, print_line
-from orchestrator.screen.tables import Column, print_table, wrapping
+from orchestrator.screen.tables import print_lines
 from orchestrator.store import (
     Compaction,
     Finding,
@@ -22,14 +23,14 @@ from orchestrator.store import (
 )
 from orchestrator.system.text import format_size, plural
 
-_SIZE = Column("size", essential=True, right=True)
-_RUN_COLUMNS: tuple[str | Column, ...] = (
+_SIZE = Field("size", essential=True, right=True)
+_RUN_COLUMNS: tuple[str | Field, ...] = (
     *wrapping("run"),
     "started",
     "verdicts",
     replace(_SIZE, heading="on disk"),
 )
-_SNAPSHOT_COLUMNS: tuple[str | Column, ...] = (
+_SNAPSHOT_COLUMNS: tuple[str | Field, ...] = (
     *wrapping("snapshot"),
     "taken",
     "runs",
@@ -37,7 +38,7 @@ _SNAPSHOT_COLUMNS: tuple[str | Column, ...] = (
     _SIZE,
     "commit",
 )
-_FINDING_COLUMNS: tuple[str | Column, ...] = (
+_FINDING_COLUMNS: tuple[str | Field, ...] = (
     *wrapping("check"),
     "severity",
     *wrapping("source"),
@@ -58,7 +59,7 @@ def print_stale_files(files: Sequence[StaleFile], *, removed: bool, as_json: boo
         print_line("there is nothing to remove")
         return
     rows = [(str(file.path), file.kind, format_size(file.size_bytes)) for file in files]
-    print_table((*wrapping("path"), "kind", _SIZE), rows)
+    print_lines((*wrapping("path"), "kind", _SIZE), rows)
     print_line()
     size = format_size(sum(file.size_bytes for file in files))
     deed = (
@@ -96,7 +97,7 @@ def _print_runs(report: MaintenanceReport) -> None:
         )
         for run in report.runs
     ]
-    print_table(_RUN_COLUMNS, rows)
+    print_lines(_RUN_COLUMNS, rows)
     print_line()
     bisected = sum(run.bisection for run in report.runs)
     of_them = f" ({bisected} of bisections)" if bisected else ""
@@ -140,7 +141,7 @@ def print_snapshots(snapshots: Sequence[Snapshot], *, as_json: bool) -> None:
     if as_json:
         print_json([_snapshot_data(snapshot) for snapshot in snapshots])
     elif snapshots:
-        print_table(_SNAPSHOT_COLUMNS, [_snapshot_row(snapshot) for snapshot in snapshots])
+        print_lines(_SNAPSHOT_COLUMNS, [_snapshot_row(snapshot) for snapshot in snapshots])
     else:
         print_line("no snapshot yet")
 
@@ -199,7 +200,7 @@ def print_validation(report: Validation, database: Path, *, as_json: bool) -> No
         print_json({**data, **rest, "backup": report.backup})
         return
     if report.findings:
-        print_table(_FINDING_COLUMNS, [_finding_row(finding) for finding in report.findings])
+        print_lines(_FINDING_COLUMNS, [_finding_row(finding) for finding in report.findings])
         print_line()
     for finding in report.findings:
         for example in finding.examples[:_EXAMPLES]:

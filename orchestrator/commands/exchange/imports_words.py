@@ -6,11 +6,12 @@ from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import get_args
 
+from analysis.results.table import Field, wrapping
 from orchestrator.exchange.imports.importing import ImportReport
 from orchestrator.exchange.imports.outcome import FileOutcome, OutcomeKind
 from orchestrator.exchange.imports.removal import Removal
 from orchestrator.screen.lines import print_data, print_line
-from orchestrator.screen.tables import Column, print_table, wrapping
+from orchestrator.screen.tables import print_lines
 from orchestrator.system.text import plural
 
 _COLUMNS = ("file", "format", "records", "simulated", "failed", "outcome")
@@ -56,9 +57,9 @@ def _print_files(lines: Sequence[Sequence[object]]) -> None:
     first, *counted, last = range(len(_COLUMNS))
     filled = [index for index in counted if any(line[index] is not None for line in lines)]
     counts = [_COLUMNS[index] for index in filled]
-    heads: list[str | Column] = [*wrapping("file"), *counts, *wrapping("outcome")]
+    heads: list[str | Field] = [*wrapping("file"), *counts, *wrapping("outcome")]
     shown = (first, *filled, last)
-    print_table(heads, [[line[index] for index in shown] for line in lines])
+    print_lines(heads, [[line[index] for index in shown] for line in lines])
 
 
 def _printable(text: str) -> str:

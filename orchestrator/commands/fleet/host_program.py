@@ -31,6 +31,7 @@ from orchestrator.running.execution import RunExecution
 from orchestrator.running.folder import RunFolder
 from orchestrator.running.options import RunOptions
 from orchestrator.running.run_file import RunFile
+from orchestrator.screen.words.reasons import error_hint, error_text
 from orchestrator.system.files import translate_os_errors
 from orchestrator.system.git import own_commit
 from orchestrator.system.problems import first_fault
@@ -222,7 +223,7 @@ def _require_hardware(order: Order) -> None:
 
 
 def _refusal(error: BenchError) -> Refused:
-    return Refused(reason=str(error), hint=error.hint, exit_code=error.exit_code)
+    return Refused(reason=error_text(error), hint=error_hint(error), exit_code=error.exit_code)
 
 
 def _require_digests(order: Order, launcher: Launcher) -> None:

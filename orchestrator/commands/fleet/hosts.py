@@ -22,6 +22,7 @@ from orchestrator.fleet.transports.ray import RayTransport, require_token
 from orchestrator.images.source import runner_digest
 from orchestrator.matrix import FleetPlacement, FleetUse
 from orchestrator.running.options import RunOptions
+from orchestrator.screen.words.reasons import error_hint, error_text
 from runner.contract.cell import Backend
 from runner.contract.errors import BenchError, Unavailable, UsageError
 
@@ -205,12 +206,14 @@ def reach(
             note(f"host {name} is busy; it comes when it is free")
         elif isinstance(fault := _fault(name, answer), BenchError):
             errors.append(fault)
-            note(f"{fault}; it is left out")
+            note(f"{error_text(fault)}; it is left out")
         elif isinstance(answer, HostFacts):
             hosts[name] = Reach(fleet[name], answer)
     own_journal().keep_facts({name: host.facts for name, host in hosts.items()})
     if not hosts:
-        raise Unavailable(f"no host of the fleet answers: {errors[0]}", hint=errors[0].hint)
+        raise Unavailable(
+            f"no host of the fleet answers: {error_text(errors[0])}", hint=error_hint(errors[0])
+        )
     for line in _differing_images(hosts):
         note(line)
     busy = {name for name, answer in answers.items() if isinstance(answer, HostBusy)}

@@ -14,6 +14,7 @@ from orchestrator.images import ImageSettings, LocalImages
 from orchestrator.images.source import runner_digest
 from orchestrator.launchers.diagnosis import diagnose
 from orchestrator.launchers.registry import LAUNCHERS, choose_launcher
+from orchestrator.screen.words.reasons import reason_text
 from orchestrator.system.engine import connect_engine
 from orchestrator.system.git import own_commit
 from runner.contract.cell import Backend, Purpose
@@ -47,7 +48,8 @@ def read_own_facts(requested: str = "auto", purpose: Purpose = "measure") -> Hos
         accelerators=_accelerators(ThisHost()),
         memory_bytes=machine.memory_bytes,
         launcher=launcher,
-        unavailable={**unavailable, **machine.unavailable},
+        unavailable=unavailable
+        | {backend: reason_text(reason) for backend, reason in machine.unavailable.items()},
         remedies={row.backend: row.remedy for row in missing if row.remedy},
         images=_images(launcher),
         version=runner.__version__,

@@ -11,6 +11,7 @@ from orchestrator.fleet.journal import HostJournal, LostOrder
 from orchestrator.fleet.presence import ASK_LIMIT_S, FactsAnswer, ask_all
 from orchestrator.fleet.transport import FleetHost, Transport
 from orchestrator.fleet.transports.ray import RayTransport
+from orchestrator.screen.words.reasons import error_hint, error_text
 from runner.contract.cell import Backend
 
 HostState = Literal["free", "busy", "dead", "silent"]
@@ -100,7 +101,7 @@ def host_states(
 def _answered(host: FleetHost, answer: FactsAnswer) -> HostStatus:
     if isinstance(answer, HostFacts):
         return HostStatus(host, "free", beat_s=time.time(), facts=answer)
-    return HostStatus(host, "silent", problem=str(answer), hint=answer.hint)
+    return HostStatus(host, "silent", problem=error_text(answer), hint=error_hint(answer))
 
 
 @dataclass(frozen=True)
@@ -143,7 +144,7 @@ def diagnose_fleet(choice: FleetChoice, backends: tuple[Backend, ...]) -> FleetD
             names = [name for name, way in fleet.items() if way is transport]
             for name, answer in ask_all(transport, names).items():
                 if not isinstance(answer, HostFacts):
-                    lacks.append(HostDiagnosis(name, None, str(answer), answer.hint))
+                    lacks.append(HostDiagnosis(name, None, error_text(answer), error_hint(answer)))
                     continue
                 runs[name] = tuple(one for one in backends if one not in answer.unavailable)
                 lacks += [

@@ -4,34 +4,35 @@ import time
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 
+from analysis.results.table import Field, wrapping
 from orchestrator.commands.fleet.status import FleetDiagnosis, HostStatus
 from orchestrator.screen.lines import print_json, print_line
-from orchestrator.screen.tables import Column, print_table, wrapping
+from orchestrator.screen.tables import print_lines
 from orchestrator.system.text import format_age
 from runner.contract.cell import Backend
 
 _COLUMNS = (
-    Column("host", essential=True),
-    Column("state", essential=True),
-    Column("class"),
-    Column("hardware", wraps=True),
-    Column("busy with", wraps=True),
-    Column("lost orders", right=True),
-    Column("labels", wraps=True),
-    Column("last beat"),
-    Column("transport"),
-    Column("version"),
-    Column("python"),
-    Column("images", wraps=True),
+    Field("host", essential=True),
+    Field("state", essential=True),
+    Field("class"),
+    Field("hardware", wraps=True),
+    Field("busy with", wraps=True),
+    Field("lost orders", right=True),
+    Field("labels", wraps=True),
+    Field("last beat"),
+    Field("transport"),
+    Field("version"),
+    Field("python"),
+    Field("images", wraps=True),
 )
 _DIGEST_LETTERS = 12
 
-_HAVE: tuple[str | Column, ...] = ("host", Column("measures", wraps=True, essential=True))
-_LACK: tuple[str | Column, ...] = (
+_HAVE: tuple[str | Field, ...] = ("host", Field("measures", wraps=True, essential=True))
+_LACK: tuple[str | Field, ...] = (
     "host",
     *wrapping("backend"),
-    Column("lacks", wraps=True),
-    Column("remedy", wraps=True),
+    Field("lacks", wraps=True),
+    Field("remedy", wraps=True),
 )
 
 
@@ -47,7 +48,7 @@ def print_hosts(
     if not statuses:
         print_line("no host has joined; `ray start --address=ADDRESS` on a machine makes it one")
         return
-    print_table(_COLUMNS, [_row(status) for status in statuses], wide=wide)
+    print_lines(_COLUMNS, [_row(status) for status in statuses], wide=wide)
     for status in statuses:
         if status.state == "silent":
             print_line(f"{status.problem}" + (f"; {status.hint}" if status.hint else ""))
@@ -105,8 +106,8 @@ def print_diagnosis(diagnosis: FleetDiagnosis, *, as_json: bool) -> None:
         print_json({"runs": diagnosis.runs, "lacks": [asdict(row) for row in diagnosis.lacks]})
         return
     if diagnosis.runs:
-        print_table(_HAVE, [[host, ", ".join(runs)] for host, runs in diagnosis.runs.items()])
+        print_lines(_HAVE, [[host, ", ".join(runs)] for host, runs in diagnosis.runs.items()])
         print_line()
     if diagnosis.lacks:
         rows = [[row.host, row.backend, row.reason, row.remedy] for row in diagnosis.lacks]
-        print_table(_LACK, rows)
+        print_lines(_LACK, rows)

@@ -4,6 +4,7 @@ from orchestrator.backends.machine import this_machine
 from orchestrator.launchers.diagnosis import runnable
 from orchestrator.launchers.registry import choose_launcher
 from orchestrator.matrix.available import AvailableBackends
+from orchestrator.screen.words.reasons import reason_text
 from runner.contract.cell import Purpose
 
 
@@ -21,7 +22,7 @@ def available_backends(requested: str, purpose: Purpose) -> AvailableBackends:
     return AvailableBackends(
         launcher,
         [backend for backend in running if backend not in lacking],
-        {backend: lacking[backend] for backend in running if backend in lacking},
+        {backend: reason_text(lacking[backend]) for backend in running if backend in lacking},
     )
 
 

@@ -1,8 +1,9 @@
 """The calibration of this machine on a terminal."""
 
+from analysis.results.table import Field
 from orchestrator.commands.measure.calibrate import CalibrateResult
 from orchestrator.screen.lines import print_json, print_line
-from orchestrator.screen.tables import Column, print_table
+from orchestrator.screen.tables import print_lines
 
 
 def print_calibration(result: CalibrateResult, *, as_json: bool) -> None:
@@ -19,8 +20,8 @@ def print_calibration(result: CalibrateResult, *, as_json: bool) -> None:
     if not rows:
         print_line("No runtime was measured, so nothing is kept.")
         return
-    differ = Column("differ by %", right=True)
-    print_table(("backend", "runtime", "hardware_id", "processes", differ), rows)
+    differ = Field("differ by %", right=True)
+    print_lines(("backend", "runtime", "hardware_id", "processes", differ), rows)
     print_line()
     print_line(
         f"Records of one process use this for their intervals from now on; {result.path} keeps it."

@@ -4,12 +4,14 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from analysis.results.table import Field, wrapping
 from orchestrator.commands.fleet.hosts import FleetChoice
 from orchestrator.commands.measure.fleet_plan import FleetPlan, PlacedRun, plan_for_fleet
 from orchestrator.commands.measure.request import PlanRequest
 from orchestrator.fleet.host import HostFacts
 from orchestrator.screen.lines import print_json, print_line, print_note
-from orchestrator.screen.tables import Column, print_table, wrapping
+from orchestrator.screen.tables import print_lines
+from orchestrator.screen.words.reasons import reason_text
 from orchestrator.system.text import format_duration, plural
 
 
@@ -18,8 +20,8 @@ def print_fleet_plan(plan: FleetPlan, *, as_json: bool) -> None:
     if as_json:
         print_json(_data(plan))
         return
-    print_table(
-        [*wrapping("hosts"), "class", Column("units", right=True), Column("cells", right=True)],
+    print_lines(
+        [*wrapping("hosts"), "class", Field("units", right=True), Field("cells", right=True)],
         [
             [f"{', '.join(names)}: {facts.description}", facts.class_id, units, cells]
             for run in plan.runs
@@ -51,7 +53,9 @@ def _by_class(run: PlacedRun) -> Sequence[tuple[HostFacts, list[str], int, int]]
 def _nowhere(plan: FleetPlan) -> Mapping[str, int]:
     """The reasons of cells that no host can measure, with their number."""
     entries = [run.plan.with_decision("skip") for run in plan.runs]
-    return Counter(str(entry.reason) for skipped in entries for entry in skipped)
+    return Counter(
+        reason_text(entry.reason) for skipped in entries for entry in skipped if entry.reason
+    )
 
 
 def _data(plan: FleetPlan) -> dict[str, Any]:
@@ -78,7 +82,8 @@ def _data(plan: FleetPlan) -> dict[str, Any]:
                     for placed in run.units
                 ],
                 "skipped": {
-                    entry.cell.id: entry.reason for entry in run.plan.with_decision("skip")
+                    entry.cell.id: entry.reason and reason_text(entry.reason)
+                    for entry in run.plan.with_decision("skip")
                 },
             }
             for run in plan.runs

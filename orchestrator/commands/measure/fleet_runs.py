@@ -45,6 +45,7 @@ from orchestrator.running.observer import describe_interruption
 from orchestrator.running.options import RunOptions
 from orchestrator.running.outcome import RunOutcome
 from orchestrator.running.run_file import RUN_FILE, new_run_id
+from orchestrator.screen.words.reasons import reason_text
 from orchestrator.system.files import DATABASE_NAME
 from orchestrator.system.text import format_duration, plural
 from runner.contract.cell import Backend
@@ -194,7 +195,11 @@ def _note_plan(plan: FleetPlan, observer: FleetObserver) -> None:
     for run in plan.runs:
         if run.host_class is not None and not run.units:
             description = next(host.description for host in run.hosts.values())
-            reasons = dict.fromkeys(entry.reason for entry in run.plan.with_decision("skip"))
+            reasons = dict.fromkeys(
+                reason_text(entry.reason)
+                for entry in run.plan.with_decision("skip")
+                if entry.reason
+            )
             observer.note(f"{description} measures nothing: {next(iter(reasons), None)}")
     cells = sum(len(unit.cells) for run in plan.runs for unit in run.units)
     count = len({name for run in plan.runs for name in run.hosts})

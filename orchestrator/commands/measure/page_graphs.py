@@ -11,6 +11,7 @@ from orchestrator.matrix.from_options import BenchOptions
 from orchestrator.running.artifacts.cache import versions_of
 from orchestrator.running.artifacts.graphs import GRAPHS_FOLDER, graph_name
 from orchestrator.running.observer import Observer
+from orchestrator.screen.words.reasons import error_text
 from orchestrator.server.page_graph import PageGraph, PageInput
 from runner.contract.artifact_keys import GRAPHS
 from runner.contract.cell import Cell
@@ -104,7 +105,7 @@ def gather_graphs(
             graph, folder = known.find(models[cell.model], cell)
             inputs = tuple(_inputs(graph, models[cell.model], cell))
         except Unsupported as refusal:
-            notes[f"{cell.model} in {cell.precision}: {refusal}"] = None
+            notes[f"{cell.model} in {cell.precision}: {error_text(refusal)}"] = None
             continue
         graphs[key] = PageGraph(cell, (cell.backend,), graph, folder, inputs)
     return PageGraphs(tuple(graphs.values()), tuple(notes))

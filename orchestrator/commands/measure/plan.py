@@ -17,6 +17,7 @@ from orchestrator.planning.forecast import KnownSpeeds
 from orchestrator.planning.plan import Decision, Plan, make_plan, mark_done
 from orchestrator.planning.schedule import planned_jobs
 from orchestrator.running.options import RunSource
+from orchestrator.screen.words.reasons import reason_text
 from orchestrator.system.text import format_duration, plural
 from orchestrator.system.yaml_file import document_text
 from runner.contract.cell import Backend, Selector
@@ -85,7 +86,7 @@ class PlanReport:
                 **vars(cell),
                 "decision": entry.decision,
                 "status": entry.status,
-                "reason": entry.reason,
+                "reason": entry.reason and reason_text(entry.reason),
                 "estimate_s": entry.estimate_s,
                 "estimated_by": entry.estimated_by,
             }

@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from itertools import compress
 from typing import TYPE_CHECKING
 
+from analysis.results.table import Field, wrapping
 from orchestrator.screen.lines import (
     print_content,
     print_json,
@@ -14,8 +15,10 @@ from orchestrator.screen.lines import (
     print_note,
     stream_json,
 )
-from orchestrator.screen.tables import Column, print_table, wrapping
+from orchestrator.screen.tables import print_lines
+from orchestrator.screen.words.reasons import reason_text
 from orchestrator.system.text import format_duration
+from runner.contract.reasons import Reason
 
 if TYPE_CHECKING:
     from orchestrator.commands.measure.pipelines.jobs import PipelineJob
@@ -24,11 +27,11 @@ if TYPE_CHECKING:
 
 _MOST_ROWS = 100_000
 """Cells that a table shows: it keeps them all until the columns' widths are known."""
-_COLUMNS: tuple[str | Column, ...] = (
+_COLUMNS: tuple[str | Field, ...] = (
     *wrapping("cell"),
     "decision",
-    Column("estimate", essential=True, right=True),
-    Column("by", essential=True),
+    Field("estimate", essential=True, right=True),
+    Field("by", essential=True),
     "reason",
 )
 _ESTIMATES: Mapping[EstimateSource, str] = {
@@ -63,7 +66,7 @@ def print_plan(report: PlanReport, *, as_json: bool) -> None:
         stream_json({"cells": report.cells(), "exports": report.exports, "notes": plan.notes})
         return
     shown = plan.entries[:_MOST_ROWS]
-    reasons: dict[str, int] = {}
+    reasons: dict[Reason, int] = {}
     for entry in shown:
         if entry.reason:
             reasons.setdefault(entry.reason, len(reasons) + 1)
@@ -80,13 +83,13 @@ def print_plan(report: PlanReport, *, as_json: bool) -> None:
     ]
     sources = {entry.estimated_by for entry in shown if entry.estimated_by}
     kept = [True, True, True, len(sources) > 1, any(row[-1] for row in rows)]
-    print_table([*compress(columns, kept)], [[*compress(row, kept)] for row in rows])
+    print_lines([*compress(columns, kept)], [[*compress(row, kept)] for row in rows])
     if len(shown) < len(plan.entries):
         print_line(f"… and {len(plan.entries) - len(shown):,} more: --format json tells them all")
     sums = report.sums()
     print_line()
     for reason, number in reasons.items():
-        print_line(f"[{number}] {reason}")
+        print_line(f"[{number}] {reason_text(reason)}")
     if len(sources) == 1:
         print_line(f"note: {_ESTIMATES[sources.pop()]}")
     for note in plan.notes:

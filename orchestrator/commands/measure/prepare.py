@@ -21,6 +21,7 @@ from orchestrator.running.folder import RunFolder
 from orchestrator.running.observer import Observer
 from orchestrator.running.options import RunOptions, RunSource
 from orchestrator.running.run_file import PREPARATIONS_FOLDER, RunFile
+from orchestrator.screen.words.reasons import error_text
 from runner.contract.cell import Cell
 from runner.contract.errors import (
     BenchError,
@@ -164,4 +165,4 @@ def _prepared(job: Job, cell: Cell, graphs: Path | None) -> PreparedGraph:
 
 
 def _missing(cell: Cell, error: BenchError) -> PreparedGraph:
-    return PreparedGraph(*graph_variant(cell), fixed_shape(cell), failure=str(error))
+    return PreparedGraph(*graph_variant(cell), fixed_shape(cell), failure=error_text(error))

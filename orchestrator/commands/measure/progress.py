@@ -7,10 +7,11 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
+from analysis.statistics.numbers import format_number
 from orchestrator.images.image_steps import fitted_step
 from orchestrator.running.observer import Observer, QuietObserver
 from orchestrator.screen.lines import print_note
-from orchestrator.screen.tables import format_number
+from orchestrator.screen.words.reasons import reason_text
 from orchestrator.screen.wrapping import wrap
 from orchestrator.system.text import escape_control, escape_control_line, format_duration, plural
 from runner.contract.cell import Cell
@@ -154,7 +155,7 @@ class _Verdicts:
         """The median latency, or status and the reason's first line."""
         if record.status == "ok" and record.latency_median_s is not None:
             return f"{format_number(record.latency_median_s * 1000)} ms"
-        reason = (record.reason or "").partition("\n")[0]
+        reason = reason_text(record.ending).partition("\n")[0] if record.ending else ""
         if not reason or record.phase == "plan" or any(reason in note for note in self._notes):
             return record.status
         self.note(reason)

@@ -7,10 +7,11 @@ from analysis.results.comparability import SCOPE
 from analysis.results.conditions import DIRTY
 from analysis.results.item_time import seeks_peak
 from analysis.results.metrics import METRICS
+from analysis.results.table import wrapping
 from analysis.statistics.ratios import PROMISES, Estimate
 from orchestrator.commands.measure.replay import Replay
 from orchestrator.screen.lines import print_json, print_line
-from orchestrator.screen.tables import print_table, wrapping
+from orchestrator.screen.tables import print_lines
 
 _ENDS = {"latency": ("95 % low", "95 % high"), "peak_qps": ("at least", "at most")}
 """Metrics whose intervals are shown, with the words of their ends."""
@@ -43,10 +44,10 @@ def print_replay(replay: Replay, *, as_json: bool) -> None:
         for heading, name in _numbers()
         if then[name] is not None or now[name] is not None
     ]
-    print_table((*wrapping("metric"), "then", "now", "ratio"), rows)
+    print_lines((*wrapping("metric"), "then", "now", "ratio"), rows)
     print_line()
     facts = [(title, _short(then[name]), _short(now[name])) for title, name in _FACTS]
-    print_table(("fact", *wrapping("then", "now")), facts)
+    print_lines(("fact", *wrapping("then", "now")), facts)
     print_line()
     for line in _sentences(replay):
         print_line(line)

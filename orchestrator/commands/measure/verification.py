@@ -11,11 +11,13 @@ from pydantic import ValidationError
 from analysis.compatibility.verdicts import verdict_of
 from orchestrator.backends.catalogue import CATALOGUE
 from orchestrator.running.folder import RunFolder
+from orchestrator.screen.words.reasons import reason_text
 from orchestrator.system.files import OUTPUT_HINT, translate_os_errors
 from runner.contract.cell import DEFAULT_RUNTIMES, Backend, Frozen, Mode, Precision, Runtime
 from runner.contract.errors import UsageError
 from runner.contract.files import write_atomic
 from runner.contract.models import catalogue
+from runner.contract.reasons import Reason
 from runner.contract.record import Record, Status
 from runner.contract.support import generates
 
@@ -135,11 +137,15 @@ def _mark(record: Record) -> tuple[Mark, str | None]:
         f"{name} {value}" for name, value in (record.evidence or {}).items() if name not in _TIMES
     )
     if record.status != "ok":
-        return "predicted" if record.predicted else record.status, record.reason
+        return "predicted" if record.predicted else record.status, _words(record.ending)
     verdict = verdict_of(record.status, record.proof, record.correct)
     if verdict in _OF_OUTPUTS:
-        return cast("Mark", verdict), record.correct_reason
+        return cast("Mark", verdict), _words(record.incorrectness)
     return cast("Mark", verdict), None if verdict == "ok" else evidence
+
+
+def _words(reason: Reason | None) -> str | None:
+    return None if reason is None else reason_text(reason)
 
 
 def save_verification(verification: Verification, path: Path) -> None:

@@ -3,17 +3,18 @@
 from collections import Counter
 
 from analysis.compatibility.verdicts import MEANINGS
+from analysis.results.table import Field, wrapping
 from orchestrator.commands.measure.prepare import Preparation, PreparedGraph
 from orchestrator.commands.measure.verification import Verification, verdict_table
 from orchestrator.screen.lines import print_json, print_line
-from orchestrator.screen.tables import Column, print_table, wrapping
+from orchestrator.screen.tables import print_lines
 from orchestrator.system.text import format_size
 
-_GRAPH_COLUMNS: tuple[str | Column, ...] = (
+_GRAPH_COLUMNS: tuple[str | Field, ...] = (
     *wrapping("model"),
     *("content", "numbers"),
     *wrapping("shape", "exported by"),
-    *("difference", Column("size", essential=True, right=True), "seconds"),
+    *("difference", Field("size", essential=True, right=True), "seconds"),
 )
 
 
@@ -23,7 +24,7 @@ def print_prepared(preparation: Preparation, *, as_json: bool) -> None:
     if as_json:
         print_json(graphs)
         return
-    print_table(_GRAPH_COLUMNS, [_graph_row(graph) for graph in graphs])
+    print_lines(_GRAPH_COLUMNS, [_graph_row(graph) for graph in graphs])
     print_line()
     for line in dict.fromkeys(_describe_failure(graph) for graph in graphs if graph.failure):
         print_line(line)
@@ -53,7 +54,7 @@ def print_verification(verification: Verification, *, as_json: bool) -> None:
         (row.model, row.mode, *(table.text(row, column) or None for column in table.columns))
         for row in table.rows
     ]
-    print_table((*wrapping("model"), "mode", *wrapping(*table.columns)), rows)
+    print_lines((*wrapping("model"), "mode", *wrapping(*table.columns)), rows)
     print_line()
     for number, reason in enumerate(table.reasons, start=1):
         print_line(f"[{number}] {reason}")

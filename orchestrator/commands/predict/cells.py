@@ -23,6 +23,7 @@ from runner.contract.cell import DEFAULT_RUNTIMES, Cell
 from runner.contract.errors import UsageError
 from runner.contract.models import ModelSpec
 from runner.contract.models.work import Polynomials
+from runner.contract.reasons import Reason
 
 _PREDICT = "predict"
 _SIZES = "|".join(letter for letter, _ in SIZE_LETTERS)
@@ -60,7 +61,7 @@ class CellsAsked:
 class PossibleCells:
     """Cells of a question, with their models."""
 
-    cells: tuple[tuple[Cell, str | None], ...]
+    cells: tuple[tuple[Cell, Reason | None], ...]
     """Each with the reason if no machine can run it."""
     models: Mapping[str, ModelSpec]
     notes: tuple[str, ...] = ()

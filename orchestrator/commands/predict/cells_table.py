@@ -10,7 +10,9 @@ from analysis.charts.words import path_words
 from analysis.predict.examples.targets import PREDICTION_TARGETS, Target
 from analysis.predict.novelty import NOVELTIES
 from analysis.predict.predictor import NoPrediction, Prediction
-from orchestrator.commands.compare.words import property_heading
+from analysis.results.differing import fact_heading, fact_words, shared, varying, work_words
+from analysis.results.table import Facts, Field, Table
+from analysis.statistics.numbers import format_number
 from orchestrator.commands.predict.axes import PREDICTED_NAMES
 from orchestrator.commands.predict.forecasts import PredictedCell
 from orchestrator.commands.predict.questions import PredictedCells
@@ -23,19 +25,17 @@ from orchestrator.commands.predict.words import (
     source_words,
     training_words,
 )
-from orchestrator.screen.sheet import ON_SCREEN, Field, Section, Sheet
-from orchestrator.screen.tables import Column, format_number
+from orchestrator.screen.sheet import ON_SCREEN, Sheet
 from orchestrator.system.files import database_option
 from orchestrator.system.text import plural
 from runner.contract.axes import AXES
 from runner.contract.cell import DEFAULT_RUNTIMES
-from runner.contract.synonyms import axis_words
 
 _MOST_ROWS = 20
 """Cells that a terminal shows; files have all of them."""
-_BACKEND, _RUNTIME = "backend", "runtime"
+_PATH = ("backend", "runtime")
 _DEFAULTS: Mapping[str, object] = {
-    axis.name: axis.default for axis in AXES if axis.name != _BACKEND
+    axis.name: axis.default for axis in AXES if axis.name != "backend"
 }
 """Values without options; a backend is named in any case."""
 _OUTSIDE, _REFUSED = "extrapolation", "refused"
@@ -57,11 +57,8 @@ def cells_sheet(answer: PredictedCells, form: str) -> Sheet:
         "targets": answer.targets,
         "cells": rows,
     }
-    if form == "csv":
-        section = Section("", [*map(Field, rows[0])], rows)
-        return Sheet(title, [section], (), document)
-    sections = [_section(answer, PREDICTION_TARGETS[name], form) for name in answer.targets]
-    return Sheet(title, sections, tuple(_notes(answer, form)), document)
+    tables = [_table(answer, PREDICTION_TARGETS[name], form) for name in answer.targets]
+    return Sheet(title, tables, tuple(_notes(answer, form)), document, rows)
 
 
 def _title(answer: PredictedCells) -> str:
@@ -69,58 +66,47 @@ def _title(answer: PredictedCells) -> str:
     return f"Predicted {labels}"
 
 
-def _section(answer: PredictedCells, target: Target, form: str) -> Section:
+def _table(answer: PredictedCells, target: Target, form: str) -> Table:
+    facts = _facts(answer.cells)
+    differing = _differing(facts)
+    device = shared(facts, ["hardware"]).get("hardware")
+    where = f" on {device}" if device else ""
+    work = work_words(facts, [name for name in PREDICTED_NAMES if name not in differing])
+    heading = f"predicted {shown_heading(target)}: {work}{where}"
     shown = answer.cells[:_MOST_ROWS] if form == ON_SCREEN else answer.cells
-    differing = _differing(answer.cells)
-    heading = f"predicted {shown_heading(target)}: {_shared_words(answer.cells, differing)}"
-    has_paths = "backend" in differing and _differ(answer.cells, "runtime")
-    rows = [_row(one, target, path=has_paths) for one in shown]
-    return Section(heading, _fields(differing, rows, target), rows)
+    rows = [{**known, **_numbers(one, target)} for known, one in zip(facts, shown, strict=False)]
+    return Table(heading, _fields(differing, rows, target), rows)
 
 
-def _differing(cells: Sequence[PredictedCell]) -> list[str]:
-    """The axes that tell cells apart, and `hardware`; the batch size where nothing does."""
-    names: list[str] = [name for name in PREDICTED_NAMES if _differ(cells, name)]
-    if _BACKEND in names and _RUNTIME in names:
-        names.remove(_RUNTIME)
-    if len({_device(one) for one in cells}) > 1:
-        names.append("hardware")
-    return names or ["batch_size"]
+def _facts(cells: Sequence[PredictedCell]) -> list[Facts]:
+    """The axes of each cell, backend and runtime in one unless one of them alone differs."""
+    axes = [vars(one.cell) for one in cells]
+    is_path = len(varying(axes, _PATH)) != 1
+    return [
+        {
+            **{name: of[name] for name in PREDICTED_NAMES},
+            **({"backend": path_words(of), "runtime": None} if is_path else {}),
+            "hardware": one.machine.name if one.machine else None,
+        }
+        for of, one in zip(axes, cells, strict=True)
+    ]
 
 
-def _differ(cells: Sequence[PredictedCell], name: str) -> bool:
-    return len({getattr(one.cell, name) for one in cells} - {None}) > 1
+def _differing(facts: Sequence[Facts]) -> list[str]:
+    """The facts that tell cells apart; the batch size where nothing does."""
+    different = varying(facts, (*PREDICTED_NAMES, "hardware"))
+    known = [name for name in different if len({one[name] for one in facts} - {None}) > 1]
+    return known or ["batch_size"]
 
 
-def _device(one: PredictedCell) -> str | None:
-    return one.machine.name if one.machine else None
-
-
-def _shared_words(cells: Sequence[PredictedCell], differing: Sequence[str]) -> str:
-    facts: dict[str, Any] = {
-        name: getattr(cells[0].cell, name) for name in PREDICTED_NAMES if name not in differing
-    }
-    if _differ(cells, "runtime"):  # it stands in the column of backends
-        facts.pop("runtime", None)
-    path = [path_words(facts)] if {"backend", "runtime"} <= facts.keys() else []
-    names = [name for name in facts if not (path and name in {"backend", "runtime"})]
-    words = [axis_words(name, facts[name]) for name in names if facts[name] is not None]
-    device = _device(cells[0])
-    where = f" on {device}" if device and "hardware" not in differing else ""
-    return f"{', '.join([*words[:1], *path, *words[1:]])}{where}"
-
-
-def _row(one: PredictedCell, target: Target, *, path: bool) -> dict[str, Any]:
+def _numbers(one: PredictedCell, target: Target) -> dict[str, Any]:
     answer, measured = one.answers[target.name], one.measured.get(target.name)
-    row: dict[str, Any] = {name: getattr(one.cell, name) for name in PREDICTED_NAMES}
-    row |= {"hardware": _device(one), "measured": measured and shown_value(measured, target)}
-    if path:
-        row["backend"] = path_words(row)
+    known = {"measured": measured and shown_value(measured, target)}
     if isinstance(answer, NoPrediction):
-        return {**row, "interval": _REFUSED}
+        return {**known, "interval": _REFUSED}
     low, high = (format_number(shown_value(end, target)) for end in (answer.low, answer.high))
     return {
-        **row,
+        **known,
         "predicted": shown_value(answer.value, target),
         "interval": f"{low}–{high}",
         "doubt": answer.extrapolates,
@@ -135,15 +121,12 @@ def _fields(
     measured = any(row["measured"] is not None for row in rows)
     doubtful = any(row.get("doubt") for row in rows)
     return [
-        *(
-            Field(name, Column(property_heading(name), essential=True, wraps=True))
-            for name in differing
-        ),
-        Field("predicted", Column(target.label.split()[-1], essential=True)),
-        Field("interval", Column("90 %", essential=True, right=True)),
-        *([Field("doubt", Column("?", essential=True), _doubt)] if doubtful else []),
-        *([Field("measured", Column("measured", essential=True))] if measured else []),
-        *([Field("novelty", Column("asked about"), _novelty_words)] if several else []),
+        *(Field(name, fact_heading(name), essential=True, wraps=True) for name in differing),
+        Field("predicted", target.label.split()[-1], essential=True),
+        Field("interval", "90 %", essential=True, right=True),
+        *([Field("doubt", "?", essential=True, shown=_doubt)] if doubtful else []),
+        *([Field("measured", essential=True)] if measured else []),
+        *([Field("novelty", "asked about", shown=_novelty_words)] if several else []),
     ]
 
 
@@ -191,13 +174,9 @@ def _ends(known: Sequence[PredictedCell], target: Target) -> tuple[PredictedCell
 
 def _name(one: PredictedCell, answer: PredictedCells) -> str:
     """A cell by what tells it from the others."""
-    facts = {**vars(one.cell), "hardware": _device(one), "backend": path_words(vars(one.cell))}
-    words = [
-        axis_words(name, facts[name])
-        for name in _differing(answer.cells)
-        if facts[name] is not None
-    ]
-    return ", ".join(words)
+    differing = _differing(_facts(answer.cells))
+    facts = {**_facts([one])[0], "runtime": one.cell.runtime}
+    return ", ".join(fact_words({name: facts[name] for name in differing}))
 
 
 def _amount(one: PredictedCell, target: Target) -> str:
@@ -278,7 +257,7 @@ def _next(answer: PredictedCells) -> str:
         if values and [*values] != [_DEFAULTS.get(name)]:
             words += [f"--{name.replace('_', '-')}", ",".join(map(str, values))]
     where = database_option(answer.database)
-    devices = dict.fromkeys(filter(None, map(_device, answer.cells)))
+    devices = {one.machine.name for one in answer.cells if one.machine}
     there = f", on {next(iter(devices))}" if len(devices) == 1 else ""
     verb = "measures them" if unknown else "measures them again"
     return f"next{there}: `{shlex.join([*words, *where])}` {verb}"

@@ -18,11 +18,13 @@ from orchestrator.running.folder import RunFolder
 from orchestrator.running.observer import Observer, QuietObserver
 from orchestrator.running.options import RunOptions, RunSource
 from orchestrator.running.run_file import PREPARATIONS_FOLDER
+from orchestrator.screen.words.reasons import reason_text
 from orchestrator.system.files import RESULTS_FOLDER
 from runner.contract.errors import EngineUnavailable
 from runner.contract.models import ModelSpec
 from runner.contract.models.counted import CountedWork
 from runner.contract.models.work import Polynomials, catalogued_polynomials
+from runner.contract.reasons import Reason
 
 _NOT_COUNTED = "nobody has counted its work yet"
 
@@ -118,7 +120,8 @@ def _plan(models: Iterable[ModelSpec]) -> Plan:
     )
 
 
-def _of_job(counted: CountedWork | str) -> ModelCounts:
-    if isinstance(counted, str):
-        return ModelCounts(None, counted)
-    return ModelCounts(counted.polynomials or None, counted.reason)
+def _of_job(counted: CountedWork | Reason) -> ModelCounts:
+    if isinstance(counted, Reason):
+        return ModelCounts(None, reason_text(counted))
+    lack = None if counted.reason is None else reason_text(counted.reason)
+    return ModelCounts(counted.polynomials or None, lack)

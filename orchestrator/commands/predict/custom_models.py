@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from analysis.predict.examples.sibling_work import sibling_work
 from orchestrator.commands.predict.cells import PossibleCells
+from orchestrator.screen.words.reasons import error_text
 from runner.contract.errors import BenchError
 from runner.contract.models import ModelSpec
 from runner.contract.models.work import Polynomials, catalogued_polynomials
@@ -82,4 +83,4 @@ def _counted(
     try:
         return {**known, **counted_polynomials(missing, replace(options, launch=True))}
     except BenchError as error:
-        return {**known, **dict.fromkeys(missing, ModelCounts(None, str(error)))}
+        return {**known, **dict.fromkeys(missing, ModelCounts(None, error_text(error)))}

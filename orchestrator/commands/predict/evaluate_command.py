@@ -46,7 +46,7 @@ def evaluate(
         path, source.value, names, options.note, results, every_fold=every_fold
     )
     output.draw(report.chart)
-    output.show(evaluation_sheet(report, output.format))
+    output.show(evaluation_sheet(report))
 
 
 def _known_targets(names: list[str]) -> list[str]:

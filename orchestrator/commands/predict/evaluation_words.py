@@ -8,11 +8,11 @@ from analysis.charts.words import listed
 from analysis.predict.evaluation.baselines import PREDICTION_BASELINES
 from analysis.predict.evaluation.trials import NoveltyTrial
 from analysis.predict.novelty_words import NAMED_NOVELTIES
+from analysis.results.table import Field, Table
 from orchestrator.commands.predict.evaluation import EvaluationReport, TargetEvaluation
 from orchestrator.commands.predict.stored_predictor import training_command
 from orchestrator.commands.predict.words import NOVELTY_WORDS, error_words, source_words
-from orchestrator.screen.sheet import Field, Section, Sheet
-from orchestrator.screen.tables import Column
+from orchestrator.screen.sheet import Sheet
 from orchestrator.system.files import database_option
 from orchestrator.system.text import plural
 
@@ -20,32 +20,30 @@ FEW_GROUPS = 10
 """Groups below which errors say little of others."""
 
 
-def evaluation_sheet(report: EvaluationReport, form: str) -> Sheet:
-    """The evaluation as a sheet of this format; in CSV all numbers of all targets."""
+def evaluation_sheet(report: EvaluationReport) -> Sheet:
+    """The evaluation as a sheet; in CSV all numbers of all targets."""
     rows = [_flat(part, one) for part in report.evaluations for one in part.trials]
     title = f"Predictions of {report.database}, against what was measured"
     document = {"database": str(report.database), "trials": rows, "left_out": report.left_out}
-    if form == "csv":
-        return Sheet(title, (Section("", [*map(Field, rows[0])], rows),), (), document)
-    sections = [_section(part) for part in report.evaluations]
-    return Sheet(title, sections, tuple(_notes(report)), document)
+    tables = [_table(part) for part in report.evaluations]
+    return Sheet(title, tables, tuple(_notes(report)), document, rows)
 
 
-def _section(part: TargetEvaluation) -> Section:
+def _table(part: TargetEvaluation) -> Table:
     fields = [
-        Field("novelty", Column("asked about", essential=True)),
-        Field("mape", Column("MAPE", essential=True, right=True)),
-        Field("median_ape", Column("median", essential=True, right=True)),
-        Field("within_tenth", Column("≤ 10 %", right=True)),
-        Field("coverage", Column("90 % held", essential=True, right=True)),
-        Field("half_width", Column("interval", right=True)),
-        Field("baseline", Column("best baseline", essential=True, right=True)),
-        Field("rows", Column("rows", essential=True)),
-        Field("groups", Column("groups")),
+        Field("novelty", "asked about", essential=True),
+        Field("mape", "MAPE", essential=True, right=True),
+        Field("median_ape", "median", essential=True, right=True),
+        Field("within_tenth", "≤ 10 %", right=True),
+        Field("coverage", "90 % held", essential=True, right=True),
+        Field("half_width", "interval", right=True),
+        Field("baseline", "best baseline", essential=True, right=True),
+        Field("rows", essential=True),
+        Field("groups"),
     ]
     tried = [one for one in part.trials if one.trial.answered]
     heading = f"{part.target.label}: {source_words(part.examples)}, hidden and predicted in turn"
-    return Section(heading, fields, [*map(_texts, tried)], tuple(_remarks(part, tried)))
+    return Table(heading, fields, [*map(_texts, tried)], tuple(_remarks(part, tried)))
 
 
 def _texts(one: NoveltyTrial) -> dict[str, object]:

@@ -7,6 +7,8 @@ from analysis.charts.predictions.factors import factor_name, main_factors
 from analysis.charts.predictions.units import shown_amount, shown_heading, shown_value
 from analysis.charts.words import listed
 from analysis.predict.explanation import Factor
+from analysis.results.table import Field, Table
+from analysis.statistics.numbers import format_number
 from orchestrator.commands.predict.explanations import ExplainedCell, Explanations
 from orchestrator.commands.predict.stored_predictor import training_command
 from orchestrator.commands.predict.words import (
@@ -15,8 +17,7 @@ from orchestrator.commands.predict.words import (
     source_words,
     training_words,
 )
-from orchestrator.screen.sheet import ON_SCREEN, Field, Section, Sheet
-from orchestrator.screen.tables import Column, format_number
+from orchestrator.screen.sheet import ON_SCREEN, Sheet
 
 _MOST_FACTORS = 8
 """Factors that a terminal shows; of the others it shows the product."""
@@ -28,16 +29,16 @@ _BASE, _PREDICTION = "counted work", "prediction"
 def explanation_sheet(answer: Explanations, form: str) -> Sheet:
     """The explanations as a sheet of this format."""
     most = _MOST_FACTORS if form == ON_SCREEN else None
-    sections = [_section(one, most) for one in answer.cells]
+    tables = [_table(one, most) for one in answer.cells]
     document = {
         "database": str(answer.database),
         "explanations": [_document(one) for one in answer.cells],
         "refused": answer.refused,
     }
-    return Sheet("Explained predictions", sections, tuple(_notes(answer)), document)
+    return Sheet("Explained predictions", tables, tuple(_notes(answer)), document)
 
 
-def _section(one: ExplainedCell, most: int | None) -> Section:
+def _table(one: ExplainedCell, most: int | None) -> Table:
     factors = one.explanation.factors
     shown = [*factors] if most is None else main_factors(factors, most)
     steps = [_step(factor) for factor in shown]
@@ -49,13 +50,13 @@ def _section(one: ExplainedCell, most: int | None) -> Section:
         {"step": _PREDICTION, "value": value},
     ]
     fields = [
-        Field("step", Column("step", essential=True)),
-        Field("of", Column("of", wraps=True, essential=True)),
-        Field("factor", Column("times", essential=True, right=True), _factor_text),
-        Field("value", Column(shown_heading(one.target).rpartition(", ")[2], essential=True)),
+        Field("step", essential=True),
+        Field("of", wraps=True, essential=True),
+        Field("factor", "times", essential=True, right=True, shown=_factor_text),
+        Field("value", shown_heading(one.target).rpartition(", ")[2], essential=True),
     ]
     title = f"{shown_heading(one.target).partition(',')[0]} of {one.cell.id}"
-    return Section(title, fields, rows, tuple(_sentences(one)))
+    return Table(title, fields, rows, tuple(_sentences(one)))
 
 
 def _step(factor: Factor) -> dict[str, Any]:

@@ -9,7 +9,9 @@ from analysis.predict.forecaster import Forecaster
 from analysis.predict.predictor import NoPrediction, Prediction
 from analysis.results.source import ArrowSource
 from orchestrator.commands.predict.cells import PossibleCells
+from orchestrator.screen.words.reasons import reason_text
 from runner.contract.cell import Cell
+from runner.contract.reasons import Reason
 
 _FEW_CELLS = 500
 
@@ -41,7 +43,7 @@ def forecast_cells(
     """The predictions of each cell, on this machine or on the best known one of its backend."""
     machines = [machine or forecaster.machine_of(cell.backend) for cell, _ in possible.cells]
     refusals = [
-        _refusal(cell, reason or _uncounted(cell, possible), chosen)
+        _refusal(cell, _objection(cell, reason, possible), chosen)
         for (cell, reason), chosen in zip(possible.cells, machines, strict=True)
     ]
     asked_cells = [
@@ -100,6 +102,10 @@ def _marked(answer: Prediction | NoPrediction, doubt: str | None) -> Prediction 
 def _uncounted(cell: Cell, possible: PossibleCells) -> str | None:
     reason = possible.uncounted.get(cell.model)
     return reason and f"the work of {cell.model} is not counted: {reason}"
+
+
+def _objection(cell: Cell, reason: Reason | None, possible: PossibleCells) -> str | None:
+    return reason_text(reason) if reason else _uncounted(cell, possible)
 
 
 def _refusal(cell: Cell, reason: str | None, machine: KnownMachine | None) -> NoPrediction | None:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 from analysis.charts.words import listed
 from analysis.predict.examples.targets import PREDICTION_TARGETS
 from analysis.predict.manifest import PredictorManifest
+from analysis.results.table import Field, Table
 from orchestrator.commands.predict.stored_predictor import PredictorReport, training_command
 from orchestrator.commands.predict.training import TrainedPredictor
 from orchestrator.commands.predict.words import (
@@ -16,8 +17,7 @@ from orchestrator.commands.predict.words import (
     source_words,
     training_words,
 )
-from orchestrator.screen.sheet import Field, Section, Sheet
-from orchestrator.screen.tables import Column
+from orchestrator.screen.sheet import Sheet
 from orchestrator.system.files import database_option
 from orchestrator.system.text import format_duration, plural
 from runner.contract.errors import NothingToDo
@@ -28,12 +28,12 @@ if TYPE_CHECKING:
 _MOST_REASONS = 2
 _MOST_MACHINES = 4
 _FIELDS = (
-    Field("target"),
-    Field("label", Column("predicted", essential=True)),
-    Field("novelty", Column("asked about", essential=True), NOVELTY_WORDS.__getitem__),
-    Field("examples", Column("tried on", essential=True)),
-    Field("groups", Column("groups")),
-    Field("median_error", Column("median error", essential=True, right=True), error_words),
+    Field("target", hidden=True),
+    Field("label", "predicted", essential=True),
+    Field("novelty", "asked about", essential=True, shown=NOVELTY_WORDS.__getitem__),
+    Field("examples", "tried on", essential=True),
+    Field("groups"),
+    Field("median_error", "median error", essential=True, right=True, shown=error_words),
 )
 
 
@@ -102,9 +102,9 @@ def _sheet(
     rows = [*_rows(manifest)]
     shown = [row | {"label": _unless_above(rows, number)} for number, row in enumerate(rows)]
     title = f"Predictor of {database}: {source_words(manifest.examples)}"
-    section = Section(title, _FIELDS, shown, tuple(_answer(rows, manifest)))
+    table = Table(title, _FIELDS, shown, tuple(_answer(rows, manifest)))
     document = manifest.model_dump(mode="json", exclude={"files", "columns"})
-    return Sheet(title, [section], tuple(notes), {"database": str(database), **document, **data})
+    return Sheet(title, [table], tuple(notes), {"database": str(database), **document, **data})
 
 
 def _rows(manifest: PredictorManifest) -> Iterator[dict[str, Any]]:

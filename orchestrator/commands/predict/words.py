@@ -5,7 +5,7 @@ from collections.abc import Iterator, Mapping
 from analysis.predict.manifest import PredictorManifest, Sources
 from analysis.predict.novelty_words import NAMED_NOVELTIES
 from analysis.results.source import OWN_SOURCES
-from analysis.statistics.percentages import percent_text
+from analysis.statistics.numbers import percent_text
 from orchestrator.system.text import plural
 
 NOVELTY_WORDS: Mapping[str, str] = {name: words.measured for name, words in NAMED_NOVELTIES.items()}

@@ -28,6 +28,7 @@ from orchestrator.commands.recommend.candidate_cells import (
 from orchestrator.commands.recommend.known_candidates import CandidateSources, known_candidates
 from orchestrator.commands.recommend.prices import ReadPrices, read_prices
 from orchestrator.matrix import Matrix
+from orchestrator.screen.words.reasons import reason_text
 from orchestrator.store import Store
 from runner.contract.axes import Backend
 from runner.contract.errors import NothingToDo, UsageError, suggest
@@ -212,7 +213,7 @@ def _placed(
     cells: CandidateCells, machines: Sequence[CandidateMachine]
 ) -> list[tuple[Candidate, str | None]]:
     return [
-        (Candidate(cell, machine), reason)
+        (Candidate(cell, machine), None if reason is None else reason_text(reason))
         for cell, reason in cells.cells
         for machine in machines
         if cell.backend in machine.backends

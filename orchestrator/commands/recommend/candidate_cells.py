@@ -10,6 +10,7 @@ from orchestrator.planning.expand import expand
 from runner.contract.axes import AXES, RUNTIMES, AxisName, Backend, Precision
 from runner.contract.cell import Cell
 from runner.contract.errors import UsageError
+from runner.contract.reasons import Reason
 from runner.contract.support import SUPPORTED
 
 COMMAND = "recommend"
@@ -44,7 +45,7 @@ class CandidateRequest:
 class CandidateCells:
     """Cells with the reasons why some cannot run, and their models."""
 
-    cells: tuple[tuple[Cell, str | None], ...]
+    cells: tuple[tuple[Cell, Reason | None], ...]
     matrix: Matrix
 
 

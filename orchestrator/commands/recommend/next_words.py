@@ -5,24 +5,26 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+from analysis.results.table import Field, Table
 from orchestrator.commands.recommend.next_cells import NextCells
 from orchestrator.matrix import cells_text
-from orchestrator.screen.sheet import Field, Section, Sheet
-from orchestrator.screen.tables import Column
+from orchestrator.screen.sheet import Sheet
 from orchestrator.system.files import database_option
 from orchestrator.system.text import format_duration, plural
 from runner.contract.axes import AXIS_NAMES
 
 _FIELDS = (
-    Field("cell", Column("cell", essential=True, wraps=True)),
-    Field("seconds", Column("takes", right=True), lambda value: format_duration(round(value))),
-    Field("seconds_by", Column("estimated")),
+    Field("cell", essential=True, wraps=True),
+    Field("seconds", "takes", right=True, shown=lambda seconds: format_duration(round(seconds))),
+    Field("seconds_by", "estimated"),
     Field(
         "interval_share",
-        Column("interval then", essential=True, right=True),
-        lambda value: None if value is None else f"{value:.0%}",
+        "interval then",
+        essential=True,
+        right=True,
+        shown=lambda share: None if share is None else f"{share:.0%}",
     ),
-    *map(Field, AXIS_NAMES),
+    *(Field(name, hidden=True) for name in AXIS_NAMES),
 )
 _MOST_REASONS = 3
 _EXAMPLE = "next.yaml"
@@ -49,7 +51,7 @@ def next_sheet(answer: NextCells, written: Path | None = None) -> Sheet:
     rows = [_row(answer, number) for number in range(len(answer.cells))]
     title = f"Cells of {answer.matrix} to measure next, the most helpful first"
     notes = (*_answer(answer), *_trust(answer), *_next(answer, written))
-    return Sheet(title, [Section(title, _FIELDS, rows)], notes, _data(answer, rows))
+    return Sheet(title, [Table(title, _FIELDS, rows)], notes, _data(answer, rows))
 
 
 def _row(answer: NextCells, number: int) -> dict[str, Any]:

@@ -9,6 +9,8 @@ from analysis.recommend.candidates import OBJECTIONS, Candidate, Objection, path
 from analysis.recommend.choices import Choice, LeftOutCandidate
 from analysis.recommend.figures import Figure
 from analysis.recommend.ranking import CandidateRanking, RankedCandidate
+from analysis.results.table import Field, Table
+from analysis.statistics.numbers import format_number
 from orchestrator.commands.recommend.answer import Recommendation
 from orchestrator.commands.recommend.words import (
     answer_words,
@@ -24,8 +26,7 @@ from orchestrator.commands.recommend.words import (
     subject_words,
     trust_words,
 )
-from orchestrator.screen.sheet import ON_SCREEN, Field, Section, Sheet
-from orchestrator.screen.tables import Column, format_number
+from orchestrator.screen.sheet import ON_SCREEN, Sheet
 from orchestrator.system.text import plural
 from runner.contract.axes import AXIS_NAMES
 
@@ -43,40 +44,35 @@ def recommendation_sheet(answer: Recommendation, form: str) -> Sheet:
     """The recommendation as a sheet of this format; on a screen the first rows alone."""
     title = f"Recommendation {requirement_words(answer)}"
     document = recommendation_document(answer)
-    if form == "csv":
-        rows = [*document["recommended"], *document["left_out"]]
-        names = dict.fromkeys(name for row in rows for name in row)
-        return Sheet(title, (Section("", [*map(Field, names)], rows),), (), document)
     everything = form != ON_SCREEN
     if len(answer.choices) == 1:
-        sections = _sections(answer, answer.choices[0], everything=everything)
+        tables = _tables(answer, answer.choices[0], everything=everything)
     else:
-        sections = [_overview(answer)]
+        tables = [_overview(answer)]
     notes = (*trust_words(answer), *next_words(answer))
-    return Sheet(title, sections, notes, document)
+    rows = [*document["recommended"], *document["left_out"]]
+    return Sheet(title, tables, notes, document, rows)
 
 
-def _sections(answer: Recommendation, choice: Choice, *, everything: bool) -> list[Section]:
+def _tables(answer: Recommendation, choice: Choice, *, everything: bool) -> list[Table]:
     heading = f"{_heading(answer, choice)} · {requirement_words(answer)}"
-    left_out = _left_out_section(answer, choice, everything=everything)
+    left_out = _left_out_table(answer, choice, everything=everything)
     if choice.ranking is None:
         nothing = none_left_words(choice)
         return [replace(left_out, title=heading, notes=(*left_out.notes, nothing))]
-    ranked = _ranking_section(answer, choice.ranking, everything=everything)
+    ranked = _ranking_table(answer, choice.ranking, everything=everything)
     ranked = replace(ranked, title=heading)
     return [ranked, left_out] if left_out.rows else [ranked]
 
 
-def _ranking_section(
-    answer: Recommendation, ranking: CandidateRanking, *, everything: bool
-) -> Section:
+def _ranking_table(answer: Recommendation, ranking: CandidateRanking, *, everything: bool) -> Table:
     shown = ranking.rows if everything else ranking.rows[:_SHOWN]
     beyond = len(ranking.rows) - len(shown)
     more = f"{beyond:,} more {plural(beyond, 'candidate')} (--format json has all)"
     sentences = (answer_words(answer, ranking), *largest_words(answer, ranking))
     unit = figure_unit(answer, ranking.first.candidate.cell)
     notes = (more, *sentences) if beyond else sentences
-    return Section(
+    return Table(
         "", _fields(answer, unit, several=ranking.machines > 1), [_row(one) for one in shown], notes
     )
 
@@ -92,26 +88,26 @@ def _fields(
     answer: Recommendation, unit: str, *, several: bool, with_model: bool = False
 ) -> list[Field]:
     requirements = answer.requirements
-    fields = [Field("model", Column("model", essential=True, wraps=True))] if with_model else []
+    fields = [Field("model", essential=True, wraps=True)] if with_model else []
     fields += [
-        Field("path", Column("backend, runtime", essential=True, wraps=with_model)),
-        Field("precision", Column("precision", essential=True)),
-        Field("batch_size", Column("batch", essential=True, right=True)),
+        Field("path", "backend, runtime", essential=True, wraps=with_model),
+        Field("precision", essential=True),
+        Field("batch_size", "batch", essential=True, right=True),
     ]
     if several:
-        fields.append(Field("hardware", Column("hardware", essential=True, wraps=True)))
+        fields.append(Field("hardware", essential=True, wraps=True))
     label = requirements.objective.label.removeprefix("median ")
     heading = f"{label} {unit}" if len(label) + len(unit) < 12 else unit.partition(" per ")[0]
     fields += [
-        Field("value", Column(heading, essential=True, right=True)),
-        Field("interval", Column("interval", right=True)),
-        Field("basis", Column("basis", essential=True)),
+        Field("value", heading, essential=True, right=True),
+        Field("interval", right=True),
+        Field("basis", essential=True),
     ]
     if requirements.level:
-        fields.append(Field("chance", Column("meets it", essential=True, right=True)))
+        fields.append(Field("chance", "meets it", essential=True, right=True))
     if requirements.memory_bytes or requirements.objective.name == "memory":
         own = requirements.objective.name == "memory"
-        return fields if own else [*fields, Field("memory", Column("≤ MB", right=True))]
+        return fields if own else [*fields, Field("memory", "≤ MB", right=True)]
     return fields
 
 
@@ -133,7 +129,7 @@ def _row(one: RankedCandidate) -> dict[str, Any]:
     }
 
 
-def _left_out_section(answer: Recommendation, choice: Choice, *, everything: bool) -> Section:
+def _left_out_table(answer: Recommendation, choice: Choice, *, everything: bool) -> Table:
     """The reasons against candidates; those with the same one are a row."""
     paths: dict[tuple[Any, ...], list[LeftOutCandidate]] = defaultdict(list)
     for one in choice.left_out:
@@ -151,11 +147,11 @@ def _left_out_section(answer: Recommendation, choice: Choice, *, everything: boo
     )
     more = f"{beyond:,} more {plural(beyond, 'candidate')} left out (--format json has all)"
     fields = [
-        Field("candidates", Column("left out", essential=True, wraps=True)),
-        Field("batch_sizes", Column("batch", essential=True, right=True)),
-        Field("reason", Column("why not", essential=True, wraps=True)),
+        Field("candidates", "left out", essential=True, wraps=True),
+        Field("batch_sizes", "batch", essential=True, right=True),
+        Field("reason", "why not", essential=True, wraps=True),
     ]
-    return Section("", fields, rows, (more,) if beyond else ())
+    return Table("", fields, rows, (more,) if beyond else ())
 
 
 def _nearest(path: Sequence[LeftOutCandidate]) -> LeftOutCandidate:
@@ -195,7 +191,7 @@ def _reason_row(group: Sequence[Sequence[LeftOutCandidate]], *, several: bool) -
     }
 
 
-def _overview(answer: Recommendation) -> Section:
+def _overview(answer: Recommendation) -> Table:
     """The first candidate of each question, a row each."""
     rows, empty = [], []
     models = Counter(choice.question[0] for choice in answer.choices)
@@ -222,7 +218,7 @@ def _overview(answer: Recommendation) -> Section:
     several = len({row["hardware"] for row in rows}) > 1
     unit = figure_unit(answer, cell)
     fields = _fields(answer, unit, several=several, with_model=True)
-    return Section(heading, fields, rows, notes)
+    return Table(heading, fields, rows, notes)
 
 
 def recommendation_document(answer: Recommendation) -> dict[str, Any]:

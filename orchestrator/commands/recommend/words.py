@@ -10,10 +10,10 @@ from analysis.recommend.figures import WORST_GRADE, Figure
 from analysis.recommend.memory_fit import memory_words, percentage
 from analysis.recommend.objectives import COST, cost_unit
 from analysis.recommend.ranking import CandidateRanking, RankedCandidate
+from analysis.statistics.numbers import format_number
 from orchestrator.commands.predict.stored_predictor import training_command
 from orchestrator.commands.predict.words import added_words, source_words
 from orchestrator.commands.recommend.answer import Recommendation
-from orchestrator.screen.tables import format_number
 from orchestrator.system.files import database_option
 from orchestrator.system.text import format_size, plural
 from runner.contract.axes import AXES

@@ -35,6 +35,7 @@ from orchestrator.planning.estimate import cell_estimate, launch_estimate
 from orchestrator.running.observer import Observer
 from orchestrator.running.options import RunOptions
 from orchestrator.running.run_file import BISECTIONS_FOLDER
+from orchestrator.screen.words.reasons import error_text
 from orchestrator.store import Store
 from orchestrator.system.files import database_option
 from orchestrator.system.text import format_duration
@@ -252,7 +253,7 @@ class _Replays:
         except ImageError as error:
             if is_end:
                 raise
-            return bisection.refusing(version, str(error))
+            return bisection.refusing(version, error_text(error))
         result = self._replayed(original, launcher)
         if isinstance(result, LaunchedResult):
             return bisection.knowing(version, result)
@@ -297,7 +298,7 @@ class _Replays:
         options = RunOptions(earlier_images=True)
         outcome = execute_run(folder, launcher, self._observer, options)
         for trouble in outcome.troubles:
-            return str(trouble)
+            return error_text(trouble)
         selection = Selection(run_id=folder.run.run_id)
         with Store.open_readonly(folder.database) as store:
             results = launched_results(store, selection, self._metric)

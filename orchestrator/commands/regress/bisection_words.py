@@ -7,9 +7,10 @@ from analysis.regress.bisection import Bisection
 from analysis.regress.software_versions import Version, pooled
 from analysis.results.conditions import DIRTY
 from analysis.results.metrics import Metric
+from analysis.results.table import Field, Table
+from analysis.statistics.numbers import format_number
 from orchestrator.commands.regress.bisect import Proposal, ProposedCase, checkout_commands
-from orchestrator.screen.sheet import ON_SCREEN, Field, Section, Sheet
-from orchestrator.screen.tables import Column, format_number
+from orchestrator.screen.sheet import ON_SCREEN, Sheet
 from orchestrator.system.text import format_duration, plural
 
 _MOST_ROWS = 20
@@ -23,7 +24,7 @@ _IMAGE = "sha256:"
 
 def bisection_sheet(proposal: Proposal, form: str) -> Sheet:
     """The causes as far as they are known, and what to measure to know more."""
-    sections = [_section(proposal, proposed, form) for proposed in proposal.cases]
+    tables = [_table(proposal, proposed, form) for proposed in proposal.cases]
     answer = proposal.answer
     judgements = answer.judged.judgements
     notes = [f"{cell_id}: {reason}" for cell_id, reason in answer.refusals.items()][:_MOST_NAMED]
@@ -36,10 +37,10 @@ def bisection_sheet(proposal: Proposal, form: str) -> Sheet:
         "searches": [_document(proposed) for proposed in proposal.cases],
         "refusals": dict(answer.refusals),
     }
-    return Sheet(title, sections, notes, data)
+    return Sheet(title, tables, notes, data)
 
 
-def _section(proposal: Proposal, proposed: ProposedCase, form: str) -> Section:
+def _table(proposal: Proposal, proposed: ProposedCase, form: str) -> Table:
     case, metric = proposed.case, proposed.case.judgement.metric
     rows = [_row(case.bisection, index) for index in range(len(case.bisection.versions))]
     kept = _kept(case.bisection) if form == ON_SCREEN else list(range(len(rows)))
@@ -52,25 +53,25 @@ def _section(proposal: Proposal, proposed: ProposedCase, form: str) -> Section:
     ]
     shown = [rows[index] for index in kept]
     heading = f"{metric.heading}, {case.cell_id}: versions from good to bad"
-    return Section(heading, _fields(case.bisection, metric), shown, notes)
+    return Table(heading, _fields(case.bisection, metric), shown, notes)
 
 
 def _fields(bisection: Bisection, metric: Metric) -> list[Field]:
     unit = metric.unit or metric.label
     kind = "image" if bisection.versions[0].name.startswith(_IMAGE) else "commit"
     measured = bool(bisection.again)
-    turn = Field("turn", Column("turn", essential=True))
+    turn = Field("turn", essential=True)
     return [
-        Field("run", Column("first run", essential=True)),
-        Field("version", Column(kind, essential=True), _short),
-        Field("results", Column("n")),
-        Field("recorded", Column(f"{unit} then", essential=True)),
-        Field("recorded_outcome", Column("then", essential=True)),
-        *([turn] if bisection.turns else [Field("turn")]),
-        *([Field("again", Column(f"{unit} now", essential=True))] if measured else []),
-        *([Field("outcome", Column("now", essential=True))] if measured else []),
-        Field("commit"),
-        Field("refused"),
+        Field("run", "first run", essential=True),
+        Field("version", kind, essential=True, shown=_short),
+        Field("results", "n"),
+        Field("recorded", f"{unit} then", essential=True),
+        Field("recorded_outcome", "then", essential=True),
+        *([turn] if bisection.turns else [Field("turn", hidden=True)]),
+        *([Field("again", f"{unit} now", essential=True)] if measured else []),
+        *([Field("outcome", "now", essential=True)] if measured else []),
+        Field("commit", hidden=True),
+        Field("refused", hidden=True),
     ]
 
 

@@ -23,6 +23,7 @@ from orchestrator.commands.regress.answer import (
     judge_regressions,
 )
 from orchestrator.running.run_file import BISECTIONS_FOLDER
+from orchestrator.screen.words.reasons import error_hint, error_text
 from orchestrator.store import Store
 from orchestrator.system.files import DATABASE_NAME
 from runner.contract.errors import NothingToDo
@@ -233,4 +234,4 @@ def _nothing(judged: RegressionAnswer, refusals: Mapping[str, NothingToDo]) -> N
         )
     (cell_id, reason), *others = refusals.items()
     more = f", and {len(others):,} more cells" if others else ""
-    return NothingToDo(f"{cell_id}: {reason}{more}", hint=reason.hint)
+    return NothingToDo(f"{cell_id}: {error_text(reason)}{more}", hint=error_hint(reason))

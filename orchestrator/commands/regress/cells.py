@@ -1,13 +1,13 @@
 """Cells of verdicts as people read them: what tells them apart, and what they have in common."""
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Any
+from collections.abc import Callable, Iterator, Sequence
 
 from analysis.compare.values import PART
 from analysis.regress.judgements import REGRESSION_VERDICTS, Judgement
+from analysis.results.differing import are_distinct, fact_words, fewest_facts, shared_words
 from analysis.results.metrics import Metric
 from orchestrator.commands.compare.table import question_names
-from orchestrator.commands.compare.words import fact_phrase, shared_words
+from orchestrator.commands.compare.words import WORK
 from orchestrator.commands.regress.answer import RegressionAnswer
 
 CELL = "cell_id"
@@ -35,32 +35,21 @@ class MetricVerdicts:
     def shared(self) -> str:
         """The facts that all judged results share, in words."""
         facts = [one.facts for one in self.judged]
-        return "" if self.columns == (CELL,) or not facts else shared_words(facts, facts)
+        return "" if self.columns == (CELL,) or not facts else shared_words(facts, WORK)
 
     def name(self, judgement: Judgement) -> str:
         """The name of a cell in a sentence; empty where it is the only one."""
         if judgement.verdict == "not comparable":
             return judgement.cell_id
         facts = {name: judgement.facts.get(name) for name in self.columns}
-        return " ".join(fact_phrase(name, value) for name, value in facts.items() if value)
+        return " ".join(fact_words(facts))
 
 
 def _telling(judgements: Sequence[Judgement]) -> Sequence[str]:
     """The facts that tell judgements apart, without those that the ones before them replace."""
     facts = [one.facts for one in judgements]
     names = question_names(facts)
-    if _rows(facts, names) < len(facts):
-        return (CELL,)
-    for name in reversed(names):
-        others = [other for other in names if other != name]
-        if _rows(facts, others) == len(facts):
-            names = others
-    return names
-
-
-def _rows(facts: Sequence[Mapping[str, Any]], names: Sequence[str]) -> int:
-    """The number of different rows that these facts make."""
-    return len({tuple(one.get(name) for name in names) for one in facts})
+    return fewest_facts(facts, names) if are_distinct(facts, names) else (CELL,)
 
 
 def verdicts_by_metric(answer: RegressionAnswer) -> Iterator[MetricVerdicts]:

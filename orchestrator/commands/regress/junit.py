@@ -10,7 +10,7 @@ from datetime import datetime
 from xml.etree.ElementTree import Element, SubElement, indent, tostring
 
 from analysis.regress.judgements import Judgement
-from analysis.statistics.percentages import change_words
+from analysis.statistics.numbers import change_words
 from orchestrator.commands.regress.answer import RegressionAnswer
 from orchestrator.commands.regress.cells import MetricVerdicts, full_name, verdicts_by_metric
 from orchestrator.commands.regress.document import judgement_data

@@ -16,12 +16,11 @@ from orchestrator.commands.regress.sentences import (
     trust_lines,
 )
 from orchestrator.commands.regress.table import (
-    metric_section,
+    metric_table,
     section_heading,
     shown_judgements,
 )
-from orchestrator.screen.report_markdown import markdown_prose
-from orchestrator.screen.sheet import markdown_table
+from orchestrator.screen.markdown import markdown_prose, markdown_table
 from orchestrator.system.text import escape_control_line
 
 _VERDICTS: Mapping[int, str] = {
@@ -65,8 +64,8 @@ def _paragraphs(answer: RegressionAnswer) -> Iterator[str]:
 def _table(
     answer: RegressionAnswer, verdicts: MetricVerdicts, judgements: Sequence[Judgement]
 ) -> str:
-    section = metric_section(answer, verdicts, judgements[:_MOST_ROWS], blocks=True)
-    return "\n".join([markdown_table(section), *_more(judgements, _MOST_ROWS)]).rstrip("\n")
+    table = metric_table(answer, verdicts, judgements[:_MOST_ROWS], blocks=True)
+    return "\n".join([markdown_table(table), *_more(judgements, _MOST_ROWS)]).rstrip("\n")
 
 
 def _more(items: Sequence[object], most: int) -> Iterator[str]:

@@ -1,6 +1,5 @@
 """The output of verdicts: which format, which file, and what a terminal shows below them."""
 
-import json
 import sys
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
@@ -23,6 +22,7 @@ from orchestrator.screen.lines import (
 from orchestrator.screen.sheet import (
     ON_SCREEN,
     SHEET_FORMATS,
+    json_bytes,
     print_sheet,
     require_output,
     sheet_format,
@@ -141,11 +141,7 @@ def _print_commands(commands: Iterable[str]) -> None:
 
 
 def _json(answer: RegressionAnswer) -> bytes:
-    from pydantic_core import to_jsonable_python
-
-    document = regression_document(answer)
-    text = json.dumps(document, indent=2, default=to_jsonable_python, ensure_ascii=False)
-    return f"{text}\n".encode(errors="backslashreplace")
+    return json_bytes(regression_document(answer))
 
 
 _WRITERS: Mapping[str, Callable[[RegressionAnswer], bytes]] = {

@@ -8,7 +8,7 @@ from analysis.regress.judgements import Judgement
 from analysis.regress.noise import NoiseSource
 from analysis.regress.steps import LevelStep
 from analysis.regress.verdicts import RegressionVerdict
-from analysis.statistics.percentages import change_words, extent_words, percent_text
+from analysis.statistics.numbers import change_words, extent_words, percent_text
 from orchestrator.commands.regress.answer import RegressionAnswer
 from orchestrator.commands.regress.cells import MetricVerdicts, full_name
 from orchestrator.commands.regress.next_steps import status_command

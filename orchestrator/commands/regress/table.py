@@ -1,20 +1,21 @@
 """Verdicts on regressions as a sheet: a row for each cell that changed or stays open."""
 
 from collections.abc import Mapping, Sequence
+from functools import partial
 from typing import Any
 
 from analysis.regress.judgements import Judgement
 from analysis.regress.verdicts import RegressionVerdict
-from analysis.statistics.percentages import interval_percent, percent_text, signed_percent
-from orchestrator.commands.compare.table import question_column
+from analysis.results.table import Field, Table
+from analysis.statistics.numbers import interval_percent, percent_text, signed_percent
+from orchestrator.commands.compare.table import question_field
 from orchestrator.commands.regress.answer import RegressionAnswer
 from orchestrator.commands.regress.cells import CELL, MetricVerdicts, verdicts_by_metric
 from orchestrator.commands.regress.document import regression_document
 from orchestrator.commands.regress.sentences import hidden_lines, verdict_lines
 from orchestrator.commands.regress.sizes import p_words
-from orchestrator.screen.sheet import ON_SCREEN, Field, Section, Sheet
+from orchestrator.screen.sheet import ON_SCREEN, Sheet
 from orchestrator.screen.sparkline import sparkline
-from orchestrator.screen.tables import Column
 
 _SHOWN: Sequence[RegressionVerdict] = ("regression", "improvement", "inconclusive")
 """Verdicts that have a row; of others the sentences tell."""
@@ -37,10 +38,6 @@ def regression_sheet(
     """
     document = regression_document(answer)
     title = f"{answer.judgements.run} beside {answer.judgements.base}"
-    if form == "csv":
-        data = [_flat(row) for row in document["judgements"]]
-        section = Section("", [Field(name) for name in data[0]], data)
-        return Sheet(title, (section,), (), document)
     known = list(verdicts_by_metric(answer))
     everything = wide or form != ON_SCREEN
     changed = {verdicts: shown_judgements(verdicts) for verdicts in known}
@@ -49,11 +46,12 @@ def regression_sheet(
         verdicts: [*some, *same[verdicts]] if everything else some[:_MOST_ROWS]
         for verdicts, some in changed.items()
     }
-    tables = [metric_section(answer, *pair, blocks=blocks) for pair in rows.items() if pair[1]]
+    tables = [metric_table(answer, *pair, blocks=blocks) for pair in rows.items() if pair[1]]
     hidden = [] if everything or not tables else [_count(changed) - _count(rows), _count(same)]
     heading = [] if tables else [section_heading(answer, verdicts) for verdicts in known]
     notes = (*heading, *hidden_lines(*hidden), *verdict_lines(answer, known, wide=wide))
-    return Sheet(title, tables, notes, document)
+    data = [_flat(row) for row in document["judgements"]]
+    return Sheet(title, tables, notes, document, data)
 
 
 def _count(rows: Mapping[MetricVerdicts, Sequence[Judgement]]) -> int:
@@ -65,24 +63,16 @@ def shown_judgements(verdicts: MetricVerdicts) -> list[Judgement]:
     return [one for name in _SHOWN for one in verdicts.by_verdict[name]]
 
 
-def metric_section(
+def metric_table(
     answer: RegressionAnswer,
     verdicts: MetricVerdicts,
     judgements: Sequence[Judgement],
     *,
     blocks: bool,
-) -> Section:
+) -> Table:
     """A table of judgements of one metric, under the facts that all judged results share."""
     rows = [_row(one, verdicts.columns) for one in judgements]
-    columns = _columns(verdicts)
-    filled = [name for name in columns if any(row[name] not in {None, "", ()} for row in rows)]
-    fields = [
-        Field(name, columns[name], _course(blocks=blocks))
-        if name == "course"
-        else Field(name, columns[name])
-        for name in filled
-    ]
-    return Section(section_heading(answer, verdicts), fields, rows)
+    return Table(section_heading(answer, verdicts), _fields(verdicts, blocks=blocks), rows).filled()
 
 
 def section_heading(answer: RegressionAnswer, verdicts: MetricVerdicts) -> str:
@@ -93,27 +83,23 @@ def section_heading(answer: RegressionAnswer, verdicts: MetricVerdicts) -> str:
     return ": ".join(filter(None, (words, verdicts.shared)))
 
 
-def _columns(verdicts: MetricVerdicts) -> Mapping[str, Column]:
+def _fields(verdicts: MetricVerdicts, *, blocks: bool) -> list[Field]:
     metric = verdicts.metric
-    unit = metric.unit or metric.label
-    questions = {
-        name: Column("cell", essential=True, wraps=True) if name == CELL else question_column(name)
-        for name in verdicts.columns
-    }
-    return {
-        "verdict": Column("verdict", essential=True),
-        **questions,
-        "before": Column(f"{unit} then", essential=True),
-        "after": Column("now", essential=True),
-        "change": Column("change", essential=True, right=True),
-        "interval": Column("95 %", right=True),
-        "marks": Column("mark", essential=True, wraps=True),
-        "p": Column("p", right=True),
-        "noise": Column("noise of"),
-        "launches": Column("launches", right=True),
-        "grades": Column("grades"),
-        "course": Column("course"),
-    }
+    cell = Field(CELL, "cell", essential=True, wraps=True)
+    return [
+        Field("verdict", essential=True),
+        *(cell if name == CELL else question_field(name) for name in verdicts.columns),
+        Field("before", f"{metric.unit or metric.label} then", essential=True),
+        Field("after", "now", essential=True),
+        Field("change", essential=True, right=True),
+        Field("interval", "95 %", right=True),
+        Field("marks", "mark", essential=True, wraps=True),
+        Field("p", right=True),
+        Field("noise", "noise of"),
+        Field("launches", right=True),
+        Field("grades"),
+        Field("course", shown=partial(sparkline, blocks=blocks)),
+    ]
 
 
 def _row(judgement: Judgement, names: Sequence[str]) -> dict[str, Any]:
@@ -140,10 +126,6 @@ def _launches(judgement: Judgement) -> str | None:
     if judgement.before is None or judgement.after is None:
         return None
     return f"{len(judgement.before.launches)}, {len(judgement.after.launches)}"
-
-
-def _course(*, blocks: bool) -> Any:
-    return lambda values: sparkline(values, blocks=blocks)
 
 
 def _flat(row: Mapping[str, Any]) -> dict[str, Any]:

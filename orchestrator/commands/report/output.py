@@ -18,6 +18,7 @@ from orchestrator.commands.results.answer_words import (
 from orchestrator.screen.chart_files import save_chart
 from orchestrator.screen.lines import print_content, print_line, print_note
 from orchestrator.screen.report_markdown import report_json, report_markdown
+from orchestrator.screen.words.doubts import remedy_of
 from orchestrator.system.files import is_stdout, output_file, require_free
 from orchestrator.system.text import format_size, plural
 from runner.contract.errors import UsageError
@@ -117,7 +118,7 @@ def _trust(grades: GradeSummary) -> Iterator[str]:
     """The grades and the cause that explains most, with its remedy."""
     line = trust_line(grades)
     if line is not None:
-        yield f"{line}: {grades.cause.remedy}" if grades.cause and grades.cause.remedy else line
+        yield f"{line}: {remedy_of(grades.cause.doubt)}" if grades.cause else line
 
 
 def _page(outcome: MadeReport) -> bytes:

@@ -7,20 +7,13 @@ from typing import Any
 from analysis.charts.chart import Chart
 from analysis.charts.page import vega_script
 from analysis.charts.palette import PAGE
-from analysis.report.report import (
-    NUMBERS,
-    Report,
-    ReportColumn,
-    ReportRow,
-    ReportSection,
-    ReportTable,
-    ResultDetail,
-)
+from analysis.report.report import Report, ReportSection, ResultDetail
+from analysis.results.table import Facts, Field, Table
+from analysis.statistics.numbers import format_number
 from orchestrator.screen.pages.markup import Markup, element, with_code
 from orchestrator.screen.pages.page import Page, PageSection
-from orchestrator.screen.pages.table import PageCell, PageColumn, PageTable
-from orchestrator.screen.report_values import left_out_words, value_text
-from orchestrator.screen.tables import cell_text
+from orchestrator.screen.pages.table import PageCell, page_cell, table_html
+from orchestrator.screen.report_markdown import left_out_words
 from orchestrator.system.text import plural
 
 _GRADES = {
@@ -56,7 +49,7 @@ class _Details:
         self._headings: list[str] = []
         self._intervals: dict[int, dict[int, str]] = {}
 
-    def key(self, table: str, column: ReportColumn, row: ReportRow) -> str | None:
+    def key(self, table: str, column: Field, row: Facts) -> str | None:
         """The key of a number's detail; None where nothing is known of it."""
         result = row.get("result_id")
         if not column.measured or result not in self._details or row.get(column.name) is None:
@@ -65,15 +58,15 @@ class _Details:
         number = self._column(table, column)
         low, high = row.get(column.low or ""), row.get(column.high or "")
         if low is not None and high is not None:
-            ends = " to ".join(cell_text(float(end)) for end in (low, high))
+            ends = " to ".join(format_number(float(end)) for end in (low, high))
             self._intervals.setdefault(key, {})[number] = ends
         return f"{key}:{number}"
 
-    def _column(self, table: str, column: ReportColumn) -> int:
+    def _column(self, table: str, column: Field) -> int:
         """The number of a column among all columns of the page."""
         number = self._columns.setdefault((table, column.name), len(self._headings))
         if number == len(self._headings):
-            self._headings.append(column.heading)
+            self._headings.append(column.title)
         return number
 
     def data(self) -> dict[str, object]:
@@ -135,35 +128,29 @@ def _section(section: ReportSection, details: _Details) -> PageSection:
     return PageSection(section.name, section.title, content)
 
 
-def _table(table: ReportTable, details: _Details, *, alone: bool) -> Iterator[Markup]:
+def _table(table: Table, details: _Details, *, alone: bool) -> Iterator[Markup]:
     if not table.rows:
         return
     if not alone:
         yield element("h3", table.title)
     yield from (element("p", with_code(sentence)) for sentence in table.answers)
-    columns = [PageColumn(one.heading, right=one.kind in NUMBERS) for one in table.columns]
-    rows = [
-        [_cell(table.name, column, row, details) for column in table.columns] for row in table.rows
-    ]
-    yield PageTable(table.title, columns, rows, interactive=table.is_list).html()
+    yield table_html(table, table.title, lambda field, row: _cell(table.name, field, row, details))
     for note in (*table.notes, *_left_out(table)):
         yield element("p", with_code(note), class_="muted")
 
 
-def _left_out(table: ReportTable) -> Sequence[str]:
+def _left_out(table: Table) -> Sequence[str]:
     return [f"{table.left_out:,} more are left out."] if table.left_out else []
 
 
-def _cell(table: str, column: ReportColumn, row: ReportRow, details: _Details) -> PageCell:
-    value = row.get(column.name)
-    text = value_text(column, row)
-    detail = details.key(table, column, row)
-    number = isinstance(value, int | float) and not isinstance(value, bool)
-    sort = value if number else value.isoformat() if isinstance(value, datetime) else None
-    return PageCell(text, sort, detail, _mark(column, value))
+def _cell(table: str, field: Field, row: Facts, details: _Details) -> PageCell:
+    """A number that opens its detail, a word with its colour."""
+    cell, value = page_cell(field, row), row.get(field.name)
+    sort = value.isoformat() if isinstance(value, datetime) else cell.sort
+    return PageCell(cell.text, sort, details.key(table, field, row), _mark(field, value))
 
 
-def _mark(column: ReportColumn, value: Any) -> str | None:
+def _mark(column: Field, value: Any) -> str | None:
     if column.kind == "grade":
         return _GRADES.get(value)
     if column.kind in ("prose", "id", "moment"):

@@ -8,10 +8,11 @@ from analysis.results.changes import Change
 from analysis.results.item_time import TimedWork, item_ms, seeks_peak
 from analysis.results.row import ResultRow
 from analysis.results.trust import GradeSummary
+from analysis.statistics.numbers import format_number
 from analysis.statistics.ratios import Estimate
 from orchestrator.commands.results.result_table import describe_axes, question_axes, varying_axes
 from orchestrator.commands.results.run_report import RunReport
-from orchestrator.screen.tables import format_number
+from orchestrator.screen.words.doubts import finding_text
 from orchestrator.system.text import plural
 from runner.contract.axes import AXIS_NAMES, AxisName
 
@@ -45,7 +46,8 @@ class _Names:
 
     def __init__(self, rows: Sequence[ResultRow], everything: Sequence[ResultRow]) -> None:
         self._varying = varying_axes(rows)
-        subject = ", ".join(describe_axes(rows[0], question_axes(everything, self._varying)))
+        others = [name for name in question_axes(everything) if name not in self._varying]
+        subject = ", ".join(describe_axes(rows[0], others))
         self.subject = f"{subject}: " if subject else ""
         """The question, where the run has several."""
 
@@ -166,7 +168,7 @@ def trust_line(grades: GradeSummary) -> str | None:
     others = ", ".join(f"{n:,} {grade}" for grade, n in grades.grades.items() if grade != worst)
     beside = f" ({others})" if others else ""
     cells = f"{grades.grades[worst]:,} of {total:,} {plural(total, 'cell')}"
-    cause = f": {grades.cause.finding}" if grades.cause else ""
+    cause = f": {finding_text(grades.cause.doubt, grades.cause.most)}" if grades.cause else ""
     return f"grade {worst}: {cells}{beside}{cause}"
 
 

@@ -1,19 +1,19 @@
 """Commands to go on with after a run, in options that these commands have."""
 
-import re
 import shlex
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
 from analysis.results.row import ResultRow
 from analysis.results.series import agreeing_columns
-from analysis.results.trust import Cause
 from orchestrator.commands.results.run_report import RunReport
+from orchestrator.screen.words.doubts import remedy_of
 from orchestrator.system.files import database_option
 from runner.contract.axes import AXIS_NAMES, AxisName
 from runner.contract.cell import ProfileName
+from runner.contract.record.doubts import Doubt, RemedyCode
 from runner.contract.synonyms import axis_called
 
 _PROFILES: tuple[ProfileName, ...] = ("quick", "standard", "audit")
@@ -27,9 +27,9 @@ _COMPARED_BY: tuple[AxisName, ...] = (
 )
 """Properties by which a run's results are compared, the likeliest question first."""
 _BATCHES = "1,2,4,8"
-_KEY = re.compile(r"\bmeasure\.\w+")
-_NO_COMMAND = ("use a host", "measure a larger", "take latencies")
+_NO_COMMAND: Collection[RemedyCode] = ("own_host", "larger_query", "accept_lateness")
 """Remedies that the same command cannot bring."""
+_BY_PROFILE: Collection[RemedyCode] = ("profile", "calibrate_or_profile")
 
 
 @dataclass(frozen=True)
@@ -45,15 +45,15 @@ class Remedy:
 def find_remedy(report: RunReport) -> Remedy | None:
     """The help that the leading cause asks for; None where nothing was found."""
     cause = report.grades.cause
-    if cause is None or not cause.remedy:
+    if cause is None:
         return None
-    words = measuring_words(report.command)
-    if words is None or cause.remedy.startswith(_NO_COMMAND):
-        return Remedy(f"{_capital(cause.remedy)}.", None)
+    doubt, words = cause.doubt, measuring_words(report.command)
+    if words is None or doubt.remedy in _NO_COMMAND:
+        return Remedy(f"{_capital(remedy_of(doubt))}.", None)
     longer = _longer_profile(report)
     if longer is not None:
         words = [*_without(words, _PROFILE), _PROFILE, longer]
-    return Remedy(_sentence(cause, is_longer=longer is not None), shlex.join(words))
+    return Remedy(_sentence(doubt, is_longer=longer is not None), shlex.join(words))
 
 
 def next_commands(report: RunReport) -> tuple[str, ...]:
@@ -69,7 +69,7 @@ def next_commands(report: RunReport) -> tuple[str, ...]:
         [*compare, *where] if compare else None,
         _more_batches(report) if quotable else None,
         ["report", "run", report.run_id, *where],
-        ["status", report.run_id, "--why", *where] if any(r.grade_reasons for r in timed) else None,
+        ["status", report.run_id, "--why", *where] if any(row.doubts for row in timed) else None,
         ["export", topic, "--output", f"{topic}.csv", *where] if quotable else None,
     ]
     return tuple(shlex.join(command) for command in commands if command)
@@ -110,12 +110,12 @@ def measuring_words(command: str | None) -> list[str] | None:
     return words if words and words[0] in _MEASURING else None
 
 
-def _sentence(cause: Cause, *, is_longer: bool) -> str:
-    if cause.takes_time and is_longer:
+def _sentence(doubt: Doubt, *, is_longer: bool) -> str:
+    if doubt.takes_time and is_longer:
         return "Measure longer:"
-    if _PROFILE in cause.remedy:
-        return f"{_capital(cause.remedy)}:"
-    return f"{_capital(_KEY.sub(lambda key: f'{key[0]} (--set {key[0]}=…)', cause.remedy))}, then:"
+    if doubt.remedy in _BY_PROFILE:
+        return f"{_capital(remedy_of(doubt))}:"
+    return f"{_capital(remedy_of(doubt, with_options=True))}, then:"
 
 
 def _longer_profile(report: RunReport) -> ProfileName | None:

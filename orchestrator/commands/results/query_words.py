@@ -5,9 +5,10 @@ from collections.abc import Iterator, Sequence
 from io import BytesIO
 from typing import TYPE_CHECKING, Any
 
+from analysis.results.table import Field
 from orchestrator.screen.lines import print_line
 from orchestrator.screen.remarks import Remark, remark_lines
-from orchestrator.screen.tables import Column, print_table
+from orchestrator.screen.tables import print_lines
 from orchestrator.system.text import escape_control
 
 if TYPE_CHECKING:
@@ -29,9 +30,9 @@ def print_shown(answer: "ShownAnswer", question: "Question") -> None:
     A terminal that cannot hold the columns of a statement shows one a line, and leaves out none.
     Below failures stand their reasons, for which no column has the room.
     """
-    columns = [Column(name, essential=not question.may_shrink) for name in answer.names]
+    columns = [Field(name, essential=not question.may_shrink) for name in answer.names]
     rows = list(answer.rows)
-    print_table(columns, rows, beyond=question.left_out)
+    print_lines(columns, rows, beyond=question.left_out)
     if question.may_shrink and sys.stdout.isatty():
         for line in _reason_lines(answer.names, rows):
             print_line(line)
@@ -42,7 +43,10 @@ def _reason_lines(names: Sequence[str], rows: Sequence[Sequence[Any]]) -> Iterat
     if not {"status", "reason", "remedy"} <= {*names}:
         return
     status, reason, remedy = map(names.index, ("status", "reason", "remedy"))
-    remarks = [Remark(None, f"{row[status]}: {row[reason]}", row[remedy]) for row in rows]
+    remarks = [
+        Remark(None, f"{row[status]}: {row[reason]}", (row[status], row[reason]), row[remedy])
+        for row in rows
+    ]
     yield from remark_lines(remarks, len(rows), "rows")
 
 

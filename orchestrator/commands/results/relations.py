@@ -1,7 +1,8 @@
 """The list of views and tables, a line each."""
 
+from analysis.results.table import Field
 from orchestrator.screen.lines import print_json, print_line
-from orchestrator.screen.tables import Column, print_table
+from orchestrator.screen.tables import print_lines
 from orchestrator.store import RELATIONS, VIEWS
 
 
@@ -17,7 +18,7 @@ def print_relations(*, as_json: bool) -> None:
             for relation in RELATIONS
             if (relation.name in views) == is_view
         ]
-        print_table([Column(heading, essential=True), Column("rows", wraps=True)], rows)
+        print_lines([Field(heading, essential=True), Field("rows", wraps=True)], rows)
         print_line()
     print_line("orchestrator query latest_results: the most useful columns; --wide: all of them")
     print_line('orchestrator query "SELECT …": any question in SQL, read-only')

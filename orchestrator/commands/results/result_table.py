@@ -1,19 +1,25 @@
 """Results as tables: shared facts in a heading, what varies and what was measured in columns."""
 
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import groupby
-from typing import TypeVar
 
+from analysis.results.differing import (
+    USUAL_SCENARIO,
+    fact_field,
+    fact_words,
+    questions,
+    shared_words,
+    telling,
+)
 from analysis.results.metrics import SHOWN_NUMBERS
 from analysis.results.order import BY_SPEED, order_results
 from analysis.results.row import ResultRow
+from analysis.results.table import Field
 from orchestrator.screen.lines import print_line
-from orchestrator.screen.tables import Column, print_table
-from runner.contract.axes import AXIS_NAMES, SIZE_AXES, AxisName
-from runner.contract.synonyms import axis_called, axis_words
+from orchestrator.screen.tables import print_lines
+from runner.contract.axes import AXIS_NAMES
 
-_Value = TypeVar("_Value", str, int)
 _KINDS = ("inference", "generation", "training", "startup", "server")
 
 
@@ -113,25 +119,20 @@ def print_result_tables(rows: Sequence[ResultRow], table: ResultTable) -> None:
         _print_kind(kind, list(group), table)
 
 
-def varying_axes(rows: Sequence[ResultRow]) -> list[AxisName]:
+def varying_axes(rows: Sequence[ResultRow]) -> list[str]:
     """The axes in which results differ; of backend and runtime one, if it tells both."""
-    varying = [name for name in AXIS_NAMES if len({getattr(row, name) for row in rows}) > 1]
-    if {"backend", "runtime"} <= {*varying}:
-        pairs = {(row.backend, row.runtime) for row in rows}
-        for spare, teller in (("backend", 1), ("runtime", 0)):
-            if len({pair[teller] for pair in pairs}) == len(pairs):
-                return [name for name in varying if name != spare]
-    return varying
+    return telling([vars(row) for row in rows], AXIS_NAMES)
 
 
-def describe_axes(row: ResultRow, names: Sequence[AxisName]) -> list[str]:
+def question_axes(rows: Sequence[ResultRow]) -> list[str]:
+    """The same without sizes that follow from a model."""
+    return questions([vars(row) for row in rows], AXIS_NAMES)
+
+
+def describe_axes(row: ResultRow, names: Sequence[str]) -> list[str]:
     """The values of these axes in words, without those that the row lacks."""
     values = {name: getattr(row, name) for name in names}
-    return [
-        axis_words(name, value)
-        for name, value in values.items()
-        if value is not None and value != "single_stream"
-    ]
+    return fact_words({name: value for name, value in values.items() if value != USUAL_SCENARIO})
 
 
 def _kind(row: ResultRow) -> str:
@@ -139,76 +140,35 @@ def _kind(row: ResultRow) -> str:
 
 
 def _print_kind(kind: str, rows: Sequence[ResultRow], table: ResultTable) -> None:
-    varying = varying_axes(rows)
-    print_line(_heading(rows))
-    named = question_axes(rows)
-    modelled = [name for name in varying if name not in named]
-    columns: list[Column] = []
-    values: list[Sequence[object]] = []
-
-    def add(column: Column, of: Callable[[ResultRow], object]) -> None:
-        columns.append(column)
-        values.append([of(row) for row in rows])
-
-    if table.ids:
-        add(Column("cell", essential=True), lambda row: row.cell_id)
-    else:
-        for name in named:
-            add(_axis_column(name, essential=True), lambda row, name=name: getattr(row, name))  # type: ignore[misc]
-    for column in _COLUMNS:
-        if kind in column.kinds and _is_informative(column, rows):
-            essential = column.essential and not (table.ids and column.heading in _RATES)
-            add(Column(_heading_of(column, rows), essential=essential), column.value)
-    if not table.ids:
-        for name in modelled:
-            add(_axis_column(name), lambda row, name=name: getattr(row, name))  # type: ignore[misc]
-    print_table(columns, list(zip(*values, strict=True)), wide=table.wide)
+    print_line(shared_words([vars(row) for row in rows], AXIS_NAMES))
+    named = [] if table.ids else question_axes(rows)
+    modelled = [] if table.ids else [name for name in varying_axes(rows) if name not in named]
+    measured = [one for one in _COLUMNS if kind in one.kinds and _is_informative(one, rows)]
+    columns = [
+        *([Field("cell", essential=True)] if table.ids else []),
+        *map(fact_field, named),
+        *(_measured_field(column, rows, table) for column in measured),
+        *(fact_field(name, essential=False) for name in modelled),
+    ]
+    lines = [
+        (
+            *([row.cell_id] if table.ids else []),
+            *(getattr(row, name) for name in named),
+            *(column.value(row) for column in measured),
+            *(getattr(row, name) for name in modelled),
+        )
+        for row in rows
+    ]
+    print_lines(columns, lines, wide=table.wide)
 
 
-def _heading_of(column: _Measured, rows: Sequence[ResultRow]) -> str:
+def _measured_field(column: _Measured, rows: Sequence[ResultRow], table: ResultTable) -> Field:
     is_verdict = column.value is _grade and not any(row.grade for row in rows)
-    return "verdict" if is_verdict else column.heading
-
-
-def _axis_column(name: AxisName, *, essential: bool = False) -> Column:
-    heading = axis_called(name).heading or name
-    return Column(heading, essential=essential, wraps=name == "model")
+    essential = column.essential and not (table.ids and column.heading in _RATES)
+    return Field("verdict" if is_verdict else column.heading, essential=essential)
 
 
 def _is_informative(column: _Measured, rows: Sequence[ResultRow]) -> bool:
     """True if the column says something that not every row says by itself."""
     shown = {column.value(row) for row in rows if row.status == "ok" or column.essential}
     return bool(shown - {None}) and shown != {_USUAL.get(column.heading)}
-
-
-def question_axes(rows: Sequence[ResultRow], known: Collection[AxisName] = ()) -> list[AxisName]:
-    """The axes that tell results apart, but for those known and sizes that follow from a model."""
-    varying = (name for name in varying_axes(rows) if name not in known)
-    return [name for name in varying if not _follows_from_model(rows, name)]
-
-
-def _follows_from_model(rows: Sequence[ResultRow], name: AxisName) -> bool:
-    """True if a size differs between models alone, as tokens and pixels do."""
-    by_model = {(row.model, getattr(row, name)) for row in rows}
-    return name in SIZE_AXES and len(by_model) == len({row.model for row in rows})
-
-
-def _heading(rows: Sequence[ResultRow]) -> str:
-    """The facts that all rows share: the work, the machine, the launcher."""
-    shared = [name for name in AXIS_NAMES if len({getattr(row, name) for row in rows}) == 1]
-    if rows[0].backend == rows[0].runtime and "runtime" in shared:
-        shared = [name for name in shared if name != "backend"]
-    cores = _shared(row.cores for row in rows)
-    machine = (_shared(row.hardware for row in rows), f"{cores} cores" if cores else None)
-    facts = (
-        ", ".join(describe_axes(rows[0], shared)),
-        ", ".join(filter(None, machine)),
-        _shared(row.launcher for row in rows),
-    )
-    return " · ".join(filter(None, facts))
-
-
-def _shared(values: Iterable[_Value | None]) -> _Value | None:
-    """The value of all rows that have one; None where they differ."""
-    known = {value for value in values if value is not None}
-    return known.pop() if len(known) == 1 else None

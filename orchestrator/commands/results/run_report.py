@@ -5,11 +5,11 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from analysis.compatibility.remedies import remedy_for
 from analysis.results.answer import Comparison, Lead, Ranking, comparisons
 from analysis.results.changes import Change, changes, doubt_contradictions
 from analysis.results.row import ResultRow
 from analysis.results.trust import GradeSummary, summarise_grades
+from orchestrator.screen.words.doubts import doubt_text
 from orchestrator.store import Store, resolve_group, resolve_run
 
 
@@ -105,9 +105,10 @@ def report_runs(name: str, database: Path) -> RunsReport:
 
 
 def _row_data(row: ResultRow) -> dict[str, Any]:
-    """A row with its remedy; samples a second say nothing of generation, which has tokens."""
+    """A row with its doubts in words; samples a second say nothing of generation."""
     samples = {"throughput": None} if row.mode == "generation" else {}
-    return row.data() | {"remedy": remedy_for(row)} | samples
+    words = None if row.doubts is None else [*map(doubt_text, row.doubts)]
+    return row.data() | {"grade_reasons": words} | samples
 
 
 def _comparison_data(comparison: Comparison) -> dict[str, Any]:

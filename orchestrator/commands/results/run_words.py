@@ -1,11 +1,10 @@
 """A run's results at its end."""
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Hashable, Iterator, Sequence
 from itertools import chain
 from pathlib import Path
 
-from analysis.compatibility.remedies import remedy_for
 from analysis.results.row import ResultRow
 from orchestrator.commands.results.answer_words import (
     answer_lines,
@@ -17,23 +16,36 @@ from orchestrator.commands.results.next_steps import find_remedy, next_commands
 from orchestrator.commands.results.result_table import ResultTable, print_result_tables
 from orchestrator.commands.results.run_report import RunReport, RunsReport
 from orchestrator.screen.lines import own_name, print_command, print_json, print_line
-from orchestrator.screen.remarks import Remark, remark_lines
+from orchestrator.screen.remarks import Remark, kind_of, remark_lines
+from orchestrator.screen.words.doubts import doubt_text
 
 
 def remarks(rows: Sequence[ResultRow]) -> Iterator[str]:
     """All that is to be said against results, alike remarks in one line."""
     yield from failures(rows)
     timed = [row for row in rows if row.status == "ok"]
-    doubts = [Remark(row.cell_id, text) for row in timed for text in row.grade_reasons or ()]
+    doubts = [
+        Remark(row.cell_id, doubt_text(doubt), (doubt.code, doubt.remedy))
+        for row in timed
+        for doubt in row.doubts or ()
+    ]
     yield from remark_lines(doubts, len(rows))
 
 
 def failures(rows: Sequence[ResultRow]) -> Iterator[str]:
     """The reasons of cells without a sound measurement, each remedy below those it is for."""
     remarked = [
-        Remark(row.cell_id, failure, remedy_for(row)) for row in rows if (failure := _failure(row))
+        Remark(row.cell_id, failure, _kind(row), row.remedy)
+        for row in rows
+        if (failure := _failure(row))
     ]
     yield from remark_lines(remarked, len(rows))
+
+
+def _kind(row: ResultRow) -> Hashable:
+    if row.status == "ok":
+        return row.correct, kind_of(row.correct_code, row.correct_facts)
+    return row.status, kind_of(row.reason_code, row.reason_facts)
 
 
 def _failure(row: ResultRow) -> str | None:

@@ -5,9 +5,10 @@ import shlex
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict
 
+from analysis.results.table import wrapping
 from orchestrator.commands.results.status import StaleResults, StatusReport
 from orchestrator.screen.lines import own_name, print_command, print_data, print_line
-from orchestrator.screen.tables import print_table, wrapping
+from orchestrator.screen.tables import print_lines
 from orchestrator.store import Covered, RunSummary, Verdicts
 from orchestrator.system.text import format_size, plural
 
@@ -64,7 +65,7 @@ def _print_verdicts(verdicts: Sequence[Verdicts]) -> None:
         )
         for row in verdicts
     ]
-    print_table((*wrapping("source"), "results", *statuses), lines)
+    print_lines((*wrapping("source"), "results", *statuses), lines)
 
 
 def _total(verdicts: Verdicts) -> int:
@@ -84,7 +85,7 @@ def _print_runs(runs: Sequence[RunSummary]) -> None:
         )
         for run in ours_first[:_SHOWN]
     ]
-    print_table(("run", "started", "planned", "host", *wrapping("verdicts")), lines)
+    print_lines(("run", "started", "planned", "host", *wrapping("verdicts")), lines)
     _print_more(len(runs), "runs", _SHOWN)
 
 
@@ -95,7 +96,7 @@ def _print_covered(covered: Sequence[Covered]) -> None:
         best.setdefault(row.model, {})[row.backend] = row.best
     backends = sorted({row.backend for row in covered})
     lines = [(model, *map(verdicts.get, backends)) for model, verdicts in best.items()]
-    print_table((*wrapping("model"), *backends), lines[:_MODELS])
+    print_lines((*wrapping("model"), *backends), lines[:_MODELS])
     _print_more(len(lines), "models", _MODELS)
 
 

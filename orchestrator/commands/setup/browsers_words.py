@@ -2,12 +2,13 @@
 
 from collections.abc import Sequence
 
+from analysis.results.table import Field, wrapping
 from orchestrator.commands.setup.browsers import BrowserFinding
 from orchestrator.screen.lines import print_json, print_line
-from orchestrator.screen.tables import Column, print_table, wrapping
+from orchestrator.screen.tables import print_lines
 from runner.contract.installation import how_to_install
 
-_COLUMNS: tuple[str | Column, ...] = (
+_COLUMNS: tuple[str | Field, ...] = (
     "browser",
     "version",
     "backend",
@@ -24,10 +25,7 @@ def print_browsers(findings: Sequence[BrowserFinding], *, as_json: bool) -> None
     if not findings:
         print_line(f"There is no browser here: {how_to_install('browser')} installs one.")
         return
-    rows = [
-        (one.browser, one.version, one.backend, "yes" if one.works else "no", one.message)
-        for one in findings
-    ]
-    print_table(_COLUMNS, rows)
+    rows = [(one.browser, one.version, one.backend, one.works, one.message) for one in findings]
+    print_lines(_COLUMNS, rows)
     print_line()
     print_line("ACCELMATRIX_BROWSER takes one of them for `--launcher process`.")

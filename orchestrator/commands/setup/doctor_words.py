@@ -2,12 +2,13 @@
 
 from collections.abc import Iterator, Sequence
 
+from analysis.results.table import Field, wrapping
 from orchestrator.backends.catalogue import CATALOGUE
 from orchestrator.launchers.diagnosis import SUPPORT_CLASSES, Diagnosis
 from orchestrator.screen.lines import print_json, print_line
-from orchestrator.screen.tables import Column, print_table, wrapping
+from orchestrator.screen.tables import print_lines
 
-_ALL_COLUMNS: tuple[str | Column, ...] = (
+_ALL_COLUMNS: tuple[str | Field, ...] = (
     "backend",
     "launcher",
     "runs",
@@ -71,17 +72,10 @@ def _name(row: Diagnosis) -> str:
 
 def _print_all(diagnoses: Sequence[Diagnosis]) -> None:
     rows = [
-        (
-            row.backend,
-            row.launcher,
-            "yes" if row.runs else "no",
-            row.support_class,
-            row.reason,
-            row.remedy,
-        )
+        (row.backend, row.launcher, row.runs, row.support_class, row.reason, row.remedy)
         for row in diagnoses
     ]
-    print_table(_ALL_COLUMNS, rows)
+    print_lines(_ALL_COLUMNS, rows)
     print_line()
     meanings = " · ".join(f"{number} {meaning}" for number, meaning in SUPPORT_CLASSES.items())
     print_line(f"support class: {meanings} · – not built yet")

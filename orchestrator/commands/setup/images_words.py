@@ -4,29 +4,30 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from analysis.results.table import Field, wrapping
 from orchestrator.screen.lines import print_json, print_line
-from orchestrator.screen.tables import Column, print_table, wrapping
+from orchestrator.screen.tables import print_lines
 from orchestrator.system.text import format_size
 
 if TYPE_CHECKING:
     from orchestrator.commands.setup.published_images import RemoteStatus, VerifiedImage
     from orchestrator.images import Image, ImageStatus, PrunedImages
 
-_IMAGE_COLUMNS: tuple[str | Column, ...] = (
+_IMAGE_COLUMNS: tuple[str | Field, ...] = (
     *wrapping("image", "backends"),
     *("here", "fresh"),
-    Column("size", essential=True, right=True),
-    *(Column("class"), Column("trust"), Column("digest", wraps=True)),
+    Field("size", essential=True, right=True),
+    *(Field("class"), Field("trust"), Field("digest", wraps=True)),
 )
 
-_REMOTE_COLUMNS: tuple[str | Column, ...] = (
+_REMOTE_COLUMNS: tuple[str | Field, ...] = (
     *wrapping("image", "state", "platforms"),
-    *(Column("runs here"), Column("digest", wraps=True)),
+    *(Field("runs here"), Field("digest", wraps=True)),
 )
-_VERIFIED_COLUMNS: tuple[str | Column, ...] = (
+_VERIFIED_COLUMNS: tuple[str | Field, ...] = (
     "image",
     *wrapping("signature", "provenance"),
-    Column("digest", wraps=True),
+    Field("digest", wraps=True),
 )
 
 
@@ -39,8 +40,8 @@ def print_images(statuses: Sequence["ImageStatus"], *, wide: bool = False, as_js
         (
             status.reference,
             ", ".join(status.backends),
-            "yes" if status.image else "no",
-            ("yes" if status.fresh else "no") if status.image else None,
+            status.image is not None,
+            status.fresh if status.image else None,
             format_size(status.image.size_bytes) if status.image else None,
             status.support_class,
             status.image.trust if status.image else None,
@@ -48,7 +49,7 @@ def print_images(statuses: Sequence["ImageStatus"], *, wide: bool = False, as_js
         )
         for status in statuses
     ]
-    print_table(_IMAGE_COLUMNS, rows, wide=wide)
+    print_lines(_IMAGE_COLUMNS, rows, wide=wide)
 
 
 def print_image(action: str, image: "Image") -> None:
@@ -84,12 +85,12 @@ def print_remote_images(
             status.reference,
             status.state,
             _sizes(status),
-            ("yes" if status.fits_here else "no") if status.image else None,
+            status.fits_here if status.image else None,
             status.image.digest if status.image else None,
         )
         for status in statuses
     ]
-    print_table(_REMOTE_COLUMNS, rows, wide=wide)
+    print_lines(_REMOTE_COLUMNS, rows, wide=wide)
 
 
 def _sizes(status: "RemoteStatus") -> str | None:
@@ -121,4 +122,4 @@ def print_verified_images(images: Sequence["VerifiedImage"], *, as_json: bool) -
         words = {check.checked: "valid" if check.valid else check.message for check in image.checks}
         digest = image.reference.partition("@")[2]
         rows.append((image.name, words.get("signature"), words.get("provenance"), digest))
-    print_table(_VERIFIED_COLUMNS, rows)
+    print_lines(_VERIFIED_COLUMNS, rows)

@@ -7,6 +7,7 @@ from typing import Any, get_args
 from orchestrator.matrix import Location, Matrix, Source, resolve
 from orchestrator.planning.expand import Expansion, expand
 from orchestrator.planning.memory import memory_need_bytes
+from orchestrator.screen.words.reasons import reason_text
 from runner.contract.axes import RUNTIMES, SIZE_AXES, Mode
 from runner.contract.cell import Backend, Cell, Precision, Runtime
 from runner.contract.errors import Unsupported, UsageError
@@ -21,9 +22,10 @@ from runner.contract.models import (
     sizes_of,
     work,
 )
+from runner.contract.reasons import Reason
 from runner.contract.support import why_not, why_not_shape
 
-Verdict = tuple[Cell, str | None]
+Verdict = tuple[Cell, Reason | None]
 """A cell, with the reason if no machine can run it."""
 
 
@@ -95,8 +97,8 @@ def model_sheets(name: str, mode: str = "inference", **sizes: int | None) -> tup
 def _sheet(model: ModelSpec, expansion: Expansion) -> ModelSheet:
     verdicts = [verdict for verdict in expansion.cells if verdict[0].model == model.name]
     cell = verdicts[0][0]
-    if reason := why_not_shape(cell, model):
-        raise Unsupported(reason)
+    if refusal := why_not_shape(cell, model):
+        raise Unsupported(refusal)
     at = sizes_of(model, cell)
     return ModelSheet(
         model=model,
@@ -153,7 +155,9 @@ def _backends(verdicts: Sequence[Verdict]) -> tuple[BackendSupport, ...]:
         BackendSupport(
             *pair,
             tuple(cell.precision for cell, reason in _of(pair, verdicts) if reason is None),
-            tuple(dict.fromkeys(reason for _, reason in _of(pair, verdicts) if reason is not None)),
+            tuple(
+                dict.fromkeys(reason_text(reason) for _, reason in _of(pair, verdicts) if reason)
+            ),
         )
         for pair in pairs
     )

@@ -4,9 +4,10 @@ import json
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 
+from analysis.results.table import Field, wrapping
 from orchestrator.commands.setup.models import ModelSheet
 from orchestrator.screen.lines import print_data, print_line
-from orchestrator.screen.tables import Column, print_table, wrapping
+from orchestrator.screen.tables import print_lines
 from orchestrator.system.text import format_size
 from runner.contract.axes import SIZE_AXES
 from runner.contract.models import ModelSpec, TensorSpec
@@ -15,12 +16,12 @@ _TIMES = " × "
 
 
 _COLUMNS = (
-    Column("model", essential=True),
-    Column("family", essential=True),
-    Column("parameters", essential=True, right=True),
-    Column("task"),
-    Column("sets", wraps=True),
-    Column("published as", wraps=True),
+    Field("model", essential=True),
+    Field("family", essential=True),
+    Field("parameters", essential=True, right=True),
+    Field("task"),
+    Field("sets", wraps=True),
+    Field("published as", wraps=True),
 )
 
 
@@ -47,7 +48,7 @@ def print_models(
         )
         for model in models
     ]
-    print_table(_COLUMNS, rows, wide=wide)
+    print_lines(_COLUMNS, rows, wide=wide)
 
 
 def _format_count(parameters: int | None) -> str | None:
@@ -75,25 +76,25 @@ def _print_sheet(sheet: ModelSheet) -> None:
     if sheet.model.parameters is not None:
         facts["parameters"] = f"{sheet.model.parameters:,}"
     shown = {key: value for key, value in facts.items() if value not in (None, {}, False)}
-    print_table(
+    print_lines(
         ("fact", *wrapping("value")), [(key, _format(value)) for key, value in shown.items()]
     )
     print_line()
     config = sheet.model.config.items()
-    print_table(("config", *wrapping("value")), [(key, _format(value)) for key, value in config])
+    print_lines(("config", *wrapping("value")), [(key, _format(value)) for key, value in config])
     print_line()
     at = ", ".join(f"{name} {size}" for name, size in _sizes(sheet).items())
     inputs = [(t.spec.name, t.spec.kind, _names(t.spec), _product(t.shape)) for t in sheet.tensors]
-    print_table(("input", "kind", *wrapping("shape", f"at {at}")), inputs)
+    print_lines(("input", "kind", *wrapping("shape", f"at {at}")), inputs)
     print_line()
-    print_table(("one forward pass", "at these sizes"), _needs(sheet))
+    print_lines(("one forward pass", "at these sizes"), _needs(sheet))
     print_line()
     backends = [
         (t.backend, t.runtime, ", ".join(t.precisions) or None, "; ".join(t.reasons))
         for t in sheet.backends
     ]
     words = wrapping(f"{sheet.cell.mode} in", "what else, and why not")
-    print_table(("backend", "runtime", *words), backends)
+    print_lines(("backend", "runtime", *words), backends)
     for note in sheet.notes:
         print_line(f"note: {note}")
 

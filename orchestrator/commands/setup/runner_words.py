@@ -2,13 +2,14 @@
 
 from typing import TYPE_CHECKING
 
+from analysis.results.table import Field, wrapping
 from orchestrator.screen.lines import print_json, print_line
-from orchestrator.screen.tables import Column, print_table, wrapping
+from orchestrator.screen.tables import print_lines
 
 if TYPE_CHECKING:
     from orchestrator.commands.setup.runner_machine import RunnerCheck, RunnerReport
 
-_COLUMNS: tuple[str | Column, ...] = ("check", "ok", *wrapping("found", "what to do"))
+_COLUMNS: tuple[str | Field, ...] = ("check", "ok", *wrapping("found", "what to do"))
 
 
 def print_runner(report: "RunnerReport", *, as_json: bool) -> None:
@@ -19,7 +20,7 @@ def print_runner(report: "RunnerReport", *, as_json: bool) -> None:
         print_json({"ready": report.is_ready, **facts, "checks": checks})
         return
     rows = [(check.name, _word(check), check.message, check.remedy) for check in report.checks]
-    print_table(_COLUMNS, rows)
+    print_lines(_COLUMNS, rows)
     print_line()
     if report.labels:
         labels = ",".join(report.labels)

@@ -5,23 +5,21 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from analysis.compare.values import MetricValue
+from analysis.results.differing import ASKED_AXES, are_distinct, fact_heading, varying, work_words
+from analysis.results.table import Field, Table
+from analysis.statistics.numbers import format_number, interval_text
 from analysis.trend.series import TrendSeries, TrendStep
 from analysis.trend.trends import Trends
-from orchestrator.commands.compare.words import property_heading
-from orchestrator.screen.sheet import ON_SCREEN, Field, Section, Sheet
+from orchestrator.screen.sheet import ON_SCREEN, Sheet
 from orchestrator.screen.sparkline import sparkline
-from orchestrator.screen.tables import Column, format_number
-from runner.contract.axes import AXIS_NAMES
-from runner.contract.synonyms import axis_words
 
 _MOST_ROWS = 20
 """Series that a terminal shows; files have all of them."""
 _MOST_STEPS = 3
 """Steps that are told with their candidates; others are counted."""
 _MOST_CHANGES = 4
-_FACTS = (*(name for name in AXIS_NAMES if name != "threads"), "part")
+_FACTS = (*ASKED_AXES, "part")
 """Facts that stand in the heading where all series share them, else in columns."""
-_VERDICTS = {True: "yes", False: "no", None: None}
 
 
 def trend_sheet(trends: Trends, form: str, *, blocks: bool) -> Sheet:
@@ -33,36 +31,22 @@ def trend_sheet(trends: Trends, form: str, *, blocks: bool) -> Sheet:
     notes = (*_hidden(hidden), *_answer(trends), *_trust(trends), *_next(trends))
     title = f"{metric.heading}, over time"
     differing = _differing(trends)
-    shared = _shared_words(trends.series, differing)
+    shared = "" if "cell" in differing else work_words(_facts(trends), _FACTS)
     heading = f"{title}: {shared}" if shared else title
     fields = _fields(differing, rows, blocks=blocks)
-    section = Section(heading, fields, rows[:most])
-    return Sheet(title[:1].upper() + title[1:], [section], notes, _document(trends, rows))
+    table = Table(heading, fields, rows[:most])
+    return Sheet(title[:1].upper() + title[1:], [table], notes, _document(trends, rows))
+
+
+def _facts(trends: Trends) -> list[Mapping[str, Any]]:
+    return [series.facts for series in trends.series]
 
 
 def _differing(trends: Trends) -> list[str]:
     """The facts that tell the series apart; the cell's id where those of its axes do not."""
-    differing = [
-        name for name in _FACTS if len({series.facts.get(name) for series in trends.series}) > 1
-    ]
-    beside = ["hostname"] if trends.per_host else []
-    rows = {
-        tuple(series.facts.get(name) for name in (*differing, *beside)) for series in trends.series
-    }
-    return [*(differing if len(rows) == len(trends.series) else ["cell"]), *beside]
-
-
-def _shared_words(series: Sequence[TrendSeries], differing: Sequence[str]) -> str:
-    """The facts that all series have in common."""
-    if "cell" in differing:
-        return ""
-    facts = {name: series[0].facts.get(name) for name in _FACTS if name not in differing}
-    same = facts.get("backend") == facts.get("runtime")
-    return ", ".join(
-        axis_words(name, value)
-        for name, value in facts.items()
-        if value not in {None, "single_stream"} and not (same and name == "runtime")
-    )
+    facts, beside = _facts(trends), ["hostname"] if trends.per_host else []
+    differing = varying(facts, _FACTS)
+    return [*(differing if are_distinct(facts, [*differing, *beside]) else ["cell"]), *beside]
 
 
 def _fields(
@@ -72,23 +56,20 @@ def _fields(
         return sparkline([one["value"] for one in values], blocks=blocks)
 
     marked = any(row["mark"] for row in rows)
+    files = ("ratio_low", "ratio_high", "grade", "first_run", "last_run", "steps", "steps_by_level")
     return [
-        *(
-            Field(name, Column(property_heading(name), essential=True, wraps=True))
-            for name in differing
-        ),
-        *(Field(name) for name in ("cell", "hostname") if name not in differing),
-        Field("results", Column("n", essential=True)),
-        Field("first", Column("first", essential=True)),
-        Field("last", Column("last", essential=True)),
-        Field("ratio", Column("last/first", essential=True)),
-        Field("differs", Column("differs"), lambda value: _VERDICTS[value]),
-        Field("values", Column("course", essential=True), course),
-        Field("interval", Column("95 %", right=True)),
-        Field("best", Column("best")),
-        *([Field("mark", Column("mark", essential=True, wraps=True))] if marked else []),
-        *map(Field, ("ratio_low", "ratio_high", "grade", "first_run", "last_run", "steps")),
-        Field("steps_by_level"),
+        *(Field(name, fact_heading(name), essential=True, wraps=True) for name in differing),
+        *(Field(name, hidden=True) for name in ("cell", "hostname") if name not in differing),
+        Field("results", "n", essential=True),
+        Field("first", essential=True),
+        Field("last", essential=True),
+        Field("ratio", "last/first", essential=True),
+        Field("differs"),
+        Field("values", "course", essential=True, shown=course),
+        Field("interval", "95 %", right=True),
+        Field("best"),
+        *([Field("mark", essential=True, wraps=True)] if marked else []),
+        *(Field(name, hidden=True) for name in files),
     ]
 
 
@@ -105,7 +86,7 @@ def _row(series: TrendSeries) -> dict[str, Any]:
         "ratio": series.ratio,
         "ratio_low": ratio.low if ratio else None,
         "ratio_high": ratio.high if ratio else None,
-        "interval": f"{format_number(ratio.low)}–{format_number(ratio.high)}" if ratio else None,
+        "interval": interval_text(ratio),
         "differs": series.differs,
         "best": series.best.value,
         "best_run": series.best.facts["run_id"],

@@ -21,6 +21,7 @@ from orchestrator.system.parquet import UNREADABLE, read_table
 from runner import __version__
 from runner.contract.errors import DamagedFile
 from runner.contract.files import atomic_file
+from runner.contract.reasons import Reason, reason, reason_columns
 from runner.contract.record import (
     SCHEMA_VERSION,
     arrow_schema,
@@ -36,13 +37,14 @@ _ENVIRONMENT = ("operating_system", "python_version", "libraries")
 _HINT = f"{REMEDY}, then import again; nothing was written"
 LAUNCHER = "import"
 """The launcher in records of imports."""
-_OWN = frozenset({"location", "simulated", "marks", "measured_at", "details"})
+_OWN = frozenset({"location", "simulated", "marks", "measured_at", "details", "reason"})
 _IN_ID = ("backend", "runtime", "model", "precision", "batch_size", "sequence_length", "mode")
 _ID_LENGTH = 120
 _NOT_IN_ID = re.compile(r"[^\w.+-]+")
 _ADDED = (
     *("schema_version", "run_id", "job_id", "recorded_at", "proof", "launcher"),
     *("orchestrator_version", "cell_id", "hardware_id", "environment_id"),
+    *("reason_code", "reason_facts"),
 )
 _WRITTEN = frozenset({*ImportedMeasurement.model_fields, *Origin.model_fields, *_ADDED, *DEFAULTS})
 IMPORT_SCHEMA = pa.schema(
@@ -72,12 +74,17 @@ def _rows(outcome: FileOutcome, recorded_at: datetime) -> Iterator[dict[str, Any
         locations[measurement.location] += 1
         yield {
             **{name: getattr(measurement, name) for name in measurement.model_fields_set - _OWN},
+            **reason_columns("reason", _said(measurement)),
             **shared,
             **_origin_columns(measurement),
             "cell_id": _cell_id(measurement, locations[measurement.location]),
             "hardware_id": _facts_id(measurement, _HARDWARE),
             "environment_id": _facts_id(measurement, _ENVIRONMENT),
         }
+
+
+def _said(measurement: ImportedMeasurement) -> Reason | None:
+    return None if measurement.reason is None else reason("imported", text=measurement.reason)
 
 
 def _import_columns(outcome: FileOutcome, recorded_at: datetime) -> dict[str, Any]:

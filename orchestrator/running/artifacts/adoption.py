@@ -7,6 +7,7 @@ expected names and sizes are taken, and nothing else of the cache can be reached
 import re
 import stat
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from zipfile import ZipFile
 
@@ -26,6 +27,7 @@ from runner.contract.graph import (
     read_graph,
 )
 from runner.contract.plain_files import TEXT_BYTES, open_plain, plain_fault, read_plain_text
+from runner.contract.reasons import Reason, parse_reason, reason
 
 REFERENCE_BYTES = 4 << 30
 """Most bytes of a reference."""
@@ -55,13 +57,17 @@ def reference_names(path: Path) -> list[str] | None:
         return None
 
 
-def reason_in(path: Path) -> str | None:
-    """The reason that a job left in a text file, without what would steer a terminal; or None."""
+def reason_in(path: Path) -> Reason | None:
+    """The reason that a job left in a file, without what would steer a terminal; or None."""
     try:
         text = read_plain_text(path, TEXT_BYTES).strip()
     except (OSError, DamagedFile):
         return None
-    return escape_control(text[:_MOST_REASON]) or None
+    if not text:
+        return None
+    left = parse_reason(text)
+    facts = {name: escape_control(fact[:_MOST_REASON]) for name, fact in left.facts.items()}
+    return replace(left, facts=facts)
 
 
 def take_file(draft: Path, path: Path) -> None:
@@ -134,28 +140,32 @@ def graph_files(graph: Graph, folder: Path) -> list[Path]:
     files = [file for part in graph.parts.values() for file in part.files(folder)]
     for file in files:
         if file.parent != folder or not file.name:
-            raise Unsupported(f"the prepared graph {folder.name} names a file elsewhere")
+            raise Unsupported(reason("graph_names_elsewhere", graph=folder.name))
     return [*dict.fromkeys(files), folder / GRAPH_FILE]
 
 
 def _examined(draft: Path, cell: Cell | None) -> Graph:
     if not stat.S_ISDIR(draft.lstat().st_mode):
-        raise Unsupported(f"the prepared graph {draft.name} is no folder")
+        raise Unsupported(reason("graph_no_folder", graph=draft.name))
     try:
         _require_plain(draft / GRAPH_FILE, TEXT_BYTES)
         graph = read_graph(draft)
         for file in graph_files(graph, draft):
             _require_plain(file, _GRAPH_BYTES)
     except OSError as error:
-        raise Unsupported(f"the prepared graph {draft.name}: {error.strerror}") from error
+        raise Unsupported(
+            reason("graph_refused", graph=draft.name, error=error.strerror)
+        ) from error
     if cell is None:
         return graph
     expected = (cell.model, graph_kind(cell), number_format(cell), draft.name)
     if (graph.model, graph.content, graph.numbers, graph.shape) != expected:
-        raise Unsupported(f"the prepared graph {draft.name} is another one than was asked for")
+        raise Unsupported(reason("other_graph", graph=draft.name))
     return graph
 
 
 def _require_plain(path: Path, most_bytes: int) -> None:
     if fault := plain_fault(path, most_bytes):
-        raise Unsupported(f"the prepared graph {path.parent.name}: {path.name} {fault}")
+        raise Unsupported(
+            reason("graph_file_fault", graph=path.parent.name, file=path.name, fault=fault)
+        )

@@ -14,6 +14,7 @@ from orchestrator.running.artifacts.adoption import reason_in
 from orchestrator.running.availability import Availability
 from orchestrator.running.execute_job import LaunchContext, launch_job
 from orchestrator.running.observer import QuietObserver
+from orchestrator.screen.words.reasons import error_hint
 from orchestrator.system.files import translate_os_errors
 from orchestrator.system.locks import hold_devices
 from orchestrator.system.trees import remove_entry, remove_tree
@@ -23,13 +24,14 @@ from runner.contract.errors import EngineUnavailable, ImageError, Unavailable
 from runner.contract.files import write_atomic
 from runner.contract.graph import FAILED_SUFFIX
 from runner.contract.job import Job
+from runner.contract.reasons import Reason, reason, write_reason
 
 ARTIFACT_BACKEND: Backend = "cpu"
 """The backend whose jobs make artifacts, whichever backend reads them."""
 _MAKING = ".making-"
 """The beginning of the name of an artifact job's own folder."""
 
-Take = Callable[[Path], str | None]
+Take = Callable[[Path], Reason | None]
 """Takes what a job left in its folder; returns the reason that it gives for leaving nothing."""
 
 
@@ -73,7 +75,7 @@ class ArtifactCache:
         """Show the user one line."""
         self._context.observer.note(text)
 
-    def launch(self, job: Job, take: Take, graphs: Path | None = None) -> str:
+    def launch(self, job: Job, take: Take, graphs: Path | None = None) -> Reason:
         """Launch the job, and let `take` look at what it left; returns why there is nothing.
 
         The job writes into an empty folder of its own. The reason is the one that `take` found
@@ -88,10 +90,8 @@ class ArtifactCache:
             job = job.model_copy(update={"provenance": provenance})
             return self._execute(job, take, graphs)
         except (Unavailable, ImageError) as error:
-            remedy = f"; {error.hint}" if error.hint else ""
-            return (
-                f"the backend {ARTIFACT_BACKEND} makes it, and cannot be launched: {error}{remedy}"
-            )
+            facts = {"backend": ARTIFACT_BACKEND, "hint": error_hint(error)}
+            return reason("maker_unavailable", cause=error.reason, **facts)
 
     def forget_failure(self, name: str) -> None:
         """Remove the reason that an earlier try left, since another one begins."""
@@ -99,21 +99,21 @@ class ArtifactCache:
         with translate_os_errors(path):
             remove_entry(path)
 
-    def failure(self, name: str) -> str | None:
+    def failure(self, name: str) -> Reason | None:
         """The reason that is kept; None if there is none."""
         return reason_in(self._failure_file(name))
 
-    def keep_failure(self, name: str, reason: str) -> None:
+    def keep_failure(self, name: str, explanation: Reason) -> None:
         """Write the reason where runners look for it."""
         path = self._failure_file(name)
         with translate_os_errors(path):
             path.parent.mkdir(exist_ok=True)
-            write_atomic(path, reason)
+            write_atomic(path, write_reason(explanation))
 
     def _failure_file(self, name: str) -> Path:
         return self.path / f"{name}{FAILED_SUFFIX}"
 
-    def _execute(self, job: Job, take: Take, graphs: Path | None) -> str:
+    def _execute(self, job: Job, take: Take, graphs: Path | None) -> Reason:
         folder = self._context.folder
         with self._own_folder() as out:
             task = Task(
@@ -125,7 +125,7 @@ class ArtifactCache:
             )
             launch = launch_job(job, task, replace(self._context, observer=QuietObserver()))
             if launch.exit is None:
-                raise EngineUnavailable("the container engine stopped answering during the run")
+                raise EngineUnavailable(reason("engine_silent"))
             with translate_os_errors(self.path):
                 return take(out) or launch.outcome.reason
 

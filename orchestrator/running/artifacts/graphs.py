@@ -19,6 +19,7 @@ from orchestrator.running.artifacts.cache import ArtifactCache, versions_of
 from orchestrator.running.availability import Availability
 from orchestrator.running.execute_job import LaunchContext
 from orchestrator.running.launch.deadline import OWN_SHAPES
+from orchestrator.screen.words.reasons import reason_text
 from runner.contract.artifact_keys import GRAPHS, Versions, graph_key
 from runner.contract.cell import Cell
 from runner.contract.errors import Unavailable, Unsupported
@@ -34,6 +35,7 @@ from runner.contract.graph import (
 )
 from runner.contract.job import Job
 from runner.contract.models import ModelSpec
+from runner.contract.reasons import Reason, reason
 
 GRAPHS_FOLDER = "graphs"
 EXPORT_TIMEOUT_S = 1800.0
@@ -122,7 +124,7 @@ class Graphs:
         self._in_images = context.launcher.needs_images
         self._tried: set[str] = set()
         self._gone: set[str] = set()
-        self._cut_short: dict[str, str] = {}
+        self._cut_short: dict[str, Reason] = {}
         self._versions: Versions | None = None
 
     def ensure(self, job: Job) -> tuple[Job, Path | None]:
@@ -145,8 +147,8 @@ class Graphs:
         if missing:
             self._export(job, missing)
         for cell in job.cells:
-            if reason := self._cut_short.get(_name(job, cell)):
-                raise Unavailable(f"its graph could not be exported: {reason}")
+            if cause := self._cut_short.get(_name(job, cell)):
+                raise Unavailable(reason("graph_cut_short", cause=cause))
         return job, folder
 
     def _named(self, job: Job) -> Job:
@@ -195,12 +197,14 @@ class Graphs:
         self._tried |= names.keys()
         failed = [name for name, cell in names.items() if not self._has(job, cell)]
         reasons = {name: self._failure(job, name) for name in failed}
-        cut_short = {name: ended for name, reason in reasons.items() if reason is None}
+        cut_short = {name: ended for name, explanation in reasons.items() if explanation is None}
         if cut_short:
             self._cut_short |= cut_short
-            self._cache.note(f"no graph of {subject}, so its cells are unavailable: {ended}")
-        for reason in dict.fromkeys(filter(None, reasons.values())):
-            lines = "; ".join(reason.splitlines())
+            self._cache.note(
+                f"no graph of {subject}, so its cells are unavailable: {reason_text(ended)}"
+            )
+        for explanation in dict.fromkeys(filter(None, reasons.values())):
+            lines = "; ".join(reason_text(explanation).splitlines())
             self._cache.note(f"no graph of {subject}, so its cells are unsupported: {lines}")
 
     def _take(self, job: Job, out: Path) -> None:
@@ -213,12 +217,12 @@ class Graphs:
             try:
                 take_graph(draft, folder / shape, job.cells[0])
             except Unsupported as refusal:
-                self._cache.keep_failure(f"{job.graph}/{shape}", str(refusal))
+                self._cache.keep_failure(f"{job.graph}/{shape}", refusal.reason)
         for shape, file in refusals_left(left, len(job.cells) + OWN_SHAPES).items():
-            if reason := reason_in(file):
-                self._cache.keep_failure(f"{job.graph}/{shape}", reason)
+            if refused := reason_in(file):
+                self._cache.keep_failure(f"{job.graph}/{shape}", refused)
 
-    def _failure(self, job: Job, name: str) -> str | None:
+    def _failure(self, job: Job, name: str) -> Reason | None:
         """The exporter's reason against this shape, or all; None if it never got that far."""
         return self._cache.failure(name) or self._cache.failure(f"{job.graph}/{DYNAMIC}")
 

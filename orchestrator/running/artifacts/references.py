@@ -13,10 +13,12 @@ from orchestrator.running.artifacts.adoption import (
 from orchestrator.running.artifacts.cache import ARTIFACT_BACKEND, ArtifactCache, versions_of
 from orchestrator.running.availability import Availability
 from orchestrator.running.execute_job import LaunchContext
+from orchestrator.screen.words.reasons import reason_text
 from runner.contract.artifact_keys import REFERENCES, Versions, reference_key, tells_of
 from runner.contract.cell import Cell, Precision
 from runner.contract.graph import FAILED_SUFFIX, reference_kind
 from runner.contract.job import Job
+from runner.contract.reasons import Reason, reason
 
 REFERENCES_FOLDER = "references"
 
@@ -104,23 +106,22 @@ class References:
     def _compute(self, job: Job, key: str) -> None:
         self._cache.forget_failure(key)
         computation = _reference_job(job).model_copy(update={"honest": self._honest(job, key)})
-        reason = self._predicted(computation) or self._launch(computation, key)
+        explanation = self._predicted(computation) or self._launch(computation, key)
         if not self._has(key):
-            self._cache.keep_failure(key, reason)
-            self._cache.note(
-                f"no reference of {_describe(job)}, so its outputs are not verified: {reason}"
-            )
+            self._cache.keep_failure(key, explanation)
+            subject = f"no reference of {_describe(job)}, so its outputs are not verified"
+            self._cache.note(f"{subject}: {reason_text(explanation)}")
 
-    def _predicted(self, computation: Job) -> str | None:
+    def _predicted(self, computation: Job) -> Reason | None:
         """The reason not to try, if any: a model that fits in int8 may not in fp32."""
         cell, limits = computation.cells[0], computation.limits
         lack = shortage(cell, computation.model, limits, self._memory_bytes)
-        return lack and f"predicted: in fp32 on the CPU it {lack}"
+        return lack and reason("predicted_in_fp32", cause=lack)
 
-    def _launch(self, computation: Job, key: str) -> str:
+    def _launch(self, computation: Job, key: str) -> Reason:
         self._cache.note(f"computing the fp32 reference of {_describe(computation)}")
 
-        def take(out: Path) -> str | None:
+        def take(out: Path) -> Reason | None:
             file = self._file(key).name
             if is_reference(out / file):
                 take_file(out / file, self._file(key))

@@ -5,6 +5,7 @@ from pathlib import Path
 from orchestrator.running.artifacts.cache import ARTIFACT_BACKEND, ArtifactCache
 from orchestrator.running.availability import Availability
 from orchestrator.running.execute_job import LaunchContext
+from orchestrator.screen.words.reasons import reason_text
 from orchestrator.system.files import translate_os_errors
 from orchestrator.system.text import escape_control_line
 from runner.contract.artifact_keys import COUNTS, counts_key, fingerprint
@@ -20,6 +21,7 @@ from runner.contract.models.counted import (
     without_weights,
 )
 from runner.contract.models.work import catalogued_polynomials
+from runner.contract.reasons import Reason, reason
 
 COUNTS_FOLDER = "counts"
 _OUTPUT_BYTES = 1 << 20
@@ -90,12 +92,13 @@ class WorkCounts:
 
     def _counted_now(self, model: ModelSpec) -> CountedWork | None:
         counted = self.count(model)
-        reason = counted if isinstance(counted, str) else counted.reason
-        if reason:
-            self._cache.note(f"{model.name}: not all of its work could be counted: {reason}")
-        return None if isinstance(counted, str) else counted
+        explanation = counted if isinstance(counted, Reason) else counted.reason
+        if explanation:
+            text = reason_text(explanation)
+            self._cache.note(f"{model.name}: not all of its work could be counted: {text}")
+        return None if isinstance(counted, Reason) else counted
 
-    def count(self, model: ModelSpec) -> CountedWork | str:
+    def count(self, model: ModelSpec) -> CountedWork | Reason:
         """Launch a job that counts the model, and keep what it found; or the reason for nothing.
 
         Raises:
@@ -107,7 +110,7 @@ class WorkCounts:
         self._cache.note(f"counting the work of {model.name}")
         counted: list[CountedWork] = []
 
-        def take(out: Path) -> str | None:
+        def take(out: Path) -> Reason | None:
             try:
                 counted.append(read_counted(out / COUNTS_FILE, architecture, fingerprint(COUNTS)))
             except OSError:
@@ -116,9 +119,9 @@ class WorkCounts:
                 return _refusal(damaged)
             return None
 
-        reason = self._cache.launch(self._job(architecture), take)
+        explanation = self._cache.launch(self._job(architecture), take)
         if not counted:
-            return reason
+            return explanation
         path = _file(self._results, architecture)
         with translate_os_errors(path):
             write_atomic(path, counted[0].model_dump_json())
@@ -144,7 +147,7 @@ def _file(results: Path, architecture: ModelSpec) -> Path:
     return results / COUNTS_FOLDER / f"{counts_key(architecture)}.json"
 
 
-def _refusal(damaged: DamagedFile) -> str:
+def _refusal(damaged: DamagedFile) -> Reason:
     """The fault of what a job left, in one line that steers no terminal."""
     remedy = f"; {damaged.hint}" if damaged.hint else ""
-    return escape_control_line(f"{damaged}{remedy}")
+    return reason("said", text=escape_control_line(f"{damaged}{remedy}"))

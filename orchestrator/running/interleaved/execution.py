@@ -16,10 +16,9 @@ from orchestrator.running.observer import BaselineObserver, Observer
 from orchestrator.running.options import RunOptions
 from orchestrator.running.outcome import RunOutcome
 from runner.contract.cell import Cell
+from runner.contract.reasons import ReasonCode, reason
 from runner.contract.record import Record
 from runner.contract.rounds import read_rounds
-
-_WHY = "`orchestrator status --why` tells why"
 
 
 @dataclass(frozen=True)
@@ -124,9 +123,9 @@ class InterleavedExecution:
     def _measure(self, due: DueLaunch) -> None:
         """Launch one pair, or one for the cells that it ends and one for the others."""
         self._even_out(due.cells)
-        if reason := self._run.stop_reason() or self._baseline.stop_reason():
+        if explanation := self._run.stop_reason() or self._baseline.stop_reason():
             for side in self._both:
-                side.stop(due, reason)
+                side.stop(due, explanation)
             return
         groups: dict[int, list[Cell]] = {}
         for cell in due.cells:
@@ -184,10 +183,10 @@ class InterleavedExecution:
         """End a cell by the rounds that it has, since it has ended on the other side."""
         if side.folder.record_of(cell) is not None:
             return
-        whose = "the baseline's launch" if side is self._run else "the launch compared with it"
+        code: ReasonCode = "baseline_ended" if side is self._run else "compared_ended"
         done = side.folder.rounds.count(cell)
-        reason = f"{whose} ended {'early' if record.status == 'ok' else f'as {record.status}'}"
-        side.break_off(DueLaunch((cell,), done + 1), reason, _WHY)
+        status = None if record.status == "ok" else record.status
+        side.break_off(DueLaunch((cell,), done + 1), reason(code, status=status), "read_why")
 
 
 def _failure(side: RunExecution, cell: Cell) -> Record | None:

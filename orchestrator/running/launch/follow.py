@@ -11,6 +11,7 @@ from orchestrator.running.launch.progress_events import EventKind, read_event
 from orchestrator.running.launch.quota import QuotaWatch
 from orchestrator.running.observer import Observer
 from runner.contract.cell import Cell
+from runner.contract.reasons import reason
 from runner.contract.record import Phase
 
 _LOOKS = 3
@@ -38,20 +39,19 @@ def follow_launch(
 def _too_long(launch: Launch, deadline: Deadline) -> LaunchOutcome | None:
     if deadline.left_s > 0:
         return None
-    where = f"in phase {launch.phase}"
     if deadline.is_the_jobs:
-        reason = f"the job's own limit, which follows from the cell timeout, was over {where}"
-        return LaunchOutcome("timeout", reason, True, is_the_jobs=True)
-    reason = f"not done after {launch.job.timeout_s:g} s, {where}"
-    return LaunchOutcome("timeout", reason, True)
+        explanation = reason("job_limit", phase=launch.phase)
+        return LaunchOutcome("timeout", explanation, True, is_the_jobs=True)
+    explanation = reason("not_done", limit_s=launch.job.timeout_s, phase=launch.phase)
+    return LaunchOutcome("timeout", explanation, True)
 
 
 def _too_much(launch: Launch, quota: QuotaWatch) -> LaunchOutcome | None:
     excess = quota.excess()
     if excess is None:
         return None
-    reason = f"ended in phase {launch.phase}, since its output {excess}"
-    return LaunchOutcome("failed", reason, True, is_the_jobs=True)
+    explanation = reason("output_limit", phase=launch.phase, cause=excess)
+    return LaunchOutcome("failed", explanation, True, is_the_jobs=True)
 
 
 class LaunchProgress:

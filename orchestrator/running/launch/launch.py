@@ -4,11 +4,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from orchestrator.launchers.base import Exit
-from orchestrator.system.text import escape_control_line, format_size
+from orchestrator.system.text import escape_control_line
 from runner.contract.cell import Cell
 from runner.contract.errors import JobError
 from runner.contract.job import Job
-from runner.contract.process_exit import describe_end, last_line
+from runner.contract.process_exit import end_facts, last_line
+from runner.contract.reasons import Reason, reason
 from runner.contract.record import Outcome, Phase, Status
 
 _MOST_WORDS = 1000
@@ -20,8 +21,7 @@ class LaunchOutcome:
     """The verdict that the end of a launch brings upon the cells it left."""
 
     status: Status
-    reason: str
-    """A sentence."""
+    reason: Reason
     is_persistent: bool
     """True if the next launch would end the same way, should this one have ended while loading."""
     is_the_jobs: bool = False
@@ -46,22 +46,20 @@ class Launch:
         """The reason of its end, whatever it has left."""
         if self.stopped is not None:
             return self.stopped
-        limits, where = self.job.limits, f"in phase {self.phase}"
+        phase = self.phase
         if self.exit is None:
-            return LaunchOutcome("lost", f"the container engine went away {where}", False)
+            return LaunchOutcome("lost", reason("engine_lost", phase=phase), False)
         if self.exit.out_of_memory:
-            allowed = f" of {format_size(limits.memory_bytes)}" if limits.memory_bytes else ""
-            reason = f"killed for exceeding the memory limit{allowed}, {where}"
-            return LaunchOutcome("out_of_memory", reason, True)
+            explanation = reason("memory_limit", limit=self.job.limits.memory_bytes, phase=phase)
+            return LaunchOutcome("out_of_memory", explanation, True)
         if self.exit.code == JobError.exit_code:
             words = quote_runner(self.exit.log.strip())
-            return LaunchOutcome("failed", f"the runner refused the job: {words}", True)
+            return LaunchOutcome("failed", reason("job_refused", words=words), True)
         if self.exit.code == 0:
-            reason = "the runner ended well but left nothing that can be read"
-            return LaunchOutcome("lost", reason, False)
-        words = quote_runner(last_line(self.exit.log))
-        reason = f"the runner {describe_end(self.exit.code)} {where}"
-        return LaunchOutcome("lost", f"{reason}, saying: {words}" if words else reason, False)
+            return LaunchOutcome("lost", reason("nothing_left"), False)
+        last_words = quote_runner(last_line(self.exit.log)) or None
+        ended = reason("runner_died", **end_facts(self.exit.code), phase=phase, words=last_words)
+        return LaunchOutcome("lost", ended, False)
 
     def verdicts(self, pending: Sequence[Cell]) -> list[tuple[Cell, Outcome]]:
         """The verdicts on these cells, which the launch has not visited: one of them, or all."""
@@ -72,7 +70,7 @@ class Launch:
             victims = list(pending)
         else:
             victims = [cell for cell in pending if cell == self.cell] or [pending[0]]
-        verdict = Outcome(status=outcome.status, reason=outcome.reason, phase=self.phase)
+        verdict = Outcome.because(outcome.status, outcome.reason, self.phase)
         return [(cell, verdict) for cell in victims]
 
 

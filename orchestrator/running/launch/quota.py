@@ -11,8 +11,8 @@ from pathlib import Path
 
 from orchestrator.planning.memory import parameters_of
 from orchestrator.running.launch.deadline import OWN_SHAPES
-from orchestrator.system.text import format_size
 from runner.contract.job import Job
+from runner.contract.reasons import Reason, reason
 
 LOOK_INTERVAL_S = 1.0
 """Least seconds between two looks."""
@@ -66,8 +66,8 @@ class QuotaWatch:
         """Seconds until the next look."""
         return max(0.0, self._next_look - self._clock())
 
-    def excess(self) -> str | None:
-        """The limit that the folder exceeds, in words; None if it does not, or until it is time."""
+    def excess(self) -> Reason | None:
+        """The limit that the folder exceeds; None if it does not, or until it is time."""
         if self.left_s > 0:
             return None
         began = time.thread_time()
@@ -77,13 +77,13 @@ class QuotaWatch:
         return excess
 
 
-def excess_of(folder: Path, quota: OutputQuota) -> str | None:
-    """The limit that the folder exceeds, in words, or None. Links are counted, never followed."""
+def excess_of(folder: Path, quota: OutputQuota) -> Reason | None:
+    """The limit that the folder exceeds, or None. Links are counted, never followed."""
     bytes_, files, folders = 0, 0, [(str(folder), 1)]
     while folders:
         path, depth = folders.pop()
         if depth > _MOST_DEPTH:
-            return f"nests folders deeper than {_MOST_DEPTH}"
+            return reason("folders_too_deep", most=_MOST_DEPTH)
         try:
             with os.scandir(path) as entries:
                 for entry in entries:
@@ -93,11 +93,11 @@ def excess_of(folder: Path, quota: OutputQuota) -> str | None:
                     else:
                         bytes_ += entry.stat(follow_symlinks=False).st_size
                     if files > quota.most_files:
-                        return f"has more than {quota.most_files:,} files"
+                        return reason("too_many_files", most=quota.most_files)
                     if bytes_ > quota.most_bytes:
-                        return f"is larger than {format_size(quota.most_bytes)}"
+                        return reason("output_too_large", most_bytes=quota.most_bytes)
         except PermissionError:
-            return "has a folder that nobody may look into"
+            return reason("folder_unreadable")
         except OSError:
             continue  # it was removed meanwhile
     return None

@@ -1,9 +1,11 @@
 """Tables of pages: they sort, filter, and open what is known of a number."""
 
-from collections.abc import Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 
+from analysis.results.table import Facts, Field, Table, is_number
 from orchestrator.screen.pages.markup import Markup, element, with_code
+from orchestrator.screen.tables import cell_text, stands_right
 
 
 @dataclass(frozen=True)
@@ -19,56 +21,35 @@ class PageCell:
     """Its class in the style sheet."""
 
 
-@dataclass(frozen=True)
-class PageColumn:
-    """A column of a table."""
-
-    heading: str
-    right: bool = False
-    """True for numbers."""
-    meaning: str | None = None
-    """The meaning of its heading, in a sentence."""
+def page_cell(field: Field, row: Facts) -> PageCell:
+    """A value that opens nothing."""
+    value = field.value(row)
+    return PageCell(cell_text(field, row), value if is_number(value) else None)
 
 
-@dataclass(frozen=True)
-class PageTable:
-    """A table."""
-
-    caption: str
-    columns: Sequence[PageColumn]
-    rows: Sequence[Sequence[PageCell]]
-    interactive: bool = True
-    """True if it can be sorted and, with several rows, filtered."""
-
-    def html(self) -> Markup:
-        """The table in a region that scrolls where it is wider than the page."""
-        head = [
-            element("th", column.heading, scope="col", class_=_side(column), title=column.meaning)
-            for column in self.columns
-        ]
-        table = element(
-            "table",
-            element("caption", self.caption),
-            element("thead", element("tr", head)),
-            element("tbody", [self._row(row) for row in self.rows]),
-            data_sortable=self.interactive and len(self.rows) > 1,
-        )
-        return element(
-            "div",
-            table,
-            class_="table",
-            role="region",
-            tabindex=0,
-            aria_label=f"Table: {self.caption}",
-        )
-
-    def _row(self, row: Sequence[PageCell]) -> Markup:
-        cells = (_cell(*pair) for pair in zip(row, self.columns, strict=True))
-        return element("tr", list(cells))
+def table_html(
+    table: Table, caption: str, cell: Callable[[Field, Facts], PageCell] = page_cell
+) -> Markup:
+    """The table in a region that scrolls where it is wider than the page."""
+    columns = [(field, "n" if stands_right(field, table) else None) for field in table.columns]
+    head = [element("th", field.title, scope="col", class_=side) for field, side in columns]
+    rows = [
+        element("tr", [_cell(cell(field, row), side) for field, side in columns])
+        for row in table.rows
+    ]
+    content = element(
+        "table",
+        element("caption", caption),
+        element("thead", element("tr", head)),
+        element("tbody", rows),
+        data_sortable=table.is_list and len(table.rows) > 1,
+    )
+    label = f"Table: {caption}"
+    return element("div", content, class_="table", role="region", tabindex=0, aria_label=label)
 
 
-def _cell(cell: PageCell, column: PageColumn) -> Markup:
-    classes = " ".join(filter(None, (_side(column), cell.mark))) or None
+def _cell(cell: PageCell, side: str | None) -> Markup:
+    classes = " ".join(filter(None, (side, cell.mark))) or None
     content = (
         element("button", cell.text, type="button", data_detail=cell.detail)
         if cell.detail
@@ -76,7 +57,3 @@ def _cell(cell: PageCell, column: PageColumn) -> Markup:
     )
     sort = None if cell.sort is None else str(cell.sort)
     return element("td", content, class_=classes, data_sort=sort)
-
-
-def _side(column: PageColumn) -> str | None:
-    return "n" if column.right else None

@@ -18,6 +18,7 @@ from orchestrator.store.database.connect import fetch, transaction
 from orchestrator.store.merge.dimensions import describe_shared, infer_runs
 from orchestrator.store.merge.report import MergeReport
 from orchestrator.store.merge.staging import are_small, registered, stage, unstage
+from orchestrator.store.merge.words import worded
 from orchestrator.store.records.kept import described_runs, keep_merged
 from orchestrator.store.records.validate import Damaged
 from orchestrator.store.schema.sources import Run
@@ -230,14 +231,13 @@ def incoming_in(table: str) -> str:
 
 def insert_records(connection: DuckDBPyConnection, records: str) -> None:
     """Write these records, which FROM takes, into the tables."""
-    for table, condition in (
-        (RESULTS, ""),
-        (RAW, f" WHERE {_HAS_DURATIONS} ORDER BY {_MAGNITUDE}"),
-        (JOBS, " WHERE job IS NOT NULL"),
-    ):
-        connection.execute(
-            f"INSERT INTO {table.name} BY NAME SELECT {table.names} FROM {records}{condition}"
-        )
+    with worded(connection, records) as words:
+        for table, rows in (
+            (RESULTS, f"{records} LEFT JOIN {words} USING (result_id)"),
+            (RAW, f"{records} WHERE {_HAS_DURATIONS} ORDER BY {_MAGNITUDE}"),
+            (JOBS, f"{records} WHERE job IS NOT NULL"),
+        ):
+            connection.execute(f"INSERT INTO {table.name} BY NAME SELECT {table.names} FROM {rows}")
 
 
 def _refused(connection: DuckDBPyConnection) -> tuple[str, ...]:

@@ -97,6 +97,10 @@ class StoredRecord(
     model_spec: str | None = None
     job: str | None = None
 
+    reason: str | None = None
+    remedy: str | None = None
+    correct_reason: str | None = None
+    grade_reasons: list[str] | None = None
     weights: str | None = None
     predicted: bool | None = None
     launcher: str | None = None

@@ -2,11 +2,9 @@
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
-from analysis.compatibility.remedies import FOREIGN_REMEDY, REMEDIES
-from analysis.results.source import text
-from orchestrator.store.schema.tables import OURS, SYNTHETIC, TABLES
+from orchestrator.store.schema.tables import TABLES
 from orchestrator.store.schema.views import VIEWS
 from runner.contract.errors import UsageError
 
@@ -24,8 +22,6 @@ class Relation:
     """The most useful columns, the ones to keep first."""
     order: str
     """The order of its rows, as SQL."""
-    added: Mapping[str, str] = field(default_factory=dict)
-    """Columns that follow from others by what this version knows, each with its SQL."""
 
 
 _CELL = ("model", "runtime", "precision", "batch_size")
@@ -48,16 +44,6 @@ _FAILURE = (
     *(*_CELL, "status", "reason", "remedy", "phase", "mode", "hostname", "launcher"),
     *("recorded_at", "result_id"),
 )
-_WHENS = " ".join(
-    f"WHEN status = {text(status)} AND regexp_matches(coalesce(reason, ''), {text(rule.pattern)})"
-    f" THEN {text(rule.remedy)}"
-    for status, rules in REMEDIES.items()
-    for rule in rules
-)
-_FOREIGN = f"source NOT IN ('{OURS}', '{SYNTHETIC}') THEN {text(FOREIGN_REMEDY)}"
-_REMEDY = {"remedy": f"CASE WHEN {_FOREIGN} {_WHENS} END"}
-"""The remedy of a verdict. It is no column of the view, so that databases need not be changed
-whenever a remedy is."""
 _COMPATIBLE = (
     *("model", "backend", "runtime", "precision", "mode", "status", "cells_ok", "cells", "proof"),
     *("correct", "reason", "hostname", "source", "measured_at"),
@@ -163,7 +149,6 @@ RELATIONS = (
         "what could not be measured, and why",
         _FAILURE,
         "recorded_at DESC, result_id",
-        _REMEDY,
     ),
     Relation("imported_results", "what others measured", ("source", *_RESULT), _FASTEST),
     Relation(
@@ -178,7 +163,6 @@ RELATIONS = (
         "the same with what others' files say",
         _FAILURE,
         "recorded_at DESC, result_id",
-        _REMEDY,
     ),
     Relation(
         "benchmark_runs",
@@ -275,12 +259,8 @@ def named_question(sql: str, *, wide: bool) -> NamedQuestion | None:
             f"there is no view or table {match[1]!r}",
             hint="`orchestrator query` lists them; SQL begins with SELECT",
         )
-    names = ("*", *relation.added) if wide else relation.columns
-    kept = ", ".join(
-        f"{relation.added[name]} AS {name}" if name in relation.added else name for name in names
-    )
-    columns = _number_of_columns(relation.name) + len(relation.added)
-    left_out = 0 if wide else columns - len(relation.columns)
+    kept = "*" if wide else ", ".join(relation.columns)
+    left_out = 0 if wide else _number_of_columns(relation.name) - len(relation.columns)
     return NamedQuestion(f"SELECT {kept} FROM {relation.name} ORDER BY {relation.order}", left_out)
 
 

@@ -14,6 +14,7 @@ from orchestrator.store.database.connect import fetch
 from orchestrator.store.query.series import CONDITION_VALUES
 from orchestrator.store.schema.tables import OURS
 from orchestrator.store.schema.view import customary_columns, joined_results, planned_threads
+from runner.contract.record.doubts import Doubt
 
 RUN_ID = re.compile(r"\d{8}-\d{6}-[0-9a-f]{4}")
 """The id of a run of ours: its beginning, or a moment after the run before it."""
@@ -43,7 +44,7 @@ class Measurement(ResultRow):
 def results(connection: DuckDBPyConnection, run_id: str) -> list[ResultRow]:
     """The verdicts of one run, proven or not, by cell id."""
     sql = f"SELECT {_shown(ResultRow)} FROM {_ROWS} WHERE p.run_id = ? ORDER BY p.cell_id"
-    return [ResultRow(**row) for row in fetch(connection, sql, run_id)]
+    return [ResultRow(**_with_doubts(row)) for row in fetch(connection, sql, run_id)]
 
 
 def measurement(connection: DuckDBPyConnection, result_id: str) -> Measurement | None:
@@ -56,12 +57,13 @@ def measurement(connection: DuckDBPyConnection, result_id: str) -> Measurement |
         WHERE p.result_id = ?
     """
     rows = fetch(connection, sql, result_id)
-    return Measurement(**rows[0]) if rows else None
+    return Measurement(**_with_doubts(rows[0])) if rows else None
 
 
 _ROWS = """benchmark_performance_all p
     LEFT JOIN benchmark_results r ON r.result_id = p.result_id"""
 _ELSEWHERE = {
+    **dict.fromkeys(("reason_facts", "correct_code", "correct_facts", "doubts"), "r"),
     "job": "j",
     "model_spec": "m",
     "environment_variables": "e",
@@ -83,6 +85,11 @@ def _shown(row: type[ResultRow]) -> str:
     }
     names = (field.name for field in fields(row))
     return ", ".join(expressions.get(name, f"{_ELSEWHERE.get(name, 'p')}.{name}") for name in names)
+
+
+def _with_doubts(row: dict[str, Any]) -> dict[str, Any]:
+    doubts = row["doubts"]
+    return row if doubts is None else row | {"doubts": [Doubt(**doubt) for doubt in doubts]}
 
 
 def command_of(connection: DuckDBPyConnection, run_id: str) -> str | None:

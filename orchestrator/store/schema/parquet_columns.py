@@ -5,7 +5,7 @@ from collections.abc import Iterable, Mapping, Set
 
 from analysis.results.source import text
 from orchestrator.store.schema.columns import ORIGIN, RECORD
-from orchestrator.store.schema.tables import OTHER, OURS
+from orchestrator.store.schema.tables import OTHER, OURS, WORD_COLUMNS
 from runner.contract.record import MACHINE_FACTS, MEMORY_FACT, MEMORY_UNIT_BYTES
 
 _FACTS = (
@@ -58,6 +58,8 @@ FALSE_ID = f"""
 """
 """The condition under which an id is not the hash of what it stands for."""
 
+_BY_US = {OTHER.name, *(column.name for column in WORD_COLUMNS)}
+"""Columns that a database adds to those of its records."""
 KNOWN = {column.name: column for column in (*RECORD, *ORIGIN)}
 DEFAULTS: Mapping[str, str] = {
     name: column.default for name, column in KNOWN.items() if column.default is not None
@@ -100,7 +102,7 @@ def rows_query(names: Iterable[str], rows: str) -> str:
 
 def _other(names: Set[str]) -> str:
     """Unknown columns as JSON, over those that a bundle's `other` has from another database."""
-    unknown = sorted(names - KNOWN.keys() - {OTHER.name})
+    unknown = sorted(names - KNOWN.keys() - _BY_US)
     fields = ", ".join(f"{text(name)}: {identifier(name)}" for name in unknown)
     value = f"to_json({{{fields}}})::VARCHAR" if unknown else "NULL::VARCHAR"
     if OTHER.name not in names:

@@ -70,7 +70,8 @@ RESULT_COLUMNS = [
         "TIMESTAMPTZ",
         "When the record was written, UTC; of imported ones when their file says, else null.",
     ),
-    *result_columns("status", "reason", "predicted", "phase", "proof", "software_device"),
+    *result_columns("status", "reason", "reason_code", "remedy", "predicted", "phase", "proof"),
+    *result_columns("software_device"),
     *result_columns("correct", "correct_reason", "verified_shape"),
     OFF,
     *result_columns("grade", "grade_reasons", "noise_score"),
@@ -124,31 +125,25 @@ _GRADE = ViewColumn(
     "What the numbers are good for, A to D; D where the result before it in its series contradicts"
     " it, which `contradictions` shows.",
 )
-_GRADE_REASONS = ViewColumn(
-    "grade_reasons",
-    "CASE WHEN r.contradicts THEN list_prepend('run ' || r.previous_run || ' took '"
-    f" || round(r.previous_time / {item_seconds_sql()['time']}, 2)"
-    " || ' times as long with the same software: measure longer, in several processes',"
-    " r.grade_reasons) ELSE r.grade_reasons END",
-    "VARCHAR[]",
-    "Why the grade is not A, each with its value and what to do about it.",
-)
 _CONTRADICTED_BY = ViewColumn(
     "contradicted_by",
     "CASE WHEN r.contradicts THEN r.previous_result END",
     "VARCHAR",
     "The result before it that contradicts it; else null.",
 )
-_LATEST_COLUMN = {
-    "grade": [_GRADE, _BETTER_GRADE, _CONTRADICTED_BY],
-    "grade_reasons": [_GRADE_REASONS],
-}
+_CONTRADICTED_FACTOR = ViewColumn(
+    "contradicted_factor",
+    f"CASE WHEN r.contradicts THEN r.previous_time / {item_seconds_sql()['time']} END",
+    "DOUBLE",
+    "That one's time of an item by this one's; else null.",
+)
+_LATEST_COLUMN = {"grade": [_GRADE, _BETTER_GRADE, _CONTRADICTED_BY, _CONTRADICTED_FACTOR]}
 _LATEST_COLUMNS = [
     shown for column in RESULT_COLUMNS for shown in _LATEST_COLUMN.get(column.name, [column])
 ]
 _LATEST_ROWS = f"""(
-    SELECT r.*, newest.best, newest.contradicts, before.run_id AS previous_run,
-        before.result_id AS previous_result, {item_seconds_sql("before")["time"]} AS previous_time
+    SELECT r.*, newest.best, newest.contradicts, before.result_id AS previous_result,
+        {item_seconds_sql("before")["time"]} AS previous_time
     FROM {RESULTS.name} r
     JOIN ({NEWEST_OF_SERIES}) newest ON r.rowid = newest.place
     LEFT JOIN {RESULTS.name} before ON before.rowid = newest.graded[2]

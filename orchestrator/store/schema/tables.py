@@ -80,6 +80,17 @@ _DESCRIBED = SqlColumn(
 _SEEN_AT = SqlColumn(
     "seen_at", "TIMESTAMPTZ", "When the newest record that describes it was written.", False
 )
+WORD_COLUMNS = (
+    SqlColumn("reason", "VARCHAR", "Why it ended so, in words; null where it is `ok`."),
+    SqlColumn("remedy", "VARCHAR", "What helps against that, or against outputs that are wrong."),
+    SqlColumn("correct_reason", "VARCHAR", "Why `correct` is false or null, in words."),
+    SqlColumn(
+        "grade_reasons",
+        "VARCHAR[]",
+        "What speaks against the numbers, each with its remedy, the heaviest first.",
+    ),
+)
+"""The words of a record's codes, as the version has them that merged it."""
 REQUIRED = ("run_id", "job_id", "cell_id", "recorded_at", "model", "status", "proof")
 """Columns that every result has; imported ones may lack the others that our own must have."""
 
@@ -103,6 +114,7 @@ RESULTS = Table(
     (
         _RESULT_ID,
         *_relaxed(tuple(column for column in RECORD if column.name not in ELSEWHERE)),
+        *WORD_COLUMNS,
         *ORIGIN,
         OTHER,
     ),

@@ -93,7 +93,7 @@ _FAILURE = [
     *result_columns("result_id", "run_id", "cell_id", "model", "family"),
     *result_columns("backend", "runtime", "precision"),
     *result_columns(*SIZE_AXES, "mode", "scenario", "predicted"),
-    *result_columns("status", "phase", "reason", "log"),
+    *result_columns("status", "phase", "reason", "reason_code", "remedy", "log"),
     HOST_OF_VERDICT,
     *result_columns("hostname", "launcher", "image", "recorded_at", "source", "simulated"),
 ]

@@ -10,6 +10,7 @@ import numpy.typing as npt
 from runner.contract.errors import Unsupported
 from runner.contract.graph import Graph
 from runner.contract.models import ModelSpec
+from runner.contract.reasons import reason
 from runner.inputs import MASK, Inputs
 
 Tokens = npt.NDArray[np.int64]
@@ -58,7 +59,7 @@ def forward_inputs(model: ModelSpec, inputs: Inputs) -> Feeds:
     if model.encoder_decoder:
         return dict(inputs)
     if not np.all(inputs.get(MASK, np.ones(1))):
-        raise Unsupported("prepared graphs generate only after prompts without padding")
+        raise Unsupported(reason("padded_prompts"))
     kept = np.arange(inputs[token_input(model)].shape[-1])
     return {**inputs, POSITIONS: position_ids(model, inputs), LOGITS_TO_KEEP: kept}
 
@@ -71,7 +72,7 @@ def select_inputs(wanted: Iterable[str], given: Inputs) -> Feeds:
     """
     names = list(wanted)
     if missing := [name for name in names if name not in given]:
-        raise Unsupported(f"the graph takes {', '.join(missing)}, which nothing gives")
+        raise Unsupported(reason("graph_wants_inputs", inputs=", ".join(missing)))
     return {name: np.ascontiguousarray(given[name]) for name in names}
 
 
@@ -117,7 +118,7 @@ def start_tokens(model: ModelSpec, inputs: Inputs) -> Tokens:
     """The token before the first generated one, shape [batch, 1]."""
     start = model.config.get("decoder_start_token_id")
     if start is None:
-        raise Unsupported(f"the config of {model.name} has no decoder_start_token_id")
+        raise Unsupported(reason("no_decoder_start", model=model.name))
     batch = next(iter(inputs.values())).shape[0]
     return np.full((batch, 1), start, dtype=np.int64)
 

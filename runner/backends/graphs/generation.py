@@ -25,6 +25,7 @@ from runner.backends.graphs.feeds import (
 from runner.contract.errors import Unsupported
 from runner.contract.graph import Graph, Part
 from runner.contract.models import ModelSpec
+from runner.contract.reasons import reason
 from runner.inputs import Inputs
 from runner.measure.clock import Clock
 
@@ -78,7 +79,7 @@ class DecodeLoop:
             Unsupported: there is no part that extends a cache, or one takes what is not there.
         """
         if not {"prefill", "decode"} <= takes.keys():
-            raise Unsupported(f"the graph of {model.name} has no part that extends a cache")
+            raise Unsupported(reason("graph_lacks_cache", model=model.name))
         self._prefill, self._decode = executors["prefill"], executors["decode"]
         prompt = select_inputs(takes["prefill"], prompt_inputs(model, inputs))
         self._prompt = _placed(self._prefill, prompt)

@@ -10,6 +10,7 @@ from runner.backends.base import FloatArray
 from runner.contract.errors import Unsupported
 from runner.contract.graph import Graph, Part
 from runner.contract.job import Job
+from runner.contract.reasons import reason
 
 CACHES = ("past_key_values", "cache_params")
 """Outputs that a later call would take as inputs."""
@@ -34,7 +35,7 @@ def all_finite(outputs: Outputs) -> bool:
         Unsupported: there is none.
     """
     if not outputs:
-        raise Unsupported("the graph gives no output that could be checked")
+        raise Unsupported(reason("graph_gives_no_output"))
     return all(bool(np.isfinite(value).all()) for value in outputs.values())
 
 

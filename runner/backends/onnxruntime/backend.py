@@ -42,8 +42,8 @@ from runner.contract.cell import Cell
 from runner.contract.errors import Unavailable
 from runner.contract.graph import DYNAMIC, Graph, find_graph, first_cell_with_graph, fixed_shape
 from runner.contract.host import cpu_model
-from runner.contract.installation import how_to_install
 from runner.contract.job import Job
+from runner.contract.reasons import reason
 from runner.contract.record import Proof
 from runner.contract.support import mode_error
 from runner.inputs import Inputs, synthesise, tokens_to_generate
@@ -280,10 +280,7 @@ def _import_qnn() -> None:
     try:
         import_module("runner.backends.onnxruntime.qnn.compile")
     except ModuleNotFoundError as error:
-        raise Unavailable(
-            f"onnxruntime on qnn needs the package {error.name}, which is not installed here",
-            hint=f"install the backend's stack: {how_to_install('qnn')}",
-        ) from error
+        raise Unavailable(reason("qnn_package_missing", package=error.name)) from error
 
 
 def _device_of(job: Job) -> OnnxDevice:

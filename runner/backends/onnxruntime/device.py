@@ -12,7 +12,8 @@ from runner.backends.base import DeviceMemory
 from runner.contract.cell import Backend, Cell, Precision
 from runner.contract.errors import Unavailable
 from runner.contract.host import cpu_model
-from runner.contract.job import DEVICE_VARIABLE, chosen_device
+from runner.contract.job import chosen_device
+from runner.contract.reasons import reason
 from runner.contract.support import precision_error
 from runner.measure.vendors.nvidia import SLICE, load_nvml, nvidia_parts, used_bytes
 
@@ -97,10 +98,7 @@ def find_cuda_device(
     """
     available = library.get_available_providers()
     if CUDA not in available:
-        raise Unavailable(
-            f"onnxruntime has no {CUDA} here, only {', '.join(available)}",
-            hint="install onnxruntime-gpu in place of onnxruntime: both fill the same folder",
-        )
+        raise Unavailable(reason("no_cuda_provider", provider=CUDA, available=", ".join(available)))
     # So that an index means what it means to NVML. CUDA reads it as it starts.
     environment.setdefault(_ORDER, "PCI_BUS_ID")
     library.preload_dlls()
@@ -133,7 +131,7 @@ def _visible(nvml: Any, listed: str | None) -> list[tuple[str, str]]:
         nvml.nvmlInit()
         handles = [nvml.nvmlDeviceGetHandleByIndex(i) for i in range(nvml.nvmlDeviceGetCount())]
     except Exception as error:  # NVML's own errors, whose module may be a stand-in
-        raise Unavailable(f"NVML does not answer: {error}", hint="check the driver") from error
+        raise Unavailable(reason("nvml_silent", error=error)) from error
     boards = [
         (
             nvml.nvmlDeviceGetUUID(board),
@@ -149,7 +147,7 @@ def _visible(nvml: Any, listed: str | None) -> list[tuple[str, str]]:
         entries = [entry.strip() for entry in listed.split(",") if entry.strip()]
         gpus = [gpu for entry in entries for gpu in _listed(boards, entry)]
     if not gpus:
-        raise Unavailable("NVML finds no GPU that CUDA may see", hint=f"check {_VISIBLE}")
+        raise Unavailable(reason("no_cuda_gpu"))
     return gpus
 
 
@@ -170,10 +168,7 @@ def _choose(uuids: list[str], chosen: str | None) -> int:
         return int(chosen)
     matching = [i for i, uuid in enumerate(uuids) if uuid.startswith(chosen)]
     if len(matching) != 1:
-        raise Unavailable(
-            f"{chosen!r} is not one of the GPUs {', '.join(uuids)}",
-            hint=f"name one by its index or UUID in {DEVICE_VARIABLE}",
-        )
+        raise Unavailable(reason("not_one_of_gpus", chosen=chosen, gpus=", ".join(uuids)))
     return matching[0]
 
 

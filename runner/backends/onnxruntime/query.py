@@ -18,6 +18,7 @@ from runner.backends.onnxruntime.sessions import create_session, session_options
 from runner.contract.errors import Unsupported
 from runner.contract.graph import Part
 from runner.contract.models import ModelSpec
+from runner.contract.reasons import reason
 from runner.inputs import Inputs
 from runner.measure.clock import Clock
 
@@ -114,7 +115,7 @@ def to_device(array: npt.NDArray[np.generic], declared: str, device: OnnxDevice)
     """
     if np.issubdtype(array.dtype, np.floating):
         if declared not in FLOAT_TYPES:
-            raise Unsupported(f"the graph declares {declared} where the input is {array.dtype}")
+            raise Unsupported(reason("graph_type_differs", declared=declared, given=array.dtype))
         array = array.astype(FLOAT_TYPES[declared], copy=False)
     return OrtValue.ortvalue_from_numpy(np.ascontiguousarray(array), device.memory, device.index)
 

@@ -11,6 +11,7 @@ from onnxruntime.capi import onnxruntime_pybind11_state as errors
 
 from runner.backends.onnxruntime.device import OnnxDevice
 from runner.contract.errors import Unavailable, Unsupported
+from runner.contract.reasons import reason
 
 _FALLBACK_REFUSED = "fallback to CPU EP has been explicitly disabled"
 _OUT_OF_MEMORY_MESSAGES = (
@@ -43,13 +44,13 @@ def create_session(model: Path | bytes, device: OnnxDevice, options: _Options) -
     try:
         session = _strict(model, device, options)
     except errors.NotImplemented as error:
-        raise Unsupported(
-            f"ONNX Runtime has no kernel for the graph: {_one_line(error)}"
-        ) from error
+        raise Unsupported(reason("onnx_no_kernel", error=_one_line(error))) from error
     except _LATER as error:
         if not device.compiles or is_out_of_memory(error):
             raise
-        raise Unsupported(f"{device.name} cannot take the graph: {_one_line(error)}") from error
+        raise Unsupported(
+            reason("device_refuses_graph", device=device.name, error=_one_line(error))
+        ) from error
     _require(session, device)
     return session
 
@@ -79,14 +80,12 @@ def _require(session: Any, device: OnnxDevice) -> None:
     providers = session.get_providers()
     if device.provider not in providers:
         raise Unavailable(
-            f"ONNX Runtime made a session without {device.provider}, only {', '.join(providers)}",
-            hint="its log on stderr says why the provider could not be made",
+            reason(
+                "session_without_provider", provider=device.provider, providers=", ".join(providers)
+            )
         )
     if device.is_accelerator and device.provider not in nodes_of([session]):
-        raise Unsupported(
-            f"{device.name} takes no node of the graph: ONNX Runtime left all to the CPU",
-            hint="its log on stderr says what the provider lacks",
-        )
+        raise Unsupported(reason("provider_takes_no_node", device=device.name))
 
 
 def _strict(model: Path | bytes, device: OnnxDevice, options: _Options) -> Any:

@@ -39,6 +39,7 @@ from runner.contract.cell import Cell, Precision
 from runner.contract.errors import Unsupported
 from runner.contract.graph import find_graph, first_cell_with_graph, fixed_shape
 from runner.contract.job import Job
+from runner.contract.reasons import reason
 from runner.contract.record import Proof
 from runner.contract.support import mode_error
 from runner.contract.web.browser_choice import BrowserChoice
@@ -201,7 +202,7 @@ class WebSession:
     def trace(self, action: Query, stem: Path) -> None:
         """Refuse: a page has no profiler of operators."""
         del action, stem
-        raise Unsupported("ONNX Runtime Web has no profiler whose times leave the page")
+        raise Unsupported(reason("web_no_profiler"))
 
     def device_memory(self, *, reset: bool = False) -> DeviceMemory | None:
         """None: adapters do not tell their memory."""

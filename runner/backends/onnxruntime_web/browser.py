@@ -19,6 +19,7 @@ from runner.backends.onnxruntime_web.install import FOLDER, VERSIONS_FILE
 from runner.contract.axes import Backend
 from runner.contract.errors import BenchError, TimedOut, Unavailable
 from runner.contract.installation import how_to_install
+from runner.contract.reasons import reason
 from runner.contract.web.browser_choice import BROWSER_VARIABLE, HEADED_VARIABLE
 from runner.measure.clock import monotonic
 
@@ -71,8 +72,8 @@ def find_browser(environment: Mapping[str, str] = os.environ) -> Path:
         if path := shutil.which(candidate):
             return Path(path)
     if named:
-        raise Unavailable(f"{BROWSER_VARIABLE}: there is no browser {named} here", hint=_REMEDY)
-    raise Unavailable("a browser is needed, which is not installed here", hint=_REMEDY)
+        raise Unavailable(reason("browser_not_here", variable=BROWSER_VARIABLE, browser=named))
+    raise Unavailable(reason("browser_missing"))
 
 
 def found_browsers(environment: Mapping[str, str] = os.environ) -> dict[str, Path]:
@@ -96,9 +97,7 @@ def runtime_version() -> str:
     try:
         versions = json.loads((FOLDER / VERSIONS_FILE).read_text("utf-8"))
     except OSError as error:
-        raise Unavailable(
-            "ONNX Runtime Web is needed, which is not installed here", hint=_REMEDY
-        ) from error
+        raise Unavailable(reason("onnx_web_missing")) from error
     return str(versions["onnxruntime-web"])
 
 
@@ -163,9 +162,9 @@ class StartedBrowser:
             yield
         except Error as error:
             if not was_alive:
-                raise BenchError(f"the page ended: {action}: the browser has ended") from error
+                raise BenchError(reason("page_browser_ended", action=action)) from error
             if overdue.is_set():
-                raise TimedOut(f"{action}: the page did not answer within {seconds:g} s") from error
+                raise TimedOut(reason("page_silent", action=action, seconds=seconds)) from error
             raise
         finally:
             for timer in timers:
@@ -195,7 +194,7 @@ def started_browser(
         new = (child for child in children if child.pid not in before and _is_browser(child))
         process = next(new, None)
         if process is None:
-            raise Unavailable(f"the browser {executable.name} does not start: it ended at once")
+            raise Unavailable(reason("browser_ended_at_once", browser=executable.name))
         started = StartedBrowser(browser, executable, arguments, process, launch_ns)
         profile = _profile(process)
         try:
@@ -257,7 +256,7 @@ def _start_driver() -> Playwright:
     try:
         return sync_playwright().start()
     except Exception as error:  # Playwright raises no class of its own there
-        raise Unavailable(f"the browser's driver does not start: {error}", hint=_REMEDY) from error
+        raise Unavailable(reason("browser_driver", error=error)) from error
 
 
 def _launch(
@@ -279,7 +278,7 @@ def _launch(
         lines = [line.strip() for line in str(error).splitlines() if line.strip()]
         words = next((line for line in lines if "error while loading" in line), lines[0])
         raise Unavailable(
-            f"the browser {executable.name} does not start: {words}", hint=_REMEDY
+            reason("browser_does_not_start", browser=executable.name, words=words)
         ) from error
 
 
@@ -309,4 +308,4 @@ def _profile(process: psutil.Process) -> Path:
         for word in process.cmdline():
             if word.startswith(_PROFILE):
                 return Path(word.removeprefix(_PROFILE))
-    raise Unavailable("the browser does not start: it ended at once", hint=_REMEDY)
+    raise Unavailable(reason("browser_ended_at_once"))

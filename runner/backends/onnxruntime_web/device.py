@@ -7,7 +7,8 @@ from typing import Any
 from runner.contract.axes import Backend, Precision
 from runner.contract.errors import Unavailable, Unsupported
 from runner.contract.host import cpu_model
-from runner.contract.job import DEVICE_VARIABLE, Job, chosen_device
+from runner.contract.job import Job, chosen_device
+from runner.contract.reasons import reason
 
 SOFTWARE = "software"
 """The choice of the adapter that computes WebGPU on the CPU."""
@@ -43,7 +44,7 @@ def web_device(backend: Backend, facts: Mapping[str, Any], *, software: bool) ->
     if backend == "webgpu":
         return _gpu(facts.get("adapter"), cpu, software=software)
     if backend == "webnn" and (error := facts["context"].get("error")):
-        raise Unavailable(f"this browser has no WebNN: {error}", hint="take another browser")
+        raise Unavailable(reason("no_webnn", error=error))
     return WebDevice(cpu)
 
 
@@ -55,21 +56,15 @@ def require_precision(precision: Precision, facts: Mapping[str, Any]) -> None:
     """
     adapter = facts.get("adapter")
     if precision == "fp16" and adapter and not adapter["half"]:
-        raise Unsupported("webgpu refuses the graph: its adapter lacks the feature shader-f16")
+        raise Unsupported(reason("webgpu_no_f16"))
 
 
 def _gpu(adapter: Mapping[str, Any] | None, cpu: str, *, software: bool) -> WebDevice:
     if adapter is None:
-        raise Unavailable(
-            "this browser gives no WebGPU adapter",
-            hint=f"{DEVICE_VARIABLE}=webgpu={SOFTWARE} takes its software adapter",
-        )
+        raise Unavailable(reason("no_webgpu_adapter"))
     if not adapter["isFallbackAdapter"]:
         words = (adapter[name] for name in ("vendor", "architecture", "device", "description"))
         return WebDevice(" ".join(filter(None, words)))
     if not software:
-        raise Unavailable(
-            "the software adapter's time says nothing about a device: `orchestrator verify`",
-            hint=f"this browser has no other; {DEVICE_VARIABLE}=webgpu={SOFTWARE} times it",
-        )
+        raise Unavailable(reason("software_adapter_untimed"))
     return WebDevice(f"SwiftShader (software) on {cpu}", is_software=True)

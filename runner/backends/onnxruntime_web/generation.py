@@ -19,6 +19,7 @@ from runner.backends.onnxruntime_web.graph import WebGraph, graph_refusal
 from runner.backends.onnxruntime_web.page import PageError, WebPage, nanoseconds
 from runner.contract.errors import Unsupported
 from runner.contract.models import ModelSpec
+from runner.contract.reasons import reason
 from runner.inputs import Inputs
 
 
@@ -34,7 +35,7 @@ class WebGenerator:
         """
         takes = graph.graph.takes
         if not {"prefill", "decode"} <= takes.keys():
-            raise Unsupported(f"the graph of {model.name} has no part that extends a cache")
+            raise Unsupported(reason("graph_lacks_cache", model=model.name))
         steps = takes["decode"]
         caches = [name for name in steps if name.startswith(PAST)]
         changing = {token_input(model), POSITIONS, *caches}

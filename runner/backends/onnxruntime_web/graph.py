@@ -13,6 +13,7 @@ from runner.backends.onnxruntime_web.page import PageError, WebPage, nanoseconds
 from runner.contract.axes import Backend
 from runner.contract.errors import Unsupported
 from runner.contract.graph import Graph, GraphPart, Part
+from runner.contract.reasons import reason
 from runner.contract.web.pages import web_session_options
 
 _VERBOSE = {"logSeverityLevel": 0, "logVerbosityLevel": 0}
@@ -74,7 +75,7 @@ def graph_refusal(backend: Backend, error: PageError) -> Exception:
     """The refusal of a graph in the provider's words; the error itself where memory ran out."""
     if is_out_of_memory(error):
         return error
-    return Unsupported(f"{backend} refuses the graph: {error}")
+    return Unsupported(reason("page_refuses_graph", backend=backend, error=error))
 
 
 def is_out_of_memory(error: BaseException) -> bool:
@@ -152,5 +153,5 @@ def external_files(model: onnx.ModelProto) -> list[str]:
     )
     for name in names:
         if Path(name).name != name:
-            raise Unsupported(f"the prepared graph names weights at {name!r}, outside its folder")
+            raise Unsupported(reason("graph_weights_outside", name=name))
     return names

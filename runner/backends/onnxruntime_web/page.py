@@ -16,6 +16,7 @@ from runner.backends.onnxruntime_web.server import Array, PageServer
 from runner.contract.axes import Backend
 from runner.contract.errors import BenchError, Unavailable
 from runner.contract.job import Job
+from runner.contract.reasons import reason
 from runner.contract.web.pages import BUNDLES, RUNTIME_FOLDER
 from runner.measure.clock import monotonic
 
@@ -191,7 +192,7 @@ class WebPage:
             is_gone = any(word in words for word in _ENDED)
             self.has_ended = is_gone or words.endswith(_STUCK)
             if is_gone:
-                raise BenchError(f"the page ended: {words}") from error
+                raise BenchError(reason("page_ended", words=words)) from error
             raise PageError(words) from error
 
     def _load(self) -> None:
@@ -216,10 +217,7 @@ class WebPage:
         self.import_ns = nanoseconds(self.call("start", options, seconds=start_s))
         self.facts: Mapping[str, Any] = self.call("facts", backend, seconds=start_s)
         if not self.facts["isolated"]:
-            raise Unavailable(
-                "the browser does not isolate the page, so it has neither threads nor a clock",
-                hint="take another browser: ACCELMATRIX_BROWSER",
-            )
+            raise Unavailable(reason("page_not_isolated"))
 
 
 def _words(error: Error) -> str:

@@ -19,6 +19,7 @@ import numpy as np
 import numpy.typing as npt
 
 from runner.contract.errors import Unavailable
+from runner.contract.reasons import reason
 from runner.contract.web.pages import BYTES_TYPE, ISOLATION, SCRIPTS_FOLDER, content_type
 
 Array = npt.NDArray[Any]
@@ -52,10 +53,7 @@ class PageServer:
             self._server = _Server(self, f"/{secret}", port, headers)
         except OSError as error:
             wanted = f"port {port}" if port else "any port"
-            raise Unavailable(
-                f"a page's server cannot have {wanted} of 127.0.0.1: {error.strerror}",
-                hint="`ss -ltnp` names what holds it",
-            ) from error
+            raise Unavailable(reason("page_port", port=wanted, error=error.strerror)) from error
         self.url = f"http://127.0.0.1:{self._server.server_port}/{secret}"
         """The beginning of all addresses."""
         self._thread = threading.Thread(target=self._server.serve_forever, daemon=True)

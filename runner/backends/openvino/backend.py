@@ -30,6 +30,7 @@ from runner.backends.peaks import PeakKernels
 from runner.contract.cell import Cell
 from runner.contract.errors import Unsupported
 from runner.contract.job import Job, chosen_device
+from runner.contract.reasons import reason
 from runner.contract.record import Proof
 from runner.contract.support import mode_error
 from runner.inputs import Inputs, synthesise, tokens_to_generate
@@ -210,9 +211,7 @@ def open_session(job: Job, threads: int, graphs: Path | None = None) -> OpenVINO
     """Load the job's graph on the chosen device, with that many threads."""
     cell = job.cells[0]
     if cell.backend != "openvino":
-        raise Unsupported(f"the runtime openvino has no device for backend {cell.backend}")
+        raise Unsupported(reason("no_device_for_backend", runtime="openvino", backend=cell.backend))
     if (cell.mode, cell.precision) == ("startup", "int8"):
-        raise Unsupported(
-            "a start in int8 would time the quantising: NNCF does that as a job loads"
-        )
+        raise Unsupported(reason("int8_start"))
     return OpenVINOSession(job, threads, graphs)

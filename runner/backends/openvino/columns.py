@@ -9,6 +9,7 @@ from runner.backends.openvino.compile import arithmetic_of_compiled
 from runner.backends.openvino.graph import CompiledPart
 from runner.backends.openvino.int8 import Quantized, int8_products
 from runner.contract.errors import Unsupported
+from runner.contract.reasons import reason
 from runner.measure.clock import seconds
 
 _OPTIONS = (
@@ -52,7 +53,7 @@ def require_int8(parts: Sequence[CompiledPart], quantized: Quantized | None) -> 
         Unsupported: none of its products is.
     """
     if quantized is not None and quantized.activations and not _int8_products(parts):
-        raise Unsupported("OpenVINO executes no product of the int8 graph in int8")
+        raise Unsupported(reason("openvino_no_int8"))
 
 
 def options_of(compiled: ov.CompiledModel) -> dict[str, str]:

@@ -10,6 +10,7 @@ import openvino as ov
 from runner.backends.openvino.device import OpenVINODevice
 from runner.contract.cell import Precision
 from runner.contract.errors import Unsupported
+from runner.contract.reasons import reason
 from runner.measure.clock import monotonic
 
 _HINTS: Mapping[Precision, str] = {"fp32": "f32", "bf16": "bf16", "fp16": "f16", "int8": "f32"}
@@ -53,7 +54,12 @@ class Compiler:
         requested, actual = _HINTS[self._precision], arithmetic_of_compiled(compiled)
         if actual != requested:
             raise Unsupported(
-                f"OpenVINO computes in {actual} on {self._device.name} when asked for {requested}"
+                reason(
+                    "openvino_precision",
+                    actual=actual,
+                    device=self._device.name,
+                    requested=requested,
+                )
             )
         return compiled
 

@@ -12,15 +12,12 @@ from openvino import opset13 as operators
 
 from runner.contract.errors import Unavailable, Unsupported
 from runner.contract.host import cpu_model
+from runner.contract.reasons import ReasonCode, reason
 
 _AUTO = "AUTO"
 _PREFERRED = ("GPU", "CPU")
 """The order in which OpenVINO's own AUTO goes through types of devices; an NPU is taken only by
 name, as there."""
-_MISSING = (
-    "ACCELMATRIX_DEVICE names one of those, or AUTO; a GPU needs Intel's OpenCL driver and "
-    "/dev/dri, an NPU its driver and /dev/accel, both also inside the image"
-)
 
 
 @dataclass(frozen=True)
@@ -74,8 +71,8 @@ def find_openvino_device(core: Any, requested: str | None) -> OpenVINODevice:
         name = _chosen_by_openvino(core) if requested == _AUTO else _listed(requested, available)
     if name is None:
         names = ", ".join(available)
-        lack = f"has no device {requested}, only {names}" if names else "finds no device"
-        raise Unavailable(f"OpenVINO {lack}", hint=_MISSING)
+        code: ReasonCode = "openvino_no_such_device" if names else "openvino_no_device"
+        raise Unavailable(reason(code, requested=requested, devices=names))
     full_name = str(core.get_property(name, "FULL_DEVICE_NAME"))
     device = OpenVINODevice(name, full_name, requested, available)
     return _with_build(core, device) if name.partition(".")[0] == "GPU" else device
@@ -181,7 +178,9 @@ def refusals(action: str) -> Iterator[None]:
     except RuntimeError as error:
         if is_out_of_memory(error):
             raise
-        raise Unsupported(f"OpenVINO cannot {action}: {_one_line(error)}") from error
+        raise Unsupported(
+            reason("openvino_cannot", action=action, error=_one_line(error))
+        ) from error
 
 
 def _one_line(error: RuntimeError) -> str:

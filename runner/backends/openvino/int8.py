@@ -15,6 +15,7 @@ from runner.contract.cell import Cell
 from runner.contract.errors import Unavailable
 from runner.contract.graph import DYNAMIC, Graph, Part
 from runner.contract.job import Job
+from runner.contract.reasons import reason
 from runner.inputs import Inputs, calibration_queries
 from runner.measure.clock import monotonic, seconds
 from runner.measure.environment import versions
@@ -122,9 +123,6 @@ def _import_nncf() -> Any:
     try:
         import nncf
     except ModuleNotFoundError as error:
-        raise Unavailable(
-            f"int8 on openvino needs the package {error.name}, which is not installed here",
-            hint="install the backend's extra: pip install -e '.[openvino]'",
-        ) from error
+        raise Unavailable(reason("int8_package_missing", package=error.name)) from error
     nncf.set_log_level(logging.ERROR)
     return nncf

@@ -31,6 +31,7 @@ from runner.contract.cell import Cell
 from runner.contract.errors import Unsupported
 from runner.contract.host import cpu_model
 from runner.contract.job import Job
+from runner.contract.reasons import reason
 from runner.contract.record import Proof
 from runner.contract.support import UNTRAINED_PRECISION, training_error
 from runner.inputs import Inputs, tokens_to_generate
@@ -164,7 +165,7 @@ class TorchSession:
         """True if every output is finite; a piece at a time, as torch copies what it looks at."""
         tensors = all_tensors(outputs)
         if not tensors:
-            raise Unsupported("the model gives no tensor that could be checked")
+            raise Unsupported(reason("model_gives_no_tensor"))
         pieces = (
             piece for tensor in tensors for piece in torch.split(tensor.flatten(), _CHECKED_AT_ONCE)
         )

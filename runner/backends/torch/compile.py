@@ -23,6 +23,7 @@ from runner.backends.torch.training import TorchTrainer
 from runner.contract.cell import Cell, Mode
 from runner.contract.errors import Unavailable, Unsupported
 from runner.contract.job import Job
+from runner.contract.reasons import reason
 from runner.contract.record import Proof
 from runner.contract.support import mode_error, precision_error
 from runner.inputs import Inputs
@@ -166,7 +167,7 @@ class CompiledSession(TorchSession):
         proof, evidence = super().prove(query, iteration)
         graphs = self._stats.current.graphs
         if proof == "proven" and not graphs:
-            raise Unsupported("torch.compile found nothing to compile: the model runs eagerly")
+            raise Unsupported(reason("nothing_to_compile"))
         return proof, {**evidence, "graphs": str(graphs)}
 
     def close(self) -> None:
@@ -205,16 +206,10 @@ def require_compiler(
     try:
         find()
     except InvalidCxxCompiler as error:
-        reason = str(error).partition("\n")[0]
-        raise Unavailable(
-            f"torch_compile needs a C++ compiler: {reason}",
-            hint="install g++, which AccelMatrix's images hold",
-        ) from error
+        summary = str(error).partition("\n")[0]
+        raise Unavailable(reason("no_compiler", error=summary)) from error
     if not (headers / "Python.h").exists():
-        raise Unavailable(
-            f"torch_compile needs Python's headers, and {headers} holds no Python.h",
-            hint="install the package that brings them, such as python3-dev",
-        )
+        raise Unavailable(reason("no_python_headers", folder=headers))
 
 
 def compiler_version() -> dict[str, str]:

@@ -14,7 +14,8 @@ from runner.backends.base import DeviceMemory
 from runner.contract.cell import Backend, Precision
 from runner.contract.errors import BenchError, Unavailable, Unsupported
 from runner.contract.host import cpu_model
-from runner.contract.job import DEVICE_VARIABLE, chosen_device
+from runner.contract.job import chosen_device
+from runner.contract.reasons import ReasonCode, reason
 from runner.contract.support import UNSUPPORTED_PRECISION
 
 _ACCELERATORS = ("cuda", "mps")
@@ -130,12 +131,13 @@ def find_torch_device(
         Unsupported: it does not compute in this precision.
     """
     if backend not in _FINDERS:
-        raise Unsupported(f"the runtime torch has no device for backend {backend}")
+        raise Unsupported(reason("no_device_for_backend", runtime="torch", backend=backend))
     chosen = _FINDERS[backend](library, environment)
     lack = UNSUPPORTED_PRECISION.get((backend, "torch"), {}).get(precision)
     lack = lack or _lack(chosen.device.type, precision, library)
     if lack is not None:
-        raise Unsupported(f"{precision} is not possible with torch on {chosen.name}: {lack}")
+        facts = {"precision": precision, "device": chosen.name}
+        raise Unsupported(reason("device_precision", **facts, cause=reason(lack)))
     return chosen
 
 
@@ -146,9 +148,9 @@ def _cpu(library: Any, environment: Mapping[str, str]) -> TorchDevice:
 
 def _cuda(library: Any, environment: MutableMapping[str, str]) -> TorchDevice:
     if library.version.hip is not None:
-        raise _no_build(library, "a ROCm build, so it has no CUDA", "cuda")
+        raise _no_build(library, "torch_is_rocm")
     if library.version.cuda is None:
-        raise _no_build(library, "a build without CUDA", "cuda")
+        raise _no_build(library, "torch_without_cuda")
     # So that an index means what it means to nvidia-smi and NVML. CUDA reads it as it starts.
     environment.setdefault("CUDA_DEVICE_ORDER", "PCI_BUS_ID")
     gpu = _gpu("cuda", library, environment)
@@ -160,7 +162,7 @@ def _cuda(library: Any, environment: MutableMapping[str, str]) -> TorchDevice:
 
 def _rocm(library: Any, environment: Mapping[str, str]) -> TorchDevice:
     if library.version.hip is None:
-        raise _no_build(library, "a build without ROCm", "rocm")
+        raise _no_build(library, "torch_without_rocm")
     return _gpu("rocm", library, environment)
 
 
@@ -170,8 +172,7 @@ def _gpu(backend: Backend, library: Any, environment: Mapping[str, str]) -> Torc
         library.cuda.init()
     except (RuntimeError, AssertionError) as error:
         raise Unavailable(
-            f"backend {backend}: {_first_line(error)}",
-            hint="check the driver, and that this user may open the device's nodes",
+            reason("device_refuses", backend=backend, error=_first_line(error))
         ) from error
     gpus = [library.cuda.get_device_properties(i) for i in range(library.cuda.device_count())]
     index = _choose(backend, [_uuid(gpu) for gpu in gpus], environment)
@@ -183,16 +184,11 @@ def _gpu(backend: Backend, library: Any, environment: Mapping[str, str]) -> Torc
 def _mps(library: Any, environment: Mapping[str, str]) -> TorchDevice:
     mps = library.backends.mps
     if not mps.is_built():
-        raise _no_build(library, "a build without MPS, which only macOS on Apple silicon has")
+        raise _no_build(library, "torch_without_mps")
     if not mps.is_available():
-        raise Unavailable(
-            f"backend mps: torch {library.__version__} finds no Metal device in this macOS",
-            hint="it takes an Apple GPU and macOS 14 or newer; virtual machines show none",
-        )
+        raise Unavailable(reason("no_metal_device", version=library.__version__))
     if environment.get(MPS_FALLBACK, "0") != "0":
-        raise Unsupported(
-            f"{MPS_FALLBACK} lets operators run on the CPU unseen", hint=f"unset {MPS_FALLBACK}"
-        )
+        raise Unsupported(reason("mps_fallback", variable=MPS_FALLBACK))
     # A few operators fall back whatever that variable says, with a warning.
     warnings.filterwarnings("error", message=".*fall back to run on the CPU")
     name = mps.get_name() if hasattr(mps, "get_name") else cpu_model()
@@ -218,23 +214,19 @@ def _choose(backend: Backend, uuids: Sequence[str | None], environment: Mapping[
     if len(matching) == 1:
         return matching[0]
     shown = ", ".join(f"{i} ({uuid})" if uuid else str(i) for i, uuid in enumerate(uuids))
-    raise Unavailable(
-        f"{DEVICE_VARIABLE}: {chosen!r} is {'no' if not matching else 'more than one'} GPU of "
-        f"{backend}; "
-        f"there are {shown}",
-        hint=f"name one by its index or UUID, such as {DEVICE_VARIABLE}={backend}=0",
-    )
+    code: ReasonCode = "several_such_gpus" if matching else "no_such_gpu"
+    raise Unavailable(reason(code, chosen=chosen, backend=backend, gpus=shown))
 
 
-def _lack(device_type: str, precision: Precision, library: Any) -> str | None:
+def _lack(device_type: str, precision: Precision, library: Any) -> ReasonCode | None:
     """The reason why the device does not compute in that precision; None if it does."""
     if precision != "bf16" or device_type == "cpu":
         return None
     if device_type == "mps":
-        return None if library.backends.mps.is_macos_or_newer(14, 0) else "it takes macOS 14"
+        return None if library.backends.mps.is_macos_or_newer(14, 0) else "takes_macos_14"
     if library.cuda.is_bf16_supported(including_emulation=False):
         return None
-    return "its arithmetic has no bf16, which torch would emulate"
+    return "bf16_emulated"
 
 
 def _name(properties: Any) -> str:
@@ -257,9 +249,8 @@ def _pci_address(properties: Any) -> str | None:
     return None if None in parts else "{:04x}:{:02x}:{:02x}.0".format(*parts)
 
 
-def _no_build(library: Any, build: str, extra: str | None = None) -> BenchError:
-    hint = f"use the image {extra}, or install the requirements of images/{extra}"
-    return Unavailable(f"torch {library.__version__} is {build}", hint=hint if extra else None)
+def _no_build(library: Any, code: ReasonCode) -> BenchError:
+    return Unavailable(reason(code, version=library.__version__))
 
 
 def _first_line(error: Exception) -> str:

@@ -12,6 +12,7 @@ from transformers.generation.streamers import BaseStreamer
 
 from runner.backends.base import FloatArray, Generated
 from runner.contract.errors import Unsupported
+from runner.contract.reasons import reason
 from runner.measure.clock import Clock
 
 
@@ -61,7 +62,7 @@ class TorchGenerator:
         self, model: Any, inputs: Mapping[str, torch.Tensor], new_tokens: int, clock: Clock
     ) -> None:
         if not model.can_generate():
-            raise Unsupported(f"{type(model).__name__} cannot generate tokens")
+            raise Unsupported(reason("cannot_generate", model_class=type(model).__name__))
         self._model = model
         self._clock = clock
         self._inputs = dict(inputs)

@@ -11,6 +11,7 @@ from torch.nn.functional import pad
 from transformers.pytorch_utils import Conv1D
 
 from runner.contract.errors import Unsupported
+from runner.contract.reasons import reason
 
 _LARGEST = 127
 _LEAST_SCALE = torch.finfo(torch.float32).tiny
@@ -71,9 +72,7 @@ def quantise(model: torch.nn.Module, device_type: str = "cpu") -> str:
     linear = [module for module in model.modules() if type(module) is Linear]
     if not linear:
         kinds = ", ".join(sorted({type(layer).__name__ for layer in _weighted(model)}))
-        raise Unsupported(
-            f"int8 is not possible: torch quantises linear layers, and this model has {kinds} only"
-        )
+        raise Unsupported(reason("int8_no_linear", kinds=kinds))
     total = sum(parameter.numel() for parameter in model.parameters())
     share = min(1.0, sum(layer.weight.numel() for layer in linear) / total)
     how, inputs = _pack(model) if device_type == "cpu" else _replace(model, linear)

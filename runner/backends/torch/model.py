@@ -11,6 +11,7 @@ from runner.backends.torch.random_weights import fill_parameters
 from runner.backends.torch.weights import pretrained_config, remember_weights
 from runner.contract.errors import Unsupported
 from runner.contract.models import ModelSpec
+from runner.contract.reasons import reason
 
 _WRITTEN_BY = "transformers_version"
 """The key of a configuration that transformers wrote."""
@@ -68,7 +69,11 @@ def _refuse_unknown(options: Mapping[str, Any], config: Any, name: str) -> None:
     known = {"decoder_start_token_id"}  # every encoder-decoder takes it, few config classes say so
     unknown = [key for key in options if not hasattr(usual, key) and key not in known]
     if unknown:
-        raise Unsupported(f"{name}: {config.model_type} has no {', '.join(unknown)} in its config")
+        raise Unsupported(
+            reason(
+                "config_lacks", model=name, model_type=config.model_type, keys=", ".join(unknown)
+            )
+        )
 
 
 def _from_config(spec: ModelSpec, dtype: torch.dtype) -> Any:
@@ -76,7 +81,7 @@ def _from_config(spec: ModelSpec, dtype: torch.dtype) -> Any:
         config = pretrained_config(spec) if _lies_somewhere(spec) else _bundled_config(spec)
         return getattr(transformers, spec.architecture).from_config(config, dtype=dtype)
     except (KeyError, AttributeError, ValueError) as error:
-        raise Unsupported(f"transformers cannot build {spec.name}: {error}") from error
+        raise Unsupported(reason("cannot_build", model=spec.name, error=error)) from error
 
 
 def _lies_somewhere(spec: ModelSpec) -> bool:

@@ -18,6 +18,7 @@ from runner.backends.torch.arithmetic import Arithmetic
 from runner.backends.torch.rehearsal import rehearse
 from runner.backends.torch.sketch import spread_elements
 from runner.contract.errors import Unavailable, Unsupported
+from runner.contract.reasons import reason
 from runner.inputs import LABELS
 from runner.measure.clock import Clock
 
@@ -181,7 +182,7 @@ class TorchTrainer:
             return model(**self._arguments)
         except NotImplementedError as error:
             raise Unsupported(
-                f"torch cannot train {type(self._model).__name__}: {error}"
+                reason("torch_cannot_train", model_class=type(self._model).__name__, error=error)
             ) from error
 
     def _changes(self) -> dict[str, torch.Tensor]:
@@ -232,7 +233,7 @@ def _arguments(
         arguments["use_cache"] = False
     if LABELS not in batch:
         if "return_loss" not in taken:
-            raise Unsupported(f"{type(model).__name__} cannot be trained without labels")
+            raise Unsupported(reason("untrained_without_labels", model_class=type(model).__name__))
         arguments["return_loss"] = True
         return arguments
     if "decoder_input_ids" in batch:
@@ -256,9 +257,5 @@ def _objects(boxes: torch.Tensor) -> list[dict[str, torch.Tensor]]:
     """
     for package, installed in (("pillow", is_vision_available()), ("scipy", is_scipy_available())):
         if not installed:
-            raise Unavailable(
-                f"transformers computes the loss of a detector with the package {package}, "
-                "which is not installed here",
-                hint=f"install it: pip install {package}",
-            )
+            raise Unavailable(reason("detector_package_missing", package=package))
     return [{"class_labels": rows[:, 0].long(), "boxes": rows[:, 1:]} for rows in boxes]

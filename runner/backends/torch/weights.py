@@ -14,6 +14,7 @@ from transformers.utils import logging
 
 from runner.contract.errors import Unavailable, Unsupported
 from runner.contract.models import ModelSpec
+from runner.contract.reasons import reason
 from runner.contract.weights import CONFIG_FILE, WEIGHTS_SUFFIX, folder_of
 
 _SOURCE = "accelmatrix_weights"
@@ -33,7 +34,9 @@ def pretrained_config(spec: ModelSpec) -> Any:
     for name, value in spec.config.items():
         actual = getattr(config, name, value)
         if type(value) is int and actual != value:
-            raise Unsupported(f"{spec.name}: its config.json says {name} {actual}, not {value}")
+            raise Unsupported(
+                reason("config_differs", model=spec.name, key=name, actual=actual, wanted=value)
+            )
     return config
 
 
@@ -87,8 +90,13 @@ def _load(spec: ModelSpec, dtype: torch.dtype) -> torch.nn.Module:
     if missing := sorted(report["missing_keys"]):
         more = f" and {len(missing) - _SHOWN} more" if len(missing) > _SHOWN else ""
         raise Unsupported(
-            f"{spec.name}: its weights lack {', '.join(missing[:_SHOWN])}{more}, "
-            f"which {spec.architecture} has"
+            reason(
+                "weights_lack",
+                model=spec.name,
+                weights=", ".join(missing[:_SHOWN]),
+                more=more,
+                architecture=spec.architecture,
+            )
         )
     module: torch.nn.Module = loaded
     return module
@@ -112,11 +120,12 @@ def _translate_errors(spec: ModelSpec) -> Iterator[None]:
         yield
     except (OSError, SafetensorError) as error:
         raise Unavailable(
-            f"{spec.name}: its weights cannot be loaded: {_first_line(error)}",
-            hint="name a folder with `path`; hubs are asked only where HF_HUB_OFFLINE=0 is set",
+            reason("weights_unloadable", model=spec.name, error=_first_line(error))
         ) from error
     except (ValueError, RuntimeError) as error:
-        raise Unsupported(f"transformers cannot build {spec.name}: {_first_line(error)}") from error
+        raise Unsupported(
+            reason("cannot_build", model=spec.name, error=_first_line(error))
+        ) from error
 
 
 def _first_line(error: Exception) -> str:

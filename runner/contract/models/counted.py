@@ -11,6 +11,7 @@ from runner.contract.errors import DamagedFile
 from runner.contract.models.spec import ModelSpec, SizeName
 from runner.contract.models.work import FACTOR_SIGN
 from runner.contract.plain_files import read_plain
+from runner.contract.reasons import Reason
 
 COUNTS_FILE = "counts.json"
 """The name of the file that a job leaves in its output folder."""
@@ -45,7 +46,7 @@ class CountedWork(Frozen):
     polynomials: dict[str, _Factors] = Field(default_factory=dict)
     """Polynomials in the sizes of a query, by what they count; empty if nothing could be counted,
     without those of a generation if that could not."""
-    reason: Annotated[str, Field(min_length=1, max_length=MOST_REASON)] | None = None
+    reason: Reason | None = None
     """The reason why something could not be counted; null if everything was."""
 
     @model_validator(mode="after")

@@ -7,6 +7,7 @@ from typing import Protocol, get_args
 from runner.contract.errors import Unsupported
 from runner.contract.models.image_tokens import image_frame, image_sizes
 from runner.contract.models.spec import AxisRange, FixedName, ModelSpec, SizeName, TensorSpec
+from runner.contract.reasons import Reason, reason
 
 
 class Sizes(Protocol):
@@ -77,7 +78,9 @@ def number_of(
         return size
     if size not in sizes:
         missing = "sequence_length" if size == "prompt_length" else size
-        raise Unsupported(f"input {tensor.name} of model {model.name} needs a {missing}")
+        raise Unsupported(
+            reason("input_lacks_size", input=tensor.name, model=model.name, axis=missing)
+        )
     return sizes[size]
 
 
@@ -88,14 +91,15 @@ def prompt_length(model: ModelSpec, cell: Sizes) -> int | None:
     return sizes_of(model, cell).get("prompt_length", cell.sequence_length)
 
 
-def refusal(allowed: AxisRange, value: int) -> str | None:
-    """The rule of a range that the value breaks, e.g. `at least 64`; None if it breaks none."""
-    if value < allowed.least:
-        return f"at least {allowed.least}"
-    if allowed.most is not None and value > allowed.most:
-        return f"at most {allowed.most}"
-    if value % allowed.multiple_of:
-        return f"multiples of {allowed.multiple_of}"
+def refusal(model: str, axis: str, allowed: AxisRange, size: int) -> Reason | None:
+    """The rule of a range that the size breaks; None if it breaks none."""
+    facts = {"model": model, "axis": axis, "size": size}
+    if size < allowed.least:
+        return reason("size_too_small", **facts, bound=allowed.least)
+    if allowed.most is not None and size > allowed.most:
+        return reason("size_too_large", **facts, bound=allowed.most)
+    if size % allowed.multiple_of:
+        return reason("size_no_multiple", **facts, bound=allowed.multiple_of)
     return None
 
 
@@ -107,6 +111,6 @@ def _media_size(model: ModelSpec, cell: Sizes, name: FixedName) -> int | None:
     value: int | None = getattr(cell, name)
     if value is None:
         return allowed.default
-    if reason := refusal(allowed, value):
-        raise Unsupported(f"{model.name} takes {name} of {reason}, not {value}")
+    if explanation := refusal(model.name, name, allowed, value):
+        raise Unsupported(explanation)
     return value

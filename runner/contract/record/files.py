@@ -2,10 +2,11 @@
 
 import sys
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import is_dataclass
 from datetime import UTC, datetime, timedelta
 from functools import cache
 from pathlib import Path
-from typing import IO, Annotated, Any, Literal, get_args, get_origin
+from typing import IO, Any, Literal, get_args, get_origin, get_type_hints
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -54,9 +55,7 @@ def each_row(names: Sequence[str], columns: Sequence[pa.Array | pa.ChunkedArray]
 def _values(column: pa.Array | pa.ChunkedArray) -> list[Any]:
     if pa.types.is_timestamp(column.type):
         return list(_moments(column))
-    values: list[Any] = column.to_pylist()
-    if pa.types.is_map(column.type):
-        return [None if value is None else dict(value) for value in values]
+    values: list[Any] = column.to_pylist(maps_as_pydicts="lossy")
     return values
 
 
@@ -168,13 +167,13 @@ _ARROW_TYPES: dict[Any, pa.DataType] = {
 def _arrow_type(annotation: Any) -> pa.DataType:
     if annotation in _ARROW_TYPES:
         return _ARROW_TYPES[annotation]
+    if is_dataclass(annotation):
+        fields = get_type_hints(annotation).items()
+        return pa.struct([(name, _arrow_type(inner)) for name, inner in fields])
     origin, arguments = get_origin(annotation), get_args(annotation)
-    if origin is Annotated:
-        return _arrow_type(arguments[0])
     if origin is Literal:
         return pa.string()
-    if origin is list:
-        return pa.list_(_arrow_type(arguments[0]))
-    if origin is dict:
+    if origin in {dict, Mapping}:
         return pa.map_(_arrow_type(arguments[0]), _arrow_type(arguments[1]))
-    return _arrow_type(next(argument for argument in arguments if argument is not type(None)))
+    inner = _arrow_type(arguments[0])
+    return pa.list_(inner) if origin is list else inner

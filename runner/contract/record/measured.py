@@ -65,6 +65,12 @@ class Timing(Frozen):
     processes."""
     process_spread_source: str | None = None
     """What `process_spread` is known from: a calibration of the host, or a stated default."""
+    process_spread_processes: Positive[int] | None = None
+    """Processes of that calibration; null for the default."""
+    process_spread_degrees: Positive[float] | None = None
+    """Degrees of freedom of that calibration; null for the default."""
+    process_spread_queue: Positive[float] | None = None
+    """Factor by which its queue multiplied it; null where it did not."""
     steady_time_s: Positive[float] | None = None
     """Sum of the timed queries, seconds; in `server` from the first arrival to the last end."""
     throughput: Positive[float] | None = None

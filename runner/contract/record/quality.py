@@ -1,6 +1,10 @@
 """Columns that say how far the others can be trusted."""
 
+from typing import Self
+
 from runner.contract.cell import Frozen
+from runner.contract.reasons import Reason, reason_columns, reason_from
+from runner.contract.record.doubts import Doubt
 from runner.contract.record.ranges import Cosine, Deviation, Finite, Fraction, NonNegative
 from runner.contract.record.verdict import Grade, Phase, Proof, Status
 
@@ -10,12 +14,31 @@ class Outcome(Frozen):
 
     status: Status
     """How the cell ended."""
-    reason: str | None = None
-    """Why, unless it ended well."""
+    reason_code: str | None = None
+    """Code of the reason why, unless it ended well."""
+    reason_facts: dict[str, str] | None = None
+    """Facts of that reason, by name."""
     phase: Phase | None = None
     """The phase in which it ended, unless it ended well."""
     log: str | None = None
     """File with the trace, beside the records: `<job_id>/<cell_id>.log`."""
+
+    @classmethod
+    def because(
+        cls,
+        status: Status,
+        reason: Reason | None,
+        phase: Phase | None = None,
+        log: str | None = None,
+    ) -> Self:
+        """The outcome of a cell that did not end well."""
+        columns = reason_columns("reason", reason)
+        return cls(status=status, **columns, phase=phase, log=log)
+
+    @property
+    def ending(self) -> Reason | None:
+        """The reason why it did not end well."""
+        return reason_from(self.reason_code, self.reason_facts)
 
 
 class Trust(Outcome):
@@ -31,8 +54,10 @@ class Trust(Outcome):
 
     correct: bool | None = None
     """Whether the outputs for the fixed inputs agree with the fp32 CPU reference."""
-    correct_reason: str | None = None
-    """Why `correct` is false or null."""
+    correct_code: str | None = None
+    """Code of the reason why `correct` is false or null."""
+    correct_facts: dict[str, str] | None = None
+    """Facts of that reason, by name."""
     verified_shape: str | None = None
     """Sizes of those inputs, e.g. `b2-s32`: one shape stands for all, and beside it the cell's own
     where a runtime compiles for each, e.g. `b2-s32, b8-s128`; null if none was compared."""
@@ -66,8 +91,9 @@ class Trust(Outcome):
 
     grade: Grade | None = None
     """A: nothing speaks against the numbers; D: do not quote them. Null without a measurement."""
-    grade_reasons: list[str] | None = None
-    """What speaks against the numbers, each with its remedy, the heaviest first."""
+    doubts: list[Doubt] | None = None
+    """What speaks against the numbers, the heaviest first: each with its code, the best grade that
+    it leaves, its value, the code of its remedy, and further facts."""
     noise_score: Finite | None = None
     """How busy the host was, 0 is silent: steal, other load and the kernel's spread added up."""
     noise_steal: Fraction | None = None
@@ -97,3 +123,8 @@ class Trust(Outcome):
     """Median of an iteration over a model that computes nothing, seconds."""
     garbage_collection: str | None = None
     """What was done with Python's garbage collection while iterations were timed."""
+
+    @property
+    def incorrectness(self) -> Reason | None:
+        """The reason why `correct` is false or null."""
+        return reason_from(self.correct_code, self.correct_facts)

@@ -34,6 +34,17 @@ class Spread:
     """Student's t that makes 95 % of it."""
     source: str
     """Its origin, in words."""
+    processes: int | None = None
+    """Processes of the calibration of this host that gave it; None for the default."""
+    degrees: float | None = None
+    """Degrees of freedom of that calibration; None for the default."""
+    queue: float | None = None
+    """Factor by which a queue multiplied it; None where it did not."""
+
+    @property
+    def is_calibrated(self) -> bool:
+        """False for the default, which no measurement of this host gave."""
+        return self.processes is not None
 
     @property
     def reach(self) -> float:
@@ -55,7 +66,7 @@ class Spread:
         if factor == 1:
             return self
         source = f"{self.source}; its queue multiplies it by {factor:.3g}"
-        return replace(self, deviation=factor * self.deviation, source=source)
+        return replace(self, deviation=factor * self.deviation, source=source, queue=factor)
 
 
 _NORMAL = NormalDist().inv_cdf((1 + INTERVAL_CONFIDENCE) / 2)
@@ -75,7 +86,8 @@ def spread_of(known: ProcessSpread | None) -> Spread:
     quantile = students_t(degrees, INTERVAL_CONFIDENCE)
     day = known.measured_at.date()
     basis = f"{known.processes} processes ({degrees:.3g} degrees of freedom)"
-    return Spread(known.cv, quantile, f"calibration with {basis}, {day}")
+    source = f"calibration with {basis}, {day}"
+    return Spread(known.cv, quantile, source, known.processes, degrees)
 
 
 @dataclass(frozen=True)

@@ -35,7 +35,7 @@ def measure_offline(
     search = _search(session, job, cell, instruments)
     chosen = {"batch_size": search.best.batch_size, "search": search.lines, **search.curve.columns}
     result = _measure_at(chosen, session, job.heated(), cell, instruments)
-    doubts = [*result.doubts, *((doubt.grade, doubt.text) for doubt in search.doubts)]
+    doubts = [*result.doubts, *search.doubts]
     # The search has queried at this shape already, so a first query lies there.
     own = {"first_ns": search.best.first_ns, "heating_ns": heating_ns, "doubts": doubts}
     return result.model_copy(update=own)

@@ -4,8 +4,9 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Literal
 
-from runner.contract.doubts import Doubt, Scale, percent, scaled
 from runner.contract.errors import Unsupported
+from runner.contract.record.doubts import Doubt, Scale, doubt, scaled
+from runner.contract.record.verdict import Grade
 from runner.measure.clock import Clock
 from runner.modes.offline.curve import BatchCurve, BatchTry, Gain, gain_of, gains_nothing
 
@@ -21,7 +22,6 @@ PAIRS = 3
 MOST_PAIRS = 12
 CHOICE = Scale(b=0.02, c=0.05, d=0.20)
 """Shares by which another batch may be better, beyond which a batch costs the grade A, B and C."""
-_LONGER = "raise measure.max_duration"
 _GIGABYTE = 1e9
 
 Trial = Callable[[int, int], BatchTry]
@@ -89,13 +89,12 @@ class BatchSearch:
         reason = self._end()
         while reason is None:
             reason = self._double() or self._end()
-        best, chosen, doubt = self._choose()
-        doubts = [self._premature] if self._premature else []
+        best, chosen, doubts = self._choose()
         return SearchResult(
             next(attempt for attempt in curve.tries if attempt.batch_size == best),
             curve,
             [*(attempt.line for attempt in curve.tries), *chosen, f"ended: {reason}"],
-            [*doubts, *doubt],
+            [self._premature, *doubts] if self._premature else doubts,
         )
 
     def _end(self) -> str | None:
@@ -111,9 +110,9 @@ class BatchSearch:
             memory = f"{needed / _GIGABYTE:.1f} GB, and {allowed}"
             return f"batch {doubled} would need some {memory} may be used"
         if self._clock() + needed_ns > bounds.doublings_end_ns:
-            reason = f"no time was left to try batch {doubled}"
-            self._premature = Doubt("B" if curve.flat else "C", f"{reason}: {_LONGER}")
-            return reason
+            grade: Grade = "B" if curve.flat else "C"
+            self._premature = doubt("batch_untried", grade, doubled, "raise_duration")
+            return f"no time was left to try batch {doubled}"
         return None
 
     def _is_confirmed(self, useful: BatchTry) -> bool:
@@ -158,17 +157,21 @@ class BatchSearch:
         small, large = two
         gain = self._measure_again(small, large)
         names = f"batch {large.batch_size} over batch {small.batch_size}"
+        facts = {"over": small.batch_size}
         if gain == "memory":
-            finding = f"memory ran out as {names} was measured again"
-            return small.batch_size, [finding], [Doubt("B", f"{finding}: free memory")]
+            lacked = doubt("batch_memory", "B", large.batch_size, "free_memory", **facts)
+            return small.batch_size, [f"memory ran out as {names} was measured again"], [lacked]
         if gain == "time":
-            finding = f"no time was left to measure {names} again"
-            return self._curve.best.batch_size, [finding], [Doubt("B", f"{finding}: {_LONGER}")]
+            line = f"no time was left to measure {names} again"
+            lacked = doubt("batch_time", "B", large.batch_size, "raise_duration", **facts)
+            return self._curve.best.batch_size, [line], [lacked]
         taken, left = (large, small) if gain.takes_larger else (small, large)
         line = f"{names}: {gain.words} samples/s, measured again {gain.pairs} times"
-        finding = f"batch {left.batch_size} may give up to {percent(gain.forgone)} more samples/s"
-        text = f"{finding} than batch {taken.batch_size}: {_LONGER}"
-        return taken.batch_size, [line], list(scaled(CHOICE, gain.forgone, text))
+        batches = {"batch": left.batch_size, "over": taken.batch_size}
+        choice = scaled(
+            CHOICE, gain.forgone, "batch_choice", "raise_duration", gain.forgone, **batches
+        )
+        return taken.batch_size, [line], list(choice)
 
     def _measure_again(self, small: BatchTry, large: BatchTry) -> Gain | Literal["time", "memory"]:
         """Measure both in turn, A B B A, until the choice is clear; else the name of what lacked.

@@ -9,6 +9,7 @@ from typing import Any
 from runner.backends.base import Session
 from runner.contract.cell import Cell
 from runner.contract.job import Job
+from runner.contract.record.doubts import Doubt, doubt
 from runner.contract.rounds import RoundResult
 from runner.measure.phases import LOOK_EVERY, Quota, WarmUp, is_precise, quota_of
 from runner.modes.base import Instruments
@@ -16,7 +17,6 @@ from runner.modes.inference import InferenceWorkload
 from runner.modes.server.peak import find_peak
 from runner.modes.server.serving import (
     SERVICE,
-    Doubts,
     Judge,
     Served,
     Server,
@@ -90,18 +90,17 @@ class UntilPrecise(Judge):
         return is_precise(latencies_ns, self._quota)
 
 
-def overload(served: Served, rate: float) -> Doubts:
+def overload(served: Served, rate: float) -> list[Doubt]:
     """Doubts about latencies of a queue that grew.
 
     A queue of arrivals at `rate` grows for ever if rate × mean service time reaches 1. Below that
     it can still be long when the time is spent.
     """
-    rates = f"offered {rate:.4g} qps, completed {served.achieved_qps:.3g}"
+    facts = {"offered_qps": rate, "completed_qps": served.achieved_qps}
     if rate * served.service_mean_s >= 1:
-        finding = "the queue grew for the whole run, so latencies say nothing but that"
         most = 1 / served.service_mean_s
-        return [("D", f"{rates}: {finding}: lower target_qps below {most:.3g}")]
+        return [doubt("queue_grew", "D", None, "lower_rate", most_qps=most, **facts)]
     if served.answered < KEEPS_UP:
-        finding = f"{served.waiting} queries were still in line when the time was spent"
-        return [("C", f"{rates}: {finding}: raise measure.max_duration or lower target_qps")]
+        left = served.waiting
+        return [doubt("queue_left", "C", left, "raise_duration_or_lower_rate", **facts)]
     return []

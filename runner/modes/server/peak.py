@@ -9,20 +9,20 @@ the time verifies 27 of 98; there 23 brackets are of grade D instead of 34, and 
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from statistics import fmean, median, stdev
 
 import numpy as np
 
 from runner.contract.cell import Cell
-from runner.contract.doubts import Scale
 from runner.contract.job import Job
 from runner.contract.record import Columns
+from runner.contract.record.doubts import Doubt, Scale, doubt
 from runner.contract.record.verdict import Grade
 from runner.contract.rounds import Energy
 from runner.measure.clock import NANOSECONDS, seconds
 from runner.modes.server.queue_model import QueueModel, RateForecast
-from runner.modes.server.serving import Doubts, Server, ServerResult
+from runner.modes.server.serving import Server, ServerResult
 from runner.modes.server.trial import MILLISECOND_NS, RateTrials, trials_of
 
 NO_TRIAL = "no trial was run: these are the warm-up's queries, which did not wait"
@@ -57,7 +57,9 @@ class PeakSearch:
     high: float
     """The lowest rate that was rejected, or at which no queue can be stable."""
     ended: str
-    """Reason why there are no more trials, with the remedy if the bracket is wide."""
+    """Reason why there are no more trials."""
+    end: Doubt | None = None
+    """The doubt that this end raises, of a grade that follows from the bracket."""
     hopeless: bool = False
     """True if not even a query alone would meet the objective."""
 
@@ -90,13 +92,12 @@ class PeakSearch:
         return "D" if self.low is None else BRACKET.grade(self.half_width)
 
     @property
-    def doubts(self) -> Doubts:
+    def doubts(self) -> list[Doubt]:
         """Doubts about the peak: its bracket is wide, fresh schedules did not verify it."""
         grade, peak = self.bracket_grade, self.peak
-        doubts: Doubts = [(grade, self.ended)] if grade else []
+        doubts = [replace(self.end, grade=grade)] if grade and self.end else []
         if peak is not None and not peak.verified:
-            finding = f"no verdict of fresh schedules verified the peak of {peak.rate:.3g} qps"
-            doubts.append((UNVERIFIED, f"{finding}: raise measure.max_duration"))
+            doubts.append(doubt("peak_unverified", UNVERIFIED, peak.rate, "raise_duration"))
         return doubts
 
 
@@ -113,8 +114,10 @@ def find_peak(server: Server, warmup_ns: Sequence[int], cell: Cell, job: Job) ->
     slo_ms = cell.slo_ms or 0.0
     if service_ns > slo_ms * MILLISECOND_NS:
         alone = f"a query alone takes {service_ns / MILLISECOND_NS:.3g} ms"
-        ended = f"{alone}, beyond slo_ms {slo_ms:g}: raise slo_ms"
-        search = PeakSearch([], None, NANOSECONDS / service_ns, ended, hopeless=True)
+        facts = {"slo_ms": slo_ms}
+        end = doubt("hopeless_rate", "D", service_ns / MILLISECOND_NS, "raise_slo", **facts)
+        ended = f"{alone}, beyond slo_ms {slo_ms:g}"
+        search = PeakSearch([], None, NANOSECONDS / service_ns, ended, end, hopeless=True)
     else:
         search = _Search(server, warmup_ns, slo_ms, job).run()
     kept = search.peak or (search.trials[-1] if search.trials else None)
@@ -239,8 +242,9 @@ class _Search:
         if not search.bracket_grade:
             return search
         left = f"the {self._left_s():.0f} s that were left are too few for another verdict"
-        ended = f"{bracket}; {left}: raise measure.max_duration"
-        return PeakSearch(self._trials, low, high, ended)
+        facts = {"low_qps": low or 0.0, "high_qps": high}
+        end = doubt("peak_bracket", "D", self._left_s(), "raise_duration", **facts)
+        return PeakSearch(self._trials, low, high, f"{bracket}; {left}", end)
 
 
 def _of_warmup(warmup_ns: Sequence[int], search: PeakSearch) -> ServerResult:
@@ -255,5 +259,5 @@ def _of_warmup(warmup_ns: Sequence[int], search: PeakSearch) -> ServerResult:
             "achieved_qps": None,
             "throughput": None,
         },
-        doubts=[*search.doubts, ("D", f"{NO_TRIAL}: raise slo_ms or measure.max_duration")],
+        doubts=[*search.doubts, doubt("no_trial", "D", None, "raise_slo_or_duration")],
     )

@@ -8,7 +8,7 @@ from statistics import fmean, median
 import numpy as np
 
 from runner.contract.record import Columns
-from runner.contract.record.verdict import Grade
+from runner.contract.record.doubts import Doubt, doubt
 from runner.contract.rounds import Energy
 from runner.measure.clock import NANOSECONDS, Clock, seconds
 from runner.measure.energy import EnergyMeter
@@ -16,7 +16,6 @@ from runner.measure.phases import garbage_collection_off
 
 Sleep = Callable[[float], None]
 """Waits for that many seconds without using a core."""
-Doubts = list[tuple[Grade, str]]
 
 MOST_COUNTED = 100_000
 """Most waiting queries that are counted: counting millions would take longer than the run."""
@@ -163,10 +162,12 @@ class ServerResult:
     window_ns: int
     energy: Energy
     columns: Columns
-    doubts: Doubts
+    doubts: list[Doubt]
 
     @classmethod
-    def of(cls, served: Served, energy: Energy, columns: Columns, doubts: Doubts) -> "ServerResult":
+    def of(
+        cls, served: Served, energy: Energy, columns: Columns, doubts: list[Doubt]
+    ) -> "ServerResult":
         """The latencies of one run."""
         return cls(
             durations_ns=served.latencies_ns,
@@ -178,15 +179,13 @@ class ServerResult:
         )
 
 
-def late_starts(served: Served) -> Doubts:
+def late_starts(served: Served) -> list[Doubt]:
     """Doubts about latencies if the runner itself started queries late."""
     late_s = median(served.lateness_ns or [0]) / NANOSECONDS
     share = late_s / served.service_median_s
     if share <= MAX_LATENESS:
         return []
-    finding = f"queries that found no line began {late_s * 1000:.2g} ms late, {share:.0%} of their"
-    remedy = "take latencies as that much too long, or raise batch_size"
-    return [("B", f"{finding} service time: {remedy}")]
+    return [doubt("late_starts", "B", share, "accept_lateness", late_s=late_s)]
 
 
 def arrivals_ns(rate: float, seed: int | Sequence[int]) -> Iterator[int]:

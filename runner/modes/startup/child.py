@@ -7,6 +7,9 @@ shall live, and writes an answer as one line of JSON to stdout.
 
 import time
 
+from runner.contract.errors import reason_of
+from runner.contract.reasons import Reason
+
 _FIRST_LINE_NS = time.perf_counter_ns()
 
 # Every runtime needs numpy and our own imports do too, so it is imported where it can be timed.
@@ -30,12 +33,12 @@ from runner.backends.base import (
     Session,
     Stage,
     failure_kind,
-    failure_reason,
 )
 from runner.contract.axes import IN_CHILDREN
 from runner.contract.cell import Frozen
 from runner.contract.errors import BenchError
 from runner.contract.job import Job
+from runner.contract.reasons import reason
 from runner.inputs import synthesise
 from runner.measure.clock import monotonic
 from runner.measure.memory.process import ResidentReader
@@ -87,8 +90,7 @@ class StartFailure(Frozen):
     """Error that kept the model from starting."""
 
     kind: FailureKind
-    message: str
-    hint: str | None
+    reason: Reason
 
 
 START_ANSWER: TypeAdapter[StartReport | StartFailure] = TypeAdapter(StartReport | StartFailure)
@@ -122,9 +124,7 @@ def _answer(request: StartRequest, exits: ExitStack) -> StartReport | StartFailu
         return report.model_copy(update={"files": tuple(files)})
     except Exception as error:  # the parent turns it into a verdict
         traceback.print_exc()
-        hint = error.hint if isinstance(error, BenchError) else None
-        kind, reason = failure_kind(error, runtime), failure_reason(error)
-        return StartFailure(kind=kind, message=reason, hint=hint)
+        return StartFailure(kind=failure_kind(error, runtime), reason=reason_of(error))
 
 
 def _start(
@@ -164,7 +164,7 @@ def _first_query(session: Session, job: Job) -> tuple[int, int | None]:
         duration = monotonic() - began
     peak_bytes = _peak_bytes(job)
     if not session.all_finite(outputs):
-        raise BenchError("the outputs hold NaN or infinity, so the arithmetic cannot be trusted")
+        raise BenchError(reason("not_finite"))
     return duration, peak_bytes
 
 

@@ -14,7 +14,8 @@ import psutil
 
 from runner.backends.base import FailureKind
 from runner.contract.errors import BenchError, Unavailable, Unsupported
-from runner.contract.process_exit import describe_end, last_line, oom_kills, tail_of
+from runner.contract.process_exit import end_facts, last_line, oom_kills, tail_of
+from runner.contract.reasons import reason
 from runner.contract.variables import OWN_PYTHON
 from runner.measure.clock import monotonic
 from runner.modes.startup.child import START_ANSWER, StartFailure, StartReport, StartRequest
@@ -92,25 +93,24 @@ class PendingStart:
             raise self._error(answer)
         began_at, loaded_at = answer.first_line_at_ns, answer.loaded_at_ns
         if not self._launched_at_ns <= began_at <= loaded_at <= answered_at:
-            raise BenchError("processes disagree about the time here, so starts cannot be timed")
+            raise BenchError(reason("clocks_disagree"))
         return TimedStart(self._launched_at_ns, answer)
 
     def _death(self) -> StartFailure:
         code = self._process.wait()
         killed = code == -signal.SIGKILL and oom_kills() > self._oom_kills_before
-        words = last_line(tail_of(self._stderr)) or "nothing"
+        words = last_line(tail_of(self._stderr)) or None
         return StartFailure(
             kind="out_of_memory" if killed else "failed",
-            message=f"a cold start {describe_end(code)}; its last words on stderr: {words}",
-            hint=None,
+            reason=reason("cold_start_died", **end_facts(code), words=words),
         )
 
     def _error(self, failure: StartFailure) -> Exception:
         error: Exception
         if failure.kind == "out_of_memory":
-            error = MemoryError(failure.message)
+            error = MemoryError(failure.reason)
         else:
-            error = _ERRORS[failure.kind](failure.message, hint=failure.hint)
+            error = _ERRORS[failure.kind](failure.reason)
         error.add_note(f"stderr of the cold start:\n{tail_of(self._stderr)}")
         return error
 

@@ -13,10 +13,11 @@ from statistics import median
 
 from runner.contract.axes import IN_CHILDREN
 from runner.contract.cell import Cell
-from runner.contract.errors import BenchError
+from runner.contract.errors import BenchError, reason_of
 from runner.contract.job import Job
+from runner.contract.reasons import facts_behind
 from runner.contract.record import Columns
-from runner.contract.record.verdict import Grade
+from runner.contract.record.doubts import Doubt, doubt
 from runner.contract.rounds import MemoryUse, RoundResult
 from runner.measure.clock import NANOSECONDS, seconds
 from runner.measure.environment import job_threads, load_average_1m, memory_budget_bytes
@@ -166,21 +167,21 @@ def _one_by_one(request: StartRequest, job: Job, instruments: Instruments) -> li
 
 def _concurrent(
     request: StartRequest, starts: Sequence[TimedStart], instruments: Instruments
-) -> tuple[Columns, list[tuple[Grade, str]]]:
+) -> tuple[Columns, list[Doubt]]:
     job = request.job
     if job.round != job.measure.rounds:
         return {}, []
     requested = job.cells[0].workers or request.threads
     workers = min(requested, _fitting(starts, job, instruments))
-    doubts: list[tuple[Grade, str]] = []
+    doubts: list[Doubt] = []
     if workers < requested:
-        text = f"there is room for {workers} of {requested} models at once: set fewer `workers`"
-        doubts.append(("B", text))
+        room = doubt("concurrent_room", "B", workers, "fewer_workers", requested=requested)
+        doubts.append(room)
     try:
         elapsed_s = seconds(start_at_once(request, workers))
     except (MemoryError, BenchError) as error:
-        text = f"{workers} models could not start at once ({error}): set fewer `workers`"
-        return {}, [*doubts, ("B", text)]
+        facts = facts_behind("cause", reason_of(error))
+        return {}, [*doubts, doubt("concurrent_failed", "B", workers, "fewer_workers", **facts)]
     alone_s = seconds(round(median(start.to_loaded_ns for start in starts)))
     columns = {
         "concurrent_workers": workers,

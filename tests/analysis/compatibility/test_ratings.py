@@ -29,7 +29,7 @@ def a_verdict(
     backend: str, verdict: str = "ok", reason: str | None = None, **changes: Any
 ) -> KnownVerdict:
     return KnownVerdict(
-        **{"cell": BATCH_1, "results": 1, "is_ours": True, **changes},
+        **{"cell": BATCH_1, "results": 1, "is_ours": True, "remedy": None, **changes},
         backend=backend,
         verdict=verdict,
         reason=reason,
@@ -96,12 +96,12 @@ def test_levels(
 
 
 def test_a_backend_that_fails_where_another_works_has_limits() -> None:
-    failure = a_verdict("cuda", "out_of_memory", "killed", cell=BATCH_8)
+    failure = a_verdict("cuda", "out_of_memory", "killed", cell=BATCH_8, remedy="more memory")
     alone = rated([a_rate("cuda", 90.0)], [failure])
     beside = rated([a_rate("cuda", 90.0), a_rate("cpu", 500.0, cell=BATCH_8)], [failure])
     assert (alone.level, beside.level) == ("High", "Low")
     assert beside.obstacle is not None
-    assert "limits.memory" in str(beside.obstacle.remedy)
+    assert beside.obstacle.remedy == "more memory"
 
 
 def test_shares_are_of_the_best_backend_in_the_same_cell() -> None:
@@ -124,12 +124,6 @@ def test_what_others_measured_is_rated_and_named() -> None:
     rating = rated([a_rate("cuda", 60.0, verdict="unverified", source="timm")], [])
     assert (rating.level, rating.source) == ("High", "timm")
     assert rated([a_rate("cuda", 60.0)], []).source is None
-
-
-def test_what_others_met_is_no_matter_for_our_remedies() -> None:
-    obstacle = rated([], [a_verdict("cuda", "failed", "ImportError: x", is_ours=False)]).obstacle
-    assert obstacle is not None
-    assert "orchestrator bench" in str(obstacle.remedy)
 
 
 def test_what_must_not_be_quoted_is_nobodys_measure() -> None:

@@ -14,9 +14,11 @@ from tests.support.observed import an_observation, past_results
 FIVE = (1.00, 1.01, 0.99, 1.02, 0.98)
 CALIBRATED = {
     "process_spread": 0.02,
-    "process_spread_source": "calibration with 10 processes, 2026-11-01",
+    "process_spread_processes": 10,
+    "process_spread_degrees": 9.0,
+    "process_spread_queue": None,
 }
-DEFAULT = {"process_spread": 0.04, "process_spread_source": "default"}
+DEFAULT = {"process_spread": 0.04, "process_spread_processes": None}
 
 
 def within(launches: tuple[float, ...]) -> float:

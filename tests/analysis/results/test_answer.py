@@ -9,8 +9,9 @@ from analysis.results.answer import Comparison, comparisons, objection
 from analysis.results.changes import Neighbour, changes, doubt_contradictions
 from analysis.results.order import ORDERS, order_results
 from analysis.results.row import ResultRow
-from analysis.results.trust import summarise_grades
+from analysis.results.trust import Cause, summarise_grades
 from analysis.statistics.ratios import shows_difference
+from runner.contract.record.doubts import Doubt, doubt
 from tests.support.properties import property_test
 from tests.support.results import a_failed_row, a_neighbour, a_row
 
@@ -210,40 +211,33 @@ def test_a_result_beside_the_last_one_of_its_series(
     assert bool(differing) == (grade is not None)
     (doubted,) = doubt_contradictions([now], differing)
     assert doubted.grade == (grade or now.grade)
-    assert bool(doubted.grade_reasons) == (grade == "D" and now.grade != "D")
+    assert bool(doubted.doubts) == (grade == "D" and now.grade != "D")
 
 
-def graded(grade: str, *reasons: str) -> ResultRow:
-    return a_row("cell", grade=grade, grade_reasons=list(reasons))
+def graded(grade: str, *doubts: Doubt) -> ResultRow:
+    return a_row("cell", grade=grade, doubts=doubts)
+
+
+def load(value: float, cores: int = 2) -> Doubt:
+    return doubt("host_load", "D", value, "stop_others", cores=cores)
+
+
+CV, QUOTA = Doubt("scatter", "D", 1.2, "longer_or_quieter"), Doubt("quota", "D", 0.3, "lift_quota")
 
 
 @pytest.mark.parametrize(
-    ("rows", "finding", "takes_time"),
+    ("rows", "cause"),
     [
-        ([], None, None),
-        ([graded("A"), graded("B", "x 3 %: wait")], "x 3 %", False),
-        ([graded("B", "x: wait"), graded("B", "x: wait"), graded("C", "y: go")], "y", False),
-        ([graded("D", "n: raise measure.rounds", "x: wait")] * 2, "n", True),
-        (
-            [graded("D", "x: wait", "y: go"), *[graded("D", "y: go", "x: wait")] * 2],
-            "y",
-            False,
-        ),
-        ([graded("C", "n 1,200 of 3: raise measure.rounds")] * 2, "n 1,200 of 3", True),
-        (
-            [graded("C", f"load {load} on 2: measure longer") for load in ("4.5", "1,000", "20")],
-            "load 4.5 to 1,000 on 2",
-            True,
-        ),
-        (
-            [graded("C", f"torch 2.{minor}.1: wait") for minor in (9, 13)],
-            "torch 2.9.1",
-            False,
-        ),
+        ([], None),
+        ([graded("A"), graded("B", CV)], Cause(CV, None, 1)),
+        ([graded("B", CV), graded("B", CV), graded("C", QUOTA)], Cause(QUOTA, None, 1)),
+        ([graded("D", CV, QUOTA), *[graded("D", QUOTA, CV)] * 2], Cause(QUOTA, None, 2)),
+        ([graded("C", load(value)) for value in (20, 4.5, 9)], Cause(load(4.5), 20, 3)),
+        ([graded("C", load(3, cores)) for cores in (2, 4)], Cause(load(3), None, 2)),
+        ([graded("C", load(cores, cores)) for cores in (4, 2)], Cause(load(4, 4), None, 2)),
     ],
 )
 def test_the_cause_is_the_heaviest_finding_of_most_of_the_worst(
-    rows: list[ResultRow], finding: str | None, takes_time: bool | None
+    rows: list[ResultRow], cause: Cause | None
 ) -> None:
-    cause = summarise_grades(rows).cause
-    assert (cause and cause.finding, cause and cause.takes_time) == (finding, takes_time)
+    assert summarise_grades(rows).cause == cause

@@ -41,4 +41,3 @@ def test_every_remedy_is_one_that_exists(backend: Backend) -> None:
     assert stack
     for target in re.findall(r"`make (\w+)`", stack.remedy):
         assert re.search(rf"^{target}:", MAKEFILE, re.MULTILINE)
-    assert ("container" in stack.remedy) == ("docker" in CATALOGUE[backend].launchers)

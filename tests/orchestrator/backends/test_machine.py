@@ -5,18 +5,20 @@ from dataclasses import replace
 import psutil
 import pytest
 
-from orchestrator.backends.catalogue import CATALOGUE, Stack
+from orchestrator.backends.catalogue import CATALOGUE, OR_ENGINE, Stack
 from orchestrator.backends.machine import (
     ThisHost,
     require_stack,
     this_machine,
 )
 from orchestrator.backends.probes import X86_INSTRUCTION_SETS
+from orchestrator.screen.words.reasons import error_hint, error_text, reason_text
 from runner.backends.onnxruntime.qnn.device import require_possible
 from runner.contract.cell import Backend, Purpose
 from runner.contract.errors import Unavailable
 from runner.contract.job import DEVICE_VARIABLE
 from tests.support.onnx_graphs import onnx_cell, onnx_job
+from tests.support.words import raises_words, words_of
 
 SOFTWARE_IS_NOT_TIMED = (
     "the software adapter's time says nothing about a device: `orchestrator verify`"
@@ -34,7 +36,7 @@ def test_a_job_may_use_less_than_this_machine_has() -> None:
 def test_what_no_machine_of_its_kind_has_needs_no_probing() -> None:
     assert this_machine("measure", "darwin", "arm64").unavailable == {}
     lacks = this_machine("measure", "linux", "aarch64", nodes=lambda glob: [glob]).unavailable
-    assert lacks == {"mps": "backend mps exists on macOS alone, and this is Linux"}
+    assert [reason.code for reason in lacks.values()] == ["other_system"]
 
 
 @pytest.mark.parametrize("instruction_set", sorted(X86_INSTRUCTION_SETS))
@@ -46,7 +48,7 @@ def test_a_simulator_is_not_timed_and_the_reason_is_the_runners(
     with pytest.raises(Unavailable) as caught:
         require_possible(work, machine=instruction_set)
     reason = this_machine(purpose, "linux", instruction_set).unavailable["qnn"]
-    assert reason == str(caught.value)
+    assert reason_text(reason) == error_text(caught.value)
 
 
 @pytest.mark.parametrize("purpose", ["verify", "prepare"])
@@ -76,7 +78,7 @@ def test_a_software_adapter_is_timed_only_if_it_is_chosen(
     monkeypatch.setenv(DEVICE_VARIABLE, chosen)
     machine = this_machine(purpose, system, "x86_64", nodes=lambda glob: nodes)
     reason = machine.unavailable.get("webgpu")
-    assert reason == (SOFTWARE_IS_NOT_TIMED if left_out else None)
+    assert words_of(reason) == (SOFTWARE_IS_NOT_TIMED if left_out else None)
 
 
 @pytest.mark.parametrize(
@@ -88,16 +90,16 @@ def test_what_is_installed_is_enough(backend: Backend, stack: Stack, system: str
 
 
 def test_what_is_not_installed_is_named_with_its_remedy() -> None:
-    with pytest.raises(Unavailable, match="no_such_package, which is not installed") as caught:
+    with raises_words(Unavailable, match="no_such_package, which is not installed") as caught:
         require_stack("qnn", {"qnn": replace(CATALOGUE["qnn"], stack=LACKING)})
-    assert caught.value.hint == "get it"
+    assert error_hint(caught.value) == f"get it{OR_ENGINE}"
 
 
 def test_a_backend_of_another_system_is_unavailable_whatever_is_installed() -> None:
     with pytest.raises(Unavailable) as caught:
         require_stack("mps", system="linux")
-    assert str(caught.value) == "backend mps exists on macOS alone, and this is Linux"
-    assert caught.value.hint == "run it on a machine with macOS"
+    assert error_text(caught.value) == "backend mps exists on macOS alone, and this is Linux"
+    assert error_hint(caught.value) == "run it on a machine with macOS"
 
 
 def test_this_host_answers_every_question() -> None:

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from runner.contract.record import Record
+from runner.contract.record.doubts import doubt
 from tests.support.databases import write_records
 from tests.support.launches import launched
 from tests.support.records import RECORDED_AT, a_failure, a_record
@@ -84,7 +85,7 @@ def timed(backend: str, runtime: str, batch: int, ms: float) -> Record:
         durations_ns=durations,
         warmup_durations_ns=[round(2 * ms * MS)] * 3,
         grade="B",
-        grade_reasons=[f"{HOSTILE}: measure longer"],
+        doubts=[doubt("contradicted", "B", 2.0, "several_processes", run=HOSTILE)],
         hostname=HOSTILE,
     )
 

@@ -56,6 +56,7 @@ from tests.support.fleet import soon
 from tests.support.jobs import a_spread, fake_cell
 from tests.support.records import record_for
 from tests.support.runs import SOMEWHERE, a_plan, a_run_folder
+from tests.support.words import words_of
 
 Host = Callable[[Order, RunFile], Iterator[Frame]]
 """What a host says to an order."""
@@ -393,7 +394,7 @@ def test_what_a_host_turns_out_to_lack_is_measured_elsewhere(tmp_path: Path) -> 
 def test_what_every_host_lacks_decides_the_exit_code(tmp_path: Path, host: Host, code: int) -> None:
     done = drive(tmp_path, a=[host], b=[host])
     assert (done.code, done.verdicts) == (code, {"unavailable"})
-    (reason, *_) = [record.reason for record in done.folder.sound_records().values()]
+    (reason, *_) = [words_of(record.ending) for record in done.folder.sound_records().values()]
     assert "b cannot do it: " in str(reason)
 
 
@@ -454,7 +455,7 @@ def test_no_record_counts_twice(tmp_path: Path) -> None:
 def test_verdicts_of_a_hosts_own_count(tmp_path: Path) -> None:
     done = drive(tmp_path, a=[cannot_run])
     assert done.verdicts == {"unavailable"}
-    reasons = {record.reason for record in done.folder.sound_records().values()}
+    reasons = {words_of(record.ending) for record in done.folder.sound_records().values()}
     assert reasons == {"no engine"}
 
 
@@ -474,14 +475,14 @@ def test_cells_that_no_host_there_can_measure_have_a_verdict(tmp_path: Path) -> 
     work = FleetWork([folder], [], {folder.run.run_id: placed.plan})
     presence = Presence({"a": Reach(Scripted({"a": [good]}), lacking)}, {}, knows)
     FleetExecution(work, presence, FleetKeptObserver(), RunOptions(scratch=True)).run()
-    reasons = {record.reason for record in folder.sound_records().values()}
+    reasons = {words_of(record.ending) for record in folder.sound_records().values()}
     assert reasons == {"no host of the fleet can measure it: no such device"}
 
 
 def test_a_spent_budget_begins_nothing(tmp_path: Path) -> None:
     options = RunOptions(scratch=True, budget_s=0)
     done = drive(tmp_path, options=options, a=[good])
-    reasons = {record.reason for record in done.folder.sound_records().values()}
+    reasons = {words_of(record.ending) for record in done.folder.sound_records().values()}
     assert reasons == {"the budget of 0s was spent"}
     assert done.fleet.orders == []
 
@@ -523,4 +524,4 @@ def test_hosts_of_other_hardware_do_not_take_what_was_lost(tmp_path: Path) -> No
     FleetExecution(work, presence, observer, RunOptions(scratch=True)).run()
     (record,) = folder.sound_records().values()
     assert record.status == "lost"
-    assert "no other host of the class is there" in str(record.reason)
+    assert "no other host of the class is there" in str(words_of(record.ending))

@@ -11,6 +11,7 @@ import pytest
 from orchestrator.fleet.transports.ray import RayTransport
 from runner.contract.errors import Unavailable
 from tests.support.ray_cluster import HOSTS, Cluster, running_cluster
+from tests.support.words import raises_words
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(240)]
 
@@ -63,7 +64,7 @@ def test_a_host_is_one_drivers_at_a_time_and_the_other_learns_whose(
 ) -> None:
     conversation = transport.begin("alpha")
     try:
-        with pytest.raises(Unavailable, match=rf"alpha: is busy: .*pid {os.getpid()}"):
+        with raises_words(Unavailable, match=rf"alpha: is busy: .*pid {os.getpid()}"):
             transport.begin("alpha")
         shown = cluster.call("status", "--json")
         states = {host["name"]: host for host in json.loads(shown.stdout)}
@@ -76,7 +77,7 @@ def test_a_host_is_one_drivers_at_a_time_and_the_other_learns_whose(
 
 
 def test_an_unknown_host_is_refused_at_once(transport: RayTransport) -> None:
-    with pytest.raises(Unavailable, match=r"delta: is not in the cluster.*alpha, beta, gamma"):
+    with raises_words(Unavailable, match=r"delta: is not in the cluster.*alpha, beta, gamma"):
         transport.begin("delta")
 
 
@@ -107,7 +108,7 @@ def test_a_host_that_dies_is_told_and_may_come_again(
     conversation.end()
     until(said.exists)
     until(lambda: [lost.name for lost in transport.lost_hosts()] == ["gamma"])
-    with pytest.raises(Unavailable, match="gamma: is dead"):
+    with raises_words(Unavailable, match="gamma: is dead"):
         transport.begin("gamma")
     cluster.start("gamma")
     until(lambda: len(transport.hosts()) == len(HOSTS))

@@ -10,6 +10,7 @@ from orchestrator.planning.plan import Plan
 from runner.contract.cell import Cell
 from tests.support.jobs import fake_cell
 from tests.support.runs import a_plan
+from tests.support.words import words_of
 
 HARDWARE = {"cpu_model": "a CPU", "cpu_cores_logical": 8, "memory_total_bytes": 8 << 30}
 
@@ -44,8 +45,11 @@ def test_a_cell_that_no_host_can_measure_is_skipped_with_the_reason() -> None:
     assert placed.units == ()
     entries = {entry.cell.batch_size: entry for entry in placed.plan.entries}
     assert (entries[1].decision, entries[1].status) == ("skip", "unavailable")
-    assert entries[1].reason == "no host of the fleet can measure it: there is no such device"
-    assert entries[2].reason == "impossible"
+    assert (
+        words_of(entries[1].reason)
+        == "no host of the fleet can measure it: there is no such device"
+    )
+    assert words_of(entries[2].reason) == "impossible"
 
 
 @pytest.mark.parametrize(

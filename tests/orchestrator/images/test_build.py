@@ -10,6 +10,7 @@ from orchestrator.backends.catalogue import GIB
 from orchestrator.images.build import LOCAL_URLS, check_disk, follow, ignore
 from orchestrator.images.image_steps import BuildSteps, fitted_step
 from runner.contract.errors import ImageError
+from tests.support.words import raises_words
 
 
 def test_the_account_of_a_build_becomes_lines_without_progress_bars() -> None:
@@ -26,7 +27,7 @@ def test_the_account_of_a_build_becomes_lines_without_progress_bars() -> None:
 
 
 def test_a_failure_inside_the_account_is_raised() -> None:
-    with pytest.raises(ImageError, match="no space left"):
+    with raises_words(ImageError, match="no space left"):
         follow([{"stream": "a"}, {"error": "no space left\n"}], ignore)
 
 
@@ -41,7 +42,7 @@ def engine(folder: Path, url: str = LOCAL_URLS[0]) -> Any:
 )
 def test_an_image_that_does_not_fit_is_refused(tmp_path: Path, image: str, gibibytes: int) -> None:
     check_disk(engine(tmp_path), image, lambda _: gibibytes * GIB)
-    with pytest.raises(ImageError, match=f"image {image}: it takes about {gibibytes}GiB"):
+    with raises_words(ImageError, match=f"image {image}: it takes about {gibibytes}GiB"):
         check_disk(engine(tmp_path), image, lambda _: gibibytes * GIB - 1)
 
 

@@ -10,9 +10,11 @@ from orchestrator.images import LocalImages, prune_images
 from orchestrator.images.source import SourceFolders
 from orchestrator.images.trust import TRUST_LABEL
 from orchestrator.launchers.registry import Pinned, PinnedImages
+from orchestrator.screen.words.reasons import error_hint
 from runner.contract.errors import EngineUnavailable, ImageError
 from tests.orchestrator.images.conftest import Workshop
 from tests.support.proxy import EngineProxy
+from tests.support.words import raises_words
 
 pytestmark = [pytest.mark.engine, pytest.mark.slow]
 
@@ -61,9 +63,9 @@ def test_a_stale_image_is_built_again_and_the_older_found_by_digest(workshop: Wo
 def test_an_image_that_is_gone_is_not_replaced_by_another(
     workshop: Workshop, reference: str, hint: str
 ) -> None:
-    with pytest.raises(ImageError, match="no image with the digest sha256:000") as caught:
+    with raises_words(ImageError, match="no image with the digest sha256:000") as caught:
         workshop.images().exactly(reference, "sha256:" + "0" * 64)
-    assert hint in str(caught.value.hint)
+    assert hint in str(error_hint(caught.value))
 
 
 def test_the_build_is_reported_and_logged(workshop: Workshop) -> None:
@@ -79,29 +81,29 @@ def test_the_build_is_reported_and_logged(workshop: Workshop) -> None:
 
 def test_a_failed_build_points_to_its_log(workshop: Workshop) -> None:
     workshop.write("images/cpu/Dockerfile", "FROM scratch\nCOPY nothing /\n")
-    with pytest.raises(ImageError, match=r"cannot be built: .*nothing") as caught:
+    with raises_words(ImageError, match=r"cannot be built: .*nothing") as caught:
         workshop.images().ensure("cpu")
     assert caught.value.exit_code == 5
-    assert "build-cpu.log" in str(caught.value.hint)
+    assert "build-cpu.log" in str(error_hint(caught.value))
     assert workshop.images().find("cpu") is None
 
 
 def test_a_base_out_of_reach_is_named_with_the_variable_for_another(workshop: Workshop) -> None:
     dockerfile = "ARG BASE_IMAGE=nowhere.invalid/base:1\nFROM ${BASE_IMAGE}\nCOPY runner /runner\n"
     workshop.write("images/cpu/Dockerfile", dockerfile)
-    with pytest.raises(ImageError, match=r"cannot be built: Step 2/\d+ : FROM .*: .") as caught:
+    with raises_words(ImageError, match=r"cannot be built: Step 2/\d+ : FROM .*: .") as caught:
         workshop.images().build("cpu")
-    hint = str(caught.value.hint)
+    hint = str(error_hint(caught.value))
     assert "nowhere.invalid/base:1, ACCELMATRIX_CPU_BASE_IMAGE names another base" in hint
 
 
 def test_without_sources_there_is_none(workshop: Workshop, tmp_path: Path) -> None:
     images = workshop.images(folders=SourceFolders.of(tmp_path / "elsewhere"))
-    with pytest.raises(ImageError, match="holds no cpu/Dockerfile"):
+    with raises_words(ImageError, match="holds no cpu/Dockerfile"):
         images.ensure("cpu")
-    with pytest.raises(ImageError, match="no registry is configured") as caught:
+    with raises_words(ImageError, match="no registry is configured") as caught:
         images.pull("cpu")
-    assert "ACCELMATRIX_REGISTRY" in str(caught.value.hint)
+    assert "ACCELMATRIX_REGISTRY" in str(error_hint(caught.value))
 
 
 def test_an_image_built_upon_ours_under_our_name_is_not_taken_for_ours(
@@ -115,9 +117,9 @@ def test_an_image_built_upon_ours_under_our_name_is_not_taken_for_ours(
     taken = chosen.ensure("cpu")
     assert (taken.id, taken.trust) == (lie, "chosen by the user")
     assert taken.labels[TRUST_LABEL] == "chosen by the user"
-    with pytest.raises(ImageError, match="image not verified") as caught:
+    with raises_words(ImageError, match="image not verified") as caught:
         workshop.images().exactly(taken.reference, lie)
-    assert f"--image BACKEND={taken.reference}" in str(caught.value.hint)
+    assert f"--image BACKEND={taken.reference}" in str(error_hint(caught.value))
     assert chosen.exactly(taken.reference, lie) == taken
 
 

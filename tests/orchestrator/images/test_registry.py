@@ -4,8 +4,10 @@ from pathlib import Path
 
 import pytest
 
+from orchestrator.screen.words.reasons import error_hint
 from runner.contract.errors import ImageError, StoreError
 from tests.orchestrator.images.conftest import Workshop
+from tests.support.words import raises_words
 
 pytestmark = [pytest.mark.engine, pytest.mark.slow]
 
@@ -80,7 +82,7 @@ def test_a_chosen_image_is_pulled_by_its_reference_and_refused_if_there_is_none(
     chosen = workshop.elsewhere(registry, chosen={"cpu": reference}).ensure("cpu")
     assert (chosen.digest, chosen.trust) == (pushed.digest, "chosen by the user")
     missing = f"{registry}/accelmatrix-cpu:never"
-    with pytest.raises(ImageError, match="never: cannot be pulled"):
+    with raises_words(ImageError, match="never: cannot be pulled"):
         workshop.elsewhere(registry, chosen={"cpu": missing}).ensure("cpu")
 
 
@@ -99,7 +101,7 @@ def test_an_image_travels_in_a_file(workshop: Workshop, registry: str, tmp_path:
     )
     assert workshop.elsewhere(registry, lock=lock).ensure("cpu") == loaded
     file.write_bytes(b"no image")
-    with pytest.raises(ImageError, match="cannot be loaded"):
+    with raises_words(ImageError, match="cannot be loaded"):
         here.load(file)
     with pytest.raises(StoreError, match="cannot be read"):
         here.load(tmp_path / "none")
@@ -107,8 +109,8 @@ def test_an_image_travels_in_a_file(workshop: Workshop, registry: str, tmp_path:
 
 def test_what_is_not_there_is_neither_pulled_nor_pushed(workshop: Workshop, registry: str) -> None:
     images = workshop.images(registry=registry)
-    with pytest.raises(ImageError, match="cannot be pulled") as caught:
+    with raises_words(ImageError, match="cannot be pulled") as caught:
         images.pull("cpu")
-    assert "images build" in str(caught.value.hint)
-    with pytest.raises(ImageError, match="there is no image of AccelMatrix by that name"):
+    assert "images build" in str(error_hint(caught.value))
+    with raises_words(ImageError, match="there is no image of AccelMatrix by that name"):
         images.push("cpu")

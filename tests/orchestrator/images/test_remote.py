@@ -11,6 +11,7 @@ import pytest
 
 from orchestrator.images.remote import Registry, is_plain_http
 from runner.contract.errors import ImageError
+from tests.support.words import raises_words
 
 INDEX = "application/vnd.oci.image.index.v1+json"
 MANIFEST = "application/vnd.oci.image.manifest.v1+json"
@@ -132,7 +133,7 @@ def test_an_image_of_several_platforms_has_a_size_for_each(fake: FakeRegistry, t
 def test_a_part_that_is_something_else_is_refused(fake: FakeRegistry) -> None:
     fake.put_image()
     fake.put(f"manifests/{digest_of(AMD)}", MANIFEST, ARM)
-    with pytest.raises(ImageError, match="the registry has something else there"):
+    with raises_words(ImageError, match="the registry has something else there"):
         fake.ask()
 
 
@@ -149,18 +150,18 @@ def test_an_answer_that_is_no_manifest_is_one_error(
     fake: FakeRegistry, content: bytes, message: str
 ) -> None:
     fake.put("manifests/1.0", INDEX, content)
-    with pytest.raises(ImageError, match=message):
+    with raises_words(ImageError, match=message):
         fake.ask()
 
 
 def test_a_token_is_fetched_over_https_or_from_the_registry_itself(fake: FakeRegistry) -> None:
     fake.token, fake.realm = "secret", "http://evil.example/token"
-    with pytest.raises(ImageError, match="which is no https"):
+    with raises_words(ImageError, match="which is no https"):
         fake.ask()
 
 
 def test_a_registry_that_does_not_answer_is_one_error() -> None:
-    with pytest.raises(ImageError, match=r"127\.0\.0\.1:1/me/cpu:1: its registry cannot be asked"):
+    with raises_words(ImageError, match=r"127\.0\.0\.1:1/me/cpu:1: its registry cannot be asked"):
         Registry("127.0.0.1:1/me/cpu").image("1")
 
 

@@ -5,8 +5,10 @@ from pathlib import Path
 import pytest
 
 from orchestrator.images.settings import ImageSettings, image_name
+from orchestrator.screen.words.reasons import error_hint
 from runner import __version__
 from runner.contract.errors import Unavailable, UsageError
+from tests.support.words import raises_words
 
 
 @pytest.mark.parametrize(("settings", "reference"), [
@@ -55,14 +57,14 @@ def test_an_image_may_have_a_base_of_its_own() -> None:
 def test_what_is_no_registry_is_refused(registry: str) -> None:
     with pytest.raises(UsageError, match="is not a registry and path") as caught:
         ImageSettings(registry=registry)
-    assert "ACCELMATRIX_REGISTRY" in str(caught.value.hint)
+    assert "ACCELMATRIX_REGISTRY" in str(error_hint(caught.value))
 
 
 def test_backends_name_their_image_or_cannot_run_in_containers() -> None:
     assert (image_name("webgpu"), image_name("fake")) == ("browser", "cpu")
-    with pytest.raises(Unavailable, match="mps") as caught:
+    with raises_words(Unavailable, match="mps") as caught:
         image_name("mps")
-    assert "--launcher process" in str(caught.value.hint)
+    assert "--launcher process" in str(error_hint(caught.value))
 
 
 HASH = "--hash=sha256:" + "a" * 64
@@ -95,4 +97,4 @@ def test_a_file_of_hashes_that_says_something_else_is_refused(
         file.write_text(text)
     with pytest.raises(UsageError, match=message) as caught:
         ImageSettings.from_environment({"ACCELMATRIX_HASHES": str(file)})
-    assert "ACCELMATRIX_HASHES" in str(caught.value.hint)
+    assert "ACCELMATRIX_HASHES" in str(error_hint(caught.value))

@@ -8,6 +8,7 @@ import pytest
 
 from orchestrator.images.signatures import Signer, check_signatures, find_cosign
 from runner.contract.errors import Unavailable
+from tests.support.words import raises_words
 
 REFERENCE = "ghcr.io/me/accelmatrix-cpu@sha256:" + "1" * 64
 
@@ -63,5 +64,5 @@ def test_what_is_not_valid_is_said_in_cosigns_words(tmp_path: Path, failing: str
 
 def test_without_cosign_nothing_is_called_valid(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PATH", "")
-    with pytest.raises(Unavailable, match="cosign is needed"):
+    with raises_words(Unavailable, match="cosign is needed"):
         find_cosign()

@@ -21,8 +21,10 @@ from orchestrator.images.trust import (
     BuiltImages,
     state_file,
 )
+from orchestrator.screen.words.reasons import error_hint
 from runner.contract.errors import ImageError, StoreError
 from tests.orchestrator.images.conftest import tiny_checkout
+from tests.support.words import raises_words
 
 ID, OTHER = "sha256:" + "1" * 64, "sha256:" + "2" * 64
 DIGEST = "sha256:" + "d" * 64
@@ -77,7 +79,7 @@ def test_what_cannot_be_kept_is_said_and_known_for_now(tmp_path: Path) -> None:
     built = BuiltImages(tmp_path / "file" / "built-images.json")
     with pytest.raises(StoreError, match="cannot be kept") as caught:
         built.add("cpu", ID, "sha256:source")
-    assert "ACCELMATRIX_STATE" in str(caught.value.hint)
+    assert "ACCELMATRIX_STATE" in str(error_hint(caught.value))
     assert built.holds(ID)
 
 
@@ -219,7 +221,7 @@ def test_a_chosen_image_is_used_whoever_made_it_and_the_record_says_so(site: Sit
 
 def test_an_image_of_another_processor_is_refused(site: Site) -> None:
     site.engine.architecture = "arm64"
-    with pytest.raises(ImageError, match="is for arm64, and the engine's machine is amd64"):
+    with raises_words(ImageError, match="is for arm64, and the engine's machine is amd64"):
         site.ensure(chosen={"cpu": site.engine.reference})
 
 
@@ -229,7 +231,7 @@ def test_an_exact_image_is_trusted_like_any_other(site: Site) -> None:
         images = LocalImages(site.engine.client, settings)
         return images.exactly(site.engine.reference, DIGEST)
 
-    with pytest.raises(ImageError, match="image not verified"):
+    with raises_words(ImageError, match="image not verified"):
         exactly()
     assert exactly(**published(site)).trust == "published digest"
     chosen = {"cpu": site.engine.reference}

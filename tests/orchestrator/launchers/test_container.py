@@ -28,6 +28,7 @@ from runner.contract.job import Limits
 from runner.contract.weights import revision_of
 from tests.support.jobs import a_job, fake_cell
 from tests.support.weights import a_weights_folder
+from tests.support.words import raises_words
 
 GIB = 1 << 30
 CALLER = JobUser(1000, 1000)
@@ -157,7 +158,7 @@ def test_weights_that_are_gone_or_changed_are_not_launched(tmp_path: Path) -> No
     folder = a_weights_folder(tmp_path / "weights")
     task = with_own_weights(cpu_task(), folder)
     next(folder.glob("*.safetensors")).write_bytes(b"other weights")
-    with pytest.raises(Unavailable, match="were planned"):
+    with raises_words(Unavailable, match="were planned"):
         task.staged()
 
 

@@ -16,10 +16,12 @@ from docker.errors import NotFound
 from orchestrator.launchers.container import labels
 from orchestrator.launchers.docker import DockerLauncher
 from orchestrator.launchers.job_user import UNPRIVILEGED, job_user
+from orchestrator.screen.words.reasons import error_hint
 from runner.contract.errors import EngineUnavailable, ImageError, Unavailable
 from runner.contract.job import Limits
 from tests.orchestrator.launchers.conftest import MIB, TEST_HOST, Bench, trial_image
 from tests.support.proxy import EngineProxy
+from tests.support.words import raises_words
 
 pytestmark = [pytest.mark.engine, pytest.mark.slow]
 
@@ -134,15 +136,15 @@ def test_a_container_ended_from_outside(bench: Bench, action: str) -> None:
 
 def test_a_missing_image(bench: Bench, client: DockerClient) -> None:
     launcher = DockerLauncher(client, trial_image("sha256:" + "0" * 64), host=TEST_HOST)
-    with pytest.raises(ImageError, match="No such image") as caught:
+    with raises_words(ImageError, match="No such image") as caught:
         launcher.launch(bench.task("")).__enter__()
     assert caught.value.exit_code == 5
-    assert "images build" in str(caught.value.hint)
+    assert "images build" in str(error_hint(caught.value))
 
 
 @pytest.mark.parametrize("limits", [Limits(memory_bytes=1)])
 def test_what_the_engine_refuses_is_unavailable(bench: Bench, limits: Limits) -> None:
-    with pytest.raises(Unavailable, match="refuses a container for backend fake"):
+    with raises_words(Unavailable, match="refuses a container for backend fake"):
         bench.launcher.launch(bench.task("", limits=limits)).__enter__()
     assert bench.containers() == []
 
@@ -153,7 +155,7 @@ def test_a_device_node_is_there_or_its_backend_is_unavailable(bench: Bench) -> N
         with bench.launcher.launch(task) as execution:
             assert execution.wait().code == 0
     else:
-        with pytest.raises(Unavailable, match="refuses a container for backend rocm"):
+        with raises_words(Unavailable, match="refuses a container for backend rocm"):
             bench.launcher.launch(task).__enter__()
     assert bench.containers() == []
 
@@ -175,7 +177,7 @@ def test_when_the_engine_goes_away_the_next_start_cleans_what_is_left(
         proxy.cut()
         assert execution.lines.get() is None
         execution.kill()
-        with pytest.raises(EngineUnavailable, match="its exit status is unknown"):
+        with raises_words(EngineUnavailable, match="its exit status is unknown"):
             execution.wait()
     assert len(bench.containers()) == 1
     assert bench.launcher.clean(frozenset({"fake"})) == 1

@@ -14,7 +14,9 @@ from orchestrator.launchers.job_user import (
     let_read,
     require_readable,
 )
+from orchestrator.screen.words.reasons import error_hint
 from runner.contract.errors import StoreError, Unavailable
+from tests.support.words import raises_words
 
 PLAIN = {"SecurityOptions": ["name=seccomp,profile=default"]}
 MAPPING = {"SecurityOptions": ["name=seccomp,profile=default", "name=userns"]}
@@ -53,9 +55,9 @@ def test_the_user_follows_from_caller_and_engine(
 
 @pytest.mark.parametrize("info", [ROOTLESS, ROOTLESS_PODMAN], ids=["docker", "podman"])
 def test_root_is_refused_by_a_rootless_engine_in_words(info: dict[str, Any]) -> None:
-    with pytest.raises(Unavailable, match="the engine is rootless") as caught:
+    with raises_words(Unavailable, match="the engine is rootless") as caught:
         job_user(info, 0, 0)
-    assert "user who started the engine" in str(caught.value.hint)
+    assert "user who started the engine" in str(error_hint(caught.value))
 
 
 @pytest.mark.skipif(os.getuid() != 0, reason="only root gives files away")
@@ -108,7 +110,7 @@ def test_weights_that_the_jobs_user_cannot_read_are_refused(
     (root / "blobs" / "b").chmod(0o644)
     require_readable(snapshot, root, LENT)
     (root / closed).chmod(mode)
-    with pytest.raises(Unavailable, match="may not be read by the jobs' user") as caught:
+    with raises_words(Unavailable, match="may not be read by the jobs' user") as caught:
         require_readable(snapshot, root, LENT)
-    assert f"chmod -R o+rX {root}" in str(caught.value.hint)
+    assert f"chmod -R o+rX {root}" in str(error_hint(caught.value))
     require_readable(snapshot, root, JobUser(1000, 1000))

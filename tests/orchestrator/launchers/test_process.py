@@ -26,6 +26,7 @@ from runner.contract.errors import Unavailable
 from runner.contract.job import Limits
 from tests.conftest import ROOT
 from tests.support.jobs import a_job, a_task, fake_cell, fake_model
+from tests.support.words import raises_words
 from tests.support.workplace import wait_until
 
 pytestmark = pytest.mark.serial
@@ -253,7 +254,7 @@ def test_scratch_folders_go_with_their_users_once_whoever_made_them_is_gone(
 def test_a_backend_whose_stack_is_not_installed_is_unavailable() -> None:
     lacking = replace(CATALOGUE["cpu"], stack=Stack("no_such_package", "get it"))
     launcher = ProcessLauncher(catalogue={**CATALOGUE, "cpu": lacking})
-    with pytest.raises(Unavailable, match="no_such_package, which is not installed"):
+    with raises_words(Unavailable, match="no_such_package, which is not installed"):
         launcher.prepare("cpu")
     assert launcher.prepare("fake").launcher == "process"
 

@@ -17,6 +17,7 @@ from runner.contract.cell import Cell
 from runner.contract.errors import MatrixError
 from runner.contract.models import find
 from tests.support.matrices import matrix_of, matrix_with, sized_model
+from tests.support.words import words_of
 
 
 def ids(axes: dict[str, Any], **rest: Any) -> list[str]:
@@ -69,7 +70,7 @@ def test_sizes_collapse_where_a_model_fixes_or_lacks_them() -> None:
 def test_a_size_that_a_model_does_not_take_is_a_cell_with_its_reason() -> None:
     ((cell, reason),) = expand(matrix_with(sized_model(), {"image_size": 450})).cells
     assert cell.image_size == 450
-    assert reason == "sized takes image_size of multiples of 28, not 450"
+    assert words_of(reason) == "sized takes image_size of multiples of 28, not 450"
 
 
 @pytest.mark.parametrize(
@@ -93,7 +94,7 @@ def test_a_length_that_is_named_is_kept_however_long() -> None:
     model = find("gpt2").model_copy(update={"max_sequence_length": 77})
     ((cell, reason),) = expand(matrix_with(model, {"sequence_length": 128})).cells
     assert cell.sequence_length == 128
-    assert reason == "gpt2 takes at most 77 tokens, not 128"
+    assert words_of(reason) == "gpt2 takes at most 77 tokens, not 128"
 
 
 def test_a_runtime_named_twice_in_other_words_is_one_cell_and_told() -> None:

@@ -19,6 +19,7 @@ from runner.contract.job import Limits
 from runner.contract.models import ModelSpec, find
 from tests.support.jobs import fake_cell
 from tests.support.matrices import sized_model
+from tests.support.words import words_of
 
 MACHINE = 24 << 30
 MEASURED_GB: list[tuple[str, dict[str, Any], float]] = [
@@ -59,7 +60,7 @@ def need(model: ModelSpec, **fields: Any) -> float:
 
 def told(model: ModelSpec, machine: int | None = MACHINE, **fields: Any) -> str | None:
     limits = Limits(memory_bytes=fields.pop("limit", None))
-    return shortage(a_cell(model, **fields), model, limits, machine)
+    return words_of(shortage(a_cell(model, **fields), model, limits, machine))
 
 
 @pytest.mark.parametrize(("name", "fields", "measured"), MEASURED_GB)

@@ -13,6 +13,7 @@ from runner.contract.job import Job, Limits
 from tests.support.fakes import KeptObserver, ScriptedLauncher, enter, measures_all, record
 from tests.support.jobs import a_job, fake_cell
 from tests.support.runs import a_plan, a_run_folder
+from tests.support.words import words_of
 
 CELL, OTHER = fake_cell(), fake_cell(2)
 TIMEOUT_S = 10.0
@@ -111,5 +112,7 @@ def test_a_job_over_its_own_limits_is_not_launched_again(tmp_path: Path, limit: 
         "time": "the job's own limit, which follows from the cell timeout, was over in phase load",
     }[limit]
     status = {"space": "failed", "time": "timeout"}[limit]
-    assert [(found.status, found.reason) for found in records[1:]] == [(status, reason)] * 2
+    assert [(found.status, words_of(found.ending)) for found in records[1:]] == [
+        (status, reason)
+    ] * 2
     assert len(launcher.launched) == 1

@@ -34,6 +34,7 @@ from tests.support.fakes import (
 from tests.support.jobs import fake_cell, fake_model
 from tests.support.runs import a_plan, a_run_folder
 from tests.support.weights import a_weights_folder
+from tests.support.words import raises_words, words_of
 
 CELL = fake_cell()
 LIMIT_S = 30.0
@@ -116,7 +117,7 @@ def test_each_way_of_an_export_has_the_whole_limit(tmp_path: Path) -> None:
 
 def test_a_way_that_takes_longer_ends_the_launch(tmp_path: Path) -> None:
     launch = launched(tmp_path, [phase("load"), "a stray line", None], 20, "prepare")
-    assert launch.outcome.reason == "not done after 30 s, in phase load"
+    assert words_of(launch.outcome.reason) == "not done after 30 s, in phase load"
 
 
 @pytest.mark.parametrize(("gap_s", "in_time"), [(10, True), (20, False)])
@@ -146,7 +147,7 @@ def run(
 
 def verdicts(folder: RunFolder) -> dict[int, tuple[str, str | None]]:
     records = filter(None, map(folder.record_of, folder.cells))
-    return {record.batch_size: (record.status, record.reason) for record in records}
+    return {record.batch_size: (record.status, words_of(record.ending)) for record in records}
 
 
 def test_a_launch_sees_the_weights_that_were_planned(tmp_path: Path) -> None:
@@ -238,7 +239,7 @@ def test_a_kill_while_loading_costs_one_cell_alone(tmp_path: Path) -> None:
 def test_an_engine_that_goes_away_is_reported_with_the_cell_in_hand_lost(tmp_path: Path) -> None:
     folder = a_run_folder(tmp_path)
     launcher = ScriptedLauncher(dies_in(2, None))
-    with pytest.raises(EngineUnavailable, match="stopped answering during the run"):
+    with raises_words(EngineUnavailable, match="stopped answering during the run"):
         execute_job(
             folder.job(folder.cells, NOWHERE), LaunchContext(launcher, folder, KeptObserver())
         )

@@ -44,6 +44,7 @@ from tests.support.fakes import (
 from tests.support.jobs import fake_cell
 from tests.support.records import a_round, record_for
 from tests.support.runs import a_plan, a_run_folder
+from tests.support.words import doubt_words, words_of
 
 HERE = {"launcher": "process", "orchestrator_version": "0"}
 KILLED = Exit(137, out_of_memory=False, log="")
@@ -166,7 +167,7 @@ def test_skipped_cells_get_their_verdict_without_a_launch(tmp_path: Path) -> Non
     assert trial.verdicts()[skipped.id] == "unsupported"
     record = trial.folder.record_of(skipped)
     assert record is not None
-    assert (record.reason, record.phase) == ("the model ends at 32", "plan")
+    assert (words_of(record.ending), record.phase) == ("the model ends at 32", "plan")
     assert skipped not in launcher.launched[0].cells
     assert (skipped.id, "unsupported") in trial.observer.ended
 
@@ -202,7 +203,7 @@ def test_what_refuses_to_prepare_makes_every_cell_unavailable(
     assert launcher.launched == []
     assert three_jobs.statuses() == ["unavailable"] * 3
     records = map(three_jobs.folder.record_of, three_jobs.folder.cells)
-    assert {record.reason for record in records if record} == {str(refusal)}
+    assert {words_of(record.ending) for record in records if record} == {str(refusal)}
     assert three_jobs.observer.notes == [f"{refusal}; {refusal.hint}"]
 
 
@@ -283,7 +284,7 @@ def test_a_spent_budget_launches_nothing_more(three_jobs: Trial) -> None:
     assert three_jobs.statuses() == ["unavailable"] * 3
     record = three_jobs.folder.record_of(three_jobs.folder.cells[0])
     assert record is not None
-    assert record.reason == "not started: the budget of 0s was spent"
+    assert words_of(record.ending) == "not started: the budget of 0s was spent"
 
 
 def in_rounds(folder: Path, rounds: int = 3) -> Trial:
@@ -341,7 +342,7 @@ def test_a_budget_spent_between_rounds_says_so(tmp_path: Path) -> None:
     execute_job(job, LaunchContext(ScriptedLauncher(measures_all), trial.folder, trial.observer))
     assert trial.run(ScriptedLauncher(measures_all), budget_s=0.0).exit_code == 3
     records = filter(None, map(trial.folder.record_of, trial.folder.cells))
-    reasons = sorted({record.reason for record in records if record.reason})
+    reasons = sorted({words_of(record.ending) for record in records if words_of(record.ending)})
     assert reasons == [
         "not started: the budget of 0s was spent",
         "stopped after round 1: the budget of 0s was spent",
@@ -366,7 +367,7 @@ def test_a_budget_spent_between_rounds_leaves_records_of_those_that_were_done(
         assert record.execution_options == {"shape": cell.shape}
         stopped = "1 of 3 rounds before the budget of 0s was spent: raise --budget"
         assert record.grade is not None
-        reasons = record.grade_reasons or []
+        reasons = doubt_words(vars(record))
         assert reasons[0 if record.grade == "B" else -1] == stopped
         assert record.grade >= "B"
     assert trial.statuses() == ["ok"] * 2 + ["unavailable"] * 4

@@ -19,6 +19,7 @@ from runner.contract.record import Status
 from tests.support.jobs import fake_cell
 from tests.support.records import record_for
 from tests.support.runs import a_plan, a_run_folder
+from tests.support.words import words_of
 
 SOMEWHERE = Provenance(launcher="docker", image="an-image", orchestrator_version="0")
 
@@ -151,7 +152,7 @@ def test_damaged_records_are_replaced_by_lost_ones(folder: RunFolder) -> None:
     assert done.lost == [broken]
     assert aside.read_bytes() == b"PAR1"
     record = read_record(broken)
-    assert (record.status, record.reason) == (
+    assert (record.status, words_of(record.ending)) == (
         "lost",
         f"its record was damaged and lies in {aside.name}",
     )

@@ -28,6 +28,7 @@ from tests.support.fakes import KeptObserver, Script, ScriptedLauncher, enter, f
 from tests.support.jobs import fake_cell
 from tests.support.records import a_round, record_for
 from tests.support.runs import SEED, a_plan
+from tests.support.words import doubt_words, words_of
 
 IMAGES = (Pinned("fake", "accelmatrix-cpu:1", f"sha256:{'1' * 64}"),)
 KNOWN = {"recorded_at", "job", "model_spec", "status"}
@@ -224,7 +225,7 @@ def test_what_fails_on_one_side_ends_on_both_with_what_it_has(turns: Turns, fail
     ended, beside = (run, baseline) if failing == "run" else (baseline, run)
     assert (ended.status, beside.status) == ("lost", "ok")
     assert beside.rounds == (5 if failing == "baseline" else 4)
-    reason = (beside.grade_reasons or [""])[0]
+    reason = doubt_words(vars(beside))[0]
     assert re.match(r"[45] of 10 rounds before the .* ended as lost", reason)
     assert max(number for _, number in turns.order) == 5
 
@@ -233,7 +234,7 @@ def test_a_failure_in_the_first_pair_leaves_the_other_side_unlaunched(turns: Tur
     turns.run(run=turns.script("run", duration("run"), dies))
     baseline, run = turns.records
     assert (run.status, baseline.status) == ("lost", "unavailable")
-    assert baseline.reason == "not started: the launch compared with it ended as lost"
+    assert words_of(baseline.ending) == "not started: the launch compared with it ended as lost"
     assert turns.order == [("run", 1)]
 
 
@@ -299,7 +300,7 @@ def test_a_spent_budget_ends_both_with_equal_rounds(turns: Turns) -> None:
     turns.run(budget_s=0.0)
     assert turns.order == []
     assert {record.status for record in turns.records} == {"unavailable"}
-    assert {record.reason for record in turns.records} == {
+    assert {words_of(record.ending) for record in turns.records} == {
         "not started: the budget of 0s was spent"
     }
 

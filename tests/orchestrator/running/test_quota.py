@@ -9,6 +9,7 @@ import pytest
 from orchestrator.running.launch.quota import OutputQuota, excess_of
 from runner.contract.job import Limits
 from tests.support.jobs import a_job, fake_cell, fake_model
+from tests.support.words import words_of
 
 GIB = 1 << 30
 QUOTA = OutputQuota(most_bytes=1000, most_files=20)
@@ -42,12 +43,12 @@ def test_what_a_job_leaves_is_held_to_its_quota(
     tmp_path: Path, fill: Callable[[Path], None], excess: str | None
 ) -> None:
     fill(tmp_path)
-    assert excess_of(tmp_path, QUOTA) == excess
+    assert words_of(excess_of(tmp_path, QUOTA)) == excess
 
 
 def test_folders_nest_only_so_deep(tmp_path: Path) -> None:
     (tmp_path / ("d/" * 40)).mkdir(parents=True)
-    assert excess_of(tmp_path, OutputQuota(1000, 1000)) == "nests folders deeper than 32"
+    assert words_of(excess_of(tmp_path, OutputQuota(1000, 1000))) == "nests folders deeper than 32"
 
 
 def test_what_is_allowed_follows_from_the_job_unless_it_is_set() -> None:

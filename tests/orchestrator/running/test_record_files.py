@@ -18,6 +18,7 @@ from runner.contract.rounds import round_path, save_round
 from tests.support.jobs import fake_cell
 from tests.support.records import a_round, record_for
 from tests.support.runs import a_plan, a_run_folder
+from tests.support.words import words_of
 
 SOMEWHERE = Provenance(launcher="docker", image="an-image", orchestrator_version="0")
 STATUSES: tuple[Status, ...] = ("ok", "lost", "failed")
@@ -97,7 +98,7 @@ def test_a_damaged_one_is_set_aside_and_its_cells_are_lost(
     records = compacted.sound_records()
     assert {record.status for record in records.values()} == {"lost"}
     assert {record.recorded_at for record in records.values()} == {compacted.run.started_at}
-    assert aside.name in str(records[compacted.cells[0].id].reason)
+    assert aside.name in str(words_of(records[compacted.cells[0].id].ending))
     assert compacted.set_aside([path]).moved == {}
 
 

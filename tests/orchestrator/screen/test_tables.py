@@ -1,4 +1,4 @@
-"""Tables, lines and numbers."""
+"""Tables on a terminal and in a pipe: aligned, never too wide, no word broken."""
 
 import sys
 from typing import Any
@@ -7,15 +7,16 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from analysis.results.table import Field
 from orchestrator.screen.lines import print_line
-from orchestrator.screen.tables import Column, format_number, print_table
+from orchestrator.screen.tables import print_lines
 from tests.orchestrator.conftest import Screen
 from tests.support.terminal import WIDTHS, a_terminal, require_unbroken, shown
 
 
 def test_columns_are_aligned_and_numbers_stand_right(screen: Screen) -> None:
     rows = [("short", 1, 0.5), ("a longer one", 20, 12345.6), ("none", None, None)]
-    print_table(("name", "count", "value"), rows)
+    print_lines(("name", "count", "value"), rows)
     assert screen.printed() == [
         "name          count   value",
         "short             1     0.5",
@@ -26,7 +27,7 @@ def test_columns_are_aligned_and_numbers_stand_right(screen: Screen) -> None:
 
 def test_a_pipe_gets_every_row_whole_on_one_line(screen: Screen) -> None:
     wide = "x" * 5000
-    print_table(("first", "second"), [(wide, "end"), ("y", "z")])
+    print_lines(("first", "second"), [(wide, "end"), ("y", "z")])
     lines = screen.printed()
     assert lines[1] == f"{wide}  end"
     assert len(lines) == 3
@@ -34,17 +35,17 @@ def test_a_pipe_gets_every_row_whole_on_one_line(screen: Screen) -> None:
 
 def test_text_that_looks_like_markup_is_text(screen: Screen) -> None:
     odd = "[red]a[/] [/b] :smile: \\[x]"
-    print_table((":x:", "[b]"), [(odd, "")])
+    print_lines((":x:", "[b]"), [(odd, "")])
     assert screen.printed() == [f"{':x:':{len(odd)}}  [b]", odd]
 
 
 def test_a_table_without_rows_is_its_headings(screen: Screen) -> None:
-    print_table(("one", "two"), [])
+    print_lines(("one", "two"), [])
     assert screen.printed() == ["one  two"]
 
 
 def test_what_would_steer_the_terminal_is_shown(screen: Screen) -> None:
-    print_table(("a\nb", "c"), [("\x1b[2Jx", "two\nlines")])
+    print_lines(("a\nb", "c"), [("\x1b[2Jx", "two\nlines")])
     assert screen.printed() == ["a\\nb        c", "\\u001b[2Jx  two\\nlines"]
     print_line("one\n\x1b[31mtwo")
     assert screen.printed() == ["one", "\\u001b[31mtwo"]
@@ -57,10 +58,10 @@ def test_a_line_is_printed_as_it_is(screen: Screen) -> None:
 
 
 COLUMNS = (
-    Column("cell", essential=True, wraps=True),
-    Column("median ms", essential=True),
-    Column("p90 ms"),
-    Column("proof"),
+    Field("cell", essential=True, wraps=True),
+    Field("median ms", essential=True),
+    Field("p90 ms"),
+    Field("proof"),
 )
 SHORT = [("cpu-b1", 64.7, 65.1, "proven"), ("cpu-b8", 1543, None, "none")]
 LONG_ID = "cuda-bert-base-uncased-fp16-b8-s128-inference"
@@ -68,12 +69,12 @@ LONG_ID = "cuda-bert-base-uncased-fp16-b8-s128-inference"
 
 def printed_on(width: int, screen: Screen, *values: Any, wide: bool = False) -> str:
     with a_terminal(width, sys.stdout):
-        print_table(*values, wide=wide)
+        print_lines(*values, wide=wide)
     return "\n".join(screen.printed())
 
 
 def test_a_table_that_fits_is_the_same_on_a_terminal_and_in_a_pipe(screen: Screen) -> None:
-    print_table(COLUMNS, SHORT)
+    print_lines(COLUMNS, SHORT)
     piped = screen.printed()
     for width in WIDTHS:
         assert shown(printed_on(width, screen, COLUMNS, SHORT), width) == piped
@@ -128,7 +129,7 @@ def test_headings_are_bold_unless_the_user_wants_no_style(
     assert bold == "\x1b[1mone\x1b[0m\nx"
     with a_terminal(80, sys.stdout):
         monkeypatch.setenv("NO_COLOR", "1")
-        print_table(("one",), [("x",)])
+        print_lines(("one",), [("x",)])
     assert screen.printed() == ["one", "x"]
 
 
@@ -151,12 +152,12 @@ def test_no_table_is_wider_than_the_terminal_or_breaks_a_word(
     wide: bool,
 ) -> None:
     texts = [
-        Column(f"column{index}", essential=essential, wraps=wraps)
+        Field(f"column{index}", essential=essential, wraps=wraps)
         for index, (essential, wraps, _, _) in enumerate(content)
     ]
-    columns = (*texts, Column("number ms"))
+    columns = (*texts, Field("number ms"))
     rows = [(*(line[which] for line in content), number) for which in (2, 3)]
-    print_table(columns, rows)
+    print_lines(columns, rows)
     whole = "\n".join(screen.printed())
     require_unbroken(printed_on(width, screen, columns, rows, wide=wide), width, whole)
 
@@ -164,31 +165,5 @@ def test_no_table_is_wider_than_the_terminal_or_breaks_a_word(
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(st.lists(st.tuples(st.from_regex(r"[!-~]{1,20}", fullmatch=True), st.integers())))
 def test_every_row_can_be_split_again(screen: Screen, rows: list[tuple[str, int]]) -> None:
-    print_table(("name", "number"), rows)
+    print_lines(("name", "number"), rows)
     assert [line.split() for line in screen.printed()[1:]] == [[a, f"{b:,}"] for a, b in rows]
-
-
-@pytest.mark.parametrize(
-    ("value", "text"),
-    [
-        (0.0, "0"),
-        (0.000123, "0.000123"),
-        (0.05, "0.05"),
-        (12.345, "12.3"),
-        (999.4, "999"),
-        (999.6, "1,000"),
-        (-999.9, "-1,000"),
-        (1234567.8, "1,234,568"),
-        (float("nan"), "nan"),
-        (float("inf"), "inf"),
-    ],
-)
-def test_numbers_are_short_and_readable(value: float, text: str) -> None:
-    assert format_number(value) == text
-
-
-@given(st.floats(min_value=0.001, max_value=1e12))
-def test_a_short_number_is_close_and_never_in_powers_of_ten(value: float) -> None:
-    text = format_number(value)
-    assert "e" not in text
-    assert float(text.replace(",", "")) == pytest.approx(value, rel=0.006)

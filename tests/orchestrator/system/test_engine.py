@@ -9,8 +9,10 @@ from pathlib import Path
 import pytest
 from docker.errors import DockerException
 
+from orchestrator.screen.words.reasons import error_hint
 from orchestrator.system.engine import connect_engine, engine_answers, engine_errors
 from runner.contract.errors import EngineUnavailable
+from tests.support.words import raises_words
 
 REAL_SOCKET = "unix:///var/run/docker.sock"
 
@@ -48,10 +50,10 @@ def silent_socket(tmp_path: Path) -> Iterator[Path]:
 
 def test_a_dead_docker_host_is_named_with_a_way_out(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("DOCKER_HOST", "unix:///nowhere/docker.sock")
-    with pytest.raises(EngineUnavailable, match=r"unix:///nowhere/docker\.sock") as caught:
+    with raises_words(EngineUnavailable, match=r"unix:///nowhere/docker\.sock") as caught:
         connect_engine()
     assert caught.value.exit_code == 4
-    assert "--launcher process" in str(caught.value.hint)
+    assert "--launcher process" in str(error_hint(caught.value))
     assert not engine_answers()
 
 
@@ -83,7 +85,7 @@ def test_the_address_comes_from_host_then_context_then_configuration(
         configure(tmp_path, currentContext=current)
     for name, value in variables.items():
         monkeypatch.setenv(name, value)
-    with pytest.raises(EngineUnavailable, match=message):
+    with raises_words(EngineUnavailable, match=message):
         connect_engine()
 
 
@@ -96,7 +98,7 @@ def test_an_engine_that_never_answers(silent_socket: Path, monkeypatch: pytest.M
     "failure", [DockerException("no"), ConnectionResetError("gone"), TimeoutError("late")]
 )
 def test_every_failure_of_the_sdk_becomes_one_error(failure: Exception) -> None:
-    with pytest.raises(EngineUnavailable, match="asking: ") as caught, engine_errors("asking"):
+    with raises_words(EngineUnavailable, match="asking: ") as caught, engine_errors("asking"):
         raise failure
     assert caught.value.__cause__ is failure
 

@@ -21,6 +21,7 @@ from runner.contract.graph import (
 )
 from runner.contract.host import multiplies_signed_bytes
 from tests.support.jobs import a_job, fake_cell
+from tests.support.words import raises_words
 
 VERSIONS = {"torch": "2.13.0", "onnx": "1.23.2"}
 JOB = a_job().model_copy(update={"graph": "key"})
@@ -41,7 +42,7 @@ def a_graph(graphs: Path, shape: str = "dynamic") -> Graph:
         shape=shape,
         parts={"forward": GraphPart.model_validate(part)},
         attempts=(
-            {"remedy": "dynamic shapes", "failure": "no"},  # type: ignore[arg-type]
+            {"remedy": "dynamic shapes", "failure": {"code": "no_labels"}},  # type: ignore[arg-type]
             {"remedy": "static shape", "failure": None},  # type: ignore[arg-type]
         ),
         difference_relative=1e-7,
@@ -113,7 +114,7 @@ def test_a_static_graph_is_found_for_its_own_shape_and_a_dynamic_one_for_any(
     graph = a_graph(tmp_path, "b2-s16")
     assert find_graph(JOB, CELL, tmp_path) == (graph, tmp_path / "key" / "b2-s16")
     other = fake_cell(3, sequence_length=16)
-    with pytest.raises(Unsupported, match="not exported"):
+    with raises_words(Unsupported, match="not exported"):
         find_graph(JOB, other, tmp_path)
     graph = a_graph(tmp_path)
     assert find_graph(JOB, other, tmp_path) == (graph, tmp_path / "key" / "dynamic")
@@ -123,17 +124,17 @@ def test_a_static_graph_is_found_for_its_own_shape_and_a_dynamic_one_for_any(
 def test_what_prevented_the_export_is_the_reason(tmp_path: Path) -> None:
     (tmp_path / "key").mkdir()
     (tmp_path / "key" / "dynamic.failed").write_text("other versions\n")
-    with pytest.raises(Unsupported, match=r"^no prepared graph: other versions$"):
+    with raises_words(Unsupported, match=r"^no prepared graph: other versions$"):
         find_graph(JOB, CELL, tmp_path)
     (tmp_path / "key" / "b2-s16.failed").write_text("static shape: no\n")
-    with pytest.raises(Unsupported, match=r"^no prepared graph: static shape: no$"):
+    with raises_words(Unsupported, match=r"^no prepared graph: static shape: no$"):
         find_graph(JOB, CELL, tmp_path)
 
 
 def test_without_a_folder_or_a_name_there_is_none(tmp_path: Path) -> None:
     unnamed = JOB.model_copy(update={"graph": None})
     for job, graphs in ((JOB, None), (unnamed, tmp_path)):
-        with pytest.raises(Unsupported, match="the launcher gave none"):
+        with raises_words(Unsupported, match="the launcher gave none"):
             find_graph(job, CELL, graphs)
 
 
@@ -141,7 +142,7 @@ def test_without_a_folder_or_a_name_there_is_none(tmp_path: Path) -> None:
 def test_a_file_that_was_cut_short_is_not_used(tmp_path: Path, file: str) -> None:
     a_graph(tmp_path)
     (tmp_path / "key" / "dynamic" / file).write_bytes(b"x")
-    with pytest.raises(Unsupported, match="is damaged"):
+    with raises_words(Unsupported, match="is damaged"):
         find_graph(JOB, CELL, tmp_path)
 
 
@@ -149,10 +150,10 @@ def test_a_missing_file_or_an_odd_description_are_not_used(tmp_path: Path) -> No
     a_graph(tmp_path)
     folder = tmp_path / "key" / "dynamic"
     (folder / "forward.onnx").unlink()
-    with pytest.raises(Unsupported, match="dynamic cannot be read"):
+    with raises_words(Unsupported, match="dynamic cannot be read"):
         read_graph(folder)
     (folder / GRAPH_FILE).write_text("{}")
-    with pytest.raises(Unsupported, match="dynamic cannot be read"):
+    with raises_words(Unsupported, match="dynamic cannot be read"):
         read_graph(folder)
 
 
@@ -175,5 +176,5 @@ def test_where_no_cell_has_a_graph_the_first_ones_reason_counts(tmp_path: Path) 
         failure = tmp_path / "key" / f"{fixed_shape(cell)}.failed"
         failure.write_text(f"no memory for {cell.batch_size}")
     job = JOB.model_copy(update={"cells": cells})
-    with pytest.raises(Unsupported, match="no memory for 7"):
+    with raises_words(Unsupported, match="no memory for 7"):
         first_cell_with_graph(job, tmp_path)

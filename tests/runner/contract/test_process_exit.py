@@ -5,21 +5,21 @@ from pathlib import Path
 
 import pytest
 
-from runner.contract.process_exit import TAIL_BYTES, describe_end, last_line, oom_kills, tail_of
+from runner.contract.process_exit import TAIL_BYTES, end_facts, last_line, oom_kills, tail_of
 
 
 @pytest.mark.parametrize(
-    ("code", "words"),
+    ("code", "facts"),
     [
-        (-9, "died by SIGKILL"),
-        (137, "died by SIGKILL"),
-        (-11, "died by SIGSEGV"),
-        (3, "ended with exit status 3"),
-        (255, "ended with exit status 255"),
+        (-9, {"signal": "SIGKILL"}),
+        (137, {"signal": "SIGKILL"}),
+        (-11, {"signal": "SIGSEGV"}),
+        (3, {"exit_status": "3"}),
+        (255, {"exit_status": "255"}),
     ],
 )
-def test_signals_are_named_and_other_ends_are_counted(code: int, words: str) -> None:
-    assert describe_end(code) == words
+def test_signals_are_named_and_other_ends_are_counted(code: int, facts: dict[str, str]) -> None:
+    assert end_facts(code) == facts
 
 
 def test_the_tail_is_the_end_of_what_was_said() -> None:

@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 
 from runner.contract.errors import RecordError, RecordNotSaved
+from runner.contract.record.doubts import Doubt
 from runner.contract.rounds import read_rounds, round_path, save_round
 from tests.support.jobs import fake_cell
 from tests.support.records import QUIET, a_round
@@ -12,7 +13,9 @@ from tests.support.records import QUIET, a_round
 
 def test_parts_come_back_as_they_were_in_the_order_of_rounds(tmp_path: Path) -> None:
     cell = fake_cell()
-    served = a_round([3], parts_ns={"service": [1]}, doubts=[("C", "late: hurry")])
+    served = a_round(
+        [3], parts_ns={"service": [1]}, doubts=[Doubt("quota", "C", 0.1, "lift_quota")]
+    )
     results = [a_round([1, 2]), served]
     for number, result in enumerate(results, start=1):
         save_round(result, tmp_path, cell, number)

@@ -11,6 +11,7 @@ from runner.contract.models import ModelSpec, find
 from runner.contract.support import SUPPORTED, UNSUPPORTED_PRECISION, why_not, why_not_shape
 from tests.support.jobs import fake_cell
 from tests.support.matrices import sized_model
+from tests.support.words import words_of
 
 GRID: dict[str, Any] = {
     "image_prompt": "grid",
@@ -20,7 +21,7 @@ GRID: dict[str, Any] = {
 
 
 def reason(model: ModelSpec, **fields: Any) -> str | None:
-    return why_not_shape(fake_cell(model="sized", **fields), model)
+    return words_of(why_not_shape(fake_cell(model="sized", **fields), model))
 
 
 @pytest.mark.parametrize(
@@ -69,7 +70,7 @@ def reason_support(spec: ModelSpec | None = None, **fields: Any) -> str | None:
     fields = {"backend": "cpu", "precision": "fp32", "mode": "inference"} | fields
     fields.setdefault("runtime", DEFAULT_RUNTIMES[fields["backend"]])
     cell = Cell(**{"model": spec.name, "batch_size": 1, "sequence_length": 128} | fields)
-    return why_not(cell, spec)
+    return words_of(why_not(cell, spec))
 
 
 @pytest.mark.parametrize("mode", get_args(Mode))

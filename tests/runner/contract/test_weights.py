@@ -17,6 +17,7 @@ from runner.contract.weights import (
     weights_folder,
 )
 from tests.support.weights import a_weights_folder, write_safetensors
+from tests.support.words import raises_words
 
 PRETRAINED = find("bert-tiny").model_copy(update={"weights": "pretrained", "path": "/host/folder"})
 
@@ -86,8 +87,8 @@ def test_the_folder_is_the_one_that_was_planned_or_refused(tmp_path: Path) -> No
     assert weights_folder(model) == folder
     write_safetensors(folder / "model.safetensors", fill=1)
     reason = f"{revision_of(folder)}, and {model.revision} were planned"
-    with pytest.raises(Unavailable, match=reason):
+    with raises_words(Unavailable, match=reason):
         weights_folder(model)
     (folder / "model.safetensors").unlink()
-    with pytest.raises(Unavailable, match="there are no weights in it"):
+    with raises_words(Unavailable, match="there are no weights in it"):
         weights_folder(model)

@@ -4,6 +4,8 @@ import numpy as np
 import pytest
 
 from runner.correctness.choices import choice_lacks, judge_choices
+from tests.support.records import said
+from tests.support.words import reason_words
 
 LOGITS = np.array([[[0.0, 2.0, 1.0], [3.0, 0.0, 2.99]]], dtype=np.float32)
 RIGHT = {"correct": True, "correct_reason": None, "tolerance_share": 0.3, "difference_where": "x"}
@@ -12,7 +14,7 @@ RIGHT = {"correct": True, "correct_reason": None, "tolerance_share": 0.3, "diffe
 def judged(*tokens: int, most: float = 0.1, **columns: object) -> tuple[object, ...]:
     """The verdict, the place of the nearest difference and the reason."""
     judged = judge_choices({**RIGHT, **columns}, LOGITS, np.array([tokens]), most)
-    return judged["correct"], judged["difference_where"], judged["correct_reason"]
+    return judged["correct"], judged["difference_where"], reason_words(judged, "correct")
 
 
 @pytest.mark.parametrize(
@@ -41,9 +43,9 @@ def test_a_drawn_token_is_wrong_where_nothing_else_could_be_told() -> None:
 
 
 def test_outputs_that_are_wrong_keep_their_reason() -> None:
-    wrong = {"correct": False, "correct_reason": "far", "tolerance_share": 2.0}
+    wrong = {"correct": False, "tolerance_share": 2.0, **said("correct", "far")}
     assert judged(0, 0, **wrong) == (False, "choice of tokens", "far")
-    assert judged(0, 0, correct=False, correct_reason="shapes differ", tolerance_share=1e9) == (
+    assert judged(0, 0, correct=False, tolerance_share=1e9, **said("correct", "shapes differ")) == (
         False,
         "x",
         "shapes differ",

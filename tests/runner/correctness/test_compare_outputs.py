@@ -29,6 +29,7 @@ from runner.correctness.tolerance import (
     tolerance_of,
 )
 from tests.support.jobs import fake_cell
+from tests.support.words import reason_words
 
 numbers = st.floats(-1e6, 1e6, allow_subnormal=False, width=32)
 vectors = arrays(np.float32, st.integers(1, 50), elements=numbers)
@@ -87,7 +88,7 @@ def test_blocks_of_rows_add_up(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_equal_outputs_are_correct() -> None:
     result = compare_outputs({"logits": LOGITS}, {"logits": LOGITS}, None, "fp32")
     assert result["correct"] is True
-    assert result["correct_reason"] is None
+    assert reason_words(result, "correct") is None
     assert result["token_agreement"] is None
     assert (result["difference_max_abs"], result["tolerance"]) == (0, FLOORS["fp32"].relative)
     assert result["tolerance_share"] == 0
@@ -194,7 +195,7 @@ def test_what_rounding_and_a_fault_could_both_do_is_not_told() -> None:
         for share in (0.5, 0.7, 0.95)
     ]
     assert [result["correct"] for result in found] == [True, None, False]
-    assert "and so may a fault" in found[1]["correct_reason"]
+    assert "and so may a fault" in str(reason_words(found[1], "correct"))
 
 
 def test_an_output_that_cannot_be_told_counts_beside_one_that_is_nearer_to_its_tolerance() -> None:
@@ -203,7 +204,7 @@ def test_an_output_that_cannot_be_told_counts_beside_one_that_is_nearer_to_its_t
     reference = {"a": LOGITS, "b": LOGITS}
     result = compare_outputs(outputs, reference, None, "int8", honest, NNCF)
     assert (result["correct"], result["difference_where"][-1]) == (None, "b")
-    assert "0.7 (a)" in result["correct_reason"]
+    assert "0.7 (a)" in reason_words(result, "correct")
 
 
 def test_the_htp_is_allowed_its_own_differences_in_fp16() -> None:
@@ -225,8 +226,8 @@ def test_the_worst_output_decides_and_the_reason_names_both_figures() -> None:
     assert result["cosine_similarity"] == pytest.approx(-1)
     assert result["difference_max_abs"] == pytest.approx(2)
     assert result["difference_relative"] == pytest.approx(2)
-    assert "differ from the fp32 reference by" in result["correct_reason"]
-    assert "(b), bf16 is allowed" in result["correct_reason"]
+    assert "differ from the fp32 reference by" in reason_words(result, "correct")
+    assert "(b), bf16 is allowed" in reason_words(result, "correct")
 
 
 @pytest.mark.parametrize("name", ["a", "b"])
@@ -254,4 +255,6 @@ def test_another_number_of_tokens_is_no_agreement() -> None:
 def test_outputs_of_other_names_or_shapes_are_wrong(theirs: dict[str, np.ndarray]) -> None:
     result = compare_outputs({"logits": LOGITS}, theirs, None, "fp32")
     assert result["correct"] is False
-    assert "names or shapes differ: outputs {'logits': [2, 3, 4]}" in result["correct_reason"]
+    assert "names or shapes differ: outputs {'logits': [2, 3, 4]}" in reason_words(
+        result, "correct"
+    )

@@ -7,6 +7,7 @@ import pytest
 
 from runner.contract.cell import Precision
 from runner.contract.errors import Unsupported
+from runner.contract.reasons import parse_reason, reason
 from runner.correctness.differences import Difference, worst_difference
 from runner.correctness.honest import honest_arrays, honest_by_output, take_honest
 
@@ -34,17 +35,22 @@ def test_the_mean_of_few_rows_averages_less_out() -> None:
     assert honest["logits"].mean == pytest.approx(honest["hidden"].relative / np.sqrt(2))
 
 
+NO_LAYER = reason("int8_no_linear", kinds="none")
+
+
 def test_each_precision_tells_its_differences_or_why_there_are_none() -> None:
     def compute(precision: Precision) -> dict[str, Any]:
         if precision == "int8":
-            raise Unsupported("no linear layer")
+            raise Unsupported(NO_LAYER)
         if precision == "fp16":
             raise NotImplementedError("\"conv\" not implemented for 'Half'")
         return rounded(0.01)
 
     arrays = {**REFERENCE, **honest_arrays(REFERENCE, compute)}
-    assert take_honest(dict(arrays), "int8") == ({}, "no linear layer")
-    assert take_honest(dict(arrays), "fp16")[1].startswith("NotImplementedError")  # type: ignore[union-attr]
+    assert take_honest(dict(arrays), "int8") == ({}, NO_LAYER)
+    failed = take_honest(dict(arrays), "fp16")[1]
+    assert failed is not None
+    assert failed.facts["kind"] == "NotImplementedError"
     assert take_honest(dict(arrays), "fp32") == ({}, None)
     honest, failure = take_honest(arrays, "bf16")
     assert failure is None
@@ -55,7 +61,7 @@ def test_each_precision_tells_its_differences_or_why_there_are_none() -> None:
 
 def test_outputs_that_are_no_numbers_give_no_differences() -> None:
     arrays = honest_arrays(REFERENCE, lambda _: rounded(np.inf))
-    assert {str(value) for value in arrays.values()} == {"its outputs hold NaN or infinity"}
+    assert {parse_reason(str(value)).code for value in arrays.values()} == {"outputs_not_finite"}
 
 
 @pytest.mark.parametrize(
@@ -71,9 +77,9 @@ def test_what_torch_cannot_do_is_a_reason(error: Exception) -> None:
     def compute(precision: Precision) -> dict[str, Any]:
         raise error
 
-    (name, reason), *others = honest_arrays(REFERENCE, compute, ["fp16"]).items()
+    (name, content), *others = honest_arrays(REFERENCE, compute, ["fp16"]).items()
     assert (name, others) == ("honest_failure.fp16", [])
-    assert str(error) in str(reason)
+    assert parse_reason(str(content)).facts["text"] == str(error)
 
 
 @pytest.mark.parametrize(

@@ -15,6 +15,8 @@ from runner.correctness.reference import GENERATED_TOKENS, compute_outputs, fixe
 from runner.correctness.verify import join_verified, verify_session
 from runner.measure.clock import monotonic
 from tests.support.jobs import a_job, fake_cell
+from tests.support.records import said
+from tests.support.words import reason_words
 
 LOGITS = np.linspace(-1, 1, 12, dtype=np.float32).reshape(2, 6)
 
@@ -98,7 +100,7 @@ def test_outputs_are_compared_and_the_tokens_of_generation_too(references: Path)
     assert (result["token_agreement"], result["verified_shape"]) == (None, "b2-s32")
     result = verify_session(session(logits=-LOGITS), JOB, references, monotonic)
     assert result["correct"] is False
-    assert "differ from the fp32 reference" in result["correct_reason"]
+    assert "differ from the fp32 reference" in reason_words(result, "correct")
     result = verify_session(session(tokens=[1, 2, 3, 9]), GENERATION, references, monotonic)
     assert (result["correct"], result["token_agreement"]) == (True, 0.75)
 
@@ -107,7 +109,7 @@ def test_generation_without_tokens_to_compare_with_is_not_compared(references: P
     job = GENERATION.model_copy(update=NAMED)
     result = verify_session(session(tokens=[1, 2, 3, 4]), job, references, monotonic)
     assert result["correct"] is None
-    assert GENERATED_TOKENS in result["correct_reason"]
+    assert GENERATED_TOKENS in reason_words(result, "correct")
 
 
 def test_what_prevents_the_comparison_is_its_reason(tmp_path: Path) -> None:
@@ -115,7 +117,7 @@ def test_what_prevents_the_comparison_is_its_reason(tmp_path: Path) -> None:
         result = verify_session(session(), job, folder, monotonic)
         assert result["correct"] is None
         assert "verified_shape" not in result
-        return str(result["correct_reason"])
+        return str(reason_words(result, "correct"))
 
     assert reason(folder=None) == "no reference: the launcher gave none"
     unnamed = JOB.model_copy(update={"reference": None})
@@ -127,8 +129,8 @@ def test_what_prevents_the_comparison_is_its_reason(tmp_path: Path) -> None:
     assert reason().startswith("not compared: ")
 
 
-RIGHT = {"correct": True, "correct_reason": None, "tolerance_share": 0.4, "verified_shape": "b2"}
-WRONG = {"correct": False, "correct_reason": "far", "tolerance_share": 4.0, "verified_shape": "b9"}
+RIGHT = {"correct": True, "tolerance_share": 0.4, "verified_shape": "b2"}
+WRONG = {"correct": False, **said("correct", "far"), "tolerance_share": 4.0, "verified_shape": "b9"}
 
 
 @pytest.mark.parametrize(
@@ -138,10 +140,10 @@ WRONG = {"correct": False, "correct_reason": "far", "tolerance_share": 4.0, "ver
         (RIGHT, RIGHT | {"verified_shape": "b9"}, True, None, "b2, b9"),
         (RIGHT, WRONG, False, "far", "b2, b9"),
         (WRONG, RIGHT, False, "far", "b9, b2"),
-        (RIGHT, {"correct": None, "correct_reason": "refused"}, None, "refused", None),
-        ({"correct": None, "correct_reason": "no reference"}, {}, None, "no reference", None),
-        ({"correct": None, "correct_reason": "untold"}, WRONG, False, "far", "b9"),
-        ({"correct": None, "correct_reason": "untold"}, RIGHT, None, "untold", None),
+        (RIGHT, {"correct": None, **said("correct", "refused")}, None, "refused", None),
+        ({"correct": None, **said("correct", "no reference")}, {}, None, "no reference", None),
+        ({"correct": None, **said("correct", "untold")}, WRONG, False, "far", "b9"),
+        ({"correct": None, **said("correct", "untold")}, RIGHT, None, "untold", None),
     ],
 )
 def test_the_worse_of_both_shapes_counts(
@@ -149,4 +151,4 @@ def test_the_worse_of_both_shapes_counts(
 ) -> None:
     columns = join_verified(fixed, timed)
     assert columns["correct"] is correct
-    assert (columns.get("correct_reason"), columns.get("verified_shape")) == (reason, shape)
+    assert (reason_words(columns, "correct"), columns.get("verified_shape")) == (reason, shape)

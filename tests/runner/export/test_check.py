@@ -24,6 +24,7 @@ from runner.export.check import (
 from runner.export.samples import Continuation, Sample
 from tests.support.onnx_graphs import HALF, WIDTH, layer, model_of
 from tests.support.tiny_models import tiny_decoder
+from tests.support.words import raises_words
 
 VOCABULARY = 12
 KEYS = "past_key_values.layers.0.keys"
@@ -92,9 +93,9 @@ def test_the_larger_difference_counts(files: dict[Part, Path], shifts: dict[str,
 
 def test_a_forward_pass_that_differs_is_told_from_a_step(files: dict[Part, Path]) -> None:
     shift = 10 * FLOORS["fp32"].row
-    with pytest.raises(WrongExport, match="on fresh inputs, the outputs differ"):
+    with raises_words(WrongExport, match="on fresh inputs, the outputs differ"):
         generation_difference(tiny_decoder(), files, [sample(prompt=shift)], "fp32")
-    with pytest.raises(WrongExport, match="generating after fresh prompts, the outputs differ"):
+    with raises_words(WrongExport, match="generating after fresh prompts, the outputs differ"):
         generation_difference(tiny_decoder(), files, [sample(step=shift)], "fp32")
     assert generation_difference(tiny_decoder(), files, [sample(step=shift)], "int8_dynamic") > 0
 
@@ -104,7 +105,7 @@ def test_a_graph_that_takes_other_tokens_than_its_logits_say_is_wrong(
 ) -> None:
     cache = (f"input.{KEYS}", f"output.{KEYS}")
     onnx.save_model(part("first", cache, choice="ArgMin"), files["decode"])
-    with pytest.raises(WrongExport, match="the graph's tokens are not its likeliest"):
+    with raises_words(WrongExport, match="the graph's tokens are not its likeliest"):
         generation_difference(tiny_decoder(), files, [sample()], "fp32")
 
 
@@ -139,12 +140,12 @@ def test_the_largest_difference_counts(answer: Evaluate) -> None:
 def test_each_format_is_allowed_what_its_sessions_are(answer: Evaluate, numbers: Any) -> None:
     allowed = tolerance_of("int8" if "int8" in numbers else numbers, None).relative
     largest_difference(answer, [layer_sample(answer, 1 / (1 + 0.3 * allowed))], numbers)
-    with pytest.raises(WrongExport, match="on fresh inputs, the outputs differ"):
+    with raises_words(WrongExport, match="on fresh inputs, the outputs differ"):
         largest_difference(answer, [layer_sample(answer, 1 / (1 + 1.1 * allowed))], numbers)
 
 
 def test_a_missing_output_and_numbers_that_are_none_are_wrong(answer: Evaluate) -> None:
-    with pytest.raises(WrongExport, match="names or shapes differ"):
+    with raises_words(WrongExport, match="names or shapes differ"):
         largest_difference(answer, [layer_sample(answer, hidden=X)], "fp32")
     with pytest.raises(WrongExport):
         largest_difference(answer, [layer_sample(answer, np.nan)], "fp32")

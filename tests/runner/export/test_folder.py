@@ -9,10 +9,12 @@ import pytest
 
 from runner.contract.errors import Unsupported
 from runner.contract.graph import Attempt, Graph, read_graph
+from runner.contract.reasons import parse_reason, reason
 from runner.export.folder import is_intact, publish_graph, save_refusal
 from tests.conftest import ROOT
 from tests.support.exports import names
 from tests.support.onnx_graphs import KEY, layer, save_graph
+from tests.support.words import words_of
 
 KILLED = """
 import os, signal, sys
@@ -75,6 +77,8 @@ def test_damage_shows(tmp_path: Path) -> None:
 
 
 def test_a_refusal_has_a_line_for_each_way(tmp_path: Path) -> None:
-    attempts = [Attempt(remedy=remedy, failure="no") for remedy in ("this", "that")]
+    attempts = [Attempt(remedy=way, failure=reason("said", text="no")) for way in ("this", "that")]
     save_refusal(tmp_path / "key", "b2", attempts)
-    assert (tmp_path / "key" / "b2.failed").read_text() == "this: no\nthat: no\n"
+    assert (
+        words_of(parse_reason((tmp_path / "key" / "b2.failed").read_text())) == "this: no\nthat: no"
+    )

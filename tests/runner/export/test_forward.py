@@ -37,6 +37,7 @@ from tests.support.fakes import FakeClock, KeptProgress
 from tests.support.jobs import a_job
 from tests.support.siblings import siblings
 from tests.support.tiny_models import tiny_encoder_decoder, torch_cell
+from tests.support.words import raises_words, reason_words
 
 pytestmark = pytest.mark.slow
 
@@ -186,7 +187,7 @@ def test_runtimes_execute_every_part_and_agree_with_torch(
             query = session.bind(job.cells[0], sample.inputs)
             ours, method = session.arrays(query()), method_of(job.cells[0], {})
             result = compare_outputs(ours, sample.outputs, None, precision, None, method)
-            assert result["correct"], result["correct_reason"]
+            assert result["correct"], reason_words(result, "correct")
         assert session.prove(query)[0] == "proven"
         executed: Any = query
         parts = executed.compiled if runtime == "openvino" else executed.sessions
@@ -274,5 +275,5 @@ def test_int8_for_the_htp_is_refused(taken_apart: Graphs, tmp_path: Path) -> Non
     model = find("qwen2-vl-micro")
     job = job_of(model, backend="qnn", precision="int8")
     export_parts(job, exported_before(taken_apart(model), model), tmp_path)
-    with pytest.raises(Unsupported, match="calibration for graphs of one part alone"):
+    with raises_words(Unsupported, match="calibration for graphs of one part alone"):
         graph_of(job, tmp_path)

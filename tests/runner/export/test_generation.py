@@ -7,7 +7,6 @@ from typing import Any
 import numpy as np
 import onnx_ir
 import onnxruntime
-import pytest
 import torch
 from onnx import helper
 
@@ -29,11 +28,12 @@ from runner.export.torch_exporters import ExportSubject
 from runner.inputs import Inputs, synthesise
 from tests.support.onnx_graphs import FLOAT, model_of
 from tests.support.tiny_models import generating_job, tiny_decoder, tiny_encoder_decoder
+from tests.support.words import raises_words
 
 
 def test_the_older_exporter_is_not_tried(tmp_path: Path) -> None:
     subject = ExportSubject(tiny_decoder(), 0, torch.float32, {}, {}, ("logits",))
-    with pytest.raises(Unsupported, match="writes no graphs that take caches"):
+    with raises_words(Unsupported, match="writes no graphs that take caches"):
         EXPORT.write(subject, Strategy(script=True), tmp_path)
     assert list(tmp_path.iterdir()) == []
 
@@ -88,7 +88,7 @@ def test_a_decoder_behind_an_encoder_takes_any_number_of_tokens() -> None:
 def test_sizes_of_images_are_constants_that_no_shape_can_vary() -> None:
     model = find("llava-next-micro")
     assert prefill(model).arguments["image_sizes"] == [(28, 28)] * 2
-    with pytest.raises(Unsupported, match="neither they nor the batch can vary"):
+    with raises_words(Unsupported, match="neither they nor the batch can vary"):
         prefill(model, VARYING)
 
 

@@ -16,6 +16,7 @@ from runner.export.generation import _FILES, EXPORT
 from runner.export.samples import Sample, samples
 from tests.support.prepared import PreparedGraphs
 from tests.support.tiny_models import generating_job, tiny_decoder, tiny_encoder_decoder
+from tests.support.words import raises_words
 
 pytestmark = pytest.mark.slow
 
@@ -127,5 +128,5 @@ def test_what_differs_from_torch_is_noticed(
     change: Callable[[Sample], Sample], message: str, prepared: PreparedGraphs
 ) -> None:
     _, folder = exported(generating_job(tiny_decoder()), prepared)
-    with pytest.raises(WrongExport, match=message):
+    with raises_words(WrongExport, match=message):
         difference(folder, change(sample_of(tiny_decoder())), tiny_decoder())

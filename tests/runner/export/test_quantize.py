@@ -17,6 +17,7 @@ from runner.export.check import evaluator
 from runner.export.quantize import integer_products, quantize_by_calibration, quantize_dynamically
 from tests.support.onnx_graphs import FLOAT, layer, model_of, square
 from tests.support.onnx_graphs import WIDTH as GRAPH_WIDTH
+from tests.support.words import raises_words
 
 BATCH, LENGTH, WIDTH = 2, 32, 32
 RANDOM = np.random.default_rng(0)
@@ -163,18 +164,18 @@ def test_products_with_weights_are_counted_over_all_parts(
 
 def test_a_file_that_stays_fp32_is_refused(tmp_path: Path) -> None:
     parts = [files(tmp_path, layer()), files(tmp_path, without_weights("MatMul"), "decode")]
-    with pytest.raises(Unsupported, match=r"decode.onnx would not become int8: of its 1 products"):
+    with raises_words(Unsupported, match=r"decode.onnx would not become int8: of its 1 products"):
         quantize_dynamically(parts, signed=True)
-    with pytest.raises(Unsupported, match="it has no product to quantise"):
+    with raises_words(Unsupported, match="it has no product to quantise"):
         quantize_dynamically([files(tmp_path, without_weights("Add"))], signed=True)
     source, target = files(tmp_path, in_a_branch())
     onnx.save_model(layer(), target)
-    with pytest.raises(Unsupported, match="of its 1 products"):
+    with raises_words(Unsupported, match="of its 1 products"):
         integer_products(source, target, ["MatMul"])
 
 
 def test_weights_between_quantising_nodes_are_counted_and_needed(tmp_path: Path) -> None:
     queries = [{"x": np.ones((GRAPH_WIDTH, GRAPH_WIDTH), dtype=np.float32)}]
     assert "in 1 of 2 products, " in quantize_by_calibration([files(tmp_path, mixed())], queries)
-    with pytest.raises(Unsupported, match="none was quantised"):
+    with raises_words(Unsupported, match="none was quantised"):
         quantize_by_calibration([files(tmp_path, without_weights("MatMul"))], queries)

@@ -10,6 +10,7 @@ from runner.inputs import (
     tokens_to_generate,
 )
 from tests.support.jobs import fake_cell, fake_model
+from tests.support.words import raises_words
 
 
 def test_inputs_take_the_cells_shape_and_the_vocabulary() -> None:
@@ -24,10 +25,10 @@ def test_inputs_take_the_cells_shape_and_the_vocabulary() -> None:
 
 
 def test_a_missing_axis_or_bound_is_named() -> None:
-    with pytest.raises(Unsupported, match="input_ids of model bert-tiny needs a sequence_length"):
+    with raises_words(Unsupported, match="input_ids of model bert-tiny needs a sequence_length"):
         synthesise(find("bert-tiny"), fake_cell(sequence_length=None), seed=0)
     tensor = TensorSpec(name="ids", kind="token_ids", shape=("batch_size",))
-    with pytest.raises(Unsupported, match="no `high`"):
+    with raises_words(Unsupported, match="no `high`"):
         synthesise(fake_model().model_copy(update={"inputs": (tensor,)}), fake_cell(), seed=0)
 
 
@@ -59,20 +60,20 @@ def test_labels_are_drawn_apart_from_the_inputs_they_belong_to() -> None:
 
 def test_a_model_without_labels_cannot_be_trained() -> None:
     model = find("bert-tiny").model_copy(update={"labels": None})
-    with pytest.raises(Unsupported, match="training needs labels, and bert-tiny has none"):
+    with raises_words(Unsupported, match="training needs labels, and bert-tiny has none"):
         synthesise_labels(model, fake_cell(), seed=0)
 
 
 @pytest.mark.parametrize("name", ["clip-micro", "clap-micro", "xclip-micro"])
 def test_a_contrastive_batch_has_no_labels_but_something_to_compare(name: str) -> None:
     assert synthesise_labels(find(name), fake_cell(2), seed=0) == {}
-    with pytest.raises(Unsupported, match="a batch of 1 has nothing to compare"):
+    with raises_words(Unsupported, match="a batch of 1 has nothing to compare"):
         synthesise_labels(find(name), fake_cell(1), seed=0)
 
 
 def test_generation_needs_a_count() -> None:
     assert tokens_to_generate(fake_cell(mode="generation", new_tokens=7)) == 7
-    with pytest.raises(Unsupported, match="fake-scripted-fp32-b1-s8-generation has none"):
+    with raises_words(Unsupported, match="fake-scripted-fp32-b1-s8-generation has none"):
         tokens_to_generate(fake_cell(mode="generation"))
 
 

@@ -11,6 +11,7 @@ from runner.contract.cell import Cell
 from runner.contract.errors import RecordNotSaved
 from runner.contract.job import Job
 from runner.contract.models import ModelSpec, TensorSpec
+from runner.contract.reasons import parse_reason
 from runner.contract.record import Record
 from runner.contract.rounds import round_path
 from runner.inputs import LABELS
@@ -18,6 +19,7 @@ from runner.job.harness import Harness
 from runner.measure.statistics.replication import DEFAULT_SPREAD
 from tests.support.fakes import KeptProgress
 from tests.support.jobs import FAST, a_job, a_spread, fake_cell, fake_model
+from tests.support.words import words_of
 
 
 def run(job: Job, out: Path) -> tuple[dict[Cell, Record], KeptProgress]:
@@ -108,7 +110,7 @@ def test_a_failing_cell_is_data_and_the_others_are_measured(
     records, _ = run(job, tmp_path)
     bad, good = (records[cell] for cell in job.cells)
     assert (bad.status, bad.phase, good.status) == (status, "first", "ok")
-    assert "scripted" in (bad.reason or "")
+    assert "scripted" in (words_of(bad.ending) or "")
     assert (bad.latency_median_s, bad.execution_options) == (None, None)
     assert good.execution_options is not None
     assert bad.load_time_s == good.load_time_s
@@ -133,7 +135,7 @@ def test_what_the_runner_cannot_do_is_unsupported(
 ) -> None:
     record = run_one(a_job([fake_cell(**changes)]), tmp_path)
     assert record.status == "unsupported"
-    assert reason in (record.reason or "")
+    assert reason in (words_of(record.ending) or "")
 
 
 def test_a_folder_that_takes_no_records_ends_the_job(tmp_path: Path) -> None:
@@ -177,10 +179,10 @@ def test_every_mode_and_scenario_fills_its_columns(
     tmp_path: Path, changes: dict[str, Any], filled: list[str]
 ) -> None:
     record = run_one(a_job([fake_cell(**changes)], trainable()), tmp_path)
-    assert (record.status, record.reason) == ("ok", None)
+    assert (record.status, words_of(record.ending)) == ("ok", None)
     always = ["grade", "noise_score", "memory_peak_bytes", "memory_method", "energy_method"]
     always += ["timed_region", "clock_resolution_s", "harness_overhead_s", "garbage_collection"]
-    always += ["percentile_iterations_needed", "correct_reason", "job", "rounds"]
+    always += ["percentile_iterations_needed", "correct_code", "job", "rounds"]
     missing = [name for name in always + filled if getattr(record, name) is None]
     assert missing == []
 
@@ -204,7 +206,7 @@ def test_work_that_was_not_done_is_a_failure(
     job = a_job([fake_cell(**changes)], trainable(**config))
     record = run_one(job.model_copy(update={"purpose": purpose}), tmp_path)
     assert record.status == "failed"
-    assert reason in (record.reason or "")
+    assert reason in (words_of(record.ending) or "")
 
 
 def in_round(number: int, rounds: int = 3) -> Job:
@@ -232,13 +234,13 @@ def test_rounds_leave_results_and_the_last_one_makes_the_records(tmp_path: Path)
         assert record.drift is not None
         assert record.drift_p_value is not None
         assert record.process_spread is None
-        assert record.correct_reason
+        assert record.correct_code
 
 
 def test_a_round_whose_predecessor_is_gone_fails_and_names_it(tmp_path: Path) -> None:
     records, _ = run(in_round(2, rounds=2), tmp_path)
     assert {record.status for record in records.values()} == {"failed"}
-    assert "an earlier round cannot be read" in (next(iter(records.values())).reason or "")
+    assert "an earlier round cannot be read" in str(words_of(next(iter(records.values())).ending))
 
 
 def test_verifying_executes_each_cell_once_and_times_nothing(tmp_path: Path) -> None:
@@ -249,13 +251,13 @@ def test_verifying_executes_each_cell_once_and_times_nothing(tmp_path: Path) -> 
         (record,) = records.values()
         assert (record.status, record.purpose) == ("ok", "verify")
         assert (record.latency_median_s, record.durations_ns, record.grade) == (None, None, None)
-        assert record.correct_reason == "no reference: the launcher gave none"
+        assert record.correct_code == "no_reference_given"
         assert "steady" not in [event.get("phase") for event in progress.events]
 
 
 def test_timing_alone_says_that_nothing_was_verified(tmp_path: Path) -> None:
     record = run_one(a_job().model_copy(update={"purpose": "time"}), tmp_path)
-    assert (record.correct, record.correct_reason) == (None, "not verified: --no-verify")
+    assert (record.correct, record.correct_code) == (None, "not_verified")
     assert record.latency_median_s is not None
 
 
@@ -275,5 +277,5 @@ def test_a_calibration_of_another_device_says_nothing_of_this_one(
 def test_a_trace_that_fails_leaves_the_record_and_a_reason(tmp_path: Path) -> None:
     job = a_job(model=fake_model({"trace": "raise"})).model_copy(update={"trace": True})
     assert run_one(job, tmp_path).status == "ok"
-    reason = (tmp_path / f"{job.cells[0].id}.trace.failed").read_text()
-    assert reason == "RuntimeError: a scripted failure"
+    content = (tmp_path / f"{job.cells[0].id}.trace.failed").read_text()
+    assert words_of(parse_reason(content)) == "RuntimeError: a scripted failure"

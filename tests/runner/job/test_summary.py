@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 from runner.contract.job import PROFILES, ProcessSpread
+from runner.contract.record.doubts import Doubt
 from runner.contract.rounds import DeviceState, Energy, MemoryUse
 from runner.job.replication import is_done
 from runner.job.summary import summarise_rounds
@@ -14,6 +15,7 @@ from runner.measure.environment import read_environment
 from runner.measure.grade import Conditions
 from tests.support.jobs import a_job, a_spread, fake_cell
 from tests.support.records import MIB, QUIET, a_round, record_for
+from tests.support.words import doubt_words
 
 CONDITIONS = Conditions(read_environment(), 1e-9, 1e-6)
 
@@ -56,7 +58,7 @@ def test_levels_of_processes_are_no_dependence_of_iterations() -> None:
     levels = ([level, level + 1, level + 2, level + 1] * 25 for level in (1000, 1030, 1010))
     summary = columns(*(a_round(durations[::step]) for durations in levels for step in (1, -1)))
     assert summary["effective_iterations"] == summary["iterations"]
-    assert "autocorrelation" not in " ".join(summary["grade_reasons"])
+    assert "autocorrelation" not in " ".join(doubt_words(summary))
 
 
 def test_heating_stands_with_the_warm_up_and_its_length_beside_it() -> None:
@@ -65,7 +67,7 @@ def test_heating_stands_with_the_warm_up_and_its_length_beside_it() -> None:
     summary = summarise_rounds(job, job.cells[0], rounds, CONDITIONS)
     assert (summary["heat_s"], summary["warmup_iterations"]) == (60, 3)
     assert summary["warmup_durations_ns"] == [50_000_000, 13_000_000, 12_000_000, 11_000_000]
-    assert "did not settle in 2 iterations" in " ".join(summary["grade_reasons"])
+    assert "did not settle in 2 iterations" in " ".join(doubt_words(summary))
 
 
 @pytest.mark.parametrize(("load", "grade"), [(0.1, "B"), (0.6, "C"), (0.95, "D")])
@@ -106,7 +108,7 @@ def test_a_peaks_bracket_holds_for_fresh_processes(
     assert summary["peak_qps"] == 13.2
     assert summary["grade"] == grade
     assert "queue multiplies it by" in summary["process_spread_source"]
-    reasons = " ".join(summary["grade_reasons"])
+    reasons = " ".join(doubt_words(summary))
     assert "calibrate this host" in reasons
     assert "--profile" not in reasons
     bracket |= {"peak_qps": None, "peak_qps_low": None}
@@ -137,13 +139,13 @@ def test_one_process_allows_for_what_others_would_measure_and_is_never_better_th
     plain = columns(a_round(durations))
     assert plain["latency_precision"] == pytest.approx(1.96 * 0.053, rel=1e-2)
     assert plain["process_spread"] == 0.053
-    assert "one process: differences below 15 % are not shown" in " ".join(plain["grade_reasons"])
+    assert "one process: differences below 15 % are not shown" in " ".join(doubt_words(plain))
     calibrated = columns(a_round(durations), process_spread=a_spread())
     assert calibrated["latency_precision"] == pytest.approx(2.365 * 0.01, rel=1e-2)
-    assert "one process: differences below 3.3 %" in " ".join(calibrated["grade_reasons"])
+    assert "one process: differences below 3.3 %" in " ".join(doubt_words(calibrated))
     assert calibrated["process_spread_source"].startswith("calibration with 8 processes")
     assert (plain["grade"], calibrated["grade"]) == ("C", "B")
-    remedies = [" ".join(summary["grade_reasons"]) for summary in (plain, calibrated)]
+    remedies = [" ".join(doubt_words(summary)) for summary in (plain, calibrated)]
     assert ["doctor --calibrate" in remedy for remedy in remedies] == [True, False]
 
 
@@ -152,7 +154,7 @@ def test_starts_of_one_round_are_alike_as_near_processes_are() -> None:
     cold = a_round([100] * 20, first_ns=None, settled=None, parts_ns=parts | {"first_query": [1]})
     summary = columns(cold, mode="startup")
     assert summary["latency_precision"] == pytest.approx(1.96 * 0.053, rel=1e-2)
-    reasons = " ".join(summary["grade_reasons"])
+    reasons = " ".join(doubt_words(summary))
     assert "one round of starts: differences below 15 % are not shown" in reasons
 
 
@@ -183,13 +185,13 @@ def test_a_search_for_the_peak_takes_one_round() -> None:
 
 def test_changes_between_rounds_and_inside_them_are_named() -> None:
     slow = [[value + place % 7 for place in range(100)] for value in (1000, 1300, 1000)]
-    reasons = " ".join(columns(*map(a_round, slow))["grade_reasons"])
+    reasons = " ".join(doubt_words(columns(*map(a_round, slow))))
     assert "rounds differ by 27 %, more than processes do: calibrate this host by" in reasons
     step = [1000 + place % 7 + 300 * (place >= 60) for place in range(120)]
     summary = columns(a_round(step))
     assert summary["steady_change_kind"] == "step"
     assert summary["steady_change"] == pytest.approx(0.3, abs=0.01)
-    reasons = " ".join(summary["grade_reasons"])
+    reasons = " ".join(doubt_words(summary))
     assert "a step inside the steady phase: 30 % more time behind it" in reasons
 
 
@@ -248,21 +250,23 @@ def test_noise_and_load_are_those_of_the_worst_round() -> None:
     assert summary["load_average_1m"] == 3.0
 
 
+QUEUE = Doubt("queue_grew", "D", None, "lower_rate", {"most_qps": "3"})
+SHORT = Doubt("peak_unverified", "C", 7.0, "raise_duration")
+
+
 def test_doubts_of_the_mode_itself_count_for_the_grade_and_come_first() -> None:
-    doubt = ("D", "the queue grew: lower target_qps")
-    summary = columns(a_round(doubts=[doubt]), a_round(doubts=[doubt]))
+    summary = columns(a_round(doubts=[QUEUE]), a_round(doubts=[QUEUE]))
     assert summary["grade"] == "D"
-    assert summary["grade_reasons"][0] == doubt[1]
-    assert summary["grade_reasons"].count(doubt[1]) == 1
+    assert summary["doubts"][0] == QUEUE
+    assert summary["doubts"].count(QUEUE) == 1
 
 
 def test_the_heaviest_doubt_comes_first_and_others_before_a_lack_of_time() -> None:
-    short, queue = ("C", "short: raise measure.max_duration"), ("D", "the queue grew: wait")
-    busy = "other processes used 15 % of the CPU time: stop them"
     loud = QUIET.model_copy(update={"other_load": 0.15})
-    reasons = columns(a_round(doubts=[short, queue], noise=loud))["grade_reasons"]
-    ordered = [queue[1], busy, short[1]]
-    assert sorted(ordered, key=reasons.index) == ordered
+    doubts = columns(a_round(doubts=[SHORT, QUEUE], noise=loud))["doubts"]
+    codes = [doubt.code for doubt in doubts]
+    ordered = ["queue_grew", "other_load", "peak_unverified"]
+    assert sorted(ordered, key=codes.index) == ordered
 
 
 def test_columns_that_the_mode_alone_knows_outweigh_what_was_planned() -> None:

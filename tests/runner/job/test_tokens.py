@@ -5,6 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from orchestrator.screen.words.doubts import doubt_text
 from runner.contract.cell import Cell
 from runner.contract.record import Columns
 from runner.contract.rounds import RoundResult
@@ -97,7 +98,7 @@ def test_first_and_further_tokens_have_intervals_and_are_graded() -> None:
         assert 0 < low < median < high
     (doubt,) = summary.doubts
     assert doubt.grade in "BC"
-    assert doubt.text.startswith("the median time to the first token is known within")
+    assert doubt_text(doubt).startswith("the median time to the first token is known within")
 
 
 def test_one_process_allows_for_what_others_would_measure() -> None:

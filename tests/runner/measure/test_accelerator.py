@@ -12,6 +12,7 @@ from runner.measure.accelerator import AcceleratorReader, accelerator_reader, de
 from runner.measure.vendors import amd, nvidia
 from runner.measure.vendors.violations import DeviceBuild, Violations
 from tests.support.vendors import PARTS, AmdSmi, Nvml, OlderAmdSmi
+from tests.support.words import raises_words
 
 
 def reader(library: Any, uuid: str | None = None) -> AcceleratorReader:
@@ -51,7 +52,7 @@ def test_a_slice_is_watched_by_its_board(uuid: str) -> None:
 
 def test_of_several_gpus_the_one_with_the_uuid_is_read() -> None:
     assert nvidia.watch_nvidia_gpu(Nvml(devices=2), "GPU-1").state().clock_hz == 1_410e6
-    with pytest.raises(Unavailable, match="NVML sees 2 GPUs"):
+    with raises_words(Unavailable, match="NVML sees 2 GPUs"):
         nvidia.watch_nvidia_gpu(Nvml(devices=2))
 
 
@@ -62,7 +63,7 @@ def test_amd_smi_reports_the_same_and_older_gpus_count_nothing() -> None:
     gpu.moments += 1_000
     state = watched.read()
     assert state == DeviceState(clock_hz=2_100e6, temperature_c=71, throttled={"PackagePower": 0.5})
-    with pytest.raises(Unavailable, match="AMD SMI sees 2 GPUs"):
+    with raises_words(Unavailable, match="AMD SMI sees 2 GPUs"):
         amd.watch_amd_gpu(AmdSmi(devices=2))
     older = AcceleratorReader(lambda: amd.watch_amd_gpu(OlderAmdSmi(clock="N/A")))
     older.begin()

@@ -4,8 +4,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from runner.contract.doubts import Doubt, Scale, percent, with_doubt
+from orchestrator.screen.words.doubts import doubt_text
 from runner.contract.job import PROFILES
+from runner.contract.record.doubts import Doubt, Scale, percent, with_doubt
 from runner.contract.rounds import CpuClock, DeviceState, Noise, RoundResult
 from runner.measure.environment import read_environment
 from runner.measure.grade import Conditions, doubts_of, grade_of
@@ -53,7 +54,7 @@ def doubts(
 
 def only(doubts_: list[Doubt]) -> tuple[str, str]:
     (doubt,) = doubts_
-    return doubt.grade, doubt.text
+    return doubt.grade, doubt_text(doubt)
 
 
 @pytest.mark.parametrize(
@@ -69,7 +70,9 @@ def only(doubts_: list[Doubt]) -> tuple[str, str]:
 def test_nothing_speaks_against_a_quiet_measurement(rounds: list[RoundResult]) -> None:
     assert doubts(None, *rounds) == []
     assert grade_of([]) == "A"
-    assert grade_of([Doubt("B", "one: do this"), Doubt("D", "two: do that")]) == "D"
+    assert (
+        grade_of([Doubt("quota", "B", 1, "lift_quota"), Doubt("steal", "D", 1, "own_host")]) == "D"
+    )
 
 
 UNSETTLED = "the warm-up did not settle in 9 iterations: raise measure.warmup_max_duration"
@@ -164,7 +167,7 @@ def test_firmware_that_is_told_to_be_fast_is_no_doubt(
 def test_a_quota_that_held_threads_back(held_s: float, grade: str | None) -> None:
     held = quiet_round(noise=SILENT.model_copy(update={"throttled_s": held_s}))
     share = min(1.0, held_s / ((sum(held.warmup_ns) + held.steady_ns) / 1e9))
-    found = [(doubt.grade, doubt.text) for doubt in doubts(None, held, held)]
+    found = [(doubt.grade, doubt_text(doubt)) for doubt in doubts(None, held, held)]
     text = f"a CPU quota held threads back for {percent(share)} of the time: lift it"
     assert found == ([] if grade is None else [(grade, text)])
 
@@ -176,7 +179,9 @@ def test_a_scale_is_exceeded_not_reached() -> None:
 
 
 def test_the_remedy_for_few_iterations_is_time_where_more_were_asked() -> None:
-    texts = [doubt.text for doubt in doubts(measured(8, spread=0.001), iterations=20, max_s=5)]
+    texts = [
+        doubt_text(doubt) for doubt in doubts(measured(8, spread=0.001), iterations=20, max_s=5)
+    ]
     assert len(texts) == 2
     assert all(text.endswith(": raise measure.max_duration") for text in texts)
 
@@ -222,10 +227,7 @@ def test_every_doubt_comes_with_its_remedy() -> None:
     summary = replace(measured(8, spread=2), effective_iterations=1.0, latency_precision=0.5)
     results = doubts(summary, wild, conditions=poor)
     assert len(results) == 14
-    for doubt in results:
-        finding, _, remedy = doubt.text.partition(": ")
-        assert finding
-        assert remedy
+    assert len({doubt.code for doubt in results}) == 14
     assert grade_of(results) == "D"
 
 
@@ -256,7 +258,7 @@ def test_a_throttled_accelerator_is_held_against_the_numbers(
     results = doubts_of(measured(), MEASURE, rounds, CONDITIONS, None)
     assert [doubt.grade for doubt in results] == grades
     for doubt, reason in zip(results, reasons if reasons and grades else [], strict=True):
-        assert f"({reason}): cool it" in doubt.text
+        assert f"({reason}): cool it" in doubt_text(doubt)
 
 
 @pytest.mark.parametrize(
@@ -284,7 +286,8 @@ def test_heat_that_held_the_processors_clock_down(
 def test_one_more_doubt_is_the_first_if_none_is_heavier(
     grade: Any, more: Any, result: str, is_first: bool
 ) -> None:
-    columns = with_doubt({"grade": grade, "grade_reasons": ["other"]}, Doubt(more, "more"))
-    ordered = ["more", "other"] if is_first else ["other", "more"]
-    assert columns == {"grade": result, "grade_reasons": ordered}
-    assert with_doubt({}, Doubt(more, "more")) == {"grade": more, "grade_reasons": ["more"]}
+    other, another = Doubt("quota", "B", 1, "lift_quota"), Doubt("steal", more, 1, "own_host")
+    columns = with_doubt({"grade": grade, "doubts": [other]}, another)
+    ordered = [another, other] if is_first else [other, another]
+    assert columns == {"grade": result, "doubts": ordered}
+    assert with_doubt({}, another) == {"grade": more, "doubts": [another]}

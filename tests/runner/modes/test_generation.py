@@ -14,6 +14,7 @@ from runner.measure.clock import Clock
 from runner.modes.generation import GenerationWorkload, token_throughputs, token_times
 from tests.support.fakes import FakeClock
 from tests.support.jobs import a_job, fake_cell
+from tests.support.words import raises_words
 
 CELL = fake_cell(2, mode="generation", new_tokens=4)
 
@@ -77,7 +78,7 @@ def test_every_iteration_insists_on_all_tokens(
     times: tuple[int, ...], shape: tuple[int, int], message: str
 ) -> None:
     workload = a_workload(Session(*times, shape=shape))
-    with pytest.raises(BenchError, match=message):
+    with raises_words(BenchError, match=message):
         workload()
 
 
@@ -87,12 +88,12 @@ def test_a_forward_pass_over_the_prompt_is_checked_apart_from_the_iterations() -
     assert (workload(), session.queries) == (40, 0)
     workload.check()
     assert session.queries == 1
-    with pytest.raises(BenchError, match="the outputs hold NaN or infinity"):
+    with raises_words(BenchError, match="the outputs hold NaN or infinity"):
         a_workload(Session(10, 20, 30, 40, finite=False)).check()
 
 
 def test_a_cell_without_a_number_of_tokens_is_unsupported() -> None:
-    with pytest.raises(Unsupported, match="generation needs new_tokens"):
+    with raises_words(Unsupported, match="generation needs new_tokens"):
         a_workload(Session(10), fake_cell(2, mode="generation"))
 
 

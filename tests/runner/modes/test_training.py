@@ -20,6 +20,7 @@ from runner.modes.training import (
 from tests.support.fakes import FakeClock
 from tests.support.jobs import a_job, fake_cell, fake_model
 from tests.support.records import a_round
+from tests.support.words import raises_words
 
 CELL = fake_cell(3, mode="training")
 LABELS = TensorSpec(name="labels", kind="ones", shape=("batch_size",))
@@ -104,7 +105,7 @@ def test_the_parts_of_a_step_are_kept_apart_and_together(loss_ns: int | None) ->
 def test_a_loss_that_is_not_finite_fails_the_cell(loss: str) -> None:
     workload = a_workload(Session(losses=[1, loss]))
     workload()
-    with pytest.raises(BenchError, match=f"the loss of step 2 is {loss}"):
+    with raises_words(BenchError, match=f"the loss of step 2 is {loss}"):
         workload()
 
 
@@ -112,7 +113,7 @@ def test_parameters_that_did_not_change_fail_the_cell() -> None:
     workload = a_workload(Session(learns=False))
     workload()
     workload()
-    with pytest.raises(BenchError, match="scripted did not change in 2 steps"):
+    with raises_words(BenchError, match="scripted did not change in 2 steps"):
         workload.check()
 
 
@@ -124,9 +125,7 @@ def test_layers_whose_gradients_were_zero_fail_the_cell(pure: str | None) -> Non
     workload()
     workload.check()
     session.trainer.zeroed = ("h.1.weight", "h.1.bias")
-    with pytest.raises(
-        BenchError, match=r"gradients of h\.1\.weight, h\.1\.bias were 0 in 1 step$"
-    ):
+    with raises_words(BenchError, match=r"gradients of h\.1\.weight, h\.1\.bias were 0 in 1 step$"):
         workload.check()
 
 
@@ -146,7 +145,7 @@ def test_as_long_as_the_losss_scale_skips_every_step_a_check_takes_one_more() ->
 
 
 def test_a_model_without_labels_is_unsupported() -> None:
-    with pytest.raises(Unsupported, match="training needs labels, and scripted has none"):
+    with raises_words(Unsupported, match="training needs labels, and scripted has none"):
         a_workload(Session(), fake_model())
 
 

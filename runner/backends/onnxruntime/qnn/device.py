@@ -10,6 +10,7 @@ import onnxruntime
 from runner.backends.onnxruntime.device import OnnxDevice
 from runner.contract.errors import Unavailable, Unsupported
 from runner.contract.job import Job
+from runner.contract.reasons import reason
 
 QNN = "QNNExecutionProvider"
 _HTP, _SYSTEM = "QnnHtp", "QnnSystem"
@@ -33,15 +34,9 @@ def require_possible(job: Job, machine: str = platform.machine()) -> None:
         Unavailable: it would time a simulator.
     """
     if job.cells[0].mode == "generation":
-        raise Unsupported(
-            "generation is not possible with onnxruntime on qnn: the HTP compiles a graph for "
-            "fixed sizes, and a cache grows with each token"
-        )
+        raise Unsupported(reason("qnn_generation"))
     if machine in _X86 and job.purpose != "verify":
-        raise Unavailable(
-            f"the {SIMULATOR}'s time says nothing about a device: `orchestrator verify`",
-            hint=f"on {machine} there is the simulator alone; verify shows what it computes",
-        )
+        raise Unavailable(reason("simulator_untimed", simulator=SIMULATOR, machine=machine))
 
 
 def qnn_device(library: Any = onnxruntime, machine: str = platform.machine()) -> OnnxDevice:
@@ -58,7 +53,7 @@ def qnn_device(library: Any = onnxruntime, machine: str = platform.machine()) ->
         library.register_execution_provider_library(QNN, plugin.get_library_path())
     devices = _devices(library)
     if not devices:
-        raise Unavailable(f"the plugin {QNN} finds no device here")
+        raise Unavailable(reason("qnn_no_device", plugin=QNN))
     options = {"backend_path": backend}
     options |= {"soc_model": _SIMULATED_SOC} if machine in _X86 else _AT_FULL_SPEED
     return OnnxDevice(
@@ -76,7 +71,7 @@ def _plugin() -> Any:
     try:
         return import_module("onnxruntime_qnn")
     except ImportError as error:
-        raise Unavailable("the package onnxruntime-qnn is not installed here") from error
+        raise Unavailable(reason("qnn_not_installed")) from error
 
 
 def _try_loading(library: str) -> None:
@@ -88,10 +83,7 @@ def _try_loading(library: str) -> None:
     try:
         ctypes.CDLL(library)
     except OSError as error:
-        raise Unavailable(
-            f"the HTP's library cannot be loaded: {error}",
-            hint="install what it misses, e.g. the system package libatomic1",
-        ) from error
+        raise Unavailable(reason("qnn_library", error=error)) from error
 
 
 def _devices(library: Any) -> tuple[Any, ...]:

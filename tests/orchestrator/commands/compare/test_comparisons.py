@@ -12,12 +12,14 @@ import pytest
 from scipy import stats
 
 from analysis.compare.compare import ComparedValue, ComparisonBy
+from analysis.compare.values import Replication
 from orchestrator.commands.compare.answer import (
     ComparisonRequest,
     RunPairRequest,
     compare_results,
     compare_run_pair,
 )
+from orchestrator.commands.compare.words import basis_text
 from orchestrator.commands.regress.answer import RegressionRequest, judge_regressions
 from orchestrator.commands.results.selection import SelectionRequest
 from runner.contract.errors import BenchError, NothingToDo, UsageError
@@ -94,7 +96,7 @@ def test_throughput_of_several_launches_has_students_interval_of_their_means(
     assert first.value == value == pytest.approx(6e9 / sum(durations))
     ends = (value / (1 + error), value / (1 - error))
     assert (first.interval.low, first.interval.high) == pytest.approx(ends, rel=1e-4)
-    assert first.basis == "3 processes"
+    assert first.basis == Replication(False, 3)
 
 
 def test_throughput_of_launches_that_were_near_in_time_is_known_less_well(
@@ -115,7 +117,11 @@ def test_throughput_of_launches_that_were_near_in_time_is_known_less_well(
     assert after.low == pytest.approx(after.value / (1 + wider * error), rel=1e-4)
 
 
-_DEFAULT = {"process_spread": "0.053", "process_spread_source": "'default of our A/A study'"}
+_DEFAULT = {
+    "process_spread": "0.053",
+    "process_spread_processes": "NULL",
+    "process_spread_degrees": "NULL",
+}
 
 
 @pytest.mark.parametrize(
@@ -141,7 +147,7 @@ def test_throughput_of_one_launch_holds_what_is_known_of_fresh_ones(
     error = math.hypot(within, quantile * 0.01)
     assert result.interval is not None
     assert result.interval.low == pytest.approx(result.value / (1 + error), rel=1e-4)
-    assert result.basis == basis
+    assert basis_text(result.basis) == basis
 
 
 def test_settings_that_differ_from_the_baselines_are_told(database: Path, tmp_path: Path) -> None:

@@ -13,6 +13,7 @@ from orchestrator.images.source import runner_digest
 from orchestrator.running.options import RunOptions
 from runner.contract.errors import Unavailable
 from tests.orchestrator.fleet.test_questions import FACTS, ScriptedConversation, ScriptedTransport
+from tests.support.words import raises_words
 
 Script = Callable[[], ScriptedConversation]
 
@@ -108,5 +109,5 @@ def test_images_that_differ_are_named() -> None:
 
 
 def test_without_any_answer_there_is_no_fleet() -> None:
-    with pytest.raises(Unavailable, match="no host of the fleet answers: host a: has accel"):
+    with raises_words(Unavailable, match="no host of the fleet answers: host a: has accel"):
         reached([], a=tells(version="0"))

@@ -17,6 +17,7 @@ from orchestrator.running.options import RunOptions
 from orchestrator.running.own_verdicts import save_verdicts
 from orchestrator.store import RunSummary, Store, resolve_group
 from runner.contract.errors import NothingToDo, UsageError
+from runner.contract.reasons import reason
 from tests.orchestrator.fleet.test_units import HARDWARE, a_host
 from tests.support.fakes import KeptObserver
 from tests.support.runs import a_plan, a_run_folder
@@ -30,7 +31,7 @@ def request(results: Path, name: str = "last") -> ResumeRequest:
 def ended(results: Path) -> RunFolder:
     """A run whose driver was killed before its records were in the database."""
     folder = a_run_folder(results, a_plan())
-    save_verdicts(folder, KeptObserver(), folder.cells, "failed", "scripted")
+    save_verdicts(folder, KeptObserver(), folder.cells, "failed", reason("said", text="scripted"))
     return folder
 
 

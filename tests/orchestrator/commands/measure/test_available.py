@@ -8,9 +8,15 @@ from orchestrator.commands.measure.available import available_backends
 from orchestrator.commands.measure.request import PlanRequest
 from orchestrator.matrix.from_options import BenchOptions
 from orchestrator.running.options import RunOptions
+from runner.contract.axes import Backend
 from runner.contract.cell import Purpose
+from runner.contract.reasons import Reason, reason
 
 SIMULATED = {"qnn": "the simulator's time says nothing about a device"}
+_REASONS: dict[Backend, Reason] = {
+    backend: reason("said", text=text)  # type: ignore[misc]
+    for backend, text in SIMULATED.items()
+}
 
 
 @pytest.fixture
@@ -23,7 +29,7 @@ def machine(monkeypatch: pytest.MonkeyPatch) -> list[str]:
         return ["cpu", "qnn"]
 
     def machine(purpose: Purpose) -> Machine:
-        return Machine(unavailable={} if purpose == "verify" else {**SIMULATED})  # type: ignore[dict-item]
+        return Machine(unavailable={} if purpose == "verify" else _REASONS)
 
     monkeypatch.setattr(available, "runnable", runnable)
     monkeypatch.setattr(available, "this_machine", machine)

@@ -11,6 +11,7 @@ from orchestrator.commands.measure.request import PlanRequest
 from orchestrator.launchers.registry import Pinned
 from orchestrator.running.merge_run import merge_run
 from orchestrator.running.options import RunOptions
+from orchestrator.screen.words.reasons import error_hint
 from orchestrator.store import take_snapshot
 from runner.contract.errors import BenchError, ImageError, NothingToDo, UsageError
 from runner.contract.job import Provenance
@@ -105,7 +106,7 @@ def test_what_cannot_be_measured_again_is_told(
 ) -> None:
     with pytest.raises(error, match=words) as refusal:
         version_of(*found(site, word, *cells), WEIGHTS_SEED)
-    assert refusal.value.hint
+    assert error_hint(refusal.value)
 
 
 MATRIX = """

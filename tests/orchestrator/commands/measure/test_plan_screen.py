@@ -29,6 +29,13 @@ def test_a_plan_shows_every_cell_with_its_decision_then_the_sums(screen: Screen)
     assert lines[-1].startswith("3 to run in 1 job, 1 to skip, 0 done; about ")
 
 
+def test_reasons_of_a_plan_stand_once(screen: Screen) -> None:
+    plan = a_plan(skips=dict.fromkeys([fake_cell(8), fake_cell(16)], "the model ends at 4"))
+    lines = screen.lines(print_plan, PlanReport(plan, ()))
+    assert [line.split()[-1] for line in lines if " skip " in line] == ["[1]", "[1]"]
+    assert [line for line in lines if "the model ends" in line] == ["[1] the model ends at 4"]
+
+
 def test_a_long_planning_says_now_and_then_how_far_it_is(
     capsys: pytest.CaptureFixture[str],
 ) -> None:

@@ -27,7 +27,7 @@ from runner.contract.job import Job, Provenance
 from runner.contract.web.browser_choice import BROWSER_VARIABLE, BrowserChoice
 from tests.support.databases import write_records
 from tests.support.jobs import a_job, fake_cell
-from tests.support.records import a_record, record_for
+from tests.support.records import a_record, record_for, said
 from tests.support.results import a_measurement
 from tests.support.runs import a_plan, a_run_folder
 
@@ -80,7 +80,11 @@ def test_a_result_is_found_with_its_job(measured: Site, database: Path) -> None:
     assert original.pinned == Pinned("fake", "accelmatrix-cpu:1", DIGEST)
 
 
-NEVER_LAUNCHED = {"status": "unavailable", "reason": "no such device", "phase": "plan"}
+NEVER_LAUNCHED = {
+    "status": "unavailable",
+    "phase": "plan",
+    **said("reason", "no such device"),
+}
 
 
 def test_what_cannot_be_repeated_is_told(measured: Site, database: Path) -> None:

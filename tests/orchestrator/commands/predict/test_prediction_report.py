@@ -20,7 +20,6 @@ from tests.orchestrator.commands.report.test_report_screen import Reader
 from tests.support.command_line import call, complains
 from tests.support.databases import write_records
 from tests.support.records import a_record
-from tests.support.terminal import require_fit
 
 slow = pytest.mark.slow
 DATABASE = "benchmarks.duckdb"
@@ -153,11 +152,10 @@ def test_a_page_shows_hostile_names_as_text(evaluated: Path) -> None:
     assert "Select a number for its" not in page
 
 
-def test_the_screen_names_the_page_and_fits(evaluated: Path) -> None:
+def test_the_screen_names_the_page(evaluated: Path) -> None:
     wide = ask(evaluated, *REPORT, "--force").stdout
     assert "rests on 32 results of ours" in wide
     assert "reports/prediction.html" in wide
-    require_fit(ask(evaluated, *REPORT, "--force", width=80).stdout, 80, wide)
     markdown = ask(evaluated, *REPORT, "--format", "markdown").stdout
     assert markdown.startswith(f"# Predictor of {DATABASE}\n")
     assert "## Largest misses" in markdown

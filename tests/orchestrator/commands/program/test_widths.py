@@ -43,10 +43,6 @@ COMMANDS = (
     "query --format xml x",
 )
 SLOW_COMMANDS = ("doctor --all", "export --bundle out.zip --force", "images list", "database check")
-ALL_COMMANDS = (
-    *COMMANDS,
-    *(pytest.param(command, marks=pytest.mark.slow) for command in SLOW_COMMANDS),
-)
 
 
 def test_a_run_fits_the_terminal(long_names: Workplace) -> None:
@@ -59,7 +55,10 @@ def test_a_run_fits_the_terminal(long_names: Workplace) -> None:
     assert not any("…" in word for word in words)
 
 
-@pytest.mark.parametrize("command", ALL_COMMANDS)
+@pytest.mark.parametrize(
+    "command",
+    [*COMMANDS, *(pytest.param(command, marks=pytest.mark.slow) for command in SLOW_COMMANDS)],
+)
 def test_what_a_command_prints_fits_the_terminal(long_names: Workplace, command: str) -> None:
     arguments = shlex.split(command)
     whole, done = long_names.do(*arguments), long_names.show(80, *arguments)

@@ -1,7 +1,5 @@
 """`recommend --next` as a user meets it: what to measure, why, and a matrix that `run` takes."""
 
-import csv
-import io
 import json
 import sys
 from pathlib import Path
@@ -17,7 +15,6 @@ from runner.contract.models import find
 from tests.support.command_line import call
 from tests.support.databases import write_records
 from tests.support.records import EXAMPLE_HOST, a_failure, a_record
-from tests.support.terminal import require_fit
 
 MATRIX = """
 version: 1
@@ -104,21 +101,13 @@ def test_the_written_matrix_has_the_proposed_cells_and_the_table_is_shown(folder
     assert (again.returncode, "--force" in again.stderr) == (2, True)
 
 
-def test_a_terminal_shows_the_answer_whole(folder: Path) -> None:
+def test_the_answer_counts_cells_and_intervals(folder: Path) -> None:
     whole = call(*NEXT, folder=folder, environment={})
     assert "narrow the mean 90 % interval of the other 3 cells by" in whole.stdout
     assert (
         "Of 11 cells that can be measured here 2 are measured now, and 8 then (73%)."
         in whole.stdout
     )
-    narrow = call(*NEXT, folder=folder, environment={}, width=80)
-    require_fit(narrow.stdout, 80, whole.stdout)
-
-
-def test_csv_has_the_rows_of_json(folder: Path) -> None:
-    text = call(*NEXT, "--format", "csv", folder=folder, environment={}).stdout
-    rows = list(csv.DictReader(io.StringIO(text)))
-    assert [row["cell"] for row in rows] == [row["cell"] for row in answer(folder)["cells"]]
 
 
 def test_without_a_database_cells_fill_the_space(folder: Path) -> None:

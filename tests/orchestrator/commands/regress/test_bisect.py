@@ -27,6 +27,7 @@ from orchestrator.commands.results.selection import SelectionRequest
 from orchestrator.launchers.base import Exit
 from orchestrator.launchers.registry import Note, Pinned
 from orchestrator.running.folder import RunFolder
+from orchestrator.screen.words.reasons import error_hint
 from orchestrator.store import query
 from runner.contract.cell import Cell
 from runner.contract.errors import BenchError, ImageError, NothingToDo
@@ -38,6 +39,7 @@ from tests.support.jobs import fake_cell
 from tests.support.launches import launched
 from tests.support.records import RECORDED_AT, a_round, record_for
 from tests.support.runs import a_plan, a_run_folder
+from tests.support.words import raises_words
 
 CELLS = [fake_cell(size, backend="cpu", runtime="torch") for size in (1, 2)]
 FAST_MS, SLOW_MS = 10.0, 12.0
@@ -173,8 +175,8 @@ def suspects(proposal: Proposal) -> list[str]:
 
 
 def sentences(proposal: Proposal) -> str:
-    (section,) = bisection_sheet(proposal, "table").sections
-    return "\n".join(section.notes)
+    (table,) = bisection_sheet(proposal, "table").tables
+    return "\n".join(table.notes)
 
 
 def test_what_is_recorded_proposes_what_to_measure(site: Site) -> None:
@@ -230,7 +232,7 @@ def test_what_the_machine_brought_no_image_is_blamed_for(site: Site) -> None:
 
 def test_an_image_of_an_end_that_is_gone_ends_it_before_anything_is_measured(site: Site) -> None:
     site.levels = {n: level for n, level in AS_RECORDED.items() if n != GUILTY - 1}
-    with pytest.raises(ImageError, match=f"no image with the digest {digest(GUILTY - 1)}"):
+    with raises_words(ImageError, match=f"no image with the digest {digest(GUILTY - 1)}"):
         site.go()
     assert not (site.results / "bisections").exists()
 
@@ -256,9 +258,9 @@ def test_processes_leave_no_image_and_their_commits_are_named(site: Site) -> Non
     checkout, replay, question = bisection_commands(proposal)
     assert (checkout, question) == (f"git checkout {commit}", "orchestrator regress")
     assert replay.startswith(f"orchestrator replay {result[:12]}")
-    with pytest.raises(ImageError, match="no image holds their software") as caught:
+    with raises_words(ImageError, match="no image holds their software") as caught:
         site.go()
-    assert f"git checkout {commit}" in str(caught.value.hint)
+    assert f"git checkout {commit}" in str(error_hint(caught.value))
 
 
 NOTHING: dict[str, tuple[str, str, str, str]] = {

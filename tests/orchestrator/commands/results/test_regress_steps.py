@@ -7,7 +7,6 @@ import pytest
 
 from tests.support.command_line import call, complains
 from tests.support.comparable import FIRST, SECOND, write_comparable
-from tests.support.terminal import require_fit
 
 WHERE = ("--database", "benchmarks.duckdb")
 
@@ -25,10 +24,9 @@ def regress(folder: Path, *words: str) -> int:
 
 def test_a_known_step_is_recorded_listed_and_taken_back(folder: Path) -> None:
     words = ("regress", "--accept", "last", "--because", "it checks more", *WHERE)
-    done = call(*words, folder=folder, environment={}, width=80)
+    done = call(*words, folder=folder, environment={})
     assert (done.returncode, done.stderr) == (0, "")
     assert "because: it checks more" in done.stdout
-    require_fit(done.stdout, 80, done.stdout)
     assert regress(folder, "--baseline", FIRST) != 7
     listed = call("query", "accepted_changes", "--json", *WHERE, folder=folder, environment={})
     assert {row["run_id"] for row in json.loads(listed.stdout)} == {SECOND}

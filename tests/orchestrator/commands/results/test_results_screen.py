@@ -7,7 +7,6 @@ from typing import Any
 
 import pytest
 
-from analysis.compatibility.remedies import remedy_of
 from analysis.results.changes import Neighbour, changes
 from analysis.results.row import ResultRow
 from orchestrator.commands.results.answer_words import answer_lines, change_lines
@@ -19,48 +18,61 @@ from orchestrator.commands.results.run_words import (
     print_runs,
     remarks,
 )
+from orchestrator.screen.words.doubts import doubt_text
+from orchestrator.screen.words.reasons import remedy_text
 from orchestrator.system.files import DATABASE_NAME, RESULTS_FOLDER
+from runner.contract.record.doubts import Doubt
 from tests.orchestrator.conftest import Screen
 from tests.support.results import a_failed_row, a_neighbour, a_row
 
 
-def noisy(cell_id: str, *reasons: str) -> ResultRow:
-    return a_row(cell_id, grade_reasons=list(reasons))
+def noisy(cell_id: str, doubt: Doubt) -> ResultRow:
+    return a_row(cell_id, doubts=[doubt])
 
 
-def remedy(status: str, reason: str | None) -> str:
-    return f"  remedy: {remedy_of(status, reason)}"
+def scatter(cv: float) -> Doubt:
+    return Doubt("scatter", "B", cv, "longer_or_quieter")
 
 
-POWERSAVE = "governor is powersave: …"
+def remedy(status: str) -> str:
+    return f"  remedy: {remedy_text(status, None)}"
+
+
+def incorrect(cell_id: str, correct: bool | None, text: str, verdict: str) -> ResultRow:
+    known = {"correct_code": "said", "correct_facts": {"text": text}, "correct_reason": text}
+    return a_row(cell_id, correct=correct, **known, remedy=remedy_text(verdict, None))
+
+
+SAVING = Doubt("governor", "B", None, "governor")
+POWERSAVE = doubt_text(SAVING)
 
 
 @pytest.mark.parametrize(
     ("rows", "said"),
     [
-        ([a_failed_row("b", "lost", "died")], ["b: lost: died", remedy("lost", "died")]),
+        ([a_failed_row("b", "lost", "died")], ["b: lost: died", remedy("lost")]),
         (
-            [noisy("0", POWERSAVE), *(a_failed_row(x, "unavailable", "no image") for x in "xy")],
+            [noisy("0", SAVING), *(a_failed_row(x, "unavailable", "no image") for x in "xy")],
             [
                 "2 of 3 cells: unavailable: no image",
-                remedy("unavailable", "no image"),
+                remedy("unavailable"),
                 f"0: {POWERSAVE}",
             ],
         ),
         (
-            [noisy(x, f"cv {cv} %: longer") for x, cv in (("a", 18), ("b", 20.5), ("c", "1,000"))],
-            ["3 of 3 cells, such as a: cv 18 %: longer"],
+            [noisy(x, scatter(cv)) for x, cv in (("a", 0.18), ("b", 0.205), ("c", 10.0))],
+            [f"3 of 3 cells, such as a: {doubt_text(scatter(0.18))}"],
         ),
         (
             [
-                a_row("a", correct=False, correct_reason="relative difference 0.3 beyond 0.01"),
-                a_row("b", correct=None, correct_reason="no reference: killed"),
+                incorrect("a", False, "relative difference 0.3 beyond 0.01", "wrong"),
+                incorrect("b", None, "no reference: killed", "unverified"),
             ],
             [
                 "a: not correct, so views leave it out: relative difference 0.3 beyond 0.01",
-                remedy("wrong", "relative difference 0.3 beyond 0.01"),
+                remedy("wrong"),
                 "b: no reference: killed",
-                remedy("unverified", "no reference: killed"),
+                remedy("unverified"),
             ],
         ),
     ],
@@ -195,14 +207,17 @@ def test_the_answer_says_what_the_measurements_support(
     assert list(answer_lines(a_report(rows))) == answer
 
 
-BUSY = "other processes used {} % of the CPU time: stop them"
+def busy(share: float) -> Doubt:
+    return Doubt("other_load", "D", share, "stop_them")
+
+
 BENCH = "orchestrator bench --model bert-tiny --profile quick --json --sort id"
 
 
 def test_trust_names_the_worst_grade_its_cause_and_a_command(screen: Screen) -> None:
     rows = [
-        a_row(f"b{size}", batch_size=size, grade=grade, grade_reasons=[BUSY.format(load), SHORT])
-        for size, grade, load in ((1, "D", 28), (2, "D", 64), (4, "C", 14))
+        a_row(f"b{size}", batch_size=size, grade=grade, doubts=[busy(load), SHORT])
+        for size, grade, load in ((1, "D", 0.28), (2, "D", 0.64), (4, "C", 0.14))
     ]
     lines = screen.lines(print_results, a_report(rows, command=BENCH))
     where = lines.index(
@@ -214,11 +229,11 @@ def test_trust_names_the_worst_grade_its_cause_and_a_command(screen: Screen) -> 
     ]
 
 
-SHORT = "the median is known within 9.0 %, not 5.0 %: raise measure.max_duration"
+SHORT = Doubt("few_iterations", "B", 9, "raise_duration")
 
 
 @pytest.mark.parametrize(
-    ("profile", "reason", "command", "sentence", "offered"),
+    ("profile", "doubt", "command", "sentence", "offered"),
     [
         ("quick", SHORT, BENCH, "Measure longer:", "bench --model bert-tiny --profile standard"),
         (
@@ -239,9 +254,9 @@ SHORT = "the median is known within 9.0 %, not 5.0 %: raise measure.max_duration
     ],
 )
 def test_the_remedy_is_a_command_with_options_it_has(
-    profile: str, reason: str, command: str, sentence: str, offered: str | None
+    profile: str, doubt: Doubt, command: str, sentence: str, offered: str | None
 ) -> None:
-    row = a_row("a", profile=profile, grade="C", grade_reasons=[reason])
+    row = a_row("a", profile=profile, grade="C", doubts=[doubt])
     assert find_remedy(a_report([row], command=command)) == Remedy(sentence, offered)
 
 
@@ -250,7 +265,7 @@ def test_the_remedy_is_a_command_with_options_it_has(
     [
         ([a_failed_row("a", "failed", "died")], BENCH, "benchmarks.duckdb", []),
         (
-            [a_row("a", grade="D", grade_reasons=["busy: stop"])],
+            [a_row("a", grade="D", doubts=[SHORT])],
             BENCH,
             "benchmarks.duckdb",
             ["report run run-1 --results .", "status run-1 --why --results ."],
@@ -301,7 +316,7 @@ def test_what_changed_since_the_last_run_is_named(same: bool, grade: str, why: s
 
 
 def test_the_runs_of_a_group_are_one_document(screen: Screen) -> None:
-    runs = (a_report([noisy("a", "cv 18 %: …")]), a_report([a_row("b")]))
+    runs = (a_report([noisy("a", scatter(0.18))]), a_report([a_row("b")]))
     group = RunsReport(runs, "group-1")
     assert screen.data(print_runs, group) == {
         "group_id": "group-1",
@@ -311,7 +326,10 @@ def test_the_runs_of_a_group_are_one_document(screen: Screen) -> None:
     shown = screen.lines(print_runs, group)
     assert sum(line.startswith("run run-1: ") for line in shown) == 2
     findings = screen.data(print_findings, group)
-    assert [one["findings"] for one in findings["runs"]] == [["a: cv 18 %: …"], []]
+    assert [one["findings"] for one in findings["runs"]] == [
+        [f"a: {doubt_text(scatter(0.18))}"],
+        [],
+    ]
 
 
 def test_json_holds_rows_answers_and_changes(screen: Screen) -> None:

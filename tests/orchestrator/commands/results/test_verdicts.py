@@ -86,7 +86,8 @@ PEAK: dict[str, Any] = {"scenario": "server", "slo_ms": 100}
 CALIBRATED: dict[str, Any] = {
     "grade": "A",
     "process_spread": 0.002,
-    "process_spread_source": "calibration with 30 processes",
+    "process_spread_processes": 30,
+    "process_spread_degrees": 29.0,
 }
 QUERY: dict[str, Any] = {"latency_median_s": 0.004}
 

@@ -10,6 +10,7 @@ from orchestrator.commands.setup import browsers
 from orchestrator.commands.setup.browsers import BrowserFinding, try_browsers
 from runner.contract.errors import BenchError
 from tests.support.needs import lacking
+from tests.support.words import raises_words
 
 WASM = BrowserFinding("our own", "/b/chromium", "153", "wasm", True, "AMD EPYC")
 FIREFOX = BrowserFinding("firefox", "/usr/bin/firefox", None, None, False, "not driven: …")
@@ -44,7 +45,7 @@ def test_a_trial_that_fails_says_why(
     script: str, patience_s: float, message: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(browsers, "TRIAL_S", patience_s)
-    with pytest.raises(BenchError, match=message):
+    with raises_words(BenchError, match=message):
         try_browsers(a_trial(tmp_path, script))
 
 

@@ -12,6 +12,7 @@ from runner.contract.errors import MatrixError, Unsupported, UsageError
 from runner.contract.models import catalogue, find, model_sets, work
 from runner.contract.support import why_not
 from tests.support.weights import a_weights_folder
+from tests.support.words import raises_words, words_of
 
 
 def shapes(sheet: ModelSheet) -> dict[str, tuple[int, ...]]:
@@ -54,7 +55,7 @@ def test_who_takes_it_and_why_not_is_what_a_matrix_would_say() -> None:
             sheet.cell.model_copy(update={**on, "precision": precision})
             for precision in ("fp32", "bf16", "fp16", "int8")
         ]
-        reasons = [why_not(cell, sheet.model) for cell in cells]
+        reasons = [words_of(why_not(cell, sheet.model)) for cell in cells]
         taken = [cell.precision for cell, why in zip(cells, reasons, strict=True) if why is None]
         assert list(found.precisions) == taken
         assert list(found.reasons) == list(dict.fromkeys(why for why in reasons if why))
@@ -93,5 +94,5 @@ def test_hub_ids_folders_and_files_of_models_have_sheets_too(tmp_path: Path) -> 
 def test_what_is_wrong_is_named(
     name: str, sizes: dict[str, Any], error: type[Exception], words: str
 ) -> None:
-    with pytest.raises(error, match=words):
+    with raises_words(error, match=words):
         model_sheets(name, **sizes)

@@ -11,6 +11,7 @@ from orchestrator.launchers.process import ProcessLauncher
 from orchestrator.planning.plan import Plan
 from orchestrator.running.artifacts.graphs import Graphs, exports_left
 from orchestrator.running.execute_job import LaunchContext
+from orchestrator.screen.words.reasons import error_text
 from runner.contract.cell import Backend, Cell, Runtime
 from runner.contract.errors import (
     BenchError,
@@ -29,6 +30,7 @@ from tests.support.fakes import (
 )
 from tests.support.jobs import fake_cell
 from tests.support.runs import WEIGHTS_SEED, a_plan, a_run_folder
+from tests.support.words import raises_words
 
 HERE = Provenance(launcher="process", orchestrator_version="0")
 WELL = Exit(0, out_of_memory=False, log="")
@@ -72,13 +74,13 @@ class Trial:
         job, folder = self.ensure()
         with pytest.raises(Unsupported) as raised:
             find_graph(job, cell or job.cells[0], folder)
-        return str(raised.value)
+        return error_text(raised.value)
 
     def why_unavailable(self) -> str:
         """Why the cells cannot be launched now."""
         with pytest.raises(Unavailable) as raised:
             self.ensure()
-        return str(raised.value)
+        return error_text(raised.value)
 
     def prepare(self, backend: Backend) -> Provenance:
         self.asked.append(backend)
@@ -220,7 +222,7 @@ def test_the_reason_against_the_shape_of_the_verification_is_kept_too(
 
     trial.launcher.graph_script = script
     job, folder = trial.ensure()
-    with pytest.raises(Unsupported, match="the exporter refused"):
+    with raises_words(Unsupported, match="the exporter refused"):
         find_graph(job, a_cell(2, sequence_length=32), folder)
     assert [path.stem for path in tmp_path.rglob("*.failed")] == ["b2-s32"]
 

@@ -8,7 +8,7 @@ import pytest
 from orchestrator.store import Store
 from runner.contract.record import save_record
 from tests.support.data import STORE_DATA
-from tests.support.records import a_record
+from tests.support.records import NOISY, a_record
 
 FORBIDDEN_QUESTIONS = (STORE_DATA / "forbidden_questions.sql").read_text("utf-8").splitlines()
 
@@ -25,7 +25,7 @@ def empty(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def two_results(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A database with two results. Nobody changes it."""
     folder = tmp_path_factory.mktemp("filled")
-    for record in (a_record(batch_size=1), a_record(batch_size=8, grade_reasons=["noisy, "])):
+    for record in (a_record(batch_size=1), a_record(batch_size=8, doubts=[NOISY])):
         save_record(record, folder)
     with Store.open(folder / "benchmarks.duckdb") as store:
         store.merge([folder])

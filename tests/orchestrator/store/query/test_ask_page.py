@@ -7,7 +7,7 @@ import pytest
 
 from orchestrator.store import Store, query
 from runner.contract.record import save_record
-from tests.support.records import a_failure, a_record
+from tests.support.records import NOISY, a_failure, a_record
 
 PAGE = Path(__file__).parents[4] / "docs" / "ask.md"
 EXAMPLES = re.findall(r"```sql\n(.*?)```", PAGE.read_text(), re.DOTALL)
@@ -25,7 +25,7 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
         a_record(batch_size=8, throughput=900.0),
         a_record(batch_size=8, throughput=1200.0, precision="bf16"),
         a_record(batch_size=4, correct=False, correct_reason="beyond the tolerance"),
-        a_record(batch_size=2, rounds=3, drift=0.01, drift_p_value=0.4, grade_reasons=["noisy"]),
+        a_record(batch_size=2, rounds=3, drift=0.01, drift_p_value=0.4, doubts=[NOISY]),
         a_record(mode="generation", new_tokens=32, part_durations_ns={"first_token": [20_000_000]}),
         a_record(mode="training", flops_per_iteration=10**9, bytes_per_iteration=10**7),
         a_record(mode="startup"),

@@ -41,7 +41,7 @@ def test_csv_reads_back(filled: Path) -> None:
     assert lines[1] == {
         "cell_id": "cpu-bert-tiny-fp32-b8-s128-inference",
         "latency_p90_s": "",
-        "grade_reasons": '["noisy, "]',
+        "grade_reasons": '["cv 12 %: measure longer, on a quieter machine"]',
         "libraries": '{"torch": "2.13.0", "transformers": "5.0.0"}',
         "recorded_at": "2026-11-21T12:00:00+00:00",
         "correct": "true",

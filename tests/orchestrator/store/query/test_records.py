@@ -14,7 +14,7 @@ from orchestrator.store import Store, StoredRecord
 from orchestrator.store.query.records import _BATCH_ROWS
 from orchestrator.store.schema.columns import ORIGIN, RECORD
 from orchestrator.store.schema.sources import Origin
-from orchestrator.store.schema.tables import OTHER, REQUIRED
+from orchestrator.store.schema.tables import OTHER, REQUIRED, WORD_COLUMNS
 from runner.contract.errors import StoreError, UsageError
 from runner.contract.record import Record, arrow_schema
 from tests.orchestrator.store.conftest import Save
@@ -190,7 +190,7 @@ LEAST = {
 
 
 def test_it_has_every_column_that_is_kept_of_a_record() -> None:
-    kept = {column.name for column in (*RECORD, *ORIGIN, OTHER)}
+    kept = {column.name for column in (*RECORD, *WORD_COLUMNS, *ORIGIN, OTHER)}
     assert set(StoredRecord.model_fields) == kept | {"result_id"}
 
 

@@ -9,7 +9,7 @@ import pytest
 from orchestrator.store import CellSpeed, Measurement, Run, Store, newest_run
 from runner.contract.record import to_table
 from tests.orchestrator.store.conftest import Save
-from tests.support.records import EXAMPLE_HOST, RECORDED_AT, a_failure, a_record
+from tests.support.records import EXAMPLE_HOST, NOISY, RECORDED_AT, a_failure, a_record
 
 TIMED = ("steady_time_s", "latency_median_s", "throughput", "iterations")
 CELL = "cpu-bert-tiny-fp32-b1-s128-inference"
@@ -144,7 +144,7 @@ def test_results_are_rows_for_a_table(database: Path, results: Path, save: Save)
             proof="partial",
             throughput=250.0,
             grade="B",
-            grade_reasons=["cv 12 %: measure longer"],
+            doubts=[NOISY],
         ),
         a_failure("unavailable", "no GPU here", batch_size=2),
     )
@@ -161,7 +161,7 @@ def test_results_are_rows_for_a_table(database: Path, results: Path, save: Save)
         "proof": "partial",
         "correct": True,
         "grade": "B",
-        "grade_reasons": ["cv 12 %: measure longer"],
+        "doubts": [NOISY],
         "throughput": 250.0,
         "latency_median_ms": 3.0,
         "latency_median_low_ms": pytest.approx(2.97),

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from tests.orchestrator.store.schema.conftest import Ask
-from tests.support.records import EXAMPLE_HOST, RECORDED_AT, a_failure, a_record
+from tests.support.records import EXAMPLE_HOST, NOISY, RECORDED_AT, a_failure, a_record
 
 LATER = RECORDED_AT + timedelta(hours=1)
 
@@ -69,7 +69,7 @@ def test_wrong_outputs_and_what_was_not_timed_are_shown_only_if_asked(ask: Ask) 
 def test_the_medians_interval_and_the_grade_stand_beside_it(ask: Ask) -> None:
     (row,) = ask(
         "FROM benchmark_performance",
-        a_record(grade="C", grade_reasons=["host load 3.1 on 2 cores: stop what else runs"]),
+        a_record(grade="C", doubts=[NOISY]),
     )
     assert row["latency_median_low_ms"] < row["latency_median_ms"] < row["latency_median_high_ms"]
     assert row["latency_precision"] == 0.01

@@ -20,6 +20,7 @@ from runner.contract.models import find
 from runner.inputs import Inputs, synthesise
 from tests.support.decoding import generating_graph
 from tests.support.tiny_models import tiny, tiny_decoder, tiny_encoder_decoder, torch_cell
+from tests.support.words import raises_words
 
 PROMPT: Inputs = {
     "input_ids": np.array([[7, 8, 9], [1, 2, 3]]),
@@ -29,7 +30,7 @@ PROMPT: Inputs = {
 
 def test_padded_prompts_are_refused() -> None:
     padded = {**PROMPT, "attention_mask": np.array([[0, 1, 1], [1, 1, 1]])}
-    with pytest.raises(Unsupported, match="only after prompts without padding"):
+    with raises_words(Unsupported, match="only after prompts without padding"):
         prompt_inputs(tiny_decoder(), padded)
 
 
@@ -41,7 +42,7 @@ def test_the_start_token_is_the_configurations() -> None:
 
 def test_a_configuration_without_a_start_token_is_refused() -> None:
     model = tiny("AutoModelForSeq2SeqLM", {"model_type": "t5"}, encoder_decoder=True)
-    with pytest.raises(Unsupported, match="the config of tiny has no decoder_start_token_id"):
+    with raises_words(Unsupported, match="the config of tiny has no decoder_start_token_id"):
         prompt_inputs(model, PROMPT)
 
 
@@ -122,5 +123,5 @@ def test_what_one_part_gives_another_goes_in_nowhere() -> None:
 ], ids=["generation", "forward"])  # fmt: skip
 def test_what_nobody_gives_is_named(graph: Graph) -> None:
     words = "the graph takes pixel_values, input_features, which nothing gives"
-    with pytest.raises(Unsupported, match=words):
+    with raises_words(Unsupported, match=words):
         forward_pass(graph, tiny_decoder(), PROMPT)

@@ -9,6 +9,7 @@ from runner.inputs import Inputs
 from tests.support.decoding import CROSS, DECODE_NS, KEYS, PREFILL_NS, Counter
 from tests.support.fakes import FakeClock
 from tests.support.tiny_models import tiny_decoder, tiny_encoder_decoder
+from tests.support.words import raises_words
 
 PROMPT: Inputs = {
     "input_ids": np.array([[7, 8, 9], [1, 2, 3]]),
@@ -123,10 +124,10 @@ def test_the_mask_over_an_encoders_text_goes_into_every_step() -> None:
 
 
 def test_a_graph_of_a_forward_pass_does_not_generate() -> None:
-    with pytest.raises(Unsupported, match="tiny has no part that extends a cache"):
+    with raises_words(Unsupported, match="tiny has no part that extends a cache"):
         DecodeLoop(tiny_decoder(), {"forward": ("input_ids",)}, {}, PROMPT)
 
 
 def test_inputs_that_nobody_gives_are_named() -> None:
-    with pytest.raises(Unsupported, match="takes beam_idx, which nothing gives"):
+    with raises_words(Unsupported, match="takes beam_idx, which nothing gives"):
         generator(counter(more=("beam_idx",)), 2)

@@ -15,6 +15,7 @@ from runner.inputs import synthesise
 from tests.support.fakes import FakeClock
 from tests.support.machines import SLOW_CPU, slow_processor
 from tests.support.onnx_graphs import KEY, WIDTH, layer, onnx_cell, onnx_job, perceptron, save_graph
+from tests.support.words import raises_words
 
 TWO = onnx_job(onnx_cell(1), onnx_cell(3))
 
@@ -67,7 +68,7 @@ def test_a_graph_of_fixed_shape_is_loaded_when_its_shape_is_bound(tmp_path: Path
 def test_a_first_cell_without_a_graph_leaves_the_others_theirs(tmp_path: Path) -> None:
     save_graph(tmp_path, {"forward": layer(rows=3)}, "b3")
     with closing(open_session(TWO, 1, tmp_path)) as session:
-        with pytest.raises(Unsupported, match="no prepared graph"):
+        with raises_words(Unsupported, match="no prepared graph"):
             session.bind(TWO.cells[0], x(1))
         query = session.bind(TWO.cells[1], x(3))
         assert len(session.arrays(query())["logits"]) == 3
@@ -76,7 +77,7 @@ def test_a_first_cell_without_a_graph_leaves_the_others_theirs(tmp_path: Path) -
 def test_loading_makes_no_inputs_where_nothing_is_compiled(graphs: Path) -> None:
     unknown = perceptron().inputs[0].model_copy(update={"shape": ("sequence_length",)})
     model = perceptron().model_copy(update={"inputs": (unknown,)})
-    with pytest.raises(Unsupported, match="needs a sequence_length"):
+    with raises_words(Unsupported, match="needs a sequence_length"):
         synthesise(model, onnx_cell(1), 0)
     job = onnx_job(onnx_cell(1), model=model)
     with closing(open_session(job, 1, graphs)) as session:
@@ -98,12 +99,12 @@ def test_arrays_outlive_the_next_query(session: OnnxSession) -> None:
 
 def test_precisions_are_refused_before_anything_is_read(tmp_path: Path) -> None:
     job = onnx_job(onnx_cell(precision="fp16"))
-    with pytest.raises(Unsupported, match="computes fp16 graphs in fp32"):
+    with raises_words(Unsupported, match="computes fp16 graphs in fp32"):
         open_session(job, 1, tmp_path / "missing")
 
 
 def test_a_gpu_that_this_build_cannot_use_is_unavailable(graphs: Path) -> None:
-    with pytest.raises(Unavailable, match="no CUDAExecutionProvider here"):
+    with raises_words(Unavailable, match="no CUDAExecutionProvider here"):
         open_session(onnx_job(onnx_cell(backend="cuda")), 1, graphs)
 
 

@@ -16,6 +16,7 @@ import onnxruntime
 import pytest
 from onnx import ModelProto, helper
 
+from orchestrator.screen.words.reasons import error_hint
 from orchestrator.store import read_record
 from runner.backends.base import DeviceMemory
 from runner.backends.onnxruntime.backend import open_session
@@ -47,6 +48,7 @@ from tests.support.onnx_graphs import (
     onnx_job,
     save_graph,
 )
+from tests.support.words import raises_words
 
 UUIDS = ("GPU-aaaa-1", "GPU-bbbb-2", "GPU-bbcc-3")
 
@@ -73,9 +75,9 @@ def found(environment: dict[str, str] | None = None, nvml: Any = None) -> OnnxDe
 
 
 def test_a_gpu_needs_a_build_that_has_its_provider() -> None:
-    with pytest.raises(Unavailable, match=f"no {CUDA} here, only {CPU}") as caught:
+    with raises_words(Unavailable, match=f"no {CUDA} here, only {CPU}") as caught:
         find_cuda_device(library_with(CPU), nvml_with(), {})
-    assert "onnxruntime-gpu" in str(caught.value.hint)
+    assert "onnxruntime-gpu" in str(error_hint(caught.value))
 
 
 def test_the_first_gpu_is_used_and_its_products_are_not_rounded() -> None:
@@ -99,9 +101,9 @@ def test_the_user_picks_by_index_or_uuid(chosen: str, index: int) -> None:
 @pytest.mark.parametrize("chosen", ["3", "GPU-bb", "GPU-zz", "H100"])
 def test_a_choice_that_fits_no_gpu_or_two_is_refused(chosen: str) -> None:
     reason = f"'{chosen}' is not one of the GPUs GPU-aaaa-1"
-    with pytest.raises(Unavailable, match=reason) as caught:
+    with raises_words(Unavailable, match=reason) as caught:
         found({DEVICE_VARIABLE: chosen})
-    assert DEVICE_VARIABLE in str(caught.value.hint)
+    assert DEVICE_VARIABLE in str(error_hint(caught.value))
 
 
 @pytest.mark.parametrize("listed", ["2,0", "GPU-bbcc-3,GPU-aaaa-1", "GPU-bbcc,0"])
@@ -178,7 +180,7 @@ def test_whole_boards_beside_a_divided_one_keep_their_places() -> None:
     nvml = divided_nvml("GPU-aaaa-1", "GPU-bbbb-2")
     device = found({_VISIBLE: "1"}, nvml)
     assert (device.uuid, device.index) == ("GPU-bbbb-2", 0)
-    with pytest.raises(Unavailable, match="no GPU that CUDA may see"):
+    with raises_words(Unavailable, match="no GPU that CUDA may see"):
         found({}, divided_nvml("GPU-cccc-4"))
 
 
@@ -193,7 +195,7 @@ def test_whole_boards_beside_a_divided_one_keep_their_places() -> None:
 def test_without_a_gpu_or_driver_there_is_no_device(
     environment: dict[str, str], nvml: Any, reason: str
 ) -> None:
-    with pytest.raises(Unavailable, match=reason):
+    with raises_words(Unavailable, match=reason):
         found(environment, nvml)
 
 
@@ -232,7 +234,7 @@ def test_the_arithmetic_is_told(backend: Backend, precision: Precision, computes
 def test_what_is_impossible_has_its_reason(
     backend: Backend, precision: Precision, reason: str
 ) -> None:
-    with pytest.raises(Unsupported, match=f"{precision} is not possible.*{reason}"):
+    with raises_words(Unsupported, match=f"{precision} is not possible.*{reason}"):
         arithmetic_of(onnx_cell(backend=backend, precision=precision))
 
 
@@ -321,7 +323,7 @@ def test_sessions_that_could_not_be_made_anew_are_made_for_the_next_cell(tmp_pat
     with closing(open_session(onnx_job(SMALL), 1, tmp_path)) as session:
         session.bind(SMALL, FOUR)
         away = (tmp_path / "perceptron").rename(tmp_path / "away")
-        with pytest.raises(Unsupported, match="no prepared graph"):
+        with raises_words(Unsupported, match="no prepared graph"):
             session.trim()
         away.rename(tmp_path / "perceptron")
         session.trim()

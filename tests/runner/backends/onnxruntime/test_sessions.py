@@ -18,6 +18,7 @@ from runner.backends.onnxruntime.sessions import (
 )
 from runner.contract.errors import Unavailable, Unsupported
 from tests.support.onnx_graphs import FLOAT, layer, model_of
+from tests.support.words import raises_words
 
 LAYER = layer().SerializeToString()
 GPU = OnnxDevice("cuda", "a GPU", CUDA, memory="cuda")
@@ -63,14 +64,14 @@ def test_a_session_without_the_claimed_provider_is_none(strict: bool, attempts: 
         requested.append(fallback)
         return session_options(1, fallback=fallback or not strict)
 
-    with pytest.raises(Unavailable, match=f"a session without {CUDA}, only {CPU}"):
+    with raises_words(Unavailable, match=f"a session without {CUDA}, only {CPU}"):
         create_session(LAYER, GPU, options)
     assert requested == attempts
 
 
 def test_a_graph_without_kernels_is_unsupported_in_the_librarys_words() -> None:
     model = layer(kind=TensorProto.BFLOAT16).SerializeToString()
-    with pytest.raises(Unsupported, match=r"no kernel.*implementation for MatMul\(13\)"):
+    with raises_words(Unsupported, match=r"no kernel.*implementation for MatMul\(13\)"):
         create_session(model, cpu_device(), lenient)
 
 

@@ -15,6 +15,7 @@ from runner.contract.errors import Unavailable, Unsupported
 from runner.contract.job import DEVICE_VARIABLE
 from runner.measure.environment import read_environment
 from tests.support.jobs import a_job, fake_cell
+from tests.support.words import raises_words
 
 CPU = read_environment().cpu_model
 GPU = {
@@ -55,7 +56,7 @@ def test_a_device_has_the_name_of_what_computes(
 def test_without_a_device_there_is_nothing_to_measure(
     backend: Backend, facts: dict[str, Any], message: str
 ) -> None:
-    with pytest.raises(Unavailable, match=message):
+    with raises_words(Unavailable, match=message):
         web_device(backend, facts, software=False)
 
 
@@ -86,5 +87,5 @@ def test_a_software_adapter_is_timed_only_if_it_is_asked_for(
 def test_fp16_takes_an_adapter_that_has_it() -> None:
     require_precision("fp16", {"adapter": GPU})
     require_precision("fp32", {"adapter": {**GPU, "half": False}})
-    with pytest.raises(Unsupported, match="lacks the feature shader-f16"):
+    with raises_words(Unsupported, match="lacks the feature shader-f16"):
         require_precision("fp16", {"adapter": {**GPU, "half": False}})

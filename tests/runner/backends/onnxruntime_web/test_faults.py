@@ -39,6 +39,7 @@ from tests.support.jobs import a_task
 from tests.support.needs import lacking
 from tests.support.onnx_graphs import WIDTH, layer, model_of, onnx_cell, onnx_job, save_graph
 from tests.support.siblings import siblings
+from tests.support.words import doubt_words, raises_words, words_of
 from tests.support.workplace import wait_until
 
 pytestmark = [pytest.mark.slow, pytest.mark.serial]
@@ -161,7 +162,7 @@ def test_a_death_that_the_driver_does_not_tell_is_seen_at_the_limit(temporary: P
 
     with started_browser("wasm", software=False) as browser:
         strike(temporary, "browser", signal.SIGKILL)
-        with pytest.raises(BenchError, match=r"the page ended: hang: the browser has ended"):
+        with raises_words(BenchError, match=r"the page ended: hang: the browser has ended"):
             never_answered(browser)
 
 
@@ -169,7 +170,7 @@ def test_a_page_that_never_loads_is_given_up(temporary: Path) -> None:
     limits = PageLimits(start_s=0.01)
     with (
         started_browser("wasm", software=False) as browser,
-        pytest.raises(TimedOut, match=r"^loading the page: "),
+        raises_words(TimedOut, match=r"^loading the page: "),
     ):
         WebPage(browser, "wasm", 1, limits=limits)
 
@@ -177,7 +178,7 @@ def test_a_page_that_never_loads_is_given_up(temporary: Path) -> None:
 def test_a_page_without_isolation_is_refused(temporary: Path) -> None:
     open_server = PageServer(RUNTIME_FOLDER, headers={})
     with started_browser("wasm", software=False) as browser:  # noqa: SIM117
-        with pytest.raises(Unavailable, match="does not isolate the page"):
+        with raises_words(Unavailable, match="does not isolate the page"):
             WebPage(browser, "wasm", 2, server=open_server)
 
 
@@ -242,9 +243,9 @@ def test_the_cell_gets_its_verdict_and_the_next_one_a_fresh_browser(
     job = web_job(backend, cell_timeout_s=10)
     progress = StrikingProgress(temporary, kind, how)
     first, other = records(job, tmp_path, progress, layer())
-    assert (first.status, first.phase) == (status, "steady"), first.reason
-    assert reason in (first.reason or "")
-    assert (other.status, other.reason) == ("ok", None)
+    assert (first.status, first.phase) == (status, "steady"), words_of(first.ending)
+    assert reason in (words_of(first.ending) or "")
+    assert (other.status, words_of(other.ending)) == ("ok", None)
 
 
 @pytest.mark.nightly
@@ -266,9 +267,9 @@ def test_what_ended_before_the_page_fell_silent_is_kept(
     measure = job.measure.model_copy(update={"min_s": 60, "max_s": 60})
     job = job.model_copy(update={"cells": job.cells[:1], "measure": measure})
     (record,) = records(job, tmp_path, KeptProgress(), layer())
-    assert (record.status, record.reason, record.grade) == ("ok", None, "D")
+    assert (record.status, words_of(record.ending), record.grade) == ("ok", None, "D")
     assert 0 < sum(record.durations_ns or ()) < 60 * 10**9
-    assert (record.grade_reasons or ())[0].startswith("the iterations ended early: series: ")
+    assert doubt_words(vars(record))[0].startswith("the iterations ended early: series: ")
     assert (record.proof, record.memory_peak_bytes) == ("proven", None)
 
 
@@ -279,7 +280,7 @@ def test_a_slow_cell_ends_at_its_duration_with_data_and_a_grade(
     measure = job.measure.model_copy(update={"max_s": 0.02})
     job = job.model_copy(update={"cells": job.cells[:1], "measure": measure})
     (record,) = records(job, tmp_path, KeptProgress(), endless_layer())
-    assert (record.status, record.reason) == ("ok", None)
+    assert (record.status, words_of(record.ending)) == ("ok", None)
     assert record.latency_median_s is not None
     assert record.latency_median_s > measure.max_s
     assert len(record.durations_ns or ()) == 1

@@ -15,6 +15,7 @@ from runner.contract.errors import Unsupported
 from runner.contract.graph import GraphPart
 from tests.support.jobs import a_graph
 from tests.support.onnx_graphs import WIDTH, layer
+from tests.support.words import raises_words
 
 
 def with_weights_at(location: str) -> onnx.ModelProto:
@@ -72,5 +73,5 @@ def test_weights_lie_where_the_graph_says_so() -> None:
 
 @pytest.mark.parametrize("location", ["../secret", "/etc/passwd", "folder/weights"])
 def test_weights_outside_of_the_folder_are_refused(location: str) -> None:
-    with pytest.raises(Unsupported, match="outside its folder"):
+    with raises_words(Unsupported, match="outside its folder"):
         external_files(with_weights_at(location))

@@ -10,6 +10,7 @@ import pytest
 
 from runner.backends.onnxruntime_web.server import PageServer
 from runner.contract.errors import Unavailable
+from tests.support.words import raises_words
 
 
 @pytest.fixture
@@ -44,7 +45,7 @@ def test_nothing_else_is_served(server: PageServer) -> None:
 
 def test_a_port_that_is_taken_is_named(server: PageServer, tmp_path: Path) -> None:
     port = urlsplit(server.url).port or 0
-    with pytest.raises(Unavailable, match=f"cannot have port {port} of 127.0.0.1: Address already"):
+    with raises_words(Unavailable, match=f"cannot have port {port} of 127.0.0.1: Address already"):
         PageServer(tmp_path, port)
 
 

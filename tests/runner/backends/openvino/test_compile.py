@@ -11,6 +11,7 @@ from runner.backends.openvino.device import OpenVINODevice, find_openvino_device
 from runner.contract.cell import Precision
 from runner.contract.errors import Unsupported
 from tests.support.openvino_models import FakeCompiled, doubling
+from tests.support.words import raises_words
 
 GPU = OpenVINODevice("GPU.0", "Some GPU", None, ("CPU", "GPU.0"))
 TYPES = {"f32": ov.Type.f32, "bf16": ov.Type.bf16, "f16": ov.Type.f16}
@@ -71,7 +72,7 @@ def test_a_device_that_takes_the_precision_compiles(precision: Precision, hint: 
 def test_another_precision_than_that_asked_for_is_refused(
     precision: Precision, computes: str
 ) -> None:
-    with pytest.raises(Unsupported, match=rf"computes in {computes} on GPU\.0 when asked for"):
+    with raises_words(Unsupported, match=rf"computes in {computes} on GPU\.0 when asked for"):
         compiler(FakeCore(computes), precision).compile(doubling())
 
 

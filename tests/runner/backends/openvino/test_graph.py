@@ -6,7 +6,6 @@ from typing import Any
 
 import numpy as np
 import openvino as ov
-import pytest
 
 from runner.backends.openvino.compile import Compiler
 from runner.backends.openvino.device import find_openvino_device
@@ -16,6 +15,7 @@ from runner.contract.graph import Part
 from runner.inputs import synthesise
 from tests.support.onnx_graphs import KEY, WIDTH, layer, perceptron, save_graph
 from tests.support.openvino_models import openvino_cell, openvino_job
+from tests.support.words import raises_words
 
 ONE, THREE = openvino_cell(1), openvino_cell(3)
 JOB = openvino_job(ONE, THREE)
@@ -105,7 +105,7 @@ def test_a_graph_that_cannot_be_read_leaves_none(tmp_path: Path) -> None:
     file.write_bytes(b"\0" * file.stat().st_size)
     graphs = loaded(WatchedCore(), tmp_path)
     assert graphs.of(ONE) is graphs.latest
-    with pytest.raises(Unsupported, match="cannot read the graph"):
+    with raises_words(Unsupported, match="cannot read the graph"):
         graphs.of(THREE)
     assert graphs.latest is None
     assert graphs.of(ONE) is graphs.latest

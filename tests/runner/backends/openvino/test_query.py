@@ -24,6 +24,7 @@ from runner.contract.graph import Graph, Part
 from runner.inputs import Inputs
 from tests.support.onnx_graphs import KEY, WIDTH, layer, perceptron, save_graph
 from tests.support.openvino_models import doubling, remembering
+from tests.support.words import raises_words
 
 CORE = ov.Core()
 COMPILER = Compiler(CORE, find_openvino_device(CORE, "CPU"), "fp32", threads=1)
@@ -132,9 +133,9 @@ def test_what_a_part_leaves_open_is_looked_up_anew_each_time() -> None:
 
 def test_inputs_that_are_missing_or_of_a_shape_that_does_not_fit_are_told(tmp_path: Path) -> None:
     graph = opened(save_graph(tmp_path, {"forward": layer()}), tmp_path)
-    with pytest.raises(Unsupported, match="the graph takes x, which nothing gives"):
+    with raises_words(Unsupported, match="the graph takes x, which nothing gives"):
         graph.query({})
-    with pytest.raises(Unsupported, match="cannot compile the graph's part forward: "):
+    with raises_words(Unsupported, match="cannot compile the graph's part forward: "):
         graph.query({"x": np.ones((2, WIDTH + 1), dtype=np.float32)})
 
 

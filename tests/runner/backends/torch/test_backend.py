@@ -20,6 +20,7 @@ from runner.job.harness import Harness
 from tests.support.fakes import FakeClock, KeptProgress
 from tests.support.machines import SLOW_CPU, SLOW_NS, slow_processor
 from tests.support.tiny_models import DECODER, tiny, tiny_decoder, torch_job
+from tests.support.words import raises_words
 
 
 @pytest.mark.slow
@@ -37,7 +38,7 @@ def test_published_sizes_give_finite_outputs_of_the_right_type(name: str, precis
 
 
 def test_a_backend_that_torch_has_no_device_for_is_unsupported() -> None:
-    with pytest.raises(Unsupported, match="no device for backend qnn"):
+    with raises_words(Unsupported, match="no device for backend qnn"):
         open_session(torch_job(tiny_decoder(), backend="qnn"), threads=1)
 
 
@@ -51,7 +52,7 @@ def test_a_backend_that_torch_has_no_device_for_is_unsupported() -> None:
 def test_a_config_unknown_to_transformers_is_unsupported(
     config: dict[str, Any], message: str
 ) -> None:
-    with pytest.raises(Unsupported, match=message):
+    with raises_words(Unsupported, match=message):
         open_session(torch_job(tiny("AutoModelForCausalLM", config)), threads=1)
 
 
@@ -73,7 +74,7 @@ def test_outputs_are_checked_however_they_are_nested() -> None:
             0, torch.tensor([(3 << 20) - 1]), float("inf")
         )
         assert not session.all_finite(last_is_infinite)
-        with pytest.raises(Unsupported, match="no tensor that could be checked"):
+        with raises_words(Unsupported, match="no tensor that could be checked"):
             session.all_finite(())
 
 
@@ -81,7 +82,7 @@ def test_training_in_int8_is_refused() -> None:
     job = torch_job(tiny_decoder(), precision="int8")
     with (
         closing(open_session(job, threads=1)) as session,
-        pytest.raises(Unsupported, match="int8: whole numbers have no gradients"),
+        raises_words(Unsupported, match="int8: whole numbers have no gradients"),
     ):
         session.bind_training(job.cells[0], {}, FakeClock())
 

@@ -25,6 +25,7 @@ from runner.contract.errors import Unavailable, Unsupported
 from runner.inputs import Inputs, synthesise, synthesise_labels
 from tests.support.fakes import FakeClock
 from tests.support.tiny_models import DECODER, tiny, torch_cell, torch_job
+from tests.support.words import raises_words
 
 MODEL = tiny("AutoModelForCausalLM", {**DECODER, "n_layer": 1, "n_embd": 8})
 JOB = torch_job(MODEL, runtime="torch_compile")
@@ -82,7 +83,7 @@ def test_the_proof_tells_how_many_graphs_were_compiled_and_finds_tensors_elsewhe
 def test_a_model_that_runs_eagerly_all_the_same_is_no_compiled_one() -> None:
     with closing(open_session(JOB, threads=1)) as session:
         session._model._compiled_call_impl = None
-        with pytest.raises(Unsupported, match="the model runs eagerly"):
+        with raises_words(Unsupported, match="the model runs eagerly"):
             session.prove(session.bind(CELL, inputs_of()))
 
 
@@ -117,9 +118,9 @@ def test_training_compiles_forward_and_backward() -> None:
 
 
 def test_generation_and_int8_are_refused_with_the_reason(session: CompiledSession) -> None:
-    with pytest.raises(Unsupported, match="as the key-value cache grows"):
+    with raises_words(Unsupported, match="as the key-value cache grows"):
         session.bind_generation(CELL, inputs_of(), FakeClock())
-    with pytest.raises(Unsupported, match="hold packed weights"):
+    with raises_words(Unsupported, match="hold packed weights"):
         open_session(torch_job(MODEL, runtime="torch_compile", precision="int8"), threads=1)
 
 
@@ -135,9 +136,9 @@ def test_without_a_compiler_it_is_unavailable(tmp_path: Path) -> None:
     def missing() -> str:
         raise InvalidCxxCompiler
 
-    with pytest.raises(Unavailable, match=r"needs a C\+\+ compiler: No working C\+\+ compiler"):
+    with raises_words(Unavailable, match=r"needs a C\+\+ compiler: No working C\+\+ compiler"):
         require_compiler(missing)
-    with pytest.raises(Unavailable, match=r"holds no Python\.h"):
+    with raises_words(Unavailable, match=r"holds no Python\.h"):
         require_compiler(lambda: "g++", tmp_path)
     (tmp_path / "Python.h").touch()
     require_compiler(lambda: "g++", tmp_path)

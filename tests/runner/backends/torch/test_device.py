@@ -9,6 +9,7 @@ import pytest
 import torch
 from torch.profiler import ProfilerActivity
 
+from orchestrator.screen.words.reasons import error_text
 from runner.backends.base import DeviceMemory
 from runner.backends.torch.backend import TorchSession
 from runner.backends.torch.device import (
@@ -22,6 +23,7 @@ from runner.backends.torch.device import (
 from runner.backends.torch.forward import EmptyModel, TorchQuery
 from runner.contract.errors import Unavailable, Unsupported
 from tests.support.tiny_models import tiny_decoder, torch_job
+from tests.support.words import raises_words
 
 CPU, CUDA, MPS = torch.device("cpu"), torch.device("cuda"), torch.device("mps")
 
@@ -218,7 +220,7 @@ def test_the_user_chooses_by_index_or_uuid(chosen: str) -> None:
 def test_a_choice_that_fits_none_is_told_what_there_is(chosen: str, what: str) -> None:
     with pytest.raises(Unavailable) as caught:
         find_torch_device("cuda", "fp32", FakeTorch(), {"ACCELMATRIX_DEVICE": chosen})
-    assert str(caught.value) == (
+    assert error_text(caught.value) == (
         f"ACCELMATRIX_DEVICE: '{chosen}' is {what} GPU of cuda; "
         f"there are 0 (GPU-{FIRST}), 1 (GPU-{SECOND})"
     )
@@ -235,13 +237,13 @@ def test_a_choice_that_fits_none_is_told_what_there_is(chosen: str, what: str) -
     ("rocm", rocm(error=RuntimeError("No HIP GPUs are available")), "No HIP GPUs"),
 ])  # fmt: skip
 def test_without_a_device_torch_says_why(backend: Any, library: FakeTorch, reason: str) -> None:
-    with pytest.raises(Unavailable, match=reason):
+    with raises_words(Unavailable, match=reason):
         find_torch_device(backend, "fp32", library, {})
 
 
 def test_this_builds_own_reason_is_the_reason() -> None:
     if torch.version.cuda is None and torch.version.hip is None:
-        with pytest.raises(Unavailable, match=r"is a build without CUDA$"):
+        with raises_words(Unavailable, match=r"is a build without CUDA$"):
             find_torch_device("cuda", "fp32")
 
 
@@ -270,7 +272,7 @@ def test_a_gpu_is_known_by_the_address_of_its_board(
 
 
 def test_a_fallback_to_the_cpu_that_nobody_would_see_is_refused() -> None:
-    with pytest.raises(Unsupported, match="run on the CPU unseen"):
+    with raises_words(Unsupported, match="run on the CPU unseen"):
         find_torch_device("mps", "fp32", FakeTorch(), {"PYTORCH_ENABLE_MPS_FALLBACK": "2"})
 
 
@@ -286,5 +288,5 @@ def test_a_fallback_to_the_cpu_that_nobody_would_see_is_refused() -> None:
 def test_lacking_precisions_are_unsupported(
     backend: Any, precision: Any, library: Any, reason: str
 ) -> None:
-    with pytest.raises(Unsupported, match=f"{precision} is not possible with torch on .*{reason}"):
+    with raises_words(Unsupported, match=f"{precision} is not possible with torch on .*{reason}"):
         find_torch_device(backend, precision, library, {})

@@ -22,6 +22,7 @@ from tests.support.tiny_models import (
     tiny_vision_language,
     torch_job,
 )
+from tests.support.words import raises_words
 
 MODELS = {
     "decoder": tiny_decoder(),
@@ -117,7 +118,7 @@ def test_a_model_without_a_decoder_is_unsupported() -> None:
     job = torch_job(find("bert-tiny"), new_tokens=2)
     with (
         closing(open_session(job, threads=1)) as session,
-        pytest.raises(Unsupported, match="BertForMaskedLM cannot generate tokens"),
+        raises_words(Unsupported, match="BertForMaskedLM cannot generate tokens"),
     ):
         session.bind_generation(job.cells[0], prompt(job.model, job), FakeClock())
 

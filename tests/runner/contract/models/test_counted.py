@@ -13,6 +13,7 @@ from runner.contract.models.counted import CountedWork, read_counted, terms_of, 
 from runner.contract.models.work import catalogued_polynomials, counts_of
 from tests.support.fakes import counted_work
 from tests.support.jobs import fake_cell
+from tests.support.words import words_of
 
 CODE = "0a1b2c3d"
 BERT = find("bert-micro")
@@ -32,8 +33,11 @@ def with_macs(**factors: object) -> dict[str, Any]:
 
 def test_what_was_counted_is_read_as_it_was_written(tmp_path: Path) -> None:
     assert read(tmp_path, SOUND) == CountedWork.model_validate(SOUND)
-    refusal = {"counted_by": CODE, "reason": "no keys in this cache"}
-    assert read(tmp_path, refusal).reason == "no keys in this cache"
+    refusal = {"counted_by": CODE, "reason": {"code": "too_few_shapes", "facts": {"model": "m"}}}
+    assert (
+        words_of(read(tmp_path, refusal).reason)
+        == "m takes too few shapes to tell how its work grows"
+    )
 
 
 @pytest.mark.parametrize(
@@ -43,7 +47,7 @@ def test_what_was_counted_is_read_as_it_was_written(tmp_path: Path) -> None:
         ("[" * 5_000, "Invalid JSON"),
         ([], "it: Input should be an object"),
         ({"counted_by": CODE}, "holds neither counts nor a reason"),
-        ({"counted_by": CODE, "reason": "x" * 2_001}, "reason: String should have at most 2000"),
+        ({"counted_by": CODE, "reason": "words"}, "reason: Input should be an object"),
         ({**SOUND, "extra": 1}, "extra: Extra inputs"),
         ({**SOUND, "counted_by": "ffffffff"}, "counted by the code ffffffff, and this is 0a1b2c3d"),
         ({**SOUND, "polynomials": {"macs": {"": 1}}}, "must count activations, macs, outputs"),

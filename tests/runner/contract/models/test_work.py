@@ -5,6 +5,7 @@ import pytest
 from runner.contract.errors import Unsupported
 from runner.contract.models import ModelSpec, Work, catalogue, find, work
 from tests.support.jobs import fake_cell, fake_model
+from tests.support.words import raises_words
 
 
 @pytest.mark.parametrize("model", catalogue().values(), ids=lambda model: model.name)
@@ -63,5 +64,5 @@ def test_work_grows_with_images_and_sounds(
 
 
 def test_a_size_that_the_model_does_not_take_has_no_work() -> None:
-    with pytest.raises(Unsupported, match="multiples of 32"):
+    with raises_words(Unsupported, match="multiples of 32"):
         work(find("detr-micro"), fake_cell(image_size=100))

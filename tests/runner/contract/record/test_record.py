@@ -9,7 +9,7 @@ from orchestrator.system.docstrings import attribute_docs
 from runner.contract.errors import RecordError, RecordNotSaved
 from runner.contract.record import Record, arrow_schema, save_record, to_table
 from tests.support.jobs import a_job, fake_cell
-from tests.support.records import record_for
+from tests.support.records import NOISY, record_for
 
 
 def a_verdict(**changes: object) -> Record:
@@ -39,7 +39,7 @@ def test_a_saved_record_reads_back_the_same(tmp_path: Path) -> None:
         libraries={"torch": "2"},
         cpu_flags=["avx2"],
         grade="A",
-        grade_reasons=[],
+        doubts=[NOISY],
         part_durations_ns={"service": [1, 2]},
         percentile_iterations_needed={"p50": 11},
     )

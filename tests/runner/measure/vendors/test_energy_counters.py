@@ -11,6 +11,7 @@ from runner.measure.vendors.amd import amd_energy_counters
 from runner.measure.vendors.nvidia import nvidia_energy_counters
 from tests.support.fakes import FakeClock
 from tests.support.vendors import AmdSmi, Nvml
+from tests.support.words import raises_words
 
 
 @dataclass
@@ -48,16 +49,16 @@ def test_of_several_gpus_the_one_with_the_uuid_is_counted_and_none_is_guessed() 
     (counter,) = nvidia_energy_counters(Nvml(devices=2), "GPU-0")
     assert counter.read() == pytest.approx(5)
     for devices in (0, 2):
-        with pytest.raises(Unavailable, match=f"NVML sees {devices} GPUs"):
+        with raises_words(Unavailable, match=f"NVML sees {devices} GPUs"):
             nvidia_energy_counters(Nvml(devices=devices))
-    with pytest.raises(Unavailable, match="AMD SMI sees 2 GPUs"):
+    with raises_words(Unavailable, match="AMD SMI sees 2 GPUs"):
         amd_energy_counters(AmdSmi(devices=2))
     (counter,) = amd_energy_counters(AmdSmi(devices=2), "0000:1c:00.0")
     assert counter.read() == pytest.approx(30.6)
 
 
 def test_energy_of_a_whole_amd_gpu_is_none_of_its_parts() -> None:
-    with pytest.raises(Unavailable, match=r"energy of all parts of the GPU \(CPX\)"):
+    with raises_words(Unavailable, match=r"energy of all parts of the GPU \(CPX\)"):
         amd_energy_counters(AmdSmi(partition="CPX"))
 
 
@@ -85,5 +86,5 @@ def test_apple_counts_the_parts_that_the_backend_works_on_and_the_chip_shows() -
     assert gpu == {"Apple gpu": 2.0, "Apple gpu_sram": 0.3, "Apple dram": 0.04}
     (alone,) = apple.apple_cpu_counters(Monitor(Energies(dram_mj=None)))
     assert alone.name == "Apple cpu_total"
-    with pytest.raises(Unavailable, match="this chip shows no energy of its gpu"):
+    with raises_words(Unavailable, match="this chip shows no energy of its gpu"):
         apple.apple_gpu_counters(Monitor(Energies(gpu_mj=None)))

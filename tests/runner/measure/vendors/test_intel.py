@@ -6,6 +6,7 @@ import pytest
 
 from runner.contract.errors import Unavailable
 from runner.measure.vendors.intel import intel_gpu_addresses, intel_gpu_counters
+from tests.support.words import raises_words
 
 ARC, SECOND_ARC, INTEGRATED = "0000:03:00.0", "0000:04:00.0", "0000:00:02.0"
 
@@ -40,7 +41,7 @@ def test_the_card_that_works_is_counted_and_neither_its_tiles_nor_others(tmp_pat
     assert counter.longest_s == pytest.approx(262, abs=1)
     (counter,) = intel_gpu_counters(SECOND_ARC, tmp_path)
     assert (counter.read(), counter.part) == (9, "board")
-    with pytest.raises(Unavailable, match=f"GPU [?]: hwmon has {ARC}, {SECOND_ARC}"):
+    with raises_words(Unavailable, match=f"GPU [?]: hwmon has {ARC}, {SECOND_ARC}"):
         intel_gpu_counters(None, tmp_path)
 
 
@@ -51,10 +52,10 @@ def test_a_card_that_shows_its_package_alone_says_so(tmp_path: Path) -> None:
 
 
 def test_a_card_without_a_counter_has_no_energy(tmp_path: Path) -> None:
-    with pytest.raises(Unavailable, match="hwmon has none"):
+    with raises_words(Unavailable, match="hwmon has none"):
         intel_gpu_counters(ARC, tmp_path)
     monitor(tmp_path, 0, "xe", card(tmp_path, ARC))
-    with pytest.raises(Unavailable, match="shows no energy of the GPU"):
+    with raises_words(Unavailable, match="shows no energy of the GPU"):
         intel_gpu_counters(ARC, tmp_path)
 
 

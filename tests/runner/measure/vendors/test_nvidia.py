@@ -1,10 +1,9 @@
 """Selection of the NVIDIA GPU, and the use of its memory."""
 
-import pytest
-
 from runner.contract.errors import Unavailable
 from runner.measure.vendors.nvidia import open_nvidia_gpu, used_bytes
 from tests.support.vendors import Nvml
+from tests.support.words import raises_words
 
 
 def test_the_gpu_with_that_uuid_or_the_only_one_is_asked() -> None:
@@ -13,7 +12,7 @@ def test_the_gpu_with_that_uuid_or_the_only_one_is_asked() -> None:
 
 
 def test_one_of_several_without_a_uuid_is_not_guessed() -> None:
-    with pytest.raises(Unavailable, match="NVML sees 2 GPUs"):
+    with raises_words(Unavailable, match="NVML sees 2 GPUs"):
         used_bytes(nvml=Nvml(devices=2))
 
 

@@ -9,6 +9,7 @@ from runner.measure.energy import EnergyMeter
 from runner.measure.vendors.counter import Counter
 from runner.measure.vendors.rapl import rapl_counters
 from tests.support.fakes import FakeClock
+from tests.support.words import raises_words
 
 RANGE_UJ = 262_143_328_850
 
@@ -67,10 +68,10 @@ def test_a_difference_is_what_was_spent_wherever_the_counter_stands(
 
 
 def test_counters_that_are_not_there_or_may_not_be_read_are_named(tmp_path: Path) -> None:
-    with pytest.raises(Unavailable, match="shows no RAPL packages; containers and guests see none"):
+    with raises_words(Unavailable, match="shows no RAPL packages; containers and guests see none"):
         rapl_counters(tmp_path / "powercap")
     path = zone(tmp_path / "intel-rapl:0", "package-0") / "energy_uj"
     path.unlink()
     path.mkdir()
-    with pytest.raises(Unavailable, match=r"energy_uj: Is a directory; only root may read RAPL"):
+    with raises_words(Unavailable, match=r"energy_uj: Is a directory; only root may read RAPL"):
         rapl_counters(tmp_path)

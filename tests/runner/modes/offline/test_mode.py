@@ -1,4 +1,3 @@
-import re
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -9,6 +8,7 @@ from runner.backends.base import DeviceMemory
 from runner.contract.cell import Cell
 from runner.contract.errors import Unsupported
 from runner.contract.job import Limits, Measure
+from runner.contract.record.doubts import Doubt
 from runner.contract.rounds import RoundResult
 from runner.modes.offline.mode import measure_offline
 from tests.support.jobs import a_job, fake_cell
@@ -156,30 +156,27 @@ def test_other_failures_and_a_first_batch_that_does_not_fit_are_the_cells() -> N
 
 def test_a_search_that_time_ended_is_a_doubt_with_the_remedy() -> None:
     result = measured(Scene(lambda _: 3.0))
-    ((grade, text),) = result.doubts
-    assert (grade, result.columns["batch_size"]) == ("C", 1)
-    assert text == "no time was left to try batch 2: raise measure.max_duration"
+    assert result.columns["batch_size"] == 1
+    assert result.doubts == [Doubt("batch_untried", "C", 2, "raise_duration")]
     slow = measured(Scene(lambda _: 15.0))
     assert slow.columns["search"][0].startswith("batch 1: 1 queries")
 
 
 def test_a_flat_doubling_without_time_for_another_is_a_smaller_doubt() -> None:
     result = measured(Scene(lambda size: 0.4 * size), max_s=30)
-    assert [grade for grade, _ in result.doubts] == ["B", "B"]
-    assert [text.partition(":")[0] for _, text in result.doubts] == [
-        "no time was left to try batch 4",
-        "no time was left to measure batch 2 over batch 1 again",
+    assert result.doubts == [
+        Doubt("batch_untried", "B", 4, "raise_duration"),
+        Doubt("batch_time", "B", 2, "raise_duration", {"over": "1"}),
     ]
 
 
 def test_a_batch_that_may_be_better_costs_the_grade() -> None:
     random = np.random.default_rng(1)
     result = measured(Scene(lambda size: 0.01 * size * random.uniform(0.5, 1.5)), max_s=20)
-    grade, text = result.doubts[-1]
-    assert grade in "BCD"
-    assert re.fullmatch(
-        r"batch \d+ may give up to .* % more samples/s than batch \d+: raise .*", text
-    )
+    doubt = result.doubts[-1]
+    assert (doubt.code, doubt.remedy) == ("batch_choice", "raise_duration")
+    assert doubt.facts.keys() == {"batch", "over"}
+    assert doubt.grade in "BCD"
 
 
 def test_the_search_meets_a_machine_that_is_hot_already() -> None:
@@ -201,8 +198,7 @@ def test_a_batch_that_fits_no_more_leaves_the_smaller_one(tries: int) -> None:
     scene = Scene(service)
     result = measured(scene)
     assert result.columns["batch_size"] == 32
-    finding = "memory ran out as batch 128 over batch 32 was measured again"
-    assert result.doubts == [("B", f"{finding}: free memory")]
+    assert result.doubts == [Doubt("batch_memory", "B", 128, "free_memory", {"over": "32"})]
 
 
 def test_the_first_query_is_the_first_at_that_batch() -> None:

@@ -11,6 +11,7 @@ from runner.modes.server.serving import LONGEST_RUN, Served
 from tests.support.jobs import a_job, fake_cell
 from tests.support.records import a_round
 from tests.support.scene import MILLISECOND, Scene
+from tests.support.words import raises_words
 
 MEASURE = Measure(
     profile="quick",
@@ -89,21 +90,19 @@ def test_rounds_before_count_for_the_precision() -> None:
 
 def test_a_rate_beyond_the_capacity_is_a_doubt_with_the_remedy() -> None:
     result = measured(Scene(lambda _: 0.05), a_server_cell(target_qps=50))
-    ((grade, text),) = result.doubts
-    assert grade == "D"
-    assert text.startswith("offered 50 qps, completed 20")
-    assert "the queue grew" in text
-    assert "lower target_qps below 20" in text
+    (doubt,) = result.doubts
+    assert (doubt.code, doubt.grade, doubt.remedy) == ("queue_grew", "D", "lower_rate")
+    rates = {name: round(float(rate)) for name, rate in doubt.facts.items()}
+    assert rates == {"offered_qps": 50, "completed_qps": 20, "most_qps": 20}
     assert result.steady_ns == pytest.approx(LONGEST_RUN * 20e9, rel=0.01)
 
 
 def test_a_queue_that_the_budget_cut_off_is_a_doubt() -> None:
     held_up = Served([1], [10 * MILLISECOND] * 90, [], waiting=10, window_ns=10**9)
-    ((grade, text),) = overload(held_up, 60)
-    assert grade == "C"
-    assert "10 queries were still in line" in text
+    (doubt,) = overload(held_up, 60)
+    assert (doubt.code, doubt.grade, doubt.value) == ("queue_left", "C", 10)
 
 
 def test_outputs_must_be_finite() -> None:
-    with pytest.raises(BenchError, match="NaN or infinity"):
+    with raises_words(BenchError, match="NaN or infinity"):
         measured(Scene(finite=False), a_server_cell())

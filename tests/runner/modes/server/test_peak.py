@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from runner.contract.job import PROFILES
+from runner.contract.record.doubts import Doubt
 from runner.measure.clock import NANOSECONDS
 from runner.measure.energy import EnergyMeter
 from runner.measure.statistics.percentiles import iterations_needed, quantile
@@ -73,11 +74,9 @@ def test_the_bracket_holds_the_peak_of_a_queue_with_fixed_service(services: int,
     assert columns["peak_qps"] == columns["peak_qps_low"]
     assert 0.6 * truth < columns["peak_qps_low"] <= truth <= columns["peak_qps_high"] < 1.4 * truth
     assert columns["slo_met"] is True
-    ((grade, text),) = outcome.doubts
-    assert grade in "CD"
-    assert re.fullmatch(
-        r"the peak of this process lies between .* and .* qps; .*: raise measure.max_duration", text
-    )
+    (doubt,) = outcome.doubts
+    assert (doubt.code, doubt.remedy) == ("peak_bracket", "raise_duration")
+    assert doubt.grade in "CD"
 
 
 @pytest.mark.parametrize(
@@ -88,10 +87,11 @@ def test_a_peak_that_fresh_schedules_did_not_verify_is_doubted(
     verified: bool | None, high: float, grades: str
 ) -> None:
     trials = RateTrials(100.0, 50.0, [0, 0], 1.0, verdict=True, verified=verified)
-    doubts = PeakSearch([trials], 100.0, high, "the bracket").doubts
-    assert "".join(grade for grade, _ in doubts) == grades
-    text = "no verdict of fresh schedules verified the peak of 100 qps: raise measure.max_duration"
-    assert ((("C", text)) in doubts) is not verified
+    end = Doubt("peak_bracket", "D", 1.0, "raise_duration")
+    doubts = PeakSearch([trials], 100.0, high, "the bracket", end).doubts
+    assert "".join(doubt.grade for doubt in doubts) == grades
+    unverified = Doubt("peak_unverified", "C", 100.0, "raise_duration")
+    assert (unverified in doubts) is not verified
 
 
 def test_a_machine_that_slows_down_has_no_verified_peak() -> None:
@@ -143,29 +143,27 @@ def test_service_that_varies_lowers_the_peak() -> None:
 
 def test_a_query_that_is_too_slow_alone_leaves_the_warmup_and_the_remedy() -> None:
     outcome = seek(slo_ms=8)
-    (grade, text), (_, no_trial) = outcome.doubts
-    assert no_trial.startswith("no trial was run: these are the warm-up's queries")
-    assert (grade, outcome.columns["peak_qps"], outcome.columns["slo_met"]) == ("D", None, False)
+    alone, no_trial = outcome.doubts
+    assert (alone.code, alone.grade, alone.value) == ("hopeless_rate", "D", pytest.approx(10))
+    assert no_trial.code == "no_trial"
+    assert (outcome.columns["peak_qps"], outcome.columns["slo_met"]) == (None, False)
     assert outcome.columns["peak_qps_high"] is None
     assert (outcome.columns["achieved_qps"], outcome.columns["throughput"]) == (None, None)
-    assert text == "a query alone takes 10 ms, beyond slo_ms 8: raise slo_ms"
     assert len(outcome.durations_ns) == 10
     assert outcome.energy.method.startswith("unavailable")
 
 
 def test_a_budget_that_has_no_room_for_a_verdict_gives_what_was_found() -> None:
     outcome = seek(slo_ms=50, max_s=4)
-    ((grade, text),) = outcome.doubts
-    assert (grade, outcome.columns["peak_qps"], outcome.columns["slo_met"]) == ("D", None, None)
-    assert re.match(
-        r"the peak of this process lies between 0 and 100 qps; .*raise measure\.max_duration", text
-    )
+    (doubt,) = outcome.doubts
+    assert (doubt.code, doubt.grade) == ("peak_bracket", "D")
+    assert (outcome.columns["peak_qps"], outcome.columns["slo_met"]) == (None, None)
     assert "undecided" in outcome.columns["search"][0]
 
 
 def test_a_budget_without_room_for_a_query_leaves_the_warm_up() -> None:
     outcome = seek(slo_ms=50, max_s=1e-9)
-    assert any("no trial was run" in text for _, text in outcome.doubts)
+    assert "no_trial" in [doubt.code for doubt in outcome.doubts]
     assert (outcome.columns["peak_qps"], outcome.columns["achieved_qps"]) == (None, None)
 
 

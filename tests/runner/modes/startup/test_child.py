@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from runner.contract.reasons import reason
 from runner.modes.startup.child import START_ANSWER, StartFailure, StartReport, StartRequest
 from tests.support.jobs import a_job, fake_cell, fake_model
 
@@ -48,9 +49,9 @@ def test_a_start_reports_its_stages_and_a_failure_is_an_answer(
 
 
 def test_a_failure_is_an_answer(child: "subprocess.Popen[bytes]") -> None:
-    message = "RuntimeError: a scripted failure"
+    failed = reason("raised", kind="RuntimeError", text="a scripted failure")
     failure = ask(child, a_line(True, {"load": "raise"}))
-    assert failure == StartFailure(kind="failed", message=message, hint=None)
+    assert failure == StartFailure(kind="failed", reason=failed)
 
 
 def test_without_a_query_the_model_is_held_until_stdin_ends(

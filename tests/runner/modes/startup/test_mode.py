@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from orchestrator.screen.words.reasons import error_text
 from runner.contract.cell import Cell
 from runner.contract.errors import BenchError
 from runner.contract.job import Limits, Measure
@@ -34,6 +35,7 @@ from tests.support.machines import a_sys_folder, cores
 from tests.support.records import a_round
 from tests.support.scene import Scene, ScriptedCache
 from tests.support.vendors import Nvml
+from tests.support.words import raises_words
 
 pytestmark = pytest.mark.serial
 
@@ -273,7 +275,7 @@ def test_a_start_is_timed_by_one_clock_in_two_processes(start: TimedStart) -> No
 def test_a_start_that_fails_raises_the_childs_error(
     request_: StartRequest, kind: type[Exception], message: str
 ) -> None:
-    with pytest.raises(kind, match=message) as caught:
+    with raises_words(kind, match=message) as caught:
         start_once(request_)
     assert caught.value.__notes__[0].startswith("stderr of the cold start:")
     assert ("Traceback" in caught.value.__notes__[0]) == ("last words" not in message)
@@ -296,7 +298,7 @@ def failure_of(program: str) -> str:
         launch_start(a_request(), [sys.executable, "-c", program]) as start,
     ):
         start.wait()
-    return str(caught.value)
+    return error_text(caught.value)
 
 
 def test_last_words_are_on_stderr_and_a_clock_that_is_not_ours_is_refused(

@@ -41,6 +41,7 @@ from tests.support.onnx_graphs import (
     perceptron,
     save_graph,
 )
+from tests.support.words import raises_words
 
 CELLS = [onnx_cell(rows, backend="qnn", precision="fp16") for rows in (2, 3)]
 JOB = onnx_job(*CELLS, purpose="verify")
@@ -73,7 +74,7 @@ def x(rows: int) -> dict[str, Any]:
 def test_a_simulator_is_not_timed(purpose: Purpose, tmp_path: Path) -> None:
     job = JOB.model_copy(update={"purpose": purpose})
     reason = "time says nothing about a device: `orchestrator verify`"
-    with pytest.raises(Unavailable, match=reason):
+    with raises_words(Unavailable, match=reason):
         opened(tmp_path, job)
     require_possible(job, machine="aarch64")
 
@@ -111,7 +112,7 @@ class SeenOptions(onnxruntime.SessionOptions):  # type: ignore[misc]
 
 def test_sessions_ask_the_plugin_for_full_speed() -> None:
     device, options = htp_of("aarch64"), SeenOptions()
-    with pytest.raises(Unavailable, match=f"a session without {QNN}"):
+    with raises_words(Unavailable, match=f"a session without {QNN}"):
         create_session(layer(rows=2).SerializeToString(), device, lambda _: options)
     ((devices, asked),) = options.asked
     assert devices == list(device.plugins)
@@ -127,7 +128,7 @@ def test_the_performance_mode_is_recorded() -> None:
 
 def test_a_growing_cache_is_nothing_for_a_compiled_graph(tmp_path: Path) -> None:
     cell = onnx_cell(backend="qnn", precision="fp16", mode="generation", new_tokens=2)
-    with pytest.raises(Unsupported, match="a cache grows with each token"):
+    with raises_words(Unsupported, match="a cache grows with each token"):
         opened(tmp_path, onnx_job(cell, purpose="verify"))
 
 
@@ -225,7 +226,7 @@ def test_a_library_that_cannot_be_loaded_leaves_no_session_on_the_cpu() -> None:
     """The session has the provider, which failed, and computes everything on the CPU."""
     broken = replace(qnn_device(), options={"backend_path": "/missing/libQnnHtp.so"})
     model = layer(rows=2).SerializeToString()
-    with pytest.raises(Unsupported, match="takes no node of the graph"):
+    with raises_words(Unsupported, match="takes no node of the graph"):
         create_session(model, broken, lambda fallback: session_options(1, fallback=fallback))
 
 

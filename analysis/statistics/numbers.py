@@ -1,0 +1,105 @@
+"""Numbers as people read them: with the digits that count, as percentages, with their intervals."""
+
+import math
+from collections.abc import Iterable
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from analysis.statistics.ratios import Estimate
+
+_MOST_PERCENT, _WHOLE_PERCENT = 999.0, 9.95
+_MOST_DIGITS = 3
+"""Digits behind the point of a percentage whose interval is narrow."""
+
+
+def rounded(value: float, digits: int) -> float:
+    """A number with that many significant digits."""
+    if value == 0 or not math.isfinite(value):
+        return value
+    return round(value, digits - 1 - math.floor(math.log10(abs(value))))
+
+
+def format_number(value: float) -> str:
+    """Three digits where that loses nothing before the point: `0.0123`, `12.3`, `1,234`."""
+    return f"{value:.3g}" if abs(value) < 999.5 else f"{value:,.0f}"
+
+
+def amount(value: float, unit: str = "") -> str:
+    """A number with three digits that count, and its unit: `4.23 ms`, `12,300`."""
+    return f"{format_number(rounded(value, 3))} {unit}".rstrip()
+
+
+def number_range(values: Iterable[float]) -> str:
+    """The least and the greatest of some numbers: `1.2 to 3.4`; one if they read alike."""
+    known = list(values)
+    return " to ".join(dict.fromkeys(format_number(end) for end in (min(known), max(known))))
+
+
+def interval_text(interval: "Estimate | None") -> str | None:
+    """The ends of an interval as a column has them: `1.2–3.4`."""
+    if interval is None:
+        return None
+    return f"{format_number(interval.low)}–{format_number(interval.high)}"
+
+
+def percent_text(share: float, digits: int | None = None) -> str:
+    """A share as a percentage without its sign `%`: `12`, `9.1`.
+
+    Args:
+        share: the share.
+        digits: digits behind the point; None for one below 10 and none above.
+    """
+    number = 100 * share
+    if number > _MOST_PERCENT:  # the least is -100
+        return f">{_MOST_PERCENT:.0f}"
+    if digits is None:
+        digits = 0 if abs(number) >= _WHOLE_PERCENT else 1
+        return f"{number:z.{digits}f}".removesuffix(".0")
+    return f"{number:z.{digits}f}"
+
+
+def signed_percent(share: float) -> str:
+    """The same with a sign before it: `+12`, `-3.4`."""
+    return _signed(percent_text(share))
+
+
+def _signed(text: str) -> str:
+    return text if text.startswith(("-", ">")) or not float(text) else f"+{text}"
+
+
+def extent_words(ratio: "Estimate") -> str:
+    """The size of a change whatever its direction: `12 % (9.1 to 15 %)`."""
+    sign = 1 if ratio.value >= 1 else -1
+    value, *ends = (sign * (number - 1) for number in (ratio.value, ratio.low, ratio.high))
+    text, low, high = _texts(value, *sorted(ends))
+    return f"{text} % ({low} to {high} %)"
+
+
+def change_words(ratio: "Estimate") -> str:
+    """A change with its direction: `+12 % (9.1 to 15 %)`, `-8 % (-10 to -6 %)`."""
+    return change_text(ratio.value, ratio.low, ratio.high)
+
+
+def change_text(ratio: float, low: float | None = None, high: float | None = None) -> str:
+    """A ratio as a change, with the ends of its interval where they are given."""
+    if low is None or high is None:
+        return f"{signed_percent(ratio - 1)} %"
+    text, *ends = _texts(ratio - 1, low - 1, high - 1)
+    return f"{_signed(text)} % ({' to '.join(ends)} %)"
+
+
+def interval_percent(ratio: "Estimate") -> str:
+    """The ends of a change's 95 % interval as a column has them: `9.1 to 15`, `-2 to 8`."""
+    _, low, high = _texts(*(number - 1 for number in (ratio.value, ratio.low, ratio.high)))
+    return f"{low} to {high}"
+
+
+def _texts(value: float, low: float, high: float) -> tuple[str, str, str]:
+    """The percentages with digits enough to tell the ends of the interval apart."""
+    shares = (value, low, high)
+    text, *ends = map(percent_text, shares)
+    for digits in range(1, _MOST_DIGITS + 1):
+        if ends[0] != ends[1]:
+            break
+        text, *ends = (percent_text(share, digits) for share in shares)
+    return text, ends[0], ends[1]

@@ -1,0 +1,1 @@
+"""The words of reasons, doubts, hints and remedies: the one place that has them."""

@@ -1,0 +1,160 @@
+"""Every code of a reason has words, and every fact of it a place in them."""
+
+import re
+from typing import get_args
+
+import pytest
+
+from orchestrator.screen.words.reasons import (
+    REASONS,
+    error_hint,
+    error_text,
+    reason_text,
+    remedy_text,
+)
+from orchestrator.screen.words.remedies import ENGINE, NOT_FINITE, OF_STATUS, TORCH
+from runner.contract.errors import BenchError, ImageError, Unavailable, reason_of
+from runner.contract.reasons import Reason, ReasonCode, parse_reason, reason, write_reason
+
+_FACT = re.compile(r"\{(\w+)")
+
+
+def every_fact(*templates: str | None) -> dict[str, str]:
+    return dict.fromkeys(_FACT.findall(" ".join(filter(None, templates))), "7")
+
+
+def test_every_code_has_words_and_every_word_a_code() -> None:
+    assert set(get_args(ReasonCode)) == REASONS.keys()
+
+
+@pytest.mark.parametrize("code", get_args(ReasonCode))
+def test_the_words_of_a_code_hold_its_facts(code: ReasonCode) -> None:
+    words = REASONS[code]
+    told = Reason(code, every_fact(*words))
+    text = reason_text(told)
+    hint = error_hint(Unavailable(told))
+    for sentence in filter(None, (text, hint)):
+        assert not re.search(r"[{}|]|\[.*\]$", sentence), sentence
+    assert (hint is None) == (words.hint is None)
+    assert words.remedy is None or words.remedy.endswith(".")
+
+
+AWAY = reason("engine_lost", phase="load")
+BUDGET = reason("budget_spent", budget_s=300.0)
+NO_PRODUCT = reason("int8_no_product")
+WAYS = reason(
+    "attempts_failed",
+    attempt1=reason("attempt_failed", way="dynamic shapes", cause=NO_PRODUCT),
+    attempt2=reason("attempt_failed", way="static shape", cause=reason("raised", kind="OSError")),
+)
+
+
+@pytest.mark.parametrize(
+    ("given", "text"),
+    [
+        (
+            reason("too_many_tokens", model="m", most=8, tokens=5, of_images=None, new=4),
+            "m takes at most 8 tokens, not 5 and 4 new ones",
+        ),
+        (
+            reason("too_many_tokens", model="m", most=8, tokens=5, of_images=3, new=4),
+            "m takes at most 8 tokens, not 5 and 3 of an image and 4 new ones",
+        ),
+        (
+            reason("predicted", cause=reason("memory_short", needed_bytes=2e9, allowed_bytes=1e9)),
+            "predicted: needs at least 2 GB of memory, and 1 GB may be used",
+        ),
+        (
+            reason("memory_limit", limit=1 << 30, phase="steady"),
+            "killed for exceeding the memory limit of 1GiB, in phase steady",
+        ),
+        (
+            reason("memory_limit", limit=None, phase="load"),
+            "killed for exceeding the memory limit, in phase load",
+        ),
+        (
+            reason("runner_died", signal="SIGKILL", phase="load", words="bye"),
+            "the runner died by SIGKILL in phase load, saying: bye",
+        ),
+        (
+            reason("runner_died", exit_status=3, phase="load"),
+            "the runner ended with exit status 3 in phase load",
+        ),
+        (
+            reason("stopped_after", round=2, cause=BUDGET),
+            "stopped after round 2: the budget of 5m was spent",
+        ),
+        (reason("baseline_ended"), "the baseline's launch ended early"),
+        (reason("baseline_ended", status="lost"), "the baseline's launch ended as lost"),
+        (
+            reason("no_graph", cause=WAYS),
+            "no prepared graph: dynamic shapes: the graph would not become int8: it has no product"
+            " to quantise\nstatic shape: OSError",
+        ),
+        (
+            reason("no_host", cause1=AWAY, cause2=BUDGET),
+            "no host of the fleet can measure it: the container engine went away in phase load;"
+            " the budget of 5m was spent",
+        ),
+        (
+            reason("weights_unchanged", weights="a, b", steps=1),
+            "a, b did not change in 1 step",
+        ),
+        (
+            reason(
+                "at_shape",
+                shape="b2",
+                cause=reason(
+                    "outputs_differ",
+                    difference=0.123456,
+                    output="logits",
+                    precision="int8",
+                    allowed=0.1,
+                ),
+            ),
+            "at b2, the outputs differ from the fp32 reference by 0.12 (logits), int8 is allowed"
+            " 0.1",
+        ),
+    ],
+)
+def test_facts_are_written_as_people_read_them(given: Reason, text: str) -> None:
+    assert reason_text(given) == text
+    assert parse_reason(write_reason(given)) == given
+
+
+@pytest.mark.parametrize(
+    ("status", "given", "remedy"),
+    [
+        ("ok", None, None),
+        ("lost", AWAY, ENGINE),
+        ("failed", reason("raised", kind="E", text="no"), OF_STATUS["failed"]),
+        ("out_of_memory", reason("raised", kind="E", text="no"), OF_STATUS["out_of_memory"]),
+        ("unsupported", reason("no_graph", cause=WAYS), REASONS["int8_no_product"].remedy),
+        ("unsupported", reason("no_graph", cause=reason("raised", kind="E")), TORCH),
+        ("unverified", reason("no_reference", cause=reason("outputs_not_finite")), NOT_FINITE),
+        ("unproven", None, OF_STATUS["unproven"]),
+    ],
+)
+def test_a_remedy_is_that_of_the_cause_else_of_the_reason_else_of_the_status(
+    status: str, given: Reason | None, remedy: str | None
+) -> None:
+    assert remedy_text(status, given) == remedy
+
+
+def test_what_another_version_wrote_is_shown_as_it_is() -> None:
+    strange = Reason("not_ours", {"a": "1"})  # type: ignore[arg-type]
+    assert reason_text(strange) == "not_ours (a=1)"
+    assert reason_text(Reason("memory_short", {"needed_bytes": "much"})) == (
+        "needs at least much of memory, and ? may be used"
+    )
+    for text in ("plain words", "[1]", '{"code": 7}', "{", "[" * 100_000):
+        assert parse_reason(text) == reason("said", text=text)
+
+
+def test_errors_have_words_and_hints() -> None:
+    assert error_text(BenchError("as it says")) == "as it says"
+    assert error_text(OSError("no")) == "OSError: no"
+    assert reason_of(MemoryError(BUDGET)) == BUDGET
+    own = ImageError(reason("disk_full", image="cpu"), hint="make room")
+    assert error_hint(own) == "make room"
+    assert error_hint(BenchError("nothing helps")) is None
