@@ -68,6 +68,7 @@ def test_an_image_that_is_gone_is_not_replaced_by_another(
     assert hint in str(error_hint(caught.value))
 
 
+@pytest.mark.nightly
 def test_the_build_is_reported_and_logged(workshop: Workshop) -> None:
     workshop.images().build("cpu")
     log = (workshop.settings.logs / "build-cpu.log").read_text().splitlines()
@@ -88,6 +89,7 @@ def test_a_failed_build_points_to_its_log(workshop: Workshop) -> None:
     assert workshop.images().find("cpu") is None
 
 
+@pytest.mark.nightly
 def test_a_base_out_of_reach_is_named_with_the_variable_for_another(workshop: Workshop) -> None:
     dockerfile = "ARG BASE_IMAGE=nowhere.invalid/base:1\nFROM ${BASE_IMAGE}\nCOPY runner /runner\n"
     workshop.write("images/cpu/Dockerfile", dockerfile)

@@ -59,6 +59,7 @@ def test_of_other_files_or_on_another_base_none_is_pulled(
     assert workshop.elsewhere(registry, lock=lock).ensure("cpu").trust == "built here"
 
 
+@pytest.mark.nightly
 def test_a_registry_that_went_away_is_said_and_the_image_is_built(
     workshop: Workshop, registry: str
 ) -> None:
