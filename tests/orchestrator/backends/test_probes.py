@@ -106,10 +106,6 @@ def test_containers_get_gpus_by_a_runtime_or_by_cdi(
     assert all("nvidia-ctk runtime configure" in str(remedy) for remedy in remedies)
 
 
-def test_containers_get_the_devices_groups_so_this_users_do_not_matter() -> None:
-    assert missing("rocm", replace(AMD, forbidden=AMD.there), in_container=True) == []
-
-
 @pytest.mark.parametrize(("backend", "host", "in_container", "message"), [
     ("cuda", with_torch(GPU, "2.13.0"), False, SMI),
     ("openvino", MadeUp(there=("/dev/accel/accel0",)), True,

@@ -6,20 +6,8 @@ import pytest
 
 from orchestrator.images.settings import ImageSettings, image_name
 from orchestrator.screen.words.reasons import error_hint
-from runner import __version__
 from runner.contract.errors import Unavailable, UsageError
 from tests.support.words import raises_words
-
-
-@pytest.mark.parametrize(("settings", "reference"), [
-    (ImageSettings(), f"accelmatrix-cpu:{__version__}"),
-    (ImageSettings(registry="ghcr.io/somebody", version="1.2"),
-     "ghcr.io/somebody/accelmatrix-cpu:1.2"),
-])  # fmt: skip
-def test_images_are_named_by_registry_backend_and_version(
-    settings: ImageSettings, reference: str
-) -> None:
-    assert settings.reference("cpu") == reference
 
 
 def test_the_environment_gives_registry_and_build_arguments() -> None:

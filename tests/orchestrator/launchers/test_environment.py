@@ -60,7 +60,7 @@ def test_a_variable_that_was_named_is_passed_to_what_is_measured(
 
 @pytest.mark.parametrize(
     ("word", "hint"),
-    [("ONEDNN_MAX_CPU_ISO", "did you mean ONEDNN_MAX_CPU_ISA?"), ("A%%", "export"), ("", "export")],
+    [("ONEDNN_MAX_CPU_ISO", "did you mean ONEDNN_MAX_CPU_ISA?"), ("", "export")],
 )
 def test_a_variable_that_is_not_set_is_an_error(word: str, hint: str) -> None:
     with pytest.raises(UsageError, match="is not set in this environment") as refusal:

@@ -48,11 +48,6 @@ def test_a_folder_is_described_as_the_catalogues_model(name: str) -> None:
         assert mine.image_size.default == published.image_size.default
 
 
-def test_older_configurations_have_the_texts_keys_among_all_others() -> None:
-    spec = described("qwen2-vl-2b", text_config=None, vocab_size=9, max_position_embeddings=512)
-    assert (spec.inputs[0].high, spec.max_sequence_length) == (9, 512)
-
-
 @pytest.mark.parametrize(
     ("name", "changes", "sentence"),
     [

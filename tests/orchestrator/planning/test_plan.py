@@ -83,12 +83,6 @@ def test_a_model_beyond_four_gib_is_unsupported_in_browsers(
     assert (reason or "") in (words_of(entry.reason) or "")
 
 
-def test_what_can_never_run_is_not_called_too_large() -> None:
-    matrix = matrix_of({"model": "gpt2", "precision": "int8", "mode": "training"})
-    (entry,) = make_plan(matrix, machine=Machine(memory_bytes=1)).entries
-    assert entry.status == "unsupported"
-
-
 def test_a_selector_narrows_the_plan_and_says_so() -> None:
     plan = make_plan(matrix_of(AXES), selector=Selector(["*-gpt2-*", "!*-b2-*"]))
     assert [entry.cell.id for entry in plan.entries] == [
@@ -114,12 +108,6 @@ def test_a_selector_that_keeps_nothing_is_answered(globs: list[str], message: st
         make_plan(matrix_of(AXES), selector=Selector(globs))
     assert str(caught.value).endswith(message)
     assert "one id is cpu-bert-tiny-fp32-b1-s128-training" in (caught.value.hint or "")
-
-
-def test_a_matrix_that_excludes_all_is_nothing_to_do() -> None:
-    matrix = matrix_of({"model": "gpt2", "mode": "training"}, exclude=[{"model": "gpt2"}])
-    with pytest.raises(NothingToDo, match="the matrix holds no cell"):
-        make_plan(matrix)
 
 
 def test_a_limit_keeps_the_first_cells_that_run_and_says_so() -> None:
@@ -158,18 +146,6 @@ def test_done_cells_count_towards_the_limit_so_that_resuming_takes_no_others() -
     names = [entry.cell.id for entry in first.entries if entry.decision == "run"]
     again = mark_done(make_plan(matrix_of(AXES), limit=2), {names[0]: "ok"})
     assert [entry.cell.id for entry in again.with_decision("run")] == names[1:]
-
-
-def test_a_plan_tells_how_far_it_is() -> None:
-    heard: list[tuple[str, int, int]] = []
-    make_plan(matrix_of(AXES), progress=lambda *told: heard.append(told))
-    cells = len(make_plan(matrix_of(AXES)).entries)
-    assert [(work, done) for work, done, _ in heard] == [
-        ("combined", 0),
-        ("made", 0),
-        ("decided", 0),
-    ]
-    assert heard[-1][2] == cells
 
 
 def test_speed_and_load_come_from_history_and_durations_from_the_profile() -> None:

@@ -46,11 +46,6 @@ def test_what_a_job_leaves_is_held_to_its_quota(
     assert words_of(excess_of(tmp_path, QUOTA)) == excess
 
 
-def test_folders_nest_only_so_deep(tmp_path: Path) -> None:
-    (tmp_path / ("d/" * 40)).mkdir(parents=True)
-    assert words_of(excess_of(tmp_path, OutputQuota(1000, 1000))) == "nests folders deeper than 32"
-
-
 def test_what_is_allowed_follows_from_the_job_unless_it_is_set() -> None:
     model = fake_model().model_copy(update={"parameters": 7_000_000_000})
     job = a_job([fake_cell(size) for size in range(1, 33)], model)

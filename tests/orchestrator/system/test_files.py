@@ -55,15 +55,6 @@ def test_a_file_gets_its_name_when_it_is_whole(tmp_path: Path) -> None:
     assert [each.name for each in path.parent.iterdir()] == ["a.txt"]
 
 
-def test_a_folder_gets_its_name_when_it_is_whole(tmp_path: Path) -> None:
-    path = tmp_path / "deep" / "out"
-    with output_folder(path) as folder:
-        (folder / "a.txt").write_text("hello")
-        assert not path.exists()
-    assert (path / "a.txt").read_text() == "hello"
-    assert [each.name for each in path.parent.iterdir()] == ["out"]
-
-
 def test_a_new_folder_takes_the_place_of_the_old_one(tmp_path: Path) -> None:
     path = tmp_path / "out"
     for name in ("old.txt", "new.txt"):
@@ -150,13 +141,6 @@ def test_what_is_there_stays_without_force(tmp_path: Path) -> None:
         require_free_folder("--output", tmp_path, force=False, is_export=is_text)
     require_free("--output", path, force=True, database=NO_DATABASE)
     require_free_folder("--output", tmp_path, force=True, is_export=is_text)
-
-
-def test_a_dangling_link_counts_as_there(tmp_path: Path) -> None:
-    path = tmp_path / "link"
-    path.symlink_to("nowhere")
-    with pytest.raises(UsageError, match="exists already"):
-        require_free("--output", path, force=False, database=NO_DATABASE)
 
 
 def test_a_file_never_replaces_a_folder_or_the_database_nor_a_folder_a_file(tmp_path: Path) -> None:

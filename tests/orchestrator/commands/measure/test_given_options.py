@@ -5,17 +5,6 @@ import pytest
 from orchestrator.commands.options.given import chosen_images, given_labels
 from runner.contract.errors import UsageError
 
-DIGEST = "sha256:" + "a" * 64
-
-
-@pytest.mark.parametrize(
-    "reference",
-    ["accelmatrix-cpu", "ghcr.io/me/cpu:1.0", "localhost:5000/x/y", f"ghcr.io/me/cpu@{DIGEST}"],
-)
-def test_an_image_is_named_for_each_backend(reference: str) -> None:
-    words = [f"cpu={reference}", "openvino=o:1"]
-    assert chosen_images(words) == {"cpu": reference, "openvino": "o:1"}
-
 
 @pytest.mark.parametrize(
     ("word", "message"),

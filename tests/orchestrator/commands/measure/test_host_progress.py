@@ -8,10 +8,8 @@ from rich.console import Console
 from orchestrator.commands.measure.host_progress import LiveFleetObserver, PlainFleetObserver
 from orchestrator.screen.streams import after_work
 from tests.orchestrator.commands.measure.test_progress import CELLS, JOB, Stopwatch, record_of
-from tests.support.jobs import fake_cell
 
 Capture = pytest.CaptureFixture[str]
-HOSTS = 60
 
 
 @pytest.fixture
@@ -74,20 +72,3 @@ def test_a_log_names_the_host_of_each_line(stopwatch: Stopwatch, capsys: Capture
     assert lines[1:3] == ["lab1: Step 2/9", "lab1: a note"]
     assert lines[3].startswith(f"[1/3] {CELLS[0].id}: ")
     assert len(lines) == 4
-
-
-@pytest.mark.parametrize("hosts", [1, HOSTS])
-def test_the_time_left_is_that_of_all_hosts_together(
-    stopwatch: Stopwatch, capsys: Capture, hosts: int
-) -> None:
-    cells = [fake_cell(size) for size in range(1, 121)]
-    observer = PlainFleetObserver(stopwatch)
-    observer.run_started({cell.id: float(HOSTS) for cell in cells})
-    names = [f"h{at}" for at in range(hosts)]
-    for name in names:
-        observer.on_host(name).job_started(JOB)
-    stopwatch.now += 60 * HOSTS / hosts
-    for at, cell in enumerate(cells[:60]):
-        observer.on_host(names[at % hosts]).cell_ended(cell, record_of())
-    (last,) = capsys.readouterr().err.splitlines()[-1:]
-    assert last.endswith("about 1m left" if hosts == HOSTS else "about 1h left")

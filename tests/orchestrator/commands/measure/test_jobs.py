@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from orchestrator.commands.measure.pipelines.github import github_matrix
 from orchestrator.commands.measure.pipelines.jobs import MAX_JOBS, PipelineJob, pipeline_jobs
 from orchestrator.commands.measure.pipelines.labels import RUNNER_LABELS, parse_runner_labels
-from orchestrator.commands.measure.pipelines.rotation import EVERYTHING, Share, share_of_models
+from orchestrator.commands.measure.pipelines.rotation import Share, share_of_models
 from orchestrator.matrix import Matrix
 from orchestrator.planning.expand import expand
 from orchestrator.planning.plan import Plan, make_plan
@@ -194,19 +194,10 @@ def test_what_a_pipeline_cannot_run_is_refused(
         jobs_of(plan, most, **labels)
 
 
-def test_labels_named_take_the_place_of_ours() -> None:
-    labels = parse_runner_labels(["cpu=self-hosted, bench1", "mps=mac"])
-    assert labels["cpu"] == ["self-hosted", "bench1"]
-    assert labels["mps"] == ["mac"]
-    assert labels["cuda"] == RUNNER_LABELS["cuda"]
-
-
 @pytest.mark.parametrize(
     ("text", "words"),
     [
         ("cpu", "'cpu' is not BACKEND=LABEL,LABEL"),
-        ("cpu=", "'cpu=' is not BACKEND=LABEL,LABEL"),
-        ("cpu=a,,b", "is not BACKEND=LABEL,LABEL"),
         ("cpy=a", "backend 'cpy' is unknown; did you mean cpu?"),
     ],
 )
@@ -229,14 +220,6 @@ def test_the_shares_of_a_plan_are_the_plan() -> None:
     parts = [pipeline_jobs(plan, labels, 256, Share(number, 3)) for number in (1, 2, 3)]
     assert {job.name: job.cells for part in parts for job in part} == whole
     assert sum(map(len, parts)) == len(models)
-
-
-@pytest.mark.parametrize(
-    ("text", "share"),
-    [(None, EVERYTHING), ("1/1", EVERYTHING), ("3/7", Share(3, 7)), ("7/7", Share(7, 7))],
-)
-def test_a_share_is_named_by_its_number_and_theirs(text: str | None, share: Share) -> None:
-    assert share_of_models(text) == share
 
 
 @pytest.mark.parametrize("text", ["", "3", "0/7", "8/7", "a/b", "1/0", "1/2/3", "-1/2", "1 / 2"])

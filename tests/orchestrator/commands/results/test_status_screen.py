@@ -1,7 +1,6 @@
 """The state of a database on the screen."""
 
 from collections.abc import Callable
-from datetime import datetime
 from pathlib import Path
 from typing import Any
 
@@ -109,20 +108,3 @@ def test_long_lists_are_cut_and_say_so(shown: Shown) -> None:
     assert "… and 1 more models; --json has them all" in lines
     assert lines[-1] == "… and 2 more stale groups; --json has them all"
     assert sum(line.startswith("run-2") for line in lines) == 10
-
-
-def test_json_has_it_all(screen: Screen) -> None:
-    data = screen.data(print_status, a_status())
-    sizes = [data[name] for name in ("database", "database_bytes", "parquet_files")]
-    assert sizes == ["a.duckdb", 4 << 20, 12]
-    assert data["rows"] == {"benchmark_runs": 15_402, "replay_jobs": 0}
-    assert data["verdicts"][1] == {"source": "timm", "simulated": True, "counts": {"ok": 5}}
-    assert data["covered"][1]["best"] == "failed"
-    first, second = data["runs"]
-    assert (first["counts"], first["source"]) == ({"ok": 2, "lost": 1}, "accelmatrix")
-    assert datetime.fromisoformat(first["started_at"]) == RECORDED_AT
-    assert (second["planned"], first["finished_at"]) == (None, None)
-    (group,) = data["stale"]
-    assert group["changes"] == ["torch 2.12.0, now 2.13.0"]
-    assert group["axes"]["batch_size"] == [1, 8]
-    assert group["command"] == "orchestrator run matrix.yaml --select 'cpu-*'"

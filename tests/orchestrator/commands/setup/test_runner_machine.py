@@ -5,8 +5,7 @@ from typing import Any
 
 import pytest
 
-from orchestrator.commands.setup.runner_machine import RunnerMachine, RunnerReport, check_runner
-from orchestrator.commands.setup.runner_words import print_runner
+from orchestrator.commands.setup.runner_machine import RunnerMachine, check_runner
 from orchestrator.launchers.diagnosis import Diagnosis
 from runner.contract.frequency import FrequencyPolicy
 
@@ -73,12 +72,3 @@ def test_without_an_engine_jobs_are_processes_and_without_a_backend_there_are_no
     report = check_runner(GOOD, rows)
     assert [check.name for check in report.checks if not check.ok] == missing
     assert report.is_ready is ready
-
-
-def test_the_screen_tells_how_to_register_it(capsys: pytest.CaptureFixture[str]) -> None:
-    print_runner(check_runner(GOOD, ROWS), as_json=False)
-    shown = capsys.readouterr().out
-    assert "labels: cpu,openvino" in shown
-    assert "--labels cpu,openvino" in shown
-    print_runner(RunnerReport((), (), ()), as_json=False)
-    assert "labels" not in capsys.readouterr().out

@@ -267,18 +267,6 @@ def test_a_damaged_reference_is_computed_anew(
         assert mended.namelist() == ["outputs.npy"]
 
 
-def test_one_that_takes_too_long_is_stopped(tmp_path: Path) -> None:
-    def hangs(job: Job, out: Path, lines: "Queue[str | None]") -> Exit:
-        enter(lines, "load")
-        return WELL
-
-    trial = Trial(tmp_path, cell_timeout_s=0.05)
-    trial.launcher.reference_script = hangs
-    trial.references.ensure(trial.job)
-    assert words_in(trial.file("failed")) == "not done after 0.05 s, in phase load"
-    assert trial.launcher.running == 0
-
-
 @pytest.mark.parametrize("refusal", [Unavailable("no torch here"), ImageError("no image")])
 def test_without_a_place_to_compute_it_cells_go_unverified(
     trial: Trial, refusal: BenchError
