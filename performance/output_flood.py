@@ -29,7 +29,8 @@ from orchestrator.planning.plan import make_plan
 from orchestrator.running.create import create_run
 from orchestrator.running.execute_job import LaunchContext, execute_job
 from orchestrator.running.observer import QuietObserver
-from orchestrator.running.options import RunOptions, RunSource
+from orchestrator.running.options import RunOptions
+from orchestrator.running.run_file import RunSource
 from orchestrator.system.engine import connect_engine, engine_answers
 from performance.scratch import write_matrix
 from runner.contract.cell import Backend

@@ -20,7 +20,8 @@ from orchestrator.planning.plan import make_plan
 from orchestrator.running.create import create_run
 from orchestrator.running.execution import RunExecution
 from orchestrator.running.observer import QuietObserver
-from orchestrator.running.options import RunOptions, RunSource
+from orchestrator.running.options import RunOptions
+from orchestrator.running.run_file import RunSource
 from performance.scratch import write_matrix
 from runner.contract.cell import Cell
 from runner.contract.job import Job

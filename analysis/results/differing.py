@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Sequence
 from typing import Any
 
+from analysis.results.comparability import SCOPE
 from analysis.results.series import ASKED_THREADS
 from analysis.results.table import Facts, Field
 from runner.contract.axes import AXIS_NAMES, SIZE_AXES
@@ -10,6 +11,12 @@ from runner.contract.synonyms import axis_of, axis_words
 
 ASKED_AXES = tuple(name for name in AXIS_NAMES if name != "threads")
 """The axes without the threads that a machine chose; `asked_threads` are those of a cell."""
+WORK = (*ASKED_AXES, ASKED_THREADS)
+"""Facts that tell what was measured."""
+_BESIDE = ("part", SCOPE, "launcher", "weights", "weights_seed", "hardware", "hostname")
+"""Facts beside the axes by which comparisons may differ."""
+QUESTION = (*WORK, *_BESIDE)
+"""Facts that tell one comparison from another."""
 _PATH = (("backend", "runtime"), ("runtime", "backend"))
 """Facts of which one is spare if the other tells both."""
 USUAL_SCENARIO = "single_stream"
@@ -33,6 +40,16 @@ def telling(rows: Sequence[Facts], names: Iterable[str]) -> list[str]:
 def questions(rows: Sequence[Facts], names: Iterable[str]) -> list[str]:
     """The same without sizes that follow from the model, as tokens and pixels do."""
     return [name for name in telling(rows, names) if not _follows_from_model(rows, name)]
+
+
+def question_names(facts: Sequence[Facts]) -> list[str]:
+    """The facts that tell comparisons or results apart."""
+    return questions(facts, QUESTION)
+
+
+def question_field(name: str) -> Field:
+    """The column of a fact that tells comparisons apart."""
+    return fact_field(name, essential=name not in _BESIDE)
 
 
 def fewest_facts(rows: Sequence[Facts], names: Sequence[str]) -> list[str]:

@@ -7,6 +7,7 @@ import typer
 import runner
 from orchestrator.commands.commands import ListedCommands
 from orchestrator.commands.program import completion
+from orchestrator.commands.program.command import execute
 from orchestrator.commands.program.program import READING, Program, chosen
 
 EPILOG = """\
@@ -19,9 +20,11 @@ failed · 6 store or schema mismatch, damaged or missing records, or a full disk
 app = Program(
     name=completion.PROGRAM,
     cls=ListedCommands,
+    result_callback=execute,
     help="Run a matrix of ML benchmarks in containers and ask the results in SQL.",
     epilog=EPILOG,
     no_args_is_help=True,
+    add_help_option=False,  # typer's own takes no default, and to read that it imports pydantic
     context_settings=dict(READING),
     pretty_exceptions_enable=False,
 )
@@ -36,6 +39,12 @@ def _keep(context: typer.Context, parameter: typer.CallbackParam, value: bool) -
 def _print_version(wanted: bool) -> None:
     if wanted:
         typer.echo(f"orchestrator {runner.__version__}")
+        raise typer.Exit
+
+
+def _show_help(context: typer.Context, wanted: bool) -> None:
+    if wanted:
+        typer.echo(context.get_help())
         raise typer.Exit
 
 
@@ -86,6 +95,17 @@ def choose(
             expose_value=False,
         ),
     ] = False,
+    help_: Annotated[
+        bool,
+        typer.Option(
+            "--help",
+            "-h",
+            help="Show this message and exit.",
+            callback=_show_help,
+            is_eager=True,
+            expose_value=False,
+        ),
+    ] = False,
 ) -> None:
     """Take the global options, which their callbacks keep."""
-    del quiet, debug, version, install_completion, show_completion
+    del quiet, debug, version, install_completion, show_completion, help_

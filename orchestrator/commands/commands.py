@@ -1,115 +1,83 @@
 """The commands, in the order in which help lists them; each is imported when it is called."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from importlib import import_module
 from typing import Any
 
-import typer
 from typer.main import get_command
 
 from orchestrator.commands.program.program import CommandGroup, Program
 
-
-@dataclass(frozen=True)
-class ListedCommand:
-    """A command or a group of them, before it is imported."""
-
-    member: str
-    """Its module below `orchestrator.commands`, and its name there."""
-    sentence: str
-    """The first sentence of its help."""
-
-
-PANELS: Mapping[str, Mapping[str, ListedCommand]] = {
+PANELS: Mapping[str, Mapping[str, tuple[str, str]]] = {
     "Measure": {
-        "run": ListedCommand(
-            "measure.run_command:run", "Measure the cells of a matrix, or finish an earlier run."
+        "run": ("measure.run_command", "Measure the cells of a matrix, or finish an earlier run."),
+        "bench": ("measure.bench_command", "Measure without a file: the options are the matrix."),
+        "verify": (
+            "measure.verify_command",
+            "Check that models work and are right, without timing.",
         ),
-        "bench": ListedCommand(
-            "measure.bench_command:bench", "Measure without a file: the options are the matrix."
+        "replay": (
+            "measure.replay_command",
+            "Measure one result again and show both side by side.",
         ),
-        "verify": ListedCommand(
-            "measure.verify_command:verify", "Check that models work and are right, without timing."
-        ),
-        "replay": ListedCommand(
-            "measure.replay_command:replay", "Measure one result again and show both side by side."
-        ),
-        "plan": ListedCommand(
-            "measure.plan_command:plan", "Show every cell with its decision, reason and estimate."
-        ),
-        "browser": ListedCommand(
-            "measure.browser_command:group", "Serve a page that measures on one's own device."
-        ),
+        "plan": ("measure.plan_command", "Show every cell with its decision, reason and estimate."),
+        "browser": ("measure.browser_command", "Serve a page that measures on one's own device."),
     },
     "Results": {
-        "status": ListedCommand(
-            "results.status_command:status",
+        "status": (
+            "results.status_command",
             "Show what the database holds, or the verdicts of one run.",
         ),
-        "query": ListedCommand(
-            "results.query_command:query_command",
-            "Ask the database in SQL, or show a view by its name.",
-        ),
-        "report": ListedCommand(
-            "report.command:report", "Write results as a page to show, with tables and charts."
-        ),
-        "merge": ListedCommand(
-            "exchange.merge_command:merge_command", "Merge records into the database."
-        ),
-        "export": ListedCommand(
-            "exchange.export_command:export", "Write results to a table, or to a bundle to share."
-        ),
-        "import": ListedCommand(
-            "exchange.import_command:import_", "Import what other benchmarks measured."
-        ),
-        "database": ListedCommand(
-            "database.command:group", "Check, tidy, copy, restore and rebuild the database."
-        ),
+        "query": ("results.query_command", "Ask the database in SQL, or show a view by its name."),
+        "report": ("report.command", "Write results as a page to show, with tables and charts."),
+        "merge": ("exchange.merge_command", "Merge records into the database."),
+        "export": ("exchange.export_command", "Write results to a table, or to a bundle to share."),
+        "import": ("exchange.import_command", "Import what other benchmarks measured."),
+        "database": ("database.command", "Check, tidy, copy, restore and rebuild the database."),
     },
     "Decide": {
-        "compare": ListedCommand(
-            "compare.command:compare",
+        "compare": (
+            "compare.command",
             "Compare results by one property, or two runs cell by cell.",
         ),
-        "compatibility": ListedCommand(
-            "compatibility.command:compatibility",
+        "compatibility": (
+            "compatibility.command",
             "Show how well each model works on each backend.",
         ),
-        "trend": ListedCommand(
-            "trend.command:trend", "Show a metric over time, and what changed where it did."
-        ),
-        "regress": ListedCommand(
-            "regress.command:regress",
+        "trend": ("trend.command", "Show a metric over time, and what changed where it did."),
+        "regress": (
+            "regress.command",
             "Judge a run against a baseline, with an exit code for a CI.",
         ),
-        "predict": ListedCommand(
-            "predict.group_command:group", "Predict what was not measured from what was."
-        ),
-        "recommend": ListedCommand(
-            "recommend.command:recommend",
+        "predict": ("predict.group_command", "Predict what was not measured from what was."),
+        "recommend": (
+            "recommend.command",
             "Rank backend, runtime, precision and batch of a model.",
         ),
     },
     "Set up": {
-        "doctor": ListedCommand(
-            "setup.doctor_command:doctor", "Show which backends can run here, and what is missing."
+        "doctor": (
+            "setup.doctor_command",
+            "Show which backends can run here, and what is missing.",
         ),
-        "explain": ListedCommand(
-            "setup.explain_command:explain", "Explain a word of the screen; without one, list them."
+        "explain": (
+            "setup.explain_command",
+            "Explain a word of the screen; without one, list them.",
         ),
-        "images": ListedCommand(
-            "setup.images_command:group", "List, build, pull, push, verify, save and remove images."
+        "images": (
+            "setup.images_command",
+            "List, build, pull, push, verify, save and remove images.",
         ),
-        "models": ListedCommand("setup.models_command:group", "List and show models."),
-        "fleet": ListedCommand(
-            "fleet.group_command:group",
+        "models": ("setup.models_command", "List and show models."),
+        "fleet": (
+            "fleet.group_command",
             "Measure on many machines: the hosts of a fleet, and what they lack.",
         ),
     },
 }
-"""The commands by the heading below which help lists them."""
-COMMANDS: Mapping[str, ListedCommand] = {
+"""Commands by the heading below which help lists them: the module of each, whose class is called
+like the command, and the first sentence of its help."""
+COMMANDS: Mapping[str, tuple[str, str]] = {
     name: command for panel in PANELS.values() for name, command in panel.items()
 }
 
@@ -136,17 +104,16 @@ class ListedCommands(CommandGroup):
         for heading, commands in PANELS.items():
             with formatter.section(heading):
                 formatter.write_dl(
-                    [(name.ljust(width), command.sentence) for name, command in commands.items()]
+                    [(name.ljust(width), sentence) for name, (_, sentence) in commands.items()]
                 )
 
 
 def _imported(name: str) -> Any:
-    module, _, attribute = COMMANDS[name].member.partition(":")
-    value = getattr(import_module(f"orchestrator.commands.{module}"), attribute)
-    if not isinstance(value, typer.Typer):
+    module = import_module(f"orchestrator.commands.{COMMANDS[name][0]}")
+    if not hasattr(module, "group"):
         alone = Program()
-        alone.command(name=name)(value)
+        alone.command(name=name)(getattr(module, f"{name.title()}Command"))
         return get_command(alone)
-    group = get_command(value)
+    group = get_command(module.group)
     group.name = name
     return group

@@ -90,7 +90,7 @@ class FleetExecution:
         self._observer = observer
         self._options = options
         self._journal = journal
-        seed = self._folders[0].run.seed or 0
+        seed = self._folders[0].run.seed
         classes = {name: presence.reach(name).facts.ability for name in presence.alive}
         self._dispatcher = Dispatcher.of([one.unit for one in work.units], classes, seed)
         self._standing: dict[str, StandingOrder] = {}
@@ -137,11 +137,11 @@ class FleetExecution:
     def _order(self, assignment: Assignment) -> None:
         """Send a unit to a host."""
         host, work = assignment.host, self._work[assignment.unit.id]
-        budgets = {"budget_s": self._budget_left_s, "whole_budget_s": self._options.budget_s}
-        options = self._options.model_copy(update=budgets)
         observer = self._observer.on_host(host)
         reach = self._presence.reach(host)
-        self._standing[host] = self._orders.give(host, reach, work, observer, options)
+        self._standing[host] = self._orders.give(
+            host, reach, work, observer, self._options, self._budget_left_s
+        )
         self._journal.begin(host, work.unit.id)
 
     def _take_news(self) -> None:

@@ -2,7 +2,7 @@
 
 import secrets
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import count
 from pathlib import Path
 from queue import Queue
@@ -204,7 +204,13 @@ class OrderBook:
         self._idle: dict[str, Talk] = {}
 
     def give(
-        self, host: str, reach: Reach, work: UnitWork, observer: Observer, options: RunOptions
+        self,
+        host: str,
+        reach: Reach,
+        work: UnitWork,
+        observer: Observer,
+        options: RunOptions,
+        budget_left_s: float | None,
     ) -> StandingOrder:
         """Give a host its work, in a conversation that was kept for it or in a new one."""
         folder = work.folder
@@ -215,13 +221,14 @@ class OrderBook:
             version=folder.run.orchestrator_version,
             sources=runner_digest(),
             hardware=reach.facts.class_id,
-            digests=chosen_digests(folder.run.images),
-            budget_s=options.budget_s,
-            whole_budget_s=options.whole_budget_s,
+            digests=chosen_digests(folder.run.options.images),
+            budget_s=budget_left_s,
+            whole_budget_s=options.budget_s,
             fail_fast=options.fail_fast,
         )
         plan = sub_plan(folder.run.plan, work.cells)
-        run = folder.run.model_copy(update={"plan": plan, "matrix": None, "database": None})
+        options_sent = replace(folder.run.options, database=None)
+        run = folder.run.model_copy(update={"plan": plan, "matrix": None, "options": options_sent})
         talk = self._idle.pop(host, None) or Talk(
             lambda: reach.transport.begin(host), host, self._heard
         )

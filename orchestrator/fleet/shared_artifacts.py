@@ -49,7 +49,7 @@ def artifacts_at_hand(results: Path) -> set[Shared]:
 def wanted_artifacts(run: RunFile, cells: Sequence[Cell]) -> dict[Shared, Cell]:
     """The artefacts of these cells by what is installed here, each with a cell that needs it."""
     wanted: dict[Shared, Cell] = {}
-    in_images, seed = run.launcher == "docker", run.weights_seed
+    in_images, seed = run.launcher == "docker", run.options.weights_seed
     references = versions_of(REFERENCES, in_images=in_images)
     graphs = versions_of(GRAPHS, in_images=in_images)
     for cell in cells:

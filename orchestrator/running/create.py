@@ -1,32 +1,37 @@
 """Creates the folder of a new run, or opens that of an earlier one where it stopped."""
 
+import os
 import secrets
 import shutil
 import socket
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 from types import MappingProxyType
 
 import runner
 from orchestrator.backends.machine import this_host
+from orchestrator.launchers.environment import chosen_browser
 from orchestrator.planning.plan import Plan
 from orchestrator.running.calibration import read_spreads
 from orchestrator.running.folder import RunFolder
+from orchestrator.running.given import ci_labels
 from orchestrator.running.merge_run import merge_run
-from orchestrator.running.options import RunOptions, RunSource
-from orchestrator.running.run_file import RunFile, new_run_id
+from orchestrator.running.options import RunOptions
+from orchestrator.running.run_file import RunFile, RunSource, new_run_id
 from orchestrator.screen.words.reasons import reason_text
 from orchestrator.store import Store
 from orchestrator.system.files import DATABASE_NAME
 from orchestrator.system.git import own_commit
 from orchestrator.system.text import format_size
+from runner.contract.cell import Purpose
 from runner.contract.errors import NothingToDo, StoreError, UsageError
 
 _REASONS_SHOWN = 3
 _FREE_BYTES = 64 << 20
 _LARGEST_DRAWN_SEED = 2**31
-NO_FLEET: Mapping[str, object] = MappingProxyType({})
+_UNCHANGED: Mapping[str, object] = MappingProxyType({})
 
 
 def create_run(
@@ -34,7 +39,7 @@ def create_run(
     source: RunSource,
     results: Path,
     options: RunOptions,
-    of_fleet: Mapping[str, object] = NO_FLEET,
+    changes: Mapping[str, object] = _UNCHANGED,
 ) -> RunFolder:
     """Make the folder of a new run.
 
@@ -43,7 +48,7 @@ def create_run(
         source: where the plan came from.
         results: the folder of all runs.
         options: its options.
-        of_fleet: `group_id`, `host_class` and `hosts` of a run on a fleet.
+        changes: what `run.json` has besides, such as the `group_id` of a run on a fleet.
 
     Raises:
         NothingToDo: no cell of the plan would run.
@@ -51,7 +56,7 @@ def create_run(
             would fill a real database.
     """
     require_runnable(plan, results, options)
-    run = new_run_file(plan, source, results, options).model_copy(update=dict(of_fleet))
+    run = new_run_file(plan, source, results, options).model_copy(update=dict(changes))
     return RunFolder.create(results, run)
 
 
@@ -74,15 +79,25 @@ def require_runnable(plan: Plan, results: Path, options: RunOptions) -> None:
     _require_database(options.database or results / DATABASE_NAME, scratch=options.scratch)
 
 
-def new_run_file(plan: Plan, source: RunSource, results: Path, options: RunOptions) -> RunFile:
-    """The `run.json` of a run that begins now in this folder."""
-    values = dict(source) | dict(options)
-    if options.database is not None:
-        values["database"] = options.database.absolute()
-    if options.seed is None:
-        values["seed"] = secrets.randbelow(_LARGEST_DRAWN_SEED)
+def new_run_file(
+    plan: Plan,
+    source: RunSource,
+    results: Path,
+    options: RunOptions,
+    purpose: Purpose | None = None,
+) -> RunFile:
+    """The `run.json` of a run that begins now in this folder.
+
+    The purpose is that of the options unless another one is named.
+    """
+    drawn = secrets.randbelow(_LARGEST_DRAWN_SEED) if options.seed is None else options.seed
+    database = options.database and options.database.absolute()
+    labels = [*ci_labels(os.environ), *(options.label or ())]
     return RunFile(
-        **values,
+        **dict(source),
+        options=replace(options.alone(), seed=drawn, database=database, label=labels),
+        purpose=purpose or options.purpose,
+        browser=chosen_browser(),
         run_id=new_run_id(results),
         started_at=datetime.now(UTC),
         git_commit=own_commit(),
@@ -127,7 +142,7 @@ def require_resumable(folder: RunFolder, source: RunSource, database: Path | Non
             hint="resume without naming a matrix, or start a new run without --resume",
         )
     require_space(folder.path)
-    _require_database(database or folder.database, scratch=folder.run.scratch)
+    _require_database(database or folder.database, scratch=folder.run.options.scratch)
 
 
 def _require_database(path: Path, *, scratch: bool) -> None:

@@ -66,6 +66,11 @@ class RunExecution:
         """
         self.folder = folder
         """The run's folder."""
+        self.earlier_images = False
+        """True if jobs may execute in images of an earlier version, whose runners refuse fields
+        that jobs have gained since."""
+        self.whole_budget_s = options.budget_s
+        """The budget that messages name; that of the options may be what is left of it."""
         self._launcher = launcher
         self._observer = observer
         self._options = options
@@ -189,7 +194,7 @@ class RunExecution:
             return _FAILED_FAST
         budget = self._options.budget_s
         if budget is not None and time.monotonic() - self._started >= budget:
-            return reason("budget_spent", budget_s=self._options.whole_budget_s or budget)
+            return reason("budget_spent", budget_s=self.whole_budget_s or budget)
         return None
 
     def environment(self, backend: Backend) -> Provenance | None:
@@ -253,7 +258,7 @@ class RunExecution:
     def _with_artifacts(self, job: Job) -> tuple[Job, ArtifactFolders]:
         job, graphs = self._graphs.ensure(job)
         job, references = self._references.ensure(job)
-        if self.folder.run.version is None and not self._options.earlier_images:
+        if self.folder.run.version is None and not self.earlier_images:
             job = self._counts.ensure(job)
         return job, ArtifactFolders(references, graphs)
 

@@ -144,7 +144,7 @@ class RunFolder:
     @property
     def database(self) -> Path:
         """The DuckDB file that takes the run's records."""
-        return Path(self.run.database or self.path.parent / DATABASE_NAME)
+        return Path(self.run.options.database or self.path.parent / DATABASE_NAME)
 
     @property
     def cells(self) -> list[Cell]:

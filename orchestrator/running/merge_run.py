@@ -52,7 +52,7 @@ def merge_run(
     Raises:
         StoreError: the database cannot be written; the records stay where they are.
     """
-    with Store.open(database, scratch=folder.run.scratch) as store:
+    with Store.open(database, scratch=folder.run.options.scratch) as store:
         merged = merge_folder(folder, store)
         if then is not None:
             then(store)
@@ -169,6 +169,6 @@ def _run_row(folder: RunFolder) -> Run:
         git_commit=run.git_commit,
         orchestrator_version=run.orchestrator_version,
         hostname=run.hostname,
-        labels=run.labels or None,
+        labels=dict(run.options.label or ()) or None,
         group_id=run.group_id,
     )

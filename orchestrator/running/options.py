@@ -1,67 +1,162 @@
-"""Options of a run, as the command line sets them, and where its plan came from."""
+"""Options of a run: commands offer them, `run.json` keeps them, and the execution reads them.
 
-from pathlib import Path
-from typing import Annotated, Literal
+Little is imported here, as every `--help` of a command that measures waits for it.
+"""
 
-from pydantic import Field
+from dataclasses import dataclass, fields
+from typing import Annotated, ClassVar, Literal
 
-from orchestrator.backends.catalogue import LauncherName
-from runner.contract.cell import Backend, Frozen, Purpose
-from runner.contract.variables import VariableName
-from runner.contract.web.browser_choice import BrowserChoice
+import typer
 
-ImageReference = Annotated[
-    str, Field(pattern=r"^[a-z0-9][\w.:/-]*(@sha256:[0-9a-f]{64})?$", max_length=400)
+from orchestrator.running.given import ChosenImage, Label
+from orchestrator.system.options import Database, choice, number_parser, seconds_parser
+from runner.contract.axes import Backend
+from runner.contract.errors import UsageError
+
+LauncherChoice = Literal["auto", "docker", "process"]
+_LARGEST_SEED = 2**63 - 1
+
+
+def _set_variables(names: list[str] | None) -> list[str]:
+    """The names of variables that our environment has.
+
+    Raises:
+        UsageError: one of them is not set.
+    """
+    if not names:
+        return []
+    from orchestrator.launchers.environment import set_variables
+
+    return list(set_variables(names))
+
+
+LauncherOption = Annotated[
+    LauncherChoice,
+    choice(
+        LauncherChoice,
+        "--launcher",
+        help="auto: containers if an engine answers, else processes.",
+    ),
 ]
-"""The name of an image with its registry, and a tag or a digest."""
+Seed = Annotated[
+    int | None,
+    typer.Option(
+        "--seed",
+        metavar="N",
+        help="Seed of the order of execution and of arrivals.  [default: drawn]",
+        parser=number_parser(0, _LARGEST_SEED),
+    ),
+]
+WeightsSeed = Annotated[
+    int,
+    typer.Option(
+        "--weights-seed",
+        metavar="N",
+        help="Seed of weights, inputs, references and graphs.",
+        parser=number_parser(0, _LARGEST_SEED),
+    ),
+]
+Images = Annotated[
+    list[ChosenImage] | None,
+    typer.Option(
+        "--image",
+        metavar="BACKEND=REF",
+        help="Execute the backend's jobs in this image, whoever made it. Repeatable.",
+        parser=ChosenImage.parse,
+    ),
+]
+HiddenScratch = Annotated[
+    bool,
+    typer.Option(
+        "--scratch",
+        hidden=True,  # only our tests have such rows to store
+        help="A database of its own kind, which alone takes fake and synthetic rows.",
+    ),
+]
 
 
-class RunOptions(Frozen):
-    """Options of a run: set by the command line, kept in `run.json`, read by the execution.
+@dataclass(frozen=True, kw_only=True)
+class RunOptions:
+    """Options of a run. A resumed run keeps those of `run.json`, but for budget and `fail_fast`."""
 
-    A resumed run keeps those of `run.json`; the others are chosen anew.
-    """
+    __pydantic_config__: ClassVar = {"extra": "forbid"}
 
-    launcher: LauncherName | Literal["auto"] = "auto"
+    launcher: LauncherOption = "auto"
     """The launcher of its jobs; `auto` until one is chosen."""
-    database: Path | None = None
-    """The DuckDB file that takes its records, absolute once kept; null: the one beside the runs."""
-    seed: int | None = None
-    """Seed of the order of execution and of arrivals; null until one is drawn."""
-    weights_seed: int = 0
-    """Seed of weights, inputs, references and graphs."""
-    scratch: bool = False
-    """True if the database is a scratch one, which alone takes rows of the fake backend."""
-    purpose: Purpose = "measure"
-    """Cells are timed, verified or both."""
-    trace: bool = False
-    """True if each cell leaves a trace of one untimed iteration."""
-    inherit_environ: tuple[VariableName, ...] = ()
-    """Environment variables of the user's that runners are given, by name."""
-    images: dict[Backend, ImageReference] = Field(default_factory=dict)
-    """Images that the user chose by their references, whoever made them."""
-    labels: dict[str, str] = Field(default_factory=dict)
-    """Labels of the run, the user's and those of its CI job."""
-    browser: BrowserChoice | None = None
-    """The browser that local processes drive; null for our own."""
-    fail_fast: bool = Field(default=False, exclude=True)
-    """Launch nothing more after the first failure. Not kept in `run.json`."""
-    budget_s: float | None = Field(default=None, exclude=True)
-    """Launch nothing more after this many seconds. Not kept in `run.json`."""
-    whole_budget_s: float | None = Field(default=None, exclude=True)
-    """The budget that messages name, if `budget_s` is what is left of it. Not kept in `run.json`.
-    """
-    earlier_images: bool = Field(default=False, exclude=True)
-    """True if jobs may execute in images of an earlier version, whose runners refuse fields that
-    jobs have gained since. Not kept in `run.json`."""
+    database: Database = None
+    """The DuckDB file that takes its records, absolute once kept; None: the one beside the runs."""
+    seed: Seed = None
+    """None until one is drawn."""
+    weights_seed: WeightsSeed = 0
+    verify_only: Annotated[
+        bool,
+        typer.Option("--verify-only", help="Check function and correctness, without timing."),
+    ] = False
+    no_verify: Annotated[
+        bool, typer.Option("--no-verify", help="Time only, without checking correctness.")
+    ] = False
+    trace: Annotated[
+        bool,
+        typer.Option(
+            "--trace",
+            help="Leave a trace and the heaviest operators of each cell, from an untimed pass.",
+        ),
+    ] = False
+    inherit_environ: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--inherit-environ",
+            metavar="NAME",
+            help="Give runners this variable of the shell, which they start without. Repeatable.",
+            callback=_set_variables,
+        ),
+    ] = None
+    image: Images = None
+    label: Annotated[
+        list[Label] | None,
+        typer.Option(
+            "--label",
+            metavar="KEY=VALUE",
+            help="Keep this with the run, beside what a CI job says of itself. Repeatable.",
+            parser=Label.parse,
+        ),
+    ] = None
+    fail_fast: Annotated[
+        bool,
+        typer.Option(
+            "--fail-fast/--keep-going", help="Stop launching after the first failure, or not."
+        ),
+    ] = False
+    budget_s: Annotated[
+        float | None,
+        typer.Option(
+            "--budget",
+            metavar="TIME",
+            help="Launch no further job after this long, e.g. 20m.",
+            parser=seconds_parser,
+        ),
+    ] = None
+    scratch: HiddenScratch = False
 
+    @property
+    def purpose(self) -> Literal["measure", "verify", "time"]:
+        """The purpose of its jobs: cells are timed, verified or both.
 
-class RunSource(Frozen):
-    """The matrix and the command line that a run came from."""
+        Raises:
+            UsageError: neither is asked for.
+        """
+        if self.verify_only and self.no_verify:
+            raise UsageError(
+                "--verify-only and --no-verify leave nothing to do together",
+                hint="give one of them, or none to time and verify",
+            )
+        return "verify" if self.verify_only else "time" if self.no_verify else "measure"
 
-    matrix: str | None = None
-    """The matrix as text; null when options stood for one."""
-    matrix_path: Path | None = None
-    """The file the matrix came from."""
-    command: str | None = None
-    """The command line that planned it."""
+    @property
+    def images(self) -> dict[Backend, str]:
+        """The references of chosen images, by backend."""
+        return {image.backend: image.reference for image in self.image or ()}
+
+    def alone(self) -> "RunOptions":
+        """These options without the others of the command that offers them."""
+        return RunOptions(**{field.name: getattr(self, field.name) for field in fields(RunOptions)})

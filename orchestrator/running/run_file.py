@@ -11,13 +11,13 @@ from orchestrator.backends.catalogue import LauncherName
 from orchestrator.launchers.registry import Pinned
 from orchestrator.planning.plan import Plan
 from orchestrator.running.calibration import spreads_of_path
-from orchestrator.running.options import RunOptions, RunSource
+from orchestrator.running.options import RunOptions
 from orchestrator.store import RUN_ID
 from orchestrator.system.problems import first_fault
 from orchestrator.system.text import format_size
-from runner.contract.cell import Cell, FileName, Frozen
+from runner.contract.cell import Cell, FileName, Frozen, Purpose
 from runner.contract.errors import DamagedFile, UsageError
-from runner.contract.job import Job, ProcessSpread, Provenance, Seeds
+from runner.contract.job import Job, ProcessSpread, Provenance
 from runner.contract.plain_files import read_plain
 from runner.contract.web.browser_choice import BrowserChoice
 
@@ -42,15 +42,30 @@ class RecordedVersion(Frozen):
     """The prepared graphs that its jobs execute, as long as they are there, by cell id."""
 
 
-class RunFile(Seeds, RunOptions, RunSource):
+class RunSource(Frozen):
+    """The matrix and the command line that a run came from."""
+
+    matrix: str | None = None
+    """The matrix as text; null when options stood for one."""
+    matrix_path: Path | None = None
+    """The file the matrix came from."""
+    command: str | None = None
+    """The command line that planned it."""
+
+
+class RunFile(RunSource):
     """The content of `run.json`."""
 
+    options: RunOptions
+    """The options, with the launcher that was chosen and the seed that was drawn."""
+    purpose: Purpose
+    """Cells are timed, verified or both; or artifacts are made."""
+    browser: BrowserChoice | None = None
+    """The browser that local processes drive; null for our own."""
     run_id: FileName
     """The run's id, which names its folder."""
     started_at: AwareDatetime
     """The moment it was planned, UTC."""
-    launcher: LauncherName
-    """The launcher of its jobs."""
     git_commit: str | None
     """Commit of the AccelMatrix checkout, with `-dirty` behind it if it had changes."""
     hostname: str
@@ -72,6 +87,18 @@ class RunFile(Seeds, RunOptions, RunSource):
     """The version that it measures; null for today's."""
     interleaving: "Interleaving | None" = None
     """The run whose launches take turns with those of this one; null if it stands alone."""
+
+    @property
+    def launcher(self) -> LauncherName:
+        """The launcher of its jobs."""
+        assert self.options.launcher != "auto"
+        return self.options.launcher
+
+    @property
+    def seed(self) -> int:
+        """The seed of the order of execution and of arrivals."""
+        assert self.options.seed is not None
+        return self.options.seed
 
     def job(
         self,
@@ -98,12 +125,12 @@ class RunFile(Seeds, RunOptions, RunSource):
             measure=measure.of_rounds(rounds) if rounds else measure,
             limits=plan.limits[first.backend],
             seed=self.seed,
-            weights_seed=self.weights_seed,
+            weights_seed=self.options.weights_seed,
             provenance=provenance,
             purpose=self.purpose,
-            trace=self.trace,
+            trace=self.options.trace,
             round=round_,
-            inherit_environ=self.inherit_environ,
+            inherit_environ=tuple(self.options.inherit_environ or ()),
             browser=self.browser_of(first),
             process_spreads=spreads_of_path(self.process_spreads, first) or None,
             interleaved_with=self.interleaving and self.interleaving.baseline.run_id,

@@ -1,9 +1,29 @@
 """GitHub's Markdown: tables and prose, with all markup in them escaped."""
 
+import re
+from collections.abc import Iterable
+
 from analysis.results.table import Facts, Field, Table
 from orchestrator.screen.tables import cell_text
-from orchestrator.store import markdown_row, markdown_text
 from orchestrator.system.text import escape_control_line
+
+_SPECIAL = re.compile(r"[\\`*<|~\[\]]|(?<![^\W_])_|_(?![^\W_])")
+"""Markup of Markdown; an underscore inside a word is none."""
+_LINE_BREAK = re.compile(r"\r\n|\r|\n")
+
+
+def markdown_text(text: str) -> str:
+    """A text as Markdown shows it, with its markup escaped."""
+    return "<br>".join(map(_escaped, _LINE_BREAK.split(text)))
+
+
+def _escaped(line: str) -> str:
+    return _SPECIAL.sub(r"\\\g<0>", escape_control_line(line).replace("&", "&amp;"))
+
+
+def markdown_row(cells: Iterable[str]) -> str:
+    """A row of a table of GitHub's Markdown."""
+    return f"| {' | '.join(cells)} |\n"
 
 
 def markdown_table(table: Table) -> str:

@@ -6,9 +6,8 @@ from typing import Any
 
 from analysis.report.report import Report, ReportSection
 from analysis.results.table import Table
-from orchestrator.screen.markdown import markdown_prose, markdown_table
+from orchestrator.screen.markdown import markdown_prose, markdown_table, markdown_text
 from orchestrator.screen.sheet import json_bytes
-from orchestrator.store import markdown_text
 from orchestrator.system.text import plural
 
 _RESULT = "result_id"

@@ -157,8 +157,7 @@ def _values(row: Facts, names: Sequence[str]) -> list[object]:
 
 
 def _markdown(sheet: Sheet) -> bytes:
-    from orchestrator.screen.markdown import markdown_table
-    from orchestrator.store import markdown_text
+    from orchestrator.screen.markdown import markdown_table, markdown_text
 
     parts = [f"## {markdown_text(sheet.title)}\n"] if sheet.title else []
     for table in sheet.tables:

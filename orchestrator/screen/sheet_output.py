@@ -3,28 +3,41 @@
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated, Literal
+
+import typer
 
 from orchestrator.screen.sheet import Sheet, require_output, sheet_format, show_sheet
+from orchestrator.system.options import Force, Json, Output, Wide, asked_format, choice
 
 if TYPE_CHECKING:
     from analysis.charts.chart import Chart
 
+ChartFile = Annotated[
+    Path | None,
+    typer.Option("--chart", metavar="FILE", help="Draw it: a .png, .svg or .html."),
+]
+_Format = Literal["table", "markdown", "csv", "json", "html"]
 
-@dataclass(frozen=True)
+
+@dataclass(frozen=True, kw_only=True)
 class SheetOutput:
-    """The format, the files and the width that options ask for."""
+    """The options of such a command."""
 
-    form: str | None = None
-    """The format; None for that of the file's name, else a table."""
-    path: Path | None = None
-    """The file; None for stdout."""
-    chart: Path | None = None
-    """The file to draw into; None if nothing is drawn."""
-    force: bool = False
-    """True if files may be replaced."""
-    wide: bool = False
-    """True if a table leaves no column out."""
+    format_: Annotated[
+        _Format | None,
+        choice(_Format, "--format", help="[default: what FILE's name says, else table]"),
+    ] = None
+    output: Output = None
+    chart: ChartFile = None
+    force: Force = False
+    wide: Wide = False
+    json: Json = False
+
+    @property
+    def form(self) -> str | None:
+        """The format that was asked for; None for that of the file's name, else a table."""
+        return asked_format(self.format_, as_json=self.json)
 
     @property
     def format(self) -> str:
@@ -33,7 +46,7 @@ class SheetOutput:
         Raises:
             UsageError: the file's name says none.
         """
-        return sheet_format(self.form, self.path)
+        return sheet_format(self.form, self.output)
 
     def require(self, database: Path) -> None:
         """Refuse files that cannot be written, before any work is done for them.
@@ -41,7 +54,7 @@ class SheetOutput:
         Raises:
             UsageError: a file exists, is the database or has a name that says no format.
         """
-        require_output(self.form, self.path, force=self.force, database=database)
+        require_output(self.form, self.output, force=self.force, database=database)
         if self.chart is not None:
             from orchestrator.screen.chart_files import require_chart
 
@@ -53,7 +66,7 @@ class SheetOutput:
         Raises:
             StoreError: the file cannot be written.
         """
-        show_sheet(sheet, self.form, self.path, wide=self.wide)
+        show_sheet(sheet, self.form, self.output, wide=self.wide)
 
     def draw(self, chart: Callable[[], "Chart | None"]) -> None:
         """Draw what was asked for; the chart is made only then.

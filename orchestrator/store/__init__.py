@@ -59,8 +59,6 @@ if TYPE_CHECKING:
     from orchestrator.store.query.formats import (
         SUFFIXES,
         WRITERS,
-        markdown_row,
-        markdown_text,
         save_answer,
     )
     from orchestrator.store.query.records import StoredRecord
@@ -202,8 +200,6 @@ __all__ = [
     "kept_files",
     "kept_folder",
     "list_snapshots",
-    "markdown_row",
-    "markdown_text",
     "named_question",
     "newest_run",
     "partition_values",
@@ -319,8 +315,6 @@ __getattr__ = lazy_names(
         "imported_rows_at": "query.runs",
         "is_part": "query.export",
         "list_snapshots": "health.snapshots",
-        "markdown_row": "query.formats",
-        "markdown_text": "query.formats",
         "named_question": "query.relations",
         "newest_run": "query.results",
         "partition_values": "query.export",

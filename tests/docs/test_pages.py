@@ -8,6 +8,7 @@ import pytest
 from typer import TyperException
 
 from orchestrator.commands.app import app
+from runner.contract.errors import UsageError
 from tests.conftest import ROOT
 from tests.docs.command_line import command_line, parse
 from tests.docs.pages import COMMANDS as COMMANDS_PAGE
@@ -89,7 +90,7 @@ def test_commands_that_change_nothing_work(
     ("arguments", "error"),
     [
         (["run", "matrix.yaml", "--frobnicate"], TyperException),
-        (["query", "a", "b"], TyperException),
+        (["query", "a", "b"], UsageError),
         (["bench", "--limit=x"], TyperException),
         (["frobnicate", "matrix.yaml"], KeyError),
         (["--frobnicate", "run"], KeyError),

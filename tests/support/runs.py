@@ -7,6 +7,7 @@ from pathlib import Path
 from orchestrator.commands.exchange.merge import merge_paths
 from orchestrator.planning.plan import Plan, PlannedCell
 from orchestrator.running.folder import RunFolder
+from orchestrator.running.options import RunOptions
 from orchestrator.running.run_file import RunFile
 from runner.contract.cell import Cell, Purpose
 from runner.contract.job import Limits, Provenance
@@ -56,11 +57,9 @@ def a_run_folder(
             started_at=datetime.now(UTC),
             matrix=None,
             matrix_path=None,
-            launcher="process",
-            database=None,
-            seed=SEED,
-            weights_seed=WEIGHTS_SEED,
-            scratch=True,
+            options=RunOptions(
+                launcher="process", seed=SEED, weights_seed=WEIGHTS_SEED, scratch=True
+            ),
             purpose=purpose,
             git_commit=None,
             hostname="here",

@@ -4,9 +4,10 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from analysis.compare.runs import ComparedCell, RunComparison
+from analysis.results.differing import question_field, question_names
 from analysis.results.table import Field, Table
 from analysis.statistics.numbers import interval_text, number_range
-from orchestrator.commands.compare.table import interval_ends, question_field, question_names
+from orchestrator.commands.compare.table import interval_ends
 from orchestrator.commands.compare.words import basis_notes, basis_text, shared_words_of
 from orchestrator.screen.sheet import ON_SCREEN, Sheet
 from orchestrator.system.text import plural

@@ -6,9 +6,13 @@ from itertools import groupby
 from typing import Any
 
 from analysis.compare.compare import ComparedGroup, ComparedValue, ComparisonBy
-from analysis.results.comparability import SCOPE
-from analysis.results.differing import ASKED_AXES, fact_field, fact_heading, questions
-from analysis.results.series import ASKED_THREADS, DETERMINED
+from analysis.results.differing import (
+    QUESTION,
+    fact_heading,
+    question_field,
+    question_names,
+)
+from analysis.results.series import DETERMINED
 from analysis.results.table import Field, Table
 from analysis.statistics.numbers import interval_text
 from analysis.statistics.ratios import Estimate
@@ -22,9 +26,6 @@ from orchestrator.screen.sheet import ON_SCREEN, Sheet
 
 _MOST_GROUPS, _MOST_ROWS = 30, 20
 """Comparisons that a terminal shows, and results of each; files have all of them."""
-_BESIDE = ("part", SCOPE, "launcher", "weights", "weights_seed", "hardware", "hostname")
-"""Facts beside the axes by which comparisons may differ."""
-_QUESTION = (*ASKED_AXES, ASKED_THREADS, *_BESIDE)
 _FOLLOWING = ("backend", "runtime", "model", "training_precision", "hostname")
 """Facts that follow from what is compared, and are named beside it."""
 _BASELINE = "baseline"
@@ -103,7 +104,7 @@ def _data_row(number: int, group: ComparedGroup, row: ComparedValue) -> dict[str
         "baseline": group.baseline,
         "baseline_cell": group.rows[0].result.cell_id,
         "run_id": facts["run_id"],
-        **{name: facts[name] for name in (*_QUESTION, "source", "family", "host")},
+        **{name: facts[name] for name in (*QUESTION, "source", "family", "host")},
     }
 
 
@@ -137,16 +138,6 @@ def _table(comparison: ComparisonBy, groups: Sequence[ComparedGroup], *, repeats
         fields = [field for field in fields if field.name != "marks"]
         title = " · ".join(filter(None, (title, *marks)))
     return Table(title, fields, cells).filled()
-
-
-def question_names(facts: Sequence[Mapping[str, Any]]) -> list[str]:
-    """The facts that tell comparisons or results apart."""
-    return questions(facts, _QUESTION)
-
-
-def question_field(name: str) -> Field:
-    """The column of a fact that tells comparisons apart."""
-    return fact_field(name, essential=name not in _BESIDE)
 
 
 def _fields(comparison: ComparisonBy) -> list[Field]:

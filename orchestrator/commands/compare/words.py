@@ -6,17 +6,14 @@ from typing import Any
 
 from analysis.compare.compare import ComparedGroup, ComparedValue, ComparisonBy
 from analysis.compare.values import MACHINE_KEY, Replication
-from analysis.results.differing import ASKED_AXES, fact_heading, shared_words
+from analysis.results.differing import WORK, fact_heading, shared_words
 from analysis.results.metrics import Metric
 from analysis.results.process_spread import spread_in_words
-from analysis.results.series import ASKED_THREADS
 from analysis.statistics.numbers import format_number, number_range
 from orchestrator.system.text import plural
 
 _MOST_NAMED = 3
 """Values that the answer speaks of, and settings that a note names."""
-WORK = (*ASKED_AXES, ASKED_THREADS)
-"""Facts that tell what was measured."""
 _TIMES = "times as good as the baseline"
 _LAUNCHES = (("process", "processes"), ("round of starts", "rounds of starts"))
 """Words for one launch and for several: in most modes, and in `startup`."""

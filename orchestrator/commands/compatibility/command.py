@@ -1,45 +1,32 @@
 """`compatibility`: which model works how well on which backend."""
 
-from enum import StrEnum
-from typing import TYPE_CHECKING, Annotated
+from dataclasses import dataclass
+from typing import Annotated, Literal
 
-import typer
+from orchestrator.commands.program.command import Command
+from orchestrator.commands.results.selected import ResultSelection
+from orchestrator.screen.sheet_output import SheetOutput
+from orchestrator.system.options import choice
 
-from orchestrator.commands.options import common as options
-from orchestrator.commands.options.sheet import with_sheet
-from orchestrator.commands.results.filter_options import with_filters
-
-if TYPE_CHECKING:
-    from orchestrator.commands.results.selection import SelectionRequest
-    from orchestrator.screen.sheet_output import SheetOutput
+_Row = Literal["model", "family"]
 
 
-class RowChoice(StrEnum):
-    """The meaning of a row."""
-
-    model = "model"
-    family = "family"
-
-
-_By = Annotated[
-    RowChoice,
-    typer.Option("--by", metavar=options.one_of(RowChoice), help="A row for each of these."),
-]
-
-
-@with_filters
-@with_sheet
-def compatibility(
-    selected: "SelectionRequest", output: "SheetOutput", by: _By = RowChoice.model
-) -> None:
+@dataclass(frozen=True, kw_only=True)
+class CompatibilityCommand(SheetOutput, ResultSelection, Command):
     """Show how well each model works on each backend. Reasons come with what helps.
 
     By family, with the best backend, int8's memory and scaling of each.
     """
-    from orchestrator.commands.compatibility.answer import report_compatibility
-    from orchestrator.commands.compatibility.table import compatibility_sheet
 
-    output.require(selected.database)
-    report = report_compatibility(selected, by_family=by is RowChoice.family)
-    output.draw(report.chart)
-    output.show(compatibility_sheet(report, output.format))
+    by: Annotated[_Row, choice(_Row, "--by", help="A row for each of these.")] = "model"
+
+    def execute(self) -> None:
+        """Show the table."""
+        from orchestrator.commands.compatibility.answer import report_compatibility
+        from orchestrator.commands.compatibility.table import compatibility_sheet
+
+        selected = self.selected
+        self.require(selected.database)
+        report = report_compatibility(selected, by_family=self.by == "family")
+        self.draw(report.chart)
+        self.show(compatibility_sheet(report, self.format))

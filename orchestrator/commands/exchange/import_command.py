@@ -1,66 +1,67 @@
 """`import`: results of other benchmarks."""
 
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from orchestrator.commands.options import common as options
-from orchestrator.commands.options.common import command_line, database_in
-from orchestrator.system.files import RESULTS_FOLDER
+from orchestrator.commands.options.common import DatabaseChoice, command_line
+from orchestrator.commands.program.command import Command
+from orchestrator.system.options import Json, seconds_parser
 
 
-def import_(
+@dataclass(frozen=True, kw_only=True)
+class ImportCommand(DatabaseChoice, Command):
+    """Import what other benchmarks measured. Importing twice adds nothing."""
+
     paths: Annotated[
         list[Path], typer.Argument(metavar="PATHS…", help="Files, or folders of them.")
-    ],
+    ]
     mapping: Annotated[
         Path | None,
         typer.Option("--mapping", metavar="FILE", help="How any other CSV or JSON is to be read."),
-    ] = None,
+    ] = None
     dry_run: Annotated[
         bool, typer.Option("--dry-run", help="Say what would happen, and write nothing.")
-    ] = False,
+    ] = False
     remove_source: Annotated[
         bool,
         typer.Option("--remove-source", help="Delete files whose every record the database holds."),
-    ] = False,
-    older_than: Annotated[
-        str | None,
+    ] = False
+    older_than_s: Annotated[
+        float | None,
         typer.Option(
-            "--older-than", metavar="TIME", help="Of those, delete what is older, e.g. 30d."
+            "--older-than",
+            metavar="TIME",
+            help="Of those, delete what is older, e.g. 30d.",
+            parser=seconds_parser,
         ),
-    ] = None,
-    results: options.Results = RESULTS_FOLDER,
-    database: options.Database = None,
-    json: options.Json = False,
-) -> int:
-    """Import what other benchmarks measured. Importing twice adds nothing."""
-    from orchestrator.commands.exchange.imports import ImportRequest, import_results
-    from orchestrator.commands.exchange.imports_words import print_import
+    ] = None
+    json: Json = False
 
-    age_s = _age_s(older_than, remove_source=remove_source)
-    path = database_in(results, database)
-    request = ImportRequest(
-        paths, results, path, command_line(), mapping, dry_run, remove_source, age_s
-    )
-    done = import_results(request)
-    print_import(done.outcomes, done.report, done.removals, path, as_json=json)
-    if done.report.merged is not None:
-        done.report.merged.require_complete()
-    return int(done.has_refused)
+    def execute(self) -> int:
+        """Import the files."""
+        from orchestrator.commands.exchange.imports import ImportRequest, import_results
+        from orchestrator.commands.exchange.imports_words import print_import
 
-
-def _age_s(older_than: str | None, *, remove_source: bool) -> float | None:
-    from orchestrator.system.text import parse_duration
-
-    if older_than is None:
-        return None
-    if not remove_source:
-        raise typer.BadParameter(
-            "says which files to delete, so it needs --remove-source", param_hint="--older-than"
+        if self.older_than_s is not None and not self.remove_source:
+            raise typer.BadParameter(
+                "says which files to delete, so it needs --remove-source", param_hint="--older-than"
+            )
+        path = self.database_file
+        request = ImportRequest(
+            self.paths,
+            self.results,
+            path,
+            command_line(),
+            self.mapping,
+            self.dry_run,
+            self.remove_source,
+            self.older_than_s,
         )
-    try:
-        return parse_duration(older_than)
-    except ValueError as error:
-        raise typer.BadParameter(str(error), param_hint="--older-than") from error
+        done = import_results(request)
+        print_import(done.outcomes, done.report, done.removals, path, as_json=self.json)
+        if done.report.merged is not None:
+            done.report.merged.require_complete()
+        return int(done.has_refused)

@@ -1,32 +1,34 @@
 """`merge`: records, runs, bundles and databases of others into the database."""
 
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from orchestrator.commands.options import common as options
-from orchestrator.commands.options.common import database_in
-from orchestrator.system.files import RESULTS_FOLDER
+from orchestrator.commands.options.common import DatabaseChoice, ScratchOption
+from orchestrator.commands.program.command import Command
+from orchestrator.system.options import Json
 
 
-def merge_command(
+@dataclass(frozen=True, kw_only=True)
+class MergeCommand(DatabaseChoice, Command):
+    """Merge records into the database. Merging twice changes nothing."""
+
     paths: Annotated[
         list[Path],
         typer.Argument(
             metavar="RESULTS…", help="Results folders, record files, bundles, or databases."
         ),
-    ],
-    results: options.Results = RESULTS_FOLDER,
-    database: options.Database = None,
-    scratch: options.Scratch = False,
-    json: options.Json = False,
-) -> None:
-    """Merge records into the database. Merging twice changes nothing."""
-    from orchestrator.commands.exchange.merge import merge_paths
-    from orchestrator.commands.exchange.merge_words import print_merged
+    ]
+    scratch: ScratchOption = False
+    json: Json = False
 
-    path = database_in(results, database)
-    report = merge_paths(paths, path, scratch=scratch)
-    print_merged(report, path, as_json=json)
-    report.require_complete()
+    def execute(self) -> None:
+        """Merge the records."""
+        from orchestrator.commands.exchange.merge import merge_paths
+        from orchestrator.commands.exchange.merge_words import print_merged
+
+        report = merge_paths(self.paths, self.database_file, scratch=self.scratch)
+        print_merged(report, self.database_file, as_json=self.json)
+        report.require_complete()

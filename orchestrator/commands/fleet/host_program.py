@@ -117,11 +117,11 @@ def _answer(message: FactsWanted | Order, body: bytes, wire: Wire, watch: Driver
     run = _run_file(message, body)
     folder = orders_folder()
     require_space(folder)
-    set_variables(run.inherit_environ)
+    set_variables(run.options.inherit_environ or ())
     observer = SendingObserver(wire, message.transport)
     if (niceness := os.nice(0)) > 0:  # Ray's default for what it starts is 15
         observer.note(f"measures with niceness {niceness}, behind other programs")
-    launcher = make_launcher(run.launcher, observer.image_step, chosen=run.images)
+    launcher = make_launcher(run.launcher, observer.image_step, chosen=run.options.images)
     _require_hardware(message)
     _require_digests(message, launcher)
     with order_folder(folder, message.id):
@@ -140,13 +140,10 @@ def _execute(
         RunFolder.create(folder, run, order.id),
         launcher,
         observer,
-        RunOptions(
-            budget_s=order.budget_s,
-            whole_budget_s=order.whole_budget_s,
-            fail_fast=order.fail_fast,
-        ),
+        RunOptions(budget_s=order.budget_s, fail_fast=order.fail_fast),
         memory_bytes=this_machine().memory_bytes,
     )
+    execution.whole_budget_s = order.whole_budget_s
     observer.folder = execution.folder
     try:
         with execution.occupied():

@@ -1,16 +1,15 @@
 """The hosts of a fleet: chosen, found, asked what they are; who cannot measure is left out."""
 
 import os
-import shlex
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass, replace
-from fnmatch import fnmatchcase
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
 import runner
 from orchestrator.backends.catalogue import LauncherName
+from orchestrator.fleet.choice import FleetHosts
 from orchestrator.fleet.host import HostFacts
 from orchestrator.fleet.hosts_file import read_hosts_file
 from orchestrator.fleet.journal import HostJournal, journal_folder
@@ -20,7 +19,6 @@ from orchestrator.fleet.transport import HostBusy, Transport
 from orchestrator.fleet.transports.commands import CommandTransport
 from orchestrator.fleet.transports.ray import RayTransport, require_token
 from orchestrator.images.source import runner_digest
-from orchestrator.matrix import FleetPlacement, FleetUse
 from orchestrator.running.options import RunOptions
 from orchestrator.screen.words.reasons import error_hint, error_text
 from runner.contract.cell import Backend
@@ -30,54 +28,8 @@ Ways = Mapping[str, Transport]
 """The way to each host, by the host's name."""
 
 
-@dataclass(frozen=True)
-class FleetChoice:
-    """Hosts, and the placement of cells on them, as options name them."""
-
-    hosts_file: Path | None = None
-    """The file with hosts that ssh or Slurm reach; None for those of Ray alone."""
-    globs: tuple[str, ...] = ()
-    """Globs of names; empty for those of the matrix, or else all."""
-    placement: FleetPlacement | None = None
-    """The placement; None for that of the matrix."""
-    address: str | None = None
-    """The head of a Ray cluster; None for that of `RAY_ADDRESS`, without a hosts file."""
-    token_file: Path | None = None
-    """The cluster's token; None for the one that Ray finds by its own rules."""
-
-    @property
-    def options(self) -> str:
-        """The options that make the same choice, behind others of a command line."""
-        given = {
-            "--hosts-file": self.hosts_file,
-            "--address": self.address,
-            "--token-file": self.token_file,
-        }
-        pairs = [(name, str(value)) for name, value in given.items() if value is not None]
-        pairs += [("--hosts", glob) for glob in self.globs]
-        return shlex.join(["--fleet", *(word for pair in pairs for word in pair)])
-
-    def within(self, use: FleetUse) -> "FleetChoice":
-        """The choice, completed by what the matrix says."""
-        placement = self.placement or use.placement
-        return replace(self, globs=self.globs or use.hosts, placement=placement)
-
-    def chosen(self, names: Sequence[str]) -> list[str]:
-        """Those of the fleet's hosts that the globs name.
-
-        Raises:
-            UsageError: a glob fits no host.
-        """
-        for glob in self.globs:
-            if not any(fnmatchcase(name, glob) for name in names):
-                known = ", ".join(sorted(names)) or "none is there"
-                raise UsageError(f"--hosts: {glob!r} fits no host", hint=f"hosts: {known}")
-        globs = self.globs or ("*",)
-        return [name for name in names if any(fnmatchcase(name, glob) for glob in globs)]
-
-
 @contextmanager
-def open_transports(choice: FleetChoice, *, exclusive: bool) -> Iterator[Sequence[Transport]]:
+def open_transports(choice: FleetHosts, *, exclusive: bool) -> Iterator[Sequence[Transport]]:
     """The ways to all hosts of a file and of a Ray cluster.
 
     Raises:
@@ -92,7 +44,7 @@ def open_transports(choice: FleetChoice, *, exclusive: bool) -> Iterator[Sequenc
 
 
 @contextmanager
-def open_fleet(choice: FleetChoice, *, exclusive: bool = True) -> Iterator[Ways]:
+def open_fleet(choice: FleetHosts, *, exclusive: bool = True) -> Iterator[Ways]:
     """The way to each host that a command chooses; `exclusive`: no other driver may use it.
 
     Raises:
@@ -114,7 +66,7 @@ def open_fleet(choice: FleetChoice, *, exclusive: bool = True) -> Iterator[Ways]
             raise Unavailable(
                 "the fleet has no host", hint="`ray start --address=ADDRESS` on a machine adds it"
             )
-        names = choice.chosen(list(ways))
+        names = choice.chosen_hosts(list(ways))
         yield {name: ways[name] for name in names}
 
 
@@ -127,7 +79,7 @@ def _of_file(path: Path | None) -> Iterator[Transport]:
             yield CommandTransport(kind, of_kind)
 
 
-def _of_ray(choice: FleetChoice, *, exclusive: bool) -> Iterator[Transport]:
+def _of_ray(choice: FleetHosts, *, exclusive: bool) -> Iterator[Transport]:
     """The cluster that is named."""
     address, token_file = choice.address, choice.token_file
     if address is None and (choice.hosts_file is None or token_file is not None):

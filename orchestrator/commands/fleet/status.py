@@ -5,7 +5,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
-from orchestrator.commands.fleet.hosts import FleetChoice, open_fleet
+from orchestrator.commands.fleet.hosts import open_fleet
+from orchestrator.fleet.choice import FleetHosts
 from orchestrator.fleet.host import HostFacts
 from orchestrator.fleet.journal import HostJournal, LostOrder
 from orchestrator.fleet.presence import ASK_LIMIT_S, FactsAnswer, ask_all
@@ -41,7 +42,7 @@ class HostStatus:
 
 def fleet_status(
     transports: Sequence[Transport],
-    choice: FleetChoice,
+    choice: FleetHosts,
     journal: HostJournal,
     limit_s: float = ASK_LIMIT_S,
 ) -> Sequence[HostStatus]:
@@ -59,7 +60,7 @@ def fleet_status(
             dead = transport.lost_hosts()
             statuses += [HostStatus(host, "dead", problem="died") for host in dead]
         statuses += host_states(transport, hosts, busy, limit_s)
-    chosen = choice.chosen([status.host.name for status in statuses])
+    chosen = choice.chosen_hosts([status.host.name for status in statuses])
     journal.keep_facts({one.host.name: one.facts for one in statuses if one.facts})
     return [_completed(one, journal) for one in statuses if one.host.name in chosen]
 
@@ -131,7 +132,7 @@ class FleetDiagnosis:
         return sum(row.backend is None for row in self.lacks)
 
 
-def diagnose_fleet(choice: FleetChoice, backends: tuple[Backend, ...]) -> FleetDiagnosis:
+def diagnose_fleet(choice: FleetHosts, backends: tuple[Backend, ...]) -> FleetDiagnosis:
     """Ask each host what it is, and tell what it lacks of these backends.
 
     Raises:

@@ -3,6 +3,7 @@
 from dataclasses import dataclass, replace
 
 from analysis.regress.judgements import THRESHOLD
+from orchestrator.commands.measure.comparison import Against
 from orchestrator.commands.measure.interleave import INTERLEAVED_THRESHOLD, run_interleaved
 from orchestrator.commands.measure.request import PlanRequest
 from orchestrator.commands.measure.run import RunResult, report_end, run_matrix
@@ -18,19 +19,6 @@ from orchestrator.running.observer import Observer
 from runner.contract.errors import EngineUnavailable, ImageError, NothingToDo, StoreError
 
 _OBSTACLES = (EngineUnavailable.exit_code, ImageError.exit_code, StoreError.exit_code)
-
-
-@dataclass(frozen=True)
-class Against:
-    """The baseline that a run is compared with, as options name it."""
-
-    baseline: str
-    """`last`, a run's id, a snapshot's name or another matrix file; where launches do not take
-    turns, whatever `regress` takes."""
-    interleave: bool = False
-    """True if the launches of both versions take turns."""
-    threshold: float | None = None
-    """The least relative change that matters; None for the usual one."""
 
 
 @dataclass(frozen=True)
@@ -55,8 +43,17 @@ class ComparedRun(RunResult):
         return judged if worse else measured or judged
 
 
-def run_against(request: PlanRequest, against: Against, observer: Observer) -> ComparedRun:
+def run_against(
+    request: PlanRequest, baseline: str, against: Against, observer: Observer
+) -> ComparedRun:
     """Measure a matrix and judge it by a baseline.
+
+    Args:
+        request: the matrix and the options of its run.
+        baseline: `last`, a run's id, a snapshot's name or another matrix file; where launches do
+            not take turns, whatever `regress` takes.
+        against: how both are compared.
+        observer: is told of the progress.
 
     Raises:
         UsageError: the matrix or an option is wrong, there is no such baseline, or the extra
@@ -68,14 +65,14 @@ def run_against(request: PlanRequest, against: Against, observer: Observer) -> C
     """
     if against.interleave:
         threshold = against.threshold or INTERLEAVED_THRESHOLD
-        folders, outcome = run_interleaved(request, against.baseline, threshold, observer)
+        folders, outcome = run_interleaved(request, baseline, threshold, observer)
         report = report_end(folders.run, observer, request.options)
         return judge_pairs(RunResult(report, outcome, folders), folders, observer)
     selected = SelectionRequest(request.database, results=request.results)
-    require_side(selected, against.baseline)
+    require_side(selected, baseline)
     result = run_matrix(request, observer)
     question = RegressionRequest(
-        *(selected, against.baseline, result.report.run_id),
+        *(selected, baseline, result.report.run_id),
         threshold=against.threshold or THRESHOLD,
     )
     return _judged(result, question, observer)

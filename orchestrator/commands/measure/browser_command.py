@@ -1,32 +1,32 @@
 """`browser`: a page that measures in the browser of one's own device."""
 
 import sys
+from collections.abc import Mapping
 from contextlib import suppress
+from dataclasses import dataclass
 from threading import Event
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from orchestrator.commands.options import common as options
-from orchestrator.commands.options.axes import axis_values, list_option
-from orchestrator.commands.options.common import LauncherChoice, command_line, note
-from orchestrator.commands.program.groups import with_options
+from orchestrator.commands.options.axes import AxisOptions, with_axes
+from orchestrator.commands.options.common import command_line, note
+from orchestrator.commands.program.command import Command
 from orchestrator.commands.program.program import CommandGroup, Program, chosen
+from orchestrator.running.options import LauncherOption, RunOptions, WeightsSeed
 from orchestrator.system.files import RESULTS_FOLDER
+from orchestrator.system.options import Results, number_parser
 from orchestrator.system.text import plural
-from runner.contract.axes import AXES, AxisName
+from runner.contract.axes import AxisName
 
 if TYPE_CHECKING:
     from orchestrator.server.web_server import Serving
 
 _AXES: tuple[AxisName, ...] = ("model", "precision", "batch_size", "sequence_length")
-_HELP = {"model": "Models whose graphs the page offers.  [default: the graphs at hand]"}
-_OPTIONS = {
-    name: hint
-    for axis in AXES
-    if axis.name in _AXES
-    for name, hint in list_option(axis, _HELP.get(axis.name)).items()
+_HELP: Mapping[AxisName, str] = {
+    "model": "Models whose graphs the page offers.  [default: the graphs at hand]"
 }
+_LARGEST_PORT = 65535
 
 group = Program(help="Serve a page that measures on one's own device.", cls=CommandGroup)
 
@@ -37,53 +37,62 @@ def browser() -> None:
 
 
 @group.command(name="serve")
-@with_options(0, _OPTIONS)
-def serve_page(
+@dataclass(frozen=True, kw_only=True)
+@with_axes(_AXES, _HELP)
+class ServePage(AxisOptions, Command):
+    """Serve a page that measures prepared graphs in the browser that opens it.
+
+    Its results are downloaded there, and `orchestrator import` takes them.
+    """
+
     host: Annotated[
         str,
         typer.Option(
             metavar="ADDRESS",
             help="This machine's address at which other devices reach it; the page then has TLS.",
         ),
-    ] = "127.0.0.1",
+    ] = "127.0.0.1"
     port: Annotated[
-        int, typer.Option(metavar="N", min=0, max=65535, help="The port; 0 takes a free one.")
-    ] = 0,
-    launcher: options.LauncherOption = LauncherChoice.auto,
-    results: options.Results = RESULTS_FOLDER,
-    weights_seed: options.WeightsSeed = 0,
-    **axes: list[str] | None,
-) -> None:
-    """Serve a page that measures prepared graphs in the browser that opens it.
+        int,
+        typer.Option(
+            metavar="N",
+            min=0,
+            max=_LARGEST_PORT,
+            help="The port; 0 takes a free one.",
+            parser=number_parser(0, _LARGEST_PORT),
+        ),
+    ] = 0
+    launcher: LauncherOption = "auto"
+    results: Results = RESULTS_FOLDER
+    weights_seed: WeightsSeed = 0
 
-    Its results are downloaded there, and `orchestrator import` takes them.
-    """
-    values = axis_values({name: axes[name] for name in _AXES})
-    from orchestrator.commands.measure.page_graphs import page_graphs
-    from orchestrator.commands.measure.progress import show_progress
-    from orchestrator.commands.measure.request import PlanRequest
-    from orchestrator.matrix.from_options import BenchOptions
-    from orchestrator.server.content import page_content
-    from orchestrator.server.page_graph import PAGE_BACKENDS
-    from orchestrator.server.web_server import serving
+    def execute(self) -> None:
+        """Serve the page until Ctrl-C."""
+        from orchestrator.commands.measure.page_graphs import page_graphs
+        from orchestrator.commands.measure.progress import show_progress
+        from orchestrator.commands.measure.request import PlanRequest
+        from orchestrator.commands.options.bench import BenchOptions
+        from orchestrator.server.content import page_content
+        from orchestrator.server.page_graph import PAGE_BACKENDS
+        from orchestrator.server.web_server import serving
 
-    run_options = options.run_options(launcher=launcher, database=None, weights_seed=weights_seed)
-    request = PlanRequest(
-        BenchOptions({**values, "backend": PAGE_BACKENDS}),
-        results=results,
-        options=run_options.model_copy(update={"purpose": "prepare"}),
-        command=command_line(),
-    )
-    with show_progress(quiet=chosen.quiet) as observer:
-        listed = page_graphs(request, observer)
-    for text in listed.notes:
-        note(text)
-    with (
-        serving(page_content(listed.graphs), host, port) as server,
-        suppress(KeyboardInterrupt),
-    ):
-        _tell(server, len(listed.graphs))
-        Event().wait()
+        request = PlanRequest(
+            BenchOptions.of_axes({**self.axes, "backend": PAGE_BACKENDS}),
+            results=self.results,
+            options=RunOptions(launcher=self.launcher, weights_seed=self.weights_seed),
+            prepares=True,
+            command=command_line(),
+        )
+        with show_progress(quiet=chosen.quiet) as observer:
+            listed = page_graphs(request, observer)
+        for text in listed.notes:
+            note(text)
+        with (
+            serving(page_content(listed.graphs), self.host, self.port) as server,
+            suppress(KeyboardInterrupt),
+        ):
+            _tell(server, len(listed.graphs))
+            Event().wait()
 
 
 def _tell(server: "Serving", graphs: int) -> None:

@@ -1,7 +1,7 @@
 """Calibration of this machine: how much fresh processes of one cell differ, by runtime."""
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from math import ceil, sqrt
 from pathlib import Path
 
@@ -90,7 +90,7 @@ def calibrate(request: CalibrateRequest, observer: Observer) -> CalibrateResult:
         )
     launcher = choose_launcher(request.options.launcher, observer.note)
     matrix = calibration_matrix(launcher)
-    options = request.options.model_copy(update={"launcher": launcher, "purpose": "time"})
+    options = replace(request.options, launcher=launcher, no_verify=True)
     plan, source = plan_run(
         PlanRequest(matrix, results=request.results, options=options, command=request.command)
     )

@@ -41,8 +41,8 @@ def is_own(job: Job, launcher: LauncherName, results: Path) -> bool:
         _measure_of(run, job),
         plan.limits.get(cell.backend),
         run.seed,
-        run.weights_seed,
-        run.inherit_environ,
+        run.options.weights_seed,
+        tuple(run.options.inherit_environ or ()),
         run.browser_of(cell),
         run.launcher,
     )

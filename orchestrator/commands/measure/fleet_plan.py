@@ -4,15 +4,16 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 from orchestrator.backends.machine import Machine
-from orchestrator.commands.fleet.hosts import FleetChoice, open_fleet, reach
+from orchestrator.commands.fleet.hosts import open_fleet, reach
 from orchestrator.commands.measure.plan import plan_run
 from orchestrator.commands.measure.request import PlanRequest
+from orchestrator.fleet.choice import FleetChoice
 from orchestrator.fleet.dispatch import Unit
 from orchestrator.fleet.host import HostFacts
 from orchestrator.fleet.units import PlacedUnit, expected_s, place
 from orchestrator.matrix import FleetPlacement
 from orchestrator.planning.plan import Plan
-from orchestrator.running.options import RunSource
+from orchestrator.running.run_file import RunSource
 
 
 @dataclass(frozen=True)

@@ -5,9 +5,9 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from analysis.results.table import Field, wrapping
-from orchestrator.commands.fleet.hosts import FleetChoice
 from orchestrator.commands.measure.fleet_plan import FleetPlan, PlacedRun, plan_for_fleet
 from orchestrator.commands.measure.request import PlanRequest
+from orchestrator.fleet.choice import FleetChoice
 from orchestrator.fleet.host import HostFacts
 from orchestrator.screen.lines import print_json, print_line, print_note
 from orchestrator.screen.tables import print_lines

@@ -9,7 +9,6 @@ from filelock import FileLock, Timeout
 
 from orchestrator.backends.catalogue import real_backends
 from orchestrator.commands.fleet.hosts import (
-    FleetChoice,
     ReachedFleet,
     open_fleet,
     own_journal,
@@ -34,6 +33,7 @@ from orchestrator.commands.measure.verify import (
     require_writable,
     verification_plan,
 )
+from orchestrator.fleet.choice import FleetChoice, FleetHosts
 from orchestrator.fleet.execution import FleetExecution, FleetWork
 from orchestrator.fleet.orders import UnitWork
 from orchestrator.fleet.progress import FleetObserver
@@ -79,7 +79,7 @@ def run_on_fleet(request: PlanRequest, choice: FleetChoice, observer: FleetObser
         reached = reach(fleet, request.options, observer.note, every=placement == "every")
         plan = place_matrix(request, reached.facts, placement)
         _note_plan(plan, observer)
-        options = request.options.model_copy(update={"launcher": reached.launcher})
+        options = replace(request.options, launcher=reached.launcher)
         runs = [run for run in plan.runs if run.units] or list(plan.runs[:1])
         group = f"{_GROUP}{new_run_id(request.results)}" if len(runs) > 1 else None
         folders = [
@@ -88,7 +88,11 @@ def run_on_fleet(request: PlanRequest, choice: FleetChoice, observer: FleetObser
                 plan.source,
                 request.results,
                 options,
-                {"group_id": group, "host_class": run.host_class, "hosts": choice.globs},
+                {
+                    "group_id": group,
+                    "host_class": run.host_class,
+                    "hosts": tuple(choice.hosts or ()),
+                },
             )
             for run in runs
         ]
@@ -126,8 +130,8 @@ def resume_on_fleet(
         if not any(left.values()):
             raise NothingToDo(f"run {request.run_id} has a verdict for each of its cells")
     run = folders[0].run
-    choice = replace(choice, globs=choice.globs or run.hosts)
-    options = request.options.model_copy(update={"launcher": run.launcher, "images": run.images})
+    choice = choice.placed(hosts=choice.hosts or list(run.hosts))
+    options = replace(request.options, launcher=run.launcher, image=run.options.image)
     with open_fleet(choice) as fleet:
         reached = reach(fleet, options, observer.note, every=run.host_class is not None)
         placed = [
@@ -258,14 +262,13 @@ def _told_how_to_finish(
         first = folders[0]
         name = first.run.group_id or first.run.run_id
         observer.note(describe_interruption(name, count))
-        observer.note(
-            f"`orchestrator run --resume {name} {choice.options}{first.elsewhere}` finishes it"
-        )
+        options = f"{choice.fleet_options}{first.elsewhere}"
+        observer.note(f"`orchestrator run --resume {name} {options}` finishes it")
         raise
 
 
 def verify_on_fleet(
-    request: VerifyRequest, choice: FleetChoice, observer: FleetObserver
+    request: VerifyRequest, choice: FleetHosts, observer: FleetObserver
 ) -> VerifyResult:
     """Check every model on every path, each on a host that has it.
 
@@ -277,15 +280,20 @@ def verify_on_fleet(
     """
     if request.save is not None:
         require_writable(request.save)
-    planned = verification_plan(request, request.backends or _backends_of(choice), {})
-    result = run_on_fleet(planned, replace(choice, placement="any"), observer)
+    backends = request.axes.get("backend") or _backends_of(choice)
+    planned = verification_plan(request, backends, request.options.launcher)
+    result = run_on_fleet(planned, choice.placed("any"), observer)
     run_id = result.runs[0].report.run_id
     folder = RunFolder.open(request.results, run_id)
     return VerifyResult(verification_of(folder, request.command), _outcome(result))
 
 
-def _backends_of(choice: FleetChoice) -> tuple[Backend, ...]:
-    """The backends that some host can measure."""
+def _backends_of(choice: FleetHosts) -> tuple[Backend, ...]:
+    """The backends that some host can measure.
+
+    Raises:
+        Unavailable: no host has any.
+    """
     runs = diagnose_fleet(choice, tuple(real_backends())).runs.values()
     backends = tuple(one for one in real_backends() if any(one in of_host for of_host in runs))
     if not backends:
@@ -297,7 +305,7 @@ def _backends_of(choice: FleetChoice) -> tuple[Backend, ...]:
 
 
 def replay_on_fleet(
-    request: ReplayRequest, choice: FleetChoice, observer: FleetObserver
+    request: ReplayRequest, choice: FleetHosts, observer: FleetObserver
 ) -> ReplayResult:
     """Measure one result again on a host, in the image that the host has.
 
@@ -310,9 +318,9 @@ def replay_on_fleet(
     database = request.database or request.results / DATABASE_NAME
     original = consented_original(request, database, observer)
     folder = begin_replay(original, request)
-    options = RunOptions(database=database, inherit_environ=folder.run.inherit_environ)
+    options = RunOptions(database=database, inherit_environ=folder.run.options.inherit_environ)
     resumed = ResumeRequest(folder.run.run_id, request.results, options=options)
-    outcome = _outcome(resume_on_fleet(resumed, choice, observer))
+    outcome = _outcome(resume_on_fleet(resumed, choice.placed(), observer))
     again = f"{folder.run.run_id}/{original.cell.id}"
     return ReplayResult(replay_in(database, original.measured, again), outcome)
 

@@ -16,7 +16,8 @@ from orchestrator.launchers.registry import Pinned, choose_launcher, make_launch
 from orchestrator.planning.plan import Plan, PlannedCell
 from orchestrator.running.interleaved.folders import BaselineVersion, BothFolders, create_both
 from orchestrator.running.observer import Observer, describe_interruption
-from orchestrator.running.options import RunOptions, RunSource
+from orchestrator.running.options import RunOptions
+from orchestrator.running.run_file import RunSource
 from runner.contract.cell import Backend
 from runner.contract.errors import UsageError
 from runner.contract.job import Measure
@@ -61,7 +62,7 @@ def run_interleaved(
     launchers = _launchers(name, paired.version.images, request.options.images, observer)
     for note in paired.plan.notes:
         observer.note(note)
-    options = request.options.model_copy(update={"launcher": name})
+    options = replace(request.options, launcher=name)
     made_of = (paired.plan, paired.source, request.results, options)
     folders = create_both(*made_of, paired.version, threshold)
     observer.note(str(with_exports(paired.plan, request).sums()))
@@ -104,7 +105,7 @@ def resume_interleaved(
     if images:
         _require_containers(options)
     name = choose_launcher(folders.run.run.launcher, observer.note)
-    launchers = _launchers(name, images, folders.run.run.images, observer)
+    launchers = _launchers(name, images, folders.run.run.options.images, observer)
     return _execute(folders, launchers, observer, options)
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 from orchestrator.commands.measure.plan import plan_run
 from orchestrator.commands.measure.prepare import prepare_matrix
 from orchestrator.commands.measure.request import PlanRequest
-from orchestrator.matrix.from_options import BenchOptions
+from orchestrator.commands.options.bench import BenchOptions
 from orchestrator.running.artifacts.cache import versions_of
 from orchestrator.running.artifacts.graphs import GRAPHS_FOLDER, graph_name
 from orchestrator.running.observer import Observer
@@ -53,7 +53,7 @@ def page_graphs(request: PlanRequest, observer: Observer) -> PageGraphs:
     assert isinstance(options, BenchOptions)
     named = bool(options.axes.get("model"))
     if not named:
-        request = replace(request, matrix=replace(options, every_model=True))
+        request = replace(request, matrix=replace(options, all_=True))
     plan, _ = plan_run(request)
     cells = [entry.cell for entry in plan.entries if entry.decision != "skip"]
     known = GraphFolders(request.results / GRAPHS_FOLDER, request.options.weights_seed)

@@ -16,7 +16,7 @@ from orchestrator.planning.estimate import export_estimate
 from orchestrator.planning.forecast import KnownSpeeds
 from orchestrator.planning.plan import Decision, Plan, make_plan, mark_done
 from orchestrator.planning.schedule import planned_jobs
-from orchestrator.running.options import RunSource
+from orchestrator.running.run_file import RunSource
 from orchestrator.screen.words.reasons import reason_text
 from orchestrator.system.text import format_duration, plural
 from orchestrator.system.yaml_file import document_text
@@ -112,7 +112,7 @@ def report_plan(request: PlanRequest, resume: str | None = None) -> PlanReport:
         UsageError: the matrix or an option is wrong, or there is no such run.
         StoreError: the run's folder cannot be read.
     """
-    plan = _plan(request, this_machine(request.options.purpose), resume)
+    plan = _plan(request, this_machine(request.purpose), resume)
     return with_exports(plan, request)
 
 
@@ -158,7 +158,7 @@ def plan_run(
     Raises:
         UsageError: the matrix or an option is wrong, or the plan is too large for one run.
     """
-    plan = _plan(request, machine or this_machine(request.options.purpose), hosts=hosts)
+    plan = _plan(request, machine or this_machine(request.purpose), hosts=hosts)
     cells = len(plan.entries)
     if cells > MOST_RUN_CELLS:
         raise UsageError(

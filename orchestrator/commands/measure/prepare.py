@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from orchestrator.backends.catalogue import CATALOGUE
@@ -19,8 +19,8 @@ from orchestrator.running.create import new_run_file, nothing_to_do, require_spa
 from orchestrator.running.execute_job import LaunchContext
 from orchestrator.running.folder import RunFolder
 from orchestrator.running.observer import Observer
-from orchestrator.running.options import RunOptions, RunSource
-from orchestrator.running.run_file import PREPARATIONS_FOLDER, RunFile
+from orchestrator.running.options import RunOptions
+from orchestrator.running.run_file import PREPARATIONS_FOLDER, RunFile, RunSource
 from orchestrator.screen.words.reasons import error_text
 from runner.contract.cell import Cell
 from runner.contract.errors import (
@@ -82,7 +82,7 @@ def prepare_matrix(request: PlanRequest, observer: Observer) -> Preparation:
     for note in plan.notes:
         observer.note(note)
     name = choose_launcher(request.options.launcher, observer.note)
-    options = request.options.model_copy(update={"launcher": name})
+    options = replace(request.options, launcher=name)
     run = plan_preparation(plan, source, request.results, options)
     return export_missing(run, request.results, make_launcher(name, observer.image_step), observer)
 
@@ -106,8 +106,7 @@ def plan_preparation(plan: Plan, source: RunSource, results: Path, options: RunO
         raise nothing_to_do(of_graphs)
     require_space(results)
     rest = plan.model_copy(update={"entries": to_run})
-    folder, purpose = results / PREPARATIONS_FOLDER, {"purpose": "prepare"}
-    return new_run_file(rest, source, folder, options.model_copy(update=purpose))
+    return new_run_file(rest, source, results / PREPARATIONS_FOLDER, options, "prepare")
 
 
 def export_missing(

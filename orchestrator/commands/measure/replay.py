@@ -1,8 +1,7 @@
 """One result measured again: the same cell in the same image, as a run of its own."""
 
 import json
-from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -20,13 +19,15 @@ from orchestrator.planning.estimate import cell_estimate
 from orchestrator.planning.plan import Plan, PlannedCell
 from orchestrator.running.create import create_run
 from orchestrator.running.folder import RunFolder
+from orchestrator.running.given import ChosenImage
 from orchestrator.running.observer import Observer
-from orchestrator.running.options import RunOptions, RunSource
+from orchestrator.running.options import RunOptions
 from orchestrator.running.outcome import RunOutcome
+from orchestrator.running.run_file import RunSource
 from orchestrator.store import Measurement, Store, newest_run
 from orchestrator.system.files import DATABASE_NAME
 from orchestrator.system.problems import first_fault
-from runner.contract.cell import Backend, Cell, Purpose
+from runner.contract.cell import Cell, Purpose
 from runner.contract.errors import UsageError
 from runner.contract.job import Job
 from runner.contract.record import Grade
@@ -49,7 +50,7 @@ class ReplayRequest:
     """The launcher that the user names; None: the one that executed it."""
     as_recorded: bool = False
     """True if the user takes whatever a stranger's record chose."""
-    images: Mapping[Backend, str] = field(default_factory=dict)
+    image: list[ChosenImage] | None = None
     """Images that the user vouches for by their references."""
     command: str | None = None
     """The command line, for `run.json`."""
@@ -172,11 +173,12 @@ def replay_result(request: ReplayRequest, observer: Observer) -> ReplayResult:
     database = request.database or request.results / DATABASE_NAME
     original = consented_original(request, database, observer)
     pinned = [original.pinned] if original.pinned else []
-    launcher = make_launcher(original.launcher, observer.image_step, pinned, request.images)
+    images = {image.backend: image.reference for image in request.image or ()}
+    launcher = make_launcher(original.launcher, observer.image_step, pinned, images)
     launcher.prepare(original.cell.backend)
     folder = begin_replay(original, request)
-    options = RunOptions(database=database, earlier_images=original.pinned is not None)
-    outcome = execute_run(folder, launcher, observer, options)
+    options, is_pinned = RunOptions(database=database), original.pinned is not None
+    outcome = execute_run(folder, launcher, observer, options, earlier_images=is_pinned)
     again = f"{folder.run.run_id}/{original.cell.id}"
     return ReplayResult(replay_in(database, original.measured, again), outcome)
 
@@ -265,14 +267,14 @@ def begin_replay(original: Original, request: ReplayRequest) -> RunFolder:
         seed=job.seed,
         weights_seed=job.weights_seed,
         scratch=original.scratch,
-        purpose=job.purpose,
+        verify_only=job.purpose == "verify",
+        no_verify=job.purpose == "time",
         trace=job.trace,
-        inherit_environ=job.inherit_environ,
-        browser=job.browser,
-        images=dict(request.images),
+        inherit_environ=list(job.inherit_environ),
+        image=request.image,
     )
     source = RunSource(command=request.command)
-    return create_run(plan, source, request.results, options)
+    return create_run(plan, source, request.results, options, {"browser": job.browser})
 
 
 def _job_of(measured: Measurement) -> Job:

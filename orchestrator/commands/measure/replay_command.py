@@ -1,24 +1,29 @@
 """`replay`: measures one result again."""
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from orchestrator.commands.fleet.fleet_options import with_hosts
-from orchestrator.commands.options import common as options
-from orchestrator.commands.options.common import LauncherChoice, command_line
+from orchestrator.commands.options.common import DatabaseChoice, command_line
+from orchestrator.commands.program.command import Command
 from orchestrator.commands.program.completion import complete_result
 from orchestrator.commands.program.program import chosen
-from orchestrator.system.files import RESULTS_FOLDER
+from orchestrator.fleet.choice import FleetHosts
+from orchestrator.running.options import Images, LauncherChoice
+from orchestrator.system.options import Json, choice
 
 if TYPE_CHECKING:
-    from orchestrator.commands.fleet.hosts import FleetChoice
     from orchestrator.commands.measure.replay import ReplayRequest, ReplayResult
 
 
-@with_hosts
-def replay(
-    fleet: "FleetChoice | None",
+@dataclass(frozen=True, kw_only=True)
+class ReplayCommand(FleetHosts, DatabaseChoice, Command):
+    """Measure one result again and show both side by side.
+
+    What a stranger's record chose is shown first, and taken as far as the options say so.
+    """
+
     result: Annotated[
         str,
         typer.Argument(
@@ -26,63 +31,52 @@ def replay(
             help="<run_id>/<cell_id>; last/<cell_id> is of the newest run.",
             autocompletion=complete_result,
         ),
-    ],
+    ]
     launcher: Annotated[
         LauncherChoice,
-        typer.Option(
-            "--launcher",
-            metavar=options.one_of(LauncherChoice),
-            help="auto: the one that executed it.",
-        ),
-    ] = LauncherChoice.auto,
+        choice(LauncherChoice, "--launcher", help="auto: the one that executed it."),
+    ] = "auto"
     as_recorded: Annotated[
         bool,
         typer.Option(
             "--as-recorded",
             help="Take the weights, limits and durations that a stranger's record chose.",
         ),
-    ] = False,
-    image: options.ChosenImage = None,
-    results: options.Results = RESULTS_FOLDER,
-    database: options.Database = None,
-    json: options.Json = False,
-) -> int:
-    """Measure one result again and show both side by side.
+    ] = False
+    image: Images = None
+    json: Json = False
 
-    What a stranger's record chose is shown first, and taken as far as the options say so.
-    """
-    from orchestrator.commands.measure.replay import ReplayRequest
-    from orchestrator.commands.measure.replay_words import print_replay
-    from orchestrator.commands.options.given import chosen_images
-    from orchestrator.launchers.registry import known_launcher
-    from orchestrator.screen.streams import after_work
+    def execute(self) -> int:
+        """Measure the result again."""
+        from orchestrator.commands.measure.replay import ReplayRequest
+        from orchestrator.commands.measure.replay_words import print_replay
+        from orchestrator.screen.streams import after_work
 
-    request = ReplayRequest(
-        result,
-        results,
-        database,
-        known_launcher(launcher),
-        as_recorded=as_recorded,
-        images=chosen_images(image or ()),
-        command=command_line(),
-    )
-    replayed = _replayed(request, fleet)
-    if replayed.replay is not None:
-        with after_work():
-            print_replay(replayed.replay, as_json=json)
-    replayed.outcome.require_complete()
-    return replayed.outcome.exit_code
+        request = ReplayRequest(
+            self.result,
+            self.results,
+            self.database,
+            None if self.launcher == "auto" else self.launcher,
+            as_recorded=self.as_recorded,
+            image=self.image,
+            command=command_line(),
+        )
+        replayed = self._replayed(request)
+        if replayed.replay is not None:
+            with after_work():
+                print_replay(replayed.replay, as_json=self.json)
+        replayed.outcome.require_complete()
+        return replayed.outcome.exit_code
 
+    def _replayed(self, request: "ReplayRequest") -> "ReplayResult":
+        if not self.on_fleet:
+            from orchestrator.commands.measure.progress import show_progress
+            from orchestrator.commands.measure.replay import replay_result
 
-def _replayed(request: "ReplayRequest", fleet: "FleetChoice | None") -> "ReplayResult":
-    if fleet is None:
-        from orchestrator.commands.measure.progress import show_progress
-        from orchestrator.commands.measure.replay import replay_result
+            with show_progress(quiet=chosen.quiet) as observer:
+                return replay_result(request, observer)
+        from orchestrator.commands.measure.fleet_runs import replay_on_fleet
+        from orchestrator.commands.measure.host_progress import show_fleet_progress
 
-        with show_progress(quiet=chosen.quiet) as observer:
-            return replay_result(request, observer)
-    from orchestrator.commands.measure.fleet_runs import replay_on_fleet
-    from orchestrator.commands.measure.host_progress import show_fleet_progress
-
-    with show_fleet_progress(quiet=chosen.quiet) as observer_of_hosts:
-        return replay_on_fleet(request, fleet, observer_of_hosts)
+        with show_fleet_progress(quiet=chosen.quiet) as observer_of_hosts:
+            return replay_on_fleet(request, self, observer_of_hosts)

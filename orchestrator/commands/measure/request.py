@@ -7,13 +7,15 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 
+from orchestrator.commands.options.bench import BenchOptions
+from orchestrator.commands.options.bench_matrix import bench_matrix
 from orchestrator.matrix import Matrix, load_matrix
 from orchestrator.matrix.available import AvailableBackends
-from orchestrator.matrix.from_options import BenchOptions, bench_matrix
 from orchestrator.planning.expand import PlanningProgress, unheard
 from orchestrator.planning.forecast import FindForecasts, no_forecast
 from orchestrator.running.options import RunOptions
 from orchestrator.system.files import DATABASE_NAME, RESULTS_FOLDER
+from runner.contract.cell import Purpose
 
 
 @dataclass(frozen=True)
@@ -32,6 +34,8 @@ class PlanRequest:
     """The folder of all runs."""
     options: RunOptions = field(default_factory=RunOptions)
     """Options of the run that is planned."""
+    prepares: bool = False
+    """True if its graphs are exported and no cell is measured."""
     command: str | None = None
     """The command line, for `run.json`."""
     progress: PlanningProgress = field(default=unheard, compare=False, repr=False)
@@ -43,6 +47,11 @@ class PlanRequest:
     def database(self) -> Path:
         """The database named, or the one in the results folder."""
         return self.options.database or self.results / DATABASE_NAME
+
+    @property
+    def purpose(self) -> Purpose:
+        """The purpose of its jobs."""
+        return "prepare" if self.prepares else self.options.purpose
 
     def read(self) -> Matrix:
         """The matrix, read once.
@@ -65,4 +74,4 @@ class PlanRequest:
     def _find_backends(self) -> AvailableBackends:
         from orchestrator.commands.measure.available import available_backends
 
-        return available_backends(self.options.launcher, self.options.purpose)
+        return available_backends(self.options.launcher, self.purpose)

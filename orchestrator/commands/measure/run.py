@@ -12,7 +12,7 @@ from orchestrator.commands.measure.plan import plan_run, run_source, with_export
 from orchestrator.commands.measure.repeats import describe_repeat
 from orchestrator.commands.measure.request import PlanRequest
 from orchestrator.launchers.base import Launcher
-from orchestrator.launchers.environment import set_variables
+from orchestrator.launchers.environment import chosen_browser, set_variables
 from orchestrator.launchers.registry import choose_launcher, make_launcher
 from orchestrator.matrix import load_matrix
 from orchestrator.planning.plan import Plan
@@ -21,8 +21,9 @@ from orchestrator.running.execution import RunExecution, devices_of
 from orchestrator.running.folder import RunFolder
 from orchestrator.running.interleaved.folders import BothFolders
 from orchestrator.running.observer import Observer, describe_interruption
-from orchestrator.running.options import RunOptions, RunSource
+from orchestrator.running.options import RunOptions
 from orchestrator.running.outcome import RunOutcome
+from orchestrator.running.run_file import RunSource
 from orchestrator.running.traces import failed_traces, saved_traces
 from orchestrator.store import Store
 from runner.contract.errors import EngineUnavailable, NothingToDo, UsageError
@@ -108,7 +109,9 @@ def resume_run(request: ResumeRequest, observer: Observer) -> RunResult:
     except NothingToDo:
         _clean_finished(earlier, observer)
         raise
-    set_variables(folder.run.inherit_environ)  # else rounds of one cell would differ by them
+    set_variables(
+        folder.run.options.inherit_environ or ()
+    )  # else rounds of one cell would differ by them
     requested = request.options.launcher
     launcher = folder.run.launcher if requested == "auto" else requested
     return _finish(folder, choose_launcher(launcher, observer.note), observer, request.options)
@@ -125,7 +128,7 @@ def _resume_both(
     except NothingToDo:
         _clean_finished(folders.run, observer)
         raise
-    set_variables(folders.run.run.inherit_environ)
+    set_variables(folders.run.run.options.inherit_environ or ())
     outcome = resume_interleaved(folders, observer, options)
     return RunResult(report_end(folders.run, observer, options), outcome, folders)
 
@@ -144,9 +147,9 @@ def begin_run(
         observer.note(note)
     launcher = choose_launcher(options.launcher, observer.note)
     drives = any(entry.cell.runtime == "onnxruntime_web" for entry in plan.entries)
-    if drives and options.browser and launcher != "process":
+    if drives and chosen_browser() and launcher != "process":
         observer.note(f"{BROWSER_VARIABLE} chooses for `--launcher process`: images have their own")
-    return create_run(plan, source, results, options.model_copy(update={"launcher": launcher}))
+    return create_run(plan, source, results, replace(options, launcher=launcher))
 
 
 def execute_run(
@@ -155,8 +158,12 @@ def execute_run(
     observer: Observer,
     options: RunOptions,
     then: Callable[[Store], None] | None = None,
+    *,
+    earlier_images: bool = False,
 ) -> RunOutcome:
     """Measure what the folder has left, and merge it into the database, which `then` may ask.
+
+    Jobs that may execute in `earlier_images` have only the fields that their runners know.
 
     Raises:
         StoreError: the results folder or the database cannot be used.
@@ -172,6 +179,7 @@ def execute_run(
     memory_bytes = this_machine().memory_bytes
     try:
         execution = RunExecution(folder, launcher, observer, options, memory_bytes=memory_bytes)
+        execution.earlier_images = earlier_images
         return execution.run(then)
     except KeyboardInterrupt:
         count = len(folder.unfinished())
@@ -201,7 +209,7 @@ def _clean_finished(folder: RunFolder, observer: Observer) -> None:
 def _finish(
     folder: RunFolder, launcher: LauncherName, observer: Observer, options: RunOptions
 ) -> RunResult:
-    images = folder.run.images
+    images = folder.run.options.images
     where = make_launcher(launcher, observer.image_step, chosen=images)
     reports: list[RunReport] = []
     outcome = execute_run(

@@ -1,7 +1,7 @@
 """Verify models on paths without timing: function, claimed device and correctness."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from errno import EISDIR
 from os import strerror
 from pathlib import Path
@@ -16,11 +16,11 @@ from orchestrator.launchers.diagnosis import runnable
 from orchestrator.launchers.registry import choose_launcher, make_launcher
 from orchestrator.matrix import Location, Matrix, Source, resolve
 from orchestrator.running.observer import Observer
-from orchestrator.running.options import RunOptions
+from orchestrator.running.options import LauncherChoice, RunOptions
 from orchestrator.running.outcome import RunOutcome
 from orchestrator.system.files import RESULTS_FOLDER, require_no_stream
 from orchestrator.system.problems import not_one_of
-from runner.contract.axes import AXES
+from runner.contract.axes import AXES, AxisName
 from runner.contract.cell import Backend, Mode, Precision, Runtime
 from runner.contract.errors import StoreError, UsageError
 from runner.contract.support import SUPPORTED, generates
@@ -36,18 +36,10 @@ _OPTIONS: Mapping[Location, str] = {("axes", axis.name): axis.option for axis in
 
 @dataclass(frozen=True)
 class VerifyRequest:
-    """Models and paths to verify; empty lists stand for defaults."""
+    """Models and paths to verify."""
 
-    models: tuple[str, ...] = ()
-    """Models, sets or files of custom models; `micro` if empty."""
-    backends: tuple[str, ...] = ()
-    """Hardware paths; those that run here if empty."""
-    runtimes: tuple[str, ...] = ()
-    """Runtimes; all that a backend has if empty."""
-    precisions: tuple[str, ...] = ()
-    """Number formats; fp32, or else fp16, as a backend has if empty."""
-    modes: tuple[str, ...] = ()
-    """Modes; inference if empty, and generation by models that write tokens."""
+    axes: Mapping[AxisName, Sequence[str]] = field(default_factory=dict)
+    """Values of axes; those that are missing have defaults of their own."""
     select: tuple[str, ...] = ()
     """Globs that keep cells."""
     results: Path = RESULTS_FOLDER
@@ -69,25 +61,25 @@ class VerifyResult:
 
 
 def verification_plan(
-    request: VerifyRequest, backends: Sequence[str], changes: Mapping[str, object]
+    request: VerifyRequest, backends: Sequence[str], launcher: LauncherChoice
 ) -> PlanRequest:
-    """The plan to be made of a verification on these backends, with changed options.
+    """The plan to be made of a verification on these backends by that launcher.
 
     Raises:
         UsageError: an option is wrong.
     """
     matrix = verify_matrix(
-        request.models or ["micro"],
+        request.axes.get("model") or ["micro"],
         backends,
-        request.runtimes,
-        request.precisions,
-        request.modes,
+        request.axes.get("runtime", ()),
+        request.axes.get("precision", ()),
+        request.axes.get("mode", ()),
     )
     return PlanRequest(
         matrix,
         select=request.select,
         results=request.results,
-        options=request.options.model_copy(update={**changes, "purpose": "verify"}),
+        options=replace(request.options, launcher=launcher, verify_only=True),
         command=request.command,
     )
 
@@ -104,8 +96,8 @@ def verify_models(request: VerifyRequest, observer: Observer) -> VerifyResult:
     if request.save is not None:
         require_writable(request.save)
     launcher = choose_launcher(request.options.launcher, observer.note)
-    backends = request.backends or runnable(launcher)
-    planned = verification_plan(request, backends, {"launcher": launcher})
+    backends = request.axes.get("backend") or runnable(launcher)
+    planned = verification_plan(request, backends, launcher)
     options = planned.options
     plan, source = plan_run(planned)
     folder = begin_run(plan, source, request.results, options, observer)

@@ -1,23 +1,23 @@
 """`verify`: checks that models work on the claimed device, and are right."""
 
 from collections.abc import Mapping
+from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from orchestrator.commands.fleet.fleet_options import with_hosts
-from orchestrator.commands.options import common as options
-from orchestrator.commands.options.axes import axis_values, list_option
-from orchestrator.commands.options.common import LauncherChoice, command_line
-from orchestrator.commands.program.groups import with_options
+from orchestrator.commands.options.axes import AxisOptions, with_axes
+from orchestrator.commands.options.common import DatabaseChoice, Select, command_line
+from orchestrator.commands.program.command import Command
 from orchestrator.commands.program.program import chosen
-from orchestrator.commands.program.refusals import refuse_beside
-from orchestrator.system.files import RESULTS_FOLDER
-from runner.contract.axes import AXES, AxisName
+from orchestrator.fleet.choice import FleetHosts
+from orchestrator.running.options import Images, LauncherOption, RunOptions, Seed, WeightsSeed
+from orchestrator.system.options import Json
+from runner.contract.axes import AxisName
+from runner.contract.errors import UsageError
 
 if TYPE_CHECKING:
-    from orchestrator.commands.fleet.hosts import FleetChoice
     from orchestrator.commands.measure.verify import VerifyRequest, VerifyResult
 
 _HELP: Mapping[AxisName, str] = {
@@ -27,101 +27,82 @@ _HELP: Mapping[AxisName, str] = {
     "precision": "Number formats.  [default: fp32; fp16 on qnn]",
     "mode": "What models do.  [default: inference; generation too by those that write]",
 }
-_OPTIONS = {
-    name: option
-    for axis in AXES
-    if axis.name in _HELP
-    for name, option in list_option(axis, _HELP[axis.name]).items()
-}
-_Save = Annotated[
-    Path | None,
-    typer.Option(metavar="FILE", help="Keep the verdicts in a file, as JSON."),
-]
 
 
-_BundleIfAny = Annotated[
-    Path | None,
-    typer.Argument(
-        metavar="BUNDLE",
-        help="Check this archive of `export --bundle` instead.",
-        show_default=False,
-    ),
-]
-
-
-@with_options(2, _OPTIONS)
-@with_hosts
-def verify(
-    fleet: "FleetChoice | None",
-    context: typer.Context,
-    bundle: _BundleIfAny = None,
-    select: options.Select = None,
-    launcher: options.LauncherOption = LauncherChoice.auto,
-    results: options.Results = RESULTS_FOLDER,
-    database: options.Database = None,
-    seed: options.Seed = None,
-    weights_seed: options.WeightsSeed = 0,
-    image: options.ChosenImage = None,
-    save: _Save = None,
-    json: options.Json = False,
-    **axes: list[str] | None,
-) -> int:
+@dataclass(frozen=True, kw_only=True)
+@with_axes(_HELP, _HELP)
+class VerifyCommand(AxisOptions, FleetHosts, DatabaseChoice, Command):
     """Check that models work and are right, without timing."""
-    if bundle is not None:
-        beside = {parameter.name for parameter in context.command.params} - {"bundle", "json"}
-        refuse_beside(context, "a bundle", {name for name in beside if name})
-        return _verify_bundle(bundle, as_json=json)
-    values = axis_values({name: axes[name] for name in _HELP})
-    from orchestrator.commands.measure.verification import save_verification
-    from orchestrator.commands.measure.verify import VerifyRequest
-    from orchestrator.commands.measure.verify_words import print_verification
-    from orchestrator.screen.streams import after_work
 
-    request = VerifyRequest(
-        models=values["model"],
-        backends=values["backend"],
-        runtimes=values["runtime"],
-        precisions=values["precision"],
-        modes=values["mode"],
-        select=tuple(select or ()),
-        results=results,
-        options=options.run_options(
-            launcher=launcher,
-            database=database,
-            seed=seed,
-            weights_seed=weights_seed,
-            image=image,
+    bundle: Annotated[
+        Path | None,
+        typer.Argument(
+            metavar="BUNDLE",
+            help="Check this archive of `export --bundle` instead.",
+            show_default=False,
         ),
-        command=command_line(),
-        save=save,
-    )
-    result = _verified(request, fleet)
-    with after_work():
-        print_verification(result.verification, as_json=json)
-    if save is not None:
-        save_verification(result.verification, save)
-    result.outcome.require_complete()
-    return result.outcome.exit_code
+    ] = None
+    select: Select = None
+    launcher: LauncherOption = "auto"
+    seed: Seed = None
+    weights_seed: WeightsSeed = 0
+    image: Images = None
+    save: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="Keep the verdicts in a file, as JSON."),
+    ] = None
+    json: Json = False
 
+    def execute(self) -> int:
+        """Check models or a bundle."""
+        if self.bundle is not None:
+            self.refuse_beside(
+                "a bundle", {field.name for field in fields(self)} - {"bundle", "json"}
+            )
+            return _verify_bundle(self.bundle, as_json=self.json)
+        from orchestrator.commands.measure.verification import save_verification
+        from orchestrator.commands.measure.verify import VerifyRequest
+        from orchestrator.commands.measure.verify_words import print_verification
+        from orchestrator.screen.streams import after_work
 
-def _verified(request: "VerifyRequest", fleet: "FleetChoice | None") -> "VerifyResult":
-    if fleet is None:
-        from orchestrator.commands.measure.progress import show_progress
-        from orchestrator.commands.measure.verify import verify_models
+        request = VerifyRequest(
+            axes=self.axes,
+            select=tuple(self.select or ()),
+            results=self.results,
+            options=RunOptions(
+                launcher=self.launcher,
+                database=self.database,
+                seed=self.seed,
+                weights_seed=self.weights_seed,
+                image=self.image,
+            ),
+            command=command_line(),
+            save=self.save,
+        )
+        result = self._verified(request)
+        with after_work():
+            print_verification(result.verification, as_json=self.json)
+        if self.save is not None:
+            save_verification(result.verification, self.save)
+        result.outcome.require_complete()
+        return result.outcome.exit_code
 
-        with show_progress(quiet=chosen.quiet) as observer:
-            return verify_models(request, observer)
-    from orchestrator.commands.measure.fleet_runs import verify_on_fleet
-    from orchestrator.commands.measure.host_progress import show_fleet_progress
+    def _verified(self, request: "VerifyRequest") -> "VerifyResult":
+        if not self.on_fleet:
+            from orchestrator.commands.measure.progress import show_progress
+            from orchestrator.commands.measure.verify import verify_models
 
-    with show_fleet_progress(quiet=chosen.quiet) as observer_of_hosts:
-        return verify_on_fleet(request, fleet, observer_of_hosts)
+            with show_progress(quiet=chosen.quiet) as observer:
+                return verify_models(request, observer)
+        from orchestrator.commands.measure.fleet_runs import verify_on_fleet
+        from orchestrator.commands.measure.host_progress import show_fleet_progress
+
+        with show_fleet_progress(quiet=chosen.quiet) as observer_of_hosts:
+            return verify_on_fleet(request, self, observer_of_hosts)
 
 
 def _verify_bundle(path: Path, *, as_json: bool) -> int:
     """Check an archive; the exit code says whether others can merge it."""
-    from runner.contract.errors import UsageError
-
     if not path.suffix and not path.exists():
         raise UsageError(
             f"{path}: there is no such bundle; did you mean --model {path}?",

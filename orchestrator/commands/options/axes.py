@@ -1,73 +1,101 @@
-"""The options of axes: how they are declared, and what their values mean."""
+"""Options of axes: fields that a command declares for each of them, and what their values mean."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from types import MappingProxyType
-from typing import Annotated, Any
+from typing import Annotated, Any, ClassVar, TypeVar
 
 import typer
 
 from orchestrator.commands.program.completion import complete_axis
+from orchestrator.system.options import number_parser
 from orchestrator.system.text import split_list
 from runner.contract.axes import AXES, Axis, AxisName
 from runner.contract.errors import UsageError, refuse_unknown
-from runner.contract.synonyms import counsel, meaning
+from runner.contract.synonyms import axis_called, counsel, meaning
 
 _WHOLE = ("size", "count")
+SIZED_AXES: tuple[AxisName, ...] = tuple(axis.name for axis in AXES if axis.size_help)
+"""Axes whose sizes change a model's tensors and needs."""
 _NO_WORDS: Mapping[AxisName, str] = MappingProxyType({})
+_Owner = TypeVar("_Owner")
 
 
-def list_option(axis: Axis, text: str | None = None, word: str | None = None) -> dict[str, Any]:
-    """The option that lists values of an axis, by the name of its parameter.
+class AxisOptions:
+    """A command whose fields list values of axes."""
 
-    A command that takes them otherwise, or a word in their place, says so in a help text of its
-    own.
+    axis_words: ClassVar[Mapping[AxisName, str]] = _NO_WORDS
+    """Words that stand in place of an axis' values."""
+
+    @property
+    def axes(self) -> dict[AxisName, tuple[str, ...]]:
+        """The values that are listed for each axis.
+
+        Choices and numbers are checked here, where little has been imported; models, words and the
+        rest are checked with the matrix that the options make.
+
+        Raises:
+            UsageError: a value is none of its axis; the message names the option.
+        """
+        return {axis.name: tuple(self._values(axis)) for axis in AXES}
+
+    def _values(self, axis: Axis) -> Iterator[str]:
+        texts = getattr(self, axis.name, None) or ()
+        for text in split_list(texts, of_paths=axis.kind == "model"):
+            item = meaning(axis, text)
+            yield item if item == self.axis_words.get(axis.name) else _checked(axis, item)
+
+
+def with_axes(
+    names: Iterable[AxisName],
+    texts: Mapping[AxisName, str] = _NO_WORDS,
+    words: Mapping[AxisName, str] = _NO_WORDS,
+) -> Callable[[type[_Owner]], type[_Owner]]:
+    """Give a class a field for each of these axes, before its own and before it is a dataclass.
+
+    Args:
+        names: the axes.
+        texts: help for those of which the class says something of its own.
+        words: a word that stands in place of an axis' values.
     """
+
+    def add(owner: type[_Owner]) -> type[_Owner]:
+        own = dict(owner.__annotations__)
+        owner.__annotations__.clear()
+        for axis in AXES:
+            if axis.name in names:
+                option = _option(axis, texts.get(axis.name), words.get(axis.name))
+                owner.__annotations__[axis.name] = Annotated[list[str] | None, option]
+                setattr(owner, axis.name, None)
+        owner.__annotations__.update(own)
+        if words:
+            setattr(owner, "axis_words", words)  # noqa: B010
+        return owner
+
+    return add
+
+
+def with_sizes(owner: type[_Owner]) -> type[_Owner]:
+    """Give a class a field for one size of each axis that has them."""
+    for axis in map(axis_called, SIZED_AXES):
+        option = typer.Option(metavar="N", help=axis.full_size_help, parser=number_parser())
+        owner.__annotations__[axis.name] = Annotated[int | None, option]
+        setattr(owner, axis.name, None)
+    return owner
+
+
+def _option(axis: Axis, text: str | None, word: str | None) -> Any:
     metavar = axis.metavar or ("N" if axis.kind in _WHOLE else "NAMES")
-    option = typer.Option(
+    return typer.Option(
         metavar=metavar,
         help=text or axis.full_help,
         autocompletion=complete_axis(axis.name, word) if metavar == "NAMES" else None,
     )
-    return {axis.name: Annotated[list[str] | None, option]}
 
 
-def size_options() -> dict[str, Any]:
-    """The options that name one size each, by the names of their parameters."""
-    return {
-        axis.name: Annotated[int | None, typer.Option(metavar="N", help=axis.full_size_help)]
-        for axis in AXES
-        if axis.size_help
-    }
-
-
-def axis_values(
-    given: Mapping[AxisName, Sequence[str] | None],
-    words: Mapping[AxisName, str] = _NO_WORDS,
-) -> dict[AxisName, tuple[str, ...]]:
-    """The values that options list for each axis, those of other names by their own.
-
-    Choices and numbers are checked here, where little has been imported; models, a word that the
-    command has for an axis and the rest are checked with the matrix that the options make.
-
-    Raises:
-        UsageError: a value is none of its axis; the message names the option.
-    """
-    texts = {axis: given.get(axis.name) or () for axis in AXES}
-    return {axis.name: tuple(_values(axis, texts[axis], words.get(axis.name))) for axis in AXES}
-
-
-def _values(axis: Axis, texts: Sequence[str], word: str | None) -> list[str]:
-    items = [meaning(axis, item) for item in split_list(texts, of_paths=axis.kind == "model")]
-    for item in items:
-        if item == word:
-            continue
-        if axis.choices and item not in axis.choices:
-            _refuse_choice(axis, item)
-        elif axis.kind in _WHOLE and not (item.isascii() and item.isdigit()):
-            raise UsageError(f"{axis.option}: {item!r} is not a whole number")
-    return items
-
-
-def _refuse_choice(axis: Axis, word: str) -> None:
-    offered = [choice for choice in axis.choices if choice != "fake"]
-    raise UsageError(f"{axis.option}: {counsel(axis, word) or refuse_unknown(word, offered)}")
+def _checked(axis: Axis, item: str) -> str:
+    if axis.choices and item not in axis.choices:
+        offered = [choice for choice in axis.choices if choice != "fake"]
+        raise UsageError(f"{axis.option}: {counsel(axis, item) or refuse_unknown(item, offered)}")
+    if axis.kind in _WHOLE and not (item.isascii() and item.isdigit()):
+        raise UsageError(f"{axis.option}: {item!r} is not a whole number")
+    return item

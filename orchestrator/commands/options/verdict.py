@@ -1,23 +1,45 @@
 """Options of verdicts: the baseline, the metrics, how much is too much, which grade is enough."""
 
-from enum import StrEnum
-from typing import TYPE_CHECKING, Annotated, cast
+from collections.abc import Callable
+from typing import Annotated, Literal
 
 import typer
 
-from orchestrator.commands.options import common as options
 from orchestrator.commands.program.completion import complete_metric, complete_side
+from orchestrator.system.options import choice
+from orchestrator.system.text import parse_share, split_list
+from runner.contract.errors import UsageError
 
-if TYPE_CHECKING:
-    from runner.contract.record import Grade
+PassingGrade = Literal["A", "B", "C"]
 
 
-class RequiredGrade(StrEnum):
-    """Grades that can be required."""
+def share(option: str) -> Callable[[object], float]:
+    """A parser of the fraction that an option names as `5%` or `0.05`."""
 
-    A = "A"
-    B = "B"
-    C = "C"
+    def parse(value: object) -> float:
+        text, hint = str(value), "a change is written 5% or 0.05"
+        try:
+            fraction = parse_share(text)
+        except ValueError:
+            message = f"{option}: {text!r} is no share of the value{_guess(text)}"
+            raise UsageError(message, hint=hint) from None
+        if fraction == 1:
+            raise UsageError(f"{option}: {text!r} is not below 100 %", hint=hint)
+        return fraction
+
+    return parse
+
+
+def _guess(text: str) -> str:
+    try:
+        parse_share(f"{text.strip()}%")
+    except ValueError:
+        return ""
+    return f"; did you mean {text.strip()}%?"
+
+
+def _names(texts: list[str] | None) -> list[str]:
+    return list(dict.fromkeys(split_list(texts or ())))
 
 
 Baseline = Annotated[
@@ -37,19 +59,25 @@ Metrics = Annotated[
         metavar="NAMES",
         help="latency, p99, throughput, memory, energy, load, tokens, ttft, …, or number columns"
         " of a view.  [default: latency; throughput of offline, peak_qps of a sought rate]",
+        callback=_names,
         autocompletion=complete_metric,
     ),
 ]
 Threshold = Annotated[
-    str,
-    typer.Option("--threshold", metavar="SHARE", help="The least change that matters, 5% or 0.05."),
+    float | None,
+    typer.Option(
+        "--threshold",
+        metavar="SHARE",
+        help="The least change that matters, 5% or 0.05.  [default: 5%]",
+        parser=share("--threshold"),
+    ),
 ]
 PerHost = Annotated[bool, typer.Option("--per-host", help="Series of each machine's name apart.")]
 RequireGrade = Annotated[
-    RequiredGrade | None,
-    typer.Option(
+    PassingGrade | None,
+    choice(
+        PassingGrade,
         "--require-grade",
-        metavar=options.one_of(RequiredGrade),
         help="End with exit code 8 if a result's grade is worse.",
     ),
 ]
@@ -61,8 +89,6 @@ def required_baseline(baseline: str | None, command: str) -> str:
     Raises:
         UsageError: none was.
     """
-    from runner.contract.errors import UsageError
-
     if baseline is None:
         raise UsageError(
             f"{command}: --baseline is missing",
@@ -70,33 +96,3 @@ def required_baseline(baseline: str | None, command: str) -> str:
             " that shares a series",
         )
     return baseline
-
-
-def threshold_share(text: str, option: str) -> float:
-    """The fraction that an option names as `5%` or `0.05`.
-
-    Raises:
-        UsageError: it is no share above 0 and below 1.
-    """
-    from orchestrator.system.text import parse_share
-    from runner.contract.errors import UsageError
-
-    hint = "a change is written 5% or 0.05"
-    try:
-        share = parse_share(text)
-    except ValueError:
-        try:
-            parse_share(f"{text.strip()}%")
-        except ValueError:
-            guess = ""
-        else:
-            guess = f"; did you mean {text.strip()}%?"
-        raise UsageError(f"{option}: {text!r} is no share of the value{guess}", hint=hint) from None
-    if share == 1:
-        raise UsageError(f"{option}: {text!r} is not below 100 %", hint=hint)
-    return share
-
-
-def required_grade(choice: RequiredGrade | None) -> "Grade | None":
-    """The grade that was chosen, as the analysis has it."""
-    return cast("Grade | None", choice and choice.value)

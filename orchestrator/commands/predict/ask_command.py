@@ -1,24 +1,24 @@
 """`predict`: cells that were not measured."""
 
-from typing import TYPE_CHECKING
+from dataclasses import dataclass
 
-from orchestrator.commands.options import common as options
-from orchestrator.commands.options.sheet import with_sheet
-from orchestrator.commands.predict.question_options import with_question
-
-if TYPE_CHECKING:
-    from orchestrator.commands.predict.cells import CellsAsked
-    from orchestrator.screen.sheet_output import SheetOutput
+from orchestrator.commands.options.common import note
+from orchestrator.commands.predict.question import CellQuestion
+from orchestrator.commands.program.command import Command
+from orchestrator.screen.sheet_output import SheetOutput
 
 
-@with_question
-@with_sheet
-def ask_predictor(question: "CellsAsked", output: "SheetOutput") -> None:
+@dataclass(frozen=True, kw_only=True)
+class AskPredictor(SheetOutput, CellQuestion, Command):
     """Predict cells: the options name them, as those of `bench` do. `predict` alone does this."""
-    output.require(question.database)
-    from orchestrator.commands.predict.cells_table import cells_sheet
-    from orchestrator.commands.predict.questions import predict_cells
 
-    answer = predict_cells(question, options.note)
-    output.draw(answer.chart)
-    output.show(cells_sheet(answer, output.format))
+    def execute(self) -> None:
+        """Show the predictions."""
+        question = self.cells_asked
+        self.require(question.database)
+        from orchestrator.commands.predict.cells_table import cells_sheet
+        from orchestrator.commands.predict.questions import predict_cells
+
+        answer = predict_cells(question, note)
+        self.draw(answer.chart)
+        self.show(cells_sheet(answer, self.format))

@@ -6,8 +6,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, get_args
 
+from orchestrator.commands.options.bench import BenchOptions
+from orchestrator.commands.options.bench_matrix import bench_matrix
 from orchestrator.matrix import Matrix
-from orchestrator.matrix.from_options import BenchOptions, bench_matrix
 from orchestrator.planning.expand import expand
 from orchestrator.system.files import RESULTS_FOLDER
 from runner.contract.axes import (
@@ -93,7 +94,7 @@ def cells_of_axes(axes: Mapping[AxisName, Sequence[str]]) -> PossibleCells:
     Raises:
         UsageError: an option is wrong.
     """
-    return cells_of_matrix(bench_matrix(BenchOptions(axes), command=_PREDICT))
+    return cells_of_matrix(bench_matrix(BenchOptions.of_axes(axes), command=_PREDICT))
 
 
 def cells_of_matrix(matrix: Matrix) -> PossibleCells:

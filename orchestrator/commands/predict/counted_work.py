@@ -16,8 +16,8 @@ from orchestrator.running.create import new_run_file, require_space
 from orchestrator.running.execute_job import LaunchContext
 from orchestrator.running.folder import RunFolder
 from orchestrator.running.observer import Observer, QuietObserver
-from orchestrator.running.options import RunOptions, RunSource
-from orchestrator.running.run_file import PREPARATIONS_FOLDER
+from orchestrator.running.options import RunOptions
+from orchestrator.running.run_file import PREPARATIONS_FOLDER, RunSource
 from orchestrator.screen.words.reasons import reason_text
 from orchestrator.system.files import RESULTS_FOLDER
 from runner.contract.errors import EngineUnavailable
@@ -94,9 +94,9 @@ def count_models(
         StoreError: the results folder cannot be written.
     """
     require_space(results)
-    options = RunOptions(launcher=launcher.name, seed=0, purpose="count")
+    options = RunOptions(launcher=launcher.name, seed=0)
     plan = _plan(models.values())
-    run = new_run_file(plan, RunSource(), results / PREPARATIONS_FOLDER, options)
+    run = new_run_file(plan, RunSource(), results / PREPARATIONS_FOLDER, options, "count")
     with hold_artifacts(f"counting {run.run_id}", observer.note):
         with suppress(EngineUnavailable):
             launcher.clean(CATALOGUE[ARTIFACT_BACKEND].locks)

@@ -1,35 +1,36 @@
 """`predict explain`: what drives a prediction."""
 
-from typing import TYPE_CHECKING, Annotated
+from dataclasses import dataclass
+from typing import Annotated
 
 import typer
 
-from orchestrator.commands.options import common as options
-from orchestrator.commands.options.sheet import with_sheet
-from orchestrator.commands.predict.question_options import with_question
-
-if TYPE_CHECKING:
-    from orchestrator.commands.predict.cells import CellsAsked
-    from orchestrator.screen.sheet_output import SheetOutput
-
-_Cells = Annotated[
-    list[str] | None,
-    typer.Argument(
-        metavar="CELL",
-        help="Ids of cells, e.g. cpu-bert-tiny-fp32-b8-s128-inference; else options name them.",
-        show_default=False,
-    ),
-]
+from orchestrator.commands.options.common import note
+from orchestrator.commands.predict.question import CellQuestion
+from orchestrator.commands.program.command import Command
+from orchestrator.screen.sheet_output import SheetOutput
 
 
-@with_question
-@with_sheet
-def explain_prediction(question: "CellsAsked", output: "SheetOutput", cells: _Cells = None) -> None:
+@dataclass(frozen=True, kw_only=True)
+class ExplainPrediction(SheetOutput, CellQuestion, Command):
     """Explain what drives a prediction, as factors whose product it is."""
-    output.require(question.database)
-    from orchestrator.commands.predict.explanation_words import explanation_sheet
-    from orchestrator.commands.predict.explanations import explain_cells
 
-    answer = explain_cells(question, cells or (), options.note)
-    output.draw(answer.chart)
-    output.show(explanation_sheet(answer, output.format))
+    cells: Annotated[
+        list[str] | None,
+        typer.Argument(
+            metavar="CELL",
+            help="Ids of cells, e.g. cpu-bert-tiny-fp32-b8-s128-inference; else options name them.",
+            show_default=False,
+        ),
+    ] = None
+
+    def execute(self) -> None:
+        """Show the factors."""
+        question = self.cells_asked
+        self.require(question.database)
+        from orchestrator.commands.predict.explanation_words import explanation_sheet
+        from orchestrator.commands.predict.explanations import explain_cells
+
+        answer = explain_cells(question, self.cells or (), note)
+        self.draw(answer.chart)
+        self.show(explanation_sheet(answer, self.format))

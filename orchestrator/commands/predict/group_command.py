@@ -1,11 +1,11 @@
 """`predict`: what was not measured, from what was."""
 
-from orchestrator.commands.predict.ask_command import ask_predictor
-from orchestrator.commands.predict.evaluate_command import evaluate
-from orchestrator.commands.predict.explain_command import explain_prediction
-from orchestrator.commands.predict.matrix_command import matrix_command
-from orchestrator.commands.predict.show_command import show_predictor
-from orchestrator.commands.predict.train_command import train_command
+from orchestrator.commands.predict.ask_command import AskPredictor
+from orchestrator.commands.predict.evaluate_command import EvaluateCommand
+from orchestrator.commands.predict.explain_command import ExplainPrediction
+from orchestrator.commands.predict.matrix_command import PredictMatrix
+from orchestrator.commands.predict.show_command import ShowPredictor
+from orchestrator.commands.predict.train_command import TrainCommand
 from orchestrator.commands.program.program import CommandGroup, Program
 
 
@@ -19,9 +19,9 @@ group = Program(
     help="Predict what was not measured from what was. `predict --model X` asks.",
     cls=PredictingGroup,
 )
-group.command(name="ask")(ask_predictor)
-group.command(name="train")(train_command)
-group.command(name="evaluate")(evaluate)
-group.command(name="show")(show_predictor)
-group.command(name="matrix")(matrix_command)
-group.command(name="explain")(explain_prediction)
+group.command(name="ask")(AskPredictor)
+group.command(name="train")(TrainCommand)
+group.command(name="evaluate")(EvaluateCommand)
+group.command(name="show")(ShowPredictor)
+group.command(name="matrix")(PredictMatrix)
+group.command(name="explain")(ExplainPrediction)

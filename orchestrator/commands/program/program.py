@@ -3,12 +3,14 @@
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from difflib import get_close_matches
+from inspect import unwrap
 from typing import Any, TypeVar
 
 import typer
 from typer.core import TyperCommand, TyperGroup
 
-from orchestrator.commands.program.parameters import quick
+from orchestrator.commands.program.command import fields_in_help
+from orchestrator.commands.program.refusals import blank_in_list, extra_words
 from runner.contract.errors import UsageError
 from runner.contract.synonyms import axis_of
 
@@ -93,23 +95,30 @@ def _inherited(context: Any) -> list[Any]:
     return [option for option in context.find_root().command.params if option.name in _SHARED]
 
 
-class _QuickHelp:
-    """A command whose `--help` is a quick option as well."""
-
-    _help: Any = None
-
-    def get_help_option(self, ctx: Any) -> Any:
-        """The one option; typer compares parameters by identity."""
-        if self._help is None:
-            self._help = quick(super().get_help_option(ctx))  # type: ignore[misc]
-        return self._help
-
-
-class ProgramCommand(_QuickHelp, TyperCommand):
+class ProgramCommand(TyperCommand):
     """A command that takes the program's options behind its name too."""
 
+    allow_extra_args = True  # so that what they are is known when they are refused
+
     def __init__(self, *arguments: Any, params: Iterable[Any] = (), **settings: Any) -> None:
-        super().__init__(*arguments, params=[*map(quick, params)], **settings)
+        order = fields_in_help(unwrap(settings["callback"]))
+        params = sorted(params, key=lambda parameter: order.index(parameter.name))
+        super().__init__(*arguments, params=params, **settings)
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """Read the words.
+
+        Raises:
+            UsageError: there are more of them than the command takes, or a value is wrong.
+        """
+        words = list(args)
+        try:
+            extra = super().parse_args(ctx, args)
+        except UsageError as error:
+            raise blank_in_list(words, ctx.command_path) or error from None
+        if extra and not ctx.resilient_parsing:
+            raise extra_words(extra, words, ctx.command_path)
+        return extra
 
     def get_params(self, ctx: Any) -> list[Any]:
         """Its own parameters and those of the program, `--help` last."""
@@ -129,7 +138,7 @@ class ProgramCommand(_QuickHelp, TyperCommand):
             formatter.write_dl(records["option"])
 
 
-class CommandGroup(_QuickHelp, TyperGroup):
+class CommandGroup(TyperGroup):
     """Commands by name. One that is unknown is answered with the one that may be meant."""
 
     alone: str | None = None
@@ -185,5 +194,5 @@ class Program(typer.Typer):
         super().__init__(add_completion=False, rich_markup_mode=None, **settings)
 
     def command(self, name: str | None = None, **settings: Any) -> Callable[[_Command], _Command]:
-        """Register a function as a command."""
+        """Register a command, which typer calls with the values of its fields."""
         return super().command(name, **{"cls": ProgramCommand, **settings})

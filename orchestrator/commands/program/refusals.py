@@ -1,20 +1,15 @@
-"""Refusals of words on the command line: typer's errors, and options that do not go together."""
+"""Refusals of words on the command line: what is wrong, and what would not be."""
 
 import re
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from itertools import pairwise
 from typing import Any
 
-import typer
 from typer import TyperException
 
-from runner.contract.errors import UsageError, closest, refuse_unknown
+from runner.contract.errors import UsageError, closest
 from runner.contract.synonyms import axis_of
 
-_VALUE_ERROR = "Value error, "
-"""Pydantic's words before ours where typer lets it check a value."""
-_QUOTED = re.compile(r"'([^']*)'")
-_NOT_ONE_OF = " is not one of "
 _OF_MATRIX = frozenset({"run", "plan"})
 """Commands whose axes stand in a file."""
 _PATHS: Mapping[str, str] = {
@@ -34,14 +29,14 @@ def usage_error(error: TyperException, words: Sequence[str]) -> UsageError:
     if hasattr(error, "possibilities"):
         return _no_option(str(option), error, path)
     if option is not None:
-        fault = "takes no value" if "does not take" in error.message else "requires an argument"
+        has_value = any(word.startswith(f"{option}=") for word in words)
+        fault = "takes no value" if has_value else "requires an argument"
         return UsageError(f"{option}: {fault}", hint=_help(path))
     if type(error).__name__ == "MissingParameter":
         return _missing(error, context, path)
     if hasattr(error, "param_hint"):
-        return _bad_value(error, words, path)
-    if error.message.startswith("Got unexpected extra argument"):
-        return _extra(error.message, words, path)
+        name = _name(error)
+        return UsageError(f"{name}: {error.message}" if name else error.message, hint=_help(path))
     return UsageError(f"{path}: {error.message[:1].lower()}{error.message[1:]}", hint=_help(path))
 
 
@@ -83,16 +78,6 @@ def _missing(error: Any, context: Any, path: str) -> UsageError:
     return UsageError(f"{path}: {_name(error)} is missing", hint=f"write `{plain}`")
 
 
-def _bad_value(error: Any, words: Sequence[str], path: str) -> UsageError:
-    name, message = _name(error), error.message.replace(_VALUE_ERROR, "", 1)
-    value, separator, allowed = message.partition(_NOT_ONE_OF)
-    if separator and (listed := _QUOTED.findall(allowed)):
-        message = refuse_unknown(value.strip("'"), listed)
-    elif message.startswith("Input should be a valid integer"):
-        message = f"{_value_of(name, words)!r} is not a whole number"
-    return UsageError(f"{name}: {message}" if name else message, hint=_help(path))
-
-
 def _name(error: Any) -> str:
     """The option or argument at fault, as help calls it; empty where the error names none."""
     parameter = error.param
@@ -100,19 +85,12 @@ def _name(error: Any) -> str:
         return str(error.param_hint or "")
     if parameter.param_type_name == "option":
         return str(parameter.opts[0])
-    name = str(parameter.display_name_raw)
+    name = str(parameter.metavar or parameter.name)
     return parameter.name.upper() if "|" in name else name
 
 
-def _value_of(option: str, words: Sequence[str]) -> str:
-    """The last value that words give this option."""
-    values = [second for first, second in pairwise(words) if first == option]
-    joined = [word.partition("=")[2] for word in words if word.startswith(f"{option}=")]
-    return next(reversed([*values, *joined]), "")
-
-
-def _extra(message: str, words: Sequence[str], path: str) -> UsageError:
-    """The refusal of words that no argument takes; values of a list may be among them."""
+def blank_in_list(words: Sequence[str], path: str) -> UsageError | None:
+    """The refusal of a list whose values blanks part; None if there is none."""
     option = path
     for first, second in pairwise(words):
         option = first if first.startswith("-") else option
@@ -121,61 +99,21 @@ def _extra(message: str, words: Sequence[str], path: str) -> UsageError:
                 f"{option} {first} {second}: no blanks: {first}{second}",
                 hint="commas join the values of a list, and a blank ends it",
             )
-    extra = message.partition("(s) (")[2].removesuffix(")")
+    return None
+
+
+def extra_words(extra: Sequence[str], words: Sequence[str], path: str) -> UsageError:
+    """The refusal of words that no argument takes; values of a list may be among them."""
+    if (parted := blank_in_list(words, path)) is not None:
+        return parted
     for option, first, second in zip(words, words[1:], words[2:], strict=False):
-        if second == extra and axis_of(option.lstrip("-")):
+        if second == extra[0] and axis_of(option.lstrip("-")):
             return UsageError(
                 f"{option} {first} {second}: a comma joins the values: {first},{second}",
                 hint=_help(path),
             )
     guess = ""
     if _command(path) == "bench":
-        meant = f"`orchestrator run {extra}`" if extra.endswith(_FILES) else f"--model {extra}"
-        guess = f"; did you mean {meant}?"
-    return UsageError(f"{path}: unexpected {extra!r}{guess}", hint=_help(path))
-
-
-def refuse_beside(context: typer.Context, other: str, names: Collection[str]) -> None:
-    """Refuse parameters of these names, which cannot be combined with that.
-
-    Raises:
-        UsageError: one of them was given.
-    """
-    for name, parameter in _given(context).items():
-        if parameter in names:
-            message = f"{name}: cannot be combined with {other}"
-            raise UsageError(message, hint="leave one of them out")
-
-
-def refuse_all_but(context: typer.Context, mode: str, names: Collection[str]) -> None:
-    """Refuse parameters of other names, which a mode of a command does not use.
-
-    Raises:
-        UsageError: one of them was given.
-    """
-    names = {*names, *(p.name for p in context.command.params if mode in p.opts)}
-    others = {p.name for p in context.command.params} - names
-    refuse_beside(context, mode, {name for name in others if name})
-
-
-def refuse_without(context: typer.Context, mode: str, names: Collection[str]) -> None:
-    """Refuse parameters of these names unless the option that they belong to was given.
-
-    Raises:
-        UsageError: one of them was given alone.
-    """
-    given = _given(context)
-    for name, parameter in given.items():
-        if parameter in names and mode not in given:
-            raise UsageError(f"{name} needs {mode}", hint=f"add {mode}, or leave {name} out")
-
-
-def _given(context: typer.Context) -> dict[str, str]:
-    """The parameters on the command line: the names that the user sees, and our own."""
-    given = {}
-    for parameter in context.command.params:
-        source = context.get_parameter_source(parameter.name or "")
-        if source is not None and source.name == "COMMANDLINE":
-            flag = parameter.opts[0]
-            given[flag if flag[0] == "-" else str(parameter.metavar)] = str(parameter.name)
-    return given
+        meant = f"`orchestrator run {extra[0]}`" if extra[0].endswith(_FILES) else None
+        guess = f"; did you mean {meant or f'--model {extra[0]}'}?"
+    return UsageError(f"{path}: unexpected {' '.join(extra)!r}{guess}", hint=_help(path))

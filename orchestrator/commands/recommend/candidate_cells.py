@@ -4,8 +4,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from orchestrator.commands.options.bench_matrix import named_models
 from orchestrator.matrix import Location, Matrix, Source, resolve
-from orchestrator.matrix.from_options import named_models
 from orchestrator.planning.expand import expand
 from runner.contract.axes import AXES, RUNTIMES, AxisName, Backend, Precision
 from runner.contract.cell import Cell

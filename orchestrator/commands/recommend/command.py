@@ -1,46 +1,47 @@
 """`recommend`: backend, runtime, precision and batch size for a model, or cells to measure."""
 
 from collections.abc import Mapping
-from enum import StrEnum
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from orchestrator.commands.options import common as options
-from orchestrator.commands.options.axes import axis_values, list_option
+from orchestrator.commands.options.axes import AxisOptions, with_axes
+from orchestrator.commands.options.common import (
+    DatabaseChoice,
+    EveryModel,
+    FamilyOption,
+    Profile,
+    Select,
+    Set,
+    overrides_of,
+)
 from orchestrator.commands.predict.train_command import SourceChoice
-from orchestrator.commands.program.completion import complete_family
-from orchestrator.commands.program.groups import with_options
-from orchestrator.commands.recommend.next_command import NextOptions, show_next, with_next
-from orchestrator.system.files import RESULTS_FOLDER
-from runner.contract.axes import AXES, Axis, AxisName
+from orchestrator.commands.program.command import Command
+from orchestrator.system.options import (
+    Force,
+    Json,
+    Output,
+    Wide,
+    asked_format,
+    bytes_parser,
+    choice,
+    number_parser,
+    parser_of,
+)
+from orchestrator.system.text import parse_share, split_list
+from runner.contract.axes import AXES, AxisName
+from runner.contract.errors import UsageError
 
 if TYPE_CHECKING:
     from analysis.recommend.service_levels import ServiceLevel
+    from orchestrator.commands.recommend.answer import RecommendationRequest
+    from orchestrator.commands.recommend.output import RecommendationOutput
 
-
-class ObjectiveChoice(StrEnum):
-    """Numbers to rank by."""
-
-    latency = "latency"
-    throughput = "throughput"
-    memory = "memory"
-    energy = "energy"
-    cost = "cost"
-
-
-class RecommendationFormat(StrEnum):
-    """Formats of recommendations."""
-
-    table = "table"
-    markdown = "markdown"
-    csv = "csv"
-    json = "json"
-    html = "html"
-    matrix = "matrix"
-
-
+_Objective = Literal["latency", "throughput", "memory", "energy", "cost"]
+_Format = Literal["table", "markdown", "csv", "json", "html", "matrix"]
+_Unit = Literal["cell", "second"]
 _NO_CHOICE = ("scenario", "target_qps", "slo_ms", "workers", "training_precision")
 """Axes that nothing is recommended for."""
 _HELP: Mapping[AxisName, str] = {
@@ -50,147 +51,206 @@ _HELP: Mapping[AxisName, str] = {
     "batch_size": "Only these batch sizes.  [default: 1 to 256]",
     "mode": "inference, generation or training.  [default: inference]",
 }
-_AXES: tuple[Axis, ...] = tuple(axis for axis in AXES if axis.name not in _NO_CHOICE)
-_Family = Annotated[
-    list[str] | None,
-    typer.Option(metavar="NAMES", help="All models of a family.", autocompletion=complete_family),
-]
-_All = Annotated[bool, typer.Option("--all", help="All models of the catalogue.")]
-_Objective = Annotated[
-    ObjectiveChoice | None,
-    typer.Option(
-        metavar=options.one_of(ObjectiveChoice),
-        help="What to rank by.  [default: latency; throughput with --slo or --memory; cost with"
-        " --prices]",
-    ),
-]
-_Slo = Annotated[
-    str | None,
-    typer.Option(
-        metavar="LIMIT", help="What a percentile of latencies must keep, e.g. 'p95<50ms'."
-    ),
-]
-_Confidence = Annotated[
-    str | None,
-    typer.Option(metavar="SHARE", help="The least chance to keep it, e.g. 95%.  [default: 90%]"),
-]
-_Memory = Annotated[
-    str | None,
-    typer.Option(
-        metavar="SIZE",
-        help="Most memory to use, e.g. 2GiB; without --objective, the largest batch.",
-    ),
-]
-_Prices = Annotated[
-    Path | None,
-    typer.Option(metavar="FILE", help="Prices per hour of hardware or backends, for cost."),
-]
-_Hardware = Annotated[
-    list[str] | None,
-    typer.Option(metavar="NAMES", help="Only these devices, by the names of `query hardware`."),
-]
-_Source = Annotated[
-    SourceChoice,
-    typer.Option(
-        metavar=options.one_of(SourceChoice),
-        help="all: results that others measured too, marked.",
-    ),
-]
-_Format = Annotated[
-    RecommendationFormat | None,
-    typer.Option(
-        "--format",
-        metavar=options.one_of(RecommendationFormat),
-        help="matrix: a file for `run`.  [default: what FILE's name says, else table]",
-    ),
-]
+_OTHER_AXES: tuple[AxisName, ...] = tuple(
+    axis.name for axis in AXES if axis.name not in (*_NO_CHOICE, "model")
+)
+_OF_NEXT = ("limit", "per", "select", "set_", "profile")
+_OUTPUT = ("results", "database", "format_", "output", "force", "wide", "json")
 
 
-def _options(*names: str) -> dict[str, Any]:
-    return {
-        name: hint
-        for axis in _AXES
-        if axis.name in names
-        for name, hint in list_option(axis, _HELP.get(axis.name)).items()
-    }
+def _names(texts: list[str] | None) -> list[str]:
+    return split_list(texts or ())
 
 
-@with_next
-@with_options(0, _options("model"))
-@with_options(3, _options(*(axis.name for axis in _AXES if axis.name != "model")))
-def recommend(
-    context: typer.Context,
-    proposed: NextOptions,
-    family: _Family = None,
-    all_: _All = False,
-    objective: _Objective = None,
-    slo: _Slo = None,
-    slo_confidence: _Confidence = None,
-    memory: _Memory = None,
-    prices: _Prices = None,
-    hardware: _Hardware = None,
-    source: _Source = SourceChoice.ours,
-    results: options.Results = RESULTS_FOLDER,
-    database: options.Database = None,
-    format_: _Format = None,
-    output: options.Output = None,
-    force: options.Force = False,
-    wide: options.Wide = False,
-    json: options.Json = False,
-    **axes: list[str] | None,
-) -> None:
+@dataclass(frozen=True, kw_only=True)
+@with_axes(["model"])
+class _Models(AxisOptions):
+    """The models that are asked about."""
+
+    family: FamilyOption = None
+    all_: EveryModel = False
+
+
+@dataclass(frozen=True, kw_only=True)
+@with_axes(_OTHER_AXES, _HELP)
+class _Candidates(AxisOptions):
+    """Values that narrow the candidates."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Requirements:
+    """Requirements of a choice, and sources of what is known."""
+
+    objective: Annotated[
+        _Objective | None,
+        choice(
+            _Objective,
+            "--objective",
+            help="What to rank by.  [default: latency; throughput with --slo or --memory; cost with"
+            " --prices]",
+        ),
+    ] = None
+    slo: Annotated[
+        str | None,
+        typer.Option(
+            metavar="LIMIT", help="What a percentile of latencies must keep, e.g. 'p95<50ms'."
+        ),
+    ] = None
+    slo_confidence: Annotated[
+        float | None,
+        typer.Option(
+            metavar="SHARE",
+            help="The least chance to keep it, e.g. 95%.  [default: 90%]",
+            parser=parser_of(parse_share),
+        ),
+    ] = None
+    memory_bytes: Annotated[
+        int | None,
+        typer.Option(
+            "--memory",
+            metavar="SIZE",
+            help="Most memory to use, e.g. 2GiB; without --objective, the largest batch.",
+            parser=bytes_parser,
+        ),
+    ] = None
+    prices: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="Prices per hour of hardware or backends, for cost."),
+    ] = None
+    hardware: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="NAMES",
+            help="Only these devices, by the names of `query hardware`.",
+            callback=_names,
+        ),
+    ] = None
+    source: Annotated[
+        SourceChoice,
+        choice(SourceChoice, "--source", help="all: results that others measured too, marked."),
+    ] = "ours"
+
+    @property
+    def service_level(self) -> "ServiceLevel | None":
+        """The limit that a percentile must keep.
+
+        Raises:
+            UsageError: it is none, or there is a chance to keep it and no limit.
+        """
+        from analysis.recommend.service_levels import parse_service_level
+
+        if self.slo is None and self.slo_confidence is not None:
+            raise UsageError(
+                "--slo-confidence: there is no --slo to keep with it", hint="add --slo 'p95<50ms'"
+            )
+        return None if self.slo is None else parse_service_level(self.slo)
+
+
+@dataclass(frozen=True, kw_only=True)
+class _RecommendationOutput:
+    """Options of the output."""
+
+    format_: Annotated[
+        _Format | None,
+        choice(
+            _Format,
+            "--format",
+            help="matrix: a file for `run`.  [default: what FILE's name says, else table]",
+        ),
+    ] = None
+    output: Output = None
+    force: Force = False
+    wide: Wide = False
+    json: Json = False
+
+
+@dataclass(frozen=True, kw_only=True)
+class _NextCells:
+    """Options of the search for cells to measure next."""
+
+    next_: Annotated[
+        Path | None,
+        typer.Option(
+            "--next",
+            metavar="MATRIX",
+            help="Choose cells of this file whose measurement helps predictions most.",
+        ),
+    ] = None
+    limit: Annotated[
+        int,
+        typer.Option(metavar="N", help="--next: propose so many cells.", parser=number_parser()),
+    ] = 6
+    per: Annotated[
+        _Unit,
+        choice(
+            _Unit,
+            "--per",
+            help="--next: prefer what narrows most by cell, or by second of measuring.",
+        ),
+    ] = "cell"
+    select: Select = None
+    set_: Set = None
+    profile: Profile = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class RecommendCommand(
+    _Models, _Candidates, _Requirements, DatabaseChoice, _RecommendationOutput, _NextCells, Command
+):
     """Rank backend, runtime, precision and batch of a model. All others come with a reason.
 
     Or, with --next, choose the cells of a matrix to measure next.
     """
-    proposed.refuse_others(context)
-    values = axis_values({axis.name: axes[axis.name] for axis in _AXES})
-    from orchestrator.commands.recommend.answer import (
-        RecommendationRequest,
-        recommend_cells,
-    )
-    from orchestrator.commands.recommend.candidate_cells import CandidateRequest
-    from orchestrator.commands.recommend.output import RecommendationOutput
-    from orchestrator.system.text import split_list
 
-    form = options.answer_format(format_, as_json=json)
-    shown = RecommendationOutput(form, output, force=force, wide=wide)
-    path = options.database_in(results, database)
-    if proposed.next_ is not None:
-        shown.require(path)
-        show_next(proposed, proposed.next_, shown, results, database)
-        return
-    request = RecommendationRequest(
-        path,
-        CandidateRequest(values, tuple(family or ()), all_),
-        objective.value if objective else None,
-        _service_level(slo, slo_confidence),
-        _share(slo_confidence),
-        options.parse_bytes(memory, "--memory"),
-        prices,
-        tuple(split_list(hardware or ())),
-        source is SourceChoice.all,
-    )
-    shown.require(request.database)
-    shown.show(recommend_cells(request))
+    def execute(self) -> None:
+        """Show what is recommended, or the cells to measure."""
+        self.refuse_without("--next", _OF_NEXT)
+        if self.next_ is not None:
+            self.refuse_all_but("--next", (*_OF_NEXT, *_OUTPUT))
+        from orchestrator.commands.recommend.answer import recommend_cells
+        from orchestrator.commands.recommend.output import RecommendationOutput
 
+        form = asked_format(self.format_, as_json=self.json)
+        shown = RecommendationOutput(form, self.output, force=self.force, wide=self.wide)
+        shown.require(self.database_file)
+        if self.next_ is not None:
+            self._show_next(self.next_, shown)
+            return
+        shown.show(recommend_cells(self._request()))
 
-def _service_level(words: str | None, confidence: str | None) -> "ServiceLevel | None":
-    from analysis.recommend.service_levels import parse_service_level
-    from runner.contract.errors import UsageError
+    def _request(self) -> "RecommendationRequest":
+        from analysis.recommend.choices import USUAL_CONFIDENCE
+        from orchestrator.commands.recommend.answer import RecommendationRequest
+        from orchestrator.commands.recommend.candidate_cells import CandidateRequest
 
-    if words is None and confidence is not None:
-        raise UsageError(
-            "--slo-confidence: there is no --slo to keep with it", hint="add --slo 'p95<50ms'"
+        return RecommendationRequest(
+            self.database_file,
+            CandidateRequest(self.axes, tuple(self.family or ()), self.all_),
+            self.objective,
+            self.service_level,
+            self.slo_confidence or USUAL_CONFIDENCE,
+            self.memory_bytes,
+            self.prices,
+            tuple(self.hardware or ()),
+            self.source == "all",
         )
-    return None if words is None else parse_service_level(words)
 
+    def _show_next(self, matrix: Path, shown: "RecommendationOutput") -> None:
+        """Show the cells of a matrix to measure next."""
+        from orchestrator.commands.measure.plan_words import PlanningNotes
+        from orchestrator.commands.measure.request import PlanRequest
+        from orchestrator.commands.recommend.next_cells import NextRequest, propose_next
+        from orchestrator.running.options import RunOptions
 
-def _share(words: str | None) -> float:
-    from analysis.recommend.choices import USUAL_CONFIDENCE
-    from orchestrator.system.text import parse_share
-
-    try:
-        return USUAL_CONFIDENCE if words is None else parse_share(words)
-    except ValueError as error:
-        raise typer.BadParameter(str(error), param_hint="--slo-confidence") from error
+        plan = PlanRequest(
+            matrix,
+            overrides=overrides_of(self.set_, self.profile),
+            select=tuple(self.select or ()),
+            results=self.results,
+            options=RunOptions(database=self.database),
+            progress=PlanningNotes(),
+        )
+        request = NextRequest(
+            matrix, plan, self.limit, per_second=self.per == "second", folder=shown.folder
+        )
+        shown.show_next(propose_next(request))

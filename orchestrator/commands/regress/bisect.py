@@ -295,8 +295,8 @@ class _Replays:
         folder = begin_replay(
             original, ReplayRequest("", self._request.folder, command=self._request.command)
         )
-        options = RunOptions(earlier_images=True)
-        outcome = execute_run(folder, launcher, self._observer, options)
+        options = RunOptions()
+        outcome = execute_run(*(folder, launcher, self._observer, options), earlier_images=True)
         for trouble in outcome.troubles:
             return error_text(trouble)
         selection = Selection(run_id=folder.run.run_id)

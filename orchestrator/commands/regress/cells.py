@@ -4,10 +4,15 @@ from collections.abc import Callable, Iterator, Sequence
 
 from analysis.compare.values import PART
 from analysis.regress.judgements import REGRESSION_VERDICTS, Judgement
-from analysis.results.differing import are_distinct, fact_words, fewest_facts, shared_words
+from analysis.results.differing import (
+    WORK,
+    are_distinct,
+    fact_words,
+    fewest_facts,
+    question_names,
+    shared_words,
+)
 from analysis.results.metrics import Metric
-from orchestrator.commands.compare.table import question_names
-from orchestrator.commands.compare.words import WORK
 from orchestrator.commands.regress.answer import RegressionAnswer
 
 CELL = "cell_id"

@@ -1,140 +1,186 @@
 """`regress`: a run judged against a baseline, cell by cell, with an exit code for a CI."""
 
-from dataclasses import replace
-from enum import StrEnum
-from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
-from orchestrator.commands.options import common as options
-from orchestrator.commands.options.verdict import (
-    Baseline,
-    Metrics,
-    PerHost,
-    RequireGrade,
-    Threshold,
-    required_baseline,
-    required_grade,
-    threshold_share,
-)
-from orchestrator.commands.program.completion import complete_side
-from orchestrator.commands.program.groups import Command, with_option_group
-from orchestrator.commands.program.refusals import refuse_beside
-from orchestrator.commands.regress.step_options import (
-    JUDGING,
-    StepOptions,
-    change_steps,
-    search_causes,
-    with_step_options,
-)
-from orchestrator.commands.results.filter_options import with_filters
-from orchestrator.system.text import split_list
+from orchestrator.commands.options.common import command_line
+from orchestrator.commands.options.verdict import RequireGrade
+from orchestrator.commands.program.command import Command
+from orchestrator.commands.program.completion import complete_run, complete_side
+from orchestrator.commands.program.program import chosen
+from orchestrator.commands.regress.judging import JUDGING, Judging
+from orchestrator.commands.results.selected import ResultSelection
+from orchestrator.screen.sheet_output import ChartFile
+from orchestrator.system.options import Force, Json, Output, asked_format, choice
+from runner.contract.errors import UsageError
 
 if TYPE_CHECKING:
-    from orchestrator.commands.regress.output import RegressionOutput
+    from orchestrator.commands.regress.answer import RegressionRequest
+    from orchestrator.commands.regress.bisect import BisectRequest
     from orchestrator.commands.results.selection import SelectionRequest
 
-
-class VerdictFormat(StrEnum):
-    """Formats of verdicts."""
-
-    table = "table"
-    markdown = "markdown"
-    json = "json"
-    junit = "junit"
+_Format = Literal["table", "markdown", "json", "junit"]
+_OF_JUDGEMENTS = (
+    *("judged", "require_grade", "run", "output", "format_", "chart", "force", "wide"),
+    *JUDGING,
+)
+"""Fields of a judgement, which known steps do not take."""
 
 
-_Run = Annotated[
-    str | None,
-    typer.Argument(
-        metavar="RUN",
-        help="The run that is judged, named likewise.  [default: last]",
-        show_default=False,
-        autocompletion=complete_side,
-    ),
-]
-_Format = Annotated[
-    VerdictFormat | None,
-    typer.Option(
-        "--format",
-        metavar=options.one_of(VerdictFormat),
-        help="[default: what FILE's name says, else table]",
-    ),
-]
-_Wide = Annotated[
-    bool, typer.Option("--wide", help="Leave no column out, and no cell without a change.")
-]
-_OUTPUT: dict[str, tuple[Any, object]] = {
-    "format_": (_Format, None),
-    "output": (options.Output, None),
-    "chart": (options.ChartFile, None),
-    "force": (options.Force, False),
-    "wide": (_Wide, False),
-    "json": (options.Json, False),
-}
+@dataclass(frozen=True, kw_only=True)
+class _Steps:
+    """Options about steps: those that are known, and the search for what brought one."""
+
+    accept: Annotated[
+        str | None,
+        typer.Option(
+            "--accept",
+            metavar="RUN_ID|last",
+            help="Record that a known step begins with this run's cells, those selected.",
+            autocompletion=complete_run,
+        ),
+    ] = None
+    because: Annotated[
+        str | None,
+        typer.Option("--because", metavar="TEXT", help="The reason for --accept, one line."),
+    ] = None
+    withdraw: Annotated[
+        str | None,
+        typer.Option(
+            "--withdraw",
+            metavar="RUN_ID|last",
+            help="Take back what --accept recorded of this run's cells.",
+            autocompletion=complete_run,
+        ),
+    ] = None
+    bisect: Annotated[
+        bool,
+        typer.Option(
+            "--bisect",
+            help="Propose which images or commits to measure again, to find the guilty one.",
+        ),
+    ] = False
+    go: Annotated[
+        bool,
+        typer.Option("--go", help="With --bisect: measure them, in the images of the records."),
+    ] = False
+
+    def _require_agreement(self) -> None:
+        """Refuse an option that lacks the one it needs, or stands beside one that it excludes."""
+        if self.accept is not None and self.because is None:
+            raise UsageError(
+                f"--accept {self.accept} needs a reason",
+                hint=f"`orchestrator regress --accept {self.accept} --because TEXT`",
+            )
+        if self.because is not None and self.accept is None:
+            raise UsageError(
+                "--because is the reason for --accept", hint="`--accept RUN_ID --because TEXT`"
+            )
+        if self.go and not self.bisect:
+            raise UsageError(
+                "--go is for --bisect", hint="`--bisect --go` measures what it proposes"
+            )
+        named = [name for name in ("accept", "withdraw", "bisect") if getattr(self, name)]
+        if len(named) > 1:
+            raise UsageError(
+                f"--{named[0]}: cannot be combined with --{named[1]}",
+                hint="leave one of them out",
+            )
 
 
-def _with_output(command: Command) -> Command:
-    """Give a command options of its output, which it takes as its parameter `output`."""
-    return with_option_group(command, "output", _OUTPUT, _output)
+@dataclass(frozen=True, kw_only=True)
+class _Output:
+    """Options of the output of verdicts."""
+
+    format_: Annotated[
+        _Format | None,
+        choice(_Format, "--format", help="[default: what FILE's name says, else table]"),
+    ] = None
+    output: Output = None
+    chart: ChartFile = None
+    force: Force = False
+    wide: Annotated[
+        bool, typer.Option("--wide", help="Leave no column out, and no cell without a change.")
+    ] = False
+    json: Json = False
 
 
-def _output(chosen: dict[str, Any]) -> "RegressionOutput":
-    from orchestrator.commands.regress.output import RegressionOutput
-
-    form = options.answer_format(chosen["format_"], as_json=chosen["json"])
-    path: Path | None = chosen["output"]
-    return RegressionOutput(form, path, chosen["chart"], force=chosen["force"], wide=chosen["wide"])
-
-
-@with_filters
-@_with_output
-@with_step_options
-def regress(
-    context: typer.Context,
-    selected: "SelectionRequest",
-    output: "RegressionOutput",
-    steps: StepOptions,
-    judged: _Run = None,
-    baseline: Baseline = None,
-    metric: Metrics = None,
-    threshold: Threshold = "5%",
-    per_host: PerHost = False,
-    require_grade: RequireGrade = None,
-) -> int:
+@dataclass(frozen=True, kw_only=True)
+class RegressCommand(Judging, _Steps, _Output, ResultSelection, Command):
     """Judge a run against a baseline, with an exit code for a CI."""
-    if steps.option is not None:
-        refuse_beside(context, steps.option, JUDGING)
-        change_steps(selected, steps, as_json=output.form is not None)
-        return 0
-    from orchestrator.commands.regress.answer import RegressionRequest, judge_regressions
 
-    share = threshold_share(threshold, "--threshold")
-    output.require(selected.database)
-    request = RegressionRequest(
-        selected=replace(selected, run=None),
-        baseline=required_baseline(baseline, "regress"),
-        run=_judged_run(judged, selected.run),
-        metrics=tuple(dict.fromkeys(split_list(metric or ()))),
-        threshold=share,
-        per_host=per_host,
-        require_grade=required_grade(require_grade),
-    )
-    if steps.bisect:
-        return search_causes(request, output, go=steps.go)
-    answer = judge_regressions(request)
-    output.draw(answer)
-    output.show(answer)
-    return answer.exit_code
+    judged: Annotated[
+        str | None,
+        typer.Argument(
+            metavar="RUN",
+            help="The run that is judged, named likewise.  [default: last]",
+            show_default=False,
+            autocompletion=complete_side,
+        ),
+    ] = None
+    require_grade: RequireGrade = None
 
+    def execute(self) -> int:
+        """Judge the run, change known steps, or search for a cause."""
+        self._require_agreement()
+        form, selected = asked_format(self.format_, as_json=self.json), self.selected
+        for option, run in (("--accept", self.accept), ("--withdraw", self.withdraw)):
+            if run is not None:
+                self.refuse_beside(option, _OF_JUDGEMENTS)
+                self._change_steps(selected, run)
+                return 0
+        from orchestrator.commands.regress.answer import judge_regressions
+        from orchestrator.commands.regress.output import require_verdict_output, show_verdicts
+        from orchestrator.screen.sheet_output import draw_chart
 
-def _judged_run(argument: str | None, option: str | None) -> str:
-    from runner.contract.errors import UsageError
+        database = selected.database
+        require_verdict_output(form, self.output, self.chart, force=self.force, database=database)
+        request = self.question("regress", selected, self._judged_run(), self.require_grade)
+        if self.bisect:
+            return self._search_causes(request, form)
+        answer = judge_regressions(request)
+        draw_chart(self.chart, answer.chart)
+        show_verdicts(answer, form, self.output, wide=self.wide)
+        return answer.exit_code
 
-    if argument is not None and option is not None:
-        raise UsageError(
-            f"--run {option}: `regress … {argument}` names a run already",
-            hint="leave one of them out",
+    def _judged_run(self) -> str:
+        if self.judged is not None and self.run is not None:
+            raise UsageError(
+                f"--run {self.run}: `regress … {self.judged}` names a run already",
+                hint="leave one of them out",
+            )
+        return self.judged or self.run or "last"
+
+    def _change_steps(self, selected: "SelectionRequest", run: str) -> None:
+        """Record a known step, or take one back."""
+        from orchestrator.commands.regress.acceptance import print_acceptance
+        from orchestrator.commands.regress.known_steps import (
+            AcceptanceRequest,
+            accept_step,
+            withdraw_step,
         )
-    return argument or option or "last"
+
+        change = withdraw_step if self.accept is None else accept_step
+        acceptance = change(AcceptanceRequest(selected, run, self.because or ""))
+        print_acceptance(acceptance, as_json=self.json)
+
+    def _search_causes(self, request: "RegressionRequest", form: str | None) -> int:
+        """Show which versions to measure, or measure them; returns the exit code."""
+        from orchestrator.commands.regress.bisect import BisectRequest, propose_bisection
+        from orchestrator.commands.regress.output import require_search_output, show_search
+
+        require_search_output(form, self.output, self.chart)
+        search = BisectRequest(request, request.selected.results_folder, command_line())
+        proposal = _measured(search) if self.go else propose_bisection(search)
+        show_search(proposal, form, self.output, wide=self.wide)
+        return int(proposal.exit_code)
+
+
+def _measured(request: "BisectRequest") -> Any:
+    from orchestrator.commands.measure.progress import show_progress
+    from orchestrator.commands.regress.bisect import bisect_regressions
+
+    with show_progress(quiet=chosen.quiet) as observer:
+        return bisect_regressions(request, observer)

@@ -2,7 +2,6 @@
 
 import sys
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field
 from pathlib import Path
 
 from orchestrator.commands.regress.answer import RegressionAnswer
@@ -28,7 +27,6 @@ from orchestrator.screen.sheet import (
     sheet_format,
     show_sheet,
 )
-from orchestrator.screen.sheet_output import draw_chart
 from orchestrator.screen.sparkline import has_blocks
 from orchestrator.system.files import is_stdout, output_file
 from runner.contract.errors import UsageError
@@ -42,88 +40,75 @@ VERDICT_SUFFIXES: Mapping[str, str] = {
 """The format of verdicts that a file's name asks for."""
 
 
-@dataclass(frozen=True)
-class RegressionOutput:
-    """The format, the file and the width that options ask for."""
+def require_verdict_output(
+    form: str | None, path: Path | None, chart: Path | None, *, force: bool, database: Path
+) -> None:
+    """Refuse files that cannot be written, before any work is done for them.
 
-    form: str | None = None
-    """The format; None for that of the file's name, else a table."""
-    path: Path | None = None
-    """The file; None for stdout."""
-    chart: Path | None = None
-    """The file to draw into; None if nothing is drawn."""
-    force: bool = False
-    """True if files may be replaced."""
-    wide: bool = False
-    """True if a table leaves out no column, and no cell without a change."""
-    suffixes: Mapping[str, str] = field(default_factory=lambda: VERDICT_SUFFIXES)
-    """Formats by the ends of files' names."""
+    Raises:
+        UsageError: a file exists, is the database or has a name that says no format.
+    """
+    require_output(form, path, force=force, database=database, suffixes=VERDICT_SUFFIXES)
+    if chart is not None:
+        from orchestrator.screen.chart_files import require_chart
 
-    def require(self, database: Path) -> None:
-        """Refuse a file that cannot be written, before any work is done for it.
+        require_chart("--chart", chart, force=force, database=database)
 
-        Raises:
-            UsageError: it exists, is the database or has a name that says no format.
-        """
-        require_output(
-            self.form, self.path, force=self.force, database=database, suffixes=self.suffixes
-        )
-        if self.chart is not None:
-            from orchestrator.screen.chart_files import require_chart
 
-            require_chart("--chart", self.chart, force=self.force, database=database)
+def show_verdicts(
+    answer: RegressionAnswer,
+    form: str | None,
+    path: Path | None,
+    *,
+    wide: bool = False,
+    suffixes: Mapping[str, str] = VERDICT_SUFFIXES,
+) -> None:
+    """Print the verdicts, or write them into the file.
 
-    def show(self, answer: RegressionAnswer) -> None:
-        """Print the verdicts, or write them into the file.
+    Args:
+        answer: the verdicts.
+        form: the format; None for that of the file's name, else a table.
+        path: the file; None for stdout.
+        wide: True if a table leaves out no column, and no cell without a change.
+        suffixes: formats by the ends of files' names.
 
-        Raises:
-            StoreError: the file cannot be written.
-        """
-        form = sheet_format(self.form, self.path, self.suffixes)
-        if form == ON_SCREEN:
-            print_verdicts(answer, wide=self.wide)
-        elif form not in _WRITERS:
-            show_sheet(regression_sheet(answer, form), form, self.path)
-        elif self.path is None or is_stdout(self.path):
-            print_content(_WRITERS[form](answer))
-        else:
-            with output_file(self.path) as file:
-                file.write(_WRITERS[form](answer))
+    Raises:
+        StoreError: the file cannot be written.
+    """
+    form = sheet_format(form, path, suffixes)
+    if form == ON_SCREEN:
+        print_verdicts(answer, wide=wide)
+    elif form not in _WRITERS:
+        show_sheet(regression_sheet(answer, form), form, path)
+    elif path is None or is_stdout(path):
+        print_content(_WRITERS[form](answer))
+    else:
+        with output_file(path) as file:
+            file.write(_WRITERS[form](answer))
 
-    def draw(self, answer: RegressionAnswer) -> None:
-        """Draw the series that changed most, if a chart was asked for.
 
-        Raises:
-            UsageError: the format needs an extra that is missing.
-            StoreError: the file cannot be written.
-        """
-        draw_chart(self.chart, answer.chart)
+def require_search_output(form: str | None, path: Path | None, chart: Path | None) -> None:
+    """Refuse a format or a chart that searches for causes do not have.
 
-    def require_search(self) -> None:
-        """Refuse a format or a chart that searches for causes do not have.
+    Raises:
+        UsageError: it is for verdicts alone.
+    """
+    if chart is not None:
+        raise UsageError("--chart: draws verdicts alone", hint="leave it out with --bisect")
+    if (form := sheet_format(form, path, VERDICT_SUFFIXES)) not in SHEET_FORMATS:
+        raise UsageError(f"--format {form}: is for verdicts alone", hint="`--format json`")
 
-        Raises:
-            UsageError: it is for verdicts alone.
-        """
-        if self.chart is not None:
-            raise UsageError("--chart: draws verdicts alone", hint="leave it out with --bisect")
-        if (form := self._search_format) not in SHEET_FORMATS:
-            raise UsageError(f"--format {form}: is for verdicts alone", hint="`--format json`")
 
-    @property
-    def _search_format(self) -> str:
-        return sheet_format(self.form, self.path, self.suffixes)
+def show_search(proposal: Proposal, form: str | None, path: Path | None, *, wide: bool) -> None:
+    """Print how far the search for causes is, or write it into the file.
 
-    def show_search(self, proposal: Proposal) -> None:
-        """Print how far the search for causes is, or write it into the file.
-
-        Raises:
-            StoreError: the file cannot be written.
-        """
-        form = self._search_format
-        show_sheet(bisection_sheet(proposal, form), form, self.path, wide=self.wide)
-        if form == ON_SCREEN:
-            _print_commands(bisection_commands(proposal))
+    Raises:
+        StoreError: the file cannot be written.
+    """
+    form = sheet_format(form, path, VERDICT_SUFFIXES)
+    show_sheet(bisection_sheet(proposal, form), form, path, wide=wide)
+    if form == ON_SCREEN:
+        _print_commands(bisection_commands(proposal))
 
 
 def print_verdicts(answer: RegressionAnswer, *, wide: bool = False) -> None:

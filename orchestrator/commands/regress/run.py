@@ -3,9 +3,9 @@
 from orchestrator.commands.regress.answer import RegressionAnswer
 from orchestrator.commands.regress.document import regression_document
 from orchestrator.commands.regress.output import print_verdicts
-from orchestrator.commands.results.result_table import ResultTable
 from orchestrator.commands.results.run_report import RunReport
 from orchestrator.commands.results.run_words import print_results
+from orchestrator.commands.results.table_options import TableOptions
 from orchestrator.screen.lines import print_json, print_line
 
 
@@ -19,7 +19,7 @@ def print_compared(
     verdicts: RegressionAnswer,
     *,
     as_json: bool,
-    table: ResultTable,
+    table: TableOptions,
     quiet: bool,
 ) -> None:
     """Print the run's results, and below them the verdicts; as data both are one.

@@ -6,9 +6,9 @@ from typing import Any
 
 from analysis.regress.judgements import Judgement
 from analysis.regress.verdicts import RegressionVerdict
+from analysis.results.differing import question_field
 from analysis.results.table import Field, Table
 from analysis.statistics.numbers import interval_percent, percent_text, signed_percent
-from orchestrator.commands.compare.table import question_field
 from orchestrator.commands.regress.answer import RegressionAnswer
 from orchestrator.commands.regress.cells import CELL, MetricVerdicts, verdicts_by_metric
 from orchestrator.commands.regress.document import regression_document

@@ -1,60 +1,43 @@
 """`report`: results as a page to show, or as Markdown and JSON."""
 
-from dataclasses import replace
-from enum import StrEnum
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from orchestrator.commands.options import common as options
+from orchestrator.commands.program.command import Command
 from orchestrator.commands.program.completion import complete_run
-from orchestrator.commands.program.refusals import refuse_beside
-from orchestrator.commands.regress.judging_options import with_judging
-from orchestrator.commands.results.filter_options import with_filters
+from orchestrator.commands.regress.judging import JUDGING, Judging
+from orchestrator.commands.results.selected import ResultSelection
+from orchestrator.system.options import Force, Json, asked_format, choice, choice_argument
+from runner.contract.errors import UsageError
 
 if TYPE_CHECKING:
-    from orchestrator.commands.regress.judging_options import Judging
     from orchestrator.commands.report.answer import MadeReport
     from orchestrator.commands.results.selection import SelectionRequest
 
-
-class TopicOfReport(StrEnum):
-    """Topics of reports."""
-
-    performance = "performance"
-    hardware = "hardware"
-    compatibility = "compatibility"
-    startup = "startup"
-    scaling = "scaling"
-    run = "run"
-    regression = "regression"
-    prediction = "prediction"
-    site = "site"
-
-
-class ReportFormat(StrEnum):
-    """Formats of reports."""
-
-    html = "html"
-    markdown = "markdown"
-    json = "json"
-
-
-_OF_RUNS = (TopicOfReport.run, TopicOfReport.regression)
+_Topic = Literal[
+    "performance",
+    "hardware",
+    "compatibility",
+    "startup",
+    "scaling",
+    "run",
+    "regression",
+    "prediction",
+    "site",
+]
+_Format = Literal["html", "markdown", "json"]
+_OF_RUNS = ("run", "regression")
 """Topics about one run."""
 
 
-@with_filters
-@with_judging
-def report(
-    context: typer.Context,
-    selected: "SelectionRequest",
-    judging: "Judging",
-    topic: Annotated[
-        TopicOfReport,
-        typer.Argument(metavar=options.one_of(TopicOfReport), help="What it is about."),
-    ],
+@dataclass(frozen=True, kw_only=True)
+class ReportCommand(Judging, ResultSelection, Command):
+    """Write results as a page to show, with tables and charts."""
+
+    topic: Annotated[_Topic, choice_argument(_Topic, help="What it is about.")]
     subject: Annotated[
         str | None,
         typer.Argument(
@@ -63,15 +46,11 @@ def report(
             show_default=False,
             autocompletion=complete_run,
         ),
-    ] = None,
+    ] = None
     format_: Annotated[
-        ReportFormat | None,
-        typer.Option(
-            "--format",
-            metavar=options.one_of(ReportFormat),
-            help="[default: what FILE's name says, else html]",
-        ),
-    ] = None,
+        _Format | None,
+        choice(_Format, "--format", help="[default: what FILE's name says, else html]"),
+    ] = None
     output: Annotated[
         Path | None,
         typer.Option(
@@ -79,34 +58,94 @@ def report(
             metavar="FILE",
             help="The file, - for stdout; with `site` a folder.  [default: a page in DIR/reports]",
         ),
-    ] = None,
+    ] = None
     charts: Annotated[
         Path | None,
         typer.Option("--charts", metavar="FOLDER", help="Leave every chart there as PNG and SVG."),
-    ] = None,
-    force: options.Force = False,
-    json: options.Json = False,
-) -> None:
-    """Write results as a page to show, with tables and charts."""
-    from orchestrator.commands.report.output import ReportOutput
+    ] = None
+    force: Force = False
+    json: Json = False
 
-    form = options.answer_format(format_, as_json=json)
-    if topic is TopicOfReport.site:
-        refuse_beside(context, "site", ("subject", "format_", "charts", "json"))
-        _refuse_judging(topic, judging)
-        _write_site(selected, output, force=force)
-        return
-    destination = ReportOutput(form, output, charts, force=force)
-    destination.require(selected.database)
-    if topic is TopicOfReport.prediction:
-        destination.show(_of_predictor(subject, selected, judging))
-        return
-    outcome = _made(topic, subject, selected, judging)
-    if outcome.verdicts is not None:
-        from orchestrator.commands.report.regression import with_verdict_sentences
+    def execute(self) -> None:
+        """Write the report."""
+        from orchestrator.commands.report.output import ReportOutput
 
-        outcome = with_verdict_sentences(outcome)
-    destination.show(outcome)
+        form, selected = asked_format(self.format_, as_json=self.json), self.selected
+        if self.topic == "site":
+            self.refuse_beside("site", ("subject", "format_", "charts", "json"))
+            self._refuse_judging()
+            _write_site(selected, self.output, force=self.force)
+            return
+        destination = ReportOutput(form, self.output, self.charts, force=self.force)
+        destination.require(selected.database)
+        if self.topic == "prediction":
+            destination.show(self._of_predictor(selected))
+            return
+        outcome = self._made(selected)
+        if outcome.verdicts is not None:
+            from orchestrator.commands.report.regression import with_verdict_sentences
+
+            outcome = with_verdict_sentences(outcome)
+        destination.show(outcome)
+
+    def _of_predictor(self, selected: "SelectionRequest") -> "MadeReport":
+        """The report on the predictor of the database, of which no option chooses a part."""
+        from orchestrator.commands.report.prediction import report_predictor
+        from orchestrator.commands.report.prediction_words import with_predictor_sentences
+
+        self._refuse_judging()
+        self._refuse_subject()
+        if selected.chooses:
+            raise UsageError(
+                "report prediction: is about the whole predictor, and options chose results",
+                hint="drop them; `predict --model NAME` answers for single cells",
+            )
+        return with_predictor_sentences(report_predictor(selected.database))
+
+    def _made(self, selected: "SelectionRequest") -> "MadeReport":
+        from orchestrator.commands.report.answer import (
+            report_file,
+            report_one_run,
+            report_regressions,
+            report_topic,
+        )
+
+        if self.topic != "regression":
+            self._refuse_judging()
+        if self.topic not in _OF_RUNS:
+            self._refuse_subject()
+            return report_topic(self.topic, selected)
+        run = self._one_run()
+        if self.topic == "regression":
+            return report_regressions(self.question("report regression", selected, run))
+        if self.subject is not None and Path(self.subject).is_file():
+            return report_file(Path(self.subject), selected)
+        return report_one_run(run, selected)
+
+    def _one_run(self) -> str:
+        """The run that is named behind the topic or by `--run`, else the newest."""
+        if self.subject is not None and self.run is not None:
+            raise UsageError(
+                f"--run {self.run}: `report {self.topic} {self.subject}` names a run already",
+                hint="leave one of them out",
+            )
+        return self.subject or self.run or "last"
+
+    def _refuse_subject(self) -> None:
+        if self.subject is not None:
+            meant = "" if self.topic == "prediction" else f"; did you mean --run {self.subject}?"
+            raise UsageError(
+                f"report {self.topic}: unexpected {self.subject!r}{meant}",
+                hint="a run or a file is named behind `report run` and `report regression` alone",
+            )
+
+    def _refuse_judging(self) -> None:
+        for name, option in self.given().items():
+            if name in JUDGING:
+                raise UsageError(
+                    f"{option}: `report {self.topic}` judges nothing",
+                    hint=f"did you mean `report regression {option} …`?",
+                )
 
 
 def _write_site(selected: "SelectionRequest", folder: Path | None, *, force: bool) -> None:
@@ -119,77 +158,3 @@ def _write_site(selected: "SelectionRequest", folder: Path | None, *, force: boo
     site = Site(folder)
     site.require(force=force)
     site.write(report_everything(selected))
-
-
-def _of_predictor(
-    subject: str | None, selected: "SelectionRequest", judging: "Judging"
-) -> "MadeReport":
-    """The report on the predictor of the database, of which no option chooses a part."""
-    from orchestrator.commands.report.prediction import report_predictor
-    from orchestrator.commands.report.prediction_words import with_predictor_sentences
-    from runner.contract.errors import UsageError
-
-    _refuse_judging(TopicOfReport.prediction, judging)
-    _refuse_subject(TopicOfReport.prediction, subject)
-    if selected.chooses:
-        raise UsageError(
-            "report prediction: is about the whole predictor, and options chose results",
-            hint="drop them; `predict --model NAME` answers for single cells",
-        )
-    return with_predictor_sentences(report_predictor(selected.database))
-
-
-def _made(
-    topic: TopicOfReport, subject: str | None, selected: "SelectionRequest", judging: "Judging"
-) -> "MadeReport":
-    from orchestrator.commands.report.answer import (
-        report_file,
-        report_one_run,
-        report_regressions,
-        report_topic,
-    )
-
-    if topic is not TopicOfReport.regression:
-        _refuse_judging(topic, judging)
-    if topic not in _OF_RUNS:
-        _refuse_subject(topic, subject)
-        return report_topic(topic.value, selected)
-    run = _one_run(topic, subject, selected)
-    if topic is TopicOfReport.regression:
-        return report_regressions(judging.request(replace(selected, run=None), run))
-    if subject is not None and Path(subject).is_file():
-        return report_file(Path(subject), selected)
-    return report_one_run(run, selected)
-
-
-def _one_run(topic: TopicOfReport, subject: str | None, selected: "SelectionRequest") -> str:
-    """The run that is named behind the topic or by `--run`, else the newest."""
-    from runner.contract.errors import UsageError
-
-    if subject is not None and selected.run is not None:
-        raise UsageError(
-            f"--run {selected.run}: `report {topic} {subject}` names a run already",
-            hint="leave one of them out",
-        )
-    return subject or selected.run or "last"
-
-
-def _refuse_subject(topic: TopicOfReport, subject: str | None) -> None:
-    from runner.contract.errors import UsageError
-
-    if subject is not None:
-        meant = "" if topic is TopicOfReport.prediction else f"; did you mean --run {subject}?"
-        raise UsageError(
-            f"report {topic}: unexpected {subject!r}{meant}",
-            hint="a run or a file is named behind `report run` and `report regression` alone",
-        )
-
-
-def _refuse_judging(topic: TopicOfReport, judging: "Judging") -> None:
-    from runner.contract.errors import UsageError
-
-    if judging.given:
-        raise UsageError(
-            f"{judging.given[0]}: `report {topic}` judges nothing",
-            hint=f"did you mean `report regression {judging.given[0]} …`?",
-        )

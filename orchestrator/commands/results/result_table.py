@@ -13,26 +13,15 @@ from analysis.results.differing import (
     telling,
 )
 from analysis.results.metrics import SHOWN_NUMBERS
-from analysis.results.order import BY_SPEED, order_results
+from analysis.results.order import order_results
 from analysis.results.row import ResultRow
 from analysis.results.table import Field
+from orchestrator.commands.results.table_options import TableOptions
 from orchestrator.screen.lines import print_line
 from orchestrator.screen.tables import print_lines
 from runner.contract.axes import AXIS_NAMES
 
 _KINDS = ("inference", "generation", "training", "startup", "server")
-
-
-@dataclass(frozen=True)
-class ResultTable:
-    """Choices of how results are shown."""
-
-    ids: bool = False
-    """Name cells by their ids instead of by what varies."""
-    wide: bool = False
-    """Leave no column out."""
-    sort: str = BY_SPEED
-    """The order of the rows."""
 
 
 @dataclass(frozen=True)
@@ -110,7 +99,7 @@ TABLE_COLUMNS = tuple(dict.fromkeys(column.heading for column in _COLUMNS))
 """Headings of what may be measured; those that no row fills are left out."""
 
 
-def print_result_tables(rows: Sequence[ResultRow], table: ResultTable) -> None:
+def print_result_tables(rows: Sequence[ResultRow], table: TableOptions) -> None:
     """Print a table for each kind of measurement, under a line with what its rows share."""
     ordered = sorted(order_results(rows, table.sort), key=lambda row: _KINDS.index(_kind(row)))
     for number, (kind, group) in enumerate(groupby(ordered, key=_kind)):
@@ -139,7 +128,7 @@ def _kind(row: ResultRow) -> str:
     return "server" if row.scenario == "server" else row.mode
 
 
-def _print_kind(kind: str, rows: Sequence[ResultRow], table: ResultTable) -> None:
+def _print_kind(kind: str, rows: Sequence[ResultRow], table: TableOptions) -> None:
     print_line(shared_words([vars(row) for row in rows], AXIS_NAMES))
     named = [] if table.ids else question_axes(rows)
     modelled = [] if table.ids else [name for name in varying_axes(rows) if name not in named]
@@ -162,7 +151,7 @@ def _print_kind(kind: str, rows: Sequence[ResultRow], table: ResultTable) -> Non
     print_lines(columns, lines, wide=table.wide)
 
 
-def _measured_field(column: _Measured, rows: Sequence[ResultRow], table: ResultTable) -> Field:
+def _measured_field(column: _Measured, rows: Sequence[ResultRow], table: TableOptions) -> Field:
     is_verdict = column.value is _grade and not any(row.grade for row in rows)
     essential = column.essential and not (table.ids and column.heading in _RATES)
     return Field("verdict" if is_verdict else column.heading, essential=essential)

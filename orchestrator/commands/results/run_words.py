@@ -13,8 +13,9 @@ from orchestrator.commands.results.answer_words import (
     trust_line,
 )
 from orchestrator.commands.results.next_steps import find_remedy, next_commands
-from orchestrator.commands.results.result_table import ResultTable, print_result_tables
+from orchestrator.commands.results.result_table import print_result_tables
 from orchestrator.commands.results.run_report import RunReport, RunsReport
+from orchestrator.commands.results.table_options import TableOptions
 from orchestrator.screen.lines import own_name, print_command, print_json, print_line
 from orchestrator.screen.remarks import Remark, kind_of, remark_lines
 from orchestrator.screen.words.doubts import doubt_text
@@ -56,14 +57,14 @@ def _failure(row: ResultRow) -> str | None:
     return None if row.correct else row.correct_reason
 
 
-_PLAIN = ResultTable()
+_PLAIN = TableOptions()
 
 
 def print_results(
     report: RunReport,
     *,
     as_json: bool,
-    table: ResultTable = _PLAIN,
+    table: TableOptions = _PLAIN,
     quiet: bool = False,
     is_last: bool = True,
 ) -> None:
@@ -101,7 +102,7 @@ def print_results(
 
 
 def print_runs(
-    report: RunsReport, *, as_json: bool, table: ResultTable = _PLAIN, quiet: bool = False
+    report: RunsReport, *, as_json: bool, table: TableOptions = _PLAIN, quiet: bool = False
 ) -> None:
     """Print the results of runs one after the other, or one document of all."""
     if as_json:

@@ -1,23 +1,22 @@
 """`status`: content of the database, and stale results."""
 
-from typing import TYPE_CHECKING, Annotated
+from dataclasses import dataclass
+from typing import Annotated
 
 import typer
 
-from orchestrator.commands.options import common as options
-from orchestrator.commands.options.common import database_in
+from orchestrator.commands.options.common import DatabaseChoice
+from orchestrator.commands.program.command import Command
 from orchestrator.commands.program.completion import complete_run
 from orchestrator.commands.program.program import chosen
-from orchestrator.commands.results.table_options import with_table_options
-from orchestrator.system.files import RESULTS_FOLDER
-
-if TYPE_CHECKING:
-    from orchestrator.commands.results.result_table import ResultTable
+from orchestrator.commands.results.table_options import TableOptions
+from orchestrator.system.options import Json
 
 
-@with_table_options
-def status(
-    table: "ResultTable",
+@dataclass(frozen=True, kw_only=True)
+class StatusCommand(DatabaseChoice, TableOptions, Command):
+    """Show what the database holds, or the verdicts of one run."""
+
     run: Annotated[
         str | None,
         typer.Argument(
@@ -26,27 +25,27 @@ def status(
             show_default=False,
             autocompletion=complete_run,
         ),
-    ] = None,
+    ] = None
     findings: Annotated[
         bool, typer.Option("--why", help="List what speaks against the run's numbers.")
-    ] = False,
-    results: options.Results = RESULTS_FOLDER,
-    database: options.Database = None,
-    json: options.Json = False,
-) -> None:
-    """Show what the database holds, or the verdicts of one run."""
-    from orchestrator.commands.results.status import current_installation, report_status
-    from orchestrator.commands.results.status_words import print_status
+    ] = False
+    json: Json = False
 
-    path = database_in(results, database)
-    if run is None and not findings:
-        print_status(report_status(results, path, current_installation()), as_json=json)
-        return
-    from orchestrator.commands.results.run_report import report_runs
-    from orchestrator.commands.results.run_words import print_findings, print_runs
+    def execute(self) -> None:
+        """Show the database or a run."""
+        if self.run is None and not self.findings:
+            from orchestrator.commands.results.status import current_installation, report_status
+            from orchestrator.commands.results.status_words import print_status
 
-    report = report_runs(run or "last", path)
-    if findings:
-        print_findings(report, as_json=json)
-    else:
-        print_runs(report, as_json=json, table=table, quiet=chosen.quiet)
+            installation = current_installation()
+            status = report_status(self.results, self.database_file, installation)
+            print_status(status, as_json=self.json)
+            return
+        from orchestrator.commands.results.run_report import report_runs
+        from orchestrator.commands.results.run_words import print_findings, print_runs
+
+        report = report_runs(self.run or "last", self.database_file)
+        if self.findings:
+            print_findings(report, as_json=self.json)
+        else:
+            print_runs(report, as_json=self.json, table=self, quiet=chosen.quiet)

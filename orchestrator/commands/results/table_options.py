@@ -1,41 +1,40 @@
 """Options of commands that show a run's results: how its table looks."""
 
-from typing import TYPE_CHECKING, Annotated, Any
+from dataclasses import dataclass
+from typing import Annotated
 
 import typer
 
-from orchestrator.commands.options.common import Wide
-from orchestrator.commands.program.groups import Command, with_option_group
-
-if TYPE_CHECKING:
-    from orchestrator.commands.results.result_table import ResultTable
+from orchestrator.system.options import Wide
 
 _BY_SPEED = "fastest"
-_OPTIONS: dict[str, tuple[Any, object]] = {
-    "ids": (Annotated[bool, typer.Option("--ids", help="Name cells by their ids.")], False),
-    "wide": (Wide, False),
-    "sort": (
-        Annotated[
-            str,
-            typer.Option(
-                "--sort", metavar="ORDER", help="fastest, latency, memory, grade, id or an axis."
-            ),
-        ],
-        _BY_SPEED,
-    ),
-}
 
 
-def with_table_options(command: Command) -> Command:
-    """Give a command the options of a table, which it takes as its parameter `table`."""
-    return with_option_group(command, "table", _OPTIONS, _table)
+def _known_order(order: str) -> str:
+    """The order of that name: a wrong word must not wait for the end of a run.
+
+    Raises:
+        UsageError: there is no such order.
+    """
+    if order == _BY_SPEED:
+        return order
+    from analysis.results.order import known_order
+
+    return known_order(order)
 
 
-def _table(chosen: dict[str, Any]) -> "ResultTable":
-    from orchestrator.commands.results.result_table import ResultTable
+@dataclass(frozen=True, kw_only=True)
+class TableOptions:
+    """Choices of how results are shown."""
 
-    if chosen["sort"] != _BY_SPEED:  # a wrong word must not wait for the end of a run
-        from analysis.results.order import known_order
-
-        known_order(chosen["sort"])
-    return ResultTable(**chosen)
+    ids: Annotated[bool, typer.Option("--ids", help="Name cells by their ids.")] = False
+    wide: Wide = False
+    sort: Annotated[
+        str,
+        typer.Option(
+            "--sort",
+            metavar="ORDER",
+            help="fastest, latency, memory, grade, id or an axis.",
+            parser=_known_order,
+        ),
+    ] = _BY_SPEED

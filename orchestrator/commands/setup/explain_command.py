@@ -1,14 +1,19 @@
 """`explain`: words on the screen that a reader may not know."""
 
+from dataclasses import dataclass
 from typing import Annotated
 
 import typer
 
-from orchestrator.commands.options import common as options
+from orchestrator.commands.program.command import Command
 from orchestrator.commands.program.completion import complete_word
+from orchestrator.system.options import Json
 
 
-def explain(
+@dataclass(frozen=True, kw_only=True)
+class ExplainCommand(Command):
+    """Explain a word of the screen; without one, list them."""
+
     word: Annotated[
         str | None,
         typer.Argument(
@@ -17,13 +22,14 @@ def explain(
             show_default=False,
             autocompletion=complete_word,
         ),
-    ] = None,
-    json: options.Json = False,
-) -> None:
-    """Explain a word of the screen; without one, list them."""
-    from orchestrator.screen.dictionary import find_word, print_word, print_words
+    ] = None
+    json: Json = False
 
-    if word is None:
-        print_words(as_json=json)
-    else:
-        print_word(find_word(word), as_json=json)
+    def execute(self) -> None:
+        """Print the explanation."""
+        from orchestrator.screen.dictionary import find_word, print_word, print_words
+
+        if self.word is None:
+            print_words(as_json=self.json)
+        else:
+            print_word(find_word(self.word), as_json=self.json)

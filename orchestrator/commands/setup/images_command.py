@@ -1,14 +1,16 @@
 """`images`: the images that jobs execute in."""
 
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from orchestrator.commands.options import common as options
 from orchestrator.commands.options.common import note
+from orchestrator.commands.program.command import Command
 from orchestrator.commands.program.completion import complete_backend
 from orchestrator.commands.program.program import ListingGroup, Program, chosen
+from orchestrator.system.options import Json, Wide
 
 group = Program(help="List, build, pull, push, verify, save and remove images.", cls=ListingGroup)
 
@@ -28,67 +30,98 @@ _Registry = Annotated[
 ]
 
 
+@dataclass(frozen=True, kw_only=True)
+class _OneImage(Command):
+    """A command about the image of one backend."""
+
+    backend: BackendName = "cpu"
+    registry: _Registry = None
+
+
 @group.command(name="list")
-def list_images(
-    registry: _Registry = None,
-    remote: Annotated[
-        bool, typer.Option("--remote", help="Those that the registry has, with platforms.")
-    ] = False,
-    wide: options.Wide = False,
-    json: options.Json = False,
-) -> None:
+@dataclass(frozen=True, kw_only=True)
+class ListImagesCommand(Command):
     """List this version's images: those at hand and the fresh ones, or a registry's.
 
     A fresh image is made of the files that this AccelMatrix has.
     """
-    if remote:
-        from orchestrator.commands.setup.images import image_settings
-        from orchestrator.commands.setup.images_words import print_remote_images
-        from orchestrator.commands.setup.published_images import remote_images
 
-        print_remote_images(remote_images(image_settings(registry)), wide=wide, as_json=json)
-        return
-    from orchestrator.commands.setup.images import open_images
-    from orchestrator.commands.setup.images_words import print_images
+    registry: _Registry = None
+    remote: Annotated[
+        bool, typer.Option("--remote", help="Those that the registry has, with platforms.")
+    ] = False
+    wide: Wide = False
+    json: Json = False
 
-    print_images(open_images(registry, note).list(), wide=wide, as_json=json)
+    def execute(self) -> None:
+        """Print the images."""
+        if self.remote:
+            from orchestrator.commands.setup.images import image_settings
+            from orchestrator.commands.setup.images_words import print_remote_images
+            from orchestrator.commands.setup.published_images import remote_images
+
+            images = remote_images(image_settings(self.registry))
+            print_remote_images(images, wide=self.wide, as_json=self.json)
+            return
+        from orchestrator.commands.setup.images import open_images
+        from orchestrator.commands.setup.images_words import print_images
+
+        images_here = open_images(self.registry, note).list()
+        print_images(images_here, wide=self.wide, as_json=self.json)
 
 
-@group.command()
-def build(backend: BackendName = "cpu", registry: _Registry = None) -> None:
+@group.command(name="build")
+@dataclass(frozen=True, kw_only=True)
+class BuildImage(_OneImage):
     """Build an image from this checkout."""
-    from orchestrator.backends.catalogue import known_backend
-    from orchestrator.commands.measure.progress import show_build
-    from orchestrator.commands.setup.images import open_images
-    from orchestrator.commands.setup.images_words import print_image
 
-    with show_build(quiet=chosen.quiet) as report:
-        image = open_images(registry, report).build(known_backend(backend))
-    print_image("built", image)
+    def execute(self) -> None:
+        """Build it."""
+        from orchestrator.backends.catalogue import known_backend
+        from orchestrator.commands.measure.progress import show_build
+        from orchestrator.commands.setup.images import open_images
+        from orchestrator.commands.setup.images_words import print_image
+
+        with show_build(quiet=chosen.quiet) as report:
+            image = open_images(self.registry, report).build(known_backend(self.backend))
+        print_image("built", image)
 
 
-@group.command()
-def pull(backend: BackendName = "cpu", registry: _Registry = None) -> None:
+@group.command(name="pull")
+@dataclass(frozen=True, kw_only=True)
+class PullImage(_OneImage):
     """Fetch an image from the registry."""
-    from orchestrator.backends.catalogue import known_backend
-    from orchestrator.commands.setup.images import open_images
-    from orchestrator.commands.setup.images_words import print_image
 
-    print_image("pulled", open_images(registry, note).pull(known_backend(backend)))
+    def execute(self) -> None:
+        """Fetch it."""
+        from orchestrator.backends.catalogue import known_backend
+        from orchestrator.commands.setup.images import open_images
+        from orchestrator.commands.setup.images_words import print_image
+
+        images = open_images(self.registry, note)
+        print_image("pulled", images.pull(known_backend(self.backend)))
 
 
-@group.command()
-def push(backend: BackendName = "cpu", registry: _Registry = None) -> None:
+@group.command(name="push")
+@dataclass(frozen=True, kw_only=True)
+class PushImage(_OneImage):
     """Publish an image to the registry."""
-    from orchestrator.backends.catalogue import known_backend
-    from orchestrator.commands.setup.images import open_images
-    from orchestrator.commands.setup.images_words import print_image
 
-    print_image("pushed", open_images(registry, note).push(known_backend(backend)))
+    def execute(self) -> None:
+        """Publish it."""
+        from orchestrator.backends.catalogue import known_backend
+        from orchestrator.commands.setup.images import open_images
+        from orchestrator.commands.setup.images_words import print_image
+
+        images = open_images(self.registry, note)
+        print_image("pushed", images.push(known_backend(self.backend)))
 
 
 @group.command(name="verify")
-def verify_images(
+@dataclass(frozen=True, kw_only=True)
+class VerifyImages(Command):
+    """Check the signatures and the provenance of published images by cosign."""
+
     backends: Annotated[
         list[str] | None,
         typer.Argument(
@@ -97,70 +130,81 @@ def verify_images(
             show_default=False,
             autocompletion=complete_backend,
         ),
-    ] = None,
+    ] = None
     key: Annotated[
         Path | None,
         typer.Option(
             metavar="FILE", help="The signer's public key.  [default: the release's workflow]"
         ),
-    ] = None,
-    registry: _Registry = None,
-    json: options.Json = False,
-) -> int:
-    """Check the signatures and the provenance of published images by cosign."""
-    from orchestrator.backends.catalogue import known_backend
-    from orchestrator.commands.setup.images import image_settings
-    from orchestrator.commands.setup.images_words import print_verified_images
-    from orchestrator.commands.setup.published_images import verified_images
-    from orchestrator.images.settings import image_name
-    from runner.contract.errors import ImageError
+    ] = None
+    registry: _Registry = None
+    json: Json = False
 
-    names = dict.fromkeys(image_name(known_backend(name)) for name in backends or ())
-    images = verified_images(image_settings(registry), tuple(names), key)
-    print_verified_images(images, as_json=json)
-    return 0 if all(image.valid for image in images) else ImageError.exit_code
+    def execute(self) -> int:
+        """Check them; the exit code says whether all are valid."""
+        from orchestrator.backends.catalogue import known_backend
+        from orchestrator.commands.setup.images import image_settings
+        from orchestrator.commands.setup.images_words import print_verified_images
+        from orchestrator.commands.setup.published_images import verified_images
+        from orchestrator.images.settings import image_name
+        from runner.contract.errors import ImageError
+
+        names = dict.fromkeys(image_name(known_backend(name)) for name in self.backends or ())
+        images = verified_images(image_settings(self.registry), tuple(names), self.key)
+        print_verified_images(images, as_json=self.json)
+        return 0 if all(image.valid for image in images) else ImageError.exit_code
 
 
-@group.command()
-def save(
-    backend: BackendName = "cpu",
+@group.command(name="save")
+@dataclass(frozen=True, kw_only=True)
+class SaveImage(_OneImage):
+    """Write an image into a file, for machines without a registry."""
+
     output: Annotated[
         Path | None,
         typer.Option(metavar="FILE", help="Write it there.  [default: accelmatrix-NAME.tar]"),
-    ] = None,
-    registry: _Registry = None,
-) -> None:
-    """Write an image into a file, for machines without a registry."""
-    from orchestrator.backends.catalogue import known_backend
-    from orchestrator.commands.setup.images import open_images
-    from orchestrator.commands.setup.images_words import print_saved_image
-    from orchestrator.images.settings import image_name
+    ] = None
 
-    known = known_backend(backend)
-    path = output or Path(f"accelmatrix-{image_name(known)}.tar")
-    print_saved_image(open_images(registry, note).save(known, path), path)
+    def execute(self) -> None:
+        """Write the file."""
+        from orchestrator.backends.catalogue import known_backend
+        from orchestrator.commands.setup.images import open_images
+        from orchestrator.commands.setup.images_words import print_saved_image
+        from orchestrator.images.settings import image_name
+
+        known = known_backend(self.backend)
+        path = self.output or Path(f"accelmatrix-{image_name(known)}.tar")
+        print_saved_image(open_images(self.registry, note).save(known, path), path)
 
 
-@group.command()
-def load(
-    file: Annotated[Path, typer.Argument(metavar="FILE", help="A file of `images save`.")],
-    registry: _Registry = None,
-) -> None:
+@group.command(name="load")
+@dataclass(frozen=True, kw_only=True)
+class LoadImage(Command):
     """Take an image from a file that `images save` wrote."""
-    from orchestrator.commands.setup.images import open_images
-    from orchestrator.commands.setup.images_words import print_image
 
-    for image in open_images(registry, note).load(file):
-        print_image("loaded", image)
+    file: Annotated[Path, typer.Argument(metavar="FILE", help="A file of `images save`.")]
+    registry: _Registry = None
+
+    def execute(self) -> None:
+        """Take it."""
+        from orchestrator.commands.setup.images import open_images
+        from orchestrator.commands.setup.images_words import print_image
+
+        for image in open_images(self.registry, note).load(self.file):
+            print_image("loaded", image)
 
 
-@group.command()
-def prune(
-    all_: Annotated[bool, typer.Option("--all", help="This version's images too.")] = False,
-    registry: _Registry = None,
-) -> None:
+@group.command(name="prune")
+@dataclass(frozen=True, kw_only=True)
+class PruneImages(Command):
     """Remove old images of AccelMatrix, and no others."""
-    from orchestrator.commands.setup.images import remove_images
-    from orchestrator.commands.setup.images_words import print_pruned
 
-    print_pruned(remove_images(registry, everything=all_))
+    all_: Annotated[bool, typer.Option("--all", help="This version's images too.")] = False
+    registry: _Registry = None
+
+    def execute(self) -> None:
+        """Remove them."""
+        from orchestrator.commands.setup.images import remove_images
+        from orchestrator.commands.setup.images_words import print_pruned
+
+        print_pruned(remove_images(self.registry, everything=self.all_))

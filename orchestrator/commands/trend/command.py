@@ -1,27 +1,26 @@
 """`trend`: a metric over time, series by series."""
 
-from typing import TYPE_CHECKING, Annotated
+import sys
+from dataclasses import dataclass
+from typing import Annotated
 
 import typer
 
-from orchestrator.commands.options.sheet import with_sheet
+from orchestrator.commands.options.verdict import PerHost
+from orchestrator.commands.program.command import Command
 from orchestrator.commands.program.completion import complete_metric
-from orchestrator.commands.results.filter_options import with_filters
-
-if TYPE_CHECKING:
-    from orchestrator.commands.results.selection import SelectionRequest
-    from orchestrator.screen.sheet_output import SheetOutput
+from orchestrator.commands.results.selected import ResultSelection
+from orchestrator.screen.sheet_output import SheetOutput
 
 
-@with_filters
-@with_sheet
-def trend(
-    selected: "SelectionRequest",
-    output: "SheetOutput",
+@dataclass(frozen=True, kw_only=True)
+class TrendCommand(SheetOutput, ResultSelection, Command):
+    """Show a metric over time, and what changed where it did."""
+
     glob: Annotated[
         str | None,
         typer.Argument(metavar="GLOB", help="Only cells whose id holds this.", show_default=False),
-    ] = None,
+    ] = None
     metric: Annotated[
         str,
         typer.Option(
@@ -29,20 +28,18 @@ def trend(
             help="latency, throughput, memory, p99, ttft, …, or a number column of a view.",
             autocompletion=complete_metric,
         ),
-    ] = "latency",
-    per_host: Annotated[
-        bool, typer.Option("--per-host", help="Series of each machine's name apart.")
-    ] = False,
-) -> None:
-    """Show a metric over time, and what changed where it did."""
-    import sys
+    ] = "latency"
+    per_host: PerHost = False
 
-    from orchestrator.commands.trend.answer import report_trend
-    from orchestrator.commands.trend.table import trend_sheet
-    from orchestrator.screen.sparkline import has_blocks
+    def execute(self) -> None:
+        """Show the trends."""
+        from orchestrator.commands.trend.answer import report_trend
+        from orchestrator.commands.trend.table import trend_sheet
+        from orchestrator.screen.sparkline import has_blocks
 
-    output.require(selected.database)
-    answer = report_trend(selected.narrowed(glob), metric, per_host=per_host)
-    output.draw(answer.chart)
-    blocks = output.path is not None or has_blocks(sys.stdout)
-    output.show(trend_sheet(answer.trends, output.format, blocks=blocks))
+        selected = self.selected.narrowed(self.glob)
+        self.require(selected.database)
+        answer = report_trend(selected, self.metric, per_host=self.per_host)
+        self.draw(answer.chart)
+        blocks = self.output is not None or has_blocks(sys.stdout)
+        self.show(trend_sheet(answer.trends, self.format, blocks=blocks))

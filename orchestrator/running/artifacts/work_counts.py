@@ -137,7 +137,7 @@ class WorkCounts:
             measure=PROFILES["quick"],
             limits=_LIMITS,
             seed=run.seed,
-            weights_seed=run.weights_seed,
+            weights_seed=run.options.weights_seed,
             provenance=self._folder.nowhere,
             purpose="count",
         )

@@ -1,7 +1,7 @@
 """The folders of a run and of the baseline that it takes turns with: made and opened together."""
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Self
 
@@ -10,8 +10,14 @@ from orchestrator.planning.plan import Plan
 from orchestrator.running.create import new_run_file, require_resumable, require_runnable
 from orchestrator.running.folder import RunFolder
 from orchestrator.running.merge_run import merge_run
-from orchestrator.running.options import RunOptions, RunSource
-from orchestrator.running.run_file import Interleaving, RecordedVersion, RunFile, new_run_id
+from orchestrator.running.options import RunOptions
+from orchestrator.running.run_file import (
+    Interleaving,
+    RecordedVersion,
+    RunFile,
+    RunSource,
+    new_run_id,
+)
 from runner.contract.cell import Cell
 from runner.contract.errors import NothingToDo, UsageError
 from runner.contract.models import ModelSpec
@@ -120,7 +126,8 @@ def create_both(
             "models": {**plan.models, **version.models},
         }
     )
-    baseline = first.model_copy(update={"plan": to_run, "trace": False, "version": recorded})
+    untraced = replace(first.options, trace=False)
+    baseline = first.model_copy(update={"plan": to_run, "options": untraced, "version": recorded})
     turns = Interleaving(baseline=baseline, threshold=threshold)
     return BothFolders.create(
         results, first.model_copy(update={"run_id": run_id, "interleaving": turns})

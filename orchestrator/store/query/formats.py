@@ -2,18 +2,17 @@
 
 import csv
 import io
-import re
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import IO, Any
 
 import pyarrow as pa
 from pyarrow import types
 
+from orchestrator.screen.markdown import markdown_row, markdown_text
 from orchestrator.store.query.answer import Answer
 from orchestrator.store.query.values import float_values, json_rows, json_values, to_json
 from orchestrator.system.files import output_file
-from orchestrator.system.text import escape_control_line
 
 Write = Callable[[Answer, IO[bytes]], None]
 
@@ -108,24 +107,5 @@ def _is_number(type_: pa.DataType) -> bool:
     return bool(types.is_integer(type_) or types.is_floating(type_) or types.is_decimal(type_))
 
 
-_SPECIAL = re.compile(r"[\\`*<|~\[\]]|(?<![^\W_])_|_(?![^\W_])")
-"""Markup of Markdown; an underscore inside a word is none."""
-_LINE_BREAK = re.compile(r"\r\n|\r|\n")
-
-
 def _markdown_value(value: object) -> str:
     return "" if value is None else markdown_text(str(value))
-
-
-def markdown_text(text: str) -> str:
-    """A text as Markdown shows it, with its markup escaped."""
-    return "<br>".join(map(_escaped, _LINE_BREAK.split(text)))
-
-
-def _escaped(line: str) -> str:
-    return _SPECIAL.sub(r"\\\g<0>", escape_control_line(line).replace("&", "&amp;"))
-
-
-def markdown_row(cells: Iterable[str]) -> str:
-    """A row of a table of GitHub's Markdown."""
-    return f"| {' | '.join(cells)} |\n"

@@ -4,8 +4,9 @@ from typing import Any
 
 import pytest
 
+from orchestrator.commands.options.bench import BenchOptions
+from orchestrator.commands.options.bench_matrix import bench_matrix
 from orchestrator.matrix.available import AvailableBackends
-from orchestrator.matrix.from_options import BenchOptions, bench_matrix
 from orchestrator.planning.expand import expand
 from runner.contract.errors import BenchError, NothingToDo, UsageError
 
@@ -20,7 +21,7 @@ def matrix_of(axes: dict[str, str], *overrides: str, here: AvailableBackends = H
     """The matrix of bert-tiny and these options on everything that is available."""
     named = {"model": ["bert-tiny"], "backend": ["available"]}
     more = {axis: [text] for axis, text in axes.items()}
-    return bench_matrix(BenchOptions(axes={**named, **more}), overrides, lambda: here)
+    return bench_matrix(BenchOptions.of_axes({**named, **more}), overrides, lambda: here)
 
 
 def lists_of(matrix: Any) -> list[str]:

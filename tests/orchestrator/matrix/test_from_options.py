@@ -5,7 +5,8 @@ from typing import Any
 
 import pytest
 
-from orchestrator.matrix.from_options import BenchOptions, bench_matrix
+from orchestrator.commands.options.bench import BenchOptions
+from orchestrator.commands.options.bench_matrix import bench_matrix
 from orchestrator.planning.expand import expand
 from orchestrator.planning.plan import make_plan
 from runner.contract.errors import UsageError
@@ -14,12 +15,12 @@ from runner.contract.models import catalogue
 
 def options(**axes: str) -> BenchOptions:
     """Options that name values of axes alone."""
-    return BenchOptions(axes={axis: [text] for axis, text in axes.items()})
+    return BenchOptions.of_axes({axis: [text] for axis, text in axes.items()})
 
 
 def test_options_make_the_cells_that_a_file_would() -> None:
-    asked = BenchOptions(
-        axes={
+    asked = BenchOptions.of_axes(
+        {
             "model": ["bert-base-uncased"],
             "backend": ["cpu"],
             "precision": ["fp32"],
@@ -53,13 +54,13 @@ def test_modes_and_scenarios_come_from_options() -> None:
 
 def test_a_modality_names_every_model_whose_samples_hold_it() -> None:
     """CLAP compares texts with sounds, so that its family is none of sounds alone."""
-    models = bench_matrix(BenchOptions(modalities=["audio"])).axes["model"]
+    models = bench_matrix(BenchOptions(modality=["audio"])).axes["model"]
     assert {"clap-htsat-unfused", "wav2vec2-micro"} <= {*models}
     assert "bert-tiny" not in models
     with pytest.raises(UsageError, match="--modality: 'sound' is not one of"):
-        bench_matrix(BenchOptions(modalities=["sound"]))
+        bench_matrix(BenchOptions(modality=["sound"]))
     with pytest.raises(UsageError, match="--modality names models by itself"):
-        bench_matrix(BenchOptions(axes={"model": ["gpt2"]}, modalities=["audio"]))
+        bench_matrix(BenchOptions.of_axes({"model": ["gpt2"]}, modality=["audio"]))
 
 
 def test_what_is_left_out_has_the_files_defaults() -> None:
@@ -93,13 +94,13 @@ def test_runtimes_find_the_backend_that_has_them(
 
 
 def test_a_family_and_all_name_catalogued_models() -> None:
-    vision = bench_matrix(BenchOptions(families=["vision"]))
-    writers = bench_matrix(BenchOptions(families=["text generation"])).models.values()
+    vision = bench_matrix(BenchOptions(family=["vision"]))
+    writers = bench_matrix(BenchOptions(family=["text generation"])).models.values()
     assert {spec.family for spec in writers} == {"text_generation"}
     assert set(vision.models) == {
         name for name, spec in catalogue().items() if spec.family == "vision"
     }
-    assert set(bench_matrix(BenchOptions(every_model=True)).models) == set(catalogue())
+    assert set(bench_matrix(BenchOptions(all_=True)).models) == set(catalogue())
 
 
 def test_limits_and_measure_come_from_options() -> None:

@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from orchestrator.commands.options.axes import axis_values
+from orchestrator.commands.options.bench import BenchOptions
+from orchestrator.commands.options.bench_matrix import bench_matrix
 from orchestrator.matrix import Matrix
-from orchestrator.matrix.from_options import BenchOptions, bench_matrix
 from orchestrator.matrix.load import load_matrix
 from orchestrator.planning.expand import expand
 from orchestrator.planning.plan import make_plan
@@ -87,7 +87,7 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def bench(*models: str) -> Matrix:
-    return bench_matrix(BenchOptions(axes={"model": models}))
+    return bench_matrix(BenchOptions.of_axes({"model": models}))
 
 
 def refusal(*models: str) -> str:
@@ -126,7 +126,6 @@ def test_a_path_with_a_comma_is_one_value_of_an_option(here: Path) -> None:
     a_config("plain", GPT2)
     assert list(bench("./bert,tuned").models) == ["bert-tuned"]
     assert list(bench("bert,tuned", "./plain").models) == ["bert-tuned", "plain"]
-    assert axis_values({"model": [f"{here}/bert,tuned"]})["model"] == (f"{here}/bert,tuned",)
     assert "'./bert' is not a folder" in refusal("./bert,tuned,./plain")
 
 

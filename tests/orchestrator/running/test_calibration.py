@@ -23,8 +23,9 @@ from orchestrator.running.calibration import (
     spreads_of_path,
 )
 from orchestrator.running.create import create_run
-from orchestrator.running.options import RunOptions, RunSource
+from orchestrator.running.options import RunOptions
 from orchestrator.running.outcome import RunOutcome
+from orchestrator.running.run_file import RunSource
 from orchestrator.store import MergeReport
 from runner.contract.errors import StoreError
 from runner.contract.record import hardware_id

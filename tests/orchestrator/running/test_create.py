@@ -1,3 +1,4 @@
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -5,7 +6,8 @@ import pytest
 from orchestrator.planning.plan import Plan
 from orchestrator.running.create import create_run, reopen_run
 from orchestrator.running.folder import RunFolder
-from orchestrator.running.options import RunOptions, RunSource
+from orchestrator.running.options import RunOptions
+from orchestrator.running.run_file import RunSource
 from orchestrator.store import Store
 from runner.contract.errors import NothingToDo, StoreError, UsageError
 from runner.contract.job import Provenance
@@ -48,7 +50,7 @@ def test_a_new_run_keeps_all_that_was_asked(results: Path) -> None:
     plan = a_plan()
     run = begin_scratch(plan, results, a_source("version: 1\n")).run
     assert (run.matrix, run.matrix_path) == ("version: 1\n", Path("matrix.yaml"))
-    assert (run.launcher, run.seed, run.scratch, run.plan) == ("process", 7, True, plan)
+    assert (run.launcher, run.seed, run.options.scratch, run.plan) == ("process", 7, True, plan)
     assert run.hostname
     assert RunFolder.open(results, "last").run == run
 
@@ -58,13 +60,13 @@ def test_a_seed_is_drawn_once_and_resumed_with(results: Path, database: Path) ->
     runs = [create_run(a_plan(), OPTIONS_ALONE, results, options).run for _ in range(2)]
     first, second = (run.seed for run in runs)
     assert first != second
-    assert [run.weights_seed for run in runs] == [4, 4]
+    assert [run.options.weights_seed for run in runs] == [4, 4]
     resumed = reopen_run(results, runs[0].run_id, OPTIONS_ALONE, database)
     assert resumed.job(resumed.cells[:1], HERE).seed == first
 
 
 def test_a_run_keeps_what_its_cells_are_measured_for(results: Path, database: Path) -> None:
-    options = SCRATCH.model_copy(update={"purpose": "verify", "trace": True})
+    options = replace(SCRATCH, verify_only=True, trace=True)
     create_run(a_plan(), OPTIONS_ALONE, results, options)
     resumed = reopen_run(results, "last", OPTIONS_ALONE, database)
     job = resumed.job(resumed.cells, HERE)
@@ -140,7 +142,7 @@ def test_nothing_is_forgotten_when_resuming_is_refused(results: Path, database: 
 
 def test_a_resumed_run_goes_on_with_its_own_database(results: Path, tmp_path: Path) -> None:
     named = tmp_path / "elsewhere.duckdb"
-    options = SCRATCH.model_copy(update={"database": named})
+    options = replace(SCRATCH, database=named)
     create_run(a_plan(), OPTIONS_ALONE, results, options)
     assert reopen_run(results, "last", OPTIONS_ALONE).database == named
     begin_scratch(a_plan(), results)

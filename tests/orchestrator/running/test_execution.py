@@ -84,17 +84,20 @@ class Trial:
         *,
         memory_bytes: int | None = None,
         engine_grace_s: float = 0.0,
+        earlier_images: bool = False,
         **options: Any,
     ) -> RunOutcome:
         """Execute what is missing; an outage is given no time to heal."""
-        return RunExecution(
+        execution = RunExecution(
             self.folder,
             launcher,
             self.observer,
             RunOptions(database=self.database, **options),
             memory_bytes=memory_bytes,
             engine_grace_s=engine_grace_s,
-        ).run()
+        )
+        execution.earlier_images = earlier_images
+        return execution.run()
 
     def verdicts(self) -> dict[str, str]:
         """Status by cell id, as the database has it, or the folder where nothing was merged."""
@@ -149,7 +152,8 @@ def test_every_cell_is_measured_and_merged(trial: Trial) -> None:
 @pytest.mark.parametrize("seed", [0])
 def test_jobs_and_cells_run_in_the_order_of_the_seed(tmp_path: Path, seed: int) -> None:
     trial = Trial(tmp_path, a_plan(cells_of("a", "b", "c", batch_sizes=(1, 2, 4))))
-    run = trial.folder.run.model_copy(update={"seed": seed})
+    options = replace(trial.folder.run.options, seed=seed)
+    run = trial.folder.run.model_copy(update={"options": options})
     trial.folder = RunFolder(trial.folder.path, run)
     launcher = ScriptedLauncher(measures_all)
     trial.run(launcher)

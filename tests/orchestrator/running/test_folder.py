@@ -81,7 +81,7 @@ def test_without_runs_there_is_none_to_open(tmp_path: Path, run_id: str) -> None
     ("content", "reason"),
     [
         ("{", "Invalid JSON: EOF while parsing an object"),
-        ('{"run_id": 3}', "launcher: Field required"),
+        ('{"run_id": 3}', "options: Field required"),
         ("[" * 200_000, "Invalid JSON: recursion limit exceeded"),
     ],
 )

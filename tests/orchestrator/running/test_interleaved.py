@@ -17,7 +17,8 @@ from orchestrator.planning.plan import Plan
 from orchestrator.running.folder import RunFolder
 from orchestrator.running.interleaved.execution import BothOutcomes, InterleavedExecution
 from orchestrator.running.interleaved.folders import BaselineVersion, BothFolders, create_both
-from orchestrator.running.options import RunOptions, RunSource
+from orchestrator.running.options import RunOptions
+from orchestrator.running.run_file import RunSource
 from orchestrator.store import MergeReport
 from runner.contract.cell import Cell
 from runner.contract.errors import EngineUnavailable, NothingToDo, UsageError

@@ -1,6 +1,7 @@
 """Records of runs, and bare ones, in the database; damage costs no other cell."""
 
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import pyarrow as pa
@@ -89,7 +90,8 @@ def test_a_run_that_may_not_hold_fake_rows_is_kept_from_a_scratch_database(
     results: Path, database: Path
 ) -> None:
     scratch = a_finished_run(results)
-    real = RunFolder(scratch.path, scratch.run.model_copy(update={"scratch": False}))
+    options = replace(scratch.run.options, scratch=False)
+    real = RunFolder(scratch.path, scratch.run.model_copy(update={"options": options}))
     report = merge_run(real, database)
     assert (report.inserted, len(report.refused)) == (0, 3)
     with Store.open_readonly(database) as store:

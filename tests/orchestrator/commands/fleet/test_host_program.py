@@ -2,6 +2,7 @@
 
 import os
 from contextlib import suppress
+from dataclasses import replace
 from io import BytesIO
 from pathlib import Path
 from threading import Event
@@ -130,7 +131,8 @@ def test_a_host_that_is_not_what_was_asked_for_refuses(
 ) -> None:
     run = a_run_folder(tmp_path / "driver").run
     if not changes:
-        run = run.model_copy(update={"inherit_environ": ("NO_SUCH_VARIABLE",)})
+        options = replace(run.options, inherit_environ=["NO_SUCH_VARIABLE"])
+        run = run.model_copy(update={"options": options})
     order, out = ORDER.model_copy(update=changes), BytesIO()
     stream = BytesIO(encode(frame_of(order, run_file_text(run).encode())))
     with suppress(UsageError):

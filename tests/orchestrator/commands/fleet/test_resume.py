@@ -72,8 +72,8 @@ def test_the_last_run_of_a_group_stands_for_all_of_it(tmp_path: Path) -> None:
 
 
 def test_the_choice_of_hosts_is_repeated_in_options() -> None:
-    choice = FleetChoice(Path("my hosts.yaml"), ("lab*",))
-    assert choice.options == "--fleet --hosts-file 'my hosts.yaml' --hosts 'lab*'"
+    choice = FleetChoice(hosts_file=Path("my hosts.yaml"), hosts=["lab*"])
+    assert choice.fleet_options == "--fleet --hosts-file 'my hosts.yaml' --hosts 'lab*'"
 
 
 GROUP = "group-20261124-080000-0000"

@@ -6,7 +6,7 @@ from orchestrator.backends.machine import Machine
 from orchestrator.commands.measure import available
 from orchestrator.commands.measure.available import available_backends
 from orchestrator.commands.measure.request import PlanRequest
-from orchestrator.matrix.from_options import BenchOptions
+from orchestrator.commands.options.bench import BenchOptions
 from orchestrator.running.options import RunOptions
 from runner.contract.axes import Backend
 from runner.contract.cell import Purpose
@@ -48,7 +48,7 @@ def test_a_request_asks_the_machine_once_and_only_for_the_word(machine: list[str
 
     def backends(*named: str) -> object:
         axes = {"model": ["bert-tiny"], "backend": named}
-        request = PlanRequest(BenchOptions(axes=axes), options=options)
+        request = PlanRequest(BenchOptions.of_axes(axes), options=options)
         request.read()
         return request.read().axes["backend"]
 

@@ -88,7 +88,7 @@ def test_a_run_traces_and_measures_by_a_profile(place: Workplace) -> None:
     options = ("--trace", "--profile", "audit", "--sustained")
     assert place.run(*options, *NO_LAUNCH).returncode == 3
     written = json.loads((place.run_folder / "run.json").read_text())
-    assert written["trace"] is True
+    assert written["options"]["trace"] is True
     measure = written["plan"]["measure"]["fake"]
     assert (measure["profile"], measure["heat_s"]) == ("audit", 60)
 

@@ -16,7 +16,7 @@ from orchestrator.commands.measure.page_graphs import (
     page_graphs,
 )
 from orchestrator.commands.measure.request import PlanRequest
-from orchestrator.matrix.from_options import BenchOptions
+from orchestrator.commands.options.bench import BenchOptions
 from orchestrator.running.artifacts.cache import versions_of
 from orchestrator.running.artifacts.graphs import GRAPHS_FOLDER, graph_name
 from runner.contract.artifact_keys import GRAPHS
@@ -65,7 +65,7 @@ def test_what_has_no_graph_is_noted(tmp_path: Path) -> None:
 
 
 def test_without_any_graph_the_remedy_is_named(tmp_path: Path) -> None:
-    request = PlanRequest(BenchOptions({"backend": ("wasm",)}), results=tmp_path)
+    request = PlanRequest(BenchOptions.of_axes({"backend": ("wasm",)}), results=tmp_path)
     with pytest.raises(NothingToDo, match="no prepared graph is at hand") as refusal:
         page_graphs(request, KeptObserver())
     assert "--model bert-tiny" in str(refusal.value.hint)

@@ -11,7 +11,7 @@ from orchestrator.commands.measure import plan as planning
 from orchestrator.commands.measure.plan import past_speeds, plan_jobs, plan_run
 from orchestrator.commands.measure.repeats import describe_repeat
 from orchestrator.commands.measure.request import PlanRequest
-from orchestrator.matrix.from_options import BenchOptions
+from orchestrator.commands.options.bench import BenchOptions
 from orchestrator.store import Store
 from runner.contract.errors import UsageError
 from runner.contract.models import find
@@ -62,7 +62,7 @@ def test_a_pipeline_gets_the_minutes_of_the_profile_that_is_asked_for(tmp_path: 
     remember(tmp_path / "benchmarks.duckdb", profile="quick", iterations=10, steady_time_s=1)
 
     def minutes(profile: str) -> int:
-        options = BenchOptions({"model": ["bert-tiny"]}, profile=profile)
+        options = BenchOptions.of_axes({"model": ["bert-tiny"]}, profile=profile)
         (job,) = plan_jobs(PlanRequest(options, results=tmp_path))
         return job.estimate_minutes
 

@@ -13,8 +13,8 @@ from orchestrator.commands.measure.prepare import (
     plan_preparation,
 )
 from orchestrator.launchers.base import Exit
-from orchestrator.running.options import RunOptions, RunSource
-from orchestrator.running.run_file import RunFile
+from orchestrator.running.options import RunOptions
+from orchestrator.running.run_file import RunFile, RunSource
 from runner.contract.cell import Cell
 from runner.contract.errors import ImageError, NothingToDo
 from runner.contract.job import Job

@@ -125,7 +125,7 @@ def test_the_new_run_asks_for_the_same(measured: Site, results: Path, database: 
     folder = begin_replay(original, ReplayRequest("", results, command="orchestrator replay …"))
     job = folder.job(folder.cells, original.job.provenance)
     assert job.model_copy(update={"run_id": "run-1"}) == original.job
-    assert (folder.run.launcher, folder.run.scratch) == ("docker", True)
+    assert (folder.run.launcher, folder.run.options.scratch) == ("docker", True)
     assert folder.run.command == "orchestrator replay …"
     assert folder.run.plan.notes == (f"replays run-1/{before.cells[1].id}",)
 

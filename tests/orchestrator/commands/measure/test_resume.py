@@ -41,7 +41,9 @@ def test_resuming_takes_the_variables_that_the_run_named(
     for record in place.run_folder.rglob("*.parquet"):
         record.unlink()
     path = place.run_folder / "run.json"
-    path.write_text(json.dumps({**json.loads(path.read_text()), "inherit_environ": ["UNSET_HERE"]}))
+    run = json.loads(path.read_text())
+    run["options"]["inherit_environ"] = ["UNSET_HERE"]
+    path.write_text(json.dumps(run))
     complains(place.resume(), 2, "'UNSET_HERE' is not set in this environment")
 
 

@@ -9,11 +9,11 @@ import pytest
 
 from orchestrator.commands.measure.plan import report_plan
 from orchestrator.commands.measure.request import PlanRequest
+from orchestrator.commands.options.bench import BenchOptions
 from orchestrator.commands.predict.host import forecast, knowledge
 from orchestrator.commands.predict.host.forecast import find_forecast, host_forecast
 from orchestrator.commands.predict.host.knowledge import host_knowledge
 from orchestrator.commands.predict.training import train_predictor
-from orchestrator.matrix.from_options import BenchOptions
 from runner.contract.models import find
 from tests.support.databases import write_records
 from tests.support.records import EXAMPLE_HOST, a_record
@@ -23,7 +23,7 @@ KNOWN = {
     "peak_flops_per_s": 1e11,
     "peak_bytes_per_s": 1e10,
 }
-WANTED = BenchOptions({"model": ["bert-tiny"], "batch_size": ["1", "3"]})
+WANTED = BenchOptions.of_axes({"model": ["bert-tiny"], "batch_size": ["1", "3"]})
 
 
 @pytest.fixture(scope="module")

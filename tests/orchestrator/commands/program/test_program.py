@@ -36,7 +36,7 @@ def test_every_command_explains_itself_as_the_list_does(place: Workplace, comman
     done = place.do(command, "--help")
     assert (done.returncode, done.stderr) == (0, "")
     assert f"orchestrator {command}" in done.stdout
-    sentence = COMMANDS[command].sentence
+    _, sentence = COMMANDS[command]
     assert " ".join(done.stdout.split()).partition("[OPTIONS]")[2].find(sentence) > 0
 
 

@@ -4,7 +4,7 @@ import math
 import random
 import shutil
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import timedelta
 from pathlib import Path
 from queue import Queue
@@ -134,7 +134,8 @@ AS_RECORDED = {number: SLOW_MS if number >= GUILTY else FAST_MS for number in ra
 
 def in_containers(folder: RunFolder) -> RunFolder:
     """The run's folder, as if docker had launched its jobs."""
-    run = folder.run.model_copy(update={"launcher": "docker"})
+    options = replace(folder.run.options, launcher="docker")
+    run = folder.run.model_copy(update={"options": options})
     (folder.path / "run.json").write_text(run.model_dump_json())
     return RunFolder.open(folder.path.parent, run.run_id)
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from orchestrator.commands.options.given import chosen_images, given_labels
+from orchestrator.running.given import ChosenImage, Label, ci_labels
 from runner.contract.errors import UsageError
 
 
@@ -18,21 +18,18 @@ from runner.contract.errors import UsageError
 )
 def test_what_names_no_image_is_refused(word: str, message: str) -> None:
     with pytest.raises(UsageError, match=message):
-        chosen_images([word])
+        ChosenImage.parse(word)
 
 
-def test_labels_are_pairs_and_the_last_of_a_key_holds() -> None:
-    assert given_labels(["a=1", "b=x=y", "a=", "c.d-e_f=ü"], {}) == {
-        "a": "",
-        "b": "x=y",
-        "c.d-e_f": "ü",
-    }
+@pytest.mark.parametrize("pair", [("a", "1"), ("b", "x=y"), ("a", ""), ("c.d-e_f", "ü")])
+def test_a_label_is_a_pair(pair: tuple[str, str]) -> None:
+    assert Label.parse("=".join(pair)) == pair
 
 
 @pytest.mark.parametrize("word", ["a", "=1", "1a=x", "a b=x", "ä=x", "a=\n", "a=\x1b[2J", "a" * 64])
 def test_what_is_no_label_is_refused(word: str) -> None:
     with pytest.raises(UsageError, match="--label"):
-        given_labels([word], {})
+        Label.parse(word)
 
 
 GITHUB = {
@@ -64,5 +61,4 @@ OF_GITHUB = {
 def test_a_ci_job_says_of_itself_what_it_is(
     environment: dict[str, str], labels: dict[str, str]
 ) -> None:
-    assert given_labels([], environment) == labels
-    assert given_labels(["github_sha=mine"], environment)["github_sha"] == "mine"
+    assert dict(ci_labels(environment)) == labels

@@ -2,14 +2,15 @@
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from typing import Any
 
+from orchestrator.commands.options.bench import BenchOptions
 from orchestrator.matrix import Location, Matrix, Source, override, resolve
 from orchestrator.matrix.available import FindBackends, asks_for_available, with_available
 from orchestrator.matrix.heads import require_family, require_modality
 from orchestrator.system.text import split_list
-from runner.contract.axes import AXES, Axis, AxisName
+from runner.contract.axes import AXES, Axis
 from runner.contract.errors import UsageError
 from runner.contract.models import catalogue
 from runner.contract.support import SUPPORTED
@@ -23,30 +24,6 @@ _OPTIONS: Mapping[Location, str] = {
     ("limits", "memory"): "--memory",
 }
 _NUMBER = re.compile(r"[0-9]{1,19}(\.[0-9]{1,19})?")
-
-
-@dataclass(frozen=True)
-class BenchOptions:
-    """The options of `orchestrator bench`; one that repeats or holds commas is a list."""
-
-    axes: Mapping[AxisName, Sequence[str]] = field(default_factory=dict)
-    """Values of the axes that are named."""
-    families: Sequence[str] = ()
-    """All catalogued models of these families."""
-    modalities: Sequence[str] = ()
-    """All catalogued models whose samples hold this content."""
-    every_model: bool = False
-    """True for all catalogued models."""
-    profile: str = "quick"
-    """The measurement profile."""
-    iterations: int | None = None
-    """Fewest timed iterations; the profile's if None."""
-    cell_timeout: str | None = None
-    """Time that each cell may take, e.g. `20m`."""
-    memory: str | None = None
-    """Memory that a job may use, e.g. `8GiB`."""
-    rounds: int | None = None
-    """Fewest launches of a cell; the profile's if None."""
 
 
 def bench_matrix(
@@ -122,14 +99,14 @@ def _describe(paths: _Paths) -> Iterator[str]:
 
 def _models(options: BenchOptions, command: str) -> list[str]:
     names = split_list(options.axes.get("model", ()), of_paths=True)
-    if not options.modalities:
-        return named_models(command, names, options.families, every_model=options.every_model)
-    if names or options.families or options.every_model:
+    if not options.modality:
+        return named_models(command, names, options.family or (), every_model=options.all_)
+    if names or options.family or options.all_:
         raise UsageError(
             f"{command}: --modality names models by itself",
             hint="leave --model, --family and --all out",
         )
-    wanted = frozenset(require_modality(name) for name in split_list(options.modalities))
+    wanted = frozenset(require_modality(name) for name in split_list(options.modality or ()))
     return [name for name, spec in catalogue().items() if spec.contents & wanted]
 
 

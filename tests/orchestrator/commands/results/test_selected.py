@@ -1,5 +1,6 @@
 """Options that choose results: what a command gets of them, and what is refused."""
 
+from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -8,8 +9,9 @@ import pytest
 import typer
 from typer.main import get_command
 
+from orchestrator.commands.program.command import Command
 from orchestrator.commands.program.program import Program
-from orchestrator.commands.results.filter_options import with_filters
+from orchestrator.commands.results.selected import ResultSelection
 from orchestrator.commands.results.selection import SelectionRequest
 from runner.contract.errors import UsageError
 
@@ -17,18 +19,17 @@ _USUAL = Path("results/benchmarks.duckdb")
 _OTHER = Path("other/benchmarks.duckdb")
 
 
+@dataclass(frozen=True, kw_only=True)
+class Asked(ResultSelection, Command):
+    """A command with these options alone."""
+
+
 def asked(*words: str) -> SelectionRequest:
     """The request that a command gets of these words."""
-    requests: list[SelectionRequest] = []
-
-    @with_filters
-    def command(selected: Any) -> None:
-        requests.append(selected)
-
     program = Program()
-    program.command()(command)
-    get_command(program).main(list(words), standalone_mode=False)
-    return requests[0]
+    program.command()(Asked)
+    command: Asked = get_command(program).main(list(words), standalone_mode=False)
+    return command.selected
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,78 @@
+"""Options of questions to a predictor: cells by their axes, the device and the targets."""
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from orchestrator.commands.options.axes import AxisOptions, with_axes
+from orchestrator.commands.options.common import DatabaseChoice
+from orchestrator.commands.predict.axes import PREDICTED_NAMES
+from orchestrator.system.text import split_list
+from runner.contract.errors import UsageError, refuse_unknown
+
+if TYPE_CHECKING:
+    from orchestrator.commands.predict.cells import CellsAsked
+
+
+def _target_names(given: list[str] | None) -> list[str]:
+    """The targets that the option names; empty for the usual one.
+
+    Raises:
+        UsageError: there is no such target.
+    """
+    if not given:
+        return []
+    from analysis.predict.examples.targets import PREDICTION_TARGETS
+    from orchestrator.commands.predict.consultation import ALL_TARGETS
+
+    names = split_list(given)
+    known = [*PREDICTION_TARGETS, ALL_TARGETS]
+    for name in names:
+        if name not in known:
+            raise UsageError(f"--target: {refuse_unknown(name, known)}")
+    return list(dict.fromkeys(names))
+
+
+@dataclass(frozen=True, kw_only=True)
+class PredictionOptions(DatabaseChoice):
+    """The device and the targets of a question."""
+
+    device: Annotated[
+        str | None,
+        typer.Option(
+            "--device",
+            metavar="NAME",
+            help="A machine of the database, or a device with a known data sheet."
+            "  [default: that with most results of the backend]",
+        ),
+    ] = None
+    target: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--target",
+            metavar="NAMES",
+            help="latency, throughput, memory, energy, or all."
+            "  [default: latency, else throughput]",
+            callback=_target_names,
+        ),
+    ] = None
+
+
+@dataclass(frozen=True, kw_only=True)
+@with_axes(PREDICTED_NAMES)
+class CellQuestion(AxisOptions, PredictionOptions):
+    """A question about cells that options name."""
+
+    @property
+    def cells_asked(self) -> "CellsAsked":
+        """The question."""
+        from orchestrator.commands.predict.cells import CellsAsked
+
+        return CellsAsked(
+            database=self.database_file,
+            results=self.results,
+            axes={name: values for name, values in self.axes.items() if values},
+            device=self.device,
+            targets=tuple(self.target or ()),
+        )
