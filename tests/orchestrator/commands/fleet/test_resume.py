@@ -5,12 +5,12 @@ from pathlib import Path
 
 import pytest
 
-from orchestrator.commands.fleet.hosts import FleetChoice
 from orchestrator.commands.measure.fleet_plan import place_matrix
 from orchestrator.commands.measure.fleet_runs import folders_of, held, resume_on_fleet
 from orchestrator.commands.measure.host_progress import QuietFleetObserver
 from orchestrator.commands.measure.request import PlanRequest
 from orchestrator.commands.measure.run import ResumeRequest, resume_run
+from orchestrator.fleet.choice import FleetChoice
 from orchestrator.fleet.host import HostFacts
 from orchestrator.running.folder import RunFolder
 from orchestrator.running.options import RunOptions
