@@ -25,7 +25,6 @@ HOSTS = {"alpha": "lab1", "beta": "lab1", "gamma": "lab2"}
 """The room of each host, a label."""
 HEAD = "head"
 _OF_HEAD = ("--head", "--node-ip-address=127.0.0.1", "--include-dashboard=false")
-_QUIET = ("--num-cpus=0", "--include-log-monitor=false")
 _VARIABLES = {
     "RAY_worker_niceness": "0",
     "RAY_kill_child_processes_on_worker_exit": "false",

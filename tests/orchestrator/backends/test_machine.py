@@ -7,11 +7,9 @@ import pytest
 
 from orchestrator.backends.catalogue import CATALOGUE, OR_ENGINE, Stack
 from orchestrator.backends.machine import (
-    Machine,
     ThisHost,
     require_stack,
     this_machine,
-    why_not_system,
 )
 from orchestrator.backends.probes import X86_INSTRUCTION_SETS
 from orchestrator.screen.words.reasons import error_hint, error_text, reason_text
@@ -33,10 +31,6 @@ def test_a_job_may_use_less_than_this_machine_has() -> None:
     allowed = this_machine().memory_bytes
     assert allowed is not None
     assert 0 < allowed < psutil.virtual_memory().total
-
-
-def test_of_another_machine_nothing_is_known() -> None:
-    assert Machine() == Machine(memory_bytes=None, unavailable={})
 
 
 def test_what_no_machine_of_its_kind_has_needs_no_probing() -> None:
@@ -87,10 +81,6 @@ def test_a_software_adapter_is_timed_only_if_it_is_chosen(
     assert words_of(reason) == (SOFTWARE_IS_NOT_TIMED if left_out else None)
 
 
-def test_webgpu_shares_the_processor_with_what_computes_there() -> None:
-    assert "cpu" in CATALOGUE["webgpu"].locks & CATALOGUE["cpu"].locks
-
-
 @pytest.mark.parametrize(
     ("backend", "stack", "system"), [("cpu", HERE, "linux"), ("mps", HERE, "darwin")]
 )
@@ -110,13 +100,6 @@ def test_a_backend_of_another_system_is_unavailable_whatever_is_installed() -> N
         require_stack("mps", system="linux")
     assert error_text(caught.value) == "backend mps exists on macOS alone, and this is Linux"
     assert error_hint(caught.value) == "run it on a machine with macOS"
-
-
-def test_what_cannot_be_on_a_system_is_known_without_a_look_at_packages() -> None:
-    assert why_not_system("mps", system="darwin") is None
-    assert why_not_system("cpu", system="win32") is None
-    assert why_not_system("fake", system="linux") is None
-    assert "exists on macOS alone" in str(words_of(why_not_system("mps", system="linux")))
 
 
 def test_this_host_answers_every_question() -> None:

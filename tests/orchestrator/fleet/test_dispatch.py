@@ -176,13 +176,6 @@ def test_the_reason_of_what_is_given_up_tells_what_happened(outcome: str, words:
     assert dispatcher.is_over
 
 
-def test_a_host_that_joins_later_is_used() -> None:
-    dispatcher = Dispatcher.of([unit("u"), unit("v")], {"h": "a"}, 0)
-    dispatcher.next({"h"})
-    dispatcher.join("late", "a")
-    assert [given.host for given in dispatcher.next({"late"})] == ["late"]
-
-
 def test_a_host_that_lacks_a_backend_gets_other_units_and_the_unit_another_host() -> None:
     of = frozenset({"x"})
     units = [Unit("cuda", 9, of, frozenset({"cuda"})), Unit("cpu", 1, of, frozenset({"cpu"}))]
@@ -208,11 +201,3 @@ def test_a_unit_that_was_begun_stays_with_its_class() -> None:
     dispatcher.declined("a", "no image", ["cpu"], ["cpu"], has_begun=True)
     (given_up,) = dispatcher.give_up({"a", "b"})
     assert given_up.unit.classes == {"x"}
-
-
-def test_a_unit_that_was_withdrawn_goes_to_whoever_is_free() -> None:
-    dispatcher = Dispatcher.of([Unit("u", 1, frozenset({"x"}))], {"a": "x", "b": "x"}, seed=1)
-    dispatcher.next(["a"])
-    dispatcher.withdraw("a", "a is busy")
-    assert dispatcher.give_up({"a"}) == []
-    assert [given.host for given in dispatcher.next(["a"])] == ["a"]

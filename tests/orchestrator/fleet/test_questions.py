@@ -22,9 +22,7 @@ from orchestrator.fleet.messages import (
 )
 from orchestrator.fleet.presence import ask_all, ask_facts
 from orchestrator.fleet.transport import FleetHost, TransportName
-from orchestrator.screen.words.reasons import error_hint
-from runner.contract.errors import DamagedFile, Unavailable
-from tests.support.words import raises_words
+from runner.contract.errors import Unavailable
 
 FACTS = HostFacts(
     hostname="a",
@@ -118,14 +116,6 @@ def test_every_host_has_an_answer_or_a_reason_that_names_it() -> None:
     assert reasons["e"].startswith("host e: no message of this version")
     assert reasons["f"] == "host f: did not answer within 0 s"
     assert fleet.begun["f"].ended.wait(5)
-
-
-@pytest.mark.parametrize(("host", "hint"), [("b", "update"), ("d", "see the cable")])
-def test_the_reason_of_one_host_is_raised_with_its_hint(host: str, hint: str) -> None:
-    with raises_words(Unavailable, match=f"host {host}") as refused:
-        ask_facts(a_fleet(), host)
-    assert not isinstance(refused.value, DamagedFile)
-    assert error_hint(refused.value) == hint
 
 
 def test_a_busy_host_is_not_asked_and_shown_with_its_driver(

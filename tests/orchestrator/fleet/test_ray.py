@@ -8,7 +8,6 @@ from pathlib import Path
 
 import pytest
 
-from orchestrator.fleet.messages import Frame
 from orchestrator.fleet.transports.ray import RayTransport
 from runner.contract.errors import Unavailable
 from tests.support.ray_cluster import HOSTS, Cluster, running_cluster
@@ -58,33 +57,6 @@ def test_hosts_have_the_names_and_labels_with_which_they_joined(transport: RayTr
     assert {host.name: host.labels for host in transport.hosts()} == {
         name: {"room": room} for name, room in HOSTS.items()
     }
-
-
-def test_frames_arrive_in_order_and_whole_in_both_directions(transport: RayTransport) -> None:
-    conversation = transport.begin("alpha")
-    frames = [Frame(b"%d" % number, b"x" * number) for number in range(100)]
-    frames.append(Frame(b"large", os.urandom(50 << 20)))
-    try:
-        for frame in frames:
-            conversation.send(frame)
-        assert [conversation.receive() for _ in frames] == frames
-        conversation.send(Frame(b"end"))
-        assert conversation.receive() is None
-    finally:
-        conversation.end()
-
-
-def test_an_end_lets_the_host_program_clean_up_and_frees_the_host(
-    transport: RayTransport, cluster: Cluster
-) -> None:
-    said = cluster.folder / "said"
-    said.unlink(missing_ok=True)
-    conversation = transport.begin("beta")
-    conversation.end()
-    assert conversation.receive() is None
-    conversation.send(Frame(b"too late"))
-    until(said.exists)
-    transport.begin("beta").end()
 
 
 def test_a_host_is_one_drivers_at_a_time_and_the_other_learns_whose(

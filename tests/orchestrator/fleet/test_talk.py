@@ -20,7 +20,7 @@ from orchestrator.fleet.messages import (
     hear_nothing,
     read_frame,
 )
-from orchestrator.fleet.talk import Heard, Talk, end_all, prompt_interrupts
+from orchestrator.fleet.talk import Heard, Talk, prompt_interrupts
 from orchestrator.fleet.transport import Conversation
 from orchestrator.fleet.wire import DriverWatch
 from runner.contract.errors import Unavailable
@@ -99,21 +99,6 @@ def test_an_obstacle_is_heard(error: BaseException, obstacle: str) -> None:
 
     Talk(begin, "a", heard).give("order", [])
     assert str(heard.get(timeout=10).obstacle) == obstacle
-
-
-def test_conversations_are_ended_side_by_side() -> None:
-    both = Event()
-    begun = list[int]()
-
-    class Slow:
-        def end(self) -> None:
-            begun.append(1)
-            if len(begun) == 2:
-                both.set()
-            both.wait(60)
-
-    end_all([Slow(), Slow()])
-    assert both.is_set()
 
 
 def test_a_large_frame_shows_life_before_it_is_whole() -> None:

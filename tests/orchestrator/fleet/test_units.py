@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import pytest
 
 from orchestrator.fleet.host import HostFacts
-from orchestrator.fleet.units import PlacedPlan, expected_s, place, sub_plan
+from orchestrator.fleet.units import PlacedPlan, expected_s, place
 from orchestrator.planning.plan import Plan
 from runner.contract.cell import Cell
 from tests.support.jobs import fake_cell
@@ -69,19 +69,6 @@ def test_hardware_makes_a_class_and_not_a_name(
     one, other = a_host(), a_host(**changes)
     assert (one.class_id == other.class_id) is same_class
     assert (one.ability == other.ability) is same_ability
-
-
-def test_hosts_are_described_in_a_line() -> None:
-    host = a_host(accelerators=("NVIDIA A100", "NVIDIA A100", "NVIDIA T4"))
-    assert host.description == "a CPU, 8 cores, 8 GiB, 2 × NVIDIA A100, NVIDIA T4"
-
-
-def test_a_part_of_a_plan_has_what_belongs_to_it() -> None:
-    plan = a_plan([fake_cell(1), fake_cell(2), fake_cell(4)])
-    part = sub_plan(plan, [fake_cell(2)])
-    assert [entry.cell.batch_size for entry in part.entries] == [2]
-    assert (part.models, part.measure) == (plan.models, plan.measure)
-    assert not part.whole
 
 
 def test_cells_that_are_compared_go_to_the_host_that_can_measure_all_of_them() -> None:

@@ -8,6 +8,7 @@ import pytest
 
 from orchestrator.backends.catalogue import GIB
 from orchestrator.images.build import LOCAL_URLS, check_disk, follow, ignore
+from orchestrator.images.image_steps import BuildSteps, fitted_step
 from runner.contract.errors import ImageError
 from tests.support.words import raises_words
 
@@ -37,7 +38,7 @@ def engine(folder: Path, url: str = LOCAL_URLS[0]) -> Any:
 
 @pytest.mark.parametrize(
     ("image", "gibibytes"),
-    [("cpu", 3), ("cuda", 20), ("rocm", 40), ("openvino", 4), ("qnn", 4), ("browser", 4)],
+    [("cpu", 3), ("cuda", 20)],
 )
 def test_an_image_that_does_not_fit_is_refused(tmp_path: Path, image: str, gibibytes: int) -> None:
     check_disk(engine(tmp_path), image, lambda _: gibibytes * GIB)
@@ -47,3 +48,29 @@ def test_an_image_that_does_not_fit_is_refused(tmp_path: Path, image: str, gibib
 
 def test_a_remote_engines_disk_cannot_be_seen(tmp_path: Path) -> None:
     check_disk(engine(tmp_path, "http://elsewhere:2375"), "cuda", lambda _: 0)
+
+
+@pytest.mark.parametrize(
+    ("line", "reported"),
+    [
+        (
+            "Step 3/18 : RUN --mount=type=cache,target=/x pip install --no-cache-dir "
+            "--require-hashes -r requirements.txt",
+            ["building openvino: step 3/18, pip install --no-cache-dir …, 1m12s"],
+        ),
+        ("Step 1/18 : FROM python", ["building openvino: step 1/18, FROM python, 1m12s"]),
+        (" ---> Running in 0123456789ab", []),
+    ],
+)
+def test_a_step_is_reported_with_the_time_gone_by(line: str, reported: list[str]) -> None:
+    moments = iter((100.0, 172.0))
+    lines: list[str] = []
+    BuildSteps("openvino", lines.append, lambda: next(moments))(line)
+    assert lines == reported
+    assert all(len(line) < 80 for line in lines)
+
+
+def test_a_narrow_place_keeps_the_step_and_the_time() -> None:
+    line = "building cpu: step 3/18, pip install …, 12s"
+    assert fitted_step(line, 80) == line
+    assert fitted_step(line, 30) == "building cpu: step 3/18, 12s"

@@ -51,13 +51,7 @@ def test_old_versions_go_and_the_present_one_stays(workshop: Workshop) -> None:
     assert workshop.images().find("cpu") == image
 
 
-def test_images_that_lost_their_name_go(workshop: Workshop) -> None:
-    replaced = workshop.images().build("cpu")
-    workshop.write("runner/__init__.py", "# newer")
-    workshop.images().build("cpu")
-    assert pruned(workshop).removed == (replaced.id,)
-
-
+@pytest.mark.nightly
 def test_everything_of_ours_goes_if_asked(workshop: Workshop) -> None:
     old, image = build_old(workshop), workshop.images().build("cpu")
     done = pruned(workshop, everything=True)
@@ -65,6 +59,7 @@ def test_everything_of_ours_goes_if_asked(workshop: Workshop) -> None:
     assert workshop.images().find("cpu") is None
 
 
+@pytest.mark.nightly
 def test_the_same_version_under_a_registry_stays(workshop: Workshop) -> None:
     image = workshop.images(registry="registry.example/team").build("cpu")
     assert pruned(workshop) == PrunedImages((), ())

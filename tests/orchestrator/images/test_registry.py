@@ -4,7 +4,6 @@ from pathlib import Path
 
 import pytest
 
-from orchestrator.images.remote import Registry
 from orchestrator.screen.words.reasons import error_hint
 from runner.contract.errors import ImageError, StoreError
 from tests.orchestrator.images.conftest import Workshop
@@ -60,6 +59,7 @@ def test_of_other_files_or_on_another_base_none_is_pulled(
     assert workshop.elsewhere(registry, lock=lock).ensure("cpu").trust == "built here"
 
 
+@pytest.mark.nightly
 def test_a_registry_that_went_away_is_said_and_the_image_is_built(
     workshop: Workshop, registry: str
 ) -> None:
@@ -108,28 +108,6 @@ def test_an_image_travels_in_a_file(workshop: Workshop, registry: str, tmp_path:
         here.load(tmp_path / "none")
 
 
-def test_a_registry_says_digest_platform_and_size(workshop: Workshop, registry: str) -> None:
-    here = workshop.images(registry=registry)
-    here.build("cpu")
-    pushed = here.push("cpu")
-    asked = Registry(f"{registry}/accelmatrix-cpu")
-    found = asked.image(workshop.settings.version)
-    assert found
-    assert found.digest == pushed.digest
-    ((platform, image),) = found.platforms.items()
-    assert platform == "linux/amd64"
-    assert image.config == pushed.id
-    assert image.bytes > 0
-    assert asked.image("never") is None
-
-
-def test_an_image_built_without_registry_is_named_for_it(workshop: Workshop, registry: str) -> None:
-    built = workshop.images().build("cpu")
-    pushed = workshop.images(registry=registry).push("cpu")
-    assert pushed.id == built.id
-    assert workshop.images().find("cpu") == built
-
-
 def test_what_is_not_there_is_neither_pulled_nor_pushed(workshop: Workshop, registry: str) -> None:
     images = workshop.images(registry=registry)
     with raises_words(ImageError, match="cannot be pulled") as caught:
@@ -137,18 +115,3 @@ def test_what_is_not_there_is_neither_pulled_nor_pushed(workshop: Workshop, regi
     assert "images build" in str(error_hint(caught.value))
     with raises_words(ImageError, match="there is no image of AccelMatrix by that name"):
         images.push("cpu")
-
-
-def test_pushing_needs_a_registry(workshop: Workshop) -> None:
-    workshop.images().build("cpu")
-    with raises_words(ImageError, match="no registry is configured"):
-        workshop.images().push("cpu")
-
-
-def test_a_registry_that_does_not_answer(workshop: Workshop) -> None:
-    dead = workshop.images(registry="127.0.0.1:1/trial")
-    dead.build("cpu")
-    with raises_words(ImageError, match=r"127\.0\.0\.1:1.* cannot be pushed"):
-        dead.push("cpu")
-    with raises_words(ImageError, match=r"127\.0\.0\.1:1.* cannot be pulled"):
-        dead.pull("cpu")

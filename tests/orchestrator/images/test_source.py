@@ -109,10 +109,6 @@ def test_a_base_is_named_by_its_digest_where_that_is_known(checkout: Path) -> No
     assert source_of(checkout).fingerprint() != before
 
 
-def test_a_backend_without_dockerfile_has_no_source(checkout: Path) -> None:
-    assert find_source("cuda", SourceFolders.of(checkout)) is None
-
-
 def test_this_checkout_builds_a_small_context_for_the_cpu_image() -> None:
     source = source_of(ROOT)
     assert "runner/__main__.py" in source.files

@@ -11,10 +11,9 @@ import pytest
 from docker import DockerClient
 from docker.errors import ImageNotFound
 
-from orchestrator.backends.catalogue import image_names
 from orchestrator.images import ImageSettings, LocalImages
 from orchestrator.images.image import BACKEND_LABEL, SOURCE_LABEL
-from orchestrator.images.lock import PlatformImage, Release, ReleasedImage, read_lock
+from orchestrator.images.lock import PlatformImage, Release, ReleasedImage
 from orchestrator.images.source import SourceFolders, find_source
 from orchestrator.images.trust import (
     MOST_BUILDS,
@@ -97,11 +96,6 @@ def test_the_file_lies_in_a_folder_of_the_users(
     environment: dict[str, str], path: str | None
 ) -> None:
     assert state_file(environment) == (Path(path) if path else None)
-
-
-def test_the_lock_file_holds_images_of_ours() -> None:
-    for release in read_lock().values():
-        assert set(release.images) <= set(image_names())
 
 
 @dataclass

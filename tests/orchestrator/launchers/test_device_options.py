@@ -10,7 +10,6 @@ from orchestrator.backends.catalogue import CATALOGUE
 from orchestrator.launchers.container import (
     NodeGroups,
     device_options,
-    host_node_groups,
     ignored_options,
 )
 from runner.contract.cell import Backend
@@ -64,27 +63,13 @@ def test_nodes_are_asked_for_with_the_groups_that_own_them_and_optional_ones_whe
     assert set(options) <= {"devices", "group_add"}
 
 
-def test_a_choice_among_others_devices_is_the_runners_business() -> None:
-    assert options_of("rocm", AMD, chosen="1") == options_of("rocm", AMD)
-
-
-def test_node_groups_of_this_machine() -> None:
-    assert host_node_groups("/dev/null") == frozenset()
-    assert host_node_groups("/dev") is not None
-    assert host_node_groups("/dev/no-such-node") is None
-
-
 @pytest.mark.engine
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("backend", "nodes", "chosen"),
     [
-        ("cuda", {}, None),
         ("cuda", {}, "1"),
         ("rocm", AMD, None),
-        ("openvino", INTEL, None),
-        ("qnn", INTEL, None),
-        ("webgpu", INTEL, None),
     ],
 )
 def test_the_engine_takes_over_what_is_asked(

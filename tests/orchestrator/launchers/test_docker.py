@@ -5,7 +5,6 @@ Its promises with the real runner stand in `tests/contracts/test_launchers.py`.
 
 import json
 import os
-import shutil
 import signal
 from contextlib import suppress
 from pathlib import Path
@@ -124,26 +123,6 @@ def test_no_line_is_lost_and_all_come_in_order(bench: Bench) -> None:
     assert end.code == 0
 
 
-def test_odd_output_arrives_as_lines(bench: Bench) -> None:
-    script = """
-        import os, time
-        os.write(1, b"half a ")
-        time.sleep(0.2)
-        os.write(1, b"line\\n\\xff\\nunfinished")
-    """
-    lines, _ = bench.run(script)
-    assert lines == ["half a line", "�", "unfinished"]
-
-
-def test_the_end_of_stderr_is_kept_and_the_exit_status_told(bench: Bench) -> None:
-    script = "import sys; sys.stderr.write('x' * 50000 + 'the reason'); sys.exit(6)"
-    lines, end = bench.run(script)
-    assert lines == []
-    assert (end.code, end.out_of_memory) == (6, False)
-    assert end.log.endswith("the reason")
-    assert len(end.log) <= 8192
-
-
 @pytest.mark.parametrize("action", ["kill", "remove_container"])
 def test_a_container_ended_from_outside(bench: Bench, action: str) -> None:
     with bench.launch(HANG) as execution:
@@ -179,13 +158,6 @@ def test_a_device_node_is_there_or_its_backend_is_unavailable(bench: Bench) -> N
         with raises_words(Unavailable, match="refuses a container for backend rocm"):
             bench.launcher.launch(task).__enter__()
     assert bench.containers() == []
-
-
-def test_an_output_folder_that_is_gone(bench: Bench) -> None:
-    task = bench.task("")
-    shutil.rmtree(bench.out)
-    with raises_words(Unavailable, match="bind source path does not exist"):
-        bench.launcher.launch(task).__enter__()
 
 
 def test_prepare_tells_what_jobs_execute_in(bench: Bench, script_image: str) -> None:

@@ -30,9 +30,7 @@ LENT = JobUser(UNPRIVILEGED, UNPRIVILEGED, is_lent_output=True)
     ("info", "uid", "user", "words"),
     [
         (PLAIN, 1000, JobUser(1000, 100), "the caller, 1000:100"),
-        ({"SecurityOptions": None}, 1000, JobUser(1000, 100), "the caller, 1000:100"),
         (PLAIN, 0, LENT, "the unprivileged user 61100:61100, since the caller is root"),
-        (MAPPING, 1000, JobUser(1000, 100, "host"), "the caller, 1000:100"),
         (
             MAPPING,
             0,
@@ -45,14 +43,7 @@ LENT = JobUser(UNPRIVILEGED, UNPRIVILEGED, is_lent_output=True)
             JobUser(0, 0),
             "the engine's user, who is root inside the container alone",
         ),
-        (PODMAN, 1000, JobUser(1000, 100), "the caller, 1000:100"),
         (PODMAN, 0, LENT, "the unprivileged user 61100:61100, since the caller is root"),
-        (
-            ROOTLESS_PODMAN,
-            1000,
-            JobUser(0, 0),
-            "the engine's user, who is root inside the container alone",
-        ),
     ],
 )
 def test_the_user_follows_from_caller_and_engine(

@@ -8,8 +8,6 @@ from hypothesis import strategies as st
 
 from orchestrator.launchers.output import (
     BURST_S,
-    BYTES_PER_S,
-    LINES_PER_S,
     JobOutput,
     LineQueue,
     LineSplitter,
@@ -77,15 +75,6 @@ def test_a_stream_is_held_to_its_rate_after_a_burst(
     now[0] += passed_s
     assert pace.delay_s(0) == pytest.approx(delay_s)
     assert first == pytest.approx(max(0, cost_s - BURST_S))
-
-
-def test_output_costs_what_its_lines_and_bytes_do() -> None:
-    output = JobOutput(clock=lambda: 0.0)
-    output.lines.discard()  # so that nothing waits
-    output.take_stdout(b"\n" * LINES_PER_S)
-    assert output._paces[0].delay_s(BURST_S) == pytest.approx(1, abs=0.01)
-    output.take_stderr(b"x" * BYTES_PER_S)
-    assert output._paces[1].delay_s(BURST_S) == pytest.approx(1)
 
 
 def test_lines_come_before_the_end_and_the_log_is_the_end_of_stderr() -> None:

@@ -51,19 +51,6 @@ def lists_of(matrix: Any) -> list[str]:
             (),
             ["cpu fp32 1,8", "cuda fp32,bf16,fp16 1,8,32"],
         ),
-        (
-            {"runtime": "torch_compile,onnxruntime", "batch_size": "1"},
-            (),
-            [
-                "cpu torch_compile,onnxruntime fp32,int8 1",
-                "cuda torch_compile,onnxruntime fp32,bf16,fp16 1",
-            ],
-        ),
-        (
-            {"runtime": "torch,openvino", "precision": "fp32", "batch_size": "1"},
-            (),
-            ["cpu torch fp32 1", "cuda torch fp32 1", "openvino openvino fp32 1"],
-        ),
         ({"precision": "fp32"}, ("axes.backend=cuda",), ["cuda fp32"]),
     ],
 )
@@ -103,8 +90,6 @@ def test_the_choice_is_told() -> None:
             "--backend available: no backend can be measured by the process launcher: qnn: its ",
         ),
         ({}, ("axes.batch_size=0",), UsageError, "--set axes.batch_size=0: 0 is less than 1"),
-        ({}, ("backends=3",), UsageError, "--set backends=3: must be a mapping"),
-        ({}, ("backends.cpu=3",), UsageError, "--set backends.cpu=3: must be a mapping"),
     ],
 )
 def test_what_cannot_be_is_refused(

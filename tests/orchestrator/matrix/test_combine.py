@@ -56,21 +56,6 @@ def test_githubs_own_example() -> None:
     ]
 
 
-def test_include_brings_back_what_exclude_dropped() -> None:
-    lists: Lists = {"os": ["linux", "mac"], "version": [1, 2]}
-    found = combine(lists, [{"os": "mac", "version": 1}], [{"os": "mac"}])
-    assert found == [
-        {"os": "linux", "version": 1},
-        {"os": "linux", "version": 2},
-        {"os": "mac", "version": 1},
-    ]
-
-
-def test_only_include_makes_only_its_own_combinations() -> None:
-    found = list(Combiner[str]([{"a": 1}, {"a": 2, "b": 3}], []).combinations([]))
-    assert found == [{"a": 1}, {"a": 2, "b": 3}]
-
-
 def test_an_entry_that_fits_one_of_several_products_is_no_combination_of_its_own() -> None:
     combiner = Combiner[str]([{"a": 2, "c": 9}], [])
     found = list(combiner.combinations([{"a": [1]}, {"a": [2]}]))

@@ -52,11 +52,6 @@ def test_modes_and_scenarios_come_from_options() -> None:
     ]
 
 
-def test_images_and_sounds_have_sizes_from_options() -> None:
-    axes = bench_matrix(options(model="gpt2", image_size="224,448", audio_seconds="5,10")).axes
-    assert (axes["image_size"], axes["audio_seconds"]) == ((224, 448), (5, 10))
-
-
 def test_a_modality_names_every_model_whose_samples_hold_it() -> None:
     """CLAP compares texts with sounds, so that its family is none of sounds alone."""
     models = bench_matrix(BenchOptions(modality=["audio"])).axes["model"]
@@ -83,12 +78,9 @@ def test_what_is_left_out_has_the_files_defaults() -> None:
             ["cpu", "cpu-onnxruntime", "openvino"],
             "torch and onnxruntime on cpu, openvino on openvino",
         ),
-        ({}, ["axes.runtime=ov"], ["openvino"], "openvino on openvino"),
-        ({"runtime": "torch,default"}, (), ["cpu"], None),
         ({"runtime": "onnxruntime_web"}, (), ["cpu-onnxruntime_web"], None),
         ({"runtime": "openvino", "backend": "cpu"}, (), ["cpu-openvino"], None),
         ({"runtime": "openvino"}, ["axes.backend=cpu"], ["cpu-openvino"], None),
-        ({"runtime": "openvino"}, ["backends.cpu.axes.batch_size=2"], ["cpu-openvino"], None),
     ],
 )
 def test_runtimes_find_the_backend_that_has_them(
@@ -129,25 +121,11 @@ def test_limits_and_measure_come_from_options() -> None:
             "fp32,fp17",
             "--precision: 'fp17' is unknown; did you mean fp16? (fp32, bf16, fp16, int8)",
         ),
-        ("backend", "gpu", "--backend: 'gpu' could be cuda (NVIDIA), rocm (AMD) or mps (Apple)"),
         ("runtime", "tf", "--runtime: 'tf' is not one of default, torch"),
-        ("runtime", "openvino,tf", "--runtime: 'tf' is not one of default, torch"),
-        ("mode", "train", "--mode: 'train' is unknown; did you mean training? (inference, "),
         ("batch_size", "1,x", "--batch-size: 'x' is not a whole number"),
-        ("batch_size", "1,,2", "--batch-size: '' is not a whole number"),
         ("batch_size", "0", "--batch-size: 0 is less than 1"),
         ("batch_size", "1,1", "--batch-size: 1 appears twice"),
-        ("sequence_length", "9" * 5000, "--sequence-length: '999"),
-        ("batch_size", "1.5", "--batch-size: 1.5 is not a whole number"),
-        ("image_size", "big", "--image-size: 'big' is not a whole number"),
-        ("audio_seconds", "0.5", "--audio-seconds: 0.5 is not a whole number"),
-        ("new_tokens", "few", "--new-tokens: 'few' is not a whole number"),
-        ("scenario", "burst", "--scenario: 'burst' is not one of single_stream, offline"),
         ("target_qps", "1e3", "--target-qps: '1e3' is not a number, nor find_peak"),
-        ("target_qps", "-1", "--target-qps: '-1' is not a number, nor find_peak"),
-        ("target_qps", "0", "--target-qps: 0 is not between 0.001 and 100,000, nor find_peak"),
-        ("slo_ms", "find_peak", "--slo-ms: 'find_peak' is not a number"),
-        ("slo_ms", "1.2345678", "--slo-ms: 1.2345678 has more than six digits"),
         ("model", "gtp2", "--model: no model 'gtp2'; did you mean gpt2? (41 models:"),
     ],
 )
@@ -164,18 +142,9 @@ _ONE_OF_THREE = "bench: name the models by exactly one of --model, --family and 
     ("model", "changes", "sentence"),
     [
         ("gpt2", {"iterations": 0}, "--iterations: 0 is less than 1"),
-        ("gpt2", {"rounds": 0}, "--rounds: 0 is less than 1"),
-        ("gpt2", {"rounds": 1000}, "--rounds: 1000 is more than iterations, "),
-        (
-            "gpt2",
-            {"profile": "quik"},
-            "--profile: 'quik' is unknown; did you mean quick? (quick, standard, audit)",
-        ),
         ("gpt2", {"memory": "big"}, "--memory: 'big' is not a size"),
         ("gpt2", {"cell_timeout": "0"}, "--cell-timeout: '0' is not above 0"),
-        (None, {"family": ["sight"]}, "--family: 'sight' is not one of embedding, text"),
         (None, {}, _ONE_OF_THREE),
-        ("gpt2", {"all_": True}, _ONE_OF_THREE),
     ],
 )
 def test_errors_name_the_option(model: str | None, changes: dict[str, Any], sentence: str) -> None:

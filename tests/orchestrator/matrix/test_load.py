@@ -88,11 +88,7 @@ def test_values_stand_in_the_users_file_and_all_problems_come_at_once(write: Wri
         ("[1]", "must be a mapping of keys to values"),
         ("axes: {model: gpt2}", "version: is required"),
         ("version: 2", "version: 2 is not 1, the only version there is"),
-        ("version: true", "version: true is not 1, the only version there is"),
-        ("version: 1", "axes.model: is required: name models, or a set such as small or key"),
         ("version: 1\naxes: {batch_size: 1}", "axes.model: is required"),
-        ("version: 1\naxes:", "axes: must be a mapping of keys to values"),
-        ("version: 1\naxes: {model: }", "axes.model: null is not text"),
         ("version: 1\naxes: {model: none.yaml}", "there is no such file"),
     ],
 )
@@ -105,25 +101,15 @@ def test_what_a_file_lacks_is_told(text: str, sentence: str, write: Write) -> No
 @pytest.mark.parametrize(
     ("rest", "sentence"),
     [
-        (", batch_size: true}", "axes.batch_size: true is not a whole"),
-        (", batch_size: 1.5}", "axes.batch_size: 1.5 is not a whole"),
-        (", batch_size: '8'}", "axes.batch_size: '8' is not a whole"),
         (", batch_size: [4, 0]}", "axes.batch_size[1]: 0 is less than 1"),
-        (", batch_size: 9999999}", "axes.batch_size: 9999999 is more"),
-        (", mode: {a: 1}}", "axes.mode: must be a value or a list"),
         (
             ", precison: fp32}",
             "axes.precison: unknown key; did you mean precision? (line 2)",
         ),
-        ("}\ninclude: {batch_size: 1}", "include: must be a list"),
         ("}\nexclude: [{}]", "exclude[0]: must not be empty"),
         (
             "}\nexclude: [{mode: training}]",
             "exclude[0].mode: is not an axis of this matrix, so it excludes nothing",
-        ),
-        (
-            "}\ninclude: [{batch_size: [1, 2]}]",
-            "include[0].batch_size: [1, 2] is not a whole number",
         ),
         (
             "}\nbackends: {cuba: {}}",
@@ -133,43 +119,17 @@ def test_what_a_file_lacks_is_told(text: str, sentence: str, write: Write) -> No
             "}\nbackends: {cpu: {axes: {backend: cpu}}}",
             "backends.cpu.axes: cannot change the backend it belongs to",
         ),
-        ("}\nmeasure: {iterations: 0}", "measure.iterations: 0 is less"),
         ("}\nmeasure: {min_duration: soon}", "measure.min_duration: 'soon' is not a duration"),
-        ("}\nmeasure: {max_duration: 0}", "measure.max_duration: 0 is not"),
-        (", new_tokens: 0}", "axes.new_tokens: 0 is less than 1"),
-        (", target_qps: peak}", "axes.target_qps: 'peak' is not a number, nor find_peak"),
-        (", target_qps: [find_peak, find_peak]}", "axes.target_qps: 'find_peak' appears twice"),
         (", target_qps: [50, 50.0]}", "axes.target_qps: 50.0 appears twice"),
-        (", slo_ms: find_peak}", "axes.slo_ms: 'find_peak' is not a number"),
-        (
-            "}\ninclude: [{slo_ms: 0}]",
-            "include[0].slo_ms: 0 is not between 0.001 and 100,000",
-        ),
         (
             "}\nmeasure: {precision_target: 2}",
             "measure.precision_target: 2 is not a share above 0 and up to 1, such as 2% or 0.02",
         ),
-        ("}\nmeasure: {rounds: 1001}", "measure.rounds: 1001 is more than 1000"),
-        (", workers: two}", "axes.workers: 'two' is not a whole number"),
-        (", threads: 1001}", "axes.threads: 1001 is more than 1000"),
         (
             "}\nmeasure: {rounds: 30}",
             "measure.rounds: 30 is more than iterations, 20 with profile standard",
         ),
-        (
-            "}\nmeasure: {rounds: 6}\nbackends: {cpu: {measure: {iterations: 3}}}",
-            "backends.cpu.measure.iterations: 3 is less than rounds, 6 with profile standard",
-        ),
-        (
-            "}\nmeasure: {min_duration: 1h}",
-            "measure.min_duration: 1h is more than max_duration, 5m with profile standard",
-        ),
-        (
-            "}\nbackends: {cpu: {measure: {max_duration: 1s}}}",
-            "backends.cpu.measure.max_duration: 1s is less than min_duration, 30s with profile",
-        ),
         ("}\nlimits: {memory: lots}", "limits.memory: 'lots' is not a size"),
-        ("}\nlimits: {cpus: 1.5}", "limits.cpus:"),
     ],
 )
 def test_each_mistake_has_its_sentence(rest: str, sentence: str, write: Write) -> None:
@@ -198,11 +158,6 @@ def test_a_thousand_mistakes_do_not_flood_the_terminal(write: Write) -> None:
     found = problems(write(f"version: 1\naxes: {{model: gpt2, {axes}}}"))
     assert len(found) == 21
     assert found[-1] == "… and 980 more"
-
-
-def test_the_tests_own_backend_is_accepted_though_never_offered(write: Write) -> None:
-    matrix = load_matrix(write("version: 1\naxes: {model: gpt2, backend: fake, runtime: fake}"))
-    assert matrix.axes["backend"] == ("fake",)
 
 
 def test_measure_and_limits_are_resolved_for_each_backend(write: Write) -> None:
@@ -249,11 +204,8 @@ def test_a_matrix_survives_json(write: Write) -> None:
     ("override", "axis", "values"),
     [
         ("axes.batch_size=1,8", "batch_size", (1, 8)),
-        ("axes.batch_size=[1, 8]", "batch_size", (1, 8)),
         ("axes.model=gpt2,key", "model", tuple(dict.fromkeys(["gpt2", *KEY]))),
-        ("axes.precision = bf16", "precision", ("bf16",)),
         ("axes.target_qps=50,0.5,find_peak", "target_qps", (50.0, 0.5, "find_peak")),
-        ("axes.slo_ms=[20]", "slo_ms", (20.0,)),
     ],
 )
 def test_set_changes_axes(
@@ -280,15 +232,9 @@ def test_set_reaches_every_table_and_the_later_one_wins(write: Write) -> None:
             "axes.batchsize=1",
             "--set axes.batchsize=1: unknown key; did you mean batch_size?",
         ),
-        (
-            "axes.model=brt-tiny",
-            "--set axes.model=brt-tiny: no model 'brt-tiny'; did you mean bert-tiny?",
-        ),
-        ("axes.batch_size", "--set axes.batch_size: is not path=value"),
         ("=1", "--set =1: is not path=value"),
         ("version.x=1", "--set version.x=1: x lies in something that is not a mapping"),
         ("axes.mode=[a", "--set axes.mode=[a: line "),
-        ("axes.model=", "--set axes.model=: null is not text"),
     ],
 )
 def test_errors_in_set_name_the_option(override: str, sentence: str, write: Write) -> None:

@@ -50,10 +50,6 @@ def test_a_sequence_length_collapses_where_a_model_takes_none_and_the_collapse_i
     )
 
 
-def test_a_single_sequence_length_makes_nothing_fall_together() -> None:
-    assert expand(matrix_of({"model": "vit-base", "sequence_length": 64})).notes == ()
-
-
 def test_images_and_sounds_have_the_models_own_size_unless_the_matrix_names_one() -> None:
     ((cell, _),) = expand(matrix_with(sized_model())).cells
     assert cell.id == "cpu-sized-fp32-b1-s128-i224-a5-inference"
@@ -82,9 +78,7 @@ def test_a_size_that_a_model_does_not_take_is_a_cell_with_its_reason() -> None:
     [
         ({"max_sequence_length": 77}, "inference", "b1-s77"),
         ({"max_sequence_length": 77}, "generation", "b1-s45-n32"),
-        ({"max_sequence_length": 16}, "generation", "b1-s1-n32"),
         ({"max_sequence_length": 77, "encoder_decoder": True}, "generation", "b1-s77-n32"),
-        ({"max_sequence_length": None}, "generation", "b1-s128-n32"),
         ({"encoder_decoder": True, "max_new_tokens": 20}, "generation", "b1-s128-n20"),
     ],
 )
@@ -122,17 +116,14 @@ def test_an_include_that_repeats_a_default_adds_no_second_cell() -> None:
             {"mode": ["inference", "generation"], "new_tokens": [8, 16]},
             ["b1-s128-inference", "b1-s128-n8-generation", "b1-s128-n16-generation"],
         ),
-        ({"mode": "generation"}, ["b1-s128-n32-generation"]),
         (
             {"mode": ["training", "startup"], "scenario": ["single_stream", "offline", "server"]},
             ["b1-s128-training", "b1-s128-startup"],
         ),
-        ({"scenario": "offline", "batch_size": [4, 8]}, ["s128-inference-offline"]),
         (
             {"scenario": "server", "batch_size": [1, 2], "target_qps": 50, "slo_ms": [10, 20]},
             ["b1-s128-inference-server-q50", "b2-s128-inference-server-q50"],
         ),
-        ({"scenario": "server"}, ["b1-s128-inference-server-peak-slo100"]),
         (
             {"scenario": "server", "target_qps": [0.5, "find_peak"], "slo_ms": [10, 2.5]},
             [
@@ -146,19 +137,6 @@ def test_an_include_that_repeats_a_default_adds_no_second_cell() -> None:
 )
 def test_a_cell_leaves_out_what_it_does_not_know(axes: dict[str, Any], expected: list[str]) -> None:
     assert ids({"model": "gpt2", **axes}) == [f"cpu-gpt2-fp32-{rest}" for rest in expected]
-
-
-def test_a_scenario_that_finds_its_own_batch_begins_at_one() -> None:
-    axes = {"model": "gpt2", "scenario": "offline", "batch_size": 4}
-    ((cell, _),) = expand(matrix_of(axes)).cells
-    assert cell.batch_size == 1
-
-
-def test_a_rate_is_one_cell_however_it_is_written() -> None:
-    include = [{"model": "gpt2", "scenario": "server", "target_qps": rate} for rate in (50, 50.0)]
-    ((cell, _),) = expand(matrix_of(include=include)).cells
-    assert cell.target_qps == 50
-    assert not cell.seeks_peak
 
 
 def test_include_may_set_an_axis_that_is_not_listed() -> None:
@@ -297,23 +275,6 @@ def test_an_id_is_read_from_its_end_in_one_way(
     assert (told["s"], told["i"], told["a"]) == shown
 
 
-@given(
-    st.fixed_dictionaries({}, optional={axis: _some(values) for axis, values in _AXES.items()}),
-    st.sampled_from([{}, {"image_size": None}, {"audio_seconds": None}]),
-)
-def test_a_cell_knows_the_sizes_that_its_model_takes_and_no_others(
-    axes: dict[str, Any], lacks: dict[str, None]
-) -> None:
-    model = sized_model(**lacks)
-    cells = [cell for cell, _ in expand(matrix_with(model, axes)).cells]
-    assert len(set(cells)) == len(cells) == len({cell.id for cell in cells})
-    for cell in cells:
-        for axis in ("image_size", "audio_seconds"):
-            size, allowed = getattr(cell, axis), getattr(model, axis)
-            assert (size is None) == (allowed is None)
-            assert size is None or size in axes.get(axis, [allowed.default])
-
-
 def notes(axes: dict[str, Any], **rest: Any) -> list[str]:
     return list(expand(matrix_of({"model": "gpt2", **axes}, **rest)).notes)
 
@@ -326,20 +287,8 @@ def notes(axes: dict[str, Any], **rest: Any) -> list[str]:
             "4 combinations are 3 cells, because only generation has new_tokens",
         ),
         (
-            {"mode": ["training", "inference"], "scenario": ["single_stream", "offline"]},
-            "4 combinations are 3 cells, because only inference has a scenario",
-        ),
-        (
             {"scenario": "offline", "batch_size": [1, 2, 4]},
             "3 combinations are 1 cell, because offline finds its own batch_size",
-        ),
-        (
-            {"scenario": ["server", "offline"], "target_qps": [1, 2]},
-            "4 combinations are 3 cells, because only the scenario server has a target_qps",
-        ),
-        (
-            {"scenario": "server", "target_qps": [1, "find_peak"], "slo_ms": [10, 20]},
-            "4 combinations are 3 cells, because only a rate that is sought has an slo_ms",
         ),
         (
             {
@@ -359,30 +308,14 @@ def test_what_falls_together_is_told_with_the_axis_that_did_it(
     assert notes(axes) == [f"gpt2: {became}"]
 
 
-def test_each_model_has_its_own_note() -> None:
-    axes = {"model": ["gpt2", "vit-base"], "sequence_length": [64, 128]}
-    assert notes(axes) == [
-        "vit-base: 2 combinations are 1 cell, because it takes no sequence_length"
-    ]
-
-
 @pytest.mark.parametrize(
     ("axes", "note"),
     [
         ({"new_tokens": 8}, "no cell knows new_tokens: that takes mode generation"),
         (
-            {"mode": "training", "scenario": "offline"},
-            "no cell knows scenario: that takes mode inference",
-        ),
-        (
             {"image_size": 224},
             "no cell knows image_size: that takes a model for images of several sizes",
         ),
-        (
-            {"audio_seconds": 5},
-            "no cell knows audio_seconds: that takes a model for sounds of any length",
-        ),
-        ({"target_qps": 8}, "no cell knows target_qps: that takes scenario server"),
         (
             {"scenario": "server", "target_qps": 8, "slo_ms": 5},
             "no cell knows slo_ms: that takes scenario server and target_qps find_peak",
@@ -391,9 +324,3 @@ def test_each_model_has_its_own_note() -> None:
 )
 def test_an_axis_that_no_cell_knows_is_told(axes: dict[str, Any], note: str) -> None:
     assert notes(axes) == [note]
-
-
-def test_an_axis_that_only_include_names_is_told_too_and_one_that_every_cell_knows_is_not() -> None:
-    (note,) = notes({}, include=[{"slo_ms": 5}])
-    assert note == "no cell knows slo_ms: that takes scenario server and target_qps find_peak"
-    assert notes({"scenario": "server", "target_qps": "find_peak", "slo_ms": [5, 10]}) == []

@@ -5,7 +5,6 @@ from collections.abc import Mapping, Sequence
 import pytest
 
 from orchestrator.backends.machine import Machine
-from orchestrator.planning import plan as planning
 from orchestrator.planning.forecast import CellForecast, KnownSpeeds
 from orchestrator.planning.plan import Plan, make_plan
 from orchestrator.store import CellSpeed
@@ -62,13 +61,6 @@ def test_predicted_memory_is_a_remark(
     if allowed:
         assert "-b2-s128-inference may run out of memory: 3GiB are predicted" in notes[0]
         assert f"{allowed} may be used" in notes[0]
-
-
-def test_of_too_many_cells_none_is_predicted(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(planning, "MOST_PREDICTED", 1)
-    plan = planned()
-    assert [one.estimated_by for one in plan.entries] == ["measured", "arithmetic", "arithmetic"]
-    assert "2 cells were not measured here, more than the 1 that a plan predicts" in plan.notes
 
 
 def test_a_predictor_that_cannot_be_used_is_a_note() -> None:

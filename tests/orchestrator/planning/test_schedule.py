@@ -70,14 +70,6 @@ def test_what_a_resumed_run_has_left_comes_in_the_same_order(finished: set[str])
     assert order(schedule(rest, 3)) == expected
 
 
-def test_a_job_carries_what_its_launch_needs() -> None:
-    job = schedule(PLAN, 0)[0]
-    estimates = {entry.cell.id: entry.estimate_s for entry in PLAN.entries}
-    assert job.measure.profile == "quick"
-    assert job.limits == PLAN.limits["cpu"]
-    assert job.estimate_s > sum(estimates[cell.id] for cell in job.cells)
-
-
 def schedule(plan: Plan, seed: int) -> list[JobPlan]:
     return list(launches(plan, seed))
 

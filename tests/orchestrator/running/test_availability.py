@@ -4,10 +4,9 @@ import pytest
 
 from orchestrator.running.availability import Availability
 from runner.contract.cell import Backend
-from runner.contract.errors import EngineUnavailable, ImageError, Unavailable
+from runner.contract.errors import ImageError, Unavailable
 from runner.contract.job import Provenance
 from tests.support.fakes import ScriptedLauncher, measures_all
-from tests.support.words import raises_words
 
 
 class Counting(ScriptedLauncher):
@@ -41,14 +40,6 @@ def test_a_refusal_is_remembered(error: Exception) -> None:
     assert launcher.asked == ["cpu"]
 
 
-def test_a_backend_that_is_given_up_is_not_asked_again() -> None:
-    availability = Availability(Counting())
-    availability.prepare("cpu")
-    availability.give_up("cpu", EngineUnavailable("gone"))
-    with raises_words(EngineUnavailable, match="gone"):
-        availability.prepare("cpu")
-
-
 def test_with_an_engine_that_returns_all_backends_are_made_ready_anew() -> None:
     launcher = Counting()
     availability = Availability(launcher)
@@ -57,9 +48,3 @@ def test_with_an_engine_that_returns_all_backends_are_made_ready_anew() -> None:
     availability.prepare("cpu")
     availability.prepare("openvino")
     assert launcher.asked == ["openvino", "cpu", "openvino"]
-
-
-def test_an_engine_that_stays_away_is_not_waited_for_longer_than_asked() -> None:
-    launcher = Counting()
-    launcher.refusals["cpu"] = EngineUnavailable("gone")
-    assert not Availability(launcher).comes_back("cpu", patience_s=0)

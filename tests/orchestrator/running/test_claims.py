@@ -231,16 +231,6 @@ def test_no_reader_takes_one_for_a_verdict(tmp_path: Path) -> None:
     assert folder.unfinished() == foreign
 
 
-def test_an_offline_record_has_the_batch_that_was_found(tmp_path: Path) -> None:
-    cell = fake_cell(1, scenario="offline")
-    folder = a_run_folder(tmp_path, a_plan([cell]))
-    folder.save(
-        record_for(folder.job([cell], SOMEWHERE), cell, batch_size=32, throughput=32_000 / 3)
-    )
-    assert merge_run(folder, database(folder)) == MergeReport(inserted=1)
-    assert folder.unfinished() == []
-
-
 STRAY = (
     ("stray.parquet",),
     (CELLS[0].job_id, "stray.parquet"),

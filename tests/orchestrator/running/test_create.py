@@ -1,4 +1,3 @@
-import json
 from dataclasses import replace
 from pathlib import Path
 
@@ -47,11 +46,6 @@ def give(folder: RunFolder, *statuses: Status) -> None:
         folder.save(record_for(folder.job([cell], HERE), cell, status=status))
 
 
-def nothing_but_skips(*reasons: str) -> Plan:
-    skips = {fake_cell(2**power): reason for power, reason in enumerate(reasons)}
-    return a_plan(cells=(), skips=skips)
-
-
 def test_a_new_run_keeps_all_that_was_asked(results: Path) -> None:
     plan = a_plan()
     run = begin_scratch(plan, results, a_source("version: 1\n")).run
@@ -59,17 +53,6 @@ def test_a_new_run_keeps_all_that_was_asked(results: Path) -> None:
     assert (run.launcher, run.seed, run.options.scratch, run.plan) == ("process", 7, True, plan)
     assert run.hostname
     assert RunFolder.open(results, "last").run == run
-
-
-def test_run_json_keeps_the_fields_by_which_older_runs_resume(results: Path) -> None:
-    options = replace(SCRATCH, fail_fast=True, budget_s=5.0)
-    folder = create_run(a_plan(), a_source("version: 1\n"), results, options)
-    assert set(json.loads((folder.path / "run.json").read_text())) == {
-        *("run_id", "started_at", "matrix", "command", "matrix_path"),
-        *("options", "purpose", "browser"),
-        *("git_commit", "hostname", "group_id", "host_class", "hosts"),
-        *("orchestrator_version", "plan", "process_spreads", "version", "interleaving"),
-    }
 
 
 def test_a_seed_is_drawn_once_and_resumed_with(results: Path, database: Path) -> None:
@@ -90,11 +73,6 @@ def test_a_run_keeps_what_its_cells_are_measured_for(results: Path, database: Pa
     assert (job.purpose, job.trace, job.round) == ("verify", True, 1)
 
 
-def test_options_that_stood_for_a_matrix_leave_none(results: Path) -> None:
-    run = begin_scratch(a_plan(), results).run
-    assert (run.matrix, run.matrix_path) == (None, None)
-
-
 def test_fake_rows_are_refused_before_anything_is_made(results: Path) -> None:
     with pytest.raises(StoreError, match="fake backend"):
         create_run(a_plan(), OPTIONS_ALONE, results, RunOptions(launcher="process"))
@@ -109,21 +87,6 @@ def test_a_plan_without_cells_says_what_took_them(results: Path) -> None:
         begin_scratch(plan, results)
     assert (caught.value.hint, caught.value.exit_code) == ("--select drops all", 3)
     assert not results.exists()
-
-
-def test_a_plan_of_skips_says_why(results: Path) -> None:
-    with pytest.raises(NothingToDo, match=r"none of the 2 cells can run: no device$"):
-        begin_scratch(nothing_but_skips("no device", "no device"), results)
-
-
-def test_many_reasons_are_counted(results: Path) -> None:
-    with pytest.raises(NothingToDo, match=r"run: a; b; c and 2 more reasons$"):
-        begin_scratch(nothing_but_skips("a", "b", "c", "d", "e"), results)
-
-
-def test_one_cell_that_runs_is_enough(results: Path) -> None:
-    begin_scratch(a_plan([fake_cell(1)], skips={fake_cell(2): "no"}), results)
-    assert len(RunFolder.open(results, "last").cells) == 2
 
 
 def test_resuming_has_those_cells_left_that_had_no_chance(results: Path, database: Path) -> None:
@@ -167,12 +130,6 @@ def test_another_matrix_is_refused(results: Path, database: Path) -> None:
     other = a_source("version: 1 # changed\n")
     with pytest.raises(UsageError, match=r"matrix\.yaml: differs from the matrix of run"):
         reopen_run(results, "last", other, database)
-
-
-def test_a_run_of_options_has_no_matrix_to_name(results: Path, database: Path) -> None:
-    begin_scratch(a_plan(), results)
-    with pytest.raises(UsageError, match="differs"):
-        reopen_run(results, "last", a_source("version: 1\n"), database)
 
 
 def test_nothing_is_forgotten_when_resuming_is_refused(results: Path, database: Path) -> None:

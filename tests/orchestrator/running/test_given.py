@@ -5,16 +5,6 @@ import pytest
 from orchestrator.running.given import ChosenImage, Label, ci_labels
 from runner.contract.errors import UsageError
 
-DIGEST = "sha256:" + "a" * 64
-
-
-@pytest.mark.parametrize(
-    "reference",
-    ["accelmatrix-cpu", "ghcr.io/me/cpu:1.0", "localhost:5000/x/y", f"ghcr.io/me/cpu@{DIGEST}"],
-)
-def test_an_image_is_named_for_each_backend(reference: str) -> None:
-    assert ChosenImage.parse(f"cpu={reference}") == ChosenImage("cpu", reference)
-
 
 @pytest.mark.parametrize(
     ("word", "message"),
@@ -23,8 +13,6 @@ def test_an_image_is_named_for_each_backend(reference: str) -> None:
         ("cpp=x", "cpu"),
         ("mps=x", "no container can reach a device of mps"),
         ("cpu=", "is no name of an image"),
-        ("cpu=-v", "is no name of an image"),
-        ("cpu=a b", "is no name of an image"),
         ("cpu=x@sha256:1", "is no name of an image"),
     ],
 )
@@ -42,11 +30,6 @@ def test_a_label_is_a_pair(pair: tuple[str, str]) -> None:
 def test_what_is_no_label_is_refused(word: str) -> None:
     with pytest.raises(UsageError, match="--label"):
         Label.parse(word)
-
-
-def test_a_label_may_be_long_but_is_no_text() -> None:
-    with pytest.raises(UsageError, match="at most 500 letters"):
-        Label.parse("a=" + "x" * 501)
 
 
 GITHUB = {
@@ -69,12 +52,10 @@ OF_GITHUB = {
     [
         (GITHUB, OF_GITHUB),
         ({**GITHUB, "GITHUB_ACTIONS": ""}, {}),
-        ({"GITHUB_ACTIONS": "true", "GITHUB_SHA": "abc"}, {"github_sha": "abc"}),
         (
             {"GITLAB_CI": "true", "CI_COMMIT_SHA": "abc", "CI_JOB_URL": "https://x/1"},
             {"gitlab_sha": "abc", "gitlab_job": "https://x/1"},
         ),
-        ({}, {}),
     ],
 )
 def test_a_ci_job_says_of_itself_what_it_is(

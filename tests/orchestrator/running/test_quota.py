@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from orchestrator.running.launch.quota import LOOK_INTERVAL_S, OutputQuota, QuotaWatch, excess_of
+from orchestrator.running.launch.quota import OutputQuota, excess_of
 from runner.contract.job import Limits
 from tests.support.jobs import a_job, fake_cell, fake_model
 from tests.support.words import words_of
@@ -44,21 +44,6 @@ def test_what_a_job_leaves_is_held_to_its_quota(
 ) -> None:
     fill(tmp_path)
     assert words_of(excess_of(tmp_path, QUOTA)) == excess
-
-
-def test_folders_nest_only_so_deep(tmp_path: Path) -> None:
-    (tmp_path / ("d/" * 40)).mkdir(parents=True)
-    assert words_of(excess_of(tmp_path, OutputQuota(1000, 1000))) == "nests folders deeper than 32"
-
-
-def test_it_is_looked_at_from_time_to_time(tmp_path: Path) -> None:
-    now = [0.0]
-    watch = QuotaWatch(tmp_path, QUOTA, lambda: now[0])
-    sparse(tmp_path / "large", 2000)
-    assert (watch.excess(), watch.left_s) == (None, LOOK_INTERVAL_S)
-    now[0] += LOOK_INTERVAL_S
-    assert words_of(watch.excess()) == "is larger than 1000B"
-    assert watch.left_s >= LOOK_INTERVAL_S
 
 
 def test_what_is_allowed_follows_from_the_job_unless_it_is_set() -> None:

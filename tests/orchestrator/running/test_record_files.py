@@ -59,24 +59,11 @@ def test_records_are_read_from_the_one_file(folder: RunFolder) -> None:
     assert folder.unfinished() == [folder.cells[1]]
 
 
-def test_a_verdict_of_its_own_outweighs_the_compact_one(compacted: RunFolder) -> None:
-    cell = compacted.cells[1]
-    compacted.save(record_for(compacted.job([cell], SOMEWHERE), cell))
-    assert compacted.verdicts()[cell.id] == "ok"
-
-
 def test_forgetting_unpacks_and_drops_these_alone(compacted: RunFolder) -> None:
     compacted.forget_retried()
     assert compact_files(compacted.records) == []
     assert compacted.due(compacted.cells, 1) == [compacted.cells[1]]
     assert loose(compacted) == sorted(compacted.cells[at].id for at in (0, 2))
-
-
-def test_forgetting_nothing_leaves_it_compact(compacted: RunFolder) -> None:
-    compacted.save(record_for(compacted.job(compacted.cells, SOMEWHERE), compacted.cells[1]))
-    compacted.forget_retried()
-    assert loose(compacted) == [compacted.cells[1].id]
-    assert compacted.due(compacted.cells, 1) == []
 
 
 def test_unpacked_files_are_as_they_were(folder: RunFolder) -> None:

@@ -3,7 +3,7 @@ from pathlib import Path
 
 import pytest
 
-from orchestrator.system.git import ROOT, git_commit
+from orchestrator.system.git import git_commit
 
 
 def git(folder: Path, *arguments: str) -> str:
@@ -67,7 +67,3 @@ def test_a_git_hook_does_not_mislead(checkout: Path, monkeypatch: pytest.MonkeyP
 def test_a_machine_without_git(checkout: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PATH", str(checkout))
     assert git_commit(checkout) is None
-
-
-def test_the_orchestrator_knows_its_own_root() -> None:
-    assert (ROOT / "orchestrator/system/git.py").is_file()

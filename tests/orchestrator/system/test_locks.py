@@ -97,11 +97,6 @@ def test_the_second_process_waits_and_says_for_whom(start: Start) -> None:
     assert release(second) == 0
 
 
-def test_other_devices_are_not_waited_for(start: Start) -> None:
-    first, second = start("cpu", "one"), start("nvidia", "two")
-    assert (line(first), line(second)) == ("held", "held")
-
-
 def test_the_lock_of_a_killed_process_is_free(start: Start, tmp_path: Path) -> None:
     first = start("cpu", "one")
     assert line(first) == "held"
@@ -160,11 +155,6 @@ def test_a_failure_releases_everything(tmp_path: Path) -> None:
         raise ZeroDivisionError
     assert is_free(tmp_path, "a")
     assert is_free(tmp_path, "b")
-
-
-def test_no_devices_need_no_lock(tmp_path: Path) -> None:
-    with hold_devices(frozenset(), "one", lambda *_: None, tmp_path):
-        assert list(tmp_path.iterdir()) == []
 
 
 def test_all_users_share_the_folder_and_its_locks(

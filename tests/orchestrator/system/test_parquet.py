@@ -118,7 +118,7 @@ def test_the_reader_imports_nothing_from_where_one_stands(
     assert read_table(path)["number"].to_pylist() == [7]
 
 
-@pytest.mark.parametrize("options", [{}, {"data_page_version": "2.0"}, {"compression": "gzip"}])
+@pytest.mark.parametrize("options", [{}, {"data_page_version": "2.0"}])
 def test_large_sound_files_are_read(options: dict[str, str], tmp_path: Path) -> None:
     rows = 4_000
     table = pa.table(

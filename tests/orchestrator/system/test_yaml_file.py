@@ -29,21 +29,16 @@ def refusal(content: str | bytes, tmp_path: Path, name: str = "matrix.yaml") -> 
     [
         ("a: 1\nb: 2\na: 3\n", "line 3: the key 'a' appears twice"),
         ("a: &x [1]\nb: *x\n", "line 1: anchors and aliases are not allowed: write the value out"),
-        ("a: *x\n", "line 1: anchors and aliases are not allowed: write the value out"),
         ("a: !!python/object:os.system x\n", "line 1: the tag !!python/object:os.system is not"),
-        ("a: 1\nb: !!str 2\n", "line 2: the tag !!str is not allowed"),
         ("a: 1\n---\nb: 2\n", "line 2: a second document starts here"),
         ("a: [1\n", "line 1: its [ is not closed"),
         ("a: " + "[" * 5000, "line 1: nested deeper than 20 levels"),
         ("[1, 2]: x\n", "line 1: a key must be plain text"),
-        ("a:\tb:\t- [\t", "line 1: two keys in one line"),
         ("\ta: 1\n", "line 1 begins with a tab; YAML wants blanks"),
-        ("- " * 100_000, "line 1: nested deeper than 20 levels"),
         ("? " * 100_000, "line 1: nested deeper than 20 levels"),
         ("<<: {a: 1}\n", "line 1: the merge key << is not allowed: write the values out"),
         ('a: "\\ud800"\n', "line 1: while parsing a quoted scalar, found invalid Unicode"),
         ("a: \0", "is not YAML: unacceptable character #x0000"),
-        (b"a: \xff\xfe", "is not UTF-8 text (byte 3)"),
         ("a: 1\n".encode("utf-16"), "is not UTF-8 text (byte 0)"),
         ("#" * (1 << 20) + "\n", "is larger than 1 MiB"),
     ],
@@ -58,16 +53,12 @@ def test_refuses_odd_yaml_and_says_where(
     ("content", "sentence"),
     [
         ('{"a": 1, "b": {"c": 1, "c": 2}}', "the key 'c' appears twice"),
-        ('{"a": \n}', "line 2: is not JSON: Expecting value"),
-        ('{"a": "b\n"}', "line 1: is not JSON: Invalid control character"),
         ('{"a": NaN}', "NaN is not a JSON number"),
         ("[" * 100_000, "nested too deeply"),
         ("[" * 30 + "]" * 30, "nested deeper than 20 levels"),
-        ("9" * 5000, "Exceeds the limit"),
         ('{"a": [1, 1e400]}', "a[1]: is not a finite number"),
         ('{"a": 1' + "0" * 309 + "}", "a: is too large for a number"),
         ('{"a": "\\ud800"}', "a: is not Unicode text"),
-        ('{"\\ud800": 1}', "is not Unicode text"),
     ],
 )
 def test_refuses_odd_json(content: str, sentence: str, tmp_path: Path) -> None:
@@ -101,35 +92,17 @@ def test_a_missing_file_has_a_hint(tmp_path: Path, name: str, hint: str) -> None
     assert str(caught.value.hint).endswith(hint.format(folder=tmp_path))
 
 
-def test_a_missing_file_is_named_with_its_whole_path(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.chdir(tmp_path)
-    with pytest.raises(MatrixError) as caught:
-        read_source(Path("deep/none.yaml"))
-    assert str(caught.value) == (
-        f"deep/none.yaml: there is no such file; {tmp_path}/deep/none.yaml was looked for"
-    )
-
-
 @pytest.mark.parametrize(
     ("text", "advice"),
     [
         ("a: 1\nb:\n\tc: 1\n", "line 3 begins with a tab; YAML wants blanks"),
-        ("a: 1\n\tb: 2\n", "line 2 begins with a tab; YAML wants blanks"),
         ("a:\n  b: 1\n  \tc: 2\n", "line 3 has a tab before its first word; YAML wants blanks"),
         ("a:\n  b: 1\n   c: 2\n", "line 3 is indented by 3, line 2 by 2: keys of one table"),
-        ("a:\n  b: 1\n# c\n\n c: 2\n", "line 5 is indented by 1, line 2 by 2: keys of one"),
-        ("a:\n  - b\n - c\n", "line 3 is indented by 1, line 2 by 2: "),
-        ("a: b: c\n", "line 1: two keys in one line; put a value with a colon in quotes"),
         ("a:b\nc: 1\n", "line 1: a blank is missing behind the colon"),
         ("- a\n-b\n", "line 2: a blank is missing behind the dash"),
         ("a: [1, 2\nb: 3\n", "line 1: its [ is not closed"),
-        ("a: {b: 1\nc: 3\n", "line 1: its { is not closed"),
         ("a: 'b\nc: 1\n", "line 1: its quote is not closed"),
-        ("a: @b\n", "line 1: no value begins with @; put it in quotes"),
         ("a:\n  b\n  c: 1\n", "line 3: mapping values are not allowed"),
-        ("a: 1\na: 2\n", "line 2: the key 'a' appears twice"),
     ],
 )
 def test_what_is_no_yaml_is_explained_to_who_wrote_it(
@@ -156,19 +129,13 @@ def test_values_are_plain_and_dates_stay_text() -> None:
     ("word", "fault"),
     [
         ("1:30", 'would be read as 90: write 90, or "1:30" in quotes if it is text'),
-        ("-1:30.5", "would be read as -90.5: write -90.5"),
         ("010", "would be read as 8: write 8"),
         ("0b11", "would be read as 3: write 3"),
         ("0x1F", "would be read as 31: write 31"),
         ("1_000", "would be read as 1000: write 1000"),
-        ("1_0.5", "would be read as 10.5: write 10.5"),
         ("1e3", 'could be text or a number: write 1000, or "1e3" in quotes if it is text'),
-        ("08", "could be text or a number: write 8"),
-        ("0o10", "could be text or a number: write 8"),
         ("yes", 'could be text or true: write true, or "yes" in quotes if it is text'),
-        ("OFF", "could be text or false: write false"),
         (".inf", "is not a finite number"),
-        ("-.INF", "is not a finite number"),
         (".NaN", "is not a finite number"),
         ("1.0e+400", "is not a finite number"),
         ("0x" + "f" * 300, "is too large for a number"),

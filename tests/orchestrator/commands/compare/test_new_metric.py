@@ -5,6 +5,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 from analysis.results import metrics
 from orchestrator.commands.compare.answer import ComparisonRequest, compare_results
 from orchestrator.commands.results.selection import SelectionRequest
@@ -55,6 +57,7 @@ for command in COMMANDS:
 """
 
 
+@pytest.mark.slow
 def test_a_row_brings_a_metric_everywhere(tmp_path: Path) -> None:
     arguments = [str(metrics.__file__), ROW, BEFORE, str(tmp_path)]
     done = subprocess.run(

@@ -76,28 +76,6 @@ def test_a_row_is_a_model_and_footnotes_have_each_remedy_once(screen: Screen) ->
         assert note in text
 
 
-def test_a_row_is_a_family_with_the_number_of_its_models_of_each_level(screen: Screen) -> None:
-    print_sheet(sheet(families=()))
-    assert [line.split() for line in screen.printed()[2:4]] == [
-        [
-            "embedding",
-            "1",
-            "High,",
-            "1",
-            "Medium*",
-            "1",
-            "High,",
-            "1",
-            "Low",
-            "[1]",
-            "1",
-            "verified",
-            "only",
-        ],
-        ["vision", "1", "High", "1", "N/A", "[1]", "1", "N/A", "[2]"],
-    ]
-
-
 def test_csv_has_a_line_for_each_rating_and_json_the_thresholds() -> None:
     rows = sheet("csv").rows
     assert len(rows) == len(RATINGS)

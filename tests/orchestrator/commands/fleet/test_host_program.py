@@ -18,7 +18,6 @@ from orchestrator.commands.fleet.host_program import (
     orders_folder,
     serve_driver,
 )
-from orchestrator.commands.fleet.own_facts import bus_accelerators
 from orchestrator.fleet.messages import (
     Beat,
     Cancel,
@@ -41,7 +40,6 @@ from orchestrator.running.run_file import run_file_text
 from runner.contract.errors import ImageError, StoreError, UsageError
 from tests.support.fakes import ScriptedLauncher
 from tests.support.runs import a_plan, a_run_folder
-from tests.support.words import words_of
 
 ORDER = Order(id="order-1", host="a", transport="ssh", version=runner.__version__)
 
@@ -159,28 +157,6 @@ def test_what_cannot_be_launched_is_declined_once_and_has_no_verdict(tmp_path: P
         Declined(backend="fake", reason="the build failed", hint="mend it", exit_code=5)
     ]
     assert folder.verdicts() == {}
-
-
-def test_a_spent_budget_is_named_whole(tmp_path: Path) -> None:
-    folder = a_run_folder(tmp_path)
-    options = RunOptions(scratch=True, budget_s=0)
-    observer = SendingObserver(Wire(BytesIO()), "ssh")
-    execution = OrderExecution(folder, ScriptedLauncher(), observer, options, memory_bytes=None)
-    execution.whole_budget_s = 3600
-    observer.folder = folder
-    execution.measure()
-    reasons = {words_of(record.ending) for record in folder.sound_records().values()}
-    assert reasons == {"not started: the budget of 1h was spent"}
-
-
-def test_accelerators_of_the_bus_are_told_by_vendor_and_number(tmp_path: Path) -> None:
-    for card, vendor, device in (("0", "0x1002", "0x740f"), ("1", "0x1af4", "0x1050")):
-        folder = tmp_path / "drm" / f"card{card}" / "device"
-        folder.mkdir(parents=True)
-        (folder / "vendor").write_text(f"{vendor}\n")
-        (folder / "device").write_text(f"{device}\n")
-    (tmp_path / "accel" / "accel0" / "device").mkdir(parents=True)
-    assert [*bus_accelerators(tmp_path)] == ["AMD GPU 0x740f"]
 
 
 def test_a_driver_that_says_nothing_is_not_waited_for() -> None:

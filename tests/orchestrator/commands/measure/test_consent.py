@@ -54,15 +54,10 @@ UNUSUAL: dict[str, tuple[dict[str, Any], str]] = {
         "pretrained weights from /home/me",
     ),
     "pids": ({"limits": Limits(pids=10**6)}, r"limit pids 1000000 \(by default 4096\)"),
-    "memory": ({"limits": Limits(memory_bytes=1)}, "limit memory_bytes 1"),
     "time": ({"limits": Limits(cell_timeout_s=1e9)}, "limit cell_timeout_s"),
     "duration": (
         {"measure": PROFILES["audit"].model_copy(update={"max_s": 1e9})},
         r"max_s 1e\+09 \(up to 3600\)",
-    ),
-    "heating": (
-        {"measure": PROFILES["quick"].model_copy(update={"heat_s": 1e9})},
-        r"heat_s 1e\+09 \(up to 120\)",
     ),
     "rounds": ({"measure": PROFILES["quick"].model_copy(update={"rounds": 999})}, "rounds 999"),
     "variable": ({"inherit_environ": ("LD_PRELOAD",)}, "variable LD_PRELOAD of this shell"),
@@ -96,10 +91,3 @@ def test_a_records_text_makes_no_line_of_its_own(job: Job) -> None:
     lines = describe_choices(strange, "docker")
     assert len(lines) == len(describe_choices(job, "docker"))
     assert all(line.isprintable() for line in lines)
-
-
-def test_everything_that_the_record_chose_is_shown(job: Job) -> None:
-    shown = "\n".join(describe_choices(job, "process"))
-    seed = f"seed {job.weights_seed}"
-    for words in ("launcher process", seed, "max_s 30", "pids 4096", job.model.name):
-        assert words in shown

@@ -6,13 +6,10 @@ import pytest
 from rich.console import Console
 
 from orchestrator.commands.measure.host_progress import LiveFleetObserver, PlainFleetObserver
-from orchestrator.commands.measure.progress import Forecast
 from orchestrator.screen.streams import after_work
 from tests.orchestrator.commands.measure.test_progress import CELLS, JOB, Stopwatch, record_of
-from tests.support.jobs import fake_cell
 
 Capture = pytest.CaptureFixture[str]
-HOSTS = 60
 
 
 @pytest.fixture
@@ -59,15 +56,6 @@ def test_each_host_has_a_row_with_its_job_its_cell_and_its_rest(stopwatch: Stopw
     assert JOB.id not in first
 
 
-def test_verdicts_of_all_hosts_are_counted_once(stopwatch: Stopwatch) -> None:
-    screen = Screen(stopwatch)
-    for at, host in enumerate(("lab1", "lab2")):
-        row = screen.observer.on_host(host)
-        row.job_started(JOB)
-        row.cell_ended(CELLS[at], record_of(at))
-    assert " 2/3 " in screen.rows()[0]
-
-
 def test_a_log_names_the_host_of_each_line(stopwatch: Stopwatch, capsys: Capture) -> None:
     observer = PlainFleetObserver(stopwatch)
     observer.run_started({cell.id: 10.0 for cell in CELLS})
@@ -84,33 +72,3 @@ def test_a_log_names_the_host_of_each_line(stopwatch: Stopwatch, capsys: Capture
     assert lines[1:3] == ["lab1: Step 2/9", "lab1: a note"]
     assert lines[3].startswith(f"[1/3] {CELLS[0].id}: ")
     assert len(lines) == 4
-
-
-@pytest.mark.parametrize("hosts", [1, HOSTS])
-def test_the_time_left_is_that_of_all_hosts_together(
-    stopwatch: Stopwatch, capsys: Capture, hosts: int
-) -> None:
-    cells = [fake_cell(size) for size in range(1, 121)]
-    observer = PlainFleetObserver(stopwatch)
-    observer.run_started({cell.id: float(HOSTS) for cell in cells})
-    names = [f"h{at}" for at in range(hosts)]
-    for name in names:
-        observer.on_host(name).job_started(JOB)
-    stopwatch.now += 60 * HOSTS / hosts
-    for at, cell in enumerate(cells[:60]):
-        observer.on_host(names[at % hosts]).cell_ended(cell, record_of())
-    (last,) = capsys.readouterr().err.splitlines()[-1:]
-    assert last.endswith("about 1m left" if hosts == HOSTS else "about 1h left")
-
-
-def test_a_cell_that_each_class_measures_counts_for_each() -> None:
-    cells = [fake_cell(1), fake_cell(2)]
-    forecast = Forecast({})
-    for _ in range(2):
-        forecast.add({cell.id: 60.0 for cell in cells})
-    assert (forecast.total, forecast.done, forecast.time_left) == (4, 0, "about 4m left")
-    forecast.end(cells[0])
-    assert (forecast.done, forecast.time_left) == (1, "about 3m left")
-    forecast.end(cells[0])
-    forecast.end(cells[1])
-    assert (forecast.done, forecast.time_left) == (3, "about 1m left")

@@ -11,7 +11,8 @@ from hypothesis import strategies as st
 
 from orchestrator.commands.measure.pipelines.github import github_matrix
 from orchestrator.commands.measure.pipelines.jobs import MAX_JOBS, PipelineJob, pipeline_jobs
-from orchestrator.commands.measure.pipelines.labels import RUNNER_LABELS
+from orchestrator.commands.measure.pipelines.labels import RUNNER_LABELS, parse_runner_labels
+from orchestrator.commands.measure.pipelines.rotation import Share, share_of_models
 from orchestrator.matrix import Matrix
 from orchestrator.planning.expand import expand
 from orchestrator.planning.plan import Plan, make_plan
@@ -21,13 +22,6 @@ from runner.contract.errors import UsageError
 from tests.support.matrices import matrix_of
 
 LABELS = {"cpu": ("self-hosted", "cpu"), "fake": ("ubuntu-latest",)}
-WITH_SKIPS: dict[str, Any] = {
-    "model": ["bert-tiny", "gpt2", "vit-base"],
-    "precision": ["fp32", "fp16"],
-    "batch_size": [1, 2],
-    "sequence_length": [128, 600],
-    "mode": ["inference", "training"],
-}
 WIDE = ["fp32", "bf16"]
 EVERY_SHAPE: dict[str, Any] = {
     "batch_size": [1, 2],
@@ -92,13 +86,6 @@ def test_backends_of_the_same_runner_are_compared_on_it() -> None:
     ]
     together = jobs_of(plan, openvino=LABELS["cpu"])
     assert [job.name for job in together] == ["cpu+openvino-bert-tiny", "cpu+openvino-gpt2"]
-
-
-@pytest.mark.parametrize("limit", [None, 1, 4])
-@pytest.mark.parametrize("globs", [[], ["*-b1-*"], ["!*-s600-*"]])
-def test_globs_select_a_jobs_cells_and_no_other(limit: int | None, globs: list[str]) -> None:
-    matrix = matrix_of(WITH_SKIPS)
-    assert_exact(matrix, make_plan(matrix, selector=Selector(globs), limit=limit))
 
 
 def custom(folder: Path, names: list[str]) -> str:
@@ -169,16 +156,7 @@ def test_models_named_like_parts_of_ids_do_not_confuse_the_globs(names: list[str
     assert_exact(matrix, make_plan(matrix))
 
 
-def test_several_rounds_are_one_job_that_takes_longer() -> None:
-    once, often = (
-        jobs_of(make_plan(matrix_of({"model": "gpt2"}, measure={"rounds": rounds})))
-        for rounds in (1, 9)
-    )
-    assert len(once) == len(often) == 1
-    assert often[0].estimate_minutes > once[0].estimate_minutes
-
-
-@pytest.mark.parametrize(("models", "most", "jobs"), [(256, 256, 256), (257, 256, 256), (9, 4, 4)])
+@pytest.mark.parametrize(("models", "most", "jobs"), [(257, 256, 256), (9, 4, 4)])
 def test_more_models_than_jobs_share_them(
     models: int, most: int, jobs: int, tmp_path: Path
 ) -> None:
@@ -214,3 +192,37 @@ def test_what_a_pipeline_cannot_run_is_refused(
     plan = make_plan(matrix_of({"model": "bert-tiny", "backend": ["cpu", "openvino"]}))
     with pytest.raises(UsageError, match=words):
         jobs_of(plan, most, **labels)
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("cpu", "'cpu' is not BACKEND=LABEL,LABEL"),
+        ("cpy=a", "backend 'cpy' is unknown; did you mean cpu?"),
+    ],
+)
+def test_other_texts_are_refused(text: str, words: str) -> None:
+    with pytest.raises(UsageError, match=words.replace("?", r"\?")):
+        parse_runner_labels([text])
+
+
+@given(st.text(min_size=1), st.integers(1, 60))
+def test_each_model_is_in_one_share(model: str, shares: int) -> None:
+    keeping = [number for number in range(1, shares + 1) if Share(number, shares).keeps(model)]
+    assert len(keeping) == 1
+
+
+def test_the_shares_of_a_plan_are_the_plan() -> None:
+    models = ["bert-tiny", "gpt2", "vit-base", "t5-small", "opt-125m"]
+    plan = make_plan(matrix_of({"model": models, "batch_size": [1, 2]}))
+    labels = {"cpu": ["cpu"]}
+    whole = {job.name: job.cells for job in pipeline_jobs(plan, labels, 256)}
+    parts = [pipeline_jobs(plan, labels, 256, Share(number, 3)) for number in (1, 2, 3)]
+    assert {job.name: job.cells for part in parts for job in part} == whole
+    assert sum(map(len, parts)) == len(models)
+
+
+@pytest.mark.parametrize("text", ["", "3", "0/7", "8/7", "a/b", "1/0", "1/2/3", "-1/2", "1 / 2"])
+def test_what_is_no_share_is_refused(text: str) -> None:
+    with pytest.raises(UsageError, match="is not NUMBER/SHARES"):
+        share_of_models(text)

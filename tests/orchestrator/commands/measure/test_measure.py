@@ -44,11 +44,6 @@ def test_a_quiet_run_as_json_is_json_alone(place: Workplace) -> None:
     [
         ("version: 2\n", ["matrix.yaml: version"]),
         ("version: 1\naxes: {model: [nobody], backend: cpu}\n", ["axes.model[0]", "'nobody'"]),
-        (
-            "version: 1\naxes: {model: bert-tiny, precision: fp17}\n",
-            ["axes.precision", "'fp17' is unknown; did you mean fp16?"],
-        ),
-        ("version: [1\n", ["matrix.yaml: line"]),
         ("", ["matrix.yaml: is empty"]),
     ],
 )
@@ -61,7 +56,7 @@ def test_a_bad_matrix_is_refused_by_place_and_value(
     assert files(place.folder) == before
 
 
-@pytest.mark.parametrize("command", [["run", "matrix.yaml"], ["bench"], ["status"]])
+@pytest.mark.parametrize("command", [["run", "matrix.yaml"], ["status"]])
 def test_an_unknown_order_is_refused_before_anything_is_measured(
     place: Workplace, command: list[str]
 ) -> None:
@@ -79,7 +74,7 @@ def test_a_runs_findings_and_its_table_are_shown_again(measured: Workplace) -> N
     assert "a scripted failure" in findings.stdout
 
 
-@pytest.mark.parametrize("command", [["run", "matrix.yaml"], ["bench", "--model", "bert-tiny"]])
+@pytest.mark.parametrize("command", [["run", "matrix.yaml"]])
 def test_verifying_only_and_not_at_all_exclude_each_other(
     place: Workplace, command: list[str]
 ) -> None:
@@ -87,12 +82,6 @@ def test_verifying_only_and_not_at_all_exclude_each_other(
     done = place.do(*command, "--verify-only", "--no-verify")
     complains(done, 2, "error: --verify-only and --no-verify", "hint: give one of them")
     assert files(place.folder) == before
-
-
-def test_available_stands_alone_and_for_bench_alone(place: Workplace) -> None:
-    bench = place.do("bench", "--model", "bert-tiny", "--backend", "available,cpu")
-    complains(bench, 2, "error: --backend: 'available' stands for every", "leave out available or")
-    complains(place.do("verify", "--backend", "available"), 2, "a word of `orchestrator bench`")
 
 
 def test_a_run_traces_and_measures_by_a_profile(place: Workplace) -> None:
@@ -115,11 +104,6 @@ def test_nothing_to_do_is_said(place: Workplace, glob: str) -> None:
     assert not (place.folder / "results").exists()
 
 
-def test_a_word_selects_what_holds_it(place: Workplace) -> None:
-    cells = json.loads(place.do("plan", "matrix.yaml", "--select", "b2", "--format=json").stdout)
-    assert [cell["cell_id"] for cell in cells["cells"]] == ["fake-scripted-0-fp32-b2-s8-inference"]
-
-
 def test_a_dry_run_writes_nothing(place: Workplace) -> None:
     before = files(place.folder)
     done = place.run("--dry-run")
@@ -135,19 +119,6 @@ def test_select_set_and_limit_shape_the_run(place: Workplace) -> None:
     assert place.verdicts_by_batch() == {8: "unavailable"}
 
 
-@pytest.mark.parametrize(
-    ("override", "words"),
-    [
-        ("batch_size", ["--set batch_size: is not path=value"]),
-        ("axes.batch_size=zero", ["--set axes.batch_size=zero", "'zero'"]),
-        ("axes.nonsense=1", ["--set axes.nonsense=1"]),
-        ("version.below=1", ["--set version.below=1", "not a mapping"]),
-    ],
-)
-def test_a_wrong_override_names_itself(place: Workplace, override: str, words: list[str]) -> None:
-    complains(place.run("--set", override), 2, *words)
-
-
 @pytest.mark.slow
 def test_sigterm_is_an_interruption(place: Workplace) -> None:
     place.write_matrix({"*": "hang"})
@@ -161,25 +132,13 @@ def test_sigterm_is_an_interruption(place: Workplace) -> None:
     assert "Traceback" not in stderr
 
 
-def test_bench_takes_its_matrix_from_options(place: Workplace) -> None:
-    done = place.do("bench", "--model", "bert-tiny", "--batch-size", "1,8", "--dry-run", "--json")
-    cells = json.loads(done.stdout)["cells"]
-    assert [cell["cell_id"] for cell in cells] == [
-        f"cpu-bert-tiny-fp32-b{size}-s128-inference" for size in (1, 8)
-    ]
-
-
 @pytest.mark.parametrize(
     ("options", "word"),
     [
         ([], "--model, --family and --all"),
         (["--model", "bert-tiny", "--all"], "exactly one"),
-        (["--model", "bert-tiny", "--profile"], "requires an argument"),
         (["--model", "bert-tinny"], "bert-tiny"),
         (["--model", "bert-tiny", "--precision", "fp17"], "--precision"),
-        (["--model", "bert-tiny", "--batch-size", "1,x"], "--batch-size"),
-        (["--model", "bert-tiny", "--memory", "much"], "--memory"),
-        (["--model", "bert-tiny", "--cell-timeout", "long"], "--cell-timeout"),
     ],
 )
 def test_bench_names_the_option_that_is_wrong(

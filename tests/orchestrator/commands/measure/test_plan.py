@@ -1,5 +1,7 @@
 """What a run may be asked for."""
 
+import json
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
@@ -7,12 +9,17 @@ import pytest
 from orchestrator.backends.machine import host_facts
 from orchestrator.commands.measure import plan as planning
 from orchestrator.commands.measure.plan import past_speeds, plan_jobs, plan_run
+from orchestrator.commands.measure.repeats import describe_repeat
 from orchestrator.commands.measure.request import PlanRequest
 from orchestrator.commands.options.bench import BenchOptions
 from orchestrator.store import Store
 from runner.contract.errors import UsageError
-from runner.contract.record import save_record
-from tests.support.records import a_record
+from runner.contract.models import find
+from runner.contract.record import Record, model_id, save_record
+from tests.support.command_line import complains, files
+from tests.support.records import EXAMPLE_HOST, a_record, cell_of
+from tests.support.runs import a_plan
+from tests.support.workplace import Workplace
 
 
 def test_a_plan_too_large_for_one_run_is_refused(
@@ -61,3 +68,94 @@ def test_a_pipeline_gets_the_minutes_of_the_profile_that_is_asked_for(tmp_path: 
 
     assert minutes("quick") == 1
     assert minutes("audit") >= 10
+
+
+def test_a_plan_is_the_same_in_every_format_and_writes_nothing(place: Workplace) -> None:
+    before = files(place.folder)
+    cells = json.loads(place.do("plan", "matrix.yaml", "--format", "json").stdout)["cells"]
+    table = place.do("plan", "matrix.yaml").stdout.splitlines()
+    assert len(cells) == 3
+    assert [cell["cell_id"] for cell in cells] == [line.split()[0] for line in table[1:4]]
+    done = place.do("plan", "matrix.yaml", "--format", "github")
+    assert done.stdout.count("\n") == 1
+    (entry,) = json.loads(done.stdout)["include"]
+    assert (entry["cells"], entry["runs-on"][0]) == (3, "self-hosted")
+    assert files(place.folder) == before
+
+
+def test_runners_of_ones_own_have_their_labels(place: Workplace) -> None:
+    named = ("--runs-on", "fake=self-hosted,bench1", "--max-jobs", "1")
+    (entry,) = json.loads(place.do("plan", "matrix.yaml", "--format=github", *named).stdout)[
+        "include"
+    ]
+    assert entry["runs-on"] == ["self-hosted", "bench1"]
+    assert "tags:" in place.do("plan", "matrix.yaml", "--format=gitlab", *named).stdout
+    complains(place.do("plan", "matrix.yaml", *named), 2, "cannot be combined with --format table")
+
+
+def test_what_this_machine_cannot_hold_is_foreseen_here_and_not_for_others(
+    place: Workplace,
+) -> None:
+    axes = {"model": "gpt2", "batch_size": 1_000_000, "sequence_length": 1024}
+    (place.folder / "large.json").write_text(json.dumps({"version": 1, "axes": axes}))
+    (cell,) = json.loads(place.do("plan", "large.json", "--format=json").stdout)["cells"]
+    assert (cell["decision"], cell["status"]) == ("skip", "out_of_memory")
+    elsewhere = place.do("plan", "large.json", "--format=github").stdout
+    assert [entry["cells"] for entry in json.loads(elsewhere)["include"]] == [1]
+
+
+def test_a_plan_shows_what_a_run_has_done(measured: Workplace) -> None:
+    done = measured.do("plan", "matrix.yaml", "--resume", "last", "--format", "json")
+    cells = json.loads(done.stdout)["cells"]
+    assert {cell["decision"] for cell in cells} == {"done"}
+    assert sorted(cell["status"] for cell in cells) == ["failed", "ok", "ok"]
+
+
+def test_schemas_are_json_and_take_no_other_option(place: Workplace) -> None:
+    assert json.loads(place.do("plan", "--schema").stdout)["properties"]["axes"]
+    assert json.loads(place.do("plan", "--hosts-schema").stdout)["properties"]["hosts"]
+    for words in (["matrix.yaml", "--schema"], ["--hosts-schema", "--limit", "1"]):
+        complains(place.do("plan", *words), 2, "cannot be combined with --")
+
+
+SPEC = find("bert-tiny")
+
+
+def measured(batch_size: int, ago: timedelta) -> Record:
+    spec = SPEC.model_dump_json()
+    facts = {"model_spec": spec, "model_id": model_id(spec), "launcher": "process"}
+    return a_record(
+        batch_size=batch_size, run_id="run-1", recorded_at=datetime.now(UTC) - ago, **facts
+    )
+
+
+@pytest.mark.representatives(2)
+@pytest.mark.parametrize(
+    ("batches", "ago", "note"),
+    [
+        ([1, 8], timedelta(minutes=12, seconds=5), "measured 12 minutes ago in run run-1;"),
+        ([8], timedelta(days=1, hours=3), "1 of 2 cells measured 1 day ago in run run-1;"),
+        ([4], timedelta(hours=2), None),
+        ([], timedelta(), None),
+    ],
+)
+def test_a_repetition_is_named_with_what_fills_gaps(
+    tmp_path: Path, batches: list[int], ago: timedelta, note: str | None
+) -> None:
+    records = [measured(batch, ago) for batch in batches]
+    database = tmp_path / "benchmarks.duckdb"
+    with Store.open(database) as store:
+        for record in records:
+            save_record(record, tmp_path)
+        store.merge([tmp_path])
+    wanted = [measured(batch, ago) for batch in (1, 8)]
+    cells = [cell_of(vars(record)) for record in wanted]
+    plan = a_plan(cells, SPEC)
+    described = describe_repeat(plan, "process", database, EXAMPLE_HOST)
+    expected = note and (
+        note and f"{note} `orchestrator run --resume run-1` fills its gaps, this measures all again"
+    )
+    assert described == expected
+    assert describe_repeat(plan, "docker", database, EXAMPLE_HOST) is None
+    assert describe_repeat(plan, "process", tmp_path / "none.duckdb", EXAMPLE_HOST) is None
+    assert describe_repeat(plan, "process", database, None) is None

@@ -6,7 +6,7 @@ from dataclasses import replace
 import pytest
 
 from orchestrator.commands.measure.plan import PlannedExport, PlanReport
-from orchestrator.commands.measure.plan_words import PlanningNotes, print_jobs, print_plan
+from orchestrator.commands.measure.plan_words import PlanningNotes, print_plan
 from tests.orchestrator.conftest import Screen
 from tests.support.jobs import fake_cell
 from tests.support.runs import a_plan
@@ -36,17 +36,6 @@ def test_reasons_of_a_plan_stand_once(screen: Screen) -> None:
     assert [line for line in lines if "the model ends" in line] == ["[1] the model ends at 4"]
 
 
-def test_without_a_reason_there_is_no_column_of_reasons(screen: Screen) -> None:
-    words = screen.words(print_plan, PlanReport(a_plan(), ()))
-    assert words[:2] == [["cell", "decision", "estimate"], [fake_cell(1).id, "run", "1s"]]
-
-
-def test_a_plan_in_rounds_counts_the_launches_of_jobs(screen: Screen) -> None:
-    plan = a_plan(skips={SKIPPED: "the model ends at 32"}, rounds=3)
-    last = screen.lines(print_plan, PlanReport(plan, ()))[-1]
-    assert last.startswith("3 to run in 1 job (3 launches), 1 to skip")
-
-
 def test_a_long_planning_says_now_and_then_how_far_it_is(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
@@ -58,20 +47,6 @@ def test_a_long_planning_says_now_and_then_how_far_it_is(
         "planning: 16,384 of 1,000,000 cells made",
         "planning: 49,152 of 1,000,000 cells made",
     ]
-
-
-def test_a_plan_as_json_has_every_axis_of_a_cell(screen: Screen) -> None:
-    data = screen.data(print_plan, REPORT)
-    assert (list(data), data["exports"]) == (["cells", "exports", "notes"], [])
-    assert data["notes"] == ["--limit 3 leaves out 2 of 5 cells"]
-    assert [cell["cell_id"] for cell in data["cells"]] == [entry.cell.id for entry in PLAN.entries]
-    last = data["cells"][-1]
-    assert list(last) == [
-        *("cell_id", "job_id", *type(SKIPPED).model_fields),
-        *("decision", "status", "reason", "estimate_s", "estimated_by"),
-    ]
-    assert (last["decision"], last["status"]) == ("skip", "unsupported")
-    assert (last["batch_size"], last["model"], last["backend"]) == (64, "scripted", "fake")
 
 
 def test_a_plan_names_and_counts_the_graphs_that_are_exported_first(
@@ -87,8 +62,3 @@ def test_a_plan_names_and_counts_the_graphs_that_are_exported_first(
         {"model": "scripted", "content": "forward", "numbers": "fp32", "estimate_s": 100.0}
     ]
     assert text == json.dumps(data, indent=2) + "\n"
-
-
-def test_a_plan_for_github_is_one_line(screen: Screen) -> None:
-    print_jobs([], "matrix.yaml", gitlab=False)
-    assert screen.printed() == ['{"include": []}']

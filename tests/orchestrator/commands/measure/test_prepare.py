@@ -16,7 +16,7 @@ from orchestrator.launchers.base import Exit
 from orchestrator.running.options import RunOptions
 from orchestrator.running.run_file import RunFile, RunSource
 from runner.contract.cell import Cell
-from runner.contract.errors import EngineUnavailable, ImageError, NothingToDo
+from runner.contract.errors import ImageError, NothingToDo
 from runner.contract.job import Job
 from tests.support.fakes import KeptObserver, ScriptedLauncher, measures_all
 from tests.support.jobs import fake_cell
@@ -74,11 +74,6 @@ def test_each_graph_is_told_once_with_how_it_was_made(tmp_path: Path) -> None:
     assert list(tmp_path.glob("*/run.json")) == []
 
 
-def test_other_contents_are_other_graphs(tmp_path: Path) -> None:
-    trial = Trial(tmp_path, a_cell(), a_cell(mode="generation", new_tokens=2))
-    assert [graph.content for graph in trial.prepare().graphs] == ["generation", "forward"]
-
-
 def test_a_graph_that_cannot_be_had_is_a_failure_with_the_reason(tmp_path: Path) -> None:
     trial = Trial(tmp_path, a_cell(1), a_cell(8))
     trial.launcher.graph_script = refuses
@@ -89,24 +84,6 @@ def test_a_graph_that_cannot_be_had_is_a_failure_with_the_reason(tmp_path: Path)
         ("b8-s8", None, reason),
     ]
     assert prepared.missing == 2
-
-
-def test_what_is_there_is_told_without_a_launch(tmp_path: Path) -> None:
-    Trial(tmp_path, a_cell()).prepare()
-    again = Trial(tmp_path, a_cell())
-    assert len(again.prepare().graphs) == 1
-    assert again.launcher.exported == []
-
-
-def test_it_holds_the_cpu_and_no_more(tmp_path: Path) -> None:
-    trial = Trial(tmp_path, a_cell(backend="cuda", runtime="onnxruntime"))
-    trial.prepare()
-    assert trial.launcher.cleaned == [frozenset({"cpu"})]
-
-
-def test_cells_that_execute_no_graph_are_left_out(tmp_path: Path) -> None:
-    trial = Trial(tmp_path, a_cell(), fake_cell(backend="cpu", runtime="torch"))
-    assert [entry.cell.runtime for entry in trial.begin().plan.entries] == ["openvino"]
 
 
 def test_where_no_graph_could_be_executed_the_reasons_are_told(tmp_path: Path) -> None:
@@ -133,17 +110,6 @@ def test_what_waits_for_its_turn_has_no_folder_yet(tmp_path: Path) -> None:
     trial.launcher.graph_script = looks
     export_missing(run, tmp_path, trial.launcher, trial.observer)
     assert seen == [True]
-
-
-def goes(job: Job, out: Path, lines: "Queue[str | None]") -> Exit:
-    raise EngineUnavailable("the engine went away")
-
-
-def test_an_engine_that_goes_away_ends_it(tmp_path: Path) -> None:
-    trial = Trial(tmp_path, a_cell())
-    trial.launcher.graph_script = goes
-    with pytest.raises(EngineUnavailable):
-        trial.prepare()
 
 
 def test_without_an_image_each_graph_fails_after_one_try(tmp_path: Path) -> None:

@@ -80,24 +80,6 @@ def test_a_result_is_found_with_its_job(measured: Site, database: Path) -> None:
     assert original.pinned == Pinned("fake", "accelmatrix-cpu:1", DIGEST)
 
 
-def test_last_is_the_newest_run(measured: Site, database: Path) -> None:
-    cell = measured("run-1").cells[0]
-    measured("run-2")
-    assert find_original(f"last/{cell.id}", database).measured.result_id == f"run-2/{cell.id}"
-
-
-def test_a_result_without_an_image_pins_none(measured: Site, database: Path) -> None:
-    cell = measured("run-1", {"image": None, "image_digest": None, "launcher": "process"}).cells[0]
-    assert find_original(f"run-1/{cell.id}", database).pinned is None
-
-
-def test_an_unknown_result_is_told_with_the_nearest(measured: Site, database: Path) -> None:
-    cell = measured().cells[2]
-    with pytest.raises(UsageError, match="is not a result in") as caught:
-        find_original(f"run-1/{cell.id[:-1]}", database)
-    assert caught.value.hint == f"did you mean run-1/{cell.id}?"
-
-
 NEVER_LAUNCHED = {
     "status": "unavailable",
     "phase": "plan",
@@ -164,18 +146,6 @@ def test_the_browser_is_chosen_again_where_no_image_has_one(
     assert Job.model_validate_json(again.model_dump_json()) == again
 
 
-@pytest.mark.parametrize(
-    ("low", "high", "overlap"),
-    [(0.79, 0.81, True), (0.81, 0.9, True), (0.82, 0.9, True), (0.83, 0.9, False)],
-)
-def test_intervals_overlap_if_they_share_a_point(low: float, high: float, overlap: bool) -> None:
-    then = a_measurement()
-    ends = {"latency_median_low_ms": low, "latency_median_high_ms": high}
-    now = a_measurement(latency_median_ms=(low + high) / 2, **ends)
-    assert Replay(then, now).intervals_overlap is overlap
-    assert Replay(now, then).intervals_overlap is overlap
-
-
 def offline(median: float, batch_size: int) -> Measurement:
     ends = {"latency_median_low_ms": median * 0.99, "latency_median_high_ms": median * 1.01}
     facts = {"scenario": "offline", "batch_size": batch_size, "latency_median_ms": median}
@@ -189,10 +159,7 @@ def peak(low: float, high: float, **facts: Any) -> Measurement:
 @pytest.mark.parametrize(
     ("then", "now", "ratio", "differs"),
     [
-        (offline(10, 32), offline(20, 64), 1, False),
         (offline(10, 32), offline(30, 64), 1.5, True),
-        (offline(10, 32), offline(10, 64), 0.5, True),
-        (peak(100, 104), peak(100, 104, latency_median_ms=9.0), 1, False),
         (peak(100, 104), peak(50, 52), 2, True),
     ],
 )
@@ -202,12 +169,6 @@ def test_what_a_search_found_is_compared_by_the_time_of_an_item(
     replay = Replay(then, now)
     assert replay.ratio == pytest.approx(ratio)
     assert (replay.shows_difference, replay.intervals_overlap) == (differs, not differs)
-
-
-def test_without_an_interval_nothing_overlaps() -> None:
-    nothing = a_measurement(latency_median_low_ms=None, latency_median_ms=None)
-    replay = Replay(a_measurement(), nothing)
-    assert (replay.intervals_overlap, replay.ratio) == (None, None)
 
 
 def test_what_else_differs_is_named_once(tmp_path: Path) -> None:

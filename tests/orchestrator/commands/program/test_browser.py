@@ -142,11 +142,6 @@ def test_a_number_shows_what_is_behind_it_to_mouse_and_keyboard(tab: Tab) -> Non
     assert tab.page.evaluate("document.activeElement.dataset.detail") == chosen
 
 
-def test_one_number_of_a_table_is_a_stop_of_the_tab_key(tab: Tab) -> None:
-    stops = tab.page.locator(f'{RESULTS} td button[tabindex="0"]').count()
-    assert stops == 1
-
-
 def test_charts_tell_their_numbers_under_the_mouse(tab: Tab) -> None:
     chart = tab.page.locator("figure", has=tab.page.locator("svg")).first
     chart.locator("svg .mark-symbol path").first.hover()

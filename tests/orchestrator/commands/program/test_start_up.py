@@ -30,9 +30,7 @@ finally:
     ("arguments", "unwanted"),
     [
         (("--help",), ("pydantic", *ENGINE, *TABLES, *DATABASE, *SCREEN, *MODELS)),
-        (("bench", "--precision", "fp17"), (*ENGINE, *TABLES, *DATABASE, *SCREEN, *MODELS)),
         (("plan", "matrix.yaml"), (*ENGINE, *TABLES, *RECORDS, "orchestrator.running.execution")),
-        (("status",), (*ENGINE, *TABLES, *SCREEN, *MODELS, *RECORDS)),
         (("query", "SELECT 1, now()"), (*ENGINE, *TABLES, *SCREEN, *MODELS, *RECORDS)),
     ],
     ids=lambda value: value[0] if value[0] in {"--help", "bench", "plan", "status"} else None,

@@ -32,12 +32,7 @@ def ended(
     ("command", "unbuffered"),
     [
         (["query", ROWS, "--format", "table"], ""),
-        *(
-            pytest.param(["query", ROWS, "--format", form], "", marks=pytest.mark.slow)
-            for form in ("csv", "parquet")
-        ),
         (["query", "SELECT 1", "--format", "json"], "1"),
-        pytest.param(["status"], "", marks=pytest.mark.slow),
         (["--help"], ""),
         (["--version"], "1"),
     ],
@@ -98,7 +93,7 @@ def test_a_terminal_that_goes_away_ends_no_run(place: Workplace) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("form", ["table", "csv", "parquet"])
+@pytest.mark.parametrize("form", ["table", "parquet"])
 def test_a_closed_stdout_is_where_nothing_goes(measured: Workplace, form: str) -> None:
     done = ended(measured, ">&-", "query", "SELECT 1", "--format", form)
     assert (done.returncode, done.stderr) == (0, b"")
@@ -108,14 +103,6 @@ def test_a_closed_stdout_is_where_nothing_goes(measured: Workplace, form: str) -
 def test_closed_streams_leave_the_exit_code(measured: Workplace) -> None:
     assert ended(measured, ">&- 2>&-", "query", "SELECT nothing").returncode == 2
     assert ended(measured, ">&- 2>&-", "status").returncode == 0
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("command", [["status"], ["query", ROWS], ["query", ROWS, "--format=csv"]])
-def test_a_reader_that_reads_one_line_is_quiet(measured: Workplace, command: list[str]) -> None:
-    done = ended(measured, "| head -n 1", *command)
-    assert done.stderr == b""
-    assert len(done.stdout.splitlines()) == 1
 
 
 def test_what_others_wrote_does_not_steer_the_terminal(measured: Workplace) -> None:

@@ -213,6 +213,7 @@ def test_the_guilty_image_is_found_and_named_with_what_changed_there(site: Site)
     assert (suspects(again), images) == ([f"run-{GUILTY}"], [])
 
 
+@pytest.mark.nightly
 @pytest.mark.slow
 def test_where_the_records_tell_nothing_the_middle_is_measured(site: Site) -> None:
     blind(site)
@@ -237,6 +238,7 @@ def test_an_image_of_an_end_that_is_gone_ends_it_before_anything_is_measured(sit
     assert not (site.results / "bisections").exists()
 
 
+@pytest.mark.nightly
 @pytest.mark.slow
 def test_an_image_between_that_is_gone_widens_the_answer(site: Site) -> None:
     blind(site)
@@ -269,13 +271,6 @@ NOTHING: dict[str, tuple[str, str, str, str]] = {
         "run-6",
         f"UPDATE environments SET image_digest = '{digest(0)}'",
         "both ends have the same image",
-    ),
-    "neither image nor commit": (
-        "run-0",
-        "run-6",
-        "UPDATE environments SET image_digest = NULL;"
-        " UPDATE benchmark_results SET git_commit = NULL",
-        "neither an image nor a commit",
     ),
 }
 

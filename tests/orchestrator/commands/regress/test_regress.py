@@ -20,22 +20,15 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return place
 
 
-@pytest.mark.representatives(3)
+@pytest.mark.representatives(2)
 @pytest.mark.parametrize(
     ("words", "code", "sentence"),
     [
         (f"regress --baseline {FIRST}", 7, "1 of 2 cells became slower: by 4"),
-        (f"regress --baseline {FIRST} --run last", 7, "failed (out of luck), now ok"),
         (f"regress --baseline {SECOND} {FIRST}", 8, "became faster"),
         (f"regress --baseline {FIRST} --select b8", 3, "The cell cannot be compared."),
-        (
-            f"regress --baseline {FIRST} --select '*-b1-*' --threshold 0.9",
-            0,
-            "did not change by 90 % or",
-        ),
         (f"compare {FIRST} last --fail-slower 10%", 7, "became slower"),
         (f"compare {FIRST} last --fail-slower 90%", 8, "1 no change; 1 not comparable"),
-        (f"compare {FIRST} last --select int8 --fail-slower 5%", 3, ""),
     ],
 )
 def test_the_exit_code_is_that_of_the_verdicts(
@@ -65,22 +58,6 @@ def test_several_metrics_are_judged_at_once(folder: Path) -> None:
     assert metrics == {"latency", "memory", "throughput"}
 
 
-def test_a_judging_comparison_is_drawn(folder: Path) -> None:
-    words = (
-        "compare",
-        FIRST,
-        SECOND,
-        "--fail-slower",
-        "5%",
-        "--chart",
-        "a.html",
-        "--force",
-        *WHERE,
-    )
-    assert call(*words, folder=folder, environment={}).returncode == 7
-    assert "bert-tiny" in (folder / "a.html").read_text()
-
-
 def test_a_judging_comparison_has_the_formats_of_compare(folder: Path) -> None:
     words = ("compare", FIRST, SECOND, "--fail-slower", "5%", "--format", "csv", *WHERE)
     done = call(*words, folder=folder, environment={})
@@ -93,16 +70,11 @@ def test_a_judging_comparison_has_the_formats_of_compare(folder: Path) -> None:
     [
         ("regress", 2, "--baseline is missing"),
         ("regress --baseline last --threshold 5", 2, "--threshold: '5' is no share of the value;"),
-        ("regress --baseline last --threshold fast", 2, "--threshold: 'fast' is no share"),
-        ("regress --baseline last --threshold 0%", 2, "--threshold: '0%' is no share"),
         ("regress --baseline last --threshold 100%", 2, "--threshold: '100%' is not below 100 %"),
         (f"regress --baseline {FIRST} last --run {FIRST}", 2, f"--run {FIRST}: `regress … last`"),
         (f"regress --baseline {FIRST} --metric nothing", 2, "--metric: there is no number"),
-        (f"regress --baseline {FIRST} --output a.txt", 2, "its name says no format"),
-        (f"regress --baseline {FIRST} --format csv", 2, "--format: 'csv' is not one of table, mar"),
         ("regress --baseline last --require-grade D", 2, "--require-grade: 'D' is not one of A, B"),
         ("compare --by backend --fail-slower 5%", 2, "compare --fail-slower needs two runs"),
-        (f"compare {FIRST} last --fail-slower x", 2, "--fail-slower: 'x' is no share"),
         (f"compare {FIRST} last --fail-slower 5% --across-hosts", 2, "--across-hosts: cannot be"),
         ("compare --by precision --source all --require-grade C", 8, "are below it: "),
     ],

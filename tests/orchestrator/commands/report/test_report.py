@@ -1,14 +1,20 @@
 """The report of a run, from the database."""
 
+from collections.abc import Callable
 from datetime import timedelta
 from pathlib import Path
+from re import findall
 
 import pytest
 
+from orchestrator.commands.report.answer import report_everything
+from orchestrator.commands.report.site import Site
 from orchestrator.commands.results.run_report import report_run
+from orchestrator.commands.results.selection import SelectionRequest
 from orchestrator.store import Run, Store
-from runner.contract.errors import UsageError
+from runner.contract.errors import NothingToDo, UsageError
 from runner.contract.record import Record, save_record
+from tests.support.comparable import write_comparable
 from tests.support.records import RECORDED_AT, a_record
 
 RUN = "20261121-{}0000-abcd"
@@ -70,3 +76,46 @@ def test_the_newest_run_is_last_and_others_must_be_there(database: Path) -> None
     assert report_run("last", database).run_id == RUN.format(13)
     with pytest.raises(UsageError):
         report_run("never", database)
+
+
+@pytest.fixture
+def selected(tmp_path: Path) -> SelectionRequest:
+    write_comparable(tmp_path)
+    return SelectionRequest(tmp_path / "benchmarks.duckdb")
+
+
+@pytest.mark.slow
+def test_the_first_page_leads_to_every_other(
+    selected: SelectionRequest, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    folder = tmp_path / "site"
+    Site(folder).write(report_everything(selected))
+    pages = {path.name for path in folder.iterdir()}
+    index = (folder / "index.html").read_text("utf-8")
+    assert {*findall(r'href="([a-z]+\.html)"', index)} == pages - {"index.html"}
+    assert {"performance.html", "compatibility.html", "run.html"} <= pages
+    assert f"leads to {len(pages) - 1} pages" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("prepare", "force", "message"),
+    [
+        (lambda folder: folder.touch(), False, "exists"),
+        (lambda folder: (folder.mkdir(), (folder / "index.html").touch()), False, "exists"),
+        (lambda folder: (folder.mkdir(), (folder / "mine").touch()), True, "holds mine"),
+    ],
+)
+def test_what_is_no_site_is_not_replaced(
+    tmp_path: Path, prepare: Callable[[Path], object], force: bool, message: str
+) -> None:
+    folder = tmp_path / "site"
+    prepare(folder)
+    with pytest.raises(UsageError, match=message):
+        Site(folder).require(force=force)
+
+
+def test_a_database_without_results_makes_none(tmp_path: Path) -> None:
+    folder = tmp_path / "site"
+    with pytest.raises(NothingToDo, match="holds nothing that a page could show"):
+        Site(folder).write([])
+    assert not folder.exists()

@@ -118,13 +118,6 @@ def test_failures_have_remedies_and_graphs_tell_how_they_were_made(tables: dict[
     ]
 
 
-def test_ratios_are_those_of_the_medians(tables: dict[str, Any]) -> None:
-    rows = [row for row in tables["by_backend"]["rows"] if row["name"] == "openvino"]
-    assert [row["speedup"] for row in rows] == pytest.approx([2.0] * 5, rel=0.01)
-    assert all(row["speedup_low"] < row["speedup"] < row["speedup_high"] for row in rows)
-    assert {row["differs"] for row in rows} == {"yes"}
-
-
 def test_a_report_on_regressions_tells_sizes_candidates_and_what_is_left(reported: Path) -> None:
     data = json.loads(
         report(reported, "regression", "--baseline", str(EARLIER["run_id"]), "--json")
@@ -148,16 +141,6 @@ def test_a_report_on_regressions_tells_sizes_candidates_and_what_is_left(reporte
 
 
 @slow
-def test_pictures_are_left_as_png_and_svg(reported: Path, tmp_path: Path) -> None:
-    report(reported, "hardware", "--charts", "pictures", "--output", "page.html", folder=tmp_path)
-    names = {path.stem for path in (tmp_path / "pictures").iterdir()}
-    assert names
-    for name in names:
-        assert (tmp_path / f"pictures/{name}.png").read_bytes().startswith(b"\x89PNG")
-        assert (tmp_path / f"pictures/{name}.svg").read_bytes().startswith(b"<svg")
-
-
-@slow
 def test_foreign_files_need_no_database(tmp_path: Path) -> None:
     (tmp_path / "timm.csv").write_text(
         "model,infer_samples_per_sec,infer_step_time,infer_batch_size,infer_img_size,param_count\n"
@@ -177,11 +160,8 @@ def test_foreign_files_need_no_database(tmp_path: Path) -> None:
         ("startup", 3, "holds nothing for a report on startup"),
         ("performance last", 2, "did you mean --run last?"),
         ("run last --run last", 2, "names a run already"),
-        ("run nothing.json", 2, "is not a run"),
         ("scaling --output report.pdf", 2, "its name says no format"),
         ("regression", 2, "report regression: --baseline is missing"),
-        ("regression last --run last --baseline last", 2, "names a run already"),
-        ("regression --baseline last --threshold much", 2, "is no share of the value"),
         ("hardware --baseline last", 2, "did you mean `report regression --baseline …`?"),
     ],
 )

@@ -39,12 +39,8 @@ def test_a_known_step_is_recorded_listed_and_taken_back(folder: Path) -> None:
     ("words", "message"),
     [
         ("--accept last", "--accept last needs a reason"),
-        ("--because known", "--because is the reason for --accept"),
         ("--accept last --because known --withdraw last", "--accept: cannot be combined with"),
-        ("--accept last --because known --baseline last", "--baseline: cannot be combined with"),
         (f"{FIRST} --accept last --because known", "RUN: cannot be combined with --accept"),
-        ("--withdraw last --format json", "--format: cannot be combined with --withdraw"),
-        ("--baseline last --go", "--go is for --bisect"),
         (f"--baseline {FIRST} --bisect --format junit", "--format junit: is for verdicts alone"),
         ("--bisect", "--baseline is missing"),
     ],

@@ -11,7 +11,6 @@ from pathlib import Path
 from socket import gethostname
 from typing import Any
 
-import pyarrow.parquet as pq
 import pytest
 
 from tests.support.command_line import complains, files
@@ -36,15 +35,6 @@ def test_a_query_answers_in_every_format(measured: Workplace, form: str) -> None
 
 
 @pytest.mark.slow
-def test_a_query_answers_in_parquet_to_a_pipe(measured: Workplace, tmp_path: Path) -> None:
-    with (tmp_path / "a.parquet").open("wb") as file:
-        command = [*CLI, "query", SQL, "--format", "parquet"]
-        subprocess.run(command, cwd=measured.folder, stdout=file, check=True)
-    found = pq.read_table(tmp_path / "a.parquet").to_pydict()
-    assert found == {"batch_size": [1, 2, 4], "status": ["ok", "failed", "ok"]}
-
-
-@pytest.mark.slow
 def test_a_terminal_is_spared_bytes(measured: Workplace) -> None:
     ours, theirs = pty.openpty()
     command = [*CLI, "query", SQL, "--format", "parquet"]
@@ -58,7 +48,7 @@ def test_a_terminal_is_spared_bytes(measured: Workplace) -> None:
     assert "--output" in done.stderr
 
 
-@pytest.mark.parametrize("name", ["a.csv", "a.json", "a.md", "a.parquet"])
+@pytest.mark.parametrize("name", ["a.csv", "a.parquet"])
 def test_an_answer_goes_to_a_file(measured: Workplace, tmp_path: Path, name: str) -> None:
     path = tmp_path / name
     assert measured.do("query", SQL, "--output", str(path)).stdout == ""
@@ -102,10 +92,9 @@ def has_open(process: "subprocess.Popen[str]", name: str) -> bool:
     ("sql", "output", "seen"),
     [
         (SILENT, None, "benchmarks.duckdb"),
-        pytest.param(SILENT, "a.csv", "benchmarks.duckdb", marks=pytest.mark.slow),
         (ENDLESS, "a.parquet", ".a.parquet.tmp"),
     ],
-    ids=["silent", "file", "growing-file"],
+    ids=["silent", "growing-file"],
 )
 def test_a_query_that_is_interrupted_leaves_nothing(
     measured: Workplace, tmp_path: Path, sql: str, output: str | None, seen: str
@@ -121,11 +110,8 @@ def test_a_query_that_is_interrupted_leaves_nothing(
     assert list(tmp_path.iterdir()) == []
 
 
-_SLOW = [pytest.param(form, marks=pytest.mark.slow) for form in ("json", "markdown", "parquet")]
-
-
 @pytest.mark.slow
-@pytest.mark.parametrize("form", ["csv", *_SLOW])
+@pytest.mark.parametrize("form", ["csv"])
 def test_a_reader_that_has_had_enough_is_no_error(measured: Workplace, form: str) -> None:
     command = [*CLI, "query", ENDLESS, "--format", form]
     with subprocess.Popen(
@@ -187,8 +173,3 @@ def test_a_views_name_shows_its_most_useful_columns(measured: Workplace) -> None
     assert wide[0].split() == list(in_json[0])
     assert len(wide) == len(in_json) + 1
     complains(measured.do("query", "latest_result"), 2, "did you mean latest_results?")
-
-
-def test_a_missing_database_is_named_with_the_folder_that_was_searched(place: Workplace) -> None:
-    path = place.folder / "results" / "benchmarks.duckdb"
-    complains(place.do("query", "latest_results"), 6, f"{path}: there is no database yet")

@@ -38,12 +38,8 @@ def asked(*words: str) -> SelectionRequest:
         ("", {}),
         ("--results other", {"results": Path("other"), "database": _OTHER}),
         ("--database x.duckdb --run last", {"database": Path("x.duckdb"), "run": "last"}),
-        ("--source all --all", {"imported": True, "unquotable": True}),
         ("--source timm", {"filters": {"source": ["timm"]}, "imported": True}),
-        ("--precision half", {"filters": {"precision": ("fp16",)}}),
         ("--batch-size 1,2 --batch-size 4", {"filters": {"batch_size": (1, 2, 4)}}),
-        ("--hostname a,b", {"filters": {"hostname": ["a", "b"]}}),
-        ("--select tiny", {"filters": {"select": ("tiny",)}}),
         ("--until 2026-11-21", {"filters": {"until": datetime(2026, 11, 21, tzinfo=UTC)}}),
     ],
 )

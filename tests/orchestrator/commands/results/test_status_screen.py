@@ -1,7 +1,6 @@
 """The state of a database on the screen."""
 
 from collections.abc import Callable
-from datetime import datetime
 from pathlib import Path
 from typing import Any
 
@@ -9,7 +8,7 @@ import pytest
 
 from orchestrator.commands.results.status import StaleResults, StatusReport, remeasure_command
 from orchestrator.commands.results.status_words import print_status
-from orchestrator.store import VIEWS, Covered, RunSummary, Verdicts
+from orchestrator.store import Covered, RunSummary, Verdicts
 from tests.orchestrator.conftest import Screen
 from tests.support.records import RECORDED_AT
 from tests.support.results import a_stale_group
@@ -65,17 +64,6 @@ def below(lines: list[str], heading: str, count: int) -> list[list[str]]:
     return [line.split() for line in lines[first : first + count]]
 
 
-def test_contradictions_are_counted_with_the_question_that_shows_them(shown: Shown) -> None:
-    assert not any("contradictions" in line for line in shown())
-    lines = shown(contradicted=2)
-    place = next(
-        n
-        for n, line in enumerate(lines)
-        if line.startswith("contradictions: 2 of the latest results")
-    )
-    assert "  orchestrator query contradictions --database a.duckdb" in lines[place:]
-
-
 def test_size_verdicts_coverage_and_runs_are_tables(shown: Shown) -> None:
     lines = shown()
     assert lines[:3] == [
@@ -100,16 +88,6 @@ def test_size_verdicts_coverage_and_runs_are_tables(shown: Shown) -> None:
     ]
 
 
-def test_a_scratch_database_says_so(shown: Shown) -> None:
-    assert shown(scratch=True)[0].startswith("scratch database: a.duckdb")
-
-
-def test_runs_of_ours_come_before_imports(shown: Shown) -> None:
-    imported = RunSummary("import-1", RECORDED_AT, None, 3, {"ok": 3}, source="timm")
-    table = below(shown(runs=(imported, *RUNS)), "run ", 4)
-    assert [words[0] for words in table[1:]] == ["run-2", "run-1", "import-1"]
-
-
 def test_a_stale_group_says_what_changed_and_what_to_type(shown: Shown) -> None:
     assert shown()[-3:] == [
         "stale: 2 cells",
@@ -130,32 +108,3 @@ def test_long_lists_are_cut_and_say_so(shown: Shown) -> None:
     assert "… and 1 more models; --json has them all" in lines
     assert lines[-1] == "… and 2 more stale groups; --json has them all"
     assert sum(line.startswith("run-2") for line in lines) == 10
-
-
-def test_imports_alone_say_where_to_look(shown: Shown) -> None:
-    line = "models: all 5 results are imported; ask `imported_results` for theirs"
-    assert line in shown(verdicts=VERDICTS[1:], covered=())
-    assert "imported_results" in {view.name for view in VIEWS}
-    for lines in (shown(), shown(verdicts=(), covered=())):
-        assert not any("imported" in line for line in lines)
-
-
-def test_an_empty_database_is_shown(shown: Shown) -> None:
-    assert "rows: none" in shown(runs=(), stale=(), rows={}, verdicts=(), covered=())
-
-
-def test_json_has_it_all(screen: Screen) -> None:
-    data = screen.data(print_status, a_status())
-    sizes = [data[name] for name in ("database", "database_bytes", "parquet_files")]
-    assert sizes == ["a.duckdb", 4 << 20, 12]
-    assert data["rows"] == {"benchmark_runs": 15_402, "replay_jobs": 0}
-    assert data["verdicts"][1] == {"source": "timm", "simulated": True, "counts": {"ok": 5}}
-    assert data["covered"][1]["best"] == "failed"
-    first, second = data["runs"]
-    assert (first["counts"], first["source"]) == ({"ok": 2, "lost": 1}, "accelmatrix")
-    assert datetime.fromisoformat(first["started_at"]) == RECORDED_AT
-    assert (second["planned"], first["finished_at"]) == (None, None)
-    (group,) = data["stale"]
-    assert group["changes"] == ["torch 2.12.0, now 2.13.0"]
-    assert group["axes"]["batch_size"] == [1, 8]
-    assert group["command"] == "orchestrator run matrix.yaml --select 'cpu-*'"

@@ -119,13 +119,12 @@ def judged(folder: Path, then: dict[str, Any], now: dict[str, Any], *metrics: st
     return [searched.metric.name, searched.verdict, searched.reason]
 
 
-@pytest.mark.representatives(2)
+@pytest.mark.representatives(1)
 @pytest.mark.parametrize(
     ("then", "now", "metric", "verdict"),
     [
         (found(32, 0.01), found(64, 0.02), "throughput", "no change"),
         (found(32, 0.01), found(64, 0.04), "throughput", "regression"),
-        (found(32, 0.01), found(64, 0.01), "throughput", "improvement"),
         (peak(100, 104, 0.01), peak(101, 106, 0.03), "peak_qps", "inconclusive"),
     ],
 )
@@ -161,7 +160,6 @@ def test_latencies_of_another_batch_or_rate_are_not_judged(
     ("then", "now", "metric"),
     [
         (found(32, 0.01), found(64, 0.02), "throughput"),
-        (peak(100, 104, 0.01), peak(50, 53, 0.01), "peak_qps"),
     ],
 )
 def test_runs_are_compared_by_what_does_not_depend_on_what_was_found(

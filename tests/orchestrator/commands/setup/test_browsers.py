@@ -8,7 +8,6 @@ import pytest
 
 from orchestrator.commands.setup import browsers
 from orchestrator.commands.setup.browsers import BrowserFinding, try_browsers
-from orchestrator.commands.setup.browsers_words import print_browsers
 from runner.contract.errors import BenchError
 from tests.support.needs import lacking
 from tests.support.words import raises_words
@@ -39,7 +38,6 @@ def test_each_line_is_a_finding(tmp_path: Path) -> None:
     ("script", "patience_s", "message"),
     [
         ("sys.exit('boom')", 60, "the trial of browsers failed: boom"),
-        ("sys.exit(1)", 60, "the trial of browsers failed: nothing"),
         ("import time; time.sleep(60)", 0.2, "did not end within 0.2 s"),
     ],
 )
@@ -49,17 +47,6 @@ def test_a_trial_that_fails_says_why(
     monkeypatch.setattr(browsers, "TRIAL_S", patience_s)
     with raises_words(BenchError, match=message):
         try_browsers(a_trial(tmp_path, script))
-
-
-def test_a_row_says_what_works_or_why_not(capsys: pytest.CaptureFixture[str]) -> None:
-    print_browsers([WASM, FIREFOX], as_json=False)
-    rows = [line.split() for line in capsys.readouterr().out.splitlines()]
-    assert ["our", "own", "153", "wasm", "yes", "AMD", "EPYC"] in rows
-    assert ["firefox", "–", "–", "no", "not", "driven:", "…"] in rows
-    print_browsers([WASM], as_json=True)
-    assert json.loads(capsys.readouterr().out) == [vars(WASM)]
-    print_browsers([], as_json=False)
-    assert "make browser" in capsys.readouterr().out
 
 
 @pytest.mark.nightly

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from orchestrator.backends.catalogue import CATALOGUE, OR_ENGINE, Stack
+from orchestrator.backends.catalogue import CATALOGUE, Stack
 from orchestrator.images import ImageStatus
 from orchestrator.launchers.diagnosis import Diagnosis, diagnose
 from orchestrator.launchers.job_user import job_user
@@ -57,14 +57,6 @@ def test_an_engine_that_cannot_give_jobs_a_user_is_told(monkeypatch: pytest.Monk
     assert "user who started the engine" in str(found.remedy)
 
 
-def test_an_image_that_is_not_there_is_made_by_the_first_run() -> None:
-    statuses = [ImageStatus("cpu", ("cpu",), "accelmatrix-cpu:0", 1, None, fresh=False)]
-    others = [status for status in shelf() if status.name != "cpu"]
-    found = finding(diagnose(MadeUp(), lambda: [*statuses, *others]), "cpu", "docker")
-    assert found.runs
-    assert "the first run makes the image accelmatrix-cpu:0" in found.reason
-
-
 def test_without_an_engine_no_backend_runs_in_containers() -> None:
     found = diagnose(MadeUp(), no_engine)
     assert not any(each.runs for each in found if each.launcher == "docker")
@@ -80,14 +72,6 @@ def test_all_that_is_missing_is_told_with_all_that_helps() -> None:
         assert len(missing) >= 2
         assert all(check.message in found.reason for check in missing)
         assert all(str(check.remedy) in str(found.remedy) for check in missing)
-
-
-def test_an_engine_is_advised_where_none_answers() -> None:
-    lacking = replace(CATALOGUE["openvino"], stack=Stack("no_such_package", "get it"))
-    catalogue = {**CATALOGUE, "openvino": lacking}
-    for engine, remedy in ((no_engine, f"get it{OR_ENGINE}"), (shelf, "get it")):
-        found = finding(diagnose(MadeUp(), engine, catalogue), "openvino", "process")
-        assert remedy in str(found.remedy).split("; ")
 
 
 HERE, LACKING = Stack("pydantic", "get it"), Stack("no_such_package", "`make cpu` installs it")
@@ -122,17 +106,3 @@ def test_a_remark_stops_nothing_and_is_told_with_its_remedy() -> None:
     assert found.runs
     assert "this user may not use /dev/dri/renderD128" in found.reason
     assert "usermod" in str(found.remedy)
-
-
-def test_without_a_listed_device_openvino_does_not_run() -> None:
-    found = by_process("openvino", there=["/dev/dri/renderD128"], devices=None)
-    assert not found.runs
-    assert found.reason == "OpenVINO lists no devices"
-
-
-def test_what_is_not_built_says_so() -> None:
-    planned = {**CATALOGUE, "rocm": replace(CATALOGUE["rocm"], support_class=None)}
-    found = finding(diagnose(MadeUp(), shelf, planned), "rocm", "docker")
-    assert not found.runs
-    assert found.support_class is None
-    assert "has no runner for this backend" in found.reason

@@ -7,8 +7,6 @@ from typing import Any
 import pytest
 
 from orchestrator.commands.setup.models import ModelSheet, model_sheets
-from orchestrator.planning.memory import memory_need_bytes
-from runner.contract.axes import RUNTIMES
 from runner.contract.cell import Backend, Cell, Runtime
 from runner.contract.errors import MatrixError, Unsupported, UsageError
 from runner.contract.models import catalogue, find, model_sets, work
@@ -41,24 +39,12 @@ def test_every_model_has_a_sheet_and_someone_who_takes_it(name: str) -> None:
     assert {"fp32", "bf16"} <= support(sheet, "cpu", "torch")[0]
 
 
-def test_sizes_left_out_are_the_usual_ones() -> None:
-    assert shapes(sheet_of("gpt2")) == {"input_ids": (1, 128), "attention_mask": (1, 128)}
-    assert shapes(sheet_of("clip-micro"))["input_ids"] == (1, 77)
-    assert shapes(sheet_of("wav2vec2-base-960h")) == {"input_values": (1, 80_000)}
-
-
 def test_sizes_asked_for_go_into_shapes_and_work() -> None:
     sheet = sheet_of("qwen2-vl-micro", batch_size=2, sequence_length=20, image_size=112)
     assert shapes(sheet)["input_ids"] == (2, 20 + 2 + 16)
     assert shapes(sheet)["pixel_values"] == (2 * 64, 1176)
     assert sheet.work == work(sheet.model, sheet.cell)
     assert sheet.cell.batch_size == 2
-
-
-def test_every_runtime_of_every_real_backend_is_told() -> None:
-    pairs = [(support.backend, support.runtime) for support in sheet_of("bert-micro").backends]
-    assert len(pairs) == len(set(pairs))
-    assert set(pairs) == {(b, r) for b, each in RUNTIMES.items() if b != "fake" for r in each}
 
 
 def test_who_takes_it_and_why_not_is_what_a_matrix_would_say() -> None:
@@ -75,51 +61,10 @@ def test_who_takes_it_and_why_not_is_what_a_matrix_would_say() -> None:
         assert list(found.reasons) == list(dict.fromkeys(why for why in reasons if why))
 
 
-def test_an_encoder_generates_nowhere() -> None:
-    for found in sheet_of("bert-micro", "generation").backends:
-        assert not found.precisions
-        assert found.reasons
-
-
-def test_a_contrastive_model_trains_from_two_samples_on() -> None:
-    alone = support(sheet_of("clip-micro", "training"), "cpu", "torch")
-    assert alone[0] == set()
-    assert "it compares the samples of a batch with one another" in alone[1]
-    together = support(sheet_of("clip-micro", "training", batch_size=2), "cpu", "torch")
-    assert {"fp32", "bf16"} <= together[0]
-
-
 @pytest.mark.parametrize("name", model_sets()["micro"])
 def test_every_micro_model_trains_on_the_cpu(name: str) -> None:
     sheet = sheet_of(name, "training", batch_size=2)
     assert {"fp32", "bf16"} <= support(sheet, "cpu", "torch")[0]
-
-
-def test_memory_is_told_for_every_precision_on_the_cpu() -> None:
-    sheet = sheet_of("gpt2")
-    assert set(sheet.memory_bytes) == {"fp32", "bf16", "fp16", "int8"}
-    cell = sheet.cell.model_copy(update={"backend": "cpu", "runtime": "torch"})
-    assert sheet.memory_bytes["fp32"] == memory_need_bytes(cell, sheet.model)
-
-
-def test_a_size_that_a_model_fixes_is_told_in_a_note() -> None:
-    sheet = sheet_of("vit-micro", image_size=64)
-    assert shapes(sheet) == {"pixel_values": (1, 3, 32, 32)}
-    assert any("image_size" in note for note in sheet.notes)
-
-
-@pytest.mark.parametrize(
-    ("name", "modes"),
-    [
-        ("bert-micro", ("inference", "training", "startup")),
-        ("gpt2", ("inference", "generation", "training", "startup")),
-        ("clip-micro", ("inference", "training", "startup")),
-        ("whisper-micro", ("inference", "generation", "training", "startup")),
-    ],
-)
-def test_the_modes_that_a_model_can_have_are_told(name: str, modes: tuple[str, ...]) -> None:
-    assert sheet_of(name).modes == modes
-    assert sheet_of(name, "generation").modes == modes
 
 
 def test_hub_ids_folders_and_files_of_models_have_sheets_too(tmp_path: Path) -> None:
@@ -140,7 +85,6 @@ def test_hub_ids_folders_and_files_of_models_have_sheets_too(tmp_path: Path) -> 
 @pytest.mark.parametrize(
     ("name", "sizes", "error", "words"),
     [
-        ("gpt2", {"mode": "guessing"}, MatrixError, "--mode: 'guessing' is not one of inference"),
         ("micro", {}, UsageError, "micro is a set of 18 models, not a model"),
         ("gtp2", {}, MatrixError, "models show: no model 'gtp2'; did you mean gpt2?"),
         ("./nowhere", {}, MatrixError, "models show: './nowhere' is not a folder"),

@@ -5,8 +5,7 @@ from typing import Any
 
 import pytest
 
-from orchestrator.commands.setup.runner_machine import RunnerMachine, RunnerReport, check_runner
-from orchestrator.commands.setup.runner_words import print_runner
+from orchestrator.commands.setup.runner_machine import RunnerMachine, check_runner
 from orchestrator.launchers.diagnosis import Diagnosis
 from runner.contract.frequency import FrequencyPolicy
 
@@ -48,14 +47,7 @@ def test_a_good_runner_is_found_by_the_labels_of_what_runs() -> None:
         ({"programs": ("tar",)}, "programs", False, "missing: git, python3"),
         ({"free_bytes": 1 << 30}, "disk", False, "1GiB free"),
         ({"user_id": 0}, "user", False, "root"),
-        ({"load": 0.5}, "load", True, "0.50 a core"),
         ({"listeners": 2}, "runners", True, "2 registered here"),
-        (
-            {"clock": FrequencyPolicy("powersave")},
-            "governor",
-            True,
-            "powersave",
-        ),
     ],
 )
 def test_what_is_missing_is_named_with_its_remedy(
@@ -80,17 +72,3 @@ def test_without_an_engine_jobs_are_processes_and_without_a_backend_there_are_no
     report = check_runner(GOOD, rows)
     assert [check.name for check in report.checks if not check.ok] == missing
     assert report.is_ready is ready
-
-
-def test_the_screen_tells_how_to_register_it(capsys: pytest.CaptureFixture[str]) -> None:
-    print_runner(check_runner(GOOD, ROWS), as_json=False)
-    shown = capsys.readouterr().out
-    assert "labels: cpu,openvino" in shown
-    assert "--labels cpu,openvino" in shown
-    print_runner(RunnerReport((), (), ()), as_json=False)
-    assert "labels" not in capsys.readouterr().out
-
-
-def test_this_machine_can_be_looked_at() -> None:
-    report = check_runner(diagnoses=[CPU])
-    assert {check.name for check in report.checks} >= {"disk", "governor", "load", "runners"}

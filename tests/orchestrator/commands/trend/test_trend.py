@@ -46,7 +46,6 @@ def test_a_chart_is_a_page_of_its_own(folder: Path) -> None:
     [
         (("b2-",), "nothing was measured twice: 1 series was once"),
         (("--run", "last"), "a run measures each cell once: leave out `--run`"),
-        (("--per-host",), "nothing was measured twice: 6 series were once"),
         (("--metric", "energy"), "no selected result has a value of energy per sample"),
     ],
 )

@@ -7,19 +7,14 @@ from queue import Queue
 import pytest
 
 from orchestrator.launchers.base import Exit
-from orchestrator.launchers.docker import DockerLauncher
 from orchestrator.launchers.process import ProcessLauncher
 from orchestrator.planning.plan import Plan
-from orchestrator.running.artifacts.cache import versions_of
-from orchestrator.running.artifacts.graphs import EXPORT_TIMEOUT_S, Graphs, exports_left
+from orchestrator.running.artifacts.graphs import Graphs, exports_left
 from orchestrator.running.execute_job import LaunchContext
 from orchestrator.screen.words.reasons import error_text
-from runner.contract.artifact_keys import GRAPHS
 from runner.contract.cell import Backend, Cell, Runtime
 from runner.contract.errors import (
     BenchError,
-    EngineUnavailable,
-    ImageError,
     Unavailable,
     Unsupported,
 )
@@ -33,7 +28,7 @@ from tests.support.fakes import (
     measures_all,
     save_graph,
 )
-from tests.support.jobs import fake_cell, fake_model
+from tests.support.jobs import fake_cell
 from tests.support.runs import WEIGHTS_SEED, a_plan, a_run_folder
 from tests.support.words import raises_words
 
@@ -145,14 +140,6 @@ def test_it_is_exported_once_before_the_first_job(trial: Trial) -> None:
     assert trial.observer.jobs == []
 
 
-def test_later_runs_find_it(trial: Trial, tmp_path: Path) -> None:
-    trial.ensure()
-    later = Trial(tmp_path)
-    later.ensure()
-    assert later.launcher.exported == []
-    assert later.observer.notes == []
-
-
 @pytest.mark.parametrize(
     ("backend", "runtime"), [("openvino", "openvino"), ("cuda", "onnxruntime")]
 )
@@ -183,11 +170,6 @@ def test_another_seed_of_weights_is_another_graph(trial: Trial) -> None:
     assert trial.ensure()[0].graph == trial.ensure(reordered)[0].graph
 
 
-def test_its_name_tells_the_exporters_versions(trial: Trial) -> None:
-    name = trial.ensure()[0].graph or ""
-    assert name.startswith("scripted-forward-fp32-")
-
-
 @pytest.mark.parametrize("runtime", ["torch", "torch_compile"])
 def test_who_builds_the_model_itself_needs_none(tmp_path: Path, runtime: Runtime) -> None:
     trial = Trial(tmp_path, runtime=runtime)
@@ -209,12 +191,6 @@ def test_the_job_that_exports_it_runs_on_the_cpu_whoever_executes_it(tmp_path: P
     assert trial.asked == ["cpu"]
 
 
-def test_an_export_may_take_longer_than_a_cell(trial: Trial) -> None:
-    trial.ensure()
-    (exported,) = trial.launcher.exported
-    assert (trial.job.timeout_s, exported.timeout_s) == (30, EXPORT_TIMEOUT_S)
-
-
 def test_where_sizes_are_fixed_only_those_that_are_missing_are_exported(trial: Trial) -> None:
     trial.launcher.graph_script = exports_each_shape
     assert trial.graph(a_cell(8)).shape == "b8-s8"
@@ -224,13 +200,6 @@ def test_where_sizes_are_fixed_only_those_that_are_missing_are_exported(trial: T
         (a_cell(1), a_cell(8)),
         (a_cell(16),),
     ]
-
-
-def test_cells_of_the_same_shape_are_exported_once(trial: Trial) -> None:
-    trial.launcher.graph_script = exports_each_shape
-    cells = (a_cell(), a_cell(scenario="server", target_qps=5))
-    trial.ensure(trial.job.model_copy(update={"cells": cells}))
-    assert [len(job.cells) for job in trial.launcher.exported] == [1]
 
 
 @pytest.mark.parametrize("names", [["dynamic"], ["b1-s8", "b8-s8"]], ids=["all", "each"])
@@ -293,22 +262,6 @@ def test_what_a_killed_export_left_unfinished_is_removed(trial: Trial, tmp_path:
     assert list((tmp_path / "graphs").rglob("*.unfinished")) == []
 
 
-def test_a_later_run_tries_again(trial: Trial, tmp_path: Path) -> None:
-    trial.launcher.graph_script = leaves("dynamic")
-    _, folder = trial.ensure()
-    later = Trial(tmp_path)
-    assert later.graph().shape == "dynamic"
-    assert list(folder.rglob("*.failed")) == []
-
-
-def test_an_old_reason_does_not_cover_a_new_one(trial: Trial, tmp_path: Path) -> None:
-    trial.launcher.graph_script = leaves("dynamic")
-    trial.ensure()
-    later = Trial(tmp_path)
-    later.launcher.graph_script = ends(Exit(137, out_of_memory=True, log=""))
-    assert "memory limit" in later.why_unavailable()
-
-
 @pytest.mark.parametrize(
     "damage",
     [
@@ -326,30 +279,6 @@ def test_a_damaged_graph_is_exported_anew(
     later = Trial(tmp_path)
     assert later.graph().shape == "dynamic"
     assert len(later.launcher.exported) == 1
-
-
-@pytest.mark.parametrize("kind", [Unavailable, ImageError])
-def test_without_a_place_to_export_it_cells_learn_why_and_what_to_do(
-    trial: Trial, kind: type[BenchError]
-) -> None:
-    trial.refusal = kind("no torch here", hint="`make cpu` installs it")
-    assert trial.why_unavailable() == (
-        "its graph could not be exported: the backend cpu makes it, and cannot be launched: "
-        "no torch here; `make cpu` installs it"
-    )
-    assert trial.launcher.exported == []
-
-
-def test_an_engine_that_goes_away_is_no_reason_against_the_graph(trial: Trial) -> None:
-    def goes(job: Job, out: Path, lines: "Queue[str | None]") -> Exit:
-        raise EngineUnavailable("the engine went away")
-
-    whole = trial.launcher.graph_script
-    trial.launcher.graph_script = goes
-    with pytest.raises(EngineUnavailable):
-        trial.ensure()
-    trial.launcher.graph_script = whole
-    assert trial.graph().shape == "dynamic"
 
 
 def plan_of(*cells: Cell) -> Plan:
@@ -379,18 +308,6 @@ def test_nothing_is_left_of_what_was_exported(trial: Trial, tmp_path: Path) -> N
     ]
     trial.ensure()
     assert exports_left(plan, tmp_path, ProcessLauncher, WEIGHTS_SEED) == []
-
-
-def test_what_another_seed_or_launcher_or_model_needs_is_left(trial: Trial, tmp_path: Path) -> None:
-    trial.ensure()
-    plan = plan_of(*trial.job.cells)
-    other = plan.model_copy(update={"models": {"scripted": fake_model(load_s=1)}})
-    pinned = versions_of(GRAPHS, in_images=True) != versions_of(GRAPHS, in_images=False)
-    assert exports_left(plan, tmp_path, ProcessLauncher, 1) == [("scripted", "forward", "fp32")]
-    assert exports_left(other, tmp_path, ProcessLauncher, WEIGHTS_SEED) == [
-        ("scripted", "forward", "fp32")
-    ]
-    assert bool(exports_left(plan, tmp_path, DockerLauncher, WEIGHTS_SEED)) is pinned
 
 
 def test_a_shape_that_is_missing_is_left(trial: Trial, tmp_path: Path) -> None:

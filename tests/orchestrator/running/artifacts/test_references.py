@@ -11,7 +11,6 @@ from orchestrator.launchers.base import Exit
 from orchestrator.running.artifacts.cache import versions_of
 from orchestrator.running.artifacts.references import References
 from orchestrator.running.execute_job import LaunchContext
-from orchestrator.running.folder import RunFolder
 from orchestrator.screen.words.reasons import reason_text
 from runner.contract.artifact_keys import REFERENCES, reference_key
 from runner.contract.cell import Backend, Cell, Purpose
@@ -171,12 +170,6 @@ def test_who_verifies_nothing_needs_none(tmp_path: Path, purpose: Purpose) -> No
     assert trial.launcher.computed == []
 
 
-def test_the_fake_backend_has_none(tmp_path: Path) -> None:
-    trial = Trial(tmp_path)
-    job = trial.job.model_copy(update={"cells": (fake_cell(),)})
-    assert trial.references.ensure(job) == (job, None)
-
-
 def says_failed(job: Job, out: Path, lines: "Queue[str | None]") -> Exit:
     (out / f"{job.reference}.failed").write_text("its outputs hold NaN\n")
     lines.put(None)
@@ -256,7 +249,6 @@ def flipped(whole: bytes) -> bytes:
     "damage",
     [
         lambda whole: b"PK but no more",
-        lambda whole: whole[:-5],
         lambda whole: whole.replace(b".npy", b".txt"),
         flipped,
     ],
@@ -273,18 +265,6 @@ def test_a_damaged_reference_is_computed_anew(
     with ZipFile(trial.file("npz")) as mended:
         assert mended.testzip() is None
         assert mended.namelist() == ["outputs.npy"]
-
-
-def test_one_that_takes_too_long_is_stopped(tmp_path: Path) -> None:
-    def hangs(job: Job, out: Path, lines: "Queue[str | None]") -> Exit:
-        enter(lines, "load")
-        return WELL
-
-    trial = Trial(tmp_path, cell_timeout_s=0.05)
-    trial.launcher.reference_script = hangs
-    trial.references.ensure(trial.job)
-    assert words_in(trial.file("failed")) == "not done after 0.05 s, in phase load"
-    assert trial.launcher.running == 0
 
 
 @pytest.mark.parametrize("refusal", [Unavailable("no torch here"), ImageError("no image")])
@@ -317,18 +297,3 @@ def test_a_full_disk_ends_the_run(trial: Trial, monkeypatch: pytest.MonkeyPatch)
     with pytest.raises(StoreError, match="No space left"):
         trial.references.ensure(trial.job)
     assert not trial.file("npz").with_name(f".{trial.file('npz').name}.tmp").exists()
-
-
-def test_a_folder_that_cannot_be_made_is_told(trial: Trial) -> None:
-    trial.file("npz").parent.write_text("a file")
-    with pytest.raises(StoreError, match=r"references: cannot be written"):
-        trial.references.ensure(trial.job)
-
-
-def test_it_leaves_no_trace_in_the_records(trial: Trial) -> None:
-    trial.references.ensure(trial.job)
-    folder: RunFolder = trial.folder
-    assert list(folder.records.rglob("*")) == []
-    assert [path.name for path in (folder.path / "jobs").iterdir()] == [
-        "reference-scripted-forward.1.json"
-    ]
