@@ -33,6 +33,7 @@ def test_its_fields_are_the_records_columns_in_their_order() -> None:
     of_rounds = (
         *("rounds", "round_iterations", "round_medians", "latency_between_process_cv"),
         *("effective_rounds", "round_degrees", "process_spread", "process_spread_source"),
+        *("process_spread_processes", "process_spread_degrees", "process_spread_queue"),
     )
     expected = [name for name in steady if name not in of_rounds]
     assert [field.name for field in fields(LatencySummary)] == expected
