@@ -27,7 +27,7 @@ OTHERS = {
     "orchestrator.commands.measure.baseline": "columns of records, which are tried here",
     "orchestrator.commands.measure.replay": "tried in tests/orchestrator/commands/measure",
     "orchestrator.commands.predict.training": "what it has just written",
-    "orchestrator.commands.results.sides.tables": "tried in tests/orchestrator/app/results",
+    "orchestrator.commands.results.sides.tables": "tried in tests/orchestrator/commands/results",
     "orchestrator.commands.setup.browsers": "what its own trial prints",
     "orchestrator.fleet.journal": "what this machine itself has written",
     "orchestrator.fleet.transports.ray": "what this machine itself has written",
@@ -44,6 +44,7 @@ OTHERS = {
     "orchestrator.store.schema.parquet_columns": "a column of records, which are tried here",
     "runner.contract.models.catalogue": "comes with the package",
     "runner.contract.models.work": "comes with the package",
+    "runner.contract.reasons": "takes any text: what is no reason of ours is what was said",
 }
 """Modules that parse what is not of others, or is tried elsewhere."""
 

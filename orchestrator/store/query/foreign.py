@@ -59,7 +59,7 @@ def foreign_rows(path: Path, memory_bytes: int, spill: Path) -> Iterator[BundleR
         _require_schema(connection, columns, path)
         for table in TABLES:
             if table not in KEPT_HERE:
-                _require_plain(table, columns, path)
+                _require_plain(connection, table, columns, path)
                 _name(connection, table)
         ((without_run,),) = connection.execute(_WITHOUT_RUN).fetchall()
         if without_run:
@@ -119,7 +119,7 @@ def _require_schema(connection: DuckDBPyConnection, columns: _TableColumns, path
             f"{path}: a DuckDB database, but not one of AccelMatrix",
             hint="`orchestrator import` takes what other benchmarks wrote as CSV or JSON",
         )
-    _require_plain(replace(VERSION, columns=VERSION.columns[:2]), columns, path)
+    _require_plain(connection, replace(VERSION, columns=VERSION.columns[:2]), columns, path)
     sql = f"SELECT version FROM {_THEIRS}.main.{VERSION.name}"
     versions = [number for (number,) in connection.execute(sql).fetchmany(2)]
     if len(versions) != 1:
@@ -133,14 +133,16 @@ def _require_schema(connection: DuckDBPyConnection, columns: _TableColumns, path
         )
 
 
-def _require_plain(table: Table, columns: _TableColumns, path: Path) -> None:
+def _require_plain(
+    connection: DuckDBPyConnection, table: Table, columns: _TableColumns, path: Path
+) -> None:
     """Insist that it is a table with our columns, none of which computes itself."""
     known = columns.get(table.name)
     if known is None:
         raise StoreError(f"{path}: has no table {table.name}", hint=_BUNDLE_HINT)
     for column in table.columns:
         type_, default = known.get(column.name, (None, None))
-        if type_ != column.type.replace("TIMESTAMPTZ", "TIMESTAMP WITH TIME ZONE"):
+        if type_ != str(connection.sqltype(column.type)):
             fault = "is missing" if type_ is None else f"is {type_}, not {column.type}"
         elif default is not None:
             fault = "computes itself"

@@ -73,7 +73,7 @@ def test_every_mode_and_scenario_and_several_failures_occur(rows: list[dict[str,
     failed = {row["status"] for row in rows} - {"ok"}
     assert failed >= {"unsupported", "failed", "timeout"}
     for row in rows:
-        assert (row["reason"] is None) == (row["phase"] is None) == (row["status"] == "ok")
+        assert (row["reason_code"] is None) == (row["phase"] is None) == (row["status"] == "ok")
         assert (row["durations_ns"] is None) == (row["latency_median_s"] is None)
         assert (row["durations_ns"] is None) == (row["status"] != "ok")
 
