@@ -140,7 +140,7 @@ def _require_plain(table: Table, columns: _TableColumns, path: Path) -> None:
         raise StoreError(f"{path}: has no table {table.name}", hint=_BUNDLE_HINT)
     for column in table.columns:
         type_, default = known.get(column.name, (None, None))
-        if type_ != column.type.replace("TIMESTAMPTZ", "TIMESTAMP WITH TIME ZONE"):
+        if type_ != str(duckdb.sqltype(column.type)):  # as DuckDB itself writes it
             fault = "is missing" if type_ is None else f"is {type_}, not {column.type}"
         elif default is not None:
             fault = "computes itself"
