@@ -20,6 +20,7 @@ from runner.contract.job import Job
 from runner.contract.models import ModelSpec, find, iteration_work
 from runner.contract.models.counted import COUNTS_FILE, FORWARD_COUNTS
 from runner.contract.models.work import catalogued_polynomials
+from runner.contract.reasons import reason
 from tests.support.fakes import (
     KeptObserver,
     Script,
@@ -128,7 +129,7 @@ def test_a_claim_that_is_refused_is_a_reason_and_not_kept(
 
 
 def test_the_reason_of_a_job_is_kept_until_another_one_counts(tmp_path: Path) -> None:
-    refusal = counted_work(polynomials={}, reason="no keys in this cache")
+    refusal = counted_work(polynomials={}, reason=reason("said", text="no keys in this cache"))
     trial = Trial(tmp_path, leaves(refusal.model_dump_json()))
     expected = ModelCounts(None, "no keys in this cache")
     assert trial.count(OURS) == [expected]
