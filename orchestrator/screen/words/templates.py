@@ -1,7 +1,8 @@
 """Templates: sentences with places for facts, which say how a fact is written.
 
 `{size:gb}` formats a fact, `{cause:reason}` is the words of a reason that is a fact itself, and
-`[of {size}|without any]` becomes its other end where a fact is missing.
+`[of {size}|without any]` becomes its other end where a fact is missing. Brackets
+without a place are text, as in `accelmatrix[fleet]`.
 """
 
 import re
@@ -55,8 +56,10 @@ def fill(template: str, facts: Facts, special: Special | None = None) -> str:
     """The template with its facts."""
 
     def chosen(match: re.Match[str]) -> str:
-        has_all = all(name in facts for name, *_ in PLACE.findall(match[1]))
-        return match[1] if has_all else match[2] or ""
+        places = [name for name, *_ in PLACE.findall(match[1])]
+        if not places:
+            return match[0]
+        return match[1] if all(name in facts for name in places) else match[2] or ""
 
     def fact(match: re.Match[str]) -> str:
         name, quoted, format_ = match.groups()
