@@ -78,7 +78,7 @@ def thawed_heap() -> Iterator[None]:
 def blank_databases() -> Iterator[None]:
     """New databases of this process are copies of one."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("orchestrator.store.database.create.write_blank", copy_blank)
+        patch.setattr("orchestrator.store.database.open.write_blank", copy_blank)
         yield
 
 
