@@ -87,7 +87,7 @@ def is_alive(pid: int) -> bool:
 def test_the_runner_gets_its_job_and_output_folder_alone(scripted: Interpreter, task: Task) -> None:
     lines, end = play(scripted("import sys, json; print(json.dumps(sys.argv[1:]))"), task)
     arguments = ["--job", str(task.job_file), "--out", str(task.out), "--die-with-parent"]
-    assert json.loads(lines[0]) == ["-m", "runner", *arguments]
+    assert json.loads(lines[0]) == ["-P", "-m", "runner", *arguments]
     assert end == Exit(0, out_of_memory=False, log="")
 
 
