@@ -1,5 +1,6 @@
 """What the orchestrator asks: verdicts, runs, typical times, and the final table."""
 
+from dataclasses import asdict
 from datetime import timedelta
 from pathlib import Path
 
@@ -161,7 +162,7 @@ def test_results_are_rows_for_a_table(database: Path, results: Path, save: Save)
         "proof": "partial",
         "correct": True,
         "grade": "B",
-        "doubts": [NOISY],
+        "doubts": [asdict(NOISY)],
         "throughput": 250.0,
         "latency_median_ms": 3.0,
         "latency_median_low_ms": pytest.approx(2.97),
