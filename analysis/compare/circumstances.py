@@ -101,7 +101,6 @@ def setting_changes(then: Circumstances, now: Circumstances) -> tuple[str, ...]:
 
 
 def common_changes(changes: Iterable[Sequence[str]]) -> tuple[str, ...]:
-    """The changes that all of these have."""
     known = [list(words) for words in changes]
     if not known:
         return ()

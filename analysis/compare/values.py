@@ -46,7 +46,6 @@ class ResultValue:
 
     @property
     def cell_id(self) -> str:
-        """The id of its cell."""
         return str(self.facts["cell_id"])
 
     @property

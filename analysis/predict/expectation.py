@@ -186,7 +186,6 @@ class Expectation:
     effects: Effects
 
     def at(self, placements: Sequence[Placement]) -> ExpectedValues:
-        """The expected values at these placements."""
         base = self.base.logarithms(physical_terms(placements, self.base.quantity))
         return ExpectedValues(base, self.effects.contributions(placements))
 

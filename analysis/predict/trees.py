@@ -138,7 +138,6 @@ class TreeColumns:
     """The words of models' names that have a column."""
 
     def names(self, novelty: Novelty) -> tuple[str, ...]:
-        """The names of the columns for that novelty."""
         effects = (f"effect of {name}" for name in GROUPS[effect_set(novelty)])
         names = (*FEATURES, *(f"name with {word}" for word in self.words), *effects)
         return names if novelty == "device" else (*names, "base")

@@ -202,7 +202,6 @@ def cross_validated(
 
 
 def joined(trials: Iterable[PredictionTrial]) -> PredictionTrial:
-    """All trials in one."""
     parts = list(trials)
     refused: Counter[str] = Counter()
     for part in parts:

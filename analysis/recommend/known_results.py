@@ -103,7 +103,6 @@ def machine_key_of(facts: Mapping[str, Any]) -> str:
 
 
 def measured_figure(value: MetricValue) -> Figure:
-    """A measured value as a figure."""
     return Figure(
         *(value.value, value.interval, "measured", value.grade, value.marks),
         scope=value.facts[SCOPE],

@@ -69,12 +69,10 @@ class _Rows:
         self._rare = matrix[:, np.flatnonzero(~common & (counts > 0))]
 
     def products(self, one: Sequence[int], other: Sequence[int]) -> ValueTable:
-        """The products of each of these rows with each of those."""
         dense = self._dense[one] @ self._dense[other].T
         return np.asarray(dense + (self._rare[one] @ self._rare[other].T).toarray())
 
     def sums_of_products(self, one: Sequence[int], other: Sequence[int]) -> Values:
-        """The sum of each of these rows' products with those."""
         rare = np.asarray(self._rare[other].sum(axis=0)).ravel()
         return np.asarray(
             self._dense[one] @ self._dense[other].sum(axis=0) + self._rare[one] @ rare

@@ -29,7 +29,6 @@ class Version:
 
     @property
     def first(self) -> LaunchedResult:
-        """The first result."""
         return self.results[0]
 
     @property

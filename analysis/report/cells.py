@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from analysis.report.results import ReportedResults
 from analysis.results.differing import shared, varying
 from analysis.results.metrics import METRICS, PERFORMANCE_VIEW, Metric
-from analysis.results.table import Facts, Field, Table
+from analysis.results.table import Field, RowFacts, Table
 from runner.contract.axes import AXES
 
 _WORDS = ("model", "backend", "runtime", "precision", "mode", "scenario")
@@ -62,7 +62,7 @@ def cell_table(results: ReportedResults) -> Table:
     return table.filled()
 
 
-def shared_facts(rows: Sequence[Facts]) -> dict[str, str]:
+def shared_facts(rows: Sequence[RowFacts]) -> dict[str, str]:
     """The columns in which all rows agree, by their headings."""
     words = {
         field.name: field.title
@@ -96,7 +96,7 @@ def marks_sentences(results: ReportedResults) -> Iterator[str]:
             yield f"Left out, since their files call them simulated: {counted['simulated']:,}."
 
 
-def _row(row: Facts) -> Facts:
+def _row(row: RowFacts) -> RowFacts:
     """A row with its outputs in a word; samples a second say nothing of generation."""
     unknown = "not compared" if row["off"] is None else "not told"
     outputs = {True: "agree", False: "wrong", None: unknown}[row["correct"]]

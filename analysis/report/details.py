@@ -6,7 +6,7 @@ from typing import Any
 from analysis.report.report import ResultDetail
 from analysis.report.results import ReportedResults
 from analysis.results.source import OWN_SOURCES
-from analysis.results.table import Facts
+from analysis.results.table import RowFacts
 from analysis.statistics.numbers import rounded
 
 _MOST_POINTS = 64
@@ -21,7 +21,7 @@ def result_details(results: ReportedResults) -> Mapping[str, ResultDetail]:
     }
 
 
-def _detail(row: Facts, durations: Mapping[str, Any]) -> ResultDetail:
+def _detail(row: RowFacts, durations: Mapping[str, Any]) -> ResultDetail:
     return ResultDetail(
         cell_id=row["cell_id"],
         facts=[(name, value) for name, value in _facts(row).items() if value],
@@ -33,7 +33,7 @@ def _detail(row: Facts, durations: Mapping[str, Any]) -> ResultDetail:
     )
 
 
-def _facts(row: Facts) -> dict[str, str | Sequence[str] | None]:
+def _facts(row: RowFacts) -> dict[str, str | Sequence[str] | None]:
     moment = row["measured_at"]
     measured = moment and f"{moment:%Y-%m-%d %H:%M} UTC"
     return {
@@ -54,12 +54,12 @@ def _facts(row: Facts) -> dict[str, str | Sequence[str] | None]:
     }
 
 
-def _origin(row: Facts) -> str:
+def _origin(row: RowFacts) -> str:
     file = f": {row['source_file']}" if row.get("source_file") else ""
     return f"{row['source']}{file}"
 
 
-def outputs_in_words(row: Facts) -> str:
+def outputs_in_words(row: RowFacts) -> str:
     """The check of a result's outputs against the fp32 reference."""
     if row["correct"] is None:
         return row.get("correct_reason") or "not compared"

@@ -8,7 +8,7 @@ from analysis.predict.examples.placements import Target
 from analysis.predict.kept_evaluation import KeptAnswer, KeptTrial
 from analysis.predict.novelty import NAMED_NOVELTIES, Novelty
 from analysis.predict.trials import NEAR
-from analysis.results.table import Facts, Field, Table
+from analysis.results.table import Field, RowFacts, Table
 
 _MOST_ROWS = 100
 
@@ -47,7 +47,7 @@ def _miss_columns(target: Target) -> tuple[Field, ...]:
     )
 
 
-def _miss_row(one: KeptAnswer, target: Target, novelty: Novelty) -> Facts:
+def _miss_row(one: KeptAnswer, target: Target, novelty: Novelty) -> RowFacts:
     path = path_words({"backend": one.backend, "runtime": one.runtime})
     mode = [] if one.mode == "inference" else [one.mode]
     names = ("predicted", "low", "high", "measured")

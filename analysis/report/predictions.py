@@ -16,7 +16,7 @@ from analysis.predict.novelty import NAMED_NOVELTIES, NOVELTIES, Novelty
 from analysis.report.prediction_misses import miss_table
 from analysis.report.predictor_ground import ground_tables, span_table
 from analysis.report.report import Report, ReportSection
-from analysis.results.table import Facts, Field, Table
+from analysis.results.table import Field, RowFacts, Table
 
 PREDICTION_TOPIC = "prediction"
 _ERRORS = (
@@ -79,7 +79,6 @@ class DescribedPredictor:
 
 
 def prediction_report(predictor: DescribedPredictor) -> Report:
-    """The report on a predictor."""
     manifest, machines = predictor.manifest, predictor.machines
     sections = (
         ReportSection("errors", "Errors", (), [*_error_tables(predictor)], _errors(manifest)),
@@ -129,7 +128,7 @@ def _error_tables(predictor: DescribedPredictor) -> Iterator[Table]:
         yield Table(title, _ERRORS, rows, name=f"errors_{name}").filled()
 
 
-def _error_row(novelty: Novelty, facts: TargetFacts, trial: KeptTrial | None) -> Facts:
+def _error_row(novelty: Novelty, facts: TargetFacts, trial: KeptTrial | None) -> RowFacts:
     known = facts.errors.get(novelty)
     row: dict[str, Any] = {"novelty": NAMED_NOVELTIES[novelty].measured}
     if known:

@@ -8,7 +8,7 @@ from analysis.predict.examples.placements import PREDICTION_TARGETS, KnownMachin
 from analysis.predict.features import Domain
 from analysis.predict.manifest import PredictorManifest
 from analysis.results.source import OWN_SOURCES
-from analysis.results.table import Facts, Field, Table
+from analysis.results.table import Field, RowFacts, Table
 from analysis.statistics.numbers import rounded
 
 _OURS = "ourselves"
@@ -58,7 +58,7 @@ def ground_tables(manifest: PredictorManifest, machines: Sequence[KnownMachine])
     yield Table("Devices that it knows", _MACHINES, [*map(_machine, machines)], name="machines")
 
 
-def _machine(machine: KnownMachine) -> Facts:
+def _machine(machine: KnownMachine) -> RowFacts:
     measured = sorted({device.measured for device in machine.devices.values()})
     origins = ["measured" if one else "of a data sheet" for one in measured]
     return {
@@ -86,7 +86,7 @@ def span_table(domains: Mapping[str, Domain]) -> Table:
     return Table("Span", _SPAN, rows, (note,), "span").filled()
 
 
-def _spans(domain: Domain, labels: str) -> Iterator[Facts]:
+def _spans(domain: Domain, labels: str) -> Iterator[RowFacts]:
     for name in domain.lows:
         ends = (domain.lows[name], domain.highs.get(name, domain.lows[name]))
         least, most = map(_number, ends)

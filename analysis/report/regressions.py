@@ -19,7 +19,7 @@ from analysis.report.results import RememberedAnswers, reported_results
 from analysis.report.shared import grades_of, shared_sections
 from analysis.results.selection import Selection
 from analysis.results.source import ArrowSource
-from analysis.results.table import Facts, Field, Table
+from analysis.results.table import Field, RowFacts, Table
 from analysis.statistics.ratios import Estimate
 from analysis.statistics.significance import LEVEL
 
@@ -129,7 +129,7 @@ def _bounded(
     name: str,
     title: str,
     columns: Sequence[Field],
-    rows: Sequence[Facts],
+    rows: Sequence[RowFacts],
     *notes: str,
 ) -> Table:
     """A table of the first rows, without the metric that all share; rows beyond are counted."""

@@ -11,7 +11,7 @@ from analysis.report.report import MOST_ROWS
 from analysis.results.metrics import Metric
 from analysis.results.selection import Selection
 from analysis.results.source import ArrowSource, text
-from analysis.results.table import Facts
+from analysis.results.table import RowFacts
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -28,11 +28,7 @@ class RememberedAnswers:
         self._answers: dict[str, pa.Table] = {}
 
     def arrow(self, sql: str) -> "pa.Table":
-        """The answer to one question in SQL.
-
-        Raises:
-            BenchError: the question is wrong, or the database cannot be read.
-        """
+        """The answer to one question in SQL."""
         if sql not in self._answers:
             self._answers[sql] = self._source.arrow(sql)
         return self._answers[sql]
@@ -45,7 +41,7 @@ class ReportedResults:
     source: ArrowSource
     selection: Selection
     """All that was asked for."""
-    rows: tuple[Facts, ...]
+    rows: tuple[RowFacts, ...]
     """The newest of them by cell id, with every column of `benchmark_performance`."""
     total: int
     """Results in the selection."""

@@ -8,7 +8,7 @@ from analysis.report.machines import environment_section
 from analysis.report.report import ReportSection, table_section
 from analysis.report.results import ReportedResults
 from analysis.results.changes import contradiction
-from analysis.results.table import Facts
+from analysis.results.table import RowFacts
 from analysis.results.trust import GradeSummary, summarise_grades
 from runner.contract.record import Grade, Row
 from runner.contract.record.doubts import Doubt
@@ -36,7 +36,7 @@ def grades_of(results: ReportedResults) -> GradeSummary:
 class _GradedRow:
     """A row as the summary of grades reads it."""
 
-    def __init__(self, row: Facts, doubts: Sequence[Row] | None) -> None:
+    def __init__(self, row: RowFacts, doubts: Sequence[Row] | None) -> None:
         self.grade: Grade | None = row["grade"]
         self.doubts: Sequence[Doubt] = [
             Doubt(**{**doubt, "facts": dict(doubt["facts"])}) for doubt in doubts or ()

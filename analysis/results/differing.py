@@ -1,34 +1,34 @@
-"""Facts that rows share, for headings, and facts that tell them apart, for columns."""
+"""RowFacts that rows share, for headings, and facts that tell them apart, for columns."""
 
 from collections.abc import Iterable, Sequence
 from typing import Any
 
 from analysis.results.comparability import SCOPE
 from analysis.results.series import ASKED_THREADS
-from analysis.results.table import Facts, Field
+from analysis.results.table import Field, RowFacts
 from runner.contract.axes import AXIS_NAMES, SIZE_AXES
 from runner.contract.synonyms import axis_of, axis_words
 
 ASKED_AXES = tuple(name for name in AXIS_NAMES if name != "threads")
 """The axes without the threads that a machine chose; `asked_threads` are those of a cell."""
 WORK = (*ASKED_AXES, ASKED_THREADS)
-"""Facts that tell what was measured."""
+"""RowFacts that tell what was measured."""
 _BESIDE = ("part", SCOPE, "launcher", "weights", "weights_seed", "hardware", "hostname")
-"""Facts beside the axes by which comparisons may differ."""
+"""RowFacts beside the axes by which comparisons may differ."""
 QUESTION = (*WORK, *_BESIDE)
-"""Facts that tell one comparison from another."""
+"""RowFacts that tell one comparison from another."""
 _PATH = (("backend", "runtime"), ("runtime", "backend"))
-"""Facts of which one is spare if the other tells both."""
+"""RowFacts of which one is spare if the other tells both."""
 USUAL_SCENARIO = "single_stream"
 """The scenario that goes without saying."""
 
 
-def varying(rows: Sequence[Facts], names: Iterable[str]) -> list[str]:
+def varying(rows: Sequence[RowFacts], names: Iterable[str]) -> list[str]:
     """The facts that are not the same in all rows."""
     return [name for name in names if _count(rows, name) > 1]
 
 
-def telling(rows: Sequence[Facts], names: Iterable[str]) -> list[str]:
+def telling(rows: Sequence[RowFacts], names: Iterable[str]) -> list[str]:
     """The same without backend or runtime where the other tells both."""
     different = varying(rows, names)
     for spare, teller in _PATH:
@@ -37,12 +37,12 @@ def telling(rows: Sequence[Facts], names: Iterable[str]) -> list[str]:
     return different
 
 
-def questions(rows: Sequence[Facts], names: Iterable[str]) -> list[str]:
+def questions(rows: Sequence[RowFacts], names: Iterable[str]) -> list[str]:
     """The same without sizes that follow from the model, as tokens and pixels do."""
     return [name for name in telling(rows, names) if not _follows_from_model(rows, name)]
 
 
-def question_names(facts: Sequence[Facts]) -> list[str]:
+def question_names(facts: Sequence[RowFacts]) -> list[str]:
     """The facts that tell comparisons or results apart."""
     return questions(facts, QUESTION)
 
@@ -52,7 +52,7 @@ def question_field(name: str) -> Field:
     return fact_field(name, essential=name not in _BESIDE)
 
 
-def fewest_facts(rows: Sequence[Facts], names: Sequence[str]) -> list[str]:
+def fewest_facts(rows: Sequence[RowFacts], names: Sequence[str]) -> list[str]:
     """As few of these facts as tell the rows apart no less than all of them do."""
     kept = list(names)
     for name in reversed(names):
@@ -62,18 +62,18 @@ def fewest_facts(rows: Sequence[Facts], names: Sequence[str]) -> list[str]:
     return kept
 
 
-def are_distinct(rows: Sequence[Facts], names: Sequence[str]) -> bool:
+def are_distinct(rows: Sequence[RowFacts], names: Sequence[str]) -> bool:
     """True if no two rows have the same facts."""
     return _count(rows, *names) == len(rows)
 
 
-def shared(rows: Sequence[Facts], names: Iterable[str]) -> dict[str, Any]:
+def shared(rows: Sequence[RowFacts], names: Iterable[str]) -> dict[str, Any]:
     """The facts that are the same in all rows."""
     return {name: rows[0].get(name) for name in names if _count(rows, name) == 1}
 
 
-def fact_words(facts: Facts) -> list[str]:
-    """Facts that are known, as sentences name them: `openvino`, `batch 8`, `2 threads`."""
+def fact_words(facts: RowFacts) -> list[str]:
+    """RowFacts that are known, as sentences name them: `openvino`, `batch 8`, `2 threads`."""
     return [
         axis_words("threads" if name == ASKED_THREADS else name, value)
         for name, value in facts.items()
@@ -81,7 +81,7 @@ def fact_words(facts: Facts) -> list[str]:
     ]
 
 
-def work_words(rows: Sequence[Facts], names: Iterable[str]) -> str:
+def work_words(rows: Sequence[RowFacts], names: Iterable[str]) -> str:
     """The work that all rows share; a backend that is its own runtime is named once."""
     work = {name: value for name, value in shared(rows, names).items() if value != USUAL_SCENARIO}
     if work.get("backend") == work.get("runtime"):
@@ -90,7 +90,7 @@ def work_words(rows: Sequence[Facts], names: Iterable[str]) -> str:
 
 
 def shared_words(
-    rows: Sequence[Facts], names: Iterable[str], results: Sequence[Facts] | None = None
+    rows: Sequence[RowFacts], names: Iterable[str], results: Sequence[RowFacts] | None = None
 ) -> str:
     """The work, the machine and the launcher that are the same everywhere.
 
@@ -118,16 +118,16 @@ def fact_field(name: str, *, essential: bool = True) -> Field:
     return Field(name, fact_heading(name), essential=essential, wraps=wraps)
 
 
-def _common(rows: Sequence[Facts], name: str) -> Any:
+def _common(rows: Sequence[RowFacts], name: str) -> Any:
     """The value of all rows that have one; None where they differ."""
     values = {row.get(name) for row in rows} - {None}
     return values.pop() if len(values) == 1 else None
 
 
-def _follows_from_model(rows: Sequence[Facts], name: str) -> bool:
+def _follows_from_model(rows: Sequence[RowFacts], name: str) -> bool:
     return name in SIZE_AXES and _count(rows, "model", name) == _count(rows, "model")
 
 
-def _count(rows: Sequence[Facts], *names: str) -> int:
+def _count(rows: Sequence[RowFacts], *names: str) -> int:
     """The number of different rows that these facts make."""
     return len({tuple(row.get(name) for name in names) for row in rows})

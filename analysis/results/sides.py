@@ -10,7 +10,6 @@ from analysis.results.source import ArrowSource, text
 
 
 def ids_of_results(side: Side) -> frozenset[str]:
-    """The ids of the results of a side."""
     table = side.source.arrow(f"SELECT r.result_id FROM {side.selection.relation} r")
     return frozenset(table["result_id"].to_pylist())
 
@@ -25,7 +24,6 @@ def metric_of_sides(metric: Metric, before: Side, after: Side) -> Metric:
 
 
 def without_results(side: Side, ids: frozenset[str]) -> Side:
-    """A side without the results of these ids."""
     named = ", ".join(map(text, sorted(ids)))
     condition = f"({side.selection.condition}) AND r.result_id NOT IN ({named})"
     return replace(side, selection=replace(side.selection, condition=condition))

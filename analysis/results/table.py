@@ -8,7 +8,7 @@ from typing import Any, Literal
 from analysis.statistics.numbers import change_text, format_number
 
 FieldKind = Literal["word", "id", "number", "share", "change", "moment", "prose", "grade"]
-Facts = Mapping[str, Any]
+RowFacts = Mapping[str, Any]
 """A row: facts by name."""
 _NUMBERS: frozenset[FieldKind] = frozenset({"number", "share", "change"})
 _MISSING = "–"
@@ -51,12 +51,12 @@ class Field:
         """True for numbers and for texts that stand as numbers do."""
         return self.right or self.kind in _NUMBERS
 
-    def value(self, row: Facts) -> Any:
+    def value(self, row: RowFacts) -> Any:
         """The value of a row as people see it."""
         value = row.get(self.name)
         return self.shown(value) if self.shown else value
 
-    def text(self, row: Facts) -> str:
+    def text(self, row: RowFacts) -> str:
         """The same in words; its interval stands behind it, unless details show that."""
         value = self.value(row)
         ends = (row.get(self.low or ""), row.get(self.high or ""))
@@ -82,7 +82,7 @@ class Table:
     title: str
     """The content, or the facts that its rows share."""
     fields: Sequence[Field]
-    rows: Sequence[Facts]
+    rows: Sequence[RowFacts]
     notes: Sequence[str] = ()
     """Sentences below it."""
     name: str = ""

@@ -37,7 +37,6 @@ class TrendSeries:
 
     @property
     def cell_id(self) -> str:
-        """The id of its cell."""
         return self.first.cell_id
 
     @property

@@ -21,7 +21,7 @@ PANELS: Mapping[str, Mapping[str, tuple[str, str]]] = {
             "Measure one result again and show both side by side.",
         ),
         "plan": ("measure.plan_command", "Show every cell with its decision, reason and estimate."),
-        "browser": ("measure.browser_command", "Serve a page that measures on one's own device."),
+        "browser": ("measure.browser.command", "Serve a page that measures on one's own device."),
     },
     "Results": {
         "status": (

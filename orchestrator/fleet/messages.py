@@ -59,9 +59,6 @@ def read_frame(stream: IO[bytes], alive: Callable[[], None] = hear_nothing) -> F
     Args:
         stream: the stream.
         alive: is called whenever bytes came, long before a large frame is whole.
-
-    Raises:
-        DamagedFile: what is there is no frame, or the stream ends within one.
     """
     prefix = _read(stream, _PREFIX.size, alive)
     if not prefix:
@@ -273,25 +270,16 @@ _Message = TypeVar("_Message")
 
 
 def frame_of(message: ToHost | ToDriver, body: bytes = b"") -> Frame:
-    """The message as a frame."""
     return Frame(message.model_dump_json().encode(), body)
 
 
 def message_to_host(frame: Frame) -> ToHost:
-    """The message in a frame from a driver.
-
-    Raises:
-        DamagedFile: it is no message to a host.
-    """
+    """The message in a frame from a driver."""
     return _parsed(_OF_DRIVER, frame)
 
 
 def message_to_driver(frame: Frame) -> ToDriver:
-    """The message in a frame from a host.
-
-    Raises:
-        DamagedFile: it is no message to a driver.
-    """
+    """The message in a frame from a host."""
     return _parsed(_OF_HOST, frame)
 
 

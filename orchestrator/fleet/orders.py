@@ -69,12 +69,7 @@ class OrderArrivals:
         return tuple(cell for cell in self._cells.values() if cell.id not in self.verdicts)
 
     def take(self, message: ToDriver, body: bytes) -> None:
-        """Take one message of the order's progress.
-
-        Raises:
-            DamagedFile: it is about something else than what was ordered.
-            StoreError: the run's folder takes no more files.
-        """
+        """Take one message of the order's progress."""
         if isinstance(message, Noted):
             self._observer.note(message.text)
         elif isinstance(message, Building):
@@ -250,11 +245,7 @@ class OrderBook:
             end_later(self._idle.popitem()[1])
 
     def take(self, standing: StandingOrder, shared: Shared, content: bytes) -> None:
-        """Keep a graph or reference that the host has made, for all others.
-
-        Raises:
-            StoreError: the results folder takes no more files.
-        """
+        """Keep a graph or reference that the host has made, for all others."""
         folder = standing.work.folder
         wanted = wanted_artifacts(folder.run, standing.work.cells)
         keep_artifact(folder.path.parent, shared, content, wanted)

@@ -87,11 +87,9 @@ class SendingObserver:
         """The order's folder, as soon as there is one."""
 
     def note(self, text: str) -> None:
-        """Send the note."""
         self._wire.send(Noted(text=text))
 
     def image_step(self, line: str) -> None:
-        """Send the step."""
         self._wire.send(Building(line=line))
 
     def declined(self, backend: Backend, error: BenchError) -> None:
@@ -113,7 +111,6 @@ class SendingObserver:
         self._wire.send(Launched(job=job))
 
     def phase_began(self, phase: Phase, cell: Cell | None) -> None:
-        """Send the phase."""
         self._wire.send(Entered(phase=phase, cell_id=cell and cell.id))
 
     def cell_visited(self, cell: Cell, job: Job) -> None:

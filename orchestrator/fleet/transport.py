@@ -103,9 +103,6 @@ class StreamConversation(ABC):
 
         Args:
             alive: is called whenever bytes came.
-
-        Raises:
-            DamagedFile: what came is no frame, or the program ended and its stderr says why.
         """
         try:
             frame = read_frame(self._from_host, alive)

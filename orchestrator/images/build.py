@@ -48,9 +48,6 @@ def follow(events: Iterable[Mapping[str, Any]], report: ReportLine) -> str:
     """Report every event worth a line, until the last.
 
     Returns the id of the image that was built; empty if none was.
-
-    Raises:
-        ImageError: the engine says that the work failed, in a build with the step that did.
     """
     step = image_id = ""
     for event in events:
@@ -73,12 +70,7 @@ def _lines(event: Mapping[str, Any]) -> list[str]:
 
 @contextmanager
 def image_errors(attempt: str, hint: str) -> Iterator[None]:
-    """Say what was attempted when the engine, answering, could not do it.
-
-    Raises:
-        ImageError: the work failed.
-        EngineUnavailable: the engine went away.
-    """
+    """Say what was attempted when the engine, answering, could not do it."""
     with engine_errors(attempt):
         try:
             yield
@@ -99,10 +91,6 @@ def build_image(
     """Build the image under its reference; its steps go to `report`, every line to a log file.
 
     Returns its id, `sha256:…`, as the engine says it at the end of this build.
-
-    Raises:
-        ImageError: it failed.
-        EngineUnavailable: the engine went away.
     """
     reference = settings.reference(name)
     log = settings.logs / f"build-{name}.log"
@@ -185,12 +173,7 @@ def free_bytes(folder: Path) -> int:
 
 
 def check_disk(client: DockerClient, name: str, free: FreeBytes = free_bytes) -> None:
-    """Refuse early if the image does not fit. A remote engine's disk cannot be seen.
-
-    Raises:
-        ImageError: there is too little space.
-        EngineUnavailable: the engine went away.
-    """
+    """Refuse early if the image does not fit. A remote engine's disk cannot be seen."""
     with engine_errors("free disk cannot be asked for"):
         root = Path(client.info()["DockerRootDir"])
     if client.api.base_url not in LOCAL_URLS or not root.exists():

@@ -59,21 +59,13 @@ class LocalImages:
         self._built = BuiltImages(settings.built)
 
     def find(self, backend: Backend) -> Image | None:
-        """The backend's image, if the engine holds it and it calls itself ours.
-
-        Raises:
-            EngineUnavailable: the engine went away.
-        """
+        """The backend's image, if the engine holds it and it calls itself ours."""
         return self._find(image_name(backend))
 
     def ensure(self, backend: Backend) -> Image:
         """The backend's image: chosen by the user, else at hand and fresh, else pulled, else built.
 
         It is pulled if a release published one that was built from these very files.
-
-        Raises:
-            ImageError: it can't be had.
-            EngineUnavailable: the engine went away.
         """
         name = image_name(backend)
         if reference := self._settings.chosen.get(backend):
@@ -89,12 +81,7 @@ class LocalImages:
         return self.build(backend)
 
     def exactly(self, reference: str, digest: str) -> Image:
-        """The image with this digest, whatever bears its name today.
-
-        Raises:
-            ImageError: the engine does not hold it, or nothing vouches for it.
-            EngineUnavailable: the engine went away.
-        """
+        """The image with this digest, whatever bears its name today."""
         repository = image_repository(reference)
         for name in (digest, f"{repository}@{digest}"):
             if inspected := self._inspect(name):
@@ -107,12 +94,7 @@ class LocalImages:
         )
 
     def build(self, backend: Backend) -> Image:
-        """Build the backend's image from the checkout. The log goes to a file of its own.
-
-        Raises:
-            ImageError: it failed, or there is nothing to build from.
-            EngineUnavailable: the engine went away.
-        """
+        """Build the backend's image from the checkout. The log goes to a file of its own."""
         name = image_name(backend)
         source = self._source(name)
         if source is None:
@@ -126,50 +108,27 @@ class LocalImages:
         return self._verified(self._require(name))
 
     def pull(self, backend: Backend) -> Image:
-        """Fetch the backend's image from the registry: by its published digest, else by its tag.
-
-        Raises:
-            ImageError: it failed, or no registry is configured.
-            EngineUnavailable: the engine went away.
-        """
+        """Fetch the backend's image from the registry: by its published digest, else by its tag."""
         name = image_name(backend)
         check_disk(self._client, name, self._free)
         pull_image(self._client, self._settings, name, self._report)
         return self._require(name)
 
     def push(self, backend: Backend) -> Image:
-        """Publish the backend's image to the registry; one built without a registry is tagged.
-
-        Raises:
-            ImageError: it failed, is missing here, nothing vouches for it, or no registry is
-                configured.
-            EngineUnavailable: the engine went away.
-        """
+        """Publish the backend's image to the registry; one built without a registry is tagged."""
         name = image_name(backend)
         image = self._verified(self._find(name) or self._local(name))
         push_image(self._client, self._settings, name, image.id)
         return self._require(name)
 
     def save(self, backend: Backend, path: Path) -> Image:
-        """Write the backend's image into a file, whole or not at all.
-
-        Raises:
-            ImageError: it is missing here, or nothing vouches for it.
-            StoreError: the file cannot be written.
-            EngineUnavailable: the engine went away.
-        """
+        """Write the backend's image into a file, whole or not at all."""
         image = self._verified(self._require(image_name(backend)))
         save_image(self._client, image.reference, path)
         return image
 
     def load(self, path: Path) -> tuple[Image, ...]:
-        """Take the images from a file that `save` wrote: this version's, whoever vouches for them.
-
-        Raises:
-            ImageError: the engine refuses it, or it holds none of this version's.
-            StoreError: the file cannot be read.
-            EngineUnavailable: the engine went away.
-        """
+        """Take this version's images from a file that `save` wrote."""
         load_images(self._client, path)
         images = tuple(filter(None, map(self._find, image_names())))
         if not images:
@@ -181,11 +140,7 @@ class LocalImages:
         return images
 
     def list(self) -> list[ImageStatus]:
-        """Every image of this version, whether it is there or not.
-
-        Raises:
-            EngineUnavailable: the engine went away.
-        """
+        """Every image of this version, whether it is there or not."""
         return [self._status(name, backends) for name, backends in image_names().items()]
 
     def _status(self, name: str, backends: tuple[Backend, ...]) -> ImageStatus:

@@ -29,9 +29,6 @@ def prune_images(
 
     An image is ours if it carries our label and our name: one that somebody built upon ours
     inherits the label.
-
-    Raises:
-        EngineUnavailable: the engine went away.
     """
     removed: list[str] = []
     in_use: list[str] = []

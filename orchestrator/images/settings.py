@@ -67,11 +67,7 @@ class ImageSettings:
     def from_environment(
         cls, environment: Mapping[str, str] = os.environ, revision: str | None = None
     ) -> Self:
-        """The settings that variables such as ACCELMATRIX_REGISTRY give.
-
-        Raises:
-            UsageError: the registry is not one, or the site's hashes cannot be read.
-        """
+        """The settings that variables such as ACCELMATRIX_REGISTRY give."""
         from orchestrator.images.lock import read_lock  # some commands do without pydantic
 
         lock = read_lock()

@@ -97,7 +97,6 @@ class SourceFolders:
 
     @classmethod
     def of(cls, checkout: Path) -> "SourceFolders":
-        """Those of a checkout."""
         return cls(checkout / "images", checkout / "runner")
 
 

@@ -16,12 +16,7 @@ from runner.contract.files import atomic_file
 def pull_image(
     client: DockerClient, settings: ImageSettings, name: str, report: ReportLine
 ) -> None:
-    """Fetch an image from the registry: by its published digest, else by its tag.
-
-    Raises:
-        ImageError: it failed, or no registry is configured.
-        EngineUnavailable: the engine went away.
-    """
+    """Fetch an image from the registry: by its published digest, else by its tag."""
     reference = _in_registry(settings, name, "pulled from")
     repository, tag = settings.repository(name), settings.version
     published = settings.published(name)
@@ -41,12 +36,7 @@ def fetch_image(
 
 
 def push_image(client: DockerClient, settings: ImageSettings, name: str, image_id: str) -> None:
-    """Publish an image to the registry under this version's name.
-
-    Raises:
-        ImageError: it failed, or no registry is configured.
-        EngineUnavailable: the engine went away.
-    """
+    """Publish an image to the registry under this version's name."""
     reference = _in_registry(settings, name, "pushed to")
     repository, tag = settings.repository(name), settings.version
     with image_errors(f"{reference}: cannot be pushed", "try `docker login` first"):
@@ -55,13 +45,7 @@ def push_image(client: DockerClient, settings: ImageSettings, name: str, image_i
 
 
 def save_image(client: DockerClient, reference: str, path: Path) -> None:
-    """Write an image into a file, whole or not at all.
-
-    Raises:
-        ImageError: the engine does not give it.
-        StoreError: the file cannot be written.
-        EngineUnavailable: the engine went away.
-    """
+    """Write an image into a file, whole or not at all."""
     hint = "see that there is room for it, or name another file"
     with (
         translate_os_errors(path, "the image cannot be written", hint),
@@ -73,13 +57,7 @@ def save_image(client: DockerClient, reference: str, path: Path) -> None:
 
 
 def load_images(client: DockerClient, path: Path) -> None:
-    """Give the engine the images in a file that `save_image` wrote.
-
-    Raises:
-        ImageError: the engine refuses it.
-        StoreError: the file cannot be read.
-        EngineUnavailable: the engine went away.
-    """
+    """Give the engine the images in a file that `save_image` wrote."""
     with translate_os_errors(path, "cannot be read", "name a file of `orchestrator images save`"):
         file = path.open("rb")
     hint = "is it a file of `orchestrator images save`?"

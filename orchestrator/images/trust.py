@@ -48,11 +48,7 @@ class BuiltImages:
         return image_id in self._read()
 
     def add(self, name: str, image_id: str, source: str) -> None:
-        """Remember a build.
-
-        Raises:
-            StoreError: the file cannot be written.
-        """
+        """Remember a build."""
         from filelock import FileLock
 
         build = {"name": name, "source": source}

@@ -207,12 +207,7 @@ def _holds(requested: Any, actual: Any) -> bool:
 
 
 def open_inputs(task: Task, user: JobUser) -> None:
-    """See that the job's user can read what the job is given: ours is opened, others' is looked at.
-
-    Raises:
-        StoreError: a file of ours cannot be opened.
-        Unavailable: the model's own weights are closed to that user.
-    """
+    """Let the job's user read what the job is given; files of others are checked alone."""
     if not user.is_lent_output:
         return
     for option, path in task.staged().items():

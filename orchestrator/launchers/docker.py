@@ -81,13 +81,7 @@ class DockerLauncher(LocalLauncher):
 
     @contextmanager
     def launch(self, task: Task) -> Iterator["DockerExecution"]:
-        """Start a container for this task; it is removed on leaving, whatever happened.
-
-        Raises:
-            EngineUnavailable: the engine went away.
-            ImageError: the image is gone.
-            Unavailable: the engine refuses such a container.
-        """
+        """Start a container for this task; it is removed on leaving, whatever happened."""
         name, attempt = container_name(task), f"job {task.job.id}: cannot be launched"
         with engine_errors(attempt):
             engine = self._facts()
@@ -106,11 +100,7 @@ class DockerLauncher(LocalLauncher):
                     remove(self._client, name)
 
     def clean(self, devices: frozenset[str]) -> int:
-        """Remove the containers that this machine's crashed orchestrators left on these devices.
-
-        Raises:
-            EngineUnavailable: there is no engine.
-        """
+        """Remove the containers that this machine's crashed orchestrators left on these devices."""
         removed = 0
         with engine_errors("leftover containers cannot be removed"):
             ours = {"label": f"{HOST_LABEL}={self._host}"}
@@ -194,11 +184,7 @@ class DockerExecution:
             self._client.api.kill(self._name)
 
     def wait(self) -> Exit:
-        """Wait for the container; its exit status is the engine's.
-
-        Raises:
-            EngineUnavailable: the engine went away.
-        """
+        """Wait for the container; its exit status is the engine's."""
         with engine_errors(f"{self._name}: its exit status is unknown"):
             code, out_of_memory = self._end()
         self._reader.join(LAST_LINES_PATIENCE_S)

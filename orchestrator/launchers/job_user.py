@@ -62,9 +62,6 @@ def job_user(info: Mapping[str, Any], uid: int, gid: int) -> JobUser:
         info: what the engine tells of itself.
         uid: the caller's user id.
         gid: the caller's group id.
-
-    Raises:
-        Unavailable: it is another user's rootless engine.
     """
     options = {_name(option) for option in info.get("SecurityOptions") or ()}
     if "rootless" in options or info.get("Rootless") is True:
@@ -87,9 +84,6 @@ def lend_output(folder: Path, user: JobUser) -> Iterator[None]:
     """Give the output folder to the job's user, and take it back in the end.
 
     What comes back sets no user or group when it is executed.
-
-    Raises:
-        StoreError: the folder cannot be given.
     """
     if not user.is_lent_output:
         yield
@@ -111,11 +105,7 @@ def lend_output(folder: Path, user: JobUser) -> Iterator[None]:
 
 
 def let_read(path: Path) -> None:
-    """Make a file of ours readable for everybody, or a folder with all in it; links are left out.
-
-    Raises:
-        OSError: the file system refused.
-    """
+    """Make a file of ours, or a folder with all in it but links, readable for everybody."""
     for file in (path, *path.rglob("*")):
         mode = file.lstat().st_mode
         wanted = 0o555 if stat.S_ISDIR(mode) else 0o444
@@ -130,9 +120,6 @@ def require_readable(folder: Path, root: Path, user: JobUser) -> None:
         folder: the folder, whose files may be links.
         root: the folder above it that the container sees.
         user: the job's user.
-
-    Raises:
-        Unavailable: a file in it, or a folder on the way to one, is closed to that user.
     """
     if not user.is_lent_output:
         return

@@ -108,7 +108,6 @@ class ProcessExecution:
         self._kill_group()
 
     def wait(self) -> Exit:
-        """Wait for the process."""
         code = self._process.wait()
         for thread in (self._watcher, *self._readers):
             thread.join(LAST_LINES_PATIENCE_S)
@@ -174,9 +173,6 @@ def resident_bytes(pid: int) -> int:
 
     The kernel lists those in one small file; to look through all processes for them would cost
     the benchmark beside it more than 1 % of a core.
-
-    Raises:
-        psutil.NoSuchProcess: it has ended.
     """
     total = psutil.Process(pid).memory_info().rss
     with suppress(OSError):

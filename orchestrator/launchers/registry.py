@@ -62,12 +62,7 @@ class PinnedImages:
         self._pinned = {image.backend: image for image in pinned}
 
     def ensure(self, backend: Backend) -> Image:
-        """The backend's image, which the engine holds.
-
-        Raises:
-            ImageError: the engine does not hold it.
-            EngineUnavailable: the engine went away.
-        """
+        """The backend's image, which the engine holds."""
         if pinned := self._pinned.get(backend):
             return self._images.exactly(pinned.reference, pinned.digest)
         return self._images.ensure(backend)

@@ -69,11 +69,7 @@ _FAMILIES: Mapping[Modality, Family] = {
 
 
 def head_of(config: Config, modality: Modality, given: Config) -> Head:
-    """The entry's own architecture, or that of the class which the weights were saved from.
-
-    Raises:
-        SkipEntry: it doesn't follow from the configuration.
-    """
+    """The entry's own architecture, or that of the class which the weights were saved from."""
     if architecture := given.get("architecture"):
         tasks = dict([*_ENDINGS.values(), *_WRITES.values()])
         return Head(architecture, given.get("task") or tasks.get(architecture))
@@ -91,11 +87,7 @@ def head_of(config: Config, modality: Modality, given: Config) -> Head:
 
 
 def modality_of(config: Config) -> Modality:
-    """The content of a sample, by the sizes that the configuration names.
-
-    Raises:
-        SkipEntry: it names none that tells.
-    """
+    """The content of a sample, by the sizes that the configuration names."""
     for modality, keys in _CONTENTS.items():
         if any(config.get(key) is not None for key in keys):
             return modality

@@ -29,9 +29,6 @@ def override(source: Source, overrides: Sequence[str]) -> Source:
     """The source with each `dotted.path=value` in place; a later one wins.
 
     A value is read as YAML; under `axes`, commas separate the values of a list.
-
-    Raises:
-        UsageError: an override is no `path=value`, or leads through something that is no mapping.
     """
     data, options = source.data, dict(source.options)
     for text in overrides:
@@ -138,29 +135,17 @@ _HINT = "`orchestrator plan --schema` describes every key of a matrix file"
 
 
 def load_matrix(path: Path, overrides: Sequence[str] = ()) -> Matrix:
-    """The matrix of a file, with `--set` overrides such as `axes.batch_size=1,8` in place.
-
-    Raises:
-        MatrixError: file or override is wrong; one line for each problem, with place and value.
-    """
+    """The matrix of a file, with `--set` overrides such as `axes.batch_size=1,8` in place."""
     return resolve(matrix_source(path, overrides))
 
 
 def matrix_source(path: Path, overrides: Sequence[str] = ()) -> Source:
-    """The document of a matrix file, with `--set` overrides in place, before it is checked.
-
-    Raises:
-        MatrixError: the file cannot be read, or an override is no `path=value`.
-    """
+    """The document of a matrix file, with `--set` overrides in place, before it is checked."""
     return override(replace(read_source(path), hint=_HINT), overrides)
 
 
 def resolve(source: Source) -> Matrix:
-    """The matrix that a document describes.
-
-    Raises:
-        MatrixError: it is wrong; one line for each problem, with place and value.
-    """
+    """The matrix that a document describes."""
     if source.data is None:
         raise_problems(source, [Problem((), "is empty")], source.hint)
     names, problems = known_names(source)

@@ -38,11 +38,7 @@ _SIGNATURES: Mapping[Modality, Mapping[str, Signature]] = {
 
 
 def implied(config: Config, given: Config) -> Config:
-    """Facts that follow from a configuration, with those that its entry gives in their place.
-
-    Raises:
-        SkipEntry: something doesn't follow, and must be given.
-    """
+    """Facts that follow from a configuration, with those that its entry gives in their place."""
     modality = given.get("modality") or modality_of(config)
     two_parts = modality in ("text", "audio") and _two_parts(config, given)
     head = head_of(config, modality, given)

@@ -96,11 +96,7 @@ class FoundModel(_Described):
 
 
 def read_models(path: Path) -> dict[str, ModelSpec]:
-    """The custom models of a file, by name.
-
-    Raises:
-        MatrixError: the file cannot be read, or an entry is wrong or says too little; all at once.
-    """
+    """The custom models of a file, by name."""
     source = read_source(path, plain=True)
     if is_origin_object(source.data):
         return _of_origin(source)

@@ -40,10 +40,6 @@ def read_folder(folder: Path, weights: Weights | None = None) -> Config:
     Args:
         folder: the folder, which holds a config.json.
         weights: the origin of the parameters; None for those that lie there, else random ones.
-
-    Raises:
-        SkipEntry: it is no folder of a model that is built without code of its own, or it holds
-            weights, but none in safetensors.
     """
     try:
         return _facts(folder, weights)

@@ -37,11 +37,7 @@ class Names:
 
 
 def known_names(source: Source) -> tuple[Names, list[Problem]]:
-    """All that the matrix in `source` may name, and the names in it that are nothing.
-
-    Raises:
-        MatrixError: a file of custom models is wrong.
-    """
+    """All that the matrix in `source` may name, and the names in it that are nothing."""
     named = [(path, name) for path, name in _named(source.data) if isinstance(name, str)]
     custom = _Custom(source.folder)
     for path, name in named:
@@ -87,11 +83,7 @@ class _Custom:
         """The name in the matrix of each folder's model."""
 
     def define(self, path: Location, name: str) -> None:
-        """Take in the models of a file or a folder, once; any other name is none of its business.
-
-        Raises:
-            MatrixError: a file is wrong.
-        """
+        """Take in the models of a file or a folder, once; any other name is passed over."""
         if name in self.models or name in model_sets() or name in self.groups:
             return
         if self._is_folder(name):
@@ -130,11 +122,7 @@ class _Custom:
 
 
 def folder_model(folder: Path) -> ModelSpec:
-    """The model of a folder as a hub gives it, under the folder's name.
-
-    Raises:
-        SkipEntry: it is none, brings code of its own, or its files do not say enough.
-    """
+    """The model of a folder as a hub gives it, under the folder's name."""
     facts = read_folder(folder)
     try:
         values = facts | implied(facts["config"], {"name": name_of(folder)})

@@ -44,11 +44,7 @@ def part_of(config: Config, name: str) -> Config:
 
 
 def whole_number(config: Config, name: str, key: str, *, least: int = 1) -> int:
-    """A size that the configuration gives.
-
-    Raises:
-        SkipEntry: it gives none; the message is about the entry's key, which can give it instead.
-    """
+    """A size that the configuration gives."""
     value = config.get(name)
     if value is None:
         raise SkipEntry(f"is required: the configuration has no {name}", key=key)

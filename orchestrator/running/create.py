@@ -61,13 +61,7 @@ def create_run(
 
 
 def require_runnable(plan: Plan, results: Path, options: RunOptions) -> None:
-    """Insist that a run of this plan can begin.
-
-    Raises:
-        NothingToDo: no cell of the plan would run.
-        StoreError: the results folder cannot be written or is nearly full, or the fake backend
-            would fill a real database.
-    """
+    """Insist that a run of this plan can begin."""
     if not options.scratch and any(entry.cell.backend == "fake" for entry in plan.entries):
         raise StoreError(
             "the fake backend serves AccelMatrix' own tests; a real database refuses its rows",
@@ -146,11 +140,7 @@ def require_resumable(folder: RunFolder, source: RunSource, database: Path | Non
 
 
 def _require_database(path: Path, *, scratch: bool) -> None:
-    """Insist, before hours of measuring, that the database will take the records.
-
-    Raises:
-        StoreError: the database cannot be written, is of the other kind or not ours.
-    """
+    """Insist, before hours of measuring, that the database will take the records."""
     with Store.open(path, scratch=scratch):
         pass
 

@@ -32,9 +32,6 @@ def due_launches(
         folder: the run's folder.
         environment: gives what a launch would execute in; None if there will be none.
         note: takes one line for the user.
-
-    Raises:
-        StoreError: the results folder cannot be read or written.
     """
     done: set[str] = set()
     for planned in schedule(folder.run.plan, folder.run.seed):
@@ -72,9 +69,6 @@ def drop_foreign_rounds(
         folder: the run's folder.
         environment: gives what a launch would execute in; None if there will be none.
         note: takes one line for the user.
-
-    Raises:
-        StoreError: the results folder cannot be written.
     """
     unrecorded = [cell for cell in planned.cells if folder.record_of(cell) is None]
     before = folder.last_provenance(planned.id) if unrecorded else None

@@ -60,12 +60,6 @@ def execute_job(job: Job, context: LaunchContext, artifacts: ArtifactFolders = _
         job: its cells, and which of their rounds this is.
         context: everything that launches need.
         artifacts: folders that the runner reads.
-
-    Raises:
-        EngineUnavailable: the engine went away; the running cell has its verdict.
-        ImageError: the image is gone.
-        Unavailable: the engine refuses what the backend needs.
-        StoreError: the results folder takes no more records.
     """
     folder, observer = context.folder, context.observer
     job_ends = context.clock() + job_limit_s(job)
@@ -98,12 +92,6 @@ def launch_job(
         task: the files that it reads, and the folder that it writes to.
         context: everything that launches need.
         job_ends: the clock's time at which the job as a whole ends; None for a job's only launch.
-
-    Raises:
-        EngineUnavailable: the engine could not launch it.
-        ImageError: the image is gone.
-        Unavailable: the engine refuses what the backend needs.
-        StoreError: the results folder takes no more files.
     """
     launch, clock = Launch(job), context.clock
     try:

@@ -255,9 +255,7 @@ class RunFolder:
 
     @property
     def files(self) -> list[Path]:
-        """The record files of the planned cells, and those that hold many of them; there or not
-        plain, which is for whoever opens them to find out.
-        """
+        """The record files of the planned cells, and those of many; whoever opens them checks."""
         own = [path for cell in self.cells if os.path.lexists(path := self.file_of(cell))]
         return [*own, *compact_files(self.records)]
 

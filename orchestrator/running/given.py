@@ -62,11 +62,7 @@ class Label(NamedTuple):
 
     @classmethod
     def parse(cls, word: str) -> "Label":
-        """The label in a word of `--label`, `KEY=VALUE`.
-
-        Raises:
-            UsageError: it is none.
-        """
+        """The label in a word of `--label`, `KEY=VALUE`."""
         key, separator, value = word.partition("=")
         if not separator or not _KEY.fullmatch(key):
             raise UsageError(

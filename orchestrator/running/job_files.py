@@ -24,11 +24,7 @@ class JobFiles:
         self._known: defaultdict[str, list[Job | None]] = defaultdict(list)
 
     def write(self, job: Job) -> Path:
-        """Write what the next attempt is given; returns the file.
-
-        Raises:
-            StoreError: the file system refused.
-        """
+        """Write what the next attempt is given; returns the file."""
         path = self._path(job.id, self._attempts(job.id) + 1)
         with translate_os_errors(path):
             write_atomic(path, job.model_dump_json())

@@ -22,11 +22,7 @@ from runner.contract.rounds import round_path
 
 @contextmanager
 def keep_records(folder: RunFolder, job: Job, note: Callable[[str], None]) -> Iterator[None]:
-    """Put back the records, and results of rounds, of the job's cells that this launch lacks.
-
-    Raises:
-        StoreError: the file system refused.
-    """
+    """Put back the records, and results of rounds, of the job's cells that this launch lacks."""
     others = [cell for cell in folder.jobs.get(job.id, ()) if cell not in set(job.cells)]
     before = {path: _content(path) for cell in others for path in _results(folder, cell)}
     try:

@@ -18,11 +18,7 @@ _LARGEST_SEED = 2**63 - 1
 
 
 def _set_variables(names: list[str] | None) -> list[str]:
-    """The names of variables that our environment has.
-
-    Raises:
-        UsageError: one of them is not set.
-    """
+    """The names of variables that our environment has."""
     if not names:
         return []
     from orchestrator.launchers.environment import set_variables

@@ -121,9 +121,6 @@ class CompactedRecords:
         """Give each of these cells' records a file of its own; one that is there is the newer one.
 
         A file that holds other rows as well is kept under another name.
-
-        Raises:
-            StoreError: the file system refused; the compact file is still there.
         """
         planned = {(self._run_id, cell.job_id, cell.id): cell for cell in cells}
         for path in compact_files(self._records):

@@ -33,9 +33,6 @@ def record_so_far(
         rounds: the rounds that it had.
         explanation: the reason why there will be no more.
         remedy: what helps.
-
-    Raises:
-        StoreError: the results folder cannot be read.
     """
     jobs = JobFiles(folder.path / "jobs").launched(cell.job_id)
     if not rounds or not jobs:

@@ -36,11 +36,7 @@ _ODD = re.compile(r"[^A-Za-z0-9._-]")
 
 
 def sweep_jobs(folder: RunFolder, job_ids: Iterable[str], note: Callable[[str], None]) -> None:
-    """Sweep the output folders of these jobs; what was found is noted in one line for each.
-
-    Raises:
-        StoreError: the file system refused.
-    """
+    """Sweep the output folders of these jobs; what was found is noted in one line for each."""
     for job_id in folder.jobs.keys() & set(job_ids):
         cells = folder.jobs[job_id]
         rounds = folder.run.plan.measure[cells[0].backend].most_rounds
@@ -73,11 +69,7 @@ class Sweep:
     _aside: Path | None = None
 
     def sweep(self) -> str | None:
-        """Set aside what does not belong there; returns a line for the user, if there was any.
-
-        Raises:
-            StoreError: the file system refused.
-        """
+        """Set aside what does not belong there; returns a line for the user, if there was any."""
         if not self.out.is_dir():
             return None
         with translate_os_errors(self.out, "cannot be swept"):

@@ -3,7 +3,7 @@
 import re
 from collections.abc import Iterable
 
-from analysis.results.table import Facts, Field, Table
+from analysis.results.table import Field, RowFacts, Table
 from orchestrator.screen.tables import cell_text
 from orchestrator.system.text import escape_control_line
 
@@ -35,7 +35,7 @@ def markdown_table(table: Table) -> str:
     return "".join(rows)
 
 
-def _cell(field: Field, row: Facts) -> str:
+def _cell(field: Field, row: RowFacts) -> str:
     """A value, in which code can hold no bar."""
     text = cell_text(field, row)
     is_prose = field.kind == "prose" and "|" not in text

@@ -22,10 +22,10 @@ class Remark:
 
 def kind_of(code: str | None, facts: Facts | None) -> Hashable:
     """The kind of a reason: its code and those of its facts that are no numbers."""
-    return code, *((name, fact) for name, fact in (facts or {}).items() if not is_number(fact))
+    return code, *((name, fact) for name, fact in (facts or {}).items() if not _is_number(fact))
 
 
-def is_number(fact: str) -> bool:
+def _is_number(fact: str) -> bool:
     """True if the fact is a number alone."""
     try:
         float(fact)

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path
 
-from analysis.results.table import Facts, Table
+from analysis.results.table import RowFacts, Table
 from orchestrator.screen.lines import print_content, print_line
 from orchestrator.screen.tables import print_table
 from orchestrator.system.files import is_stdout, output_file, require_free
@@ -36,7 +36,7 @@ class Sheet:
     """Sentences below all tables."""
     data: object
     """The answer as JSON has it."""
-    rows: Sequence[Facts] = ()
+    rows: Sequence[RowFacts] = ()
     """The answer as CSV has it; empty if those are the rows of the tables."""
 
 
@@ -148,7 +148,7 @@ def _csv(sheet: Sheet) -> bytes:
     return text.getvalue().encode()
 
 
-def _values(row: Facts, names: Sequence[str]) -> list[object]:
+def _values(row: RowFacts, names: Sequence[str]) -> list[object]:
     values = (row.get(name) for name in names)
     return [
         json.dumps(value, ensure_ascii=False) if isinstance(value, list | dict) else value

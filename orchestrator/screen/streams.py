@@ -45,7 +45,6 @@ class LossyStream:
 
     @classmethod
     def around(cls, stream: TextIO) -> TextIO:
-        """A stream that has all that this one has."""
         return cast("TextIO", cls(stream))
 
     def write(self, text: str) -> int:

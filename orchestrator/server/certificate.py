@@ -29,11 +29,7 @@ class Certificate:
 
 @contextmanager
 def new_certificate(host: str) -> Iterator[Certificate]:
-    """A certificate for that address or name; its private key is removed in the end.
-
-    Raises:
-        UsageError: there is no openssl here, or it makes none.
-    """
+    """A certificate for that address or name; its private key is removed in the end."""
     openssl = shutil.which("openssl")
     if openssl is None:
         raise UsageError(f"--host {host} needs openssl, which is not installed here", hint=_WITHOUT)

@@ -84,11 +84,7 @@ def serving(
 
 
 def _is_loopback(host: str) -> bool:
-    """True for an address that this machine alone reaches.
-
-    Raises:
-        UsageError: it is no address or name, or stands for all addresses.
-    """
+    """True for an address that this machine alone reaches."""
     try:
         address = ipaddress.ip_address(host)
     except ValueError:

@@ -64,10 +64,6 @@ class Store:
 
         A scratch database, which takes fake and synthetic rows, stays one: it is never opened
         as a real database, nor the other way round.
-
-        Raises:
-            StoreError: it is in use for longer than `wait_s` seconds, not ours, of another
-                schema, of the other kind, or cannot be written.
         """
         from orchestrator.store.database.open import create
 
@@ -83,12 +79,7 @@ class Store:
 
     @classmethod
     def open_readonly(cls, path: Path, *, wait_s: float = WAIT_S) -> Self:
-        """Open a database for reading, be it scratch or real.
-
-        Raises:
-            StoreError: there is none, it is being written for longer than `wait_s` seconds, it is
-                not ours or has another schema.
-        """
+        """Open a database for reading, be it scratch or real."""
         require_database(path)
         with ExitStack() as closing:
             store = cls._opened(path, closing, wait_s, read_only=True)
@@ -129,9 +120,6 @@ class Store:
         `MergeReport.require_complete`. A run that nobody describes is inferred from its records.
         So are records that are not the `expected` ones, if such are named. Files from `elsewhere`
         replace no measurement of ours; `keep` copies what is taken into a file beside the database.
-
-        Raises:
-            StoreError: a path does not exist, or the database cannot take the rows.
         """
         from orchestrator.store.health.incoming import leave_out_impossible
         from orchestrator.store.merge.merge import Admission, merge_files
@@ -169,11 +157,7 @@ class Store:
             return imported_rows(self._connection, run_ids)
 
     def forget(self, result_ids: Sequence[str]) -> None:
-        """Remove results that are no longer in their source.
-
-        Raises:
-            StoreError: the database cannot be written; it is as it was.
-        """
+        """Remove results that are no longer in their source."""
         from orchestrator.store.query.runs import forget
 
         with store_errors(f"{self.path}: nothing was removed", REMEDY):
@@ -248,10 +232,6 @@ class Store:
 
         Trusted ones are those of the view `benchmark_performance`; `trusted=False` gives every
         verdict, proven or not, ours or imported. `whole=True` reads raw durations and jobs too.
-
-        Raises:
-            UsageError: there is no such filter, or nothing could ever fit its value.
-            StoreError: the database cannot be read, also while the records are being read.
         """
         from orchestrator.store.query.filters import selected_ids
         from orchestrator.store.query.records import RecordStream
@@ -287,13 +267,6 @@ class Store:
 
         It can change nothing and reaches no other file, even if the store is open for writing: the
         question is asked of the file, on a connection that can only read this database.
-
-        Raises:
-            UsageError: the statement is wrong or no question, or it reached one of its limits:
-                `timeout_s` (300 s; None is for ever) or `memory_bytes` (a quarter of this
-                machine's memory).
-            StoreError: the database cannot be read, or records are being read from a store that
-                is open for writing.
         """
         from orchestrator.store.query.ask import query
 
@@ -311,12 +284,7 @@ class Store:
             self._connection = connect(self.path, read_only=False, wait_s=WAIT_S)
 
     def pandas(self, sql: str, **limits: Unpack[QuestionLimits]) -> DataFrame:
-        """The same as a pandas data frame; maps become dicts.
-
-        Raises:
-            UsageError: likewise.
-            StoreError: likewise, or pandas is not installed.
-        """
+        """The same as a pandas data frame; maps become dicts."""
         from orchestrator.store.query.records import to_pandas
 
         return to_pandas(self.arrow(sql, **limits))

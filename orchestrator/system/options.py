@@ -44,7 +44,6 @@ def choice(values: Any, name: str, *, help: str) -> Any:  # noqa: A002 -- as typ
 
 
 def choice_argument(values: Any, *, help: str, show_default: bool = True) -> Any:  # noqa: A002
-    """An argument that does."""
     words = get_args(values)
     return typer.Argument(
         metavar="|".join(words), help=help, show_default=show_default, parser=_one_of(words)

@@ -57,12 +57,7 @@ def parse_json(text: str, constant: Callable[[str], Any] | None = None) -> Any:
 
 
 def check_plain(data: Any) -> None:
-    """Refuse what no file, database or other language could hold as it is.
-
-    Raises:
-        ValueError: the data is nested too deeply, or holds a number that is not finite or text
-            that is not Unicode; the message starts with its location.
-    """
+    """Refuse what no file, database or other language could hold as it is."""
     for location, value in _values(data):
         fault = word_fault(value)
         if fault:

@@ -97,11 +97,7 @@ class _Reader:
 
 
 def _scalar(node: Any) -> Any:
-    """The value of a word.
-
-    Raises:
-        ValueError: it is no value, or another one elsewhere; the message goes behind the word.
-    """
+    """The value of a word."""
     kind, word = node.tag.removeprefix(_TAG), node.value
     if kind == "null":
         return None

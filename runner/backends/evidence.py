@@ -150,11 +150,7 @@ TraceEvent = dict[str, Any]
 
 
 def save_trace(events: Sequence[TraceEvent], stem: Path, by: str) -> None:
-    """Write the events and the table.
-
-    Raises:
-        RecordNotSaved: the folder takes no more files.
-    """
+    """Write the events and the table."""
     text = json.dumps({"traceEvents": events})
     save_text(stem.with_name(f"{stem.name}{TRACE_SUFFIX}"), text)
     save_text(stem.with_name(f"{stem.name}{OPERATORS_SUFFIX}"), operator_table(events, by))

@@ -219,7 +219,6 @@ class FakeSession:
         """Nothing is kept."""
 
     def device_memory(self, *, reset: bool = False) -> DeviceMemory | None:
-        """There is no device."""
         del reset
         return None
 

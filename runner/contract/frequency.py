@@ -32,7 +32,6 @@ class FrequencyPolicy:
 
 
 def read_frequency_policy(cpu: int = 0, sys: Path = Path("/sys")) -> FrequencyPolicy:
-    """The policy of that CPU."""
     folder = sys / "devices" / "system" / "cpu" / f"cpu{cpu}" / "cpufreq"
     return FrequencyPolicy(
         governor=read_word(folder / "scaling_governor"),

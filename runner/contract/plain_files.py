@@ -95,12 +95,7 @@ def plain_fault(path: Path, most_bytes: int) -> str | None:
 
 
 def plain_size(path: Path) -> int:
-    """Bytes of a plain file, which is not opened.
-
-    Raises:
-        OSError: it does not exist, or may not be looked at.
-        DamagedFile: it is no plain file, has more than one name, or more than `STREAM_BYTES`.
-    """
+    """Bytes of a plain file, which is not opened."""
     status = path.lstat()
     _require_plain(status, STREAM_BYTES)
     return status.st_size

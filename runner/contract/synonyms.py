@@ -75,7 +75,6 @@ def axis_of(word: str) -> Axis | None:
 
 
 def axis_called(name: AxisName) -> Axis:
-    """The axis of that name."""
     return _KEYS[name]
 
 

@@ -141,7 +141,6 @@ def siblings_of(topology: Topology, cpus: Collection[int]) -> list[int]:
 
 
 def numa_nodes_of(topology: Topology, cpus: Collection[int] | None = None) -> list[int]:
-    """The NUMA nodes of these CPUs, or of all."""
     wanted = topology.keys() if cpus is None else cpus
     return sorted({topology[cpu].node for cpu in wanted if cpu in topology})
 

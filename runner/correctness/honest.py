@@ -66,11 +66,7 @@ def is_lack(error: Exception) -> bool:
 
 
 def honest_by_output(outputs: Arrays, reference: Arrays) -> dict[str, Difference]:
-    """By output, its own differences, or the worst of all where it has few values.
-
-    Raises:
-        Unsupported: they are not finite.
-    """
+    """By output, its own differences, or the worst of all where it has few values."""
     own = differences_by_output(outputs, reference)
     worst = worst_difference(own.values())
     if not np.isfinite(worst).all():

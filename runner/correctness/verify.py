@@ -140,11 +140,7 @@ def join_verified(fixed: Columns, timed: Columns) -> Columns:
 
 
 def read_reference(references: Path | None, job: Job, precision: Precision) -> Reference:
-    """The job's reference.
-
-    Raises:
-        BenchError: there is none.
-    """
+    """The job's reference."""
     if references is None or job.reference is None:
         raise BenchError(reason("no_reference_given"))
     path = references / f"{job.reference}.npz"

@@ -26,11 +26,7 @@ PassCounts = dict[str, int]
 
 @torch.no_grad()
 def count_forward(spec: ModelSpec, model: Any, cell: Cell) -> PassCounts:
-    """The work of a forward pass over one query.
-
-    Raises:
-        Unsupported: the cell has a size that the model doesn't take.
-    """
+    """The work of a forward pass over one query."""
     inputs = _without_data(synthesise(spec, cell, 0))
     with WorkCounter(model) as counter:
         outputs = model(**inputs, **spec.forward)
@@ -47,9 +43,6 @@ def count_generation(spec: ModelSpec, model: Any, cell: Cell) -> PassCounts:
     """The work of filling a cache, of the first step after it, and how both grow with a step.
 
     As transformers' own `generate` calls the model: logits of the last position alone.
-
-    Raises:
-        Unsupported: the cell has a size that the model doesn't take.
     """
     arrays = synthesise(spec, cell, 0)
     inputs, name = _without_data(arrays), token_input(spec)

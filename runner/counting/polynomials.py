@@ -58,20 +58,12 @@ def count_work(spec: ModelSpec) -> CountedWork:
 
 
 def fit_forward(spec: ModelSpec, model: Any) -> Fit:
-    """The polynomials of a forward pass.
-
-    Raises:
-        Uncountable: there are none, or the model takes too few shapes to tell.
-    """
+    """The polynomials of a forward pass."""
     return _fit(spec, partial(count_forward, spec, model))
 
 
 def fit_generation(spec: ModelSpec, model: Any) -> Fit:
-    """The polynomials of the parts of a generation; empty for a model that doesn't generate.
-
-    Raises:
-        Uncountable: there are none, or the model takes too few shapes to tell.
-    """
+    """The polynomials of the parts of a generation; empty for a model that doesn't generate."""
     return _fit(spec, partial(count_generation, spec, model)) if model.can_generate() else {}
 
 
@@ -142,7 +134,6 @@ def _cells(spec: ModelSpec) -> Iterator[Cell]:
 
 
 def _other_cells(spec: ModelSpec) -> Iterator[Cell]:
-    """Cells that are none of those."""
     lengths = _OTHER_LENGTHS if spec.takes_sequence else (None,)
     media = map(_other_sizes, (spec.image_size, spec.audio_seconds))
     return _allowed(spec, product((_OTHER_BATCH_SIZE,), lengths, *media))

@@ -114,12 +114,7 @@ def export_once(
     clock: Clock,
     folder: Path,
 ) -> Graph:
-    """Write the graph's files into the folder, and check them.
-
-    Raises:
-        WrongExport: their outputs differ from torch's.
-        Exception: whatever the exporter's libraries raise.
-    """
+    """Write the graph's files into the folder, and check them."""
     started, job = clock(), request.job
     numbers = number_format(job.cells[0])
     files, method = _write(request, export, strategy, folder)

@@ -25,11 +25,7 @@ from runner.export.vlm_split import split_model
 
 
 def export_parts(subject: ExportSubject, strategy: Strategy, folder: Path) -> dict[Part, Path]:
-    """Write a file for each part, their weights beside the first.
-
-    Raises:
-        Exception: whatever the exporter raises.
-    """
+    """Write a file for each part, their weights beside the first."""
     programs = dict(_programs(*build_model(subject, strategy)))
     _keep_wanted_outputs(programs, subject.outputs)
     files = {part: folder / f"{part}.onnx" for part in programs}

@@ -79,9 +79,6 @@ def prefill_call(
 
     Two sizes may vary all the same: the number of positions for which logits are wanted, and the
     number of tokens of a decoder behind an encoder, which begins to generate with one.
-
-    Raises:
-        Unsupported: sizes of images are to vary.
     """
     arguments: dict[str, Any] = dict(tensors)
     if IMAGE_SIZES in arguments:
@@ -142,10 +139,6 @@ def _write(subject: ExportSubject, strategy: Strategy, folder: Path) -> dict[Par
     paths; the second takes a token and a cache whose names begin with `input.`, and gives logits
     and the longer cache, whose names begin with `output.`. It takes any batch and length. Both give
     the most likely tokens beside the logits.
-
-    Raises:
-        Unsupported: the strategy's exporter writes no caches.
-        Exception: whatever the exporter raises.
     """
     if strategy.script:
         raise Unsupported(reason("torchscript_no_cache"))

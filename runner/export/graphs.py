@@ -39,9 +39,6 @@ def export_graphs(
 
     Graphs that are intact, there or among those present, are not made again. QNN takes no shape
     that varies, so the files quantised for it are made for each.
-
-    Raises:
-        RecordNotSaved: the folder takes no more files.
     """
     exporter = _Exporter(job, export, folder, progress, clock, present)
     shapes = job_shapes(job)
@@ -103,11 +100,7 @@ class _Exporter:
 
 
 def _refuse_full_disk(folder: Path, error: BaseException | None) -> None:
-    """Raise an error about a full disk again, since it says nothing about the model.
-
-    Raises:
-        RecordNotSaved: the error, or one that caused it, is about a full disk.
-    """
+    """Raise an error about a full disk again, since it says nothing about the model."""
     while error is not None:
         if isinstance(error, OSError) and error.errno in {errno.ENOSPC, errno.EDQUOT}:
             raise RecordNotSaved(f"{folder}: cannot be written: {error.strerror}") from error

@@ -31,20 +31,13 @@ def integer_products(source: Path, target: Path, kinds: Collection[str]) -> tupl
         source: the fp32 file.
         target: the quantised file.
         kinds: the operators of the source that count as products.
-
-    Raises:
-        Unsupported: the source has products, and none of them was quantised.
     """
     quantised = sum(node.op_type in INTEGER_OPERATORS for node in _nodes(_graph(target)))
     return _check_counts(quantised, source, kinds)
 
 
 def quantized_weights(source: Path, target: Path, kinds: Collection[str]) -> tuple[int, int]:
-    """The same for weights stored as 8-bit integers in front of a DequantizeLinear.
-
-    Raises:
-        Unsupported: the source has products, and none of them was quantised.
-    """
+    """The same for weights stored as 8-bit integers in front of a DequantizeLinear."""
     graph = _graph(target)
     stored = {tensor.name for tensor in graph.initializer if tensor.data_type in _WEIGHT_TYPES}
     factors = {
@@ -99,9 +92,6 @@ def quantize_dynamically(files: _FilePairs, *, signed: bool) -> str:
     Args:
         files: the fp32 files and their targets.
         signed: True for int8 weights, False for uint8 ones.
-
-    Raises:
-        Unsupported: no product of some file was quantised, or there is no product.
     """
     for source, target in files:
         _forget_weight_shapes(source)
@@ -125,10 +115,6 @@ def quantize_by_calibration(files: _FilePairs, queries: Sequence[Inputs]) -> str
 
     Both stand between QuantizeLinear and DequantizeLinear, as Qualcomm's QNN requires. The graph is
     rewritten for the HTP before, since it cannot be afterwards: by then every value has its range.
-
-    Raises:
-        Unsupported: there are several files, and queries are for the first of them alone; or no
-            product of the file got such weights.
     """
     if len(files) > 1:
         raise Unsupported(reason("calibration_one_part"))
@@ -162,11 +148,7 @@ def _calibrate(source: Path, target: Path, queries: Sequence[Inputs]) -> None:
 
 
 def _format_counts(counts: Iterable[tuple[int, int]]) -> str:
-    """`12 of 14 products`.
-
-    Raises:
-        Unsupported: there is no product in any file.
-    """
+    """`12 of 14 products`."""
     quantised, total = (sum(column) for column in zip(*counts, strict=True))
     if not total:
         raise Unsupported(reason("int8_no_product"))

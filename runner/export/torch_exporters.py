@@ -53,11 +53,7 @@ def export_by_script(
     outputs: Sequence[str],
     path: Path,
 ) -> None:
-    """Write the file, its weights beside it; every size is that of the tensors.
-
-    Raises:
-        Exception: whatever the exporter raises.
-    """
+    """Write the file, its weights beside it; every size is that of the tensors."""
     positional = _Positional(model, tuple(tensors), constants, outputs)
     with TemporaryDirectory(dir=path.parent) as folder, torch.no_grad():
         recorded = Path(folder) / path.name
@@ -94,11 +90,7 @@ class ExportSubject:
 
 
 def export_whole(subject: ExportSubject, strategy: Strategy, path: Path) -> None:
-    """Write the file, its weights beside it.
-
-    Raises:
-        Exception: whatever the exporter raises.
-    """
+    """Write the file, its weights beside it."""
     model, tensors = build_model(subject, strategy)
     if strategy.script:
         return export_by_script(model, tensors, subject.model.forward, subject.outputs, path)

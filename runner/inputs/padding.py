@@ -24,10 +24,6 @@ def padded(inputs: Inputs) -> Inputs:
 
 
 def calibration_queries(model: ModelSpec, cell: Cell, seeds: Iterable[int]) -> list[Inputs]:
-    """A query of each seed, every second one padded: a mask lies far outside of scores' range.
-
-    Raises:
-        Unsupported: the cell lacks a size, or has one that the model doesn't take.
-    """
+    """A query of each seed, every second one padded: a mask lies far outside of scores' range."""
     drawn = (synthesise(model, cell, seed) for seed in seeds)
     return [padded(inputs) if number % 2 else inputs for number, inputs in enumerate(drawn)]

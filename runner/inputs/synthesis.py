@@ -18,11 +18,7 @@ LABELS = "labels"
 
 
 def synthesise(model: ModelSpec, cell: Cell, seed: int) -> Inputs:
-    """Draw the tensors of one query, by argument name; the same seed gives the same tensors.
-
-    Raises:
-        Unsupported: the cell lacks a size, or has one that the model doesn't take.
-    """
+    """Draw the tensors of one query, by argument name; the same seed gives the same tensors."""
     return _tensors(model, cell, model.inputs, np.random.default_rng(seed))
 
 
@@ -30,9 +26,6 @@ def synthesise_labels(model: ModelSpec, cell: Cell, seed: int) -> Inputs:
     """Draw the labels of one batch, apart from its inputs; the same seed gives the same labels.
 
     Empty if the loss compares the samples with one another.
-
-    Raises:
-        Unsupported: the model has no labels, or the batch nothing to compare.
     """
     if model.contrastive:
         if cell.batch_size < 2:
@@ -52,11 +45,7 @@ def _tensors(
 
 
 def tokens_to_generate(cell: Cell) -> int:
-    """The number of new tokens that the cell generates for each sample.
-
-    Raises:
-        Unsupported: it has no such number.
-    """
+    """The number of new tokens that the cell generates for each sample."""
     if cell.new_tokens is None:
         raise Unsupported(reason("no_new_tokens", cell=cell.id))
     return cell.new_tokens

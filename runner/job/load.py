@@ -64,11 +64,7 @@ class Loader:
         """The session's facts about whose energy counts; None before it is open."""
 
     def load(self) -> Loaded:
-        """Return the loaded model.
-
-        Raises:
-            Exception: whatever the runtime raised, each time again.
-        """
+        """Return the loaded model."""
         if self.failure is not None:
             raise self.failure
         if self._loaded is None:
@@ -144,10 +140,6 @@ class Loader:
 
 
 def _require_threads(requested: int | None, available: int | None) -> None:
-    """Insist on the number of threads that a cell names.
-
-    Raises:
-        Unsupported: there are fewer CPUs, or the runtime takes another number.
-    """
+    """Insist on the number of threads that a cell names."""
     if requested is not None and available not in (None, requested):
         raise Unsupported(reason("too_many_threads", requested=requested, available=available))

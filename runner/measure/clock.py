@@ -15,7 +15,6 @@ INTERVAL_S = 0.001
 
 
 def seconds(nanoseconds: int) -> float:
-    """Nanoseconds as seconds."""
     return nanoseconds / NANOSECONDS
 
 

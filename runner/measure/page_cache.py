@@ -69,11 +69,7 @@ def _is_disclosed(path: str) -> bool:
 
 
 def _resident_pages(path: str) -> tuple[int, int]:
-    """Pages of the file in memory, and all of them.
-
-    Raises:
-        OSError: it cannot be mapped, or the kernel does not tell.
-    """
+    """Pages of the file in memory, and all of them."""
     file = os.open(path, os.O_RDONLY)
     try:
         size = os.fstat(file).st_size

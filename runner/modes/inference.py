@@ -44,10 +44,6 @@ class InferenceWorkload:
 
 
 def require_finite(session: Session, outputs: object) -> None:
-    """Check that all outputs are finite.
-
-    Raises:
-        BenchError: they hold NaN or infinity.
-    """
+    """Check that all outputs are finite."""
     if not session.all_finite(outputs):
         raise BenchError(reason("not_finite"))

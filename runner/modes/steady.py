@@ -123,11 +123,7 @@ def _iterate(
 def _until_silence(
     workload: Workload, quota: Quota, instruments: Instruments
 ) -> tuple[Sequence[int], Reason | None]:
-    """Durations, and the reason if they end because something answered no more.
-
-    Raises:
-        TimedOut: not one iteration ended.
-    """
+    """Durations, and the reason if they end because something answered no more."""
     unmeasured = instruments.memory.unmeasured
     try:
         return run_steady_phase(workload, quota, unmeasured, workload.series), None

@@ -352,7 +352,7 @@ READERS = (
     Reader("text to import", (), lambda: damaged(MLPERF), read_import("mlperf_log_summary.txt")),
     Reader("mapping", ("orchestrator.exchange.imports.formats.mapping_file",),
            lambda: json_of(MAPPING), read_mapped),
-    Reader("verification", ("orchestrator.commands.measure.verification",),
+    Reader("verification", ("orchestrator.commands.measure.verify.verification",),
            lambda: json_of(json.loads(a_verification(a_cell()).model_dump_json())),
            read_kept_verification),
     Reader("snapshot", ("orchestrator.store.health.snapshots",),

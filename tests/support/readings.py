@@ -13,7 +13,7 @@ from queue import Queue
 from analysis.predict.explanation import explanation_of
 from analysis.report.predictions import DescribedPredictor, prediction_report
 from orchestrator.commands.measure.plan import PlanReport
-from orchestrator.commands.measure.verification import load_verification
+from orchestrator.commands.measure.verify.verification import load_verification
 from orchestrator.commands.predict.stored_predictor import (
     StoredPredictor,
     kept_evaluation,

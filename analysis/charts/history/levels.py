@@ -112,7 +112,6 @@ def _of_comparison(one: LaunchedResult) -> _Run:
 
 
 def _newest(runs: Sequence[_Run], baseline: str) -> list[_Run]:
-    """The newest runs, and that of the baseline."""
     newest = [*runs[-_MOST_RUNS:]]
     older = [run for run in runs[:-_MOST_RUNS] if run.result_id == baseline]
     return [*older, *newest[len(older) :]]

@@ -77,7 +77,6 @@ class ExampleRows:
     """By reason, the results that are no examples."""
 
     def examples(self, target: Target) -> list[Example]:
-        """The examples of a target."""
         return [
             Example(placement, value, row["source"])
             for row, placement in zip(self.rows, self.placements, strict=True)
@@ -120,11 +119,7 @@ class _Reading:
     """By the model's id; None for models that nobody counted."""
 
     def placement(self, row: Mapping[str, Any], sample: SampleWork | None) -> Placement:
-        """The placement of a result.
-
-        Raises:
-            NoExample: its work, or its device's peaks, are not known.
-        """
+        """The placement of a result."""
         precision, backend = row["precision"], row["backend"]
         if not (precision and backend and row["runtime"] and row["hardware"]):
             raise NoExample("the file tells no device, backend, runtime or precision")

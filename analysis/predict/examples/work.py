@@ -172,7 +172,6 @@ class _Size:
     def scaled(
         self, name: str, polynomial: Mapping[str, float], other: "_Size"
     ) -> dict[str, float]:
-        """A polynomial of the other, for this size."""
         factor = 1.0
         if name not in _UNSCALED:
             factor = self.ratio(other)

@@ -56,13 +56,7 @@ class ComparisonRequest:
 
 
 def compare_results(request: ComparisonRequest) -> ComparisonBy:
-    """Compare the selected results by a property.
-
-    Raises:
-        UsageError: there is no such property, metric, baseline, run or filter.
-        NothingToDo: no two results may be compared.
-        StoreError: the database cannot be read.
-    """
+    """Compare the selected results by a property."""
     by = known_property(request.by)
     with request.selected.open() as (store, selection):
         metric = metric_of(request.metric or DEFAULT_METRICS.get(by, _USUAL_METRIC), store)
@@ -96,13 +90,7 @@ class RunPairRequest:
 
 
 def compare_run_pair(request: RunPairRequest) -> RunComparison:
-    """Compare two runs, or whatever else has results, cell by cell.
-
-    Raises:
-        UsageError: there is no such metric, side or filter, or both sides are the same.
-        NothingToDo: they have no cell in common that may be compared.
-        StoreError: a database, a bundle or a file cannot be read.
-    """
+    """Compare two runs, or whatever else has results, cell by cell."""
     with open_sides(request.selected, request.before, request.after) as sides:
         metric = metric_of(request.metric or _USUAL_METRIC, sides.run.source)
         pair = compare_runs(sides.base, sides.run, metric, across_hosts=request.across_hosts)
@@ -129,11 +117,7 @@ def _nothing_in_common(pair: RunComparison) -> NothingToDo:
 
 
 def known_property(word: str) -> str:
-    """The property of that name, be it written with hyphens or in the plural.
-
-    Raises:
-        UsageError: there is none.
-    """
+    """The property of that name, be it written with hyphens or in the plural."""
     name = word.replace("-", "_").lower()
     axis = axis_of(name)
     name = _OTHER_WORDS.get(name, axis.name if axis else name)

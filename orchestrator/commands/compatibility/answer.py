@@ -46,13 +46,7 @@ class CompatibilityReport:
 def report_compatibility(
     request: SelectionRequest, *, by_family: bool = False
 ) -> CompatibilityReport:
-    """Rate all selected models on all backends that any of them has a verdict on.
-
-    Raises:
-        UsageError: there is no such run, or nothing could ever fit a filter.
-        NothingToDo: nothing fits.
-        StoreError: the database cannot be read.
-    """
+    """Rate all selected models on all backends that any of them has a verdict on."""
     with request.open() as (store, selection):
         ratings = rate(read_evidence(store, selection))
         families = summarise_families(store, selection) if by_family else None

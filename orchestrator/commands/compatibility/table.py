@@ -106,7 +106,6 @@ class _Row:
         return (not ours, self.mode == "unknown", -len({one.backend for one in known}))
 
     def on(self, backend: str) -> list[Rating]:
-        """Its ratings on one backend."""
         return [one for one in self.ratings if one.backend == backend]
 
 

@@ -26,7 +26,6 @@ class CheckDatabase(DatabaseChoice, Command):
     json: Json = False
 
     def execute(self) -> int:
-        """Check it."""
         from orchestrator.commands.database.table import print_validation
         from orchestrator.store import fix_database, validate_database
 
@@ -43,7 +42,6 @@ class VacuumDatabase(DatabaseChoice, Command):
     json: Json = False
 
     def execute(self) -> None:
-        """Vacuum it."""
         from orchestrator.commands.database.maintain import maintain_results
         from orchestrator.commands.database.table import print_maintained
 
@@ -60,7 +58,6 @@ class CompactRecords(DatabaseChoice, Command):
     json: Json = False
 
     def execute(self) -> None:
-        """Compact them."""
         from orchestrator.commands.database.maintain import maintain_results
         from orchestrator.commands.database.table import print_maintained
 
@@ -170,7 +167,6 @@ class RestoreSnapshot(DatabaseChoice, Command):
     json: Json = False
 
     def execute(self) -> None:
-        """Restore it."""
         from orchestrator.commands.database.rebuild import restore_database
         from orchestrator.commands.database.table import print_restored
 
@@ -187,7 +183,6 @@ class RebuildDatabase(DatabaseChoice, Command):
     json: Json = False
 
     def execute(self) -> None:
-        """Rebuild it."""
         from orchestrator.commands.database.rebuild import rebuild_database
         from orchestrator.commands.database.table import print_rebuilt
 

@@ -92,11 +92,7 @@ class Maintenance:
     database: Path
 
     def drop(self, runs: Sequence[RunToDelete]) -> tuple[list[RunToDelete], list[UntouchedRun]]:
-        """Delete these runs from database and folder; returns the deleted ones, and the others.
-
-        Raises:
-            StoreError: the database cannot be written, or a folder cannot be removed.
-        """
+        """Delete these runs from database and folder; returns the deleted ones, and the others."""
         deleted: list[RunToDelete] = []
         left: list[UntouchedRun] = []
         groups: dict[frozenset[str], list[RunToDelete]] = defaultdict(list)
@@ -123,11 +119,7 @@ class Maintenance:
     def compact(
         self, leave: Sequence[RunToDelete], *, dry_run: bool
     ) -> tuple[list[CompactRun], list[UntouchedRun]]:
-        """Compact the records of all finished runs but these; returns compacted and other runs.
-
-        Raises:
-            StoreError: the file system refuses.
-        """
+        """Compact the records of all finished runs but these; returns compacted and other runs."""
         done, left = [], []
         spared = {run.run_id for run in leave}
         for path in run_folders(self.results):
@@ -153,11 +145,7 @@ class Maintenance:
             return compact(folder.records, folder.run.run_id, planned, dry_run=dry_run)
 
     def pack(self, *, dry_run: bool) -> list[CompactRun]:
-        """Pack the records of imports together.
-
-        Raises:
-            StoreError: the file system refuses.
-        """
+        """Pack the records of imports together."""
         # No merge may look for files that go.
         with nullcontext() if dry_run else writer_lock(self.database):
             compaction = pack(self.results, dry_run=dry_run)
@@ -177,12 +165,7 @@ def maintain_results(
     compacting: bool = False,
     dry_run: bool = False,
 ) -> MaintenanceReport:
-    """Delete runs, compact files, give back free space; one process at a time in a folder.
-
-    Raises:
-        UsageError: a run that is named is unknown.
-        StoreError: database or folder cannot be read or written.
-    """
+    """Delete runs, compact files, give back free space; one process at a time in a folder."""
     works = _works(results, database)
     runs = runs_to_delete(results, database, policy)
     if dry_run:
@@ -237,11 +220,7 @@ def _bisections(results: Path) -> KeptBisections | None:
 
 @contextmanager
 def _alone(results: Path) -> Iterator[None]:
-    """One maintenance of a folder at a time.
-
-    Raises:
-        StoreError: another one is under way, or nothing can be written here.
-    """
+    """One maintenance of a folder at a time."""
     lock = FileLock(results / f"{_HOLDER}.lock", timeout=0)
     try:
         results.mkdir(parents=True, exist_ok=True)
@@ -263,11 +242,7 @@ def _alone(results: Path) -> Iterator[None]:
 
 @contextmanager
 def _held(devices: frozenset[str]) -> Iterator[None]:
-    """Hold these devices, so that no run on them goes on.
-
-    Raises:
-        _DeviceBusy: one is measuring.
-    """
+    """Hold these devices, so that no run on them goes on."""
     with hold_devices(devices, _HOLDER, _refuse):
         yield
 

@@ -51,11 +51,6 @@ def rebuild_database(results: Path, database: Path, *, scratch: bool = False) ->
         database: the database; what it keeps lies beside it.
         scratch: True if fake and synthetic rows are welcome, unless there is a former database,
             which decides.
-
-    Raises:
-        NothingToDo: there is no record file.
-        StoreError: the database is in use, a kept file is damaged, or the file system refuses; it
-            is as it was then.
     """
     path = database.resolve()
     if not (path.exists() or any(_filed_runs(results, path))):
@@ -86,11 +81,6 @@ def restore_database(results: Path, database: Path, name: str) -> Restored:
     """Replace the database by a snapshot, and keep what it was as a snapshot of its own.
 
     What it holds again of runs that were dropped meanwhile is kept in a file.
-
-    Raises:
-        UsageError: there is no such snapshot.
-        StoreError: the snapshot has changed since, the database is not ours or of the other kind,
-            or the file system refuses.
     """
     restored = restore_snapshot(database, results / SNAPSHOTS_FOLDER, name, own_commit())
     path = database.resolve()

@@ -69,12 +69,7 @@ class RunToDelete:
 def runs_to_delete(
     results: Path, database: Path, policy: RetentionPolicy, now: datetime | None = None
 ) -> list[RunToDelete]:
-    """The runs of database and folder that fulfil a condition, the newest first; bisections' last.
-
-    Raises:
-        UsageError: a run that is named is in neither.
-        StoreError: the database cannot be read.
-    """
+    """The runs that fulfil a condition, the newest first; those of bisections last."""
     own = _known_runs(results, database)
     bisected, bisections = {}, bisections_folder(results)
     if bisections is not None:
@@ -188,11 +183,7 @@ def find_stale_files(results: Path) -> list[StaleFile]:
 def remove_stale_files(
     results: Path, note: Callable[[str], None], delete: Callable[[Path], None] = _delete
 ) -> list[StaleFile]:
-    """Remove them while nobody makes or reads any; returns those that were removed.
-
-    Raises:
-        StoreError: something cannot be removed.
-    """
+    """Remove them while nobody makes or reads any; returns those that were removed."""
     with hold_artifacts("the removal of old graphs", note):
         files = find_stale_files(results)
         for file in files:

@@ -53,14 +53,7 @@ class ImportResult:
 
 
 def import_results(request: ImportRequest) -> ImportResult:
-    """Import the files, or preview it.
-
-    Raises:
-        UsageError: a path does not exist or holds AccelMatrix' own results, or the mapping is
-            wrong.
-        NothingToDo: there is no file.
-        StoreError: the results folder or the database cannot be written.
-    """
+    """Import the files, or preview it."""
     _require_foreign(request.paths)
     formats: Sequence[Format] = FORMATS
     if request.mapping is not None:

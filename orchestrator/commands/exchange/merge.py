@@ -66,10 +66,6 @@ def merge_paths(
         database: the database that takes it.
         scratch: True for a scratch database.
         untouched: True if nothing may be renamed or written in folders of runs.
-
-    Raises:
-        UsageError: a path does not exist.
-        StoreError: a bundle or a database of others is not sound, or ours cannot be written.
     """
     named, total = list(paths), MergeReport()
     _require(named)
@@ -122,9 +118,6 @@ def merge_results(results: Path, database: Path, store: Store) -> MergeReport:
         results: the folder of runs and imports.
         database: the database that the kept files belong to.
         store: the one that takes all of them, which holds no record yet.
-
-    Raises:
-        StoreError: the store cannot be written.
     """
     total = MergeReport()
     for path in run_folders(results):

@@ -67,9 +67,6 @@ def serve_driver(
         out: takes the frames for the driver; nothing else may write there.
         waits: how long either side may be silent.
         end: ends this program in an orderly way, called by another thread.
-
-    Raises:
-        UsageError: what came is no message of a driver.
     """
     wire, stop = Wire(out), Event()
     watch = DriverWatch(stream, waits.silence_s, end)
@@ -180,7 +177,6 @@ class OrderExecution(RunExecution):
 
 
 def _run_file(order: Order, body: bytes) -> RunFile:
-    """The ordered run."""
     if order.version != runner.__version__:
         raise Unavailable(
             f"{order.host} has accelmatrix {runner.__version__}, the driver {order.version}",
@@ -243,11 +239,7 @@ def _send_artifacts(folder: Path, known: set[Shared], wire: Wire) -> None:
 
 
 def orders_folder() -> Path:
-    """The folder of all orders of this user, made if need be.
-
-    Raises:
-        StoreError: it cannot be made.
-    """
+    """The folder of all orders of this user, made if need be."""
     cache = os.environ.get("XDG_CACHE_HOME") or str(Path.home() / ".cache")
     folder = Path(cache) / "accelmatrix" / "fleet"
     with translate_os_errors(folder, "the orders of a fleet cannot be kept here"):

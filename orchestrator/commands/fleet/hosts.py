@@ -30,12 +30,7 @@ Ways = Mapping[str, Transport]
 
 @contextmanager
 def open_transports(choice: FleetHosts, *, exclusive: bool) -> Iterator[Sequence[Transport]]:
-    """The ways to all hosts of a file and of a Ray cluster.
-
-    Raises:
-        UsageError: the hosts file is wrong.
-        Unavailable: a Ray cluster is required and there is none, or it does not answer.
-    """
+    """The ways to all hosts of a file and of a Ray cluster."""
     with ExitStack() as stack:
         transports = [*_of_file(choice.hosts_file), *_of_ray(choice, exclusive=exclusive)]
         for transport in transports:
@@ -45,12 +40,7 @@ def open_transports(choice: FleetHosts, *, exclusive: bool) -> Iterator[Sequence
 
 @contextmanager
 def open_fleet(choice: FleetHosts, *, exclusive: bool = True) -> Iterator[Ways]:
-    """The way to each host that a command chooses; `exclusive`: no other driver may use it.
-
-    Raises:
-        UsageError: the hosts file is wrong, or a glob fits no host.
-        Unavailable: there is no host.
-    """
+    """The way to each host that a command chooses; `exclusive`: no other driver may use it."""
     with open_transports(choice, exclusive=exclusive) as transports:
         reachable = [(host, transport) for transport in transports for host in transport.hosts()]
         ways: dict[str, Transport] = {}
@@ -136,9 +126,6 @@ def reach(
         note: takes a line for the user.
         every: True to wait for each busy host, since its class may be one of its own; else one
             host that answers is enough to begin.
-
-    Raises:
-        Unavailable: none answers.
     """
     question = FactsWanted(launcher=options.launcher, purpose=options.purpose)
     answers = _awaited(fleet, question, note, every=every)

@@ -26,12 +26,7 @@ _NVIDIA_NAMES = ("nvidia-smi", "--query-gpu=name", "--format=csv,noheader")
 
 
 def read_own_facts(requested: str = "auto", purpose: Purpose = "measure") -> HostFacts:
-    """Look at this host: hardware, backends, images, versions.
-
-    Raises:
-        EngineUnavailable: containers were requested and no engine answers.
-        UsageError: a variable about images is wrong.
-    """
+    """Look at this host: hardware, backends, images, versions."""
     launcher = choose_launcher(requested, lambda _: None)
     rows = diagnose(launchers=[LAUNCHERS[launcher]])
     missing = [row for row in rows if not row.runs]

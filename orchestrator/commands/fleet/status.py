@@ -46,11 +46,7 @@ def fleet_status(
     journal: HostJournal,
     limit_s: float = ASK_LIMIT_S,
 ) -> Sequence[HostStatus]:
-    """Every host that is chosen: free ones are asked, busy and dead ones are left alone.
-
-    Raises:
-        UsageError: a glob fits no host.
-    """
+    """Every host that is chosen: free ones are asked, busy and dead ones are left alone."""
     statuses: list[HostStatus] = []
     for transport in transports:
         hosts = transport.hosts()
@@ -133,12 +129,7 @@ class FleetDiagnosis:
 
 
 def diagnose_fleet(choice: FleetHosts, backends: tuple[Backend, ...]) -> FleetDiagnosis:
-    """Ask each host what it is, and tell what it lacks of these backends.
-
-    Raises:
-        UsageError: the hosts file is wrong, or a glob fits no host.
-        Unavailable: there is no host.
-    """
+    """Ask each host what it is, and tell what it lacks of these backends."""
     runs, lacks = dict[str, tuple[Backend, ...]](), list[HostDiagnosis]()
     with open_fleet(choice) as fleet:
         for transport in dict.fromkeys(fleet.values()):

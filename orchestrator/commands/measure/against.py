@@ -54,14 +54,6 @@ def run_against(
             not take turns, whatever `regress` takes.
         against: how both are compared.
         observer: is told of the progress.
-
-    Raises:
-        UsageError: the matrix or an option is wrong, there is no such baseline, or the extra
-            `analysis` is missing.
-        NothingToDo: no cell of the plan would run, or none would have a fellow.
-        EngineUnavailable: containers were asked for and no engine answers.
-        ImageError: the baseline's version cannot be measured again.
-        StoreError: the results folder or the database cannot be used.
     """
     if against.interleave:
         threshold = against.threshold or INTERLEAVED_THRESHOLD
@@ -79,11 +71,7 @@ def run_against(
 
 
 def judge_pairs(result: RunResult, folders: BothFolders, observer: Observer) -> ComparedRun:
-    """Judge a run whose launches took turns with those of a baseline.
-
-    Raises:
-        StoreError: the database cannot be read.
-    """
+    """Judge a run whose launches took turns with those of a baseline."""
     run = folders.run.run
     assert run.interleaving is not None
     question = RegressionRequest(

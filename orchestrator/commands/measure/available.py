@@ -12,10 +12,6 @@ def available_backends(requested: str, purpose: Purpose) -> AvailableBackends:
     """The backends that `doctor` finds running, by the launcher that a run would choose.
 
     One whose device is simulated here is left out of what is timed.
-
-    Raises:
-        EngineUnavailable: containers were asked for and no engine answers.
-        UsageError: a variable about images is wrong, e.g. ACCELMATRIX_REGISTRY is no registry.
     """
     launcher = choose_launcher(requested, _leave_unsaid)
     running, lacking = runnable(launcher), this_machine(purpose).unavailable

@@ -41,11 +41,6 @@ def find_baseline(word: str, database: Path, results: Path, plan: Plan) -> Recor
         database: the database that holds the run.
         results: the folder beside whose runs snapshots lie.
         plan: the cells.
-
-    Raises:
-        UsageError: there is no such run or snapshot.
-        NothingToDo: it measured none of the cells.
-        StoreError: the database cannot be read.
     """
     cells = [entry.cell.id for entry in plan.with_decision("run")]
     with _opened(word, database, results, cells) as (store, run_id):
@@ -63,10 +58,6 @@ def version_of(baseline: RecordedBaseline, plan: Plan, weights_seed: int) -> Bas
     """The images and graphs that the baseline's records name.
 
     A graph counts for the model and the weights that the plan has, and for no others.
-
-    Raises:
-        ImageError: the records name no image, or one whose runner makes other records.
-        UsageError: they name two images of one backend.
     """
     records = list(baseline.records.values())
     images = {record.backend: _image_of(record, baseline.label) for record in records}

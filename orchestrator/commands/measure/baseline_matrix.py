@@ -24,12 +24,7 @@ def is_matrix(word: str) -> bool:
 
 
 def matrix_version(path: Path, request: PlanRequest, plan: Plan) -> BaselineVersion:
-    """The models of that matrix, for the cells of the plan that it has too and that they change.
-
-    Raises:
-        UsageError: the matrix is wrong.
-        NothingToDo: it has none of the cells, or all with the very same models.
-    """
+    """The models of that matrix, for the cells of the plan that it has too and that they change."""
     other, _ = plan_run(replace(request, matrix=path, select=(), limit=None))
     there = {entry.cell.id for entry in other.with_decision("run")}
     cells = [entry.cell for entry in plan.with_decision("run") if entry.cell.id in there]

@@ -10,7 +10,7 @@ from orchestrator.backends.machine import this_host
 from orchestrator.commands.measure.plan import plan_run
 from orchestrator.commands.measure.request import PlanRequest
 from orchestrator.commands.measure.run import begin_run, execute_run
-from orchestrator.commands.measure.verify import verify_matrix
+from orchestrator.commands.measure.verify.answer import verify_matrix
 from orchestrator.launchers.diagnosis import diagnose
 from orchestrator.launchers.registry import LAUNCHERS, choose_launcher, make_launcher
 from orchestrator.matrix import Matrix
@@ -75,14 +75,7 @@ class CalibrateResult:
 
 
 def calibrate(request: CalibrateRequest, observer: Observer) -> CalibrateResult:
-    """Measure a small model in fresh processes of every runtime, and keep what they differ by.
-
-    Raises:
-        Unavailable: nothing can tell which machine this is.
-        UsageError: no backend runs here.
-        EngineUnavailable: containers were asked for and no engine answers.
-        StoreError: the results folder or the database cannot be used.
-    """
+    """Measure a small model in fresh processes of every runtime, and keep what they differ by."""
     host = this_host()
     if host is None:
         raise Unavailable(
@@ -107,9 +100,6 @@ def calibration_matrix(launcher: LauncherName) -> Matrix:
     """A small model on every runtime of the devices that this launcher reaches here.
 
     What a simulator's processes differ by says nothing of the device in whose place it stands.
-
-    Raises:
-        UsageError: no backend runs here.
     """
     diagnoses = diagnose(launchers=[LAUNCHERS[launcher]])
     backends = [row.backend for row in diagnoses if row.runs and not row.simulated]

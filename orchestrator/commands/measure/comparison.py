@@ -43,11 +43,7 @@ class Against:
     ] = None
 
     def require_baseline(self) -> None:
-        """Refuse options of a comparison without one.
-
-        Raises:
-            UsageError: no baseline is named.
-        """
+        """Refuse options of a comparison without one."""
         if self.compare_to is None and (self.interleave or self.threshold is not None):
             option = "--interleave" if self.interleave else "--threshold"
             raise UsageError(

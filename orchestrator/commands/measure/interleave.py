@@ -48,14 +48,6 @@ def run_interleaved(
         baseline: `last`, a run's id, the name of a snapshot, or another matrix file.
         threshold: the least relative change that matters.
         observer: is told of the progress.
-
-    Raises:
-        UsageError: the matrix or an option is wrong, there is no such baseline, or the extra
-            `analysis` is missing.
-        NothingToDo: no cell of the plan would run, or the baseline measured none of them.
-        EngineUnavailable: there is no engine.
-        ImageError: an image of the baseline is gone, or its records name none.
-        StoreError: the results folder or the database cannot be used.
     """
     name = _launcher_name(request.options, baseline, observer)
     paired = _plan_pairs(request, baseline)
@@ -70,15 +62,7 @@ def run_interleaved(
 
 
 def report_pairs(request: PlanRequest, baseline: str) -> PlanReport:
-    """The plan of such a run, of which nothing is measured.
-
-    Raises:
-        UsageError: the matrix or an option is wrong, there is no such baseline, or the extra
-            `analysis` is missing.
-        NothingToDo: the baseline measured no cell of the plan.
-        ImageError: its records name no image.
-        StoreError: the database cannot be read.
-    """
+    """The plan of such a run, of which nothing is measured."""
     _require_timed(request.options)
     if not is_matrix(baseline):
         _require_containers(request.options)
@@ -91,12 +75,6 @@ def resume_interleaved(
     """Measure what two runs have left whose launches take turns.
 
     A pair that was cut in two is measured anew.
-
-    Raises:
-        UsageError: the extra `analysis` is missing, or another launcher is named.
-        EngineUnavailable: there is no engine.
-        ImageError: an image of the baseline is gone.
-        StoreError: the results folder or the database cannot be used.
     """
     from orchestrator.running.interleaved import execution  # noqa: F401 - needs the extra `analysis`
 
@@ -135,12 +113,7 @@ def _execute(
 
 
 def _launcher_name(options: RunOptions, baseline: str, observer: Observer) -> LauncherName:
-    """The launcher of both versions: recorded ones need images, a matrix takes any.
-
-    Raises:
-        UsageError: nothing would be timed, or two versions cannot both be launched.
-        EngineUnavailable: containers are needed, and no engine answers.
-    """
+    """The launcher of both versions: recorded ones need images, a matrix takes any."""
     _require_timed(options)
     if is_matrix(baseline):
         return choose_launcher(options.launcher, observer.note)
@@ -170,11 +143,7 @@ def _launchers(
     chosen: Mapping[Backend, str],
     observer: Observer,
 ) -> tuple[Launcher, Launcher]:
-    """The launcher of today's images, or chosen ones, and that of the baseline's, held here.
-
-    Raises:
-        ImageError: an image of the baseline is gone, or nothing vouches for it.
-    """
+    """The launcher of today's images, or chosen ones, and that of the baseline's, held here."""
     pinned = list(images)
     today = make_launcher(name, observer.image_step, chosen=chosen)
     earlier = make_launcher(name, observer.image_step, pinned, chosen)

@@ -17,7 +17,7 @@ from orchestrator.running.options import RunOptions
 from orchestrator.system.options import Force, Json
 
 if TYPE_CHECKING:
-    from orchestrator.commands.measure.fleet_runs import FleetResult
+    from orchestrator.commands.measure.fleet.runs import FleetResult
     from orchestrator.commands.measure.plan import PlanReport
     from orchestrator.commands.measure.request import PlanRequest
     from orchestrator.commands.measure.run import RunResult
@@ -49,12 +49,7 @@ class Measuring(RunOptions, FleetChoice, Against, TableOptions, DatabaseChoice, 
     force: Force = False
 
     def require_sense(self) -> None:
-        """Refuse options that do not go together, before anything is measured.
-
-        Raises:
-            UsageError: they contradict each other, or the file exists, or is a folder or the
-                database.
-        """
+        """Refuse options that do not go together, before anything is measured."""
         self.require_baseline()
         assert self.purpose
         if self.output is not None:
@@ -109,12 +104,12 @@ class Measuring(RunOptions, FleetChoice, Against, TableOptions, DatabaseChoice, 
 
     def _measure_on_fleet(self, request: "PlanRequest") -> int:
         if self.dry_run:
-            from orchestrator.commands.measure.fleet_plan_table import show_fleet_plan
+            from orchestrator.commands.measure.fleet.plan_table import show_fleet_plan
 
             show_fleet_plan(request, self, as_json=self.json)
             return 0
-        from orchestrator.commands.measure.fleet_runs import run_on_fleet
-        from orchestrator.commands.measure.host_progress import show_fleet_progress
+        from orchestrator.commands.measure.fleet.progress import show_fleet_progress
+        from orchestrator.commands.measure.fleet.runs import run_on_fleet
 
         with show_fleet_progress(quiet=chosen.quiet) as observer:
             result = run_on_fleet(request, self, observer)

@@ -106,12 +106,7 @@ class PlanReport:
 
 
 def report_plan(request: PlanRequest, resume: str | None = None) -> PlanReport:
-    """Plan for this machine; with the id of a run, its verdicts are `done`.
-
-    Raises:
-        UsageError: the matrix or an option is wrong, or there is no such run.
-        StoreError: the run's folder cannot be read.
-    """
+    """Plan for this machine; with the id of a run, its verdicts are `done`."""
     plan = _plan(request, this_machine(request.purpose), resume)
     return with_exports(plan, request)
 
@@ -124,13 +119,7 @@ def plan_jobs(
     most: int = MAX_JOBS,
     share: Share = EVERYTHING,
 ) -> list[PipelineJob]:
-    """Plan for runners of which nothing is known, as the jobs of a CI pipeline.
-
-    Raises:
-        UsageError: the matrix or an option is wrong, or a pipeline cannot run it.
-        NothingToDo: no cell is left to measure.
-        StoreError: the run's folder cannot be read.
-    """
+    """Plan for runners of which nothing is known, as the jobs of a CI pipeline."""
     from orchestrator.running.create import nothing_to_do
 
     plan = _plan(request, Machine(), resume)
@@ -154,9 +143,6 @@ def plan_run(
         machine: what is known of the machine.
         hosts: the ids of the machines whose past results tell how long cells take; None for this
             one.
-
-    Raises:
-        UsageError: the matrix or an option is wrong, or the plan is too large for one run.
     """
     plan = _plan(request, machine or this_machine(request.purpose), hosts=hosts)
     cells = len(plan.entries)

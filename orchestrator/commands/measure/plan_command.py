@@ -91,7 +91,7 @@ class PlanCommand(MatrixChanges, FleetChoice, DatabaseChoice, Command):
         as_json = self.format_ == "json"
         if self.on_fleet:
             self.refuse_beside("--fleet", ("resume",))
-            from orchestrator.commands.measure.fleet_plan_table import show_fleet_plan
+            from orchestrator.commands.measure.fleet.plan_table import show_fleet_plan
 
             show_fleet_plan(request, self, as_json=as_json)
             return

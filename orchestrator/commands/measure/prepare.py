@@ -70,14 +70,7 @@ class Preparation:
 
 
 def prepare_matrix(request: PlanRequest, observer: Observer) -> Preparation:
-    """Export every graph that the matrix needs and that is missing.
-
-    Raises:
-        UsageError: the matrix or an option is wrong.
-        NothingToDo: no cell executes a prepared graph, or none of those can run.
-        EngineUnavailable: there is no engine, or it went away.
-        StoreError: the results folder cannot be written.
-    """
+    """Export every graph that the matrix needs and that is missing."""
     plan, source = plan_run(request)
     for note in plan.notes:
         observer.note(note)
@@ -88,12 +81,7 @@ def prepare_matrix(request: PlanRequest, observer: Observer) -> Preparation:
 
 
 def plan_preparation(plan: Plan, source: RunSource, results: Path, options: RunOptions) -> RunFile:
-    """The part of a plan whose cells execute prepared graphs, as a preparation of its own.
-
-    Raises:
-        NothingToDo: none of its cells executes a prepared graph, or none of those can run.
-        StoreError: the results folder's disk is nearly full.
-    """
+    """The part of a plan whose cells execute prepared graphs, as a preparation of its own."""
     entries = tuple(entry for entry in plan.entries if executes_graph(entry.cell))
     if not entries:
         raise NothingToDo(
@@ -115,10 +103,6 @@ def export_missing(
     """Export what is missing, on the device of the backend cpu; every graph, in the plan's order.
 
     Its folder is made while it holds that device, so that none is there without an owner.
-
-    Raises:
-        EngineUnavailable: the engine went away.
-        StoreError: the results folder cannot be written.
     """
     with hold_artifacts(f"preparation {run.run_id}", observer.note):
         with suppress(EngineUnavailable):

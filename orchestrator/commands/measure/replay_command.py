@@ -14,7 +14,7 @@ from orchestrator.running.options import Images, LauncherChoice
 from orchestrator.system.options import Json, choice
 
 if TYPE_CHECKING:
-    from orchestrator.commands.measure.replay import ReplayRequest, ReplayResult
+    from orchestrator.commands.measure.replay.answer import ReplayRequest, ReplayResult
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -48,8 +48,8 @@ class ReplayCommand(FleetHosts, DatabaseChoice, Command):
 
     def execute(self) -> int:
         """Measure the result again."""
-        from orchestrator.commands.measure.replay import ReplayRequest
-        from orchestrator.commands.measure.replay_words import print_replay
+        from orchestrator.commands.measure.replay.answer import ReplayRequest
+        from orchestrator.commands.measure.replay.words import print_replay
         from orchestrator.screen.streams import after_work
 
         request = ReplayRequest(
@@ -71,12 +71,12 @@ class ReplayCommand(FleetHosts, DatabaseChoice, Command):
     def _replayed(self, request: "ReplayRequest") -> "ReplayResult":
         if not self.on_fleet:
             from orchestrator.commands.measure.progress import show_progress
-            from orchestrator.commands.measure.replay import replay_result
+            from orchestrator.commands.measure.replay.answer import replay_result
 
             with show_progress(quiet=chosen.quiet) as observer:
                 return replay_result(request, observer)
-        from orchestrator.commands.measure.fleet_runs import replay_on_fleet
-        from orchestrator.commands.measure.host_progress import show_fleet_progress
+        from orchestrator.commands.measure.fleet.progress import show_fleet_progress
+        from orchestrator.commands.measure.fleet.runs import replay_on_fleet
 
         with show_fleet_progress(quiet=chosen.quiet) as observer_of_hosts:
             return replay_on_fleet(request, self, observer_of_hosts)

@@ -54,13 +54,7 @@ class PlanRequest:
         return "prepare" if self.prepares else self.options.purpose
 
     def read(self) -> Matrix:
-        """The matrix, read once.
-
-        Raises:
-            UsageError: the file or an option is wrong.
-            NothingToDo: the backends that are available were asked for, and there is none.
-            EngineUnavailable: they were asked for in containers, and no engine answers.
-        """
+        """The matrix, read once."""
         return self._read
 
     @cached_property

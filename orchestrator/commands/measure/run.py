@@ -64,14 +64,7 @@ class ResumeRequest:
 
 
 def run_matrix(request: PlanRequest, observer: Observer) -> RunResult:
-    """Plan a matrix and measure every cell that can run.
-
-    Raises:
-        UsageError: the matrix or an option is wrong.
-        NothingToDo: no cell of the plan would run.
-        EngineUnavailable: containers were asked for and no engine answers.
-        StoreError: the results folder or the database cannot be used.
-    """
+    """Plan a matrix and measure every cell that can run."""
     plan, source = plan_run(request)
     folder = begin_run(plan, source, request.results, request.options, observer)
     observer.note(str(with_exports(plan, request).sums()))
@@ -83,15 +76,7 @@ def run_matrix(request: PlanRequest, observer: Observer) -> RunResult:
 
 
 def resume_run(request: ResumeRequest, observer: Observer) -> RunResult:
-    """Measure what an earlier run has left.
-
-    Raises:
-        UsageError: there is no such run, it is one of a class of a fleet's hosts, the matrix named
-            with it is another one, or a variable that its runners inherit is not set.
-        NothingToDo: it has a verdict for every cell.
-        EngineUnavailable: containers were asked for and no engine answers.
-        StoreError: the run's folder or the database cannot be used.
-    """
+    """Measure what an earlier run has left."""
     if request.matrix is not None:
         load_matrix(request.matrix)
     source = run_source(request.matrix)
@@ -136,13 +121,7 @@ def _resume_both(
 def begin_run(
     plan: Plan, source: RunSource, results: Path, options: RunOptions, observer: Observer
 ) -> RunFolder:
-    """The folder of a new run, for which a launcher is chosen.
-
-    Raises:
-        NothingToDo: no cell of the plan would run.
-        EngineUnavailable: containers were asked for and no engine answers.
-        StoreError: the results folder or the database cannot be used.
-    """
+    """The folder of a new run, for which a launcher is chosen."""
     for note in plan.notes:
         observer.note(note)
     launcher = choose_launcher(options.launcher, observer.note)
@@ -164,9 +143,6 @@ def execute_run(
     """Measure what the folder has left, and merge it into the database, which `then` may ask.
 
     Jobs that may execute in `earlier_images` have only the fields that their runners know.
-
-    Raises:
-        StoreError: the results folder or the database cannot be used.
     """
     unfinished = set(folder.unfinished())
     observer.run_started(
@@ -223,11 +199,6 @@ def _finish(
 
 
 def report_end(folder: RunFolder, observer: Observer, options: RunOptions) -> "RunReport":
-    """The report of a run that has ended.
-
-    Raises:
-        StoreError: the database cannot be read.
-    """
     with Store.open_readonly(options.database or folder.database) as store:
         return report_merged(folder, observer, store)
 

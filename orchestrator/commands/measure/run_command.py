@@ -114,8 +114,8 @@ class RunCommand(MatrixChanges, Measuring, _Exports):
         return self.show(result) if compared is None else self.show(compared, compared.verdicts)
 
     def _finish_on_fleet(self, request: "ResumeRequest") -> int:
-        from orchestrator.commands.measure.fleet_runs import resume_on_fleet
-        from orchestrator.commands.measure.host_progress import show_fleet_progress
+        from orchestrator.commands.measure.fleet.progress import show_fleet_progress
+        from orchestrator.commands.measure.fleet.runs import resume_on_fleet
 
         with show_fleet_progress(quiet=chosen.quiet) as observer:
             result = resume_on_fleet(request, self, observer)
@@ -124,7 +124,7 @@ class RunCommand(MatrixChanges, Measuring, _Exports):
     def _export(self, request: "PlanRequest") -> int:
         from orchestrator.commands.measure.prepare import prepare_matrix
         from orchestrator.commands.measure.progress import show_progress
-        from orchestrator.commands.measure.verify_words import print_prepared
+        from orchestrator.commands.measure.verify.words import print_prepared
         from orchestrator.screen.streams import after_work
 
         request = replace(request, prepares=True, command=command_line())

@@ -18,7 +18,7 @@ from runner.contract.axes import AxisName
 from runner.contract.errors import UsageError
 
 if TYPE_CHECKING:
-    from orchestrator.commands.measure.verify import VerifyRequest, VerifyResult
+    from orchestrator.commands.measure.verify.answer import VerifyRequest, VerifyResult
 
 _HELP: Mapping[AxisName, str] = {
     "model": "Models or sets.  [default: micro]",
@@ -60,9 +60,9 @@ class VerifyCommand(AxisOptions, FleetHosts, DatabaseChoice, Command):
                 "a bundle", {field.name for field in fields(self)} - {"bundle", "json"}
             )
             return _verify_bundle(self.bundle, as_json=self.json)
-        from orchestrator.commands.measure.verification import save_verification
-        from orchestrator.commands.measure.verify import VerifyRequest
-        from orchestrator.commands.measure.verify_words import print_verification
+        from orchestrator.commands.measure.verify.answer import VerifyRequest
+        from orchestrator.commands.measure.verify.verification import save_verification
+        from orchestrator.commands.measure.verify.words import print_verification
         from orchestrator.screen.streams import after_work
 
         request = VerifyRequest(
@@ -90,12 +90,12 @@ class VerifyCommand(AxisOptions, FleetHosts, DatabaseChoice, Command):
     def _verified(self, request: "VerifyRequest") -> "VerifyResult":
         if not self.on_fleet:
             from orchestrator.commands.measure.progress import show_progress
-            from orchestrator.commands.measure.verify import verify_models
+            from orchestrator.commands.measure.verify.answer import verify_models
 
             with show_progress(quiet=chosen.quiet) as observer:
                 return verify_models(request, observer)
-        from orchestrator.commands.measure.fleet_runs import verify_on_fleet
-        from orchestrator.commands.measure.host_progress import show_fleet_progress
+        from orchestrator.commands.measure.fleet.progress import show_fleet_progress
+        from orchestrator.commands.measure.fleet.runs import verify_on_fleet
 
         with show_fleet_progress(quiet=chosen.quiet) as observer_of_hosts:
             return verify_on_fleet(request, self, observer_of_hosts)

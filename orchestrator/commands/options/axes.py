@@ -32,9 +32,6 @@ class AxisOptions:
 
         Choices and numbers are checked here, where little has been imported; models, words and the
         rest are checked with the matrix that the options make.
-
-        Raises:
-            UsageError: a value is none of its axis; the message names the option.
         """
         return {axis.name: tuple(self._values(axis)) for axis in AXES}
 

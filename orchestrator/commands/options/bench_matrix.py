@@ -36,10 +36,6 @@ def bench_matrix(
 
     The machine is asked for its backends if the options name `available`. Errors name the command
     whose options they are.
-
-    Raises:
-        UsageError: an option is wrong; the message names it.
-        NothingToDo: no backend is available.
     """
     axes = {axis.name: _values(axis, options.axes.get(axis.name, ())) for axis in AXES}
     axes["model"] = _models(options, command)
@@ -113,11 +109,7 @@ def _models(options: BenchOptions, command: str) -> list[str]:
 def named_models(
     command: str, models: Sequence[str], families: Sequence[str], *, every_model: bool
 ) -> list[str]:
-    """The models that a command was given: named ones, those of families, or all catalogued ones.
-
-    Raises:
-        UsageError: they were named in no way, or in more than one; or there is no such family.
-    """
+    """The models of a command: named ones, those of families, or all catalogued ones."""
     wanted = [require_family(name) for name in split_list(families)]
     ways = [bool(models), bool(wanted), every_model]
     if sum(ways) != 1:

@@ -18,11 +18,7 @@ ProfileWord = Literal["quick", "standard", "audit"]
 
 
 def _no_model(path: Path | None) -> Path | None:
-    """The path of a matrix, unless it is no file and a model is called like that.
-
-    Raises:
-        UsageError: it is a model.
-    """
+    """The path of a matrix, unless it is no file and a model is called like that."""
     from orchestrator.commands.program.completion_words import model_names
     from runner.contract.errors import UsageError
 

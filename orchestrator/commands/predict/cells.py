@@ -72,11 +72,7 @@ class PossibleCells:
 
 
 def require_models(axes: Mapping[AxisName, Sequence[str]]) -> None:
-    """Insist that options name a model.
-
-    Raises:
-        UsageError: they do not.
-    """
+    """Insist that options name a model."""
     if not axes.get("model"):
         raise UsageError(
             "predict: --model is missing",
@@ -85,21 +81,12 @@ def require_models(axes: Mapping[AxisName, Sequence[str]]) -> None:
 
 
 def cells_of_axes(axes: Mapping[AxisName, Sequence[str]]) -> PossibleCells:
-    """All cells of these values, as `bench` would measure them.
-
-    Raises:
-        UsageError: an option is wrong.
-    """
+    """All cells of these values, as `bench` would measure them."""
     matrix = bench_matrix(BenchOptions.of_axes(axes), command="predict")
     return PossibleCells(expand(matrix).cells, matrix.models)
 
 
 def axes_of_id(cell_id: str) -> dict[AxisName, Sequence[str]]:
-    """The axes of the cell with that id.
-
-    Raises:
-        UsageError: it is no id of a cell, or of one that is not predicted.
-    """
     match = _ID.fullmatch(cell_id)
     if match is None:
         raise UsageError(

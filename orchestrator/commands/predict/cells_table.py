@@ -11,7 +11,7 @@ from analysis.predict.examples.placements import PREDICTION_TARGETS, Target
 from analysis.predict.novelty import NOVELTIES
 from analysis.predict.predictor import NoPrediction, Prediction
 from analysis.results.differing import fact_heading, fact_words, shared, varying, work_words
-from analysis.results.table import Facts, Field, Table
+from analysis.results.table import Field, RowFacts, Table
 from analysis.statistics.numbers import format_number
 from orchestrator.commands.predict.axes import PREDICTED_NAMES
 from orchestrator.commands.predict.questions import PredictedCell, PredictedCells
@@ -112,7 +112,7 @@ def _table(answer: PredictedCells, target: Target, form: str) -> Table:
     return Table(heading, _fields(differing, rows, target), rows)
 
 
-def _facts(cells: Sequence[PredictedCell]) -> list[Facts]:
+def _facts(cells: Sequence[PredictedCell]) -> list[RowFacts]:
     """The axes of each cell, backend and runtime in one unless one of them alone differs."""
     axes = [vars(one.cell) for one in cells]
     is_path = len(varying(axes, _PATH)) != 1
@@ -126,7 +126,7 @@ def _facts(cells: Sequence[PredictedCell]) -> list[Facts]:
     ]
 
 
-def _differing(facts: Sequence[Facts]) -> list[str]:
+def _differing(facts: Sequence[RowFacts]) -> list[str]:
     """The facts that tell cells apart; the batch size where nothing does."""
     different = varying(facts, (*PREDICTED_NAMES, "hardware"))
     known = [name for name in different if len({one[name] for one in facts} - {None}) > 1]

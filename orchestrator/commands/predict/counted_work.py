@@ -93,10 +93,6 @@ def count_models(
     """Count each model from its configuration in a job of its own, which takes some ten seconds.
 
     This process holds the device of such jobs meanwhile.
-
-    Raises:
-        EngineUnavailable: the engine went away.
-        StoreError: the results folder cannot be written.
     """
     from orchestrator.backends.catalogue import CATALOGUE
     from orchestrator.running.artifacts.cache import ARTIFACT_BACKEND, hold_artifacts

@@ -14,11 +14,7 @@ from runner.contract.errors import UsageError, refuse_unknown
 
 
 def _target_names(texts: list[str] | None) -> list[str]:
-    """The targets that the option names.
-
-    Raises:
-        UsageError: there is no such target.
-    """
+    """The targets that the option names."""
     from analysis.predict.examples.placements import PREDICTION_TARGETS
 
     names = split_list(texts or ())

@@ -92,11 +92,6 @@ def evaluate_predictions(
         report: hears in a line what is being done.
         results: the folder of runs, which holds the counted work of models.
         every_fold: hide all folds of large tables too; else as many as take some minutes.
-
-    Raises:
-        NothingToDo: too few results can be hidden.
-        StoreError: the database cannot be read.
-        UsageError: the extra `analysis` is missing.
     """
     with Store.open_readonly(database) as store:
         imported = sources == "all"

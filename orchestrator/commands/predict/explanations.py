@@ -77,15 +77,7 @@ class Explanations:
 def explain_cells(
     question: CellsAsked, cell_ids: Sequence[str], report: Notice = unheard_notice
 ) -> Explanations:
-    """Explain the predictions of cells, by their ids or as options name them.
-
-    Raises:
-        UsageError: an option or an id is wrong, there are too many cells, or the extra `analysis`
-            is missing.
-        NothingToDo: nothing of them can be predicted.
-        StoreError: the predictor is missing, damaged or that of another database, or the database
-            cannot be read.
-    """
+    """Explain the predictions of cells, by their ids or as options name them."""
     if cell_ids and question.axes:
         raise UsageError(
             "predict explain: takes ids of cells, or options that name them",

@@ -43,10 +43,6 @@ def host_forecast(database: Path) -> "HostForecast | None":
     """The database's predictor, for cells on this machine.
 
     None where there is no predictor, nothing that could read it, or nothing measured here in it.
-
-    Raises:
-        StoreError: the predictor or its database is damaged, or they do not belong together.
-        UsageError: its libraries cannot be loaded.
     """
     if find_forecast(database) is None:
         return None
@@ -76,7 +72,6 @@ class HostForecast:
     def __call__(
         self, cells: Sequence[Cell], models: Mapping[str, ModelSpec]
     ) -> list[CellForecast]:
-        """The forecast of each cell."""
         predicted = {name: self.predictions(cells, models, name) for name in _TARGETS}
         return [
             CellForecast(latency and latency.value, memory and memory.value)

@@ -47,14 +47,7 @@ class PredictedMatrix:
 def predict_matrix(
     path: Path, question: CellsAsked, overrides: Sequence[str] = (), select: Sequence[str] = ()
 ) -> PredictedCells:
-    """Predict all cells of a matrix file, on the device and of the targets of a question.
-
-    Raises:
-        UsageError: the file or an option is wrong, or the extra `analysis` is missing.
-        NothingToDo: it holds no cell, or nothing of its cells can be predicted.
-        StoreError: the predictor is missing, damaged or that of another database, or the database
-            cannot be read.
-    """
+    """Predict all cells of a matrix file, on the device and of the targets of a question."""
     matrix, selector = load_matrix(path, overrides), Selector(select)
     expansion = expand(matrix)
     kept = tuple(entry for entry in expansion.cells if selector.keeps(entry[0]))
@@ -64,23 +57,14 @@ def predict_matrix(
 
 
 def require_matrix_output(output: Path, form: str | None, *, force: bool, database: Path) -> str:
-    """The format of a file that may be written.
-
-    Raises:
-        UsageError: the format is unknown, or the file exists and `force` does not allow to
-            replace it.
-    """
+    """The format of a file that may be written."""
     known = file_format(form, output)
     require_free("--output", output, force=force, database=database)
     return known
 
 
 def save_predictions(answer: PredictedCells, form: str, output: Path) -> PredictedMatrix:
-    """Write predictions into a file of this format, whole or not at all.
-
-    Raises:
-        StoreError: the file cannot be written.
-    """
+    """Write predictions into a file of this format, whole or not at all."""
     from orchestrator.store import Answer, save_answer
 
     table = _table(answer)

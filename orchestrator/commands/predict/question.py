@@ -16,11 +16,7 @@ if TYPE_CHECKING:
 
 
 def _target_names(given: list[str] | None) -> list[str]:
-    """The targets that the option names; empty for the usual one.
-
-    Raises:
-        UsageError: there is no such target.
-    """
+    """The targets that the option names; empty for the usual one."""
     if not given:
         return []
     from analysis.predict.examples.placements import PREDICTION_TARGETS
@@ -66,7 +62,6 @@ class CellQuestion(AxisOptions, PredictionOptions):
 
     @property
     def cells_asked(self) -> "CellsAsked":
-        """The question."""
         from orchestrator.commands.predict.cells import CellsAsked
 
         return CellsAsked(

@@ -64,11 +64,7 @@ class PredictedCells:
     """The models as options name them, folders and files by their paths."""
 
     def chart(self) -> "Chart":
-        """Its first target over a size, drawn.
-
-        Raises:
-            UsageError: no size has two values of which something is predicted.
-        """
+        """Its first target over a size, drawn."""
         from analysis.charts.predictions.curve import DrawnCell, prediction_chart
 
         target = self.targets[0]
@@ -105,11 +101,7 @@ class Consultation:
         return {**question.axes, "backend": backends[:1]}
 
     def forecast(self, possible: PossibleCells) -> tuple[PredictedCell, ...]:
-        """The predictions of each cell.
-
-        Raises:
-            NothingToDo: nothing of them can be predicted.
-        """
+        """The predictions of each cell."""
         cells = forecast_cells(self.forecaster, possible, self.targets, self.machine)
         if not any(one.predictions for one in cells):
             raise _nothing(cells, self._other_targets(possible))
@@ -128,14 +120,7 @@ class Consultation:
 
 
 def predict_cells(question: CellsAsked, report: Notice = unheard_notice) -> PredictedCells:
-    """Predict the cells that options name; the notice hears of models that are counted first.
-
-    Raises:
-        UsageError: an option is wrong, or the extra `analysis` is missing.
-        NothingToDo: nothing of them can be predicted.
-        StoreError: the predictor is missing, damaged or that of another database, or the database
-            cannot be read.
-    """
+    """Predict the cells that options name; the notice hears of models that are counted first."""
     require_models(question.axes)
     return predict_possible(question, lambda known: cells_of_axes(known.axes(question)), report)
 
@@ -155,13 +140,7 @@ def predict_possible(
 
 
 def consult(question: CellsAsked) -> Consultation:
-    """Open the predictor that a question is for.
-
-    Raises:
-        UsageError: the device is not known, or the extra `analysis` is missing.
-        NothingToDo: the predictor does not know a target.
-        StoreError: the predictor is missing, damaged or that of another database.
-    """
+    """Open the predictor that a question is for."""
     predictor = look_into_predictor(question.database)
     targets = _chosen_targets(predictor.manifest, question.targets)
     forecaster = predictor.forecaster(targets)
@@ -231,11 +210,7 @@ def _with_measured(
 
 
 def _chosen_targets(manifest: PredictorManifest, named: Sequence[str]) -> tuple[str, ...]:
-    """The targets that are asked for; the first that the predictor knows if none is named.
-
-    Raises:
-        NothingToDo: the predictor does not know one.
-    """
+    """The targets that are asked for; the first that the predictor knows if none is named."""
     known = [*manifest.targets]
     if ALL_TARGETS in named:
         return tuple(known)
@@ -252,11 +227,7 @@ def _chosen_targets(manifest: PredictorManifest, named: Sequence[str]) -> tuple[
 
 
 def _chosen_machine(forecaster: Forecaster, name: str | None) -> KnownMachine | None:
-    """The machine of that name, or the device of a data sheet; None if no name is given.
-
-    Raises:
-        UsageError: nothing is known under that name.
-    """
+    """The machine of that name, or the device of a data sheet; None if no name is given."""
     if name is None:
         return None
     machine = find_machine(name, forecaster.machines)

@@ -12,7 +12,6 @@ class ShowPredictor(SheetOutput, DatabaseChoice, Command):
     """Show what the predictor of a database rests on, and how good it is."""
 
     def execute(self) -> None:
-        """Show the predictor."""
         path = self.database_file
         self.require(path)
         from orchestrator.commands.predict.stored_predictor import look_into_predictor

@@ -63,11 +63,7 @@ class StoredPredictor:
         return predictor_folder(self.database)
 
     def forecaster(self, targets: Sequence[str] | None = None) -> "Forecaster":
-        """The forecaster of these targets; None for all that it knows.
-
-        Raises:
-            StoreError: a file is missing or altered.
-        """
+        """The forecaster of these targets; None for all that it knows."""
         from analysis.predict.artefact import read_forecaster
 
         refuse = partial(_refused, self.database)
@@ -106,10 +102,6 @@ def save_predictor(database: Path, files: Mapping[str, str], digest: str) -> Pat
     """Write a predictor's files, whole or not at all; returns their folder.
 
     The database keeps the digest, SHA-256 of the file that vouches for the others, in hex.
-
-    Raises:
-        UsageError: something else has the folder's name.
-        StoreError: the file system refused; what was there before is as it was.
     """
     folder = predictor_folder(database)
     if folder.exists() and not (folder / MANIFEST_NAME).is_file() and not _is_empty(folder):
@@ -125,13 +117,7 @@ def save_predictor(database: Path, files: Mapping[str, str], digest: str) -> Pat
 
 
 def open_predictor(database: Path, source: ArrowSource) -> StoredPredictor:
-    """The predictor of a database, which is open as `source`.
-
-    Raises:
-        StoreError: there is none, it is another database's, damaged, of another version, or rests
-            on results that are gone.
-        UsageError: the extra `analysis` is missing.
-    """
+    """The predictor of a database, which is open as `source`."""
     from analysis.predict.examples.example_rows import changed_rows, rows_by_run
 
     folder = predictor_folder(database)
@@ -179,13 +165,7 @@ def ready_forecaster(
 
 
 def plain_text(path: Path) -> str:
-    """The text of a plain file.
-
-    Raises:
-        FileNotFoundError: there is none.
-        DamagedFile: it is no plain file, is too large, or is no text.
-        StoreError: it cannot be read.
-    """
+    """The text of a plain file."""
     try:
         return read_plain(path, MOST_BYTES).decode("utf-8")
     except FileNotFoundError:
@@ -219,9 +199,6 @@ def keep_evaluation(database: Path, rows_digest: str, trials: KeptTrials) -> Pat
     """Keep trials beside the predictor of just these rows, with earlier ones of other targets.
 
     Returns the file; None where there is no predictor of the rows with this digest.
-
-    Raises:
-        StoreError: the predictor is refused, or the file cannot be written.
     """
     if not predictor_folder(database).is_dir():
         return None
@@ -241,11 +218,7 @@ def keep_evaluation(database: Path, rows_digest: str, trials: KeptTrials) -> Pat
 
 
 def kept_evaluation(predictor: StoredPredictor) -> KeptEvaluation | None:
-    """The evaluation that is kept beside a predictor; None where there is none of its results.
-
-    Raises:
-        StoreError: it is damaged, of another version, or cannot be read.
-    """
+    """The evaluation that is kept beside a predictor; None where there is none of its results."""
     try:
         evaluation = parse_evaluation(plain_text(predictor.folder / EVALUATION_NAME))
     except FileNotFoundError:

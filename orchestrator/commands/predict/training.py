@@ -53,13 +53,7 @@ class TrainedPredictor:
 def train_predictor(
     database: Path, sources: Sources, report: Notice, results: Path = RESULTS_FOLDER
 ) -> TrainedPredictor:
-    """Train a predictor of a database, and put it beside it.
-
-    Raises:
-        NothingToDo: too few of its results can be learnt from.
-        StoreError: the database cannot be read, or the predictor not written.
-        UsageError: the extra `analysis` is missing.
-    """
+    """Train a predictor of a database, and put it beside it."""
     began = time.monotonic()
     imported = sources == "all"
     with Store.open_readonly(database) as store:

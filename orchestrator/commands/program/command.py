@@ -35,31 +35,19 @@ class Command:
         }
 
     def refuse_beside(self, other: str, names: Collection[str]) -> None:
-        """Refuse options of these fields, which cannot be combined with that.
-
-        Raises:
-            UsageError: one of them was given.
-        """
+        """Refuse options of these fields, which cannot be combined with that."""
         for name, option in self.given().items():
             if name in names:
                 message = f"{option}: cannot be combined with {other}"
                 raise UsageError(message, hint="leave one of them out")
 
     def refuse_all_but(self, mode: str, names: Iterable[str]) -> None:
-        """Refuse options of other fields, which a mode of the command does not use.
-
-        Raises:
-            UsageError: one of them was given.
-        """
+        """Refuse options of other fields, which a mode of the command does not use."""
         own = {name for name, option in self.given().items() if option == mode}
         self.refuse_beside(mode, {field.name for field in fields(self)} - {*names, *own})
 
     def refuse_without(self, mode: str, names: Collection[str]) -> None:
-        """Refuse options of these fields unless the option that they belong to was given.
-
-        Raises:
-            UsageError: one of them was given alone.
-        """
+        """Refuse options of these fields unless the option that they belong to was given."""
         given = self.given()
         for name, option in given.items():
             if name in names and mode not in given.values():

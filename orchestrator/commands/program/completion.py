@@ -182,11 +182,7 @@ def complete_result(context: typer.Context, incomplete: str) -> list[str]:
 def install_completion(
     context: typer.Context, parameter: typer.CallbackParam, wanted: bool
 ) -> None:
-    """Teach the shell at hand to complete, and say which files that wrote and edited.
-
-    Raises:
-        UsageError: the shell is unknown.
-    """
+    """Teach the shell at hand to complete, and say which files that wrote and edited."""
     if not wanted:
         return
     from typer.completion import install_callback

@@ -106,11 +106,7 @@ class ProgramCommand(TyperCommand):
         super().__init__(*arguments, params=params, **settings)
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
-        """Read the words.
-
-        Raises:
-            UsageError: there are more of them than the command takes, or a value is wrong.
-        """
+        """Read the words."""
         words = list(args)
         try:
             extra = super().parse_args(ctx, args)
@@ -161,11 +157,7 @@ class CommandGroup(TyperGroup):
         )
 
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
-        """The command named, its name and its words.
-
-        Raises:
-            UsageError: there is none of that name.
-        """
+        """The command named, its name and its words."""
         if not ctx.resilient_parsing and self.get_command(ctx, args[0]) is None:
             raise self._unknown(ctx, args[0])
         return super().resolve_command(ctx, args)

@@ -87,13 +87,7 @@ class Recommendation:
 def recommend_cells(
     request: RecommendationRequest, load: LoadForecaster = ready_forecaster
 ) -> Recommendation:
-    """Rank all candidates that the database and its predictor know something about.
-
-    Raises:
-        UsageError: an option or the file of prices is wrong.
-        NothingToDo: the database holds no result on any of the machines that are asked for.
-        StoreError: the database cannot be read.
-    """
+    """Rank all candidates that the database and its predictor know something about."""
     objective = _objective(request)
     prices = read_prices(request.prices) if request.prices else None
     requirements = Requirements(

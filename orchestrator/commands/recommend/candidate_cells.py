@@ -52,11 +52,7 @@ class CandidateCells:
 def candidate_cells(
     request: CandidateRequest, backends: Sequence[Backend], batch_sizes: Sequence[int]
 ) -> CandidateCells:
-    """The cells of the models on these backends, with every runtime and precision of theirs.
-
-    Raises:
-        UsageError: an option is wrong; the message names it.
-    """
+    """The cells of the models on these backends, with every runtime and precision of theirs."""
     named = {name: list(values) for name, values in request.axes.items() if values}
     _require_modes(named.get("mode", ()))
     models = named_models(

@@ -132,11 +132,7 @@ class _Requirements:
 
     @property
     def service_level(self) -> "ServiceLevel | None":
-        """The limit that a percentile must keep.
-
-        Raises:
-            UsageError: it is none, or there is a chance to keep it and no limit.
-        """
+        """The limit that a percentile must keep."""
         from analysis.recommend.service_levels import parse_service_level
 
         if self.slo is None and self.slo_confidence is not None:

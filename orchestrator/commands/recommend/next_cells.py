@@ -61,12 +61,7 @@ class HostKnowledge:
 
 
 def host_knowledge(database: Path) -> HostKnowledge:
-    """Read what a database knows; nothing where there is none.
-
-    Raises:
-        StoreError: the database cannot be read.
-        UsageError: the extra `analysis` is missing.
-    """
+    """Read what a database knows; nothing where there is none."""
     from analysis.predict.examples.example_rows import example_rows
 
     if not database.is_file():
@@ -155,13 +150,7 @@ class NextCells:
 
 
 def propose_next(request: NextRequest) -> NextCells:
-    """Choose the cells to measure next.
-
-    Raises:
-        UsageError: the matrix or an option is wrong, or the extra `analysis` is missing.
-        NothingToDo: every cell was measured, or none can be.
-        StoreError: the database cannot be read.
-    """
+    """Choose the cells to measure next."""
     source = matrix_source(request.matrix, request.plan.overrides)
     matrix = resolve(source)  # a mistake in it is answered before arrays are imported
     from analysis.recommend.host import host_placements

@@ -42,11 +42,7 @@ def chosen_cells(ranking: CandidateRanking) -> tuple[RankedCandidate, ...]:
 
 
 def chosen_matrix(answer: Recommendation) -> dict[str, Any]:
-    """The matrix whose cells are the first of each ranking, with those that may be as good.
-
-    Raises:
-        NothingToDo: nothing is recommended.
-    """
+    """The matrix whose cells are the first of each ranking, with those that may be as good."""
     cells = list(dict.fromkeys(_cells(answer)))
     if not cells:
         raise NothingToDo(
@@ -97,11 +93,7 @@ class RecommendationOutput:
     wide: bool = False
 
     def require(self, database: Path) -> None:
-        """Refuse a file that cannot be written, before any work is done for it.
-
-        Raises:
-            UsageError: it exists, is the database or has a name that says no format.
-        """
+        """Refuse a file that cannot be written, before any work is done for it."""
         suffixes = RECOMMENDATION_SUFFIXES
         require_output(self.form, self.path, force=self.force, database=database, suffixes=suffixes)
 
@@ -111,12 +103,7 @@ class RecommendationOutput:
         return None if self.path is None or is_stdout(self.path) else self.path.parent
 
     def show(self, answer: "Recommendation") -> None:
-        """Print the recommendation, or write it into the file.
-
-        Raises:
-            NothingToDo: a matrix was asked for, and nothing is recommended.
-            StoreError: the file cannot be written.
-        """
+        """Print the recommendation, or write it into the file."""
         from orchestrator.commands.recommend.table import recommendation_sheet
 
         form = sheet_format(self.form, self.path, RECOMMENDATION_SUFFIXES)
@@ -126,11 +113,7 @@ class RecommendationOutput:
             show_sheet(recommendation_sheet(answer, form), form, self.path, wide=self.wide)
 
     def show_next(self, answer: "NextCells") -> None:
-        """Print the cells, or write them; beside a matrix in a file, the table is printed.
-
-        Raises:
-            StoreError: the file cannot be written.
-        """
+        """Print the cells, or write them; beside a matrix in a file, the table is printed."""
         from orchestrator.commands.recommend.next_words import next_sheet, proposed_matrix_text
 
         form = sheet_format(self.form, self.path, RECOMMENDATION_SUFFIXES)

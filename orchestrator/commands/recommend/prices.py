@@ -58,12 +58,7 @@ class PriceList(Frozen):
 
 
 def read_prices(path: Path) -> PriceList:
-    """The prices of a YAML or JSON file.
-
-    Raises:
-        MatrixError: the file cannot be read, or a value is wrong; a line for each, with its place
-            and what is allowed.
-    """
+    """The prices of a YAML or JSON file."""
     source = read_source(path)
     if source.data is None:
         raise_problems(source, [Problem((), "is empty")], _HINT)

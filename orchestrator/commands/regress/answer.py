@@ -93,27 +93,14 @@ class RegressionAnswer:
 
 
 def judge_regressions(request: RegressionRequest) -> RegressionAnswer:
-    """Judge each cell of a run against a baseline.
-
-    Raises:
-        UsageError: there is no such baseline, run, metric or filter, or both are the same; or the
-            extra `analysis` is missing.
-        NothingToDo: both have no cell in common.
-        StoreError: a database, a bundle or a file cannot be read.
-    """
+    """Judge each cell of a run against a baseline."""
     words = (request.baseline, request.run)
     with open_sides(request.selected, *words, per_host=request.per_host) as sides:
         return judge_sides(sides, request)
 
 
 def judge_sides(sides: Sides, request: RegressionRequest) -> RegressionAnswer:
-    """Judge each cell of one side against the other, while both are open.
-
-    Raises:
-        UsageError: there is no such metric.
-        NothingToDo: both have no cell in common.
-        StoreError: a database cannot be read.
-    """
+    """Judge each cell of one side against the other, while both are open."""
     question = RegressionQuestion(
         base=sides.base,
         run=sides.run,

@@ -14,13 +14,13 @@ from analysis.results.conditions import DIRTY
 from analysis.results.metrics import Metric
 from analysis.results.selection import Selection
 from orchestrator.backends.catalogue import LauncherName
-from orchestrator.commands.measure.consent import describe_choices, is_own, require_consent
-from orchestrator.commands.measure.replay import (
+from orchestrator.commands.measure.replay.answer import (
     Original,
     ReplayRequest,
     begin_replay,
     find_original,
 )
+from orchestrator.commands.measure.replay.consent import describe_choices, is_own, require_consent
 from orchestrator.commands.measure.run import execute_run
 from orchestrator.commands.regress.answer import RegressionRequest
 from orchestrator.commands.regress.bisections import (
@@ -104,14 +104,7 @@ class Proposal:
 
 
 def propose_bisection(request: BisectRequest) -> Proposal:
-    """The versions to measure again, in order, to find what made cells slower; nothing is measured.
-
-    Raises:
-        UsageError: there is no such baseline, run, metric or filter, or a result has no job that
-            can be run again.
-        NothingToDo: nothing became worse, or nothing lies between good and bad.
-        StoreError: a database, a bundle or a file cannot be read.
-    """
+    """The versions to measure again, in order, to find what made cells slower."""
     answer = find_bisections(request.judged, request.results)
     return Proposal(request, answer, tuple(_proposed(case, request) for case in answer.cases))
 
@@ -125,12 +118,6 @@ def bisect_regressions(
         request: the judgement.
         observer: is told of the progress, and first how long it may take.
         make: makes the launcher whose jobs execute in one image.
-
-    Raises:
-        ImageError: the image of an end is gone, or no image holds the software.
-        UsageError, NothingToDo, StoreError: as `propose_bisection` says.
-        Unavailable: this machine lacks what the backend needs.
-        EngineUnavailable: there is no engine.
     """
     proposal = propose_bisection(request)
     total_s = sum(proposed.estimate_s for proposed in proposal.cases)
@@ -186,11 +173,7 @@ def _longer(measure: Measure) -> Measure:
 
 
 def _require_images(proposed: ProposedCase, database: Path) -> None:
-    """Insist that images hold the software.
-
-    Raises:
-        ImageError: its jobs were processes of this machine.
-    """
+    """Insist that images hold the software."""
     if not proposed.needs_checkouts or proposed.case.bisection.next is None:
         return
     checkout, replay = checkout_commands(proposed.case.bisection.next, database)
@@ -221,22 +204,14 @@ class _Replays:
         self._make = make
 
     def require_ends(self) -> None:
-        """Insist that the ends can be measured again.
-
-        Raises:
-            ImageError: the image of one is gone.
-        """
+        """Insist that the ends can be measured again."""
         for index in self._bisection.ends:
             version = self._bisection.versions[index]
             if version.name not in self._bisection.again:
                 self._prepared(version)
 
     def search(self) -> Bisection:
-        """The bisection when nothing is left to measure.
-
-        Raises:
-            ImageError: the image of an end is gone.
-        """
+        """The bisection when nothing is left to measure."""
         bisection = self._bisection
         while (version := bisection.next) is not None:
             self._observer.note(
@@ -265,12 +240,7 @@ class _Replays:
         return bisection.refusing(version, result)
 
     def _prepared(self, version: Version) -> tuple[Original, Launcher]:
-        """The bad result's job with the image of a version, and the launcher for it.
-
-        Raises:
-            ImageError: the image is gone.
-            UsageError: its record is a stranger's and chose what the user did not agree to.
-        """
+        """The bad result's job with the image of a version, and the launcher for it."""
         own = find_original(str(version.first.facts["result_id"]), self._request.database)
         if not is_own(own.job, own.launcher, self._request.results):
             for line in describe_choices(own.job, own.launcher):

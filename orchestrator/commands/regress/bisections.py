@@ -73,11 +73,6 @@ def find_bisections(request: RegressionRequest, results: Path) -> BisectionAnswe
     Args:
         request: the judgement.
         results: the folder of all runs; what earlier bisections measured lies in it.
-
-    Raises:
-        UsageError: there is no such baseline, run, metric or filter.
-        NothingToDo: nothing became worse, or nothing lies between good and bad.
-        StoreError: a database, a bundle or a file cannot be read.
     """
     judged = judge_regressions(request)
     database = request.selected.database
@@ -147,9 +142,6 @@ def _case(
         own: all results of the cell in the order of time.
         every: these and those of earlier bisections.
         per_host: True if machines with different names have series of their own.
-
-    Raises:
-        NothingToDo: an end is not in the database, or both are of one version.
     """
     after = judgement.after
     assert after is not None

@@ -36,11 +36,7 @@ class Judging:
         run: str,
         require_grade: PassingGrade | None = None,
     ) -> "RegressionRequest":
-        """The question that they ask of a run.
-
-        Raises:
-            UsageError: no baseline is named.
-        """
+        """The question that they ask of a run."""
         baseline = required_baseline(self.baseline, command)
         named: dict[str, Any] = {} if self.threshold is None else {"threshold": self.threshold}
         from orchestrator.commands.regress.answer import RegressionRequest

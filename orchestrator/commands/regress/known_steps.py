@@ -43,13 +43,7 @@ class Acceptance:
 
 
 def accept_step(request: AcceptanceRequest) -> Acceptance:
-    """Record that the selected results of a run begin a level that is known.
-
-    Raises:
-        UsageError: there is no such run or filter, or the reason is none.
-        NothingToDo: the run has no such result.
-        StoreError: the database cannot be read or written.
-    """
+    """Record that the selected results of a run begin a level that is known."""
     because = _reason(request.because)
     with request.selected.open() as (store, _):
         run_id = resolve_run(request.run, store.runs(), request.selected.database)
@@ -66,13 +60,7 @@ def accept_step(request: AcceptanceRequest) -> Acceptance:
 
 
 def withdraw_step(request: AcceptanceRequest) -> Acceptance:
-    """Take back what was accepted of a run, or of the selected cells of it.
-
-    Raises:
-        UsageError: there is no such run or filter.
-        NothingToDo: nothing was accepted of it.
-        StoreError: the database cannot be read or written.
-    """
+    """Take back what was accepted of a run, or of the selected cells of it."""
     database = request.selected.database
     with request.selected.open() as (store, _):
         accepted = {change.run_id for change in accepted_changes(store)}
@@ -103,11 +91,7 @@ def _cells(store: Store, selected: SelectionRequest, run_id: str) -> tuple[str, 
 
 
 def _reason(text: str) -> str:
-    """The reason that was given, if it is one.
-
-    Raises:
-        UsageError: it is empty, too long or more than one line.
-    """
+    """The reason that was given, if it is one."""
     reason = text.strip()
     if not reason:
         raise UsageError("--because is empty", hint=_REASON_HINT)

@@ -43,11 +43,7 @@ VERDICT_SUFFIXES: Mapping[str, str] = {
 def require_verdict_output(
     form: str | None, path: Path | None, chart: Path | None, *, force: bool, database: Path
 ) -> None:
-    """Refuse files that cannot be written, before any work is done for them.
-
-    Raises:
-        UsageError: a file exists, is the database or has a name that says no format.
-    """
+    """Refuse files that cannot be written, before any work is done for them."""
     require_output(form, path, force=force, database=database, suffixes=VERDICT_SUFFIXES)
     if chart is not None:
         from orchestrator.screen.chart_files import require_chart
@@ -71,9 +67,6 @@ def show_verdicts(
         path: the file; None for stdout.
         wide: True if a table leaves out no column, and no cell without a change.
         suffixes: formats by the ends of files' names.
-
-    Raises:
-        StoreError: the file cannot be written.
     """
     form = sheet_format(form, path, suffixes)
     if form == ON_SCREEN:
@@ -88,11 +81,7 @@ def show_verdicts(
 
 
 def require_search_output(form: str | None, path: Path | None, chart: Path | None) -> None:
-    """Refuse a format or a chart that searches for causes do not have.
-
-    Raises:
-        UsageError: it is for verdicts alone.
-    """
+    """Refuse a format or a chart that searches for causes do not have."""
     if chart is not None:
         raise UsageError("--chart: draws verdicts alone", hint="leave it out with --bisect")
     if (form := sheet_format(form, path, VERDICT_SUFFIXES)) not in SHEET_FORMATS:
@@ -100,11 +89,7 @@ def require_search_output(form: str | None, path: Path | None, chart: Path | Non
 
 
 def show_search(proposal: Proposal, form: str | None, path: Path | None, *, wide: bool) -> None:
-    """Print how far the search for causes is, or write it into the file.
-
-    Raises:
-        StoreError: the file cannot be written.
-    """
+    """Print how far the search for causes is, or write it into the file."""
     form = sheet_format(form, path, VERDICT_SUFFIXES)
     show_sheet(bisection_sheet(proposal, form), form, path, wide=wide)
     if form == ON_SCREEN:

@@ -39,13 +39,7 @@ class MadeReport:
 
 
 def report_topic(topic: str, request: SelectionRequest) -> MadeReport:
-    """The report on a topic, from the results of a selection.
-
-    Raises:
-        UsageError: there is no such run, or nothing could ever fit a filter.
-        NothingToDo: the selection holds nothing that the topic is about.
-        StoreError: the database cannot be read.
-    """
+    """The report on a topic, from the results of a selection."""
     with request.open() as (store, selection):
         report = make_report(topic, store, selection)
     if not report.sections:
@@ -58,13 +52,7 @@ def report_topic(topic: str, request: SelectionRequest) -> MadeReport:
 
 
 def report_one_run(run: str, request: SelectionRequest) -> MadeReport:
-    """The report on a run of the database; `last` is the newest.
-
-    Raises:
-        UsageError: there is no such run.
-        NothingToDo: the selection holds nothing of it.
-        StoreError: the database cannot be read.
-    """
+    """The report on a run of the database; `last` is the newest."""
     answer = report_run(run, request.database)
     chosen = replace(request, run=answer.run_id, unquotable=True)
     outcome = report_topic(RUN_TOPIC, chosen)
@@ -74,12 +62,7 @@ def report_one_run(run: str, request: SelectionRequest) -> MadeReport:
 
 
 def report_everything(request: SelectionRequest) -> Iterator[MadeReport]:
-    """The report on each topic that the database has results for, and on its newest run.
-
-    Raises:
-        UsageError: nothing could ever fit a filter.
-        StoreError: the database cannot be read.
-    """
+    """The report on each topic that the database has results for, and on its newest run."""
     for topic in REPORT_TOPICS:
         with suppress(NothingToDo):
             if topic == RUN_TOPIC:
@@ -89,14 +72,7 @@ def report_everything(request: SelectionRequest) -> Iterator[MadeReport]:
 
 
 def report_regressions(request: "RegressionRequest") -> MadeReport:
-    """The report on the verdicts of a run against a baseline.
-
-    Raises:
-        UsageError: there is no such baseline, run, metric or filter, both are the same, or the
-            extra `analysis` is not installed.
-        NothingToDo: both have no cell in common.
-        StoreError: a database, a bundle or a file cannot be read.
-    """
+    """The report on the verdicts of a run against a baseline."""
     from analysis.report.regressions import REGRESSION_TOPIC, regression_report
     from orchestrator.commands.regress.answer import judge_sides
     from orchestrator.commands.results.sides import open_sides
@@ -111,12 +87,7 @@ def report_regressions(request: "RegressionRequest") -> MadeReport:
 
 
 def report_file(file: Path, request: SelectionRequest) -> MadeReport:
-    """The report on a file of another benchmark, which is imported for this alone.
-
-    Raises:
-        UsageError: the file is AccelMatrix' own, or is not recognised.
-        NothingToDo: it holds no measurement.
-    """
+    """The report on a file of another benchmark, which is imported for this alone."""
     with _imported(file) as database:
         imported = replace(request, database=database, run=None, imported=True)
         try:

@@ -47,12 +47,7 @@ class ReportOutput:
     """True if files may be replaced."""
 
     def require(self, database: Path) -> None:
-        """Refuse files that cannot be written, before any work is done for them.
-
-        Raises:
-            UsageError: a name says no format, a file exists, or pictures need an extra that is
-                missing.
-        """
+        """Refuse files that cannot be written, before any work is done for them."""
         self._resolved_form()
         if self.path is not None and not is_stdout(self.path):
             require_free("--output", self.path, force=self.force, database=database)
@@ -64,11 +59,7 @@ class ReportOutput:
             drawing_library()
 
     def show(self, outcome: MadeReport) -> None:
-        """Write the report and its pictures, and say where they are.
-
-        Raises:
-            StoreError: a file cannot be written.
-        """
+        """Write the report and its pictures, and say where they are."""
         outcome = with_answers(outcome)
         form = self._resolved_form()
         content = _WRITERS[form](outcome)

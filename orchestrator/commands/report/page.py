@@ -8,7 +8,7 @@ from analysis.charts.chart import Chart
 from analysis.charts.page import vega_script
 from analysis.charts.palette import PAGE
 from analysis.report.report import Report, ReportSection, ResultDetail
-from analysis.results.table import Facts, Field, Table
+from analysis.results.table import Field, RowFacts, Table
 from analysis.statistics.numbers import format_number
 from orchestrator.screen.pages.markup import Markup, element, with_code
 from orchestrator.screen.pages.page import Page, PageSection
@@ -49,7 +49,7 @@ class _Details:
         self._headings: list[str] = []
         self._intervals: dict[int, dict[int, str]] = {}
 
-    def key(self, table: str, column: Field, row: Facts) -> str | None:
+    def key(self, table: str, column: Field, row: RowFacts) -> str | None:
         """The key of a number's detail; None where nothing is known of it."""
         result = row.get("result_id")
         if not column.measured or result not in self._details or row.get(column.name) is None:
@@ -143,7 +143,7 @@ def _left_out(table: Table) -> Sequence[str]:
     return [f"{table.left_out:,} more are left out."] if table.left_out else []
 
 
-def _cell(table: str, field: Field, row: Facts, details: _Details) -> PageCell:
+def _cell(table: str, field: Field, row: RowFacts, details: _Details) -> PageCell:
     """A number that opens its detail, a word with its colour."""
     cell, value = page_cell(field, row), row.get(field.name)
     sort = value.isoformat() if isinstance(value, datetime) else cell.sort

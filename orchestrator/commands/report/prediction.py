@@ -32,14 +32,6 @@ class ReportedPredictor:
 
 
 def report_predictor(database: Path) -> ReportedPredictor:
-    """The report on the predictor of a database.
-
-    Raises:
-        NothingToDo: there is none yet.
-        StoreError: it is damaged, of another version or that of another database, or the database
-            cannot be read.
-        UsageError: the extra `analysis` is missing.
-    """
     with Store.open_readonly(database) as store:
         if not predictor_folder(database).is_dir():
             raise NothingToDo(

@@ -27,24 +27,14 @@ class Site:
     folder: Path
 
     def require(self, *, force: bool) -> None:
-        """Refuse a folder that holds anything but an earlier site.
-
-        Raises:
-            UsageError: it exists and `force` does not allow to replace it, holds something else,
-                or is a file.
-        """
+        """Refuse a folder that holds anything but an earlier site."""
         pages = {INDEX, *(f"{topic}.html" for topic in REPORT_TOPICS)}
         require_free_folder(
             "--output", self.folder, force=force, is_export=lambda path: str(path) in pages
         )
 
     def write(self, reports: Iterable[MadeReport]) -> None:
-        """Write all pages, or none.
-
-        Raises:
-            NothingToDo: there is no report.
-            StoreError: the folder cannot be written.
-        """
+        """Write all pages, or none."""
         written = [with_answers(one) for one in reports]
         if not written:
             raise NothingToDo(

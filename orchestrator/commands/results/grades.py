@@ -24,9 +24,6 @@ def require_grade(
         required: the worst grade that is good enough; None if any is.
         run: the run to look at for reasons, or `last`.
         database: the database that holds it.
-
-    Raises:
-        Inconclusive: some have; the message names them.
     """
     known = list(graded)
     worse = [(name, grade) for name, grade in known if required is not None and grade > required]
@@ -49,10 +46,6 @@ def below_grade_words(worse: Iterable[tuple[str, Grade]], total: int, noun: str 
 
 
 def require_run_grade(report: RunReport, required: Grade | None) -> None:
-    """Insist that no result of a run has a worse grade than the one required.
-
-    Raises:
-        Inconclusive: some have; the message names them.
-    """
+    """Insist that no result of a run has a worse grade than the one required."""
     graded = [(row.cell_id, row.grade or "D") for row in report.timed]
     require_grade(graded, required, run=report.run_id, database=report.database)

@@ -44,11 +44,7 @@ class Question:
 
     @classmethod
     def of(cls, text: str, *, wide: bool) -> Self:
-        """The question that a statement or a name stands for; `wide` takes all columns of a name.
-
-        Raises:
-            UsageError: it is one word, and no view and no table.
-        """
+        """The question of a statement or a name; `wide` takes all columns of a name."""
         named = named_question(text, wide=wide)
         return cls(text) if named is None else cls(named.sql, named.left_out, not wide)
 
@@ -58,10 +54,6 @@ def ask_database(database: Path, sql: str, limits: QuestionLimits) -> Iterator[A
     """The answer to a question, read while it is written.
 
     Memory that DuckDB does not count is limited too, for this process as a whole.
-
-    Raises:
-        UsageError: the statement is wrong, or it reached one of its limits.
-        StoreError: there is no database, it is damaged or in use.
     """
     with _limited(limits), asking(database, sql, **limits) as answer:
         yield answer
@@ -69,12 +61,7 @@ def ask_database(database: Path, sql: str, limits: QuestionLimits) -> Iterator[A
 
 @contextmanager
 def show_answer(database: Path, sql: str, limits: QuestionLimits) -> Iterator[ShownAnswer]:
-    """The same for the screen.
-
-    Raises:
-        UsageError: likewise.
-        StoreError: likewise.
-    """
+    """The same for the screen."""
     with _limited(limits), showing(database, sql, **limits) as answer:
         yield answer
 
@@ -93,13 +80,7 @@ def save_query(
     form: str | None = None,
     force: bool = False,
 ) -> None:
-    """Write the answer to a question into a file, whole or not at all.
-
-    Raises:
-        UsageError: the format is unknown, the file exists and `force` does not allow to replace
-            it, the statement is wrong, or it reached one of its limits.
-        StoreError: the database cannot be read, or the file not written.
-    """
+    """Write the answer to a question into a file, whole or not at all."""
     from orchestrator.store import save_answer
 
     form = file_format(form, output)
@@ -109,11 +90,7 @@ def save_query(
 
 
 def file_format(form: str | None, path: Path) -> str:
-    """The format requested, or else that of the file's name.
-
-    Raises:
-        UsageError: it is the one for the screen, or the name says none.
-    """
+    """The format requested, or else that of the file's name."""
     from orchestrator.store import SUFFIXES, WRITERS
 
     if form == TABLE:

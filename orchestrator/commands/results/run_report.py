@@ -56,12 +56,7 @@ class RunReport:
 
 
 def report_run(run: str, database: Path) -> RunReport:
-    """The report of a run that is in the database; `last` means the newest.
-
-    Raises:
-        UsageError: there is no such run.
-        StoreError: the database cannot be read.
-    """
+    """The report of a run that is in the database; `last` means the newest."""
     with Store.open_readonly(database) as store:
         return report_stored(resolve_run(run, store.runs(), database), store)
 
@@ -91,12 +86,7 @@ class RunsReport:
 
 
 def report_runs(name: str, database: Path) -> RunsReport:
-    """The reports of a group's runs, or that of the run of this name; `last` means the newest.
-
-    Raises:
-        UsageError: there is neither.
-        StoreError: the database cannot be read.
-    """
+    """The reports of a group's runs, or that of the run of this name; `last` means the newest."""
     with Store.open_readonly(database) as store:
         known = store.runs()
     run_ids = resolve_group(name, known, database)

@@ -40,12 +40,7 @@ class SelectionRequest:
 
     @contextmanager
     def open(self) -> Iterator[tuple[Store, Selection]]:
-        """The database, open for reading, and the selection in it.
-
-        Raises:
-            UsageError: there is no such run, or nothing could ever fit a filter.
-            StoreError: the database cannot be read.
-        """
+        """The database, open for reading, and the selection in it."""
         with Store.open_readonly(self.database) as store:
             yield store, self.selection_in(store)
 
@@ -57,11 +52,7 @@ class SelectionRequest:
         return replace(self, filters={**self.filters, "select": chosen})
 
     def selection_in(self, store: Store) -> Selection:
-        """The selection in this store, which is that of the database.
-
-        Raises:
-            UsageError: there is no such run, or nothing could ever fit a filter.
-        """
+        """The selection in this store, which is that of the database."""
         trusted = not (self.imported or self.unquotable)
         condition = store.condition(trusted=trusted, as_options=True, **self.filters)
         run_id = self.run and resolve_run(self.run, store.runs(), self.database)

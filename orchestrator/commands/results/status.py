@@ -60,11 +60,7 @@ class StatusReport:
 
 
 def report_status(results: Path, database: Path, installation: Installation) -> StatusReport:
-    """The state of this database, and of its runs' Parquet files in that folder.
-
-    Raises:
-        StoreError: there is no database, or it cannot be read.
-    """
+    """The state of this database, and of its runs' Parquet files in that folder."""
     with Store.open_readonly(database) as store:
         runs = tuple(store.runs())
         size = size_on_disk(database, results, {run.run_id for run in runs})

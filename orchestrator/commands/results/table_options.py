@@ -11,11 +11,7 @@ _BY_SPEED = "fastest"
 
 
 def _known_order(order: str) -> str:
-    """The order of that name: a wrong word must not wait for the end of a run.
-
-    Raises:
-        UsageError: there is no such order.
-    """
+    """The order of that name: a wrong word must not wait for the end of a run."""
     if order == _BY_SPEED:
         return order
     from analysis.results.order import known_order

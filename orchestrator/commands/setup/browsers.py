@@ -37,12 +37,7 @@ _FINDING = TypeAdapter(BrowserFinding)
 
 
 def try_browsers(python: str = sys.executable) -> list[BrowserFinding]:
-    """Execute a small graph by every backend in every browser; some seconds each.
-
-    Raises:
-        Unavailable: what drives browsers is not installed.
-        BenchError: the trial did not end well.
-    """
+    """Execute a small graph by every backend in every browser; some seconds each."""
     require_stack("wasm")
     try:
         done = subprocess.run(

@@ -12,29 +12,16 @@ def open_images(registry: str | None, report: Callable[[str], None]) -> LocalIma
     """The engine's images under that registry, or under the environment's if it is None.
 
     Lines about the work under way go to `report`.
-
-    Raises:
-        EngineUnavailable: no engine answers.
-        UsageError: the registry is none.
     """
     return LocalImages(connect_engine(), image_settings(registry), report)
 
 
 def remove_images(registry: str | None, *, everything: bool) -> PrunedImages:
-    """Remove images of other versions, or `everything` of ours.
-
-    Raises:
-        EngineUnavailable: no engine answers.
-        UsageError: the registry is none.
-    """
+    """Remove images of other versions, or `everything` of ours."""
     return prune_images(connect_engine(), image_settings(registry), everything=everything)
 
 
 def image_settings(registry: str | None) -> ImageSettings:
-    """The settings of images under that registry, or under the environment's if it is None.
-
-    Raises:
-        UsageError: the registry is none.
-    """
+    """The settings of images under that registry, or under the environment's if it is None."""
     settings = ImageSettings.from_environment(revision=own_commit())
     return settings if registry is None else replace(settings, registry=registry)

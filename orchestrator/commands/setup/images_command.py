@@ -76,7 +76,6 @@ class BuildImage(_OneImage):
     """Build an image from this checkout."""
 
     def execute(self) -> None:
-        """Build it."""
         from orchestrator.backends.catalogue import known_backend
         from orchestrator.commands.measure.progress import show_build
         from orchestrator.commands.setup.images import open_images

@@ -78,11 +78,6 @@ def model_sheets(name: str, mode: str = "inference", **sizes: int | None) -> tup
     """Everything about the models that a name stands for: one, or those of a file of custom models.
 
     Sizes left out are a model's usual ones.
-
-    Raises:
-        MatrixError: no such model, or a size that is none.
-        UsageError: the name is a set's.
-        Unsupported: a model doesn't take these sizes.
     """
     if name in model_sets():
         raise UsageError(

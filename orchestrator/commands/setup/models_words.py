@@ -32,7 +32,6 @@ def print_models(
     wide: bool = False,
     as_json: bool,
 ) -> None:
-    """The models, each with the sets that it is in."""
     if as_json:
         data = [model.model_dump(mode="json") | {"sets": sets[model.name]} for model in models]
         print_data(json.dumps(data, indent=2))

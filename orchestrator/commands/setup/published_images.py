@@ -64,11 +64,7 @@ class VerifiedImage:
 
 
 def remote_images(settings: ImageSettings) -> list[RemoteStatus]:
-    """Every image of this version as the registry holds it, or does not.
-
-    Raises:
-        ImageError: no registry is configured, or it does not answer.
-    """
+    """Every image of this version as the registry holds it, or does not."""
     _require_registry(settings)
     return [_status(settings, name) for name in image_names()]
 
@@ -82,11 +78,6 @@ def verified_images(
         settings: registry, version and lock.
         names: images by name; empty for all that are published.
         key: the public key of who signed; None for the release's own workflow.
-
-    Raises:
-        UsageError: nobody is known who should have signed.
-        Unavailable: `cosign` is not installed.
-        ImageError: no registry is configured, an image is missing, or the registry does not answer.
     """
     _require_registry(settings)
     signer = _signer(settings, key)

@@ -56,7 +56,6 @@ class RunnerMachine:
 
     @classmethod
     def here(cls) -> "RunnerMachine":
-        """Those of this machine."""
         names = (process.info["name"] for process in psutil.process_iter(["name"]))
         return cls(
             clock=read_frequency_policy(),

@@ -24,13 +24,7 @@ class TrendAnswer:
 
 
 def report_trend(request: SelectionRequest, metric: str, *, per_host: bool = False) -> TrendAnswer:
-    """A metric of every series that was measured more than once.
-
-    Raises:
-        UsageError: there is no such metric or run, or nothing could ever fit a filter.
-        NothingToDo: no series has two results.
-        StoreError: the database cannot be read.
-    """
+    """A metric of every series that was measured more than once."""
     with replace(request, every=True).open() as (store, selection):
         trends = trends_of(store, selection, metric_of(metric, store), per_host=per_host)
     if not trends.series:

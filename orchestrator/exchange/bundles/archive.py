@@ -40,11 +40,7 @@ MemberContent = bytes | Path
 
 
 def write_archive(file: IO[bytes], members: Mapping[str, MemberContent]) -> None:
-    """Write the members, and their checksums as another one, uncompressed.
-
-    Raises:
-        OSError: the file system refused.
-    """
+    """Write the members, and their checksums as another one, uncompressed."""
     sums = "".join(f"{sha256(members[name])}  {name}\n" for name in sorted(members))
     members = {**members, Member.SUMS: sums.encode()}
     with zipfile.ZipFile(file, "w", zipfile.ZIP_STORED) as archive:
@@ -56,11 +52,7 @@ def write_archive(file: IO[bytes], members: Mapping[str, MemberContent]) -> None
 
 
 def open_archive(file: IO[bytes]) -> zipfile.ZipFile:
-    """Open an archive, unless its directory alone would take all memory.
-
-    Raises:
-        DamagedFile: it would, or this is no whole archive.
-    """
+    """Open an archive, unless its directory alone would take all memory."""
     length = file.seek(0, os.SEEK_END)
     file.seek(max(0, length - _MAX_16 - _END_BYTES - _END_64_BYTES))
     declared = min(length, _directory_bytes(file.read()))
@@ -145,11 +137,7 @@ def damaged_members(archive: zipfile.ZipFile) -> list[str]:
 
 
 def read_list(archive: zipfile.ZipFile, name: str) -> list[dict[str, Any]]:
-    """The objects of a member that is a list in JSON.
-
-    Raises:
-        DamagedFile: it is not.
-    """
+    """The objects of a member that is a list in JSON."""
     rows = read_json(archive, name)
     if not isinstance(rows, list) or not all(isinstance(row, dict) for row in rows):
         raise DamagedFile(f"{name}: is not a list of objects")
@@ -157,11 +145,7 @@ def read_list(archive: zipfile.ZipFile, name: str) -> list[dict[str, Any]]:
 
 
 def read_json(archive: zipfile.ZipFile, name: str) -> Any:
-    """The value of a member in JSON.
-
-    Raises:
-        DamagedFile: it is not.
-    """
+    """The value of a member in JSON."""
     try:
         return parse_json(read_text(archive, name))
     except ValueError as error:
@@ -169,11 +153,7 @@ def read_json(archive: zipfile.ZipFile, name: str) -> Any:
 
 
 def read_text(archive: zipfile.ZipFile, name: str) -> str:
-    """The text of a member in UTF-8.
-
-    Raises:
-        DamagedFile: it is not.
-    """
+    """The text of a member in UTF-8."""
     try:
         return archive.read(name).decode()
     except UnicodeDecodeError as error:
@@ -181,11 +161,7 @@ def read_text(archive: zipfile.ZipFile, name: str) -> str:
 
 
 def validated(model: type[_Model], data: object, name: str) -> _Model:
-    """A member's data as a frozen value.
-
-    Raises:
-        DamagedFile: a field is missing or wrong.
-    """
+    """A member's data as a frozen value."""
     try:
         return model.model_validate(data)
     except ValidationError as error:

@@ -86,11 +86,7 @@ class Bundle:
         return self.manifest.counts.records if count is None else count
 
     def require_sound(self) -> None:
-        """Refuse a bundle that has faults.
-
-        Raises:
-            StoreError: it names the first faults.
-        """
+        """Refuse a bundle that has faults."""
         if self.newer:
             raise StoreError(f"{self.path}: {'; '.join(self.faults)}", hint=INSTALL_HINT)
         if self.faults:
@@ -141,11 +137,7 @@ def has_manifest(path: Path) -> bool:
 
 @contextmanager
 def open_bundle(path: Path) -> Iterator[Bundle]:
-    """Check the whole bundle. Faults don't raise; ask for `faults` or `require_sound`.
-
-    Raises:
-        StoreError: there is no such file, or no room to unpack it.
-    """
+    """Check the whole bundle. Faults don't raise; ask for `faults` or `require_sound`."""
     with ExitStack() as closing:
         with translate_os_errors(path, "cannot be read", _PATH_HINT):
             try:
@@ -186,9 +178,6 @@ def merge_bundle(bundle: Bundle, store: Store, *, keep: bool = True) -> MergeRep
     What is taken is kept beside the database, unless that is one for a while.
     Records that no measurement can have given are left out and reported, and so are newer
     measurements of what was measured.
-
-    Raises:
-        StoreError: the bundle is damaged, or the database cannot take it.
     """
     bundle.require_sound()
     runs = undescribed_runs(bundle.runs, store.described_runs())

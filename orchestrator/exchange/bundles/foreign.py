@@ -46,11 +46,7 @@ _HINT = "ask its owner for a bundle: `orchestrator export --bundle`"
 
 
 def is_database(path: Path) -> bool:
-    """True if this is a DuckDB file by its content. The path may be a link, since a user names it.
-
-    Raises:
-        StoreError: it cannot be read.
-    """
+    """True if this is a DuckDB file by its content. A user may name a link."""
     if not path.is_file():
         return False
     with translate_os_errors(path, "cannot be read", _HINT):
@@ -63,11 +59,7 @@ def is_database(path: Path) -> bool:
 
 @contextmanager
 def open_database(path: Path, timeout_s: float = READING_S) -> Iterator[Bundle]:
-    """A database of others as a checked bundle; `merge_bundle` merges it.
-
-    Raises:
-        StoreError: it cannot be read, in that time and within the limits, or it was altered.
-    """
+    """A database of others as a checked bundle; `merge_bundle` merges it."""
     with ExitStack() as closing:
         with translate_os_errors(path, "cannot be unpacked into the temporary folder", _HINT):
             folder = Path(closing.enter_context(tempfile.TemporaryDirectory()))

@@ -72,11 +72,7 @@ def write_bundle(
 
 
 def write_rows(taken: BundleRows, output: Path) -> BundleManifest:
-    """Write the runs of an open database into one archive, atomically.
-
-    Raises:
-        OSError: the file system refused.
-    """
+    """Write the runs of an open database into one archive, atomically."""
     with tempfile.TemporaryDirectory(dir=output.parent, prefix=f".{output.name}.") as folder:
         records = _write_records(taken, Path(folder, _UNFINISHED))
         manifest, members = _contents(taken, records)

@@ -223,11 +223,7 @@ def _row(header: list[str], fields: list[str], location: str) -> TableRow:
 
 
 def parse_boolean(value: object) -> bool | None:
-    """True or false, also from text and from 1 and 0; None for null.
-
-    Raises:
-        ValueError: it is neither.
-    """
+    """True or false, also from text and from 1 and 0; None for null."""
     if value is None:
         return None
     word = str(value).strip().lower()
@@ -237,10 +233,6 @@ def parse_boolean(value: object) -> bool | None:
 
 
 def parse_time(text: str) -> tuple[datetime, bool]:
-    """A time in ISO 8601, with True if it names its zone; else it is taken as UTC.
-
-    Raises:
-        ValueError: it is no time.
-    """
+    """A time in ISO 8601, with True if it names its zone; else it is taken as UTC."""
     moment = datetime.fromisoformat(text.strip())
     return (moment, True) if moment.tzinfo else (moment.replace(tzinfo=UTC), False)

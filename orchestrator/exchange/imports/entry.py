@@ -86,11 +86,7 @@ class BrokenEntry:
 
 
 def gather(entries: Iterable[ReadableEntry], nothing: str) -> Reading:
-    """Read every entry of a file; `nothing` says what the file is if it holds no measurement.
-
-    Raises:
-        DamagedFile: there are entries, and none could be read.
-    """
+    """Read every entry of a file; `nothing` says what the file is if it holds no measurement."""
     measurements: list[ImportedMeasurement] = []
     faults: list[str] = []
     empty: list[str] = []
@@ -214,11 +210,7 @@ class FileEntry:
         self._faults.append(f"{self.location}: {name}: {message}")
 
     def measurement(self) -> ImportedMeasurement:
-        """The measurement, or the failure, that the entry holds.
-
-        Raises:
-            SkipEntry: it holds values that cannot be read; without a reason: it is neither.
-        """
+        """The measurement, or the failure, that the entry holds."""
         if self._faults:
             raise SkipEntry(*self._faults)
         measured = self._measures or self._values.keys() & MEASURED

@@ -212,9 +212,6 @@ def quantity(value: object, unit: str | None, dimension: str) -> int | float | N
     """Convert a value to its dimension's base unit (the default unit); None for a null.
 
     The result is an integer where it is one; bytes and nanoseconds are rounded.
-
-    Raises:
-        ValueError: it is no finite number, or negative, or too large to keep, or the unit is none.
     """
     if is_null(value):
         return None

@@ -40,11 +40,7 @@ def packed_path(results: Path) -> Path:
 
 
 def packed_runs(path: Path) -> list[Run]:
-    """The runs whose records a packed file holds; none if it is no such file.
-
-    Raises:
-        DamagedFile: it is one, and cannot be read.
-    """
+    """The runs whose records a packed file holds; none if it is no such file."""
     if path.name != PACKED_IMPORTS or path.parent.name != IMPORTS_FOLDER or not path.is_file():
         return []
     try:
@@ -64,11 +60,7 @@ def read_runs(files: Iterable[Path]) -> list[Run]:
 
 
 def packed_contents(results: Path) -> Mapping[str, RowContents]:
-    """The contents of the rows of all packed imports, by run id.
-
-    Raises:
-        DamagedFile: the packed file cannot be read.
-    """
+    """The contents of the rows of all packed imports, by run id."""
     packed = packed_path(results)
     return contents_by_run(_read(packed)) if packed.is_file() else {}
 

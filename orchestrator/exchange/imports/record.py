@@ -246,11 +246,7 @@ def records_path(results: Path, run_id: str) -> Path:
 
 
 def save_records(table: pa.Table, path: Path, run: Run) -> None:
-    """Write the records of an import atomically, with its run in the file's metadata.
-
-    Raises:
-        StoreError: the file system refused.
-    """
+    """Write the records of an import atomically, with its run in the file's metadata."""
     table = table.replace_schema_metadata(runs_metadata([run]))
     with translate_os_errors(path, hint=_HINT):
         path.parent.mkdir(parents=True, exist_ok=True)

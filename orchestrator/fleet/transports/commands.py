@@ -75,9 +75,6 @@ class PipeConversation(StreamConversation):
         Args:
             command: its command line.
             patience_s: seconds that it may take to end once its stdin has.
-
-        Raises:
-            OSError: it cannot be started.
         """
         self._patience_s = patience_s
         self._process = subprocess.Popen(

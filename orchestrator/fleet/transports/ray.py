@@ -57,9 +57,6 @@ class RayTransport:
             token_file: the cluster's token; None for the one that Ray finds by its own rules.
             program: the command line of the host program; `python` is the host's own.
             exclusive: True if no other driver may use a host at the same time.
-
-        Raises:
-            Unavailable: Ray is not installed, or the cluster does not answer.
         """
         if find_spec("ray") is None:
             raise Unavailable(

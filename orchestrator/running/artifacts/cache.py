@@ -60,11 +60,7 @@ class ArtifactCache:
         self._availability = availability
 
     def open(self) -> Path:
-        """The folder, made if need be.
-
-        Raises:
-            StoreError: it cannot be made.
-        """
+        """The folder, made if need be."""
         with translate_os_errors(self.path):
             self.path.mkdir(exist_ok=True)
             for left in self.path.glob(f"{_MAKING}*"):  # by a run that was killed
@@ -80,10 +76,6 @@ class ArtifactCache:
 
         The job writes into an empty folder of its own. The reason is the one that `take` found
         there, or the one for which the launch ended, also where none can begin.
-
-        Raises:
-            EngineUnavailable: the engine went away.
-            StoreError: the results folder cannot be written.
         """
         try:
             provenance = self._availability.prepare(ARTIFACT_BACKEND)

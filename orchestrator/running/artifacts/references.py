@@ -58,10 +58,6 @@ class References:
         The folder is None if the job verifies nothing. A reference that cannot be computed is
         tried once in a run. The reason then lies in its place, where the runner reads it, until a
         later run tries again.
-
-        Raises:
-            EngineUnavailable: the engine went away.
-            StoreError: the results folder cannot be written.
         """
         if job.purpose not in {"measure", "verify"} or not is_verified(job.cells[0]):
             return job, None

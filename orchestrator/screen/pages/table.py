@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from analysis.results.table import Facts, Field, Table, is_number
+from analysis.results.table import Field, RowFacts, Table, is_number
 from orchestrator.screen.pages.markup import Markup, element, with_code
 from orchestrator.screen.tables import cell_text, stands_right
 
@@ -21,14 +21,14 @@ class PageCell:
     """Its class in the style sheet."""
 
 
-def page_cell(field: Field, row: Facts) -> PageCell:
+def page_cell(field: Field, row: RowFacts) -> PageCell:
     """A value that opens nothing."""
     value = field.value(row)
     return PageCell(cell_text(field, row), value if is_number(value) else None)
 
 
 def table_html(
-    table: Table, caption: str, cell: Callable[[Field, Facts], PageCell] = page_cell
+    table: Table, caption: str, cell: Callable[[Field, RowFacts], PageCell] = page_cell
 ) -> Markup:
     """The table in a region that scrolls where it is wider than the page."""
     columns = [(field, "n" if stands_right(field, table) else None) for field in table.columns]

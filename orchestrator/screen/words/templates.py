@@ -53,8 +53,6 @@ Special = Mapping[str, Callable[[str], str]]
 
 
 def fill(template: str, facts: Facts, special: Special | None = None) -> str:
-    """The template with its facts."""
-
     def chosen(match: re.Match[str]) -> str:
         places = [name for name, *_ in PLACE.findall(match[1])]
         if not places:

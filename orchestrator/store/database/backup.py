@@ -22,10 +22,6 @@ def copy_database(source: Path, target: Path, wait_s: float) -> None:
 
     Call with the source's `writer_lock` held. Readers of the source go on while it is copied. An
     existing target is replaced; nobody may have it open.
-
-    Raises:
-        StoreError: the source is in use for longer than `wait_s` seconds or no database, the
-            target has a log of its own, or the file system refuses.
     """
     unfinished = target.with_name(f".{target.name}.copy")
     try:
@@ -80,11 +76,7 @@ def _copy(whole: BinaryIO, unfinished: Path) -> None:
 
 
 def copy_aside(path: Path, reason: str) -> Path:
-    """Copy a database file with its log, whatever is in it, under a name that says why and when.
-
-    Raises:
-        OSError: the file system refuses.
-    """
+    """Copy a database file with its log, whatever is in it, under a name that says why and when."""
     aside = path.with_name(f"{path.name}.{reason}-{datetime.now(UTC):%Y%m%d-%H%M%S}")
     for source, target in ((path, aside), (wal_path(path), wal_path(aside))):
         if source.exists():

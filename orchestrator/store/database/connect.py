@@ -87,9 +87,6 @@ def connect(path: Path, *, read_only: bool, wait_s: float) -> DuckDBPyConnection
 
     Times are shown in UTC. Readers are in a sandbox: they change nothing and reach no other file,
     and of their settings the limit of memory alone can be changed.
-
-    Raises:
-        StoreError: it stays locked, may not be opened, or is no DuckDB file.
     """
     deadline = time.monotonic() + wait_s
     while True:

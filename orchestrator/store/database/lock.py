@@ -33,21 +33,13 @@ def delete_database(path: Path) -> None:
 
 
 def is_missing(path: Path) -> bool:
-    """True if there is no database: no file, or an empty one.
-
-    Raises:
-        StoreError: it is a link that leads nowhere.
-    """
+    """True if there is no database: no file, or an empty one."""
     refuse_dangling_link(path)
     return not path.exists() or (path.is_file() and path.stat().st_size == 0)
 
 
 def require_database(path: Path) -> None:
-    """Insist that there is a database.
-
-    Raises:
-        StoreError: there is none.
-    """
+    """Insist that there is a database."""
     if is_missing(path):
         raise StoreError(
             f"{path.absolute()}: there is no database yet",
@@ -57,11 +49,7 @@ def require_database(path: Path) -> None:
 
 
 def refuse_dangling_link(path: Path) -> None:
-    """Insist that it is no link to nowhere: no new database replaces one that is not mounted.
-
-    Raises:
-        StoreError: it is.
-    """
+    """Insist that it is no link to nowhere: no new database replaces one that is not mounted."""
     if path.is_symlink() and not path.exists():
         raise StoreError(
             f"{path}: a link to {path.readlink()}, where nothing is",
@@ -76,12 +64,7 @@ _HOLDER = re.compile(r"held in (.+?\(PID \d+\))")
 
 @contextmanager
 def writer_lock(path: Path, wait_s: float = WAIT_S) -> Iterator[None]:
-    """Keep other orchestrators from writing to this database.
-
-    Raises:
-        StoreError: another one keeps it longer than `wait_s` seconds, the folder is read-only, or
-            the path is a link that leads nowhere.
-    """
+    """Keep other orchestrators from writing to this database."""
     from filelock import FileLock, Timeout
 
     refuse_dangling_link(path)

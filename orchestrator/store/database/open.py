@@ -33,11 +33,7 @@ class DatabaseKind:
 def open_current(
     path: Path, *, read_only: bool, wait_s: float
 ) -> tuple[DuckDBPyConnection, DatabaseKind]:
-    """Open a database of this schema; to write, hold the lock.
-
-    Raises:
-        StoreError: it is in use for longer than `wait_s` seconds, not ours, or of another schema.
-    """
+    """Open a database of this schema; to write, hold the lock."""
     connection = connect(path, read_only=read_only, wait_s=wait_s)
     try:
         columns = _columns(connection)
@@ -51,20 +47,12 @@ def open_current(
 
 
 def read_kind(connection: DuckDBPyConnection, path: Path) -> DatabaseKind:
-    """The kind of a database of AccelMatrix, whichever schema it has.
-
-    Raises:
-        StoreError: it is not ours.
-    """
+    """The kind of a database of AccelMatrix, whichever schema it has."""
     return _kind_of(connection, path, _columns(connection))
 
 
 def require_schema(schema: int, path: Path) -> None:
-    """Insist on a database of this schema.
-
-    Raises:
-        StoreError: it has another one; the hint names the command that makes it anew.
-    """
+    """Insist on a database of this schema."""
     if schema != STORE_VERSION:
         is_kept = schema > STORE_VERSION or (path.parent / MANIFEST).exists()
         raise StoreError(
@@ -116,11 +104,7 @@ def _columns(connection: DuckDBPyConnection) -> dict[str, set[str]]:
 
 @interruptible()
 def create(path: Path, *, scratch: bool) -> None:
-    """Make a new database under a temporary name, then give it its own; call with the lock held.
-
-    Raises:
-        StoreError: the file system refuses.
-    """
+    """Make a new database under a temporary name, then give it its own; call with the lock held."""
     path = path.resolve()
     unfinished = path.with_name(f".{path.name}.new")
     try:
@@ -137,11 +121,7 @@ def create(path: Path, *, scratch: bool) -> None:
 
 
 def write_blank(path: Path, *, scratch: bool) -> None:
-    """Write a new database with all tables and views, its version and no other row.
-
-    Raises:
-        duckdb.Error: the file system refuses.
-    """
+    """Write a new database with all tables and views, its version and no other row."""
     with duckdb.connect(path) as connection:
         create_schema(connection)
         write_version(connection, scratch=scratch)

@@ -50,11 +50,7 @@ class DatedRun:
 
 
 def dated_runs(path: Path, wait_s: float = WAIT_S) -> list[DatedRun]:
-    """All runs and imports, the newest first.
-
-    Raises:
-        StoreError: the database cannot be read.
-    """
+    """All runs and imports, the newest first."""
     require_database(path)
     with (
         open_current(path, read_only=True, wait_s=wait_s)[0] as connection,
@@ -68,9 +64,6 @@ def drop_runs(path: Path, run_ids: Sequence[str], wait_s: float = WAIT_S) -> Non
 
     All rows go in one transaction, after the kept files: who is killed before can drop them again.
     Call it with the lock held.
-
-    Raises:
-        StoreError: the database or a file cannot be written.
     """
     drop_kept(path, run_ids)
     with (

@@ -61,10 +61,6 @@ def write_exported(database: Path, rows: pa.Table, path: Path, *, scratch: bool)
         rows: the table with the columns of `benchmark_performance`, as text or in their types.
         path: the file that it was read from, for messages.
         scratch: True if fake and synthetic rows are welcome.
-
-    Raises:
-        UsageError: it lacks columns, so it is no table of results.
-        StoreError: it holds what no measurement can have given, or cannot be written.
     """
     _require_columns(rows.column_names, path)
     create(database, scratch=scratch)

@@ -115,12 +115,7 @@ def errors_in(findings: Iterable[Finding]) -> frozenset[str]:
 def validate_database(
     path: Path, *, now: datetime | None = None, wait_s: float = WAIT_S
 ) -> Validation:
-    """Find everything that is wrong with a database, and change nothing.
-
-    Raises:
-        StoreError: there is none, it is being written for longer than `wait_s` seconds, or it is
-            not ours.
-    """
+    """Find everything that is wrong with a database, and change nothing."""
     require_database(path)
     return _validated(path, now or datetime.now(UTC), wait_s, read_only=True)
 
@@ -132,10 +127,6 @@ def fix_database(
 
     Rows are taken again from the record files below the folder of results, else derived from what
     the database holds, else put into quarantine.
-
-    Raises:
-        StoreError: there is none, it is in use for longer than `wait_s` seconds, or the file system
-            refuses; it is as it was then.
     """
     require_database(path)
     now = now or datetime.now(UTC)

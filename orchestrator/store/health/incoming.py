@@ -56,9 +56,6 @@ def leave_out_impossible(
     """Take the records that no measurement can have given out of `incoming`; returns their files.
 
     None was recorded after `moment`; without one it is a day from now.
-
-    Raises:
-        duckdb.Error: the records cannot be read.
     """
     if not _has_rows(connection, "incoming"):
         return []

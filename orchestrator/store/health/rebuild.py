@@ -41,11 +41,7 @@ class FormerDatabase:
 
 
 def former_database(path: Path, wait_s: float = WAIT_S) -> FormerDatabase | None:
-    """The database at this path; None if there is none, or none of ours that can be opened.
-
-    Raises:
-        StoreError: it is in use for longer than `wait_s` seconds.
-    """
+    """The database at this path; None if there is none, or none of ours that can be opened."""
     if is_missing(path):
         return None
     try:
@@ -62,9 +58,6 @@ def keep_unfiled(path: Path, filed: Collection[str], wait_s: float = WAIT_S) -> 
     """Keep beside the database what it holds of runs without a file, and its owner's decisions.
 
     Call with the lock held.
-
-    Raises:
-        StoreError: it cannot be read, or the file system refuses.
     """
     with (
         open_current(path, read_only=False, wait_s=wait_s)[0] as connection,
@@ -84,11 +77,7 @@ def _unfiled(connection: DuckDBPyConnection, filed: Collection[str]) -> list[str
 
 
 def begin_rebuild(path: Path, *, scratch: bool) -> Path:
-    """A new database beside this one, which holds the decisions of its owner and no record.
-
-    Raises:
-        StoreError: what is kept of them is damaged, or the file system refuses.
-    """
+    """A new database beside this one, which holds the decisions of its owner and no record."""
     unfinished = path.with_name(f".{path.name}.rebuilt")
     create(unfinished, scratch=scratch)
     with connect(unfinished, read_only=False, wait_s=0) as connection, transaction(connection):
@@ -113,11 +102,7 @@ class Takeover:
 
 
 def finish_rebuild(unfinished: Path, path: Path) -> Takeover:
-    """Give the new database its name, and keep a copy of the former one if something is lost.
-
-    Raises:
-        StoreError: the file system refuses; the former one is as it was.
-    """
+    """Give the new database its name, and keep a copy of the former one if something is lost."""
     with translate_os_errors(path, "cannot be replaced", f"nothing was lost; {REMEDY}"):
         lost = 0 if is_missing(path) else _count_lost(path, unfinished)
         aside = None if lost == 0 else copy_aside(path, "before-rebuild")

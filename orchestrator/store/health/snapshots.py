@@ -53,11 +53,7 @@ class Manifest(Frozen):
 
 
 def read_manifest(folder: Path) -> Manifest:
-    """The manifest of that snapshot.
-
-    Raises:
-        StoreError: it is missing or damaged.
-    """
+    """The manifest of that snapshot."""
     try:
         return Manifest.model_validate_json((folder / MANIFEST).read_bytes())
     except (OSError, ValidationError) as error:
@@ -91,12 +87,7 @@ def take_snapshot(
     git_commit: str | None,
     wait_s: float = WAIT_S,
 ) -> Snapshot:
-    """Copy the database into a folder of its own below `root`, whole or not at all.
-
-    Raises:
-        UsageError: it cannot have that name.
-        StoreError: there is no database, it is not ours or in use, or the file system refuses.
-    """
+    """Copy the database into a folder of its own below `root`, whole or not at all."""
     if name is not None and (name == _LAST or not _NAME.fullmatch(name)):
         raise UsageError(
             f"{name!r} cannot name a snapshot",
@@ -119,12 +110,7 @@ def list_snapshots(root: Path) -> list[Snapshot]:
 
 
 def find_snapshot(root: Path, name: str) -> Snapshot:
-    """The snapshot of that folder or, the newest one, of that name; `last` is the newest of all.
-
-    Raises:
-        UsageError: there is none.
-        StoreError: its manifest is damaged.
-    """
+    """The snapshot of that folder or, the newest one, of that name; `last` is the newest of all."""
     known = list_snapshots(root)
     for snapshot in known:
         if name in (_LAST, snapshot.folder.name, snapshot.manifest.name):
@@ -140,11 +126,7 @@ def find_snapshot(root: Path, name: str) -> Snapshot:
 def _take_locked(
     path: Path, root: Path, name: str | None, git_commit: str | None, wait_s: float
 ) -> Snapshot:
-    """Copy a database with the writer's lock held; `path` is the file itself, no link to it.
-
-    Raises:
-        StoreError: likewise.
-    """
+    """Copy a database with the writer's lock held; `path` is the file itself, no link to it."""
     now = datetime.now(UTC)
     folder = _unused_name(root, "-".join(filter(None, (f"{now:%Y%m%d-%H%M%S}", name))))
     ending = f".{path.name}.tmp"
@@ -236,13 +218,7 @@ class Restored:
 def restore_snapshot(
     database: Path, root: Path, name: str, git_commit: str | None, wait_s: float = WAIT_S
 ) -> Restored:
-    """Replace the database by a snapshot, and keep what it was as a snapshot of its own.
-
-    Raises:
-        UsageError: there is no such snapshot.
-        StoreError: the snapshot has changed since, the database is not ours or of the other kind,
-            or the file system refuses; the database is as it was then.
-    """
+    """Replace the database by a snapshot, and keep what it was as a snapshot of its own."""
     snapshot = find_snapshot(root, name)
     require_schema(snapshot.manifest.schema_version, snapshot.database)
     with writer_lock(database, wait_s):

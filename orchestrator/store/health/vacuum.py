@@ -39,11 +39,7 @@ class Vacuumed:
 
 
 def vacuum(path: Path, wait_s: float = WAIT_S) -> Vacuumed:
-    """Bring the log into the file; write the file anew if much of it is free.
-
-    Raises:
-        StoreError: the database cannot be written; it is as it was then.
-    """
+    """Bring the log into the file; write the file anew if much of it is free."""
     require_database(path)
     with writer_lock(path, wait_s):
         path = path.resolve()

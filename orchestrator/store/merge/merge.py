@@ -164,9 +164,6 @@ def merge_files(
     """Merge the records of these files in one transaction.
 
     Damaged files are left out and reported, and so is what is not admitted.
-
-    Raises:
-        duckdb.Error: the database cannot take them, e.g. because the disk is full.
     """
     known = known_files(connection, files, check_interrupt)
     new = [file for file in files if file not in known]

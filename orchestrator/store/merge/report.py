@@ -71,12 +71,7 @@ class MergeReport:
         return "; ".join(message for message, _ in self._faults())
 
     def require_complete(self) -> None:
-        """Insist that everything was merged.
-
-        Raises:
-            StoreError: it names the rows that were refused, the files that are damaged, the
-                results that were contradicted and the planned cells without a verdict.
-        """
+        """Insist that everything was merged."""
         if not self.is_complete:
             hints = [hint for _, hint in self._faults()]
             if self.refused or self.damaged or self.contradicted:

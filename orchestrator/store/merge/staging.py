@@ -49,11 +49,7 @@ def stage(
     files: Sequence[Path],
     check_interrupt: CheckInterrupt = lambda: None,
 ) -> list[Damaged]:
-    """Make the temporary table `incoming` of the rows of all sound files; returns the others.
-
-    Raises:
-        duckdb.Error: reading failed, and not because of a file.
-    """
+    """Make the temporary table `incoming` of the rows of all sound files; returns the others."""
     unstage(connection)
     connection.execute(f"CREATE TEMP TABLE incoming ({TABLE_OF_ROWS})")
     copy = _copy_small if are_small(files) else _copy_large
@@ -175,11 +171,7 @@ def _remove_damaged(tables: dict[Path, pa.Table]) -> list[Damaged]:
 
 
 def _checked(tables: Mapping[Path, pa.Table]) -> pa.Table:
-    """The rows of all files, each with its file and its number in it.
-
-    Raises:
-        DamagedFile, pa.ArrowException: a file is damaged, or types of columns differ.
-    """
+    """The rows of all files, each with its file and its number in it."""
     names = [str(path) for path, table in tables.items() for _ in range(len(table))]
     numbers = [number for table in tables.values() for number in range(len(table))]
     columns = (pa.array(names, pa.string()), pa.array(numbers, pa.int64()))

@@ -1,4 +1,4 @@
-"""What a database keeps beside results: accepted changes, in a file as well, and its predictor."""
+"""Accepted changes of series, in the database and a file beside it; the digest of its predictor."""
 
 from collections.abc import Collection, Iterator
 from contextlib import contextmanager
@@ -46,9 +46,6 @@ def accept_changes(path: Path, step: KnownStep, wait_s: float = WAIT_S) -> tuple
     """Record a known step.
 
     What was accepted of these cells before gets the new reason; their ids are returned.
-
-    Raises:
-        StoreError: the database cannot be written; it is as it was then.
     """
     with _changing(path, wait_s, "nothing was accepted") as connection:
         known = _known(connection, step.run_id, step.cell_ids)
@@ -62,9 +59,6 @@ def withdraw_changes(
     """Take back what was accepted of these cells of a run, or of all of them.
 
     Returns the ids of the cells of which something had been accepted, be their results here or not.
-
-    Raises:
-        StoreError: the database cannot be written; it is as it was then.
     """
     with _changing(path, wait_s, "nothing was taken back") as connection:
         known = _known(connection, run_id, cell_ids)
@@ -73,11 +67,7 @@ def withdraw_changes(
 
 
 def bind_predictor(path: Path, sha256: str, wait_s: float = WAIT_S) -> None:
-    """Keep the digest of the predictor that was trained on a database: no other is its own.
-
-    Raises:
-        StoreError: the database cannot be written; it is as it was then.
-    """
+    """Keep the digest of the predictor that was trained on a database: no other is its own."""
     with _changing(path, wait_s, "its predictor was not noted") as connection:
         connection.execute(f"UPDATE {VERSION.name} SET predictor_sha256 = ?", [sha256])
 

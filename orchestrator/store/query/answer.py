@@ -73,21 +73,13 @@ class Answer:
     """Most memory that it may take as a whole."""
 
     def table(self) -> pa.Table:
-        """The whole answer at once.
-
-        Raises:
-            UsageError: it takes more memory than the question may.
-        """
+        """The whole answer at once."""
         from pyarrow import Table
 
         return Table.from_batches(list(self.within(self.most_bytes)), self.schema)
 
     def within(self, most_bytes: int) -> Iterator[pa.RecordBatch]:
-        """Its rows, for somebody who keeps them all.
-
-        Raises:
-            UsageError: together they take more than this.
-        """
+        """Its rows, for somebody who keeps them all."""
         total = 0
         for batch in self.batches:
             total += batch.nbytes

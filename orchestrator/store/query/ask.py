@@ -59,12 +59,6 @@ def query(
     """The answer to a question in SQL, as an Arrow table.
 
     The database is opened read-only, and the statement reaches no other file and no setting.
-
-    Raises:
-        UsageError: the statement is wrong, and the message keeps DuckDB's suggestion of names; or
-            it reached one of its limits.
-        StoreError: there is no database, it is damaged, or it is being written for longer than
-            `wait_s` seconds.
     """
     with asking(path, sql, wait_s=wait_s, **limits) as answer:
         return answer.table()
@@ -74,12 +68,7 @@ def query(
 def asking(
     path: Path, sql: str, *, wait_s: float = WAIT_S, **limits: Unpack[QuestionLimits]
 ) -> Iterator[Answer]:
-    """The same answer, row by row as it is found, so that it need not fit into memory.
-
-    Raises:
-        UsageError: likewise, and also while the rows are read.
-        StoreError: likewise.
-    """
+    """The same answer, row by row as it is found, so that it need not fit into memory."""
     with _question(path, wait_s, limits) as question:
         yield question.ask(sql, limits.get("memory_bytes"))
 
@@ -88,12 +77,7 @@ def asking(
 def showing(
     path: Path, sql: str, *, wait_s: float = WAIT_S, **limits: Unpack[QuestionLimits]
 ) -> Iterator[ShownAnswer]:
-    """The same answer as a table shows it, whose rows are read as they are asked for.
-
-    Raises:
-        UsageError: likewise; as text it takes much more memory, and its limit is lower.
-        StoreError: likewise.
-    """
+    """The same answer as a table shows it, whose rows are read as they are asked for."""
     with _question(path, wait_s, limits) as question:
         yield question.show(sql, limits.get("memory_bytes"))
 
@@ -187,11 +171,7 @@ class _Question:
 
 
 def require_question(connection: DuckDBPyConnection, sql: str) -> None:
-    """Insist that this is one statement that only asks.
-
-    Raises:
-        UsageError: it is none, several, or one that does something.
-    """
+    """Insist that this is one statement that only asks."""
     statements = connection.extract_statements(sql)
     if len(statements) > 1:
         raise UsageError(f"{FAILED}: these are {len(statements)} statements", hint=_HINT)

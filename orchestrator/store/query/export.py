@@ -47,11 +47,7 @@ def partition_values(path: Path) -> dict[str, str | None]:
 
 
 def require_partitions(schema: pa.Schema, by: Sequence[str]) -> None:
-    """Insist that folders can be named after these columns, and that some are left.
-
-    Raises:
-        UsageError: it names the one that cannot.
-    """
+    """Insist that folders can be named after these columns, and that some are left."""
     for name in by:
         if name not in schema.names:
             raise UsageError.unknown(
@@ -79,9 +75,6 @@ def write_partitions(answer: Answer, by: Sequence[str], folder: Path) -> int:
 
     The columns are in the names of the folders alone, `backend=cpu/model=gpt2/part-0.parquet`:
     readers that find them in the files too take them for others.
-
-    Raises:
-        OSError: the file system refused.
     """
     files, current = 0, None
     schema = pa.schema([field for field in answer.schema if field.name not in by])
@@ -206,12 +199,7 @@ class ExportedTopic:
 
 
 def export_topic(database: Path, options: ExportOptions) -> ExportedTopic:
-    """Write a topic's rows into a file, or a folder of partitions, whole or not at all.
-
-    Raises:
-        UsageError: something is not named, or does not go together; or the output exists.
-        StoreError: the database cannot be read, or the output not written.
-    """
+    """Write a topic's rows into a file, or a folder of partitions, whole or not at all."""
     if options.topic is None or options.output is None:
         example = options.topic or "performance"
         raise UsageError(
@@ -256,11 +244,7 @@ def _export_file(
 
 
 def form_for(output: Path, form: str | None) -> str:
-    """The format that was asked for, or else the one of the file's name; Parquet if it has none.
-
-    Raises:
-        UsageError: the name says another one, or one that nobody knows.
-    """
+    """The format that was asked for, or else the one of the file's name; Parquet if it has none."""
     ending = output.suffix.lower()
     named = SUFFIXES.get(ending)
     if form is not None and named not in {None, form}:

@@ -86,9 +86,6 @@ def condition(
 
     Trusted: no value may ask for what that view leaves out. As options: errors name a filter as
     the command line does.
-
-    Raises:
-        UsageError: there is no filter of that name, or a value can fit nothing.
     """
     _check_names(filters)
     parts = [
@@ -102,11 +99,7 @@ def condition(
 def selected_ids(
     connection: DuckDBPyConnection, filters: Mapping[str, object], *, trusted: bool
 ) -> str:
-    """The ids of the results that fit every filter, as a question.
-
-    Raises:
-        UsageError: likewise.
-    """
+    """The ids of the results that fit every filter, as a question."""
     view = (PERFORMANCE if trusted else PERFORMANCE_ALL).name
     return f"SELECT result_id FROM {view} WHERE {condition(connection, filters, trusted=trusted)}"
 

@@ -47,12 +47,7 @@ _WITHOUT_RUN = f"""
 
 @contextmanager
 def foreign_rows(path: Path, memory_bytes: int, spill: Path) -> Iterator[BundleRows]:
-    """All runs of a database that anybody may have written.
-
-    Raises:
-        StoreError: it is being written, not ours, of another schema, or altered.
-        duckdb.Error: DuckDB cannot read it.
-    """
+    """All runs of a database that anybody may have written."""
     with duckdb.connect() as connection:
         _attach(connection, path, memory_bytes, spill)
         columns = _columns(connection)

@@ -161,11 +161,7 @@ class RecordStream(Iterator[StoredRecord]):
 
 
 def read(connection: DuckDBPyConnection, wanted: str, *, whole: bool) -> Records:
-    """The results whose ids that question gives; whole ones with raw durations and jobs.
-
-    Raises:
-        StoreError: a row holds what no record may hold.
-    """
+    """The results whose ids that question gives; whole ones with raw durations and jobs."""
     sql = f"{_SELECT} WHERE r.result_id IN ({wanted})"
     with closing(connection.cursor()) as cursor, closing(connection.cursor()) as second:
         relation = cursor.sql(sql)
@@ -216,11 +212,7 @@ def _record(row: Row) -> StoredRecord:
 
 
 def to_pandas(table: pa.Table) -> "DataFrame":
-    """The table as a data frame; maps become dicts, whole numbers with nulls become floats.
-
-    Raises:
-        StoreError: pandas is not installed.
-    """
+    """The table as a data frame; maps become dicts, whole numbers with nulls become floats."""
     try:
         frame: DataFrame = table.to_pandas(maps_as_pydicts="strict")
     except ModuleNotFoundError as error:

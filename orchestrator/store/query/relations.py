@@ -243,11 +243,7 @@ class NamedQuestion:
 
 
 def named_question(sql: str, *, wide: bool) -> NamedQuestion | None:
-    """The question that a single word stands for; None for a statement.
-
-    Raises:
-        UsageError: the word is no view and no table.
-    """
+    """The question that a single word stands for; None for a statement."""
     match = _NAME.fullmatch(sql)
     if match is None:
         return None

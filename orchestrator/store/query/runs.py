@@ -171,12 +171,7 @@ class BundleRows:
 def bundle_rows(
     path: Path, wanted: Collection[str], *, wait_s: float = WAIT_S
 ) -> Iterator[BundleRows]:
-    """These runs of the database, or all of them if none is named.
-
-    Raises:
-        StoreError: there is no database, it is being written for longer than `wait_s` seconds,
-            or cannot be read.
-    """
+    """These runs of the database, or all of them if none is named."""
     require_database(path)
     connection, kind = open_current(path, read_only=True, wait_s=wait_s)
     with (
@@ -192,11 +187,7 @@ _LAST = "last"
 
 
 def resolve_run(name: str, runs: Sequence[RunSummary], database: Path) -> str:
-    """The id of the run named; `last` is the newest of ours. `runs` are sorted, newest first.
-
-    Raises:
-        UsageError: the database holds no such run.
-    """
+    """The id of the run named; `last` is the newest of ours. `runs` are sorted, newest first."""
     newest = newest_run(runs)
     if name == _LAST and newest is not None:
         return newest.run_id
@@ -213,11 +204,7 @@ def resolve_run(name: str, runs: Sequence[RunSummary], database: Path) -> str:
 
 
 def resolve_group(name: str, runs: Sequence[RunSummary], database: Path) -> list[str]:
-    """The ids of the runs of a group, the oldest first; of any other name, the run that it names.
-
-    Raises:
-        UsageError: the database holds neither.
-    """
+    """The ids of the runs of a group, the oldest first; else the run of that name."""
     members = sorted(run.run_id for run in runs if run.group_id == name)
     return members or [resolve_run(name, runs, database)]
 
@@ -241,11 +228,7 @@ def imported_rows(connection: DuckDBPyConnection, run_ids: Sequence[str]) -> pa.
 def imported_rows_at(
     path: Path, run_ids: Sequence[str], *, wait_s: float = WAIT_S
 ) -> pa.Table | None:
-    """The same of a database that nobody has opened; None if there is none.
-
-    Raises:
-        StoreError: it is being written for longer than `wait_s` seconds, or is not ours.
-    """
+    """The same of a database that nobody has opened; None if there is none."""
     if is_missing(path):
         return None
     with (

@@ -74,10 +74,6 @@ def compact(
 
     Records with other columns, as other versions write them, get a file of their own. The old
     files go once the new one has been read back and says the same.
-
-    Raises:
-        DamagedFile: a planned cell has no sound record yet, or a compact file is damaged.
-        StoreError: the file system refuses.
     """
     sound = _read_sound(records, run_id, frozenset(planned))
     lacking = len(set(planned) - sound.rows.keys())
@@ -121,11 +117,7 @@ def _read_sound(records: Path, run_id: str, planned: Collection[str]) -> _SoundR
 
 
 def _read_compact(path: Path, run_id: str, planned: Collection[str]) -> pa.Table:
-    """The rows of an earlier compaction, all of them of this run's planned cells.
-
-    Raises:
-        DamagedFile: one of them is not, or the file cannot be read.
-    """
+    """The rows of an earlier compaction, all of them of this run's planned cells."""
     table = read_validated(path)
     for row in table.select(["run_id", "cell_id"]).to_pylist():
         if row["run_id"] != run_id or row["cell_id"] not in planned:

@@ -16,9 +16,6 @@ def find_files(paths: Iterable[Path]) -> list[Path]:
     Unfinished files (a name that starts with `.` or ends with `.tmp`) are left out, and so is all
     that lies in a folder whose name starts with `.`, such as a run that is being dropped. A path
     may be a link; what it leads to is returned.
-
-    Raises:
-        StoreError: one of the paths does not exist.
     """
     files: set[Path] = set()
     for path in paths:

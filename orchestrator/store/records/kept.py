@@ -61,11 +61,7 @@ def runs_metadata(runs: Sequence[Run]) -> dict[bytes, bytes]:
 
 
 def runs_in(path: Path) -> list[Run]:
-    """The runs that a file's metadata describes; none if it is no such file.
-
-    Raises:
-        DamagedFile: it cannot be read.
-    """
+    """The runs that a file's metadata describes; none if it is no such file."""
     try:
         metadata = read_schema(path).metadata or {}
         return _MANY_RUNS.validate_json(metadata[_RUNS]) if _RUNS in metadata else []
@@ -74,11 +70,7 @@ def runs_in(path: Path) -> list[Run]:
 
 
 def run_ids_in(path: Path) -> frozenset[str]:
-    """The ids of the runs whose records or descriptions a file holds.
-
-    Raises:
-        DamagedFile: it cannot be read.
-    """
+    """The ids of the runs whose records or descriptions a file holds."""
     described = (run.run_id for run in runs_in(path))
     try:
         return frozenset({*described, *read_table(path, ["run_id"])["run_id"].to_pylist()})
@@ -97,9 +89,6 @@ def keep_merged(
     """Write these rows, which FROM takes, and what is known of their runs into a file of their own.
 
     Call it in the transaction that brings them into the database.
-
-    Raises:
-        StoreError: the file system refuses.
     """
     names = [field.name for field in SCHEMA]
     counts = ", ".join(f"count({name})" for name in names)
@@ -123,12 +112,7 @@ def keep_merged(
 
 
 def drop_kept(database: Path, run_ids: Collection[str]) -> None:
-    """Take these runs out of the record files beside a database.
-
-    Raises:
-        DamagedFile: a file cannot be read.
-        StoreError: the file system refuses.
-    """
+    """Take these runs out of the record files beside a database."""
     dropped = pa.array(sorted(run_ids), pa.string())
     for path in kept_files(database):
         held = run_ids_in(path)
@@ -151,9 +135,6 @@ def keep_decisions(connection: DuckDBPyConnection, database: Path) -> None:
     """Write the tables with what the owner decided into files; those of empty tables go.
 
     Call it in the transaction that changes them.
-
-    Raises:
-        StoreError: the file system refuses.
     """
     for table in KEPT_HERE:
         path = _decisions_path(database, table)
@@ -167,11 +148,7 @@ def keep_decisions(connection: DuckDBPyConnection, database: Path) -> None:
 
 
 def restore_decisions(connection: DuckDBPyConnection, database: Path) -> None:
-    """Fill the tables of a new database with what the owner of this one decided.
-
-    Raises:
-        DamagedFile: a file cannot be read, or its rows do not fit.
-    """
+    """Fill the tables of a new database with what the owner of this one decided."""
     for table in KEPT_HERE:
         path = _decisions_path(database, table)
         if not path.exists():

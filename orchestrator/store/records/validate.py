@@ -7,7 +7,7 @@ import pyarrow as pa
 from pydantic import ValidationError
 
 from orchestrator.store.records.find import id_fault
-from orchestrator.store.schema.parquet_columns import WORDS
+from orchestrator.store.schema.parquet_columns import WORD_NAMES
 from orchestrator.store.schema.sources import Origin
 from orchestrator.store.schema.tables import OURS, REQUIRED
 from orchestrator.system.parquet import UNREADABLE, CheckInterrupt, check_rows, read_table
@@ -49,12 +49,7 @@ class OtherSchema(DamagedFile):
 
 
 def read_record(path: Path) -> Record:
-    """The one record in that file.
-
-    Raises:
-        OSError: the file cannot be read.
-        RecordError: it is not a whole record file of this schema, no plain file, or too large.
-    """
+    """The one record in that file."""
     try:
         (row,) = rows(read_table(path, most_bytes=RECORD_BYTES))
         return record_of(row)
@@ -66,11 +61,7 @@ def read_record(path: Path) -> Record:
 
 
 def read_validated(path: Path) -> pa.Table:
-    """The rows of a record file that can be merged.
-
-    Raises:
-        DamagedFile: it cannot.
-    """
+    """The rows of a record file that can be merged."""
     table = read_records(path)
     has_schema = "schema_version" in table.column_names
     schemas = table["schema_version"].to_pylist() if has_schema else [None]
@@ -98,11 +89,7 @@ def file_fault(path: Path) -> str | None:
 
 
 def read_records(path: Path) -> pa.Table:
-    """The rows of a file with the columns of records; nobody has looked at their values.
-
-    Raises:
-        DamagedFile: it cannot be read, or has other columns.
-    """
+    """The rows of a file with the columns of records; nobody has looked at their values."""
     try:
         table = read_table(path)
     except UNREADABLE as error:
@@ -113,11 +100,7 @@ def read_records(path: Path) -> pa.Table:
 
 
 def require_whole(table: pa.Table) -> None:
-    """Insist that rows that were read are sound for Arrow: lengths, offsets, text in UTF-8.
-
-    Raises:
-        DamagedFile: they are not.
-    """
+    """Insist that rows that were read are sound for Arrow: lengths, offsets, text in UTF-8."""
     try:
         table.validate(full=True)
     except UNREADABLE as error:
@@ -125,11 +108,7 @@ def require_whole(table: pa.Table) -> None:
 
 
 def require_columns(schema: pa.Schema) -> None:
-    """Insist on the columns of records.
-
-    Raises:
-        DamagedFile: some are missing, of another type, or there twice.
-    """
+    """Insist on the columns of records."""
     try:
         fault = _column_fault(schema)
     except UNREADABLE as error:
@@ -139,11 +118,7 @@ def require_columns(schema: pa.Schema) -> None:
 
 
 def check_pages(path: Path, check_interrupt: CheckInterrupt) -> list[str]:
-    """Have a large file read as a whole, and return the names of its columns.
-
-    Raises:
-        DamagedFile: it cannot be read, or has other columns than records.
-    """
+    """Have a large file read as a whole, and return the names of its columns."""
     try:
         schema = check_rows(path, check_interrupt)
     except UNREADABLE as error:
@@ -159,7 +134,7 @@ def _column_fault(schema: pa.Schema) -> str | None:
     for name, type_ in _EXPECTED.items():
         if types.get(name, type_) != type_:
             return f"column {name} holds {types[name]}, not {type_}"
-    if unknown := sorted(types.keys() - _EXPECTED.keys() - WORDS):
+    if unknown := sorted(types.keys() - _EXPECTED.keys() - WORD_NAMES):
         return f"has columns that no record has: {unknown}"
     if len(types) < len(schema):
         return "has several columns of the same name"

@@ -56,7 +56,7 @@ FALSE_ID = f"""
 """
 """The condition under which an id is not the hash of what it stands for."""
 
-WORDS = frozenset(column.name for column in WORD_COLUMNS)
+WORD_NAMES = frozenset(column.name for column in WORD_COLUMNS)
 """Columns that a database adds to those of its records."""
 KNOWN = {column.name: column for column in (*RECORD, *ORIGIN)}
 DEFAULTS: Mapping[str, str] = {

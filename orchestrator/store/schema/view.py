@@ -147,11 +147,7 @@ def megabytes(name: str, source: str) -> ViewColumn:
 
 
 def customary_columns(wanted: Iterable[str]) -> list[ViewColumn]:
-    """Columns by their names in views: as they are, or in milliseconds or megabytes.
-
-    Raises:
-        KeyError: no table has one behind that name.
-    """
+    """Columns by their names in views: as they are, or in milliseconds or megabytes."""
     return [_customary(name) for name in wanted]
 
 

@@ -40,9 +40,6 @@ def prompt_inputs(model: ModelSpec, inputs: Inputs) -> Feeds:
     """The inputs that fill the cache: the prompt, with logits for its last position alone.
 
     With an encoder-decoder that is the encoder's input and the decoder's start token.
-
-    Raises:
-        Unsupported: the prompt is padded, or the model's config names no start token.
     """
     if model.encoder_decoder:
         return {**inputs, token_input(model): start_tokens(model, inputs)}
@@ -65,11 +62,7 @@ def forward_inputs(model: ModelSpec, inputs: Inputs) -> Feeds:
 
 
 def select_inputs(wanted: Iterable[str], given: Inputs) -> Feeds:
-    """The given arrays that the graph takes.
-
-    Raises:
-        Unsupported: it takes something else.
-    """
+    """The given arrays that the graph takes."""
     names = list(wanted)
     if missing := [name for name in names if name not in given]:
         raise Unsupported(reason("graph_wants_inputs", inputs=", ".join(missing)))
@@ -80,9 +73,6 @@ def forward_pass(graph: Graph, model: ModelSpec, inputs: Inputs) -> tuple[Graph,
     """The graph of the parts that one forward pass takes, and their inputs.
 
     In a graph for generation those are the parts that fill the cache.
-
-    Raises:
-        Unsupported: a part takes what is not given, or the prompt is one that such graphs refuse.
     """
     if graph.content == "forward":
         return graph, select_inputs(_from_outside(graph), inputs)

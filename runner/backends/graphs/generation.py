@@ -74,9 +74,6 @@ class DecodeLoop:
             takes: the names of each part's inputs.
             executors: the parts.
             inputs: the prompt, as the model's forward pass takes it.
-
-        Raises:
-            Unsupported: there is no part that extends a cache, or one takes what is not there.
         """
         if not {"prefill", "decode"} <= takes.keys():
             raise Unsupported(reason("graph_lacks_cache", model=model.name))
@@ -154,11 +151,7 @@ class GraphGenerator:
         new_tokens: int,
         clock: Clock,
     ) -> None:
-        """Place the prompt on the device.
-
-        Raises:
-            Unsupported: the graph is not one of this model's generation.
-        """
+        """Place the prompt on the device."""
         self._loop = DecodeLoop(model, graph.takes, executors, inputs)
         self._new_tokens = new_tokens
         self._clock = clock

@@ -29,11 +29,7 @@ def float_outputs(outputs: Outputs) -> dict[str, FloatArray]:
 
 
 def all_finite(outputs: Outputs) -> bool:
-    """True if the outputs hold neither NaN nor infinity.
-
-    Raises:
-        Unsupported: there is none.
-    """
+    """True if the outputs hold neither NaN nor infinity."""
     if not outputs:
         raise Unsupported(reason("graph_gives_no_output"))
     return all(bool(np.isfinite(value).all()) for value in outputs.values())

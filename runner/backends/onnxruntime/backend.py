@@ -62,11 +62,7 @@ class OnnxGraphs:
     """
 
     def __init__(self, job: Job, device: OnnxDevice, threads: int, graphs: Path | None) -> None:
-        """Load the graph of the first cell that has one.
-
-        Raises:
-            Unsupported: no cell has one, or the device cannot take it.
-        """
+        """Load the graph of the first cell that has one."""
         self._job = job
         self._device = device
         self._threads = threads
@@ -85,11 +81,7 @@ class OnnxGraphs:
         return next(iter(self._loaded.values()))
 
     def of(self, cell: Cell) -> OnnxGraph:
-        """The graph that takes the cell's inputs.
-
-        Raises:
-            Unsupported: there is none for the cell's shape, or the device cannot take it.
-        """
+        """The graph that takes the cell's inputs."""
         graph, folder = find_graph(self._job, cell, self._graphs)
         shape = fixed_shape(cell) if self._device.compiles else graph.shape
         if shape not in self._loaded:
@@ -141,11 +133,7 @@ class OnnxSession:
     )
 
     def __init__(self, job: Job, threads: int, graphs: Path | None) -> None:
-        """Load the graph of the first cell that has one.
-
-        Raises:
-            Unsupported, Unavailable: there is none, or it cannot be executed.
-        """
+        """Load the graph of the first cell that has one."""
         self.threads = threads
         self.interop_threads = 1
         self._job = job

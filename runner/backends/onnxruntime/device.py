@@ -64,11 +64,7 @@ class OnnxDevice:
 
 
 def arithmetic_of(cell: Cell) -> str:
-    """The number format in which a session of the cell computes.
-
-    Raises:
-        Unsupported: it is not that of the cell.
-    """
+    """The number format in which a session of the cell computes."""
     key = (cell.backend, cell.precision)
     if key in _COMPUTES:
         return _COMPUTES[key]
@@ -92,9 +88,6 @@ def find_cuda_device(
     """The GPU that the user chose by index or UUID, or the first that is visible.
 
     Its products are fp32 where the graph's are: TF32, which rounds them, is off.
-
-    Raises:
-        Unavailable: this build has no CUDA, NVML does not answer, or the choice fits no GPU.
     """
     available = library.get_available_providers()
     if CUDA not in available:
@@ -122,11 +115,7 @@ def find_cuda_device(
 
 
 def _visible(nvml: Any, listed: str | None) -> list[tuple[str, str]]:
-    """UUID and name of each GPU that CUDA may see, in its order; of a divided one its slices.
-
-    Raises:
-        Unavailable: NVML does not answer, or there is none.
-    """
+    """UUID and name of each GPU that CUDA may see, in its order; of a divided one its slices."""
     try:
         nvml.nvmlInit()
         handles = [nvml.nvmlDeviceGetHandleByIndex(i) for i in range(nvml.nvmlDeviceGetCount())]

@@ -157,9 +157,6 @@ def trace(action: Query, opened: OnnxGraph, stem: Path) -> None:
 
     The profiling sessions are created for this. Their first call initialises them, so it is left
     out.
-
-    Raises:
-        RecordNotSaved: the folder takes no more files.
     """
     with tempfile.TemporaryDirectory() as folder, opened.profiled(Path(folder)) as sessions:
         action()

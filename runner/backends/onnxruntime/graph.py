@@ -37,9 +37,6 @@ class OnnxGraph:
             threads: threads that one operator may use.
             sizes: values of the graph's symbolic dimensions.
             context: a folder for the compiled parts, of devices that compile.
-
-        Raises:
-            Unsupported, Unavailable: the device cannot take it.
         """
         self.graph = graph
         self.device = device

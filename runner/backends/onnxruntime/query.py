@@ -41,11 +41,7 @@ class OnnxQuery:
     """
 
     def __init__(self, opened: OnnxGraph, model: ModelSpec, inputs: Inputs) -> None:
-        """Move the inputs to the device.
-
-        Raises:
-            Unsupported: the graph takes something else.
-        """
+        """Move the inputs to the device."""
         self.opened = opened
         self._graph, feeds = forward_pass(opened.graph, model, inputs)
         self.inputs: OrtValues = _placed_all(feeds, opened)
@@ -108,11 +104,7 @@ class BoundPart:
 
 
 def to_device(array: npt.NDArray[np.generic], declared: str, device: OnnxDevice) -> Any:
-    """The array as a value on the device; floating-point numbers in the declared type.
-
-    Raises:
-        Unsupported: the graph declares another kind of number.
-    """
+    """The array as a value on the device; floating-point numbers in the declared type."""
     if np.issubdtype(array.dtype, np.floating):
         if declared not in FLOAT_TYPES:
             raise Unsupported(reason("graph_type_differs", declared=declared, given=array.dtype))
@@ -154,11 +146,7 @@ def _placed_all(inputs: Inputs, opened: OnnxGraph) -> dict[str, Any]:
 def make_generator(
     opened: OnnxGraph, model: ModelSpec, inputs: Inputs, new_tokens: int, clock: Clock
 ) -> GraphGenerator:
-    """The decode loop over the graph's parts.
-
-    Raises:
-        Unsupported: the graph has no part that extends a cache.
-    """
+    """The decode loop over the graph's parts."""
     executors = {name: OnnxExecutor(opened, name) for name in opened.graph.parts}
     return GraphGenerator(model, opened.graph, executors, inputs, new_tokens, clock)
 

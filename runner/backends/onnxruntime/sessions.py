@@ -36,10 +36,6 @@ def create_session(model: Path | bytes, device: OnnxDevice, options: _Options) -
     """A session on the device; its options and assignment show the graph's share that lies there.
 
     An accelerator must take all nodes. Only if it cannot, the rest goes to the CPU provider.
-
-    Raises:
-        Unsupported: ONNX Runtime cannot execute the graph there, or no node of it.
-        Unavailable: it could not create the provider.
     """
     try:
         session = _strict(model, device, options)

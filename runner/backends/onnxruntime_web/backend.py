@@ -71,11 +71,7 @@ class WebSession:
     )
 
     def __init__(self, job: Job, threads: int, graphs: Path | None) -> None:
-        """Start the browser and load the graph of the first cell that has one.
-
-        Raises:
-            Unsupported, Unavailable: there is none, or it cannot be executed.
-        """
+        """Start the browser and load the graph of the first cell that has one."""
         self._job, self._graphs = job, graphs
         self._backend = job.cells[0].backend
         self._asked_threads = threads

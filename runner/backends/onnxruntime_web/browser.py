@@ -59,11 +59,7 @@ CLOSE_S = 10
 
 
 def find_browser(environment: Mapping[str, str] = os.environ) -> Path:
-    """The executable of the browser that is asked for; our own where none is.
-
-    Raises:
-        Unavailable: there is none.
-    """
+    """The executable of the browser that is asked for; our own where none is."""
     named = environment.get(BROWSER_VARIABLE, "")
     if not named and OWN_BROWSER.is_file():
         return OWN_BROWSER
@@ -89,11 +85,7 @@ def found_browsers(environment: Mapping[str, str] = os.environ) -> dict[str, Pat
 
 
 def runtime_version() -> str:
-    """The version of ONNX Runtime Web.
-
-    Raises:
-        Unavailable: it is not installed.
-    """
+    """The version of ONNX Runtime Web."""
     try:
         versions = json.loads((FOLDER / VERSIONS_FILE).read_text("utf-8"))
     except OSError as error:
@@ -138,12 +130,7 @@ class StartedBrowser:
 
     @contextmanager
     def within(self, seconds: float, action: str) -> Iterator[None]:
-        """End the browser if the context lasts longer, since a page may never answer.
-
-        Raises:
-            TimedOut: it lasted longer.
-            BenchError: the browser had ended by itself, and its driver had not heard of it.
-        """
+        """End the browser if the context lasts longer, since a page may never answer."""
         overdue = threading.Event()
         was_alive = True
 
@@ -175,11 +162,7 @@ class StartedBrowser:
 def started_browser(
     backend: Backend, *, software: bool, environment: Mapping[str, str] = os.environ
 ) -> Iterator[StartedBrowser]:
-    """A fresh browser with a profile of its own, which ends with the context.
-
-    Raises:
-        Unavailable: there is none, or it does not start.
-    """
+    """A fresh browser with a profile of its own, which ends with the context."""
     executable = find_browser(environment)
     arguments = switches(backend, software=software)
     headless = environment.get(HEADED_VARIABLE) != "1"
@@ -218,11 +201,7 @@ class _Driver:
 
     @contextmanager
     def running(self) -> Iterator[Playwright]:
-        """The driver, which ends with the last context that uses it.
-
-        Raises:
-            Unavailable: it does not start, as its own words on stderr say.
-        """
+        """The driver, which ends with the last context that uses it."""
         playwright = self._playwright or self._started()
         self._users += 1
         try:
@@ -299,11 +278,7 @@ def _is_browser(process: psutil.Process) -> bool:
 
 
 def _profile(process: psutil.Process) -> Path:
-    """The folder of a browser's profile, which its driver made.
-
-    Raises:
-        Unavailable: the browser has ended already.
-    """
+    """The folder of a browser's profile, which its driver made."""
     with suppress(psutil.Error):
         for word in process.cmdline():
             if word.startswith(_PROFILE):

@@ -76,12 +76,7 @@ def _try(executable: Path, backend: Backend) -> Iterator[dict[str, object]]:
 
 
 def _compute(page: WebPage, backend: Backend) -> None:
-    """Let the page double a number.
-
-    Raises:
-        PageError: the provider refuses.
-        ValueError: it computed something else.
-    """
+    """Let the page double a number."""
     with TemporaryDirectory() as folder:
         path = Path(folder, "double.onnx")
         onnx.save(_doubling(), path)

@@ -35,11 +35,7 @@ def takes_software(job: Job) -> bool:
 
 
 def web_device(backend: Backend, facts: Mapping[str, Any], *, software: bool) -> WebDevice:
-    """The device that a page tells.
-
-    Raises:
-        Unavailable: the browser gives none, or only a software adapter that nobody asked for.
-    """
+    """The device that a page tells."""
     cpu = cpu_model()
     if backend == "webgpu":
         return _gpu(facts.get("adapter"), cpu, software=software)
@@ -49,11 +45,7 @@ def web_device(backend: Backend, facts: Mapping[str, Any], *, software: bool) ->
 
 
 def require_precision(precision: Precision, facts: Mapping[str, Any]) -> None:
-    """Check that the adapter, if there is one, computes in that number format.
-
-    Raises:
-        Unsupported: it does not.
-    """
+    """Check that the adapter, if there is one, computes in that number format."""
     adapter = facts.get("adapter")
     if precision == "fp16" and adapter and not adapter["half"]:
         raise Unsupported(reason("webgpu_no_f16"))

@@ -27,12 +27,7 @@ class WebGenerator:
     """Takes the most likely token again and again; caches lie where the provider takes them."""
 
     def __init__(self, graph: WebGraph, model: ModelSpec, inputs: Inputs, new_tokens: int) -> None:
-        """Give the page the prompt.
-
-        Raises:
-            Unsupported: there is no part that extends a cache, one takes what is not there, or the
-                provider refuses it.
-        """
+        """Give the page the prompt."""
         takes = graph.graph.takes
         if not {"prefill", "decode"} <= takes.keys():
             raise Unsupported(reason("graph_lacks_cache", model=model.name))

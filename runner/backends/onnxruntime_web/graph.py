@@ -32,11 +32,7 @@ class WebGraph:
     def __init__(
         self, page: WebPage, backend: Backend, graph: Graph, folder: Path, feeds: Feeds
     ) -> None:
-        """Load every part for the shapes of these feeds.
-
-        Raises:
-            Unsupported: the provider refuses it, in its own words.
-        """
+        """Load every part for the shapes of these feeds."""
         self.page, self.graph, self.backend = page, graph, backend
         sizes = _sizes_of(graph, backend)
         parts = [
@@ -138,11 +134,7 @@ def _described(
 
 
 def external_files(model: onnx.ModelProto) -> list[str]:
-    """The names of the files that hold a graph's weights: parts may share one.
-
-    Raises:
-        Unsupported: one lies elsewhere.
-    """
+    """The names of the files that hold a graph's weights: parts may share one."""
     names = sorted(
         {
             entry.value

@@ -71,11 +71,7 @@ def locked(lock: Path = LOCK) -> Mapping[str, Archive]:
 
 
 def install(folder: Path, registry: str, lock: Path = LOCK) -> None:
-    """Fetch, compare and unpack; the folder is there whole or as it was before.
-
-    Raises:
-        InstallError: an archive cannot be had, or is another one.
-    """
+    """Fetch, compare and unpack; the folder is there whole or as it was before."""
     archives = locked(lock)
     folder.parent.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(dir=folder.parent) as temporary:
@@ -90,11 +86,7 @@ def install(folder: Path, registry: str, lock: Path = LOCK) -> None:
 
 
 def fetch_archive(archive: Archive, registry: str) -> bytes:
-    """The archive's bytes, compared with its hash.
-
-    Raises:
-        InstallError: they cannot be had, or are others.
-    """
+    """The archive's bytes, compared with its hash."""
     url = f"{registry.rstrip('/')}{archive.path}"
     try:
         with urllib.request.urlopen(url, timeout=_TIMEOUT_S) as answer:  # noqa: S310

@@ -101,10 +101,6 @@ class WebPage:
             verbose: log where nodes are placed.
             limits: the patience with it.
             server: gives the page its files; one of its own by default.
-
-        Raises:
-            Unavailable: the runtime is not here, or the page has no isolation.
-            BenchError: the page ended, or did not answer in time.
         """
         self.runtime_version = runtime_version()
         self.browser = browser
@@ -126,13 +122,7 @@ class WebPage:
         return self._limits.answer_s
 
     def call(self, name: str, *arguments: object, seconds: float | None = None) -> Any:
-        """The answer of one of the page's functions.
-
-        Raises:
-            PageError: it threw.
-            TimedOut: it did not answer in time.
-            BenchError: the page, its browser or its device is gone.
-        """
+        """The answer of one of the page's functions."""
         expression = "([name, values]) => window.answer(name, values)"
         return self._ask(
             name,

@@ -38,9 +38,6 @@ class PageQuery:
             least: the fewest of them.
             min_ns: the least sum of their durations.
             max_ns: the sum at which they end in any case.
-
-        Raises:
-            TimedOut: the page fell silent; the error has the durations before.
         """
         durations: list[int] = []
         total = 0
@@ -67,11 +64,7 @@ class PageQuery:
 
 
 def bind_query(graph: WebGraph, model: ModelSpec, inputs: Inputs) -> PageQuery:
-    """The graph over these inputs, which the page fetches.
-
-    Raises:
-        Unsupported: the graph takes something else.
-    """
+    """The graph over these inputs, which the page fetches."""
     passed, feeds = forward_pass(graph.graph, model, inputs)
     parts = [{"name": name, "inputs": list(part.inputs)} for name, part in passed.parts.items()]
     page = graph.page

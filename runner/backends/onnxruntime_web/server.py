@@ -37,9 +37,6 @@ class PageServer:
             runtime_folder: the files of ONNX Runtime Web.
             port: one that is free by default.
             headers: what every answer has beside type and length.
-
-        Raises:
-            Unavailable: the port is taken, or none is free.
         """
         secret = secrets.token_urlsafe(16)
         self._files: dict[str, Path] = {

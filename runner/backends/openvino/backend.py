@@ -57,11 +57,7 @@ class OpenVINOSession:
     )
 
     def __init__(self, job: Job, threads: int, graphs: Path | None) -> None:
-        """Read the first graph and compile it for its cell.
-
-        Raises:
-            Unsupported, Unavailable: there is none, or it cannot be executed.
-        """
+        """Read the first graph and compile it for its cell."""
         self._job = job
         start = monotonic()
         core = ov.Core()
@@ -118,11 +114,7 @@ class OpenVINOSession:
         }
 
     def bind(self, cell: Cell, inputs: Inputs) -> GraphQuery:
-        """Let requests read the inputs in host memory; another shape is compiled here.
-
-        Raises:
-            Unsupported: it cannot be compiled, or an int8 graph is not executed in int8.
-        """
+        """Let requests read the inputs in host memory; another shape is compiled here."""
         opened = self._open(cell)
         query = opened.query(inputs)
         require_int8(opened.parts, opened.quantized)

@@ -47,11 +47,7 @@ def compiled_columns(
 
 
 def require_int8(parts: Sequence[CompiledPart], quantized: Quantized | None) -> None:
-    """Require that a graph with activations in int8 is executed in int8.
-
-    Raises:
-        Unsupported: none of its products is.
-    """
+    """Require that a graph with activations in int8 is executed in int8."""
     if quantized is not None and quantized.activations and not _int8_products(parts):
         raise Unsupported(reason("openvino_no_int8"))
 

@@ -45,11 +45,7 @@ class Compiler:
         """The requested options, as far as they can be set for the device."""
 
     def compile(self, model: ov.Model, **more: object) -> ov.CompiledModel:
-        """The model, ready to execute.
-
-        Raises:
-            Unsupported: the device would compute in another precision than the requested one.
-        """
+        """The model, ready to execute."""
         compiled = self._core.compile_model(model, self._device.name, {**self.options, **more})
         requested, actual = _HINTS[self._precision], arithmetic_of_compiled(compiled)
         if actual != requested:

@@ -60,9 +60,6 @@ def find_openvino_device(core: Any, requested: str | None) -> OpenVINODevice:
 
     For AUTO, OpenVINO chooses a device; the model then executes on that one directly, so that AUTO
     can neither start on the CPU meanwhile nor fall back to it.
-
-    Raises:
-        Unavailable: there is no such device.
     """
     available = tuple(core.available_devices)
     if requested is None:
@@ -168,11 +165,7 @@ def is_out_of_memory(error: BaseException) -> bool:
 
 @contextmanager
 def refusals(action: str) -> Iterator[None]:
-    """Turn an error into the reason why OpenVINO cannot do this with the model.
-
-    Raises:
-        Unsupported: it cannot. A lack of memory stays the error it was.
-    """
+    """Turn an error into the reason why OpenVINO cannot do this with the model."""
     try:
         yield
     except RuntimeError as error:

@@ -170,9 +170,6 @@ def trace(action: Query, parts: Iterable[PartRequest], compiler: Compiler, stem:
 
     The parts are compiled once more, with counters, for this alone. The first call initialises
     them, so it is left out.
-
-    Raises:
-        RecordNotSaved: the folder takes no more files.
     """
     with profiling(parts, compiler) as requests:
         action()

@@ -41,11 +41,7 @@ class CompiledPart(NamedTuple):
 
 
 def read_graph_models(core: Any, graph: Graph, folder: Path) -> dict[Part, ov.Model]:
-    """The graph's parts as models of OpenVINO.
-
-    Raises:
-        Unsupported: it does not.
-    """
+    """The graph's parts as models of OpenVINO."""
     with refusals("read the graph"):
         return {name: core.read_model(folder / part.file) for name, part in graph.parts.items()}
 
@@ -90,11 +86,7 @@ class OpenVINOGraph:
         return tuple(self._kept.values())
 
     def compile(self, inputs: Inputs) -> None:
-        """Compile the parts for queries over inputs of this shape, or for generation.
-
-        Raises:
-            Unsupported: OpenVINO cannot compile it.
-        """
+        """Compile the parts for queries over inputs of this shape, or for generation."""
         if self.graph.content == "generation":
             self._dynamic()
         else:
@@ -113,22 +105,14 @@ class OpenVINOGraph:
         return self._cached_ns[shapes]
 
     def query(self, inputs: Inputs) -> GraphQuery:
-        """The forward pass over these inputs; the part that fills a cache computes one as well.
-
-        Raises:
-            Unsupported: it takes other inputs, or OpenVINO cannot compile it.
-        """
+        """The forward pass over these inputs; the part that fills a cache computes one as well."""
         executed, feeds = forward_pass(self.graph, self._spec, inputs)
         dynamic = self._dynamic() if self.graph.content == "generation" else {}
         idle = [part.compiled for name, part in dynamic.items() if name not in executed.parts]
         return self._query(executed, feeds, idle)
 
     def executors(self) -> dict[Part, PartExecutor]:
-        """Every part, for inputs that change from call to call.
-
-        Raises:
-            Unsupported: OpenVINO cannot compile it.
-        """
+        """Every part, for inputs that change from call to call."""
         return {name: self._executor(name, part) for name, part in self._dynamic().items()}
 
     def _query(
@@ -186,7 +170,6 @@ class OpenVINOGraph:
 
 
 def make_request(part: CompiledPart) -> PartRequest:
-    """The part with a request of its own."""
     return PartRequest(part.model, part.compiled)
 
 
@@ -198,11 +181,7 @@ class OpenVINOGraphs:
     """
 
     def __init__(self, job: Job, core: Any, compiler: Compiler, graphs: Path | None) -> None:
-        """Read the graph of the first cell that has one.
-
-        Raises:
-            Unsupported: there is none, or OpenVINO cannot read it.
-        """
+        """Read the graph of the first cell that has one."""
         self._job = job
         self._core = core
         self._compiler = compiler
@@ -214,11 +193,7 @@ class OpenVINOGraphs:
         self.of(self.first_cell)
 
     def of(self, cell: Cell) -> OpenVINOGraph:
-        """The graph that takes the cell's inputs.
-
-        Raises:
-            Unsupported: there is none for its shape, or OpenVINO cannot read it.
-        """
+        """The graph that takes the cell's inputs."""
         graph, folder = find_graph(self._job, cell, self._graphs)
         if self.latest is None or self.latest.graph.shape != graph.shape:
             if self.latest is not None:

@@ -50,10 +50,6 @@ def quantize(
     """The parts with weights and activations of linear layers and convolutions in int8.
 
     A generating graph gets int8 weights alone: its cache would have to be calibrated by tokens.
-
-    Raises:
-        Unavailable: NNCF is not installed.
-        Unsupported: it cannot quantise the graph.
     """
     nncf = _import_nncf()
     activations = graph.content == "forward"

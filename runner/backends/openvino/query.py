@@ -53,7 +53,6 @@ class PartRequest:
         self.request.infer(share_outputs=True)
 
     def outputs(self, names: Iterable[str]) -> dict[str, Slot]:
-        """The slots of these outputs."""
         shapes = {name: self.compiled.output(name).partial_shape for name in names}
         return {
             name: Slot(partial(self._tensor, name), shape, shape.is_dynamic or bool(self._fresh))

@@ -231,9 +231,6 @@ def prepare_device(job: Job, threads: int) -> tuple[TorchDevice, int]:
 
     Returns:
         The device, and the clock before it was sought: its initialisation is a part of loading.
-
-    Raises:
-        Unsupported, Unavailable: there is no such device.
     """
     cell = job.cells[0]
     cpu_model()  # ahead of the clock: reading what records say is no part of a start

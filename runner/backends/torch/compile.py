@@ -159,11 +159,7 @@ class CompiledSession(TorchSession):
     def prove(
         self, query: Query, iteration: Iteration | None = None
     ) -> tuple[Proof, dict[str, str]]:
-        """Prove as in eager mode, and that something was compiled at all.
-
-        Raises:
-            Unsupported: nothing was, so that these would be eager mode's numbers.
-        """
+        """Prove as in eager mode, and that something was compiled at all."""
         proof, evidence = super().prove(query, iteration)
         graphs = self._stats.current.graphs
         if proof == "proven" and not graphs:
@@ -198,11 +194,7 @@ def require_compiler(
     find: Callable[[], str] = get_cpp_compiler,
     headers: Path = HEADERS,
 ) -> None:
-    """Look for the compiler of inductor's kernels, or of their launcher on a GPU.
-
-    Raises:
-        Unavailable: there is no C++ compiler, or it would not find Python's headers.
-    """
+    """Look for the compiler of inductor's kernels, or of their launcher on a GPU."""
     try:
         find()
     except InvalidCxxCompiler as error:

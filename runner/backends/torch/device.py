@@ -125,10 +125,6 @@ def find_torch_device(
     """The device that the backend's cells execute on in torch.
 
     `library` is torch, or its stand-in.
-
-    Raises:
-        Unavailable: there is none here, with torch's words.
-        Unsupported: it does not compute in this precision.
     """
     if backend not in _FINDERS:
         raise Unsupported(reason("no_device_for_backend", runtime="torch", backend=backend))

@@ -117,11 +117,7 @@ _NAME_WIDTH = 60
 
 
 def trace(action: Query, stem: Path, device: torch.device) -> None:
-    """Profile one call; write its trace and a table of the heaviest operators.
-
-    Raises:
-        RecordNotSaved: the folder takes no more files.
-    """
+    """Profile one call; write its trace and a table of the heaviest operators."""
     with profile(activities=activities(device), record_shapes=True) as profiler:
         action()
     table = profiler.key_averages().table(

@@ -64,9 +64,6 @@ def quantise(model: torch.nn.Module, device_type: str = "cpu") -> str:
 
     The model still lies on the CPU; `device_type` is where it will execute. Torch packs weights for
     the CPU alone, so that other devices get layers that multiply plain tensors.
-
-    Raises:
-        Unsupported: the model has none.
     """
     _unfold(model)
     linear = [module for module in model.modules() if type(module) is Linear]

@@ -97,11 +97,7 @@ class TorchTrainer:
         return self._arithmetic.scale
 
     def step(self) -> TrainingStep:
-        """Forward, loss, backward, optimizer; the device is waited for after each.
-
-        Raises:
-            Unsupported: torch has no kernel for a part of the forward pass or the loss.
-        """
+        """Forward, loss, backward, optimizer; the device is waited for after each."""
         clock, wait, criterion = self._clock, self._wait, self._criterion
         arithmetic = self._arithmetic
         started = clock()
@@ -221,11 +217,7 @@ def _layer(parameter: str) -> str:
 def _arguments(
     model: Any, batch: Mapping[str, torch.Tensor], constants: Mapping[str, bool]
 ) -> dict[str, Any]:
-    """The arguments with which the forward pass gives a loss, without a key-value cache.
-
-    Raises:
-        Unsupported: there are no labels, and the model knows no loss without.
-    """
+    """The arguments with which the forward pass gives a loss, without a key-value cache."""
     taken = inspect.signature(model.forward).parameters
     arguments: dict[str, Any] = {**batch, **constants}
     arguments.pop("return_dict", None)
@@ -250,11 +242,7 @@ def _shifted(labels: torch.Tensor, config: Any) -> torch.Tensor:
 
 
 def _objects(boxes: torch.Tensor) -> list[dict[str, torch.Tensor]]:
-    """Rows of class, centre, width and height, as detectors take them: a dictionary a sample.
-
-    Raises:
-        Unavailable: a package that computes the loss of boxes is not installed.
-    """
+    """Rows of class, centre, width and height, as detectors take them: a dictionary a sample."""
     for package, installed in (("pillow", is_vision_available()), ("scipy", is_scipy_available())):
         if not installed:
             raise Unavailable(reason("detector_package_missing", package=package))

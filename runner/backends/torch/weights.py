@@ -23,12 +23,7 @@ _SHOWN = 3
 
 
 def pretrained_config(spec: ModelSpec) -> Any:
-    """The configuration that lies beside the weights.
-
-    Raises:
-        Unavailable: it cannot be read.
-        Unsupported: it differs from the description of the model.
-    """
+    """The configuration that lies beside the weights."""
     with _translate_errors(spec):
         config = transformers.AutoConfig.from_pretrained(_folder(spec), trust_remote_code=False)
     for name, value in spec.config.items():
@@ -51,10 +46,6 @@ def load_weights(model: torch.nn.Module) -> bool:
     """Put the pretrained weights into the model; False if its weights are to be random.
 
     Parameters stay the same objects, on the same device.
-
-    Raises:
-        Unavailable: the weights cannot be read.
-        Unsupported: they do not fill this architecture.
     """
     spec: ModelSpec | None = getattr(model, _SOURCE, None)
     if spec is None:

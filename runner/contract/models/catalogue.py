@@ -49,11 +49,6 @@ def model_sets() -> Mapping[str, tuple[str, ...]]:
 
 
 def find(name: str) -> ModelSpec:
-    """The model of that name.
-
-    Raises:
-        UnknownModel: the catalogue holds no such name; the message offers the nearest ones.
-    """
     models = catalogue()
     if name in models:
         return models[name]

@@ -35,11 +35,7 @@ class Sizes(Protocol):
 
 
 def sizes_of(model: ModelSpec, cell: Sizes) -> dict[str, int]:
-    """Every size that is known, by `SizeName`; an axis that the cell leaves out is at its default.
-
-    Raises:
-        Unsupported: the model does not take an image or a sound of this size.
-    """
+    """Every known size; an axis that the cell leaves out has its default."""
     known = {name: _media_size(model, cell, name) for name in get_args(FixedName)}
     known |= {"batch_size": cell.batch_size, "sequence_length": cell.sequence_length}
     sizes = {name: size for name, size in known.items() if size is not None}

@@ -47,11 +47,7 @@ class Work(BaseModel):
 
 
 def work(model: ModelSpec, cell: Sizes, number_bytes: int = 4) -> Work | None:
-    """The work of one query in numbers of so many bytes; None for models that nobody counted.
-
-    Raises:
-        Unsupported: the cell has a size that the model doesn't take.
-    """
+    """The work of one query in numbers of so many bytes; None for models that nobody counted."""
     counts = counts_of(model, cell)
     if counts is None or model.parameters is None:
         return None

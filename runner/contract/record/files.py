@@ -109,11 +109,7 @@ def save_record(record: Record, folder: Path) -> Path:
 
 
 def record_of(row: Mapping[str, Any]) -> Record:
-    """The record of a row, without the columns of newer runners.
-
-    Raises:
-        ValidationError: it tells none.
-    """
+    """The record of a row, without the columns of newer runners."""
     known = row.keys() & Record.model_fields.keys()
     return Record.model_validate({name: row[name] for name in known})
 

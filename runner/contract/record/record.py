@@ -59,9 +59,6 @@ class Record(
             cell: the cell as it was planned.
             outcome: how it ended.
             columns: further columns by name; they replace what the job knows.
-
-        Raises:
-            ValidationError: there is no such column, or its value is of another type.
         """
         known = {**known_columns(job, cell), "recorded_at": datetime.now(UTC)}
         record = cls.model_validate({**known, **columns, **outcome.model_dump()})

@@ -103,7 +103,6 @@ class Processes:
 
     @classmethod
     def of(cls, job: Job, rounds: Sequence[RoundResult]) -> "Processes":
-        """The processes of these rounds."""
         return cls(
             spread_of(job.process_spread), growing_confidence(job.measure), moments_of(rounds)
         )

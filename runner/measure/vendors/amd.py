@@ -174,11 +174,7 @@ def _number(value: object) -> int | None:
 
 
 def amd_energy_counters(amdsmi: Any = None, pci_address: str | None = None) -> list[Counter]:
-    """The energy counter of the GPU.
-
-    Raises:
-        Unavailable: it is one of a divided GPU, whose other parts it counts as well.
-    """
+    """The energy counter of the GPU."""
     library, device = open_amd_gpu(amdsmi, pci_address)
     if partition := _partition(library, device):
         raise Unavailable(f"AMD SMI counts the energy of all parts of the GPU ({partition})")

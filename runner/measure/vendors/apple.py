@@ -17,9 +17,6 @@ def apple_cpu_counters(monitor: Any = None) -> list[Counter]:
     """The counter of the CPU and, where the chip has one, of the memory.
 
     `monitor` is an AppleEnergyMonitor, or a test's stand-in for it.
-
-    Raises:
-        Unavailable: the library is missing, or the chip shows none of them.
     """
     return _counters(monitor or _load(), ("cpu_total", "dram"))
 

@@ -34,11 +34,7 @@ def intel_gpu_addresses(sys: Path = _SYS) -> list[str]:
 
 
 def intel_gpu_counters(address: str | None, sys: Path = _SYS) -> list[Counter]:
-    """The counter of the card at a PCI address such as `0000:03:00.0`, or of the only card.
-
-    Raises:
-        Unavailable: the driver shows none, not to this user, or it is not known which.
-    """
+    """The counter of the card at a PCI address such as `0000:03:00.0`, or of the only card."""
     monitors = _monitors(sys)
     if address is None and len(monitors) == 1:
         (address,) = monitors

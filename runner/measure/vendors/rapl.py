@@ -16,9 +16,6 @@ def rapl_counters(powercap: Path = _POWERCAP) -> list[Counter]:
     """A counter for each package and for each package's memory.
 
     Cores and uncore are parts of the package; `psys` holds the package, so none of them is added.
-
-    Raises:
-        Unavailable: the kernel shows no counters, or not to this user.
     """
     packages = [zone for zone in _zones(powercap, "intel-rapl:*") if _is_package(zone)]
     if not packages:

@@ -79,11 +79,7 @@ class BatchSearch:
         self._premature: Doubt | None = None
 
     def run(self) -> SearchResult:
-        """Search for the batch of most samples per second.
-
-        Raises:
-            Exception: a query's error, unless memory ran out in a doubled batch.
-        """
+        """Search for the batch of most samples per second."""
         bounds, curve = self._bounds, self._curve
         curve.tries.append(self._trial(bounds.first_batch, bounds.doublings_end_ns))
         reason = self._end()

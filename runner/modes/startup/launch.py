@@ -79,12 +79,7 @@ class PendingStart:
         self._oom_kills_before = oom_kills()
 
     def wait(self) -> TimedStart:
-        """Wait until it has reached the requested state.
-
-        Raises:
-            Unsupported, Unavailable, MemoryError: the runtime's error.
-            BenchError: it failed or died, or its clock differs from ours.
-        """
+        """Wait until it has reached the requested state."""
         stdout = self._process.stdout
         line = stdout.readline() if stdout else b""
         answered_at = monotonic()

@@ -26,9 +26,6 @@ def shared_groups(seconds: Mapping[KeyT, Sequence[float]], most: int) -> Mapping
     """The number of groups of each key, at most `most` together and one for each work at most.
 
     Every key has one; each further group goes to the key whose groups are the longest.
-
-    Raises:
-        ValueError: there are more keys than groups.
     """
     if len(seconds) > most:
         raise ValueError(f"{len(seconds)} keys do not fit into {most} groups")

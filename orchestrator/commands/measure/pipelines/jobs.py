@@ -84,10 +84,6 @@ def pipeline_jobs(
     All cells of a model that runners of one kind can measure are in the same job, since machines
     differ and these are compared. More than `most` such jobs are put together, so that those of
     one kind of runner take about equally long. Of models outside the share there is none.
-
-    Raises:
-        UsageError: a backend without labels, more kinds of runners than jobs, or more jobs than
-            `MAX_JOBS`.
     """
     if most > MAX_JOBS:
         raise UsageError(f"--max-jobs: {most} is more than {MAX_JOBS}, GitHub's most of one matrix")

@@ -14,11 +14,7 @@ _JUDGE = "judge="
 
 
 def parse_runner_labels(texts: Sequence[str]) -> Mapping[Backend, Sequence[str]]:
-    """The labels of all backends, those of `BACKEND=LABEL,LABEL` in place of our own.
-
-    Raises:
-        UsageError: a text has another form, or names an unknown backend.
-    """
+    """The labels of all backends, those of `BACKEND=LABEL,LABEL` in place of our own."""
     labels = dict(RUNNER_LABELS)
     known: dict[str, Backend] = {str(backend): backend for backend in CATALOGUE}
     for text in texts:

@@ -27,11 +27,7 @@ EVERYTHING = Share(1, 1)
 
 
 def share_of_models(text: str | None) -> Share:
-    """The share in the words of `--share`, `NUMBER/SHARES`; all of it for None.
-
-    Raises:
-        UsageError: it is none.
-    """
+    """The share in the words of `--share`, `NUMBER/SHARES`; all of it for None."""
     if text is None:
         return EVERYTHING
     parts = _SHARE.fullmatch(text)

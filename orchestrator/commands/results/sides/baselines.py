@@ -10,11 +10,7 @@ from runner.contract.errors import NothingToDo, UsageError
 
 
 def run_back(runs: Sequence[RunSummary], back: int) -> str:
-    """The id of the newest run, or of the one that is so many runs before it.
-
-    Raises:
-        UsageError: there are not so many.
-    """
+    """The id of the newest run, or of the one that is so many runs before it."""
     left = list(runs)
     newest = newest_run(left)
     for _ in range(back):
@@ -44,10 +40,6 @@ def run_before(
         side: the side whose series are looked for.
         back: the number of such runs to go back from the newest of them.
         per_host: True if machines with different names have series of their own.
-
-    Raises:
-        NothingToDo: there is none.
-        UsageError: there are not so many.
     """
     runs = runs_before(source, selection, side, per_host=per_host)
     if not runs:

@@ -53,11 +53,6 @@ def open_sides(
         baseline: the word for the earlier side.
         run: the word for the later one.
         per_host: True if machines with different names have series of their own.
-
-    Raises:
-        UsageError: there is no such side or filter, or both sides hold the same results.
-        NothingToDo: a file holds no result, or no run before shares a series with this one.
-        StoreError: a database, a bundle or a file cannot be read or believed.
     """
     with ExitStack() as closing:
         opening = _Opening(replace(selected, run=None, every=False), closing)
@@ -89,10 +84,6 @@ def require_side(selected: SelectionRequest, word: str) -> None:
     """Insist that a word names a side, before hours are measured that shall be judged by it.
 
     `last` is whatever will be there by then.
-
-    Raises:
-        UsageError: it names nothing.
-        StoreError: the database, or the snapshot of that name, cannot be read.
     """
     with ExitStack() as closing:
         meaning_of(word, _Opening(selected, closing))
@@ -176,11 +167,7 @@ class _Opening:
         return Side(word, opened.store, self._selection_in(opened.store, word), opened.lacks)
 
     def _selection_in(self, store: Store, word: str) -> Selection:
-        """The selected results of a database that is not the user's.
-
-        Raises:
-            UsageError: nothing in it could ever fit a filter.
-        """
+        """The selected results of a database that is not the user's."""
         try:
             return self._selected.selection_in(store)
         except UsageError as error:
@@ -193,11 +180,7 @@ class _Opening:
 
 
 def _without_shared(base: Side, run: Side) -> Side:
-    """The later side without the very results that the earlier one holds.
-
-    Raises:
-        UsageError: nothing is left.
-    """
+    """The later side without the very results that the earlier one holds."""
     if base.selection.run_id is not None and run.selection.run_id is not None:
         return run  # two runs share none
     results = ids_of_results(run)

@@ -20,11 +20,7 @@ _HINT = "export it again: `orchestrator export performance --output FILE --force
 
 
 def is_table(path: Path) -> bool:
-    """True if this is a file or a folder of partitions as an export of tables writes it.
-
-    Raises:
-        StoreError: it is a Parquet file that cannot be read.
-    """
+    """True if this is a file or a folder of partitions as an export of tables writes it."""
     if path.is_dir():
         return _holds_parts(path)
     if _is_parquet(path):
@@ -33,11 +29,7 @@ def is_table(path: Path) -> bool:
 
 
 def is_record_file(path: Path) -> bool:
-    """True if this is a file of records, and no exported table.
-
-    Raises:
-        StoreError: it is a Parquet file that cannot be read.
-    """
+    """True if this is a file of records, and no exported table."""
     return _is_parquet(path) and _RECORDS_HAVE in _parquet_columns(path)
 
 
@@ -56,12 +48,7 @@ def _holds_parts(folder: Path) -> bool:
 
 
 def read_table_file(path: Path) -> pa.Table:
-    """The rows of a table that an export wrote; values of CSV and JSON, and of folders, as text.
-
-    Raises:
-        StoreError: it cannot be read, is too large, or no table.
-        NothingToDo: it has no row.
-    """
+    """The rows of a table that an export wrote; values of CSV and JSON, and of folders, as text."""
     try:
         table = _read(path)
     except DamagedFile as damaged:

@@ -39,11 +39,6 @@ def results_at(path: Path, *, scratch: bool) -> Iterator[PathResults]:
     Args:
         path: the file or the folder, of which nothing is changed.
         scratch: True if fake and synthetic rows are welcome.
-
-    Raises:
-        UsageError: it is none of these.
-        StoreError: something in it is damaged, impossible or made up, or there is no room.
-        NothingToDo: it holds no result.
     """
     if is_bundle(path) or is_database(path):
         opened, lacks = _store_of_records(path, scratch=scratch), None

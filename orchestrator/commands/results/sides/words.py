@@ -80,12 +80,6 @@ class SideNames(Protocol):
 
 
 def meaning_of(word: str, names: SideNames) -> Meaning:
-    """The meaning of a word.
-
-    Raises:
-        UsageError: nothing.
-        StoreError: the database, or the snapshot of that name, cannot be read.
-    """
     if match := _LAST.fullmatch(word):
         return LastRun(int(match[1] or 0))
     is_path = os.sep in word or word in {".", ".."} or len(os.fsencode(word)) > _LONGEST_NAME

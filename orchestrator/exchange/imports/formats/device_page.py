@@ -46,11 +46,7 @@ class DevicePage:
         return isinstance(content, dict) and content.get("format") == _FORMAT
 
     def read(self, document: Document) -> Reading:
-        """Read one measurement or failure for each result.
-
-        Raises:
-            DamagedFile: the version is another one, or there is no list of results.
-        """
+        """Read one measurement or failure for each result."""
         content = document.json if isinstance(document.json, dict) else {}
         if content.get("version") != _VERSION:
             raise DamagedFile(

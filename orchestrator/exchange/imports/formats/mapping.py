@@ -63,11 +63,7 @@ class MappedRow:
 
 
 def _rows_in(document: Document, mapping: MappingFile) -> Iterator[MappedRow]:
-    """Read the rows of a file.
-
-    Raises:
-        DamagedFile: the file is no CSV from some line on, or names a column twice.
-    """
+    """Read the rows of a file."""
     root = document.json
     if not isinstance(root, dict | list):
         for row in rows_of(document, mapping.delimiter):

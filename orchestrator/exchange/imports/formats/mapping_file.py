@@ -89,11 +89,7 @@ class MappingFile(Frozen):
 
 
 def read_mapping(path: Path) -> MappingFile:
-    """Read a mapping from a YAML or JSON file.
-
-    Raises:
-        UsageError: it is wrong; one line for each problem, with location and value.
-    """
+    """Read a mapping from a YAML or JSON file."""
     source = read_source(path)
     if source.data is None:
         raise_problems(source, [Problem((), "is empty")], _HINT)

@@ -106,11 +106,7 @@ class MLPerf:
         return any(_summaries(text)) or bool(_ENDS.match(text.lstrip()))
 
     def read(self, document: Document) -> Reading:
-        """Read one measurement for each summary.
-
-        Raises:
-            DamagedFile: a summary is not whole, or its values cannot be read.
-        """
+        """Read one measurement for each summary."""
         text = document.text or ""
         errors = _ERRORS.search(text)
         problem = f", though {errors[0]}" if errors else ""

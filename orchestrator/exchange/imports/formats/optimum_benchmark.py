@@ -161,11 +161,7 @@ class OptimumBenchmark:
         return _is_config(config) and isinstance(report, dict)
 
     def read(self, document: Document) -> Reading:
-        """Read one measurement for each subject of the report.
-
-        Raises:
-            DamagedFile: nothing says which model it was, or no measurement could be read.
-        """
+        """Read one measurement for each subject of the report."""
         data = document.json
         if _is_config(data):
             return Reading(nothing="the config of a run of optimum-benchmark")

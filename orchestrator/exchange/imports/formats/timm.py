@@ -92,11 +92,7 @@ class Timm:
         )
 
     def read(self, document: Document) -> Reading:
-        """Read one measurement for each row and part.
-
-        Raises:
-            DamagedFile: no row could be read, or the table is not whole.
-        """
+        """Read one measurement for each row and part."""
         parts = [part for part in _PARTS if _is_timed(part, _names(document))]
         if not parts and "error" not in _names(document):
             return Reading(nothing="sizes of models, without a timing")

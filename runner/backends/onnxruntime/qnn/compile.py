@@ -35,11 +35,7 @@ class CompiledGraph:
 def compile_graph(
     graph: Graph, folder: Path, device: OnnxDevice, threads: int, inputs: Inputs
 ) -> CompiledGraph:
-    """Compile every part for the sizes of these inputs, and time a reload.
-
-    Raises:
-        Unsupported: the HTP cannot take the graph.
-    """
+    """Compile every part for the sizes of these inputs, and time a reload."""
     sizes = dimension_sizes(graph, folder, inputs)
     # The sessions read the files again when they are profiled.
     files = tempfile.TemporaryDirectory()

@@ -27,12 +27,7 @@ _X86 = ("x86_64", "AMD64")
 
 
 def require_possible(job: Job, machine: str = platform.machine()) -> None:
-    """Refuse generation with compiled graphs, and timing a simulator.
-
-    Raises:
-        Unsupported: the job generates.
-        Unavailable: it would time a simulator.
-    """
+    """Refuse generation with compiled graphs, and timing a simulator."""
     if job.cells[0].mode == "generation":
         raise Unsupported(reason("qnn_generation"))
     if machine in _X86 and job.purpose != "verify":
@@ -40,11 +35,7 @@ def require_possible(job: Job, machine: str = platform.machine()) -> None:
 
 
 def qnn_device(library: Any = onnxruntime, machine: str = platform.machine()) -> OnnxDevice:
-    """The HTP of this machine.
-
-    Raises:
-        Unavailable: the plugin or a library that it needs is missing, or it finds no device.
-    """
+    """The HTP of this machine."""
     plugin = _plugin()
     backend = plugin.get_qnn_htp_path()
     for name in (_HTP, _SYSTEM):
@@ -75,11 +66,7 @@ def _plugin() -> Any:
 
 
 def _try_loading(library: str) -> None:
-    """Load the library, since ONNX Runtime reports a failure on stderr alone.
-
-    Raises:
-        Unavailable: the library cannot be loaded.
-    """
+    """Load the library, since ONNX Runtime reports a failure on stderr alone."""
     try:
         ctypes.CDLL(library)
     except OSError as error:

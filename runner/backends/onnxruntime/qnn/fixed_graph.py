@@ -51,7 +51,6 @@ class FixedGraph:
         return numpy_helper.to_array(tensor, base_dir=str(self._path.parent))
 
     def nodes(self, operator: str) -> list[Any]:
-        """The nodes of that operator."""
         return [node for node in self.graph.node if node.op_type == operator]
 
     def consumers(self, name: str) -> list[Any]:

@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from orchestrator.commands.measure.fleet_plan import place_matrix
-from orchestrator.commands.measure.fleet_runs import folders_of, held, resume_on_fleet
-from orchestrator.commands.measure.host_progress import QuietFleetObserver
+from orchestrator.commands.measure.fleet.plan import place_matrix
+from orchestrator.commands.measure.fleet.progress import QuietFleetObserver
+from orchestrator.commands.measure.fleet.runs import folders_of, held, resume_on_fleet
 from orchestrator.commands.measure.request import PlanRequest
 from orchestrator.commands.measure.run import ResumeRequest, resume_run
 from orchestrator.fleet.choice import FleetChoice

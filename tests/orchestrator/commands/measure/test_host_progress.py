@@ -5,7 +5,7 @@ import io
 import pytest
 from rich.console import Console
 
-from orchestrator.commands.measure.host_progress import LiveFleetObserver, PlainFleetObserver
+from orchestrator.commands.measure.fleet.progress import LiveFleetObserver, PlainFleetObserver
 from orchestrator.screen.streams import after_work
 from tests.orchestrator.commands.measure.test_progress import CELLS, JOB, Stopwatch, record_of
 

@@ -10,7 +10,7 @@ import duckdb
 import pytest
 
 from orchestrator.backends.catalogue import LauncherName
-from orchestrator.commands.measure.replay import (
+from orchestrator.commands.measure.replay.answer import (
     Original,
     Replay,
     ReplayRequest,

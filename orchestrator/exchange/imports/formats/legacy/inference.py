@@ -26,11 +26,7 @@ _MEASURED = ("benchmark_data", "summary")
 
 
 def batch_nodes(value: Any, location: str, context: Context) -> Iterator[Node]:
-    """The results of one model; its failure if it has none.
-
-    Raises:
-        SkipEntry: it is no object.
-    """
+    """The results of one model; its failure if it has none."""
     whole = JsonObject(value, location)
     inside = Context(
         fields={
@@ -49,11 +45,7 @@ def batch_nodes(value: Any, location: str, context: Context) -> Iterator[Node]:
 
 
 def result(entry: JsonObject, context: Context) -> ImportedMeasurement:
-    """The result at one batch size.
-
-    Raises:
-        SkipEntry: a column cannot hold its value.
-    """
+    """The result at one batch size."""
     columns = metric_columns(entry)
     backend = _actual_backend(context.fields["backend"], entry.seen("device"))
     fields = {

@@ -70,11 +70,7 @@ class Node:
     context: Context = Context()
 
     def measurement(self) -> ImportedMeasurement:
-        """The measurement, or the failure, that the entry holds.
-
-        Raises:
-            SkipEntry: it cannot be read; without a reason: it holds no measured value.
-        """
+        """The measurement, or the failure, that the entry holds."""
         return self.read(JsonObject(self.value, self.location), self.context)
 
 
@@ -107,11 +103,7 @@ class JsonObject:
         return next((self._rest.pop(key) for key in keys if self._holds_text(key)), None)
 
     def flag(self, key: str) -> bool | None:
-        """A boolean that stays in the details.
-
-        Raises:
-            SkipEntry: it is neither.
-        """
+        """A boolean that stays in the details."""
         try:
             return parse_boolean(self.value.get(key))
         except ValueError as error:
@@ -136,20 +128,12 @@ class JsonObject:
         return number
 
     def check_numbers(self, *keys: str) -> None:
-        """Check that these are numbers or absent; they stay in the details.
-
-        Raises:
-            SkipEntry: one is something else.
-        """
+        """Check that these are numbers or absent; they stay in the details."""
         for key in keys:
             self._quantity(self.value.get(key), key, None, "count")
 
     def durations(self, key: str, unit: str) -> tuple[int | float, ...] | None:
-        """Take raw durations in nanoseconds.
-
-        Raises:
-            SkipEntry: one of them is no duration.
-        """
+        """Take raw durations in nanoseconds."""
         values = self._rest.get(key)
         if not isinstance(values, list) or not values:
             return None
@@ -161,11 +145,7 @@ class JsonObject:
         return known
 
     def moment(self, *keys: str) -> datetime | None:
-        """Take a time; one without a zone is taken as UTC, and the details say so.
-
-        Raises:
-            SkipEntry: it lies at an end of the calendar.
-        """
+        """Take a time; one without a zone is taken as UTC, and the details say so."""
         for key in keys:
             moment = read_time(self._rest.get(key))
             if moment:
@@ -232,10 +212,6 @@ def build_measurement(
     """Build a measurement: the entry's own columns override the context's; the rest is details.
 
     Its marks are those of its value, unless others are given.
-
-    Raises:
-        SkipEntry: a column cannot hold its value; without a reason: it ended well, as far as it
-            says, without a measured value.
     """
     measured = build_outcome(entry, context, {"status": "ok", **fields}, marks)
     if measured.status == "ok" and all(getattr(measured, name) is None for name in MEASURED):
@@ -249,11 +225,7 @@ def build_outcome(
     fields: dict[str, Any],
     marks: tuple[str, ...] | None = None,
 ) -> ImportedMeasurement:
-    """Build the result of an entry that says no more than how it ended.
-
-    Raises:
-        SkipEntry: a column cannot hold its value; without a reason: it has no status.
-    """
+    """Build the result of an entry that says no more than how it ended."""
     own = {name: value for name, value in fields.items() if value is not None}
     if isinstance(own.get("backend"), str):
         own["backend"] = own["backend"].strip().lower()
@@ -273,11 +245,7 @@ def build_outcome(
 
 
 def status_fields(entry: JsonObject) -> dict[str, Any]:
-    """The status and the reason of an entry; empty if it doesn't say how it ended.
-
-    Raises:
-        SkipEntry: its status is an unknown word.
-    """
+    """The status and the reason of an entry; empty if it doesn't say how it ended."""
     word = (entry.text("status") or "").strip()
     ending = _ending(entry, word.lower())
     if ending == "unfinished":

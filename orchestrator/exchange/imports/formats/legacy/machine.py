@@ -99,7 +99,6 @@ class _Platform:
     marks: tuple[str, ...] = ()
 
     def add(self, key: str, value: Any, location: str) -> None:
-        """Add the value of a key."""
         self.values[key] = value
         self.marks += marks_in({last_key(location): value}, location.rsplit("/", 1)[0])
 

@@ -76,11 +76,7 @@ _MODES = ("inference", "generation", "training", "startup")
 
 
 def metric_columns(entry: JsonObject) -> dict[str, Any]:
-    """Take the columns whose quantity and unit an entry's keys name, each once.
-
-    Raises:
-        SkipEntry: one of them is no number.
-    """
+    """Take the columns whose quantity and unit an entry's keys name, each once."""
     columns: dict[str, Any] = {name: entry.count(name) for name in _COUNTS}
     columns |= {name: entry.text(name) for name in _TEXTS}
     for key, (column, unit) in _COLUMNS.items():
@@ -116,11 +112,7 @@ class LegacyFormat:
             return False
 
     def read(self, document: Document) -> Reading:
-        """Read the measurements.
-
-        Raises:
-            DamagedFile: none of its entries can be read.
-        """
+        """Read the measurements."""
         try:
             return gather(self.nodes(document.json), self.nothing)
         except RecursionError as error:

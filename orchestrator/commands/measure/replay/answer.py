@@ -12,7 +12,7 @@ from analysis.results.conditions import DIRTY
 from analysis.results.item_time import item_estimate_ms, item_ms
 from analysis.statistics.ratios import Estimate, shows_difference
 from orchestrator.backends.catalogue import LauncherName
-from orchestrator.commands.measure.consent import describe_choices, is_own, require_consent
+from orchestrator.commands.measure.replay.consent import describe_choices, is_own, require_consent
 from orchestrator.commands.measure.run import execute_run
 from orchestrator.launchers.registry import LAUNCHERS, Pinned, known_launcher, make_launcher
 from orchestrator.planning.estimate import cell_estimate
@@ -71,7 +71,6 @@ class Original:
 
     @property
     def cell(self) -> Cell:
-        """The cell."""
         return self.job.cells[0]
 
     @property
@@ -160,16 +159,7 @@ class ReplayResult:
 
 
 def replay_result(request: ReplayRequest, observer: Observer) -> ReplayResult:
-    """Measure one result again, in the same image.
-
-    Raises:
-        UsageError: there is no such result, nothing was launched for it, or it is a stranger's and
-            its record chose what the user did not agree to.
-        ImageError: its image is gone.
-        Unavailable: this machine lacks what the backend needs.
-        EngineUnavailable: there is no engine.
-        StoreError: the results folder or the database cannot be used.
-    """
+    """Measure one result again, in the same image."""
     database = request.database or request.results / DATABASE_NAME
     original = consented_original(request, database, observer)
     pinned = [original.pinned] if original.pinned else []
@@ -184,11 +174,7 @@ def replay_result(request: ReplayRequest, observer: Observer) -> ReplayResult:
 
 
 def replay_in(database: Path, then: Measurement, result_id: str) -> Replay | None:
-    """A result beside its repetition, which has this id; None if that left no verdict.
-
-    Raises:
-        StoreError: the database cannot be read.
-    """
+    """A result beside its repetition, which has this id; None if that left no verdict."""
     with Store.open_readonly(database) as store:
         now = store.measurement(result_id)
         if now is None:
@@ -199,13 +185,7 @@ def replay_in(database: Path, then: Measurement, result_id: str) -> Replay | Non
 
 
 def consented_original(request: ReplayRequest, database: Path, observer: Observer) -> Original:
-    """The result, with the launcher that shall repeat it.
-
-    Raises:
-        UsageError: there is no such result, nothing was launched for it, or it is a stranger's and
-            its record chose what the user did not agree to.
-        StoreError: the database cannot be read.
-    """
+    """The result, with the launcher that shall repeat it."""
     original = find_original(request.result_id, database)
     if not is_own(original.job, original.launcher, request.results):
         for line in describe_choices(original.job, original.launcher):
@@ -222,12 +202,7 @@ def consented_original(request: ReplayRequest, database: Path, observer: Observe
 
 
 def find_original(result_id: str, database: Path) -> Original:
-    """The result of that id, `<run_id>/<cell_id>`; `last/<cell_id>` is one of the newest run.
-
-    Raises:
-        UsageError: there is no such result, or nothing was launched for it.
-        StoreError: the database cannot be read.
-    """
+    """The result of that id, `<run_id>/<cell_id>`; `last/<cell_id>` is one of the newest run."""
     with Store.open_readonly(database) as store:
         last = newest_run(store.runs()) if result_id.startswith(_LAST) else None
         name = f"{last.run_id}/{result_id.removeprefix(_LAST)}" if last else result_id
@@ -246,11 +221,7 @@ def find_original(result_id: str, database: Path) -> Original:
 
 
 def begin_replay(original: Original, request: ReplayRequest) -> RunFolder:
-    """Make the folder of a run that measures this result's cell again, with the same seeds.
-
-    Raises:
-        StoreError: the results folder or the database cannot be used.
-    """
+    """Make the folder of a run that measures this result's cell again, with the same seeds."""
     job, cell = original.job, original.cell
     seconds = cell_estimate(cell, job.model, job.measure)
     plan = Plan(
@@ -295,11 +266,7 @@ def _job_of(measured: Measurement) -> Job:
 
 
 def _require_same(measured: Measurement, job: Job) -> None:
-    """Insist that the job is the result's own: what it measures, for which run, and why.
-
-    Raises:
-        UsageError: it is another one.
-    """
+    """Insist that the job is the result's own: what it measures, for which run, and why."""
     names = [f"{job.run_id}/{cell.id}" for cell in job.cells]
     if names != [measured.result_id] or job.model.name != job.cells[0].model:
         raise UsageError(

@@ -5,7 +5,7 @@ from collections import Counter
 from analysis.compatibility.verdicts import MEANINGS
 from analysis.results.table import Field, wrapping
 from orchestrator.commands.measure.prepare import Preparation, PreparedGraph
-from orchestrator.commands.measure.verification import Verification, verdict_table
+from orchestrator.commands.measure.verify.verification import Verification, verdict_table
 from orchestrator.screen.lines import print_json, print_line
 from orchestrator.screen.tables import print_lines
 from orchestrator.system.text import format_size

@@ -15,9 +15,9 @@ from orchestrator.commands.fleet.hosts import (
     reach,
 )
 from orchestrator.commands.fleet.status import diagnose_fleet
-from orchestrator.commands.measure.fleet_plan import FleetPlan, PlacedRun, place_matrix, place_run
+from orchestrator.commands.measure.fleet.plan import FleetPlan, PlacedRun, place_matrix, place_run
 from orchestrator.commands.measure.plan import run_source
-from orchestrator.commands.measure.replay import (
+from orchestrator.commands.measure.replay.answer import (
     ReplayRequest,
     ReplayResult,
     begin_replay,
@@ -26,13 +26,13 @@ from orchestrator.commands.measure.replay import (
 )
 from orchestrator.commands.measure.request import PlanRequest
 from orchestrator.commands.measure.run import ResumeRequest, RunResult, report_end
-from orchestrator.commands.measure.verification import verification_of
-from orchestrator.commands.measure.verify import (
+from orchestrator.commands.measure.verify.answer import (
     VerifyRequest,
     VerifyResult,
     require_writable,
     verification_plan,
 )
+from orchestrator.commands.measure.verify.verification import verification_of
 from orchestrator.fleet.choice import FleetChoice, FleetHosts
 from orchestrator.fleet.execution import FleetExecution, FleetWork
 from orchestrator.fleet.orders import UnitWork
@@ -65,14 +65,7 @@ class FleetResult:
 
 
 def run_on_fleet(request: PlanRequest, choice: FleetChoice, observer: FleetObserver) -> FleetResult:
-    """Plan a matrix for a fleet, and measure every cell that a host can.
-
-    Raises:
-        UsageError: the matrix, the hosts file or an option is wrong.
-        NothingToDo: no cell of the plan would run.
-        Unavailable: no host answers.
-        StoreError: the results folder or the database cannot be used.
-    """
+    """Plan a matrix for a fleet, and measure every cell that a host can."""
     choice = choice.within(request.read().fleet)
     placement = choice.placement or "any"
     with open_fleet(choice) as fleet:
@@ -103,16 +96,7 @@ def run_on_fleet(request: PlanRequest, choice: FleetChoice, observer: FleetObser
 def resume_on_fleet(
     request: ResumeRequest, choice: FleetChoice, observer: FleetObserver
 ) -> FleetResult:
-    """Measure what a run, or the runs of a group, have left.
-
-    Raises:
-        UsageError: there is no such run, the matrix named with it is another one, or a placement is
-            named, which was planned.
-        NothingToDo: each cell has a verdict; if the driver was killed before they were in the
-            database, they are now.
-        Unavailable: no host answers.
-        StoreError: a run's folder or the database cannot be used.
-    """
+    """Measure what a run, or the runs of a group, have left."""
     if choice.placement is not None:
         raise UsageError(
             "--resume finishes what was planned, so --placement cannot change it",
@@ -144,11 +128,7 @@ def resume_on_fleet(
 
 @contextmanager
 def held(folders: Sequence[RunFolder]) -> Iterator[None]:
-    """Hold runs as their only driver.
-
-    Raises:
-        UsageError: another driver has one of them.
-    """
+    """Hold runs as their only driver."""
     with ExitStack() as stack:
         for folder in folders:
             lock = FileLock(folder.path / _LOCK)
@@ -163,12 +143,7 @@ def held(folders: Sequence[RunFolder]) -> Iterator[None]:
 
 
 def folders_of(results: Path, name: str) -> list[RunFolder]:
-    """The folder of a run, or those of a group's runs, the oldest first.
-
-    Raises:
-        UsageError: there is neither.
-        StoreError: a run.json is damaged.
-    """
+    """The folder of a run, or those of a group's runs, the oldest first."""
     if name == "last" and (group := RunFolder.open(results, name).run.group_id):
         name = group
     if not name.startswith(_GROUP):
@@ -270,14 +245,7 @@ def _told_how_to_finish(
 def verify_on_fleet(
     request: VerifyRequest, choice: FleetHosts, observer: FleetObserver
 ) -> VerifyResult:
-    """Check every model on every path, each on a host that has it.
-
-    Raises:
-        UsageError: an option or the hosts file is wrong.
-        NothingToDo: no cell can run.
-        Unavailable: no host answers, or none has a backend.
-        StoreError: the results folder, the database or the file cannot be used.
-    """
+    """Check every model on every path, each on a host that has it."""
     if request.save is not None:
         require_writable(request.save)
     backends = request.axes.get("backend") or _backends_of(choice)
@@ -289,11 +257,7 @@ def verify_on_fleet(
 
 
 def _backends_of(choice: FleetHosts) -> tuple[Backend, ...]:
-    """The backends that some host can measure.
-
-    Raises:
-        Unavailable: no host has any.
-    """
+    """The backends that some host can measure."""
     runs = diagnose_fleet(choice, tuple(real_backends())).runs.values()
     backends = tuple(one for one in real_backends() if any(one in of_host for of_host in runs))
     if not backends:
@@ -307,14 +271,7 @@ def _backends_of(choice: FleetHosts) -> tuple[Backend, ...]:
 def replay_on_fleet(
     request: ReplayRequest, choice: FleetHosts, observer: FleetObserver
 ) -> ReplayResult:
-    """Measure one result again on a host, in the image that the host has.
-
-    Raises:
-        UsageError: there is no such result, nothing was launched for it, or it is a stranger's and
-            its record chose what the user did not agree to.
-        Unavailable: no host answers.
-        StoreError: the results folder or the database cannot be used.
-    """
+    """Measure one result again on a host, in the image that the host has."""
     database = request.database or request.results / DATABASE_NAME
     original = consented_original(request, database, observer)
     folder = begin_replay(original, request)

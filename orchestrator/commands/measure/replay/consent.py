@@ -76,11 +76,7 @@ def describe_choices(job: Job, launcher: LauncherName) -> list[str]:
 def require_consent(
     job: Job, launcher: LauncherName, *, requested: LauncherName | None, as_recorded: bool
 ) -> None:
-    """Refuse what a stranger's record chose, unless the user says so.
-
-    Raises:
-        UsageError: it names each choice, and the option that takes it.
-    """
+    """Refuse what a stranger's record chose, unless the user says so."""
     if launcher == "process" and requested is None:
         raise UsageError(
             "its launcher is `process`: the job would run on this machine, outside any container",

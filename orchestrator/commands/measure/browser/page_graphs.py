@@ -42,12 +42,6 @@ def page_graphs(request: PlanRequest, observer: Observer) -> PageGraphs:
     """The graphs of the models that are asked for, exported where they are missing.
 
     Without a model: those of the catalogue that are at hand.
-
-    Raises:
-        UsageError: an option is wrong.
-        NothingToDo: there is no graph.
-        EngineUnavailable: there is no engine to export with.
-        StoreError: the results folder cannot be written.
     """
     options = request.matrix
     assert isinstance(options, BenchOptions)
@@ -78,11 +72,7 @@ class GraphFolders:
         self._versions = tuple(made_by)
 
     def find(self, model: ModelSpec, cell: Cell) -> tuple[Graph, Path]:
-        """The graph that the cell executes, and the folder of its files.
-
-        Raises:
-            Unsupported: there is none, with the exporter's reason.
-        """
+        """The graph that the cell executes, and the folder of its files."""
         names = (graph_name(model, cell, self._seed, versions) for versions in self._versions)
         folders = [self._path / name for name in names]
         at_hand = next((folder for folder in folders if folder.is_dir()), folders[0])

@@ -149,21 +149,13 @@ def _words(reason: Reason | None) -> str | None:
 
 
 def save_verification(verification: Verification, path: Path) -> None:
-    """Keep a verification in a file.
-
-    Raises:
-        StoreError: the file cannot be written.
-    """
+    """Keep a verification in a file."""
     with translate_os_errors(path, hint=OUTPUT_HINT):
         write_atomic(path, verification.model_dump_json(indent=2) + "\n")
 
 
 def load_verification(path: Path) -> Verification:
-    """A verification that was saved.
-
-    Raises:
-        UsageError: the file holds none.
-    """
+    """A verification that was saved."""
     try:
         return Verification.model_validate_json(path.read_bytes())
     except (OSError, ValidationError) as error:

@@ -11,7 +11,7 @@ from typing import Any, get_args
 from orchestrator.commands.measure.plan import plan_run
 from orchestrator.commands.measure.request import PlanRequest
 from orchestrator.commands.measure.run import begin_run, execute_run
-from orchestrator.commands.measure.verification import Verification, verification_of
+from orchestrator.commands.measure.verify.verification import Verification, verification_of
 from orchestrator.launchers.diagnosis import runnable
 from orchestrator.launchers.registry import choose_launcher, make_launcher
 from orchestrator.matrix import Location, Matrix, Source, resolve
@@ -63,11 +63,7 @@ class VerifyResult:
 def verification_plan(
     request: VerifyRequest, backends: Sequence[str], launcher: LauncherChoice
 ) -> PlanRequest:
-    """The plan to be made of a verification on these backends by that launcher.
-
-    Raises:
-        UsageError: an option is wrong.
-    """
+    """The plan to be made of a verification on these backends by that launcher."""
     matrix = verify_matrix(
         request.axes.get("model") or ["micro"],
         backends,
@@ -85,14 +81,7 @@ def verification_plan(
 
 
 def verify_models(request: VerifyRequest, observer: Observer) -> VerifyResult:
-    """Check every model on every path; `save_verification` keeps the verdicts.
-
-    Raises:
-        UsageError: an option is wrong.
-        NothingToDo: no cell can run.
-        EngineUnavailable: containers were asked for and no engine answers.
-        StoreError: the results folder, the database or the file cannot be used.
-    """
+    """Check every model on every path; `save_verification` keeps the verdicts."""
     if request.save is not None:
         require_writable(request.save)
     launcher = choose_launcher(request.options.launcher, observer.note)
@@ -108,12 +97,7 @@ def verify_models(request: VerifyRequest, observer: Observer) -> VerifyResult:
 
 
 def require_writable(path: Path) -> None:
-    """Insist, before verifying, that the verdicts can be kept in this file.
-
-    Raises:
-        UsageError: it is a pipe or a device.
-        StoreError: it is a folder, or no file can be made beside it.
-    """
+    """Insist, before verifying, that the verdicts can be kept in this file."""
     require_no_stream("--save", path)
     try:
         if path.is_dir():
@@ -142,9 +126,6 @@ def verify_matrix(
         runtimes: runtimes; all that a backend has if empty.
         precisions: number formats; the first of `_PRECISIONS` that a backend has if empty.
         modes: what the models do; inference if empty, and generation by those that write tokens.
-
-    Raises:
-        UsageError: an option is wrong, or no backend has one of the runtimes.
     """
     if modes:
         return _matrix(models, backends, runtimes, precisions, modes)

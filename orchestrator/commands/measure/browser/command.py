@@ -68,7 +68,7 @@ class ServePage(AxisOptions, Command):
 
     def execute(self) -> None:
         """Serve the page until Ctrl-C."""
-        from orchestrator.commands.measure.page_graphs import page_graphs
+        from orchestrator.commands.measure.browser.page_graphs import page_graphs
         from orchestrator.commands.measure.progress import show_progress
         from orchestrator.commands.measure.request import PlanRequest
         from orchestrator.commands.options.bench import BenchOptions

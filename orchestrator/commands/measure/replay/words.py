@@ -9,7 +9,7 @@ from analysis.results.item_time import seeks_peak
 from analysis.results.metrics import METRICS
 from analysis.results.table import wrapping
 from analysis.statistics.ratios import PROMISES, Estimate
-from orchestrator.commands.measure.replay import Replay
+from orchestrator.commands.measure.replay.answer import Replay
 from orchestrator.screen.lines import print_json, print_line
 from orchestrator.screen.tables import print_lines
 

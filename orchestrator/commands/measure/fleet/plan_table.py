@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from analysis.results.table import Field, wrapping
-from orchestrator.commands.measure.fleet_plan import FleetPlan, PlacedRun, plan_for_fleet
+from orchestrator.commands.measure.fleet.plan import FleetPlan, PlacedRun, plan_for_fleet
 from orchestrator.commands.measure.request import PlanRequest
 from orchestrator.fleet.choice import FleetChoice
 from orchestrator.fleet.host import HostFacts

@@ -43,11 +43,7 @@ class FleetPlan:
 def place_matrix(
     request: PlanRequest, facts: Mapping[str, HostFacts], placement: FleetPlacement
 ) -> FleetPlan:
-    """Plan a matrix for these hosts, with estimates from what their classes have measured.
-
-    Raises:
-        UsageError: the matrix or an option is wrong, or the plan is too large for one run.
-    """
+    """Plan a matrix for these hosts, with estimates from what their classes have measured."""
     runs = []
     for host_class, names in _classes(facts, placement).items():
         hosts = {name: facts[name] for name in names}
@@ -60,12 +56,7 @@ def place_matrix(
 def plan_for_fleet(
     request: PlanRequest, choice: FleetChoice, note: Callable[[str], None]
 ) -> FleetPlan:
-    """The plan of a matrix on the hosts that answer; nothing is started.
-
-    Raises:
-        UsageError: the matrix, the hosts file or an option is wrong.
-        Unavailable: no host answers.
-    """
+    """The plan of a matrix on the hosts that answer; nothing is started."""
     choice = choice.within(request.read().fleet)
     with open_fleet(choice) as fleet:
         placement = choice.placement or "any"
@@ -74,7 +65,6 @@ def plan_for_fleet(
 
 
 def place_run(plan: Plan, hosts: Mapping[str, HostFacts], host_class: str | None) -> PlacedRun:
-    """One run of a plan on these hosts."""
     placed = place(plan, hosts)
     return PlacedRun(host_class, hosts, placed.plan, placed.units)
 

@@ -1,0 +1,1 @@
+"""`browser`: a page that measures on one's own device."""

@@ -1,0 +1,1 @@
+"""A plan measured by the hosts of a fleet."""

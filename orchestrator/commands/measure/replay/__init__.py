@@ -1,0 +1,1 @@
+"""`replay`: one result measured again, and both side by side."""

@@ -1,0 +1,1 @@
+"""`verify`: whether models work and are right, without timing."""
