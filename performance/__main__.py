@@ -56,11 +56,7 @@ def main() -> int:
 
 
 def _measured(command: list[str]) -> int:
-    """The exit status of a measurement; a signal that ends us ends all that it has started.
-
-    Raises:
-        SystemExit: a signal came.
-    """
+    """The exit status of a measurement; a signal that ends us ends all that it has started."""
     measurement = subprocess.Popen(command, env=os.environ | {NO_BYTECODE: ""}, process_group=0)
 
     def end(number: int, _frame: FrameType | None) -> None:

@@ -121,7 +121,6 @@ class Way:
     environment: Mapping[str, str] = field(default_factory=dict)
 
     def user(self, folder: Path) -> Workplace:
-        """A user with a folder of their own."""
         folder.mkdir(parents=True, exist_ok=True)
         return Workplace(folder, "process", dict(self.environment))
 

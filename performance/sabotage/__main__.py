@@ -112,7 +112,6 @@ class Judge:
 
 
 def shares_of(model: str, precisions: Sequence[Precision]) -> dict[Precision, Shares]:
-    """The shares of the model in each precision."""
     with warnings.catch_warnings(action="ignore"), TemporaryDirectory() as folder:
         judge = Judge(model, Path(folder))
         return {precision: judge.shares(precision) for precision in precisions}

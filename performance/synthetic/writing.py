@@ -31,9 +31,6 @@ def synthesise(folder: Path, rows: int, seed: int, *, first: int = 0) -> Iterato
 
     Yields each file once it is whole, with the number of rows that are written so far. Nothing
     unfinished stays, whatever ends it.
-
-    Raises:
-        StoreError: the folder holds something, or cannot be written.
     """
     _prepare(folder)
     with duckdb.connect() as connection:
