@@ -23,7 +23,6 @@ WARM_UP = 10
 
 
 def median_ms(output: str) -> float:
-    """The median in the output of a tool."""
     match = MEDIAN.search(output)
     if match is None:
         raise SystemExit(f"the tool printed no median:\n{output[-2000:]}")
