@@ -38,7 +38,6 @@ class MatrixRun:
     planned: int
     """Cells that the plan decided to run."""
     statuses: Mapping[str, int]
-    """Cells by their status."""
 
     @property
     def within(self) -> bool:
