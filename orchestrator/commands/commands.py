@@ -71,7 +71,7 @@ PANELS: Mapping[str, Mapping[str, tuple[str, str]]] = {
         "models": ("setup.models_command", "List and show models."),
         "fleet": (
             "fleet.group_command",
-            "Measure on many machines: the hosts of a fleet, and what they lack.",
+            "Show the hosts of a fleet, and what they lack.",
         ),
     },
 }

@@ -41,7 +41,6 @@ OTHERS = {
     "orchestrator.running.job_files": "what the host itself has written",
     "orchestrator.store.database.connect": "DuckDB's own messages",
     "orchestrator.store.schema.columns": "comes with the package",
-    "orchestrator.store.schema.parquet_columns": "a column of records, which are tried here",
     "runner.contract.models.catalogue": "comes with the package",
     "runner.contract.models.work": "comes with the package",
     "runner.contract.reasons": "takes any text: what is no reason of ours is what was said",

@@ -92,9 +92,7 @@ class FleetGroup(CommandGroup):
     alone = "status"
 
 
-group = Program(
-    help="Measure on many machines: the hosts of a fleet, and what they lack.", cls=FleetGroup
-)
+group = Program(help="Show the hosts of a fleet, and what they lack.", cls=FleetGroup)
 group.command(name="status")(StatusOfFleet)
 group.command(name="doctor")(DoctorOfFleet)
 group.command(name="execute")(ExecuteCommand)

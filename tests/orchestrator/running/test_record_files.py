@@ -116,18 +116,6 @@ def test_a_damaged_one_leaves_verdicts_of_the_database_alone(
         assert store.verdicts("run-1")[folder.cells[0].id] == "ok"
 
 
-def test_a_newer_runners_row_is_read_as_far_as_it_is_understood(folder: RunFolder) -> None:
-    first, second = (file_of(folder, cell) for cell in folder.cells[:2])
-    table = pq.read_table(first)
-    pq.write_table(table.append_column("unheard_of", table["seed"]), first)
-    compact(folder.records, "run-1", [cell.id for cell in folder.cells])
-    assert len(compact_files(folder.records)) == 2
-    assert list(folder.verdicts().values()) == list(STATUSES)
-    folder.forget_retried()
-    assert pq.read_table(first).column_names[-1] == "unheard_of"
-    assert not second.exists()
-
-
 def test_a_row_that_this_runner_does_not_understand_counts_as_missing(
     compacted: RunFolder,
 ) -> None:

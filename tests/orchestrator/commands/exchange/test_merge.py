@@ -4,14 +4,13 @@ from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
-import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
 from orchestrator.commands.exchange.merge import merge_paths
 from orchestrator.running.folder import RunFolder
 from orchestrator.running.merge_run import merge_run
-from orchestrator.store import MergeReport, Store, query
+from orchestrator.store import MergeReport, Store
 from runner.contract.errors import StoreError, UsageError
 from runner.contract.job import Provenance
 from runner.contract.record import SCHEMA_VERSION, Status, save_record
@@ -236,18 +235,6 @@ def test_a_link_in_a_folder_is_not_followed_and_one_that_is_named_is(
 def test_what_is_about_to_be_dropped_is_not_merged(results: Path, database: Path) -> None:
     a_finished_run(results).path.rename(results / ".run-1.dropped")
     assert merge(results, database) == MergeReport()
-
-
-def test_columns_of_a_newer_runner_do_not_make_a_record_damaged(
-    results: Path, database: Path
-) -> None:
-    folder = a_finished_run(results)
-    for path in folder.records.rglob("*.parquet"):
-        table = pq.read_table(path)
-        pq.write_table(table.append_column("warmth_k", pa.array([310.5])), path)
-    assert merge_run(folder, database) == MergeReport(inserted=3)
-    other = query(database, "SELECT DISTINCT other FROM benchmark_results")
-    assert other.to_pylist() == [{"other": '{"warmth_k":310.5}'}]
 
 
 @pytest.mark.slow
