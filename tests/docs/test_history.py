@@ -144,7 +144,7 @@ def test_two_older_databases_stay_and_retention_is_asked_for(workspace: Workspac
     assert sorted(path.name for path in release(workspace).iterdir()) == names[2:5]
     submit(workspace, 6)
     _, asked = remember(workspace, DROP_OLDER_THAN="90d")
-    assert (parse(asked)["older_than"], parse(asked)["yes"]) == ("90d", True)
+    assert (parse(asked)["older_than"], parse(asked)["yes"]) == (90 * 86_400, True)
 
 
 def test_a_submission_fails_if_the_release_cannot_be_reached(workspace: Workspace) -> None:
