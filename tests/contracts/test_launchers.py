@@ -69,10 +69,19 @@ class Bench:
         return {record.batch_size: record for record in records}
 
 
-def our_children() -> list[str]:
-    """Command lines of this process' children; a reader of Parquet files is kept for later."""
-    lines = [" ".join(child.cmdline()) for child in psutil.Process().children(recursive=True)]
-    return [line for line in lines if parquet.__name__ not in line]
+def new_children() -> Callable[[], list[str]]:
+    """Finds the command lines of this process' children that start from now on.
+
+    A reader of Parquet files is kept for later.
+    """
+    before = set(psutil.Process().children(recursive=True))
+
+    def find() -> list[str]:
+        children = set(psutil.Process().children(recursive=True)) - before
+        lines = [" ".join(child.cmdline()) for child in children]
+        return [line for line in lines if parquet.__name__ not in line]
+
+    return find
 
 
 def our_containers() -> list[str]:
@@ -101,7 +110,7 @@ def a_bench(kind: str, request: pytest.FixtureRequest, folder: Path) -> Iterator
     """A bench of that kind. Every test leaves nothing behind."""
     with ExitStack() as stack:
         if kind == "process":
-            bench = Bench(ProcessLauncher(), folder, our_children)
+            bench = Bench(ProcessLauncher(), folder, new_children())
         elif kind == "scripted":
             scripted = ScriptedLauncher(measures_all)
             bench = Bench(scripted, folder, lambda: ["a launch"] * scripted.running)
