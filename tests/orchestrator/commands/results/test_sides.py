@@ -18,7 +18,6 @@ from orchestrator.commands.results.selection import SelectionRequest
 from orchestrator.commands.results.sides import open_sides
 from orchestrator.exchange.bundles import write_bundle
 from orchestrator.store import (
-    STORE_VERSION,
     ExportOptions,
     KnownStep,
     Store,
@@ -166,18 +165,6 @@ def test_a_word_opens_a_run(place: Place, word: str, opened: set[str]) -> None:
     with open_sides(place.selected, OTHER_HOST, word) as sides:
         assert results_of(sides.run) == opened
         assert results_of(sides.base) == {f"{SECOND} b2"} - opened
-
-
-@pytest.mark.slow
-def test_a_snapshot_of_an_older_schema_stays_as_it_is(place: Place, tmp_path: Path) -> None:
-    results = tmp_path / "results"
-    shutil.copytree(place.results / "snapshots", results / "snapshots")
-    (manifest,) = results.rglob("manifest.json")
-    text, version = manifest.read_text(), '"schema_version": {}'.format
-    manifest.write_text(text.replace(version(STORE_VERSION), version(STORE_VERSION - 1)))
-    with open_sides(SelectionRequest(place.database, results=results), "release", "last") as sides:
-        assert results_of(sides.base) == OF_BOTH
-        assert not sides.base.source.path.is_relative_to(results)
 
 
 def test_filters_hold_for_both_sides(place: Place) -> None:
