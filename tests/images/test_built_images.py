@@ -127,5 +127,5 @@ def test_openvino_executes_a_graph_in_its_container(
         end = execution.wait()
     assert end.code == 0, end.log
     record = read_record(task.out / f"{cell.id}.parquet")
-    assert (record.status, record.reason, record.proof) == ("ok", None, "proven")
+    assert (record.status, record.reason_code, record.proof) == ("ok", None, "proven")
     assert record.inference_precision == "f32"

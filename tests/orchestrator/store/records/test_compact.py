@@ -108,22 +108,6 @@ def test_a_dry_run_touches_nothing(records: Path, saved: list[Record]) -> None:
     assert foreseen == Compaction(done.files, done.bytes_before, None)
 
 
-@pytest.mark.slow
-def test_columns_of_a_newer_runner_stay(records: Path, saved: list[Record], tmp_path: Path) -> None:
-    path = keep(saved[0], records)
-    newer = pq.read_table(path).append_column(
-        pa.field("warmth_k", pa.float64(), metadata={"doc": "How warm."}), pa.array([310.5])
-    )
-    pq.write_table(newer, path)
-    before = merged(records, tmp_path / "before.duckdb")
-    compact(records, RUN, ids(saved))
-    tables = [pq.read_table(made) for made in compact_files(records)]
-    assert sorted(len(table) for table in tables) == [1, len(saved) - 1]
-    (warm,) = (table for table in tables if len(table) == 1)
-    assert warm.equals(newer, check_metadata=True)
-    assert merged(records, tmp_path / "after.duckdb") == before
-
-
 def test_what_is_no_number_equals_itself(records: Path) -> None:
     record = a_record(noise_score=float("nan"))
     path = keep(record, records)
