@@ -74,6 +74,6 @@ def test_a_record_fills_the_columns_of_its_mode(
     Harness(job.model_copy(update={"measure": brief}), tmp_path, KeptProgress()).run()
     record = read_record(tmp_path / f"{job.cells[0].id}.parquet")
     filled = {name for name, value in record if value is not None}
-    assert (record.status, record.reason, record.proof) == ("ok", None, "proven")
+    assert (record.status, record.reason_code, record.proof) == ("ok", None, "proven")
     assert filled >= COMMON | own
     assert not filled & ((GENERATION | TRAINING) - own)
