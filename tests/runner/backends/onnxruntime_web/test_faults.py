@@ -17,6 +17,7 @@ from onnx import TensorProto, helper
 from playwright.sync_api import Error
 
 from orchestrator.launchers.process import ProcessLauncher
+from orchestrator.screen.words.reasons import error_text
 from orchestrator.store import read_record
 from runner.backends.onnxruntime_web.browser import (
     StartedBrowser,
@@ -119,11 +120,11 @@ def strike(folder: Path, kind: Kind, how: signal.Signals) -> None:
             (HANG, "renderer", signal.SIGSTOP, TimedOut, "did not answer"),
             (HANG, "browser", signal.SIGSTOP, TimedOut, "did not answer"),
             (HANG, "renderer", signal.SIGKILL, BenchError, "the page ended: .*crashed"),
-            (HANG, "browser", signal.SIGKILL, BenchError, "the page ended: .*closed"),
+            (HANG, "browser", signal.SIGKILL, BenchError, "the page ended: .*(closed|has ended)"),
             (HANG, "gpu-process", signal.SIGKILL, BenchError, "ended: the GPU device was lost"),
         ],
         keep=[
-            (HANG, "browser", signal.SIGKILL, BenchError, "the page ended: .*closed"),
+            (HANG, "browser", signal.SIGKILL, BenchError, "the page ended: .*(closed|has ended)"),
         ],
     ),
 )
@@ -331,7 +332,7 @@ def test_a_session_that_webnn_takes_in_parts_and_never_ends_is_refused(temporary
                 page._ask("open", lambda: page._page.evaluate(script), PATIENCE)
             error = graph_refusal("webnn", refused.value)
             assert isinstance(error, Unsupported)
-            assert str(error) == (
+            assert error_text(error) == (
                 "webnn refuses the graph: WebNN takes 3 of 4 nodes,"
                 " and no other provider may take the rest"
             )

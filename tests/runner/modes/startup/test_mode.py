@@ -145,8 +145,8 @@ def test_what_holds_clocks_down_during_warm_starts_is_told(tmp_path: Path) -> No
 def test_no_more_models_are_held_at_once_than_ids_and_memory_allow(limits: Limits) -> None:
     result, _ = measured(2, 2, limits)
     assert result.columns["concurrent_workers"] == 1
-    doubt = "there is room for 1 of 2 models at once: set fewer `workers`"
-    assert result.doubts == [("B", doubt)]
+    (doubt,) = result.doubts
+    assert (doubt.code, doubt.grade, doubt.value) == ("concurrent_room", "B", 1)
 
 
 @pytest.mark.slow
