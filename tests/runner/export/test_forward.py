@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from orchestrator.screen.words.reasons import reason_text
 from runner.backends import load_runtime
 from runner.contract.cell import DEFAULT_RUNTIMES, Backend, Precision
 from runner.contract.graph import (
@@ -201,7 +202,9 @@ def taken_apart(tmp_path_factory: pytest.TempPathFactory) -> Graphs:
 def test_a_model_is_taken_apart_at_last_with_the_reason(name: str, taken_apart: Graphs) -> None:
     model = find(name)
     graph, _ = graph_of(job_of(model), taken_apart(model))
-    reported = [(item.remedy, item.failure) for item in graph.attempts]
+    reported = [
+        (item.remedy, item.failure and reason_text(item.failure)) for item in graph.attempts
+    ]
     failed = [(way.name, f"RuntimeError: cannot do {way.name}") for way in whole_strategies(model)]
     assert reported == [*failed, (whole_or_split_strategies(model)[-1].name, None)]
 

@@ -149,7 +149,7 @@ def test_a_call_ends_whatever_happens_to_the_page(
             elif kind:
                 threading.Timer(0.1, strike, (temporary, kind, how)).start()
             began = time.monotonic()
-            with pytest.raises(error, match=words):
+            with raises_words(error, match=words):
                 page.call("hang")
             assert page.has_ended
             assert time.monotonic() - began < PATIENCE
