@@ -30,7 +30,6 @@ _MAX_WEIGHTS_BYTES = 256 << 30
 """More than a hub takes for one file."""
 _LEAST_BITS = 4
 """Bits of the smallest floating-point number."""
-_PLAN_HINT = "plan again, or put the folder back as it was"
 _FLOATS = ("F", "BF")
 
 

@@ -184,11 +184,6 @@ class Target:
     """The base unit of the column."""
     more_is_better: bool = False
 
-    @property
-    def predicted_column(self) -> str:
-        """The name of the column that holds predictions."""
-        return f"{self.column}_predicted"
-
     def amount(self, value: float, placement: Placement) -> float:
         """The amount that one query takes: seconds, bytes or joules."""
         if self.name == "throughput":

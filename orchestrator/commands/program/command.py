@@ -1,6 +1,7 @@
 """A command: a frozen value whose fields are its options, and what it does with them."""
 
 import inspect
+from abc import ABC, abstractmethod
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass, fields
 from typing import get_type_hints
@@ -11,19 +12,19 @@ from runner.contract.errors import UsageError
 
 
 @dataclass(frozen=True, kw_only=True)
-class Command:
+class Command(ABC):
     """A request of the command line. typer makes it; each subclass declares its options as fields.
 
     Options that several commands share are fields of frozen values too, from which they inherit.
     """
 
+    @abstractmethod
     def execute(self) -> int | None:
         """Do what is asked for.
 
         Returns:
             The exit code; None for 0.
         """
-        raise NotImplementedError
 
     def given(self) -> dict[str, str]:
         """The fields that are not as they are usually, with the names that the user sees."""

@@ -38,7 +38,6 @@ RUNTIME_FILES = (
 )
 """One bundle executes on the CPU, the other one by WebGPU and WebNN; each has its own WASM."""
 _TIMEOUT_S = 60
-_CHUNK = 1 << 20
 
 
 class InstallError(Exception):
