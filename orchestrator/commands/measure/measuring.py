@@ -51,7 +51,7 @@ class Measuring(RunOptions, FleetChoice, Against, TableOptions, DatabaseChoice, 
     def require_sense(self) -> None:
         """Refuse options that do not go together, before anything is measured."""
         self.require_baseline()
-        assert self.purpose
+        _ = self.purpose  # --verify-only and --no-verify exclude each other
         if self.output is not None:
             from orchestrator.system.files import require_free
 

@@ -15,7 +15,7 @@ from runner.contract.record.verdict import Grade
 DoubtCode = Literal[
     "accelerator_held", "autocorrelation", "batch_choice", "batch_memory", "batch_time",
     "batch_untried", "busy_cores", "clock_resolution", "concurrent_failed", "concurrent_room",
-    "contradicted", "cut_short", "daemons", "drift", "drift_in_order", "few_iterations",
+    "contradicted", "cut_short", "drift", "drift_in_order", "few_iterations",
     "few_rounds", "governor", "harness_overhead", "hopeless_rate", "host_load", "imprecise",
     "inside_step", "inside_trend", "kernel_shift", "kernel_spread", "late_starts", "no_trial",
     "one_process", "one_round_of_starts", "other_load", "peak_bracket", "peak_unverified",
@@ -27,7 +27,7 @@ RemedyCode = Literal[
     "accept_lateness", "calibrate", "calibrate_cool_or_rounds", "calibrate_or_profile", "cool",
     "cool_or_rounds", "cool_processor", "fewer_workers", "fix_clock", "free_memory", "governor",
     "hold_clock", "larger_query", "lift_quota", "longer_or_quieter", "lower_rate",
-    "mixed_precision", "other_transport", "own_host", "profile", "quieter", "raise_budget",
+    "mixed_precision", "own_host", "profile", "quieter", "raise_budget",
     "raise_duration", "raise_duration_or_lower_rate", "raise_iterations",
     "raise_min_duration_and_rounds", "raise_rounds", "raise_slo", "raise_slo_or_duration",
     "raise_warmup", "raise_warmup_iterations", "read_why", "remeasure", "run_several",
