@@ -23,7 +23,7 @@ def job(*cells: Cell) -> Job:
 
 
 def ways(graph: Graph) -> list[tuple[str, str | None]]:
-    return [(attempt.remedy, attempt.failure) for attempt in graph.attempts]
+    return [(attempt.remedy, words_of(attempt.failure)) for attempt in graph.attempts]
 
 
 def test_a_graph_of_dynamic_shape_serves_every_cell(tmp_path: Path) -> None:

@@ -163,10 +163,11 @@ def from_hub(job: str, home: Path) -> str:
     """The output of a process that loads the job's model with that folder as the hub's cache."""
     code = (
         "import sys; from runner.contract.job import Job\n"
+        "from orchestrator.screen.words.reasons import error_text\n"
         "from runner.contract.errors import Unavailable\n"
         "from runner.backends.torch import open_session\n"
         "try: print(open_session(Job.model_validate_json(sys.argv[1]), 1).columns)\n"
-        "except Unavailable as error: print(error)"
+        "except Unavailable as error: print(error_text(error))"
     )
     environment = {**os.environ, "HF_HOME": str(home), "HF_HUB_OFFLINE": "1"}
     command = [sys.executable, "-c", code, job]

@@ -107,7 +107,7 @@ def test_more_time_narrows_the_bracket_and_betters_the_grade() -> None:
     short, long = (seek(slo_ms=50, max_s=max_s) for max_s in (200, 3000))
     widths = [run.columns["peak_qps_high"] - run.columns["peak_qps_low"] for run in (short, long)]
     assert widths[1] < 0.7 * widths[0]
-    assert [grade for grade, _ in long.doubts] <= [grade for grade, _ in short.doubts]
+    assert [doubt.grade for doubt in long.doubts] <= [doubt.grade for doubt in short.doubts]
 
 
 def test_the_latencies_are_those_of_the_peak_and_each_rate_has_a_line() -> None:
