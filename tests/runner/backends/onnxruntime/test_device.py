@@ -1,11 +1,9 @@
 """Devices of ONNX Runtime and their memory; NVIDIA's by stand-ins for library and NVML."""
 
-import gc
+import subprocess
 import sys
 from collections.abc import Sequence
-from concurrent.futures import ProcessPoolExecutor
 from contextlib import closing
-from multiprocessing import get_context
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -33,8 +31,8 @@ from runner.backends.onnxruntime.device import (
 from runner.contract.cell import Cell
 from runner.contract.errors import Unavailable
 from runner.contract.job import DEVICE_VARIABLE
-from runner.job.harness import Folders, Harness
-from tests.support.fakes import KeptProgress
+from runner.contract.record import Record
+from runner.contract.variables import python_environment
 from tests.support.onnx_graphs import (
     FLOAT,
     HALF,
@@ -210,28 +208,24 @@ def broad_layer() -> ModelProto:
     return model_of(helper.make_graph(nodes, "broad", values[:1], values[1:], [weight, turned]))
 
 
-def measure(folder: Path, *cells: Cell) -> list[Path]:
-    """Measure these cells in one job, whose graphs lie in the folder; returns their records."""
+def measured(folder: Path, *cells: Cell) -> list[Record]:
+    """The records of these cells in one job of a runner, whose graphs lie in the folder."""
     out = folder / "-".join(str(cell.batch_size) for cell in cells)
     out.mkdir()
-    Harness(onnx_job(*cells), out, KeptProgress(), Folders(graphs=folder)).run()
-    gc.collect()
-    return [out / f"{cell.id}.parquet" for cell in cells]
-
-
-def measure_alone_and_behind(folder: Path) -> list[Path]:
-    """Measure the small cell by itself, then the large one with the small one behind it."""
-    return [*measure(folder, SMALL), *measure(folder, LARGE, SMALL)]
+    job = out / "job.json"
+    job.write_text(onnx_job(*cells).model_dump_json())
+    options = ["--job", str(job), "--out", str(out), "--graphs", str(folder)]
+    command = [sys.executable, "-P", "-m", "runner", *options]
+    subprocess.run(command, env=python_environment(), check=True, capture_output=True)
+    return [read_record(out / f"{cell.id}.parquet") for cell in cells]
 
 
 @pytest.mark.slow
 @pytest.mark.skipif(sys.platform != "linux", reason="peaks are reset on Linux alone")
 def test_a_small_shape_behind_a_large_one_peaks_as_it_does_alone(tmp_path: Path) -> None:
     save_graph(tmp_path, {"forward": broad_layer()})
-    # A process of its own: earlier tests leave memory that the large cell would use again.
-    with ProcessPoolExecutor(1, get_context("spawn")) as pool:
-        paths = pool.submit(measure_alone_and_behind, tmp_path).result()
-    alone, large, behind = map(read_record, paths)
+    (alone,) = measured(tmp_path, SMALL)
+    large, behind = measured(tmp_path, LARGE, SMALL)
     peaks = [record.memory_peak_bytes or 0 for record in (alone, behind, large)]
     assert [record.status for record in (alone, behind, large)] == ["ok"] * 3
     assert peaks[2] > peaks[0] + 100 * MEGABYTE
