@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from orchestrator.store import query
+from orchestrator.store.query.ask import query
 from orchestrator.system.files import DATABASE_NAME
 from performance.job_overhead import ROOT, bare_process, judged
 from performance.watched import Seconds, watch

@@ -18,7 +18,8 @@ from pathlib import Path
 from orchestrator.exchange.bundles import merge_bundle, open_bundle, write_bundle
 from orchestrator.exchange.bundles.archive import write_archive
 from orchestrator.exchange.bundles.manifest import Member
-from orchestrator.store import Store, read_record
+from orchestrator.store.records.validate import read_record
+from orchestrator.store.store import Store
 from orchestrator.system.parquet import read_table
 from performance.scratch import write_records
 from runner.contract.errors import BenchError

@@ -17,7 +17,7 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 from orchestrator.launchers.environment import process_environment
-from orchestrator.store import read_record
+from orchestrator.store.records.validate import read_record
 from performance.scratch import write_matrix
 from performance.watched import Seconds, Watched, watch
 from runner.contract.job import Job

@@ -16,7 +16,7 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from orchestrator.store import Store
+from orchestrator.store.store import Store
 from performance.scratch import write_records
 from runner.measure.memory.process import ResidentReader
 

@@ -20,7 +20,9 @@ from threading import Event, Thread
 import psutil
 from docker import DockerClient
 
-from orchestrator.images import Image, ImageSettings, LocalImages
+from orchestrator.images.image import Image
+from orchestrator.images.local_images import LocalImages
+from orchestrator.images.settings import ImageSettings
 from orchestrator.launchers.base import Launcher
 from orchestrator.launchers.docker import DockerLauncher
 from orchestrator.launchers.process import ProcessLauncher

@@ -25,7 +25,9 @@ from orchestrator.running.run_file import RunSource
 from performance.scratch import write_matrix
 from runner.contract.cell import Cell
 from runner.contract.job import Job
-from runner.contract.record import Outcome, Record, save_record
+from runner.contract.record.files import save_record
+from runner.contract.record.quality import Outcome
+from runner.contract.record.record import Record
 from tests.support.fakes import ScriptedLauncher, finish
 
 CELLS, BATCHES = 2_000, 200

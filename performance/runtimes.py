@@ -15,7 +15,8 @@ from pathlib import Path
 
 import yaml
 
-from orchestrator.store import Store, read_record
+from orchestrator.store.records.validate import read_record
+from orchestrator.store.store import Store
 from performance.own_tools import benchmark_app, median_ms, onnxruntime_loop
 from performance.side_by_side import Stoppable, alternate
 from runner.contract.graph import DYNAMIC

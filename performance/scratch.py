@@ -9,19 +9,12 @@ from typing import Any
 
 import yaml
 
-from orchestrator.store import Store
+from orchestrator.store.store import Store
 from orchestrator.system.parquet import read_table
 from performance.synthetic import DURATIONS, synthesise
-from runner.contract.record import (
-    ENVIRONMENT_FACTS,
-    MACHINE_FACTS,
-    Record,
-    environment_id,
-    hardware_id,
-    record_of,
-    rows,
-    save_record,
-)
+from runner.contract.record.files import record_of, rows, save_record
+from runner.contract.record.ids import ENVIRONMENT_FACTS, MACHINE_FACTS, environment_id, hardware_id
+from runner.contract.record.record import Record
 
 SEED = 7
 

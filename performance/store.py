@@ -15,7 +15,7 @@ import tempfile
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
-from orchestrator.store import query
+from orchestrator.store.query.ask import query
 from orchestrator.store.schema.tables import RAW
 from orchestrator.store.schema.views import VIEWS
 from performance.scratch import make_results, merge, seconds

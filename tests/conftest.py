@@ -10,7 +10,9 @@ from pathlib import Path
 import pytest
 from hypothesis import settings
 
-from orchestrator.images import Image, ImageSettings, LocalImages
+from orchestrator.images.image import Image
+from orchestrator.images.local_images import LocalImages
+from orchestrator.images.settings import ImageSettings
 from orchestrator.system.engine import connect_engine
 from runner.contract.cell import Backend
 from runner.measure.phases import heap

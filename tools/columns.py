@@ -12,11 +12,11 @@ from pydantic import AwareDatetime, BaseModel
 from pydantic.fields import FieldInfo
 
 from analysis.results.source import text
-from orchestrator.store import Origin, Run
 from orchestrator.store.schema.columns import COLUMNS_FILE
+from orchestrator.store.schema.sources import Origin, Run
 from orchestrator.system.docstrings import attribute_docs
-from runner.contract.record import Record
 from runner.contract.record.ranges import Range
+from runner.contract.record.record import Record
 
 SQL_TYPES: Mapping[Any, str] = {
     str: "VARCHAR",

@@ -15,7 +15,6 @@ from pathlib import Path
 from typing import Any
 
 from orchestrator.backends.catalogue import image_names
-from orchestrator.images import ImageSettings
 from orchestrator.images.build import build_arguments, image_labels
 from orchestrator.images.lock import (
     DIGEST,
@@ -27,6 +26,7 @@ from orchestrator.images.lock import (
     read_lock,
 )
 from orchestrator.images.remote import Registry
+from orchestrator.images.settings import ImageSettings
 from orchestrator.images.source import ImageSource
 from orchestrator.system.git import ROOT, git_commit
 from runner import __version__

@@ -11,7 +11,7 @@ from analysis.results.series import ASKED_THREADS, COMPARED
 from analysis.results.source import OWN_SOURCES, ArrowSource
 from analysis.statistics.ratios import Estimate, estimate
 from runner.contract.axes import AXIS_NAMES, Mode
-from runner.contract.record import Grade
+from runner.contract.record.verdict import Grade
 
 MACHINE_KEY = "machine"
 """The fact that tells machines apart: the host's id, else its name, else the file it came in."""

@@ -7,7 +7,7 @@ from typing import Literal, TypeAlias
 from analysis.results.metrics import METRICS
 from analysis.statistics.ratios import PROMISES, Estimate, shows_difference
 from runner.contract.cell import Cell
-from runner.contract.record import Grade
+from runner.contract.record.verdict import Grade
 
 Basis: TypeAlias = Literal["measured", "predicted"]
 WORST_GRADE: Grade = "D"

@@ -16,7 +16,7 @@ from analysis.results.selection import Selection
 from analysis.results.series import IN_HISTORY, SERIES
 from analysis.results.source import ArrowSource, text
 from runner.contract.axes import AXIS_NAMES
-from runner.contract.record import Grade
+from runner.contract.record.verdict import Grade
 
 SeriesKey: TypeAlias = tuple[object, ...]
 """The facts that results of one series share: the cell's id first."""

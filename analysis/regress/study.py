@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from analysis.statistics.variance import RunPrior
-from runner.contract.record import Grade
+from runner.contract.record.verdict import Grade
 
 TAIL_DEGREES = 4
 """Degrees of freedom of the Student's t that stands for the study's pairs: tails are heavy."""

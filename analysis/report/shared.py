@@ -10,8 +10,9 @@ from analysis.report.results import ReportedResults
 from analysis.results.changes import contradiction
 from analysis.results.table import RowFacts
 from analysis.results.trust import GradeSummary, summarise_grades
-from runner.contract.record import Grade, Row
 from runner.contract.record.doubts import Doubt
+from runner.contract.record.record import Row
+from runner.contract.record.verdict import Grade
 
 
 def shared_sections(results: ReportedResults) -> tuple[ReportSection, ...]:

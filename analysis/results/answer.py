@@ -14,7 +14,7 @@ from analysis.results.item_time import is_per_sample, item_estimate_ms, item_ms
 from analysis.results.row import ResultRow
 from analysis.statistics.ratios import Estimate, shows_difference
 from runner.contract.axes import ARRIVAL_AXES, SIZE_AXES
-from runner.contract.record import Grade
+from runner.contract.record.verdict import Grade
 
 _WORK = ("model", "mode", *(name for name in SIZE_AXES if name != "batch_size"), *ARRIVAL_AXES)
 _WRONG, _UNPROVEN = "outputs do not agree with the reference", "the device is not proven"

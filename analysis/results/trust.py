@@ -5,8 +5,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
-from runner.contract.record import Grade
 from runner.contract.record.doubts import Doubt
+from runner.contract.record.verdict import Grade
 
 
 class Graded(Protocol):

@@ -4,7 +4,7 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from runner.contract.record import Grade
+from runner.contract.record.verdict import Grade
 
 PROMISES: Mapping[Grade, float] = {"A": 0.0, "B": 0.05, "C": 0.20}
 """The least difference that numbers of a grade can show; those of grade D show none."""

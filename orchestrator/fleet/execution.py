@@ -39,7 +39,7 @@ from runner.contract.errors import (
     Unavailable,
 )
 from runner.contract.reasons import reason
-from runner.contract.record import Status
+from runner.contract.record.verdict import Status
 
 NO_JOURNAL = HostJournal()
 _TICK_S = 0.25

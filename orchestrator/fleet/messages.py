@@ -20,7 +20,7 @@ from orchestrator.system.problems import first_fault
 from runner.contract.cell import Backend, FileName, Frozen, Purpose
 from runner.contract.errors import DamagedFile, Unavailable
 from runner.contract.job import Job
-from runner.contract.record import Phase
+from runner.contract.record.verdict import Phase
 
 MARK = b"AMX1"
 HEAD_BYTES = 16 << 20

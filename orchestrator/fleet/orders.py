@@ -39,7 +39,7 @@ from runner.contract.files import atomic_file
 from runner.contract.job import Job
 from runner.contract.outputs import RECORD_SUFFIX, output_names
 from runner.contract.plain_files import TEXT_BYTES
-from runner.contract.record import Status
+from runner.contract.record.verdict import Status
 
 _HOSTS_OWN = ("graph", "reference", "honest", "process_spreads", "counted")
 """Fields of a job that its host fills."""

@@ -25,8 +25,9 @@ from runner.contract.errors import BenchError
 from runner.contract.job import Job
 from runner.contract.outputs import RECORD_SUFFIX, output_names
 from runner.contract.plain_files import is_plain, read_plain
-from runner.contract.record import Phase, Record
 from runner.contract.record.files import save_record
+from runner.contract.record.record import Record
+from runner.contract.record.verdict import Phase
 
 _LOG_BYTES = 1 << 20
 

@@ -11,7 +11,7 @@ from orchestrator.planning.plan import Plan, PlannedCell
 from orchestrator.planning.schedule import planned_jobs
 from runner.contract.cell import Cell
 from runner.contract.reasons import Reason, reason
-from runner.contract.record import Status
+from runner.contract.record.verdict import Status
 
 
 @dataclass(frozen=True)

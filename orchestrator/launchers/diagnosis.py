@@ -16,7 +16,9 @@ from orchestrator.backends.catalogue import (
 )
 from orchestrator.backends.machine import ThisHost, require_stack, why_not_system
 from orchestrator.backends.probes import HostView, Need
-from orchestrator.images import ImageSettings, ImageStatus, LocalImages
+from orchestrator.images.image import ImageStatus
+from orchestrator.images.local_images import LocalImages
+from orchestrator.images.settings import ImageSettings
 from orchestrator.launchers.base import Launcher
 from orchestrator.launchers.job_user import job_user
 from orchestrator.launchers.registry import LAUNCHERS

@@ -13,7 +13,7 @@ from docker.errors import APIError, ImageNotFound, NotFound
 
 import runner
 from orchestrator.backends.catalogue import LauncherName
-from orchestrator.images import Image
+from orchestrator.images.image import Image
 from orchestrator.launchers.base import Exit, LocalLauncher, Task
 from orchestrator.launchers.container import (
     HOST_LABEL,

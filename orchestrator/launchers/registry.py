@@ -6,7 +6,8 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, get_args
 
 from orchestrator.backends.catalogue import LauncherName
-from orchestrator.images import Image, ImageSettings
+from orchestrator.images.image import Image
+from orchestrator.images.settings import ImageSettings
 from orchestrator.launchers.base import Launcher
 from orchestrator.launchers.process import ProcessLauncher
 from orchestrator.system.git import own_commit
@@ -34,7 +35,7 @@ class _Launchers(Mapping[LauncherName, type[Launcher]]):
 
 LAUNCHERS: Mapping[LauncherName, type[Launcher]] = _Launchers()
 if TYPE_CHECKING:
-    from orchestrator.images import LocalImages
+    from orchestrator.images.local_images import LocalImages
 
 NOTHING_CHOSEN: Mapping[Backend, str] = MappingProxyType({})
 NO_ENGINE = "no container engine answers: jobs run as local processes"
@@ -117,7 +118,7 @@ def make_launcher(
     """
     if name == "process":
         return ProcessLauncher()
-    from orchestrator.images import LocalImages
+    from orchestrator.images.local_images import LocalImages
     from orchestrator.launchers.docker import DockerLauncher
     from orchestrator.system.engine import connect_engine
 

@@ -21,7 +21,7 @@ from runner.contract.job import WINDOW_ITERATIONS, WINDOWS, Measure
 from runner.contract.models import ModelSpec
 
 if TYPE_CHECKING:
-    from orchestrator.store import CellSpeed
+    from orchestrator.store.query.results import CellSpeed
 
 _OPERATIONS_PER_BYTE = 5.0
 """Operations in the time that memory takes for a byte."""

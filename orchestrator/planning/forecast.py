@@ -12,7 +12,7 @@ from runner.contract.job import Limits
 from runner.contract.models import ModelSpec
 
 if TYPE_CHECKING:
-    from orchestrator.store import CellSpeed
+    from orchestrator.store.query.results import CellSpeed
 
 EstimateSource = Literal["measured", "predicted", "arithmetic"]
 """The origin of a cell's seconds: its iterations here before, a predictor, or its sizes."""

@@ -33,10 +33,10 @@ from runner.contract.errors import StoreError, UsageError
 from runner.contract.job import Limits, Measure
 from runner.contract.models import ModelSpec
 from runner.contract.reasons import Reason, reason
-from runner.contract.record import Status
+from runner.contract.record.verdict import Status
 
 if TYPE_CHECKING:
-    from orchestrator.store import CellSpeed
+    from orchestrator.store.query.results import CellSpeed
 
 Decision = Literal["run", "skip", "done"]
 _NO_SPEEDS = KnownSpeeds()

@@ -3,7 +3,7 @@
 import socket
 import time
 
-from orchestrator.images import REVISION_LABEL
+from orchestrator.images.image import REVISION_LABEL
 from orchestrator.launchers.base import Launcher
 from orchestrator.system.git import own_commit
 from runner.contract.cell import Backend

@@ -6,11 +6,12 @@ from typing import Any, TypeVar
 
 from pydantic import BaseModel
 
-from orchestrator.store import fault_of_claim
+from orchestrator.store.records.planned import fault_of_claim
 from runner.contract.cell import Cell
 from runner.contract.job import Job
 from runner.contract.models import ModelSpec
-from runner.contract.record import SHARED_FACTS, Record, false_id, known_columns
+from runner.contract.record.ids import SHARED_FACTS, false_id
+from runner.contract.record.record import Record, known_columns
 
 _TEXTS = {"job", "model_spec", "model_id"}
 """Columns that are compared by what they say, since versions may say it in other words."""

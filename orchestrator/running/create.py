@@ -21,7 +21,7 @@ from orchestrator.running.merge_run import merge_run
 from orchestrator.running.options import RunOptions
 from orchestrator.running.run_file import RunFile, RunSource, new_run_id
 from orchestrator.screen.words.reasons import reason_text
-from orchestrator.store import Store
+from orchestrator.store.store import Store
 from orchestrator.system.files import DATABASE_NAME
 from orchestrator.system.git import own_commit
 from orchestrator.system.text import format_size

@@ -21,7 +21,7 @@ from runner.contract.files import remove_unfinished
 from runner.contract.job import Job
 from runner.contract.process_exit import last_line
 from runner.contract.reasons import reason
-from runner.contract.record import Record
+from runner.contract.record.record import Record
 
 _FULL_BYTES = 64 << 20
 """Free bytes below which a runner is believed that says it could not save."""

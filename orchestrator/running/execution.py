@@ -22,7 +22,7 @@ from orchestrator.running.own_verdicts import save_skips, save_verdicts
 from orchestrator.running.rounds_so_far import record_so_far
 from orchestrator.running.sweep import sweep_jobs
 from orchestrator.screen.words.reasons import error_hint, error_text
-from orchestrator.store import Store
+from orchestrator.store.store import Store
 from runner.contract.cell import Backend, Cell
 from runner.contract.errors import (
     BenchError,
@@ -33,8 +33,8 @@ from runner.contract.errors import (
 )
 from runner.contract.job import Job, Provenance
 from runner.contract.reasons import Reason, reason
-from runner.contract.record import Status
 from runner.contract.record.doubts import RemedyCode
+from runner.contract.record.verdict import Status
 
 _FAILED_FAST = reason("failed_fast")
 _ENGINE_GRACE_S = 10.0

@@ -36,14 +36,9 @@ from orchestrator.running.record_files import (
     set_aside,
 )
 from orchestrator.running.run_file import RUN_FILE, RunFile, read_run_file, run_file_text
-from orchestrator.store import (
-    Damaged,
-    ExpectedCell,
-    ExpectedRecords,
-    claim_fault,
-    compact_files,
-    read_record,
-)
+from orchestrator.store.records.compact import compact_files
+from orchestrator.store.records.planned import ExpectedCell, ExpectedRecords, claim_fault
+from orchestrator.store.records.validate import Damaged, read_record
 from orchestrator.system.files import (
     DATABASE_NAME,
     REMEDY,
@@ -59,7 +54,10 @@ from runner.contract.files import remove_unfinished, write_atomic
 from runner.contract.job import Job, Provenance
 from runner.contract.outputs import RECORD_SUFFIX, output_path
 from runner.contract.reasons import Reason, reason
-from runner.contract.record import RETRIED, Outcome, Record, Status, save_record
+from runner.contract.record.files import save_record
+from runner.contract.record.quality import Outcome
+from runner.contract.record.record import Record
+from runner.contract.record.verdict import RETRIED, Status
 
 _SUBFOLDERS = ("records", "jobs", "logs")
 

@@ -7,18 +7,14 @@ from pathlib import Path
 
 from orchestrator.running.folder import RunFolder
 from orchestrator.running.record_files import COMPACT_BYTES, SetAside, find_strays
-from orchestrator.store import (
-    Damaged,
-    ExpectedCell,
-    ExpectedRecords,
-    MergeReport,
-    MissingVerdicts,
-    Run,
-    Store,
-    compact_files,
-)
+from orchestrator.store.merge.report import MergeReport, MissingVerdicts
+from orchestrator.store.records.compact import compact_files
+from orchestrator.store.records.planned import ExpectedCell, ExpectedRecords
+from orchestrator.store.records.validate import Damaged
+from orchestrator.store.schema.sources import Run
+from orchestrator.store.store import Store
 from runner.contract.plain_files import plain_fault
-from runner.contract.record import RETRIED
+from runner.contract.record.verdict import RETRIED
 
 
 def merge_run(

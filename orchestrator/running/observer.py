@@ -7,7 +7,8 @@ from orchestrator.screen.words.reasons import reason_text
 from orchestrator.system.text import plural
 from runner.contract.cell import Cell
 from runner.contract.job import Job
-from runner.contract.record import Phase, Record
+from runner.contract.record.record import Record
+from runner.contract.record.verdict import Phase
 
 
 class Observer(Protocol):

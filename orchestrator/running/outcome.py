@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from orchestrator.running.artifacts.references import is_verified
 from orchestrator.running.folder import RunFolder
-from orchestrator.store import MergeReport
+from orchestrator.store.merge.report import MergeReport
 from runner.contract.cell import Cell
 from runner.contract.errors import (
     BenchError,
@@ -14,7 +14,8 @@ from runner.contract.errors import (
     NothingToDo,
     StoreError,
 )
-from runner.contract.record import Record, Status
+from runner.contract.record.record import Record
+from runner.contract.record.verdict import Status
 
 FAILURES: Collection[Status] = ("failed", "lost", "timeout", "out_of_memory")
 """The verdicts of cells that began and did not end well."""

@@ -7,7 +7,9 @@ from orchestrator.running.folder import RunFolder
 from orchestrator.running.observer import Observer
 from runner.contract.cell import Cell
 from runner.contract.reasons import Reason
-from runner.contract.record import Outcome, Record, Status
+from runner.contract.record.quality import Outcome
+from runner.contract.record.record import Record
+from runner.contract.record.verdict import Status
 
 
 def save_verdicts(

@@ -11,14 +11,18 @@ from typing import Any
 import pyarrow as pa
 from pydantic import ValidationError
 
-from orchestrator.store import Damaged, claim_fault, compact_files, file_fault, files_below
+from orchestrator.store.records.compact import compact_files
+from orchestrator.store.records.find import files_below
+from orchestrator.store.records.planned import claim_fault
+from orchestrator.store.records.validate import Damaged, file_fault
 from orchestrator.system.files import translate_os_errors
 from orchestrator.system.parquet import UNREADABLE, read_table
 from runner.contract.cell import Backend, Cell
 from runner.contract.errors import DamagedFile, RecordError
 from runner.contract.files import atomic_file
 from runner.contract.job import Measure
-from runner.contract.record import Record, record_of, rows, write_one_row
+from runner.contract.record.files import record_of, rows, write_one_row
+from runner.contract.record.record import Record
 from runner.contract.rounds import read_rounds, round_path
 
 _NAMED = 1_000

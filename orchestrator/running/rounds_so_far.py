@@ -11,8 +11,10 @@ from runner.contract.cell import Cell
 from runner.contract.errors import DamagedFile, RecordError
 from runner.contract.job import Measure
 from runner.contract.reasons import Reason, facts_behind
-from runner.contract.record import Columns, Grade, Outcome, Record
 from runner.contract.record.doubts import RemedyCode, doubt, with_doubt
+from runner.contract.record.quality import Outcome
+from runner.contract.record.record import Columns, Record
+from runner.contract.record.verdict import Grade
 from runner.contract.rounds import raw_columns, read_rounds
 
 _BEST: Grade = "B"

@@ -17,7 +17,7 @@ from tempfile import mkdtemp
 
 from orchestrator.running.folder import RunFolder
 from orchestrator.running.record_files import DAMAGED_SUFFIX, DROPPED_SUFFIX
-from orchestrator.store import Damaged
+from orchestrator.store.records.validate import Damaged
 from orchestrator.system.files import translate_os_errors
 from runner.contract.files import unfinished_path
 from runner.contract.outputs import output_names

@@ -13,10 +13,10 @@ from pathlib import Path
 from statistics import median
 from typing import NamedTuple
 
-from orchestrator.store import read_record
+from orchestrator.store.records.validate import read_record
 from performance.fleet.figures import Figure
 from performance.fleet.hosts import Command, Line, by_pipe, by_ssh, local
-from runner.contract.record import Record
+from runner.contract.record.record import Record
 from tests.support.workplace import Workplace
 
 ADDED_S, FIRST_S = 0.5, 5.0

@@ -18,7 +18,7 @@ from analysis.predict.trials import (
     run_trial,
 )
 from orchestrator.commands.exchange.merge import merge_paths
-from orchestrator.store import Store
+from orchestrator.store.store import Store
 from performance.prediction.bars import Bar, SplitRow
 from performance.prediction.timm import folds_by
 

@@ -13,7 +13,7 @@ from analysis.predict.examples.placements import PREDICTION_TARGETS, Example, pl
 from orchestrator.exchange.imports.formats import FORMATS
 from orchestrator.exchange.imports.importing import import_files
 from orchestrator.exchange.imports.outcome import read_files
-from orchestrator.store import Store
+from orchestrator.store.store import Store
 
 SEED = 20
 FOLDS = 5

@@ -13,7 +13,7 @@ from analysis.regress.judgements import RegressionQuestion, judge
 from analysis.regress.verdicts import RegressionVerdict
 from analysis.results.metrics import METRICS
 from analysis.results.selection import Selection, Side
-from orchestrator.store import Store
+from orchestrator.store.store import Store
 from performance.regressions.noise import replicate_noise
 from performance.scratch import merged
 

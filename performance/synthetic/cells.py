@@ -8,7 +8,7 @@ from performance.synthetic.laboratory import PATHS, Path, Row
 from runner.contract.cell import Cell, Precision
 from runner.contract.job import PROFILES, Job, Limits, Provenance
 from runner.contract.models import ModelSpec, find
-from runner.contract.record import digest
+from runner.contract.record.ids import digest
 
 BATCHES = (1, 2, 4, 8, 16, 32, 64, 128)
 NEW_TOKENS = 4

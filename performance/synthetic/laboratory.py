@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 from runner.contract.cell import Backend, Precision, Runtime
-from runner.contract.record import digest
+from runner.contract.record.ids import digest
 
 Row = dict[str, Any]
 

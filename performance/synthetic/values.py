@@ -8,7 +8,7 @@ from performance.synthetic.cells import COMMIT, DIGEST, HOST, RUN
 from performance.synthetic.draw import DURATIONS, WARMUPS, spread, uniform
 from performance.synthetic.parts import PART_VALUES
 from runner.contract.axes import AXIS_NAMES
-from runner.contract.record import SCHEMA_VERSION
+from runner.contract.record.record import SCHEMA_VERSION
 
 DRAWN = (
     *("cell_id", "job_id", "model", "family", "task", "modality", *AXIS_NAMES[1:]),

@@ -13,7 +13,7 @@ from runner.backends.peaks import PeakKernels
 from runner.contract.cell import Cell
 from runner.contract.errors import TimedOut, Unavailable, Unsupported
 from runner.contract.job import Job
-from runner.contract.record import Proof
+from runner.contract.record.verdict import Proof
 from runner.inputs import Inputs
 from runner.measure.clock import Clock
 from runner.measure.energy import EnergyDevice

@@ -37,7 +37,7 @@ from runner.backends.base import (
 from runner.contract.cell import Cell
 from runner.contract.files import save_text
 from runner.contract.job import Job
-from runner.contract.record import Proof
+from runner.contract.record.verdict import Proof
 from runner.inputs import Inputs, tokens_to_generate
 from runner.measure.clock import Clock, monotonic
 from runner.measure.energy import EnergyDevice

@@ -13,7 +13,7 @@ import numpy as np
 from runner.backends.base import FloatArray
 from runner.backends.graphs.feeds import Tokens
 from runner.contract.reasons import reason, reason_columns
-from runner.contract.record import Columns
+from runner.contract.record.record import Columns
 
 WHERE = "choice of tokens"
 """The word of `difference_where` for a token that was not the likeliest."""

@@ -18,7 +18,7 @@ from runner.contract.cell import Cell
 from runner.contract.graph import DYNAMIC, fixed_shape
 from runner.contract.job import Job
 from runner.contract.models import ModelSpec, sizes_of
-from runner.contract.record import Columns
+from runner.contract.record.record import Columns
 from runner.contract.support import SUPPORTED, generates
 from runner.correctness.compare_outputs import judge_outputs
 from runner.correctness.differences import AnyArray, Arrays, Difference, output_name

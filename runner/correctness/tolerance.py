@@ -13,7 +13,7 @@ import re
 from collections.abc import Mapping
 
 from runner.contract.cell import Cell, Precision
-from runner.contract.record import Columns
+from runner.contract.record.record import Columns
 from runner.correctness.differences import Difference, worst_difference
 
 MARGIN = 3.0

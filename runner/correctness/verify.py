@@ -12,7 +12,7 @@ from runner.contract.errors import BenchError, reason_of
 from runner.contract.graph import fixed_shape
 from runner.contract.job import Job
 from runner.contract.reasons import Reason, parse_reason, reason, reason_columns, reason_from
-from runner.contract.record import Columns
+from runner.contract.record.record import Columns
 from runner.correctness.choices import judge_choices
 from runner.correctness.compare_outputs import allowed_differences, compare_outputs
 from runner.correctness.differences import AnyArray, Difference

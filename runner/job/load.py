@@ -12,7 +12,9 @@ from runner.backends.base import RuntimeModule, Session
 from runner.contract.errors import Unsupported
 from runner.contract.job import Job
 from runner.contract.reasons import reason
-from runner.contract.record import Columns, Phase, hardware_id
+from runner.contract.record.ids import hardware_id
+from runner.contract.record.record import Columns
+from runner.contract.record.verdict import Phase
 from runner.job.efficiency import Room, has_peaks, peak_columns
 from runner.measure.accelerator import device_build
 from runner.measure.clock import Clock, seconds

@@ -7,7 +7,7 @@ from itertools import chain
 
 from runner.contract.cell import Cell
 from runner.contract.job import Job
-from runner.contract.record import Columns
+from runner.contract.record.record import Columns
 from runner.contract.rounds import RoundResult
 from runner.measure.clock import NANOSECONDS
 from runner.measure.statistics.percentiles import PERCENTILE_FRACTIONS

@@ -10,7 +10,7 @@ from statistics import median
 from runner.backends.base import Region, Session
 from runner.contract.cell import Cell
 from runner.contract.job import Job
-from runner.contract.record import Columns
+from runner.contract.record.record import Columns
 from runner.inputs import synthesise
 from runner.measure.clock import NANOSECONDS, Clock
 from runner.measure.phases import time_once

@@ -6,8 +6,8 @@ from typing import Any
 
 from runner.contract.cell import Cell
 from runner.contract.job import Job, Measure
-from runner.contract.record import Columns
 from runner.contract.record.doubts import Doubt, DoubtCode, RemedyCode, scaled
+from runner.contract.record.record import Columns
 from runner.contract.rounds import RoundResult
 from runner.job.queues import MIDDLE, ProcessShifts, queue_shifts
 from runner.measure.clock import NANOSECONDS

@@ -10,8 +10,8 @@ from typing import Any, TypeVar
 from runner.contract.cell import Cell
 from runner.contract.job import Job, Measure
 from runner.contract.reasons import facts_behind
-from runner.contract.record import Columns
 from runner.contract.record.doubts import Doubt, doubt, heaviest_first
+from runner.contract.record.record import Columns
 from runner.contract.rounds import (
     CpuClock,
     DeviceState,

@@ -8,8 +8,8 @@ import numpy as np
 
 from runner.contract.cell import Cell
 from runner.contract.job import Job
-from runner.contract.record import Columns
 from runner.contract.record.doubts import Doubt
+from runner.contract.record.record import Columns
 from runner.contract.rounds import RoundResult
 from runner.measure.clock import NANOSECONDS
 from runner.measure.grade import imprecision

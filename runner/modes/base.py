@@ -8,7 +8,7 @@ from typing import Protocol
 from runner.backends.base import Session
 from runner.contract.cell import Cell
 from runner.contract.job import Job
-from runner.contract.record import Phase
+from runner.contract.record.verdict import Phase
 from runner.contract.rounds import RoundResult
 from runner.measure.accelerator import AcceleratorReader
 from runner.measure.clock import Clock

@@ -5,7 +5,7 @@ import os
 import sys
 from typing import TextIO
 
-from runner.contract.record import Phase, Status
+from runner.contract.record.verdict import Phase, Status
 
 
 class Progress:

@@ -24,12 +24,12 @@ from orchestrator.launchers.docker import DockerLauncher
 from orchestrator.launchers.placement import cpus_of_process
 from orchestrator.launchers.process import ProcessLauncher
 from orchestrator.launchers.registry import LAUNCHERS
-from orchestrator.store import read_record
+from orchestrator.store.records.validate import read_record
 from orchestrator.system import parquet
 from orchestrator.system.engine import connect_engine
 from runner import __version__
 from runner.contract.job import Limits
-from runner.contract.record import Record
+from runner.contract.record.record import Record
 from tests.support.fakes import ScriptedLauncher, measures_all
 from tests.support.jobs import OneImage, a_job, a_task, fake_cell, fake_model
 

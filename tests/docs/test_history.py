@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from orchestrator.store import Store
+from orchestrator.store.store import Store
 from tests.docs.command_line import parse
 from tests.docs.workspace import (
     REAL,

@@ -6,8 +6,9 @@ from pathlib import Path
 import pytest
 
 from orchestrator.commands.app import app
-from orchestrator.store import Store, query
-from runner.contract.record import save_record
+from orchestrator.store.query.ask import query
+from orchestrator.store.store import Store
+from runner.contract.record.files import save_record
 from tests.conftest import ROOT
 from tests.docs.command_line import command_line
 from tests.docs.pages import Page

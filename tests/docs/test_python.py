@@ -5,8 +5,8 @@ from typing import Any
 
 import pytest
 
-from orchestrator.store import Store
-from runner.contract.record import save_record
+from orchestrator.store.store import Store
+from runner.contract.record.files import save_record
 from tests.conftest import ROOT
 from tests.docs.pages import Page
 from tests.support.records import a_failure, a_record

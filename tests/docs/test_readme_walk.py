@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from runner.contract.models import find
-from runner.contract.record import Record
+from runner.contract.record.record import Record
 from tests.conftest import ROOT
 from tests.docs.pages import README
 from tests.support.command_line import call

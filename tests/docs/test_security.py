@@ -3,8 +3,9 @@
 import re
 from pathlib import Path
 
-from orchestrator.store import Store, query
-from runner.contract.record import save_record
+from orchestrator.store.query.ask import query
+from orchestrator.store.store import Store
+from runner.contract.record.files import save_record
 from tests.conftest import ROOT
 from tests.docs.pages import Page
 from tests.support.records import a_record

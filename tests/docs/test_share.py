@@ -10,8 +10,9 @@ import pytest
 
 from orchestrator.commands.app import app
 from orchestrator.exchange.bundles import write_bundle
-from orchestrator.store import Run, Store
-from runner.contract.record import save_record
+from orchestrator.store.schema.sources import Run
+from orchestrator.store.store import Store
+from runner.contract.record.files import save_record
 from tests.conftest import ROOT
 from tests.docs.command_line import command_line
 from tests.docs.pages import Page

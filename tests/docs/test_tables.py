@@ -6,12 +6,12 @@ from typing import get_args
 import pytest
 
 from analysis.compatibility.verdicts import MEANINGS
-from orchestrator.store import WRITERS
 from orchestrator.store.health.checks.all_checks import CHECKS
 from orchestrator.store.health.checks.check import Check
 from orchestrator.store.health.validate import ALTERED, FOREIGN, RETYPED
 from orchestrator.store.query.export import TOPICS
 from orchestrator.store.query.filters import Filters
+from orchestrator.store.query.formats import WRITERS
 from runner.contract.cell import Mode
 from tests.conftest import ROOT
 from tests.docs.pages import Page

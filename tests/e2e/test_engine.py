@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from orchestrator.images import Image
+from orchestrator.images.image import Image
 from tests.support.proxy import EngineProxy
 from tests.support.workplace import Workplace, wait_until
 

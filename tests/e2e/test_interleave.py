@@ -8,7 +8,7 @@ from pathlib import Path
 import duckdb
 import pytest
 
-from orchestrator.images import Image
+from orchestrator.images.image import Image
 from orchestrator.images.trust import BuiltImages, state_file
 from orchestrator.system.engine import connect_engine
 from runner.contract.job import Job

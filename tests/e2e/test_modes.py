@@ -4,8 +4,9 @@ import shutil
 
 import pytest
 
-from orchestrator.store import Store, read_record
-from runner.contract.record import Record
+from orchestrator.store.records.validate import read_record
+from orchestrator.store.store import Store
+from runner.contract.record.record import Record
 from tests.conftest import ROOT
 from tests.support.workplace import Workplace
 

@@ -6,7 +6,7 @@ from pathlib import Path
 import duckdb
 import pytest
 
-from orchestrator.images import Image
+from orchestrator.images.image import Image
 from tests.support.workplace import BY_PROCESSES, Workplace
 
 pytestmark = [pytest.mark.slow, pytest.mark.serial]

@@ -4,8 +4,9 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from orchestrator.store import read_record
-from runner.contract.record import Status, save_record
+from orchestrator.store.records.validate import read_record
+from runner.contract.record.files import save_record
+from runner.contract.record.verdict import Status
 from tests.faults.place import FailingPlace
 
 AHEAD = timedelta(hours=1)

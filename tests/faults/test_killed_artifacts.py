@@ -7,8 +7,7 @@ import pytest
 from docker import DockerClient
 from docker.errors import ImageNotFound
 
-from orchestrator.images import ImageSettings
-from orchestrator.images.settings import image_name
+from orchestrator.images.settings import ImageSettings, image_name
 from orchestrator.system.engine import connect_engine
 from tests.faults.place import FailingPlace
 from tests.faults.table import table

@@ -20,7 +20,8 @@ import pyarrow.parquet as pq
 
 from runner.contract.cell import Cell
 from runner.contract.job import Job
-from runner.contract.record import Record, record_of, rows, to_table, write_records
+from runner.contract.record.files import record_of, rows, to_table, write_records
+from runner.contract.record.record import Record
 from runner.job.harness import Harness
 from runner.process.streams import Progress
 

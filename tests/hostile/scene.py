@@ -16,9 +16,12 @@ from orchestrator.running.options import RunOptions
 from orchestrator.running.outcome import RunOutcome
 from orchestrator.running.sweep import REFUSED_FOLDER
 from orchestrator.running.traces import failed_traces
-from orchestrator.store import query, read_record
+from orchestrator.store.query.ask import query
+from orchestrator.store.records.validate import read_record
 from runner.contract.job import Job, Limits
-from runner.contract.record import Outcome, Record, save_record
+from runner.contract.record.files import save_record
+from runner.contract.record.quality import Outcome
+from runner.contract.record.record import Record
 from runner.job.harness import Harness
 from runner.process.streams import Progress
 from tests.hostile.attacks import Attack, Scene

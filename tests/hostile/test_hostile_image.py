@@ -7,8 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from orchestrator.images import Image
-from orchestrator.images.image import read_image
+from orchestrator.images.image import Image, read_image
 from orchestrator.launchers.docker import DockerLauncher
 from orchestrator.system.engine import connect_engine
 from tests.hostile import attacks

@@ -6,7 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from runner.contract.record import RETRIED, Record
+from runner.contract.record.record import Record
+from runner.contract.record.verdict import RETRIED
 from tests.hostile.attacks import Attack
 from tests.hostile.outcomes import FEW, KEPT, LOST, NOTHING
 from tests.hostile.scene import Village, measured_records

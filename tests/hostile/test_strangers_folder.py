@@ -13,7 +13,7 @@ from orchestrator.backends.machine import ThisHost
 from orchestrator.commands.setup.browsers import try_browsers
 from orchestrator.exchange.bundles import open_database
 from orchestrator.fleet.transport import HOST_MODULE
-from orchestrator.store import Store
+from orchestrator.store.store import Store
 from runner.contract.errors import BenchError
 from runner.modes.startup.launch import launch_start
 from tests.runner.modes.startup.test_mode import a_request

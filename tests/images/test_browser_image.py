@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from orchestrator.images import Image
+from orchestrator.images.image import Image
 from runner.contract.cell import Backend
 from tests.support.workplace import Workplace
 

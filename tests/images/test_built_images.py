@@ -10,10 +10,9 @@ from typing import cast
 
 import pytest
 
-from orchestrator.images import Image
-from orchestrator.images.image import SOURCE_LABEL
+from orchestrator.images.image import SOURCE_LABEL, Image
 from orchestrator.launchers.docker import DockerLauncher
-from orchestrator.store import read_record
+from orchestrator.store.records.validate import read_record
 from orchestrator.system.engine import connect_engine
 from runner.contract.cell import Backend
 from tests.images.pins import pinned_here

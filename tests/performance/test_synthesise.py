@@ -5,7 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from orchestrator.store import MergeReport, Store
+from orchestrator.store.merge.report import MergeReport
+from orchestrator.store.store import Store
 from performance.synthesise import main
 from runner.contract.errors import StoreError
 

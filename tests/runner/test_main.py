@@ -9,7 +9,7 @@ from pathlib import Path
 import psutil
 import pytest
 
-from orchestrator.store import read_record
+from orchestrator.store.records.validate import read_record
 from runner.__main__ import main
 from runner.contract.job import Job
 from tests.conftest import ROOT

@@ -7,9 +7,10 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from orchestrator.store import Store
 from orchestrator.store.schema.sources import Origin
-from runner.contract.record import Record, arrow_schema, save_record
+from orchestrator.store.store import Store
+from runner.contract.record.files import arrow_schema, save_record
+from runner.contract.record.record import Record
 from tests.support.records import RECORDED_AT, a_failure, a_record
 
 FIRST, SECOND, IMPORT = "20261121-120000-aaaa", "20261122-120000-bbbb", "import-timm-1"

@@ -13,10 +13,11 @@ from textwrap import indent
 
 import duckdb
 
-from orchestrator.store import Store
 from orchestrator.store.database.open import write_blank
+from orchestrator.store.store import Store
 from orchestrator.system.files import DATABASE_NAME
-from runner.contract.record import Record, save_record
+from runner.contract.record.files import save_record
+from runner.contract.record.record import Record
 
 PATIENCE_S = 60.0
 FULL_DISK = "resource.setrlimit(resource.RLIMIT_FSIZE, (65536, 65536))"

@@ -27,7 +27,9 @@ from runner.contract.graph import (
 )
 from runner.contract.job import Job, Provenance
 from runner.contract.models.counted import COUNTS_FILE, FORWARD_COUNTS, CountedWork
-from runner.contract.record import Phase, Record, save_record
+from runner.contract.record.files import save_record
+from runner.contract.record.record import Record
+from runner.contract.record.verdict import Phase
 from runner.contract.rounds import read_rounds, save_round
 from runner.process.streams import Progress
 from tests.support.jobs import a_graph

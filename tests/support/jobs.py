@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from orchestrator.images import Image
+from orchestrator.images.image import Image
 from orchestrator.launchers.base import Task
 from runner.contract.cell import Backend, Cell
 from runner.contract.graph import DYNAMIC, Attempt, Graph, GraphPart, Part

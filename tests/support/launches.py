@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import Any
 
-from runner.contract.record import Record
+from runner.contract.record.record import Record
 from tests.support.records import a_record
 
 _QUERIES = 3

@@ -10,7 +10,7 @@ from filelock import FileLock, Timeout
 from orchestrator.running.artifacts.graphs import GRAPHS_FOLDER
 from orchestrator.running.artifacts.references import REFERENCES_FOLDER
 from orchestrator.running.artifacts.work_counts import COUNTS_FOLDER
-from orchestrator.store import KEPT_SUFFIX
+from orchestrator.store.records.kept import KEPT_SUFFIX
 from orchestrator.system.files import DATABASE_NAME
 from orchestrator.system.locks import FOLDER_VARIABLE
 from tests.support.workplace import Workplace

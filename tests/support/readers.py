@@ -26,9 +26,10 @@ from analysis.predict.training import train_target
 from orchestrator.exchange.bundles import write_bundle
 from orchestrator.exchange.bundles.archive import write_archive
 from orchestrator.fleet.messages import Beat, Ended, Frame, Noted, Visited, encode, frame_of
-from orchestrator.store import STORE_VERSION, Store
+from orchestrator.store.schema.tables import STORE_VERSION
+from orchestrator.store.store import Store
 from runner.contract.graph import GRAPH_FILE
-from runner.contract.record import arrow_schema, save_record
+from runner.contract.record.files import arrow_schema, save_record
 from tests.analysis.predict.examples import a_placement, an_evaluation, an_example
 from tests.orchestrator.exchange.imports.files import TABLE
 from tests.orchestrator.exchange.imports.formats.legacy.samples import COLLECTION

@@ -4,7 +4,7 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
-from runner.contract.record import Record
+from runner.contract.record.record import Record
 from tests.support.databases import write_records
 from tests.support.records import a_record
 

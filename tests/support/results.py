@@ -9,7 +9,8 @@ from analysis.results.metrics import SHOWN_NUMBERS
 from analysis.results.row import ResultRow
 from orchestrator.commands.measure.verify.verification import Verification, VerifiedCell
 from orchestrator.screen.words.reasons import remedy_text
-from orchestrator.store import Measurement, Stale
+from orchestrator.store.query.results import Measurement
+from orchestrator.store.query.stale import Stale
 from tests.support.data import sample
 from tests.support.records import RECORDED_AT
 

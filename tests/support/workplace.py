@@ -14,7 +14,8 @@ from typing import Any
 import pytest
 import yaml
 
-from orchestrator.store import Store, query
+from orchestrator.store.query.ask import query
+from orchestrator.store.store import Store
 from orchestrator.system.git import own_commit
 from runner.contract.cell import Cell
 from runner.contract.job import Job

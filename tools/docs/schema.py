@@ -2,7 +2,10 @@
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-from orchestrator.store import RELATIONS, STORE_VERSION, TABLES, VIEWS, SqlColumn
+from orchestrator.store.query.relations import RELATIONS
+from orchestrator.store.schema.columns import SqlColumn
+from orchestrator.store.schema.tables import STORE_VERSION, TABLES
+from orchestrator.store.schema.views import VIEWS
 
 _GUIDE = (
     ("latest_results",),

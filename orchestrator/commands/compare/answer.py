@@ -14,7 +14,7 @@ from analysis.results.selection import Selection
 from analysis.results.series import DETERMINED
 from orchestrator.commands.results.selection import SelectionRequest
 from orchestrator.commands.results.sides import open_sides
-from orchestrator.store import Store
+from orchestrator.store.store import Store
 from orchestrator.system.files import database_option
 from orchestrator.system.text import plural
 from runner.contract.errors import NothingToDo, UsageError, refuse_unknown

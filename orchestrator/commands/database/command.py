@@ -27,7 +27,7 @@ class CheckDatabase(DatabaseChoice, Command):
 
     def execute(self) -> int:
         from orchestrator.commands.database.table import print_validation
-        from orchestrator.store import fix_database, validate_database
+        from orchestrator.store.health.fix import fix_database, validate_database
 
         path = self.database_file
         validation = fix_database(path, self.results) if self.fix else validate_database(path)
@@ -138,7 +138,7 @@ class SnapshotDatabase(DatabaseChoice, Command):
     def execute(self) -> None:
         """Take a snapshot, or list them."""
         from orchestrator.commands.database.table import print_snapshot, print_snapshots
-        from orchestrator.store import list_snapshots, take_snapshot
+        from orchestrator.store.health.snapshots import list_snapshots, take_snapshot
         from orchestrator.system.files import SNAPSHOTS_FOLDER
         from orchestrator.system.git import own_commit
 

@@ -20,14 +20,10 @@ from orchestrator.exchange.imports.packed import pack, take_out
 from orchestrator.running.execution import devices_of
 from orchestrator.running.folder import RunFolder
 from orchestrator.running.run_file import RUN_FILE, run_folders
-from orchestrator.store import (
-    Compaction,
-    Vacuumed,
-    compact,
-    drop_runs,
-    vacuum,
-    writer_lock,
-)
+from orchestrator.store.database.lock import writer_lock
+from orchestrator.store.health.drop_runs import drop_runs
+from orchestrator.store.health.vacuum import Vacuumed, vacuum
+from orchestrator.store.records.compact import Compaction, compact
 from orchestrator.system.files import DATABASE_NAME, file_hint, translate_os_errors
 from orchestrator.system.locks import hold_devices
 from orchestrator.system.trees import remove_tree, tree_size

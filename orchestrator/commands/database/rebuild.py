@@ -7,21 +7,19 @@ from pathlib import Path
 
 from orchestrator.commands.exchange.merge import merge_results
 from orchestrator.running.run_file import run_folders
-from orchestrator.store import (
-    MergeReport,
-    Restored,
-    Store,
+from orchestrator.store.database.lock import writer_lock
+from orchestrator.store.health.rebuild import (
     Takeover,
     begin_rebuild,
     drop_rebuild,
     finish_rebuild,
     former_database,
     keep_unfiled,
-    kept_files,
-    restore_snapshot,
-    run_ids_in,
-    writer_lock,
 )
+from orchestrator.store.health.snapshots import Restored, restore_snapshot
+from orchestrator.store.merge.report import MergeReport
+from orchestrator.store.records.kept import kept_files, run_ids_in
+from orchestrator.store.store import Store
 from orchestrator.system.files import IMPORTS_FOLDER, SNAPSHOTS_FOLDER
 from orchestrator.system.git import own_commit
 from runner.contract.errors import DamagedFile, NothingToDo

@@ -75,7 +75,7 @@ class ExportCommand(DatabaseChoice, Command):
         )
         from orchestrator.exchange.bundles.write import write_bundle
         from orchestrator.screen.streams import require_printable
-        from orchestrator.store import ExportOptions, export_topic
+        from orchestrator.store.query.export import ExportOptions, export_topic
         from orchestrator.system.files import is_stdout
 
         path = self.database_file

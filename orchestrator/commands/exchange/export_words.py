@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from orchestrator.exchange.bundles.check import CheckedBundle
     from orchestrator.exchange.bundles.manifest import BundleManifest
     from orchestrator.exchange.bundles.write import WrittenBundle
-    from orchestrator.store import ExportedTopic, ExportOptions
+    from orchestrator.store.query.export import ExportedTopic, ExportOptions
 
 
 def print_exported(exported: ExportedTopic, options: ExportOptions, *, as_json: bool) -> None:

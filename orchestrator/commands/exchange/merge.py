@@ -31,16 +31,13 @@ from orchestrator.running.run_file import (
     read_run_file,
     run_folders,
 )
-from orchestrator.store import (
-    Damaged,
-    MergeReport,
-    Run,
-    Store,
-    find_files,
-    kept_files,
-    kept_folder,
-    undescribed_runs,
-)
+from orchestrator.store.merge.report import MergeReport
+from orchestrator.store.query.runs import undescribed_runs
+from orchestrator.store.records.find import find_files
+from orchestrator.store.records.kept import kept_files, kept_folder
+from orchestrator.store.records.validate import Damaged
+from orchestrator.store.schema.sources import Run
+from orchestrator.store.store import Store
 from orchestrator.system.files import IMPORTS_FOLDER
 from runner.contract.errors import DamagedFile, UsageError
 from runner.contract.plain_files import STREAM_BYTES

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from orchestrator.screen.lines import own_name, print_command, print_json, print_line
-from orchestrator.store import MergeReport
+from orchestrator.store.merge.report import MergeReport
 from orchestrator.system.files import database_option
 from orchestrator.system.text import escape_control_line, plural
 

@@ -10,7 +10,8 @@ import runner
 from orchestrator.backends.catalogue import LauncherName, real_backends
 from orchestrator.backends.machine import ThisHost, host_facts, this_machine
 from orchestrator.fleet.host import Hardware, HostFacts, hardware_class
-from orchestrator.images import ImageSettings, LocalImages
+from orchestrator.images.local_images import LocalImages
+from orchestrator.images.settings import ImageSettings
 from orchestrator.images.source import runner_digest
 from orchestrator.launchers.diagnosis import diagnose
 from orchestrator.launchers.registry import LAUNCHERS, choose_launcher

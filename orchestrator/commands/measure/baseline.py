@@ -11,11 +11,13 @@ from analysis.results.versions import VersionRecord, newest_run_of, version_reco
 from orchestrator.launchers.registry import Pinned
 from orchestrator.planning.plan import Plan
 from orchestrator.running.interleaved.folders import BaselineVersion
-from orchestrator.store import Store, list_snapshots, resolve_run
+from orchestrator.store.health.snapshots import list_snapshots
+from orchestrator.store.query.runs import resolve_run
+from orchestrator.store.store import Store
 from orchestrator.system.files import SNAPSHOTS_FOLDER
 from orchestrator.system.text import plural
 from runner.contract.errors import ImageError, NothingToDo, UsageError
-from runner.contract.record import model_id
+from runner.contract.record.ids import model_id
 
 _LAST = "last"
 _ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9._+-]{0,239}")

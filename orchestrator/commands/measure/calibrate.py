@@ -26,7 +26,7 @@ from runner.contract.cell import Cell
 from runner.contract.confidence import shown_share
 from runner.contract.errors import Unavailable
 from runner.contract.job import Measure, ProcessSpread
-from runner.contract.record import Record
+from runner.contract.record.record import Record
 
 PROCESSES = 8
 CALIBRATED_MODEL = "bert-tiny"

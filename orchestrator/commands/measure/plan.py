@@ -25,8 +25,8 @@ from runner.contract.errors import NothingToDo, StoreError, UsageError
 from runner.contract.graph import GraphKind, NumberFormat
 
 if TYPE_CHECKING:
-    from orchestrator.store import CellSpeed
-    from runner.contract.record import Status
+    from orchestrator.store.query.results import CellSpeed
+    from runner.contract.record.verdict import Status
 
 MOST_RUN_CELLS = 100_000
 """Cells of one run: at six seconds each they take a week, and `run.json` has 50 MB."""
@@ -209,7 +209,7 @@ def past_speeds(database: Path, hosts: Collection[str] | None = None) -> "Mappin
         return {}
     if hosts is None:
         hosts = [host for host in [this_host()] if host is not None]
-    from orchestrator.store import Store
+    from orchestrator.store.store import Store
 
     try:
         with Store.open_readonly(database, wait_s=0) as store:

@@ -16,7 +16,8 @@ from orchestrator.screen.wrapping import wrap
 from orchestrator.system.text import escape_control, escape_control_line, format_duration, plural
 from runner.contract.cell import Cell
 from runner.contract.job import Job
-from runner.contract.record import Phase, Record
+from runner.contract.record.record import Record
+from runner.contract.record.verdict import Phase
 
 if TYPE_CHECKING:
     from rich.console import Console

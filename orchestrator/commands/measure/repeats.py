@@ -4,10 +4,10 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from orchestrator.planning.plan import Plan
-from orchestrator.store import Store
+from orchestrator.store.store import Store
 from orchestrator.system.text import format_age, plural
 from runner.contract.errors import StoreError
-from runner.contract.record import model_id
+from runner.contract.record.ids import model_id
 
 
 def describe_repeat(plan: Plan, launcher: str, database: Path, host: str | None) -> str | None:

@@ -25,7 +25,7 @@ from orchestrator.running.options import RunOptions
 from orchestrator.running.outcome import RunOutcome
 from orchestrator.running.run_file import RunSource
 from orchestrator.running.traces import failed_traces, saved_traces
-from orchestrator.store import Store
+from orchestrator.store.store import Store
 from runner.contract.errors import EngineUnavailable, NothingToDo, UsageError
 from runner.contract.web.browser_choice import BROWSER_VARIABLE
 

@@ -20,7 +20,7 @@ from orchestrator.commands.predict.stored_predictor import keep_evaluation, trai
 from orchestrator.commands.predict.training import too_few_examples
 from orchestrator.commands.predict.words import NOVELTY_WORDS, error_words, source_words
 from orchestrator.screen.sheet import Sheet
-from orchestrator.store import Store
+from orchestrator.store.store import Store
 from orchestrator.system.files import RESULTS_FOLDER, database_option
 from orchestrator.system.text import plural
 from runner.contract.errors import NothingToDo, StoreError

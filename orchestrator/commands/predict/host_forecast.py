@@ -48,7 +48,7 @@ def host_forecast(database: Path) -> "HostForecast | None":
         return None
     from analysis.recommend.host import hardware_of_host
     from orchestrator.commands.predict.stored_predictor import open_predictor
-    from orchestrator.store import Store
+    from orchestrator.store.store import Store
 
     host = this_host()
     with Store.open_readonly(database, wait_s=0) as store:

@@ -65,7 +65,8 @@ def require_matrix_output(output: Path, form: str | None, *, force: bool, databa
 
 def save_predictions(answer: PredictedCells, form: str, output: Path) -> PredictedMatrix:
     """Write predictions into a file of this format, whole or not at all."""
-    from orchestrator.store import Answer, save_answer
+    from orchestrator.store.query.answer import Answer
+    from orchestrator.store.query.formats import save_answer
 
     table = _table(answer)
     save_answer(Answer(table.schema, iter(table.to_batches(_BATCH_ROWS))), form, output)

@@ -21,7 +21,7 @@ from orchestrator.commands.predict.cells import (
 from orchestrator.commands.predict.counted_work import Notice, counted_cells, unheard_notice
 from orchestrator.commands.predict.stored_predictor import StoredPredictor, look_into_predictor
 from orchestrator.screen.words.reasons import reason_text
-from orchestrator.store import Store
+from orchestrator.store.store import Store
 from runner.contract.axes import AxisName
 from runner.contract.cell import Cell
 from runner.contract.errors import NothingToDo, UsageError, suggest

@@ -26,7 +26,9 @@ from analysis.predict.manifest import (
 )
 from analysis.predict.novelty import Novelty
 from analysis.results.source import ArrowSource
-from orchestrator.store import STORE_VERSION, Store, writer_lock
+from orchestrator.store.database.lock import writer_lock
+from orchestrator.store.schema.tables import STORE_VERSION
+from orchestrator.store.store import Store
 from orchestrator.system.files import (
     database_option,
     output_file,
@@ -106,7 +108,7 @@ def save_predictor(database: Path, files: Mapping[str, str], digest: str) -> Pat
     folder = predictor_folder(database)
     if folder.exists() and not (folder / MANIFEST_NAME).is_file() and not _is_empty(folder):
         raise UsageError(f"{folder}: is no predictor of ours", hint="move it away")
-    from orchestrator.store import bind_predictor  # planning looks for a predictor, and writes none
+    from orchestrator.store.query.accepted import bind_predictor
 
     with writer_lock(database), output_folder(folder) as unfinished:
         for name, text in files.items():

@@ -29,7 +29,8 @@ from orchestrator.commands.predict.stored_predictor import (
     save_predictor,
     training_command,
 )
-from orchestrator.store import STORE_VERSION, Store
+from orchestrator.store.schema.tables import STORE_VERSION
+from orchestrator.store.store import Store
 from orchestrator.system.files import RESULTS_FOLDER, database_option
 from runner import __version__
 from runner.contract.errors import NothingToDo

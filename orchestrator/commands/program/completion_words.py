@@ -46,6 +46,6 @@ def snapshot_names(results: Path) -> list[str]:
 
 def view_names() -> list[str]:
     """The views and tables of the database."""
-    from orchestrator.store import RELATIONS
+    from orchestrator.store.query.relations import RELATIONS
 
     return [relation.name for relation in RELATIONS]

@@ -29,7 +29,7 @@ from orchestrator.commands.recommend.known_candidates import CandidateSources, k
 from orchestrator.commands.recommend.prices import PriceList, read_prices
 from orchestrator.matrix import Matrix
 from orchestrator.screen.words.reasons import reason_text
-from orchestrator.store import Store
+from orchestrator.store.store import Store
 from runner.contract.axes import Backend
 from runner.contract.errors import NothingToDo, UsageError, suggest
 

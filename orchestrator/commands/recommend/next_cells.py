@@ -19,7 +19,7 @@ from orchestrator.launchers.diagnosis import absent_devices
 from orchestrator.matrix import Matrix, MatrixData, Source, cells_document, matrix_source, resolve
 from orchestrator.planning.expand import expand
 from orchestrator.planning.plan import Plan, PlannedCell
-from orchestrator.store import Store
+from orchestrator.store.store import Store
 from runner.contract.cell import Backend, Cell
 from runner.contract.errors import NothingToDo, StoreError, UsageError
 

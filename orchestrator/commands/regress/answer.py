@@ -16,9 +16,9 @@ from analysis.results.metrics import metric_of
 from analysis.results.selection import Side
 from orchestrator.commands.results.selection import SelectionRequest
 from orchestrator.commands.results.sides import Sides, open_sides
-from orchestrator.store import Store
+from orchestrator.store.store import Store
 from runner.contract.errors import Inconclusive, NothingToDo
-from runner.contract.record import Grade
+from runner.contract.record.verdict import Grade
 
 REGRESSION_CODE = 7
 

@@ -36,7 +36,7 @@ from orchestrator.running.observer import Observer
 from orchestrator.running.options import RunOptions
 from orchestrator.running.run_file import BISECTIONS_FOLDER
 from orchestrator.screen.words.reasons import error_text
-from orchestrator.store import Store
+from orchestrator.store.store import Store
 from orchestrator.system.files import database_option
 from orchestrator.system.text import format_duration
 from runner.contract.errors import ImageError, UsageError

@@ -24,7 +24,7 @@ from orchestrator.commands.regress.answer import (
 )
 from orchestrator.running.run_file import BISECTIONS_FOLDER
 from orchestrator.screen.words.reasons import error_hint, error_text
-from orchestrator.store import Store
+from orchestrator.store.store import Store
 from orchestrator.system.files import DATABASE_NAME
 from runner.contract.errors import NothingToDo
 

@@ -8,7 +8,9 @@ from datetime import UTC, datetime
 from analysis.results.selection import selected_cells
 from analysis.results.series import accepted_changes
 from orchestrator.commands.results.selection import SelectionRequest
-from orchestrator.store import KnownStep, Store, accept_changes, resolve_run, withdraw_changes
+from orchestrator.store.query.accepted import KnownStep, accept_changes, withdraw_changes
+from orchestrator.store.query.runs import resolve_run
+from orchestrator.store.store import Store
 from orchestrator.system.text import escape_control_line, plural
 from runner.contract.errors import NothingToDo, UsageError
 

@@ -17,7 +17,7 @@ from orchestrator.commands.predict.stored_predictor import (
     training_command,
 )
 from orchestrator.commands.report.answer import REPORTS_FOLDER, MadeReport
-from orchestrator.store import Store
+from orchestrator.store.store import Store
 from runner.contract.errors import NothingToDo
 
 

@@ -8,7 +8,7 @@ from orchestrator.commands.results.run_report import RunReport
 from orchestrator.system.files import database_option
 from orchestrator.system.text import plural
 from runner.contract.errors import Inconclusive
-from runner.contract.record import Grade
+from runner.contract.record.verdict import Grade
 
 _MOST_NAMED = 5
 """Results that the error names; more are counted."""

@@ -10,19 +10,15 @@ from typing import TYPE_CHECKING, Self
 
 from psutil import virtual_memory
 
-from orchestrator.store import (
-    QUESTION_MEMORY_SHARE,
-    QuestionLimits,
-    asking,
-    named_question,
-    showing,
-)
+from orchestrator.store.database.connect import QUESTION_MEMORY_SHARE
+from orchestrator.store.query.ask import QuestionLimits, asking, showing
+from orchestrator.store.query.relations import named_question
 from orchestrator.system.files import require_free
 from orchestrator.system.memory import limited_growth
 from runner.contract.errors import UsageError
 
 if TYPE_CHECKING:
-    from orchestrator.store import Answer, ShownAnswer
+    from orchestrator.store.query.answer import Answer, ShownAnswer
 
 TABLE = "table"
 """The format for the screen, which no file has."""
@@ -81,7 +77,7 @@ def save_query(
     force: bool = False,
 ) -> None:
     """Write the answer to a question into a file, whole or not at all."""
-    from orchestrator.store import save_answer
+    from orchestrator.store.query.formats import save_answer
 
     form = file_format(form, output)
     require_free("--output", output, force=force, database=database)
@@ -91,7 +87,7 @@ def save_query(
 
 def file_format(form: str | None, path: Path) -> str:
     """The format requested, or else that of the file's name."""
-    from orchestrator.store import SUFFIXES, WRITERS
+    from orchestrator.store.query.formats import SUFFIXES, WRITERS
 
     if form == TABLE:
         raise UsageError(

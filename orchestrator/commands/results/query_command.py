@@ -22,7 +22,7 @@ from orchestrator.system.text import parse_duration
 
 if TYPE_CHECKING:
     from orchestrator.commands.results.query import Question
-    from orchestrator.store import QuestionLimits
+    from orchestrator.store.query.ask import QuestionLimits
 
 _Format = Literal["table", "csv", "json", "parquet", "markdown"]
 

@@ -13,7 +13,7 @@ from orchestrator.system.text import escape_control
 
 if TYPE_CHECKING:
     from orchestrator.commands.results.query import Question
-    from orchestrator.store import Answer, ShownAnswer
+    from orchestrator.store.query.answer import Answer, ShownAnswer
 
 
 class _TerminalText(BytesIO):
@@ -55,7 +55,7 @@ def print_answer(answer: "Answer", form: str) -> None:
 
     What would steer a terminal is escaped there; files and pipes get every value as it is.
     """
-    from orchestrator.store import WRITERS
+    from orchestrator.store.query.formats import WRITERS
 
     sys.stdout.flush()
     WRITERS[form](answer, _TerminalText() if sys.stdout.isatty() else sys.stdout.buffer)

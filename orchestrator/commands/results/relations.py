@@ -3,7 +3,8 @@
 from analysis.results.table import Field
 from orchestrator.screen.lines import print_json, print_line
 from orchestrator.screen.tables import print_lines
-from orchestrator.store import RELATIONS, VIEWS
+from orchestrator.store.query.relations import RELATIONS
+from orchestrator.store.schema.views import VIEWS
 
 
 def print_relations(*, as_json: bool) -> None:

@@ -10,7 +10,8 @@ from analysis.results.changes import Change, changes, doubt_contradictions
 from analysis.results.row import ResultRow
 from analysis.results.trust import GradeSummary, summarise_grades
 from orchestrator.screen.words.doubts import doubt_text
-from orchestrator.store import Store, resolve_group, resolve_run
+from orchestrator.store.query.runs import resolve_group, resolve_run
+from orchestrator.store.store import Store
 
 
 @dataclass(frozen=True)

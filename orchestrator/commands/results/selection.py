@@ -7,7 +7,9 @@ from pathlib import Path
 from typing import Self
 
 from analysis.results.selection import Selection
-from orchestrator.store import Filters, Store, resolve_run
+from orchestrator.store.query.filters import Filters
+from orchestrator.store.query.runs import resolve_run
+from orchestrator.store.store import Store
 
 
 @dataclass(frozen=True)

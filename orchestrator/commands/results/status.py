@@ -13,15 +13,10 @@ from orchestrator.backends.machine import this_host
 from orchestrator.images.image import SOURCE_LABEL
 from orchestrator.images.settings import read_site_hashes
 from orchestrator.images.source import OUR_FOLDERS, SourceFolders, find_source
-from orchestrator.store import (
-    Covered,
-    Installation,
-    RunSummary,
-    Stale,
-    Store,
-    Verdicts,
-    size_on_disk,
-)
+from orchestrator.store.query.coverage import Covered, Verdicts, size_on_disk
+from orchestrator.store.query.results import RunSummary
+from orchestrator.store.query.stale import Installation, Stale
+from orchestrator.store.store import Store
 from runner.contract.axes import AXES
 
 

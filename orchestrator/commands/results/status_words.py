@@ -9,7 +9,8 @@ from analysis.results.table import wrapping
 from orchestrator.commands.results.status import StaleResults, StatusReport
 from orchestrator.screen.lines import own_name, print_command, print_data, print_line
 from orchestrator.screen.tables import print_lines
-from orchestrator.store import Covered, RunSummary, Verdicts
+from orchestrator.store.query.coverage import Covered, Verdicts
+from orchestrator.store.query.results import RunSummary
 from orchestrator.system.text import format_size, plural
 
 _SHOWN = 10

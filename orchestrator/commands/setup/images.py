@@ -3,7 +3,9 @@
 from collections.abc import Callable
 from dataclasses import replace
 
-from orchestrator.images import ImageSettings, LocalImages, PrunedImages, prune_images
+from orchestrator.images.local_images import LocalImages
+from orchestrator.images.prune import PrunedImages, prune_images
+from orchestrator.images.settings import ImageSettings
 from orchestrator.system.engine import connect_engine
 from orchestrator.system.git import own_commit
 

@@ -7,9 +7,9 @@ from pathlib import Path
 from typing import Literal
 
 from orchestrator.backends.catalogue import image_names
-from orchestrator.images import ImageSettings
 from orchestrator.images.lock import PublishedImage, ReleasedImage
 from orchestrator.images.remote import Registry, is_plain_http
+from orchestrator.images.settings import ImageSettings
 from orchestrator.images.signatures import SignatureCheck, Signer, check_signatures, find_cosign
 from runner.contract.errors import ImageError, UsageError
 

@@ -28,16 +28,13 @@ from orchestrator.exchange.bundles.manifest import (
     RunEntry,
     matrix_name,
 )
-from orchestrator.store import (
-    Damaged,
-    MergeReport,
-    RecordSummary,
-    Run,
-    Store,
-    id_fault,
-    summarise_records,
-    undescribed_runs,
-)
+from orchestrator.store.health.incoming import RecordSummary, summarise_records
+from orchestrator.store.merge.report import MergeReport
+from orchestrator.store.query.runs import undescribed_runs
+from orchestrator.store.records.find import id_fault
+from orchestrator.store.records.validate import Damaged
+from orchestrator.store.schema.sources import Run
+from orchestrator.store.store import Store
 from orchestrator.system.files import REMEDY, translate_os_errors
 from orchestrator.system.zip_files import ZIP_ERRORS
 from runner.contract.errors import DamagedFile, StoreError

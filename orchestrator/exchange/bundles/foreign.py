@@ -21,7 +21,8 @@ from psutil import virtual_memory
 
 from orchestrator.exchange.bundles.check import Bundle, open_bundle
 from orchestrator.exchange.bundles.write import write_rows
-from orchestrator.store import QUESTION_MEMORY_SHARE, foreign_rows
+from orchestrator.store.database.connect import QUESTION_MEMORY_SHARE
+from orchestrator.store.query.foreign import foreign_rows
 from orchestrator.system.files import translate_os_errors
 from orchestrator.system.memory import limited_growth
 from orchestrator.system.plain_data import parse_json

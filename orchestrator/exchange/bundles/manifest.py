@@ -17,7 +17,7 @@ from urllib.parse import quote
 
 from pydantic import Field, NonNegativeInt, PositiveInt
 
-from orchestrator.store import Run
+from orchestrator.store.schema.sources import Run
 from runner.contract.cell import Frozen
 
 BUNDLE_VERSION = 1

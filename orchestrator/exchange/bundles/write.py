@@ -18,7 +18,9 @@ from orchestrator.exchange.bundles.manifest import (
     RunEntry,
     matrix_name,
 )
-from orchestrator.store import SCHEMA, BundleRows, Store, StoredRun, bundle_rows, resolve_run
+from orchestrator.store.query.runs import BundleRows, StoredRun, bundle_rows, resolve_run
+from orchestrator.store.records.kept import SCHEMA
+from orchestrator.store.store import Store
 from orchestrator.system.files import (
     OUTPUT_HINT,
     output_file,
@@ -28,7 +30,7 @@ from orchestrator.system.files import (
 )
 from runner import __version__
 from runner.contract.errors import NothingToDo
-from runner.contract.record import SCHEMA_VERSION
+from runner.contract.record.record import SCHEMA_VERSION
 
 _OPTION = "--bundle"
 _UNFINISHED = ".records"

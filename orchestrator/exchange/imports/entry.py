@@ -17,7 +17,7 @@ from orchestrator.exchange.imports.measurement import (
 )
 from orchestrator.system.problems import problems_in, quote
 from runner.contract.errors import DamagedFile, SkipEntry
-from runner.contract.record import Status
+from runner.contract.record.verdict import Status
 
 _SHOWN_FAULTS = 5
 

@@ -22,7 +22,11 @@ from orchestrator.exchange.imports.record import (
     same_contents,
     save_records,
 )
-from orchestrator.store import MergeReport, Run, Store, drop_kept, imported_rows_at
+from orchestrator.store.merge.report import MergeReport
+from orchestrator.store.query.runs import imported_rows_at
+from orchestrator.store.records.kept import drop_kept
+from orchestrator.store.schema.sources import Run
+from orchestrator.store.store import Store
 from runner import __version__
 
 _TICK = timedelta(microseconds=1)

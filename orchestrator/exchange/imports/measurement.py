@@ -13,7 +13,7 @@ from pydantic import AfterValidator, AwareDatetime, BeforeValidator, Field
 
 from orchestrator.system.problems import quote
 from runner.contract.cell import Frozen
-from runner.contract.record import Status
+from runner.contract.record.verdict import Status
 
 _LARGEST = 2**63 - 1
 _Positive = Annotated[int, Field(gt=0, le=_LARGEST)]

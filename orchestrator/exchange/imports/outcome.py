@@ -9,7 +9,7 @@ from orchestrator.exchange.imports.document import Document
 from orchestrator.exchange.imports.entry import Format, Reading
 from orchestrator.exchange.imports.simulation_marks import marks_in_name
 from runner.contract.errors import DamagedFile
-from runner.contract.record import digest
+from runner.contract.record.ids import digest
 
 OutcomeKind = Literal["records", "same content", "no measurement", "not recognised"]
 _PACKED = (b"\x1f\x8b", b"PK\x03\x04", b"\x28\xb5\x2f\xfd", b"BZh", b"\xfd7zXZ")

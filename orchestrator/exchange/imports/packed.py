@@ -18,7 +18,9 @@ from orchestrator.exchange.imports.record import (
     records_path,
     save_records,
 )
-from orchestrator.store import KEPT_SUFFIX, Compaction, Run, runs_in, runs_metadata, same_table
+from orchestrator.store.records.compact import Compaction, same_table
+from orchestrator.store.records.kept import KEPT_SUFFIX, runs_in, runs_metadata
+from orchestrator.store.schema.sources import Run
 from orchestrator.system.files import (
     IMPORTS_FOLDER,
     PACKED_IMPORTS,
@@ -28,7 +30,7 @@ from orchestrator.system.files import (
 from orchestrator.system.parquet import UNREADABLE, read_table
 from runner.contract.errors import DamagedFile
 from runner.contract.files import atomic_file
-from runner.contract.record import drop_empty_columns, write_records
+from runner.contract.record.files import drop_empty_columns, write_records
 
 _DAMAGED = "the database has its records; remove it, then import its sources again"
 _ORDER = (("run_id", "ascending"), ("cell_id", "ascending"))

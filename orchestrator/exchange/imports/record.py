@@ -16,19 +16,18 @@ import pyarrow as pa
 from orchestrator.exchange.imports.document import writable
 from orchestrator.exchange.imports.measurement import ImportedMeasurement
 from orchestrator.exchange.imports.outcome import FileOutcome
-from orchestrator.store import DEFAULTS, Origin, Run, runs_in, runs_metadata
+from orchestrator.store.records.kept import runs_in, runs_metadata
+from orchestrator.store.schema.parquet_columns import DEFAULTS
+from orchestrator.store.schema.sources import Origin, Run
 from orchestrator.system.files import IMPORTS_FOLDER, REMEDY, translate_os_errors
 from orchestrator.system.parquet import UNREADABLE, read_table
 from runner import __version__
 from runner.contract.errors import DamagedFile
 from runner.contract.files import atomic_file
 from runner.contract.reasons import Reason, reason, reason_columns
-from runner.contract.record import (
-    SCHEMA_VERSION,
-    arrow_schema,
-    digest,
-    write_records,
-)
+from runner.contract.record.files import arrow_schema, write_records
+from runner.contract.record.ids import digest
+from runner.contract.record.record import SCHEMA_VERSION
 
 _VOLATILE = frozenset({"recorded_at", "schema_version", "orchestrator_version", "source_file"})
 """Columns that may differ from one import of a content to the next."""

@@ -17,7 +17,7 @@ from orchestrator.exchange.imports.record import (
     contents_of,
     records_table,
 )
-from orchestrator.store import imported_rows_at
+from orchestrator.store.query.runs import imported_rows_at
 from runner.contract.errors import DamagedFile
 
 _DAY_S = 86400.0

@@ -17,7 +17,7 @@ from orchestrator.running.options import RunOptions
 from orchestrator.running.outcome import RunOutcome
 from runner.contract.cell import Cell
 from runner.contract.reasons import ReasonCode, reason
-from runner.contract.record import Record
+from runner.contract.record.record import Record
 from runner.contract.rounds import read_rounds
 
 

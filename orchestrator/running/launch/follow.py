@@ -12,7 +12,7 @@ from orchestrator.running.launch.quota import QuotaWatch
 from orchestrator.running.observer import Observer
 from runner.contract.cell import Cell
 from runner.contract.reasons import reason
-from runner.contract.record import Phase
+from runner.contract.record.verdict import Phase
 
 _LOOKS = 3
 """Times that a cell's result is looked for because the job says that it is there."""

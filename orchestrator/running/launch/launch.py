@@ -10,7 +10,8 @@ from runner.contract.errors import JobError
 from runner.contract.job import Job
 from runner.contract.process_exit import end_facts, last_line
 from runner.contract.reasons import Reason, reason
-from runner.contract.record import Outcome, Phase, Status
+from runner.contract.record.quality import Outcome
+from runner.contract.record.verdict import Phase, Status
 
 _MOST_WORDS = 1000
 """Characters of a runner's own words that become part of a reason."""

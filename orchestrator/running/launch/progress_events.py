@@ -7,7 +7,7 @@ from typing import Any, Literal, get_args
 
 from orchestrator.launchers.output import LINE_BYTES
 from runner.contract.cell import Cell
-from runner.contract.record import Phase
+from runner.contract.record.verdict import Phase
 
 EventKind = Literal["phase", "recorded", "visited"]
 """A phase begins; a cell's record is in the output folder; a round's result of it is."""

@@ -22,7 +22,7 @@ from orchestrator.system.text import parse_size
 from runner.contract.errors import DamagedFile, StoreError
 
 if TYPE_CHECKING:
-    from runner.contract.record import Row
+    from runner.contract.record.record import Row
 
 _INTERRUPTED = "Query interrupted"
 

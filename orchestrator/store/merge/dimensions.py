@@ -17,7 +17,7 @@ from orchestrator.store.schema.tables import (
     RUNS,
     Table,
 )
-from runner.contract.record import ENVIRONMENT_FACTS, MACHINE_FACTS, MEMORY_FACT
+from runner.contract.record.ids import ENVIRONMENT_FACTS, MACHINE_FACTS, MEMORY_FACT
 
 _HASHED = (
     (HARDWARE, MACHINE_FACTS),

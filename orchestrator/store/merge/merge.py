@@ -33,7 +33,8 @@ from orchestrator.store.schema.tables import (
     SYNTHETIC,
 )
 from orchestrator.system.parquet import UNREADABLE, CheckInterrupt, read_tables
-from runner.contract.record import RETRIED, arrow_schema
+from runner.contract.record.files import arrow_schema
+from runner.contract.record.verdict import RETRIED
 
 LeaveOut = Callable[[DuckDBPyConnection], Sequence[Damaged]]
 """Takes rows out of `incoming`, and says which and why."""

@@ -31,7 +31,7 @@ from orchestrator.store.schema.parquet_columns import (
 from orchestrator.store.schema.tables import OURS, REQUIRED
 from orchestrator.system.parquet import UNREADABLE, CheckInterrupt, Read, read_tables
 from runner.contract.errors import DamagedFile
-from runner.contract.record import SCHEMA_VERSION
+from runner.contract.record.record import SCHEMA_VERSION
 
 SMALL_FILE_BYTES = 1_000_000
 """Files that are smaller on average are read once into memory; opening them costs more."""

@@ -10,7 +10,7 @@ from orchestrator.store.records.planned import CELL_COLUMNS, IDS, ExpectedRecord
 from orchestrator.store.records.validate import Damaged
 from orchestrator.store.schema.tables import OURS
 from orchestrator.system.text import plural
-from runner.contract.record import Row
+from runner.contract.record.record import Row
 
 _FOUND = ("batch_size", "threads")
 """Axes that the runner may find out."""

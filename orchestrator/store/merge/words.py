@@ -16,8 +16,9 @@ from orchestrator.store.merge.staging import registered
 from orchestrator.store.schema.columns import names
 from orchestrator.store.schema.tables import WORD_COLUMNS
 from runner.contract.reasons import Reason, reason_from
-from runner.contract.record import Row, each_row
 from runner.contract.record.doubts import Doubt
+from runner.contract.record.files import each_row
+from runner.contract.record.record import Row
 
 _COLUMNS = (
     *("result_id", "source", "status", "reason_code", "reason_facts", "proof", "correct"),

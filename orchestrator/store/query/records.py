@@ -21,8 +21,8 @@ from orchestrator.store.schema.tables import (
     Table,
 )
 from runner.contract.errors import StoreError
-from runner.contract.record import Row, each_row
 from runner.contract.record.efficiency import Efficiency
+from runner.contract.record.files import each_row
 from runner.contract.record.identity import Host, Raw, RuntimeFacts
 from runner.contract.record.measured import (
     Arrivals,
@@ -31,6 +31,7 @@ from runner.contract.record.measured import (
     Training,
 )
 from runner.contract.record.quality import Trust
+from runner.contract.record.record import Row
 from runner.contract.record.starts import Startup
 from runner.contract.record.tokens import Generation
 

@@ -25,7 +25,7 @@ from orchestrator.store.schema.view import (
 from runner.contract.record.doubts import Doubt
 
 if TYPE_CHECKING:
-    from runner.contract.record import Row
+    from runner.contract.record.record import Row
 
 
 CONDITION_VALUES = "{" + ", ".join(f"'{name}': r.{name}" for name in CONDITIONS) + "}"

@@ -29,7 +29,7 @@ from orchestrator.store.schema.tables import (
     RUNS,
 )
 from runner.contract.errors import UsageError
-from runner.contract.record import Row
+from runner.contract.record.record import Row
 
 
 @dataclass(frozen=True)

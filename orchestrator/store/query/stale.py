@@ -17,7 +17,7 @@ from orchestrator.store.schema.view import HOST_OF_VERDICT, joined_verdicts, pla
 from runner.contract.axes import AXIS_NAMES, NUMBER_AXES
 
 if TYPE_CHECKING:
-    from runner.contract.record import Row
+    from runner.contract.record.record import Row
 
 REPLAY = r"^orchestrator( -\S+)* replay "
 """The command of a replay, which takes the image of then."""

@@ -18,7 +18,7 @@ from orchestrator.system.files import REMEDY, file_hint
 from orchestrator.system.parquet import read_table
 from runner.contract.errors import DamagedFile, StoreError
 from runner.contract.files import atomic_path, sync
-from runner.contract.record import (
+from runner.contract.record.files import (
     drop_empty_columns,
     is_null_if_missing,
     to_table,

@@ -28,7 +28,7 @@ from orchestrator.system.parquet import UNREADABLE, check_rows, read_schema, rea
 from runner.contract.errors import DamagedFile
 from runner.contract.files import atomic_path, remove_unfinished, write_atomic
 from runner.contract.plain_files import STREAM_BYTES, read_plain
-from runner.contract.record import arrow_schema, is_null_if_missing
+from runner.contract.record.files import arrow_schema, is_null_if_missing
 
 SCHEMA = pa.unify_schemas([arrow_schema(), arrow_schema(Origin)])
 """The columns of records with their origin."""

@@ -7,7 +7,8 @@ from pathlib import Path
 import pyarrow as pa
 
 from runner.contract.cell import Cell
-from runner.contract.record import Record, arrow_schema
+from runner.contract.record.files import arrow_schema
+from runner.contract.record.record import Record
 
 IDS = ("run_id", "job_id", "cell_id")
 CELL_COLUMNS = tuple(Cell.model_fields)

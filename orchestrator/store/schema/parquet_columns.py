@@ -4,7 +4,7 @@ from collections.abc import Iterable, Mapping
 
 from orchestrator.store.schema.columns import ORIGIN, RECORD
 from orchestrator.store.schema.tables import OURS, WORD_COLUMNS
-from runner.contract.record import MACHINE_FACTS, MEMORY_FACT, MEMORY_UNIT_BYTES
+from runner.contract.record.ids import MACHINE_FACTS, MEMORY_FACT, MEMORY_UNIT_BYTES
 
 _FACTS = (
     *("image", "image_digest", "image_labels", "kernel", "libraries", "operating_system"),

@@ -4,7 +4,7 @@ from dataclasses import dataclass, replace
 
 from analysis.results.source import text
 from orchestrator.store.schema.columns import ORIGIN, RECORD, RUN, SqlColumn, names
-from runner.contract.record import ENVIRONMENT_FACTS
+from runner.contract.record.ids import ENVIRONMENT_FACTS
 
 OURS = "accelmatrix"
 SYNTHETIC = "synthetic"

@@ -20,7 +20,7 @@ from orchestrator.store.schema.tables import (
 )
 from runner.contract.axes import Mode
 from runner.contract.host import HOST_FACTS, REQUIRED_FACTS
-from runner.contract.record import MEMORY_FACT
+from runner.contract.record.ids import MEMORY_FACT
 
 MEGABYTE = 1_000_000
 

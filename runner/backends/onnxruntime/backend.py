@@ -44,7 +44,7 @@ from runner.contract.graph import DYNAMIC, Graph, find_graph, first_cell_with_gr
 from runner.contract.host import cpu_model
 from runner.contract.job import Job
 from runner.contract.reasons import reason
-from runner.contract.record import Proof
+from runner.contract.record.verdict import Proof
 from runner.contract.support import mode_error
 from runner.inputs import Inputs, synthesise, tokens_to_generate
 from runner.measure.clock import Clock, monotonic

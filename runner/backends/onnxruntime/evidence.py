@@ -25,7 +25,7 @@ from runner.backends.onnxruntime.device import CPU, CUDA, OnnxDevice
 from runner.backends.onnxruntime.graph import OnnxGraph, Sessions
 from runner.backends.onnxruntime.query import OnnxQuery
 from runner.backends.onnxruntime.sessions import Nodes, nodes_of, refuses_fallback
-from runner.contract.record import Proof
+from runner.contract.record.verdict import Proof
 
 
 @dataclass(frozen=True)

@@ -40,7 +40,7 @@ from runner.contract.errors import Unsupported
 from runner.contract.graph import find_graph, first_cell_with_graph, fixed_shape
 from runner.contract.job import Job
 from runner.contract.reasons import reason
-from runner.contract.record import Proof
+from runner.contract.record.verdict import Proof
 from runner.contract.support import mode_error
 from runner.contract.web.browser_choice import BrowserChoice
 from runner.inputs import Inputs, synthesise, tokens_to_generate

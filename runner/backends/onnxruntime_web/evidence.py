@@ -5,7 +5,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping
 
 from runner.contract.axes import Backend
-from runner.contract.record import Proof
+from runner.contract.record.verdict import Proof
 
 PROVIDERS: Mapping[Backend, str] = {
     "wasm": "CPUExecutionProvider",

@@ -31,7 +31,7 @@ from runner.contract.cell import Cell
 from runner.contract.errors import Unsupported
 from runner.contract.job import Job, chosen_device
 from runner.contract.reasons import reason
-from runner.contract.record import Proof
+from runner.contract.record.verdict import Proof
 from runner.contract.support import mode_error
 from runner.inputs import Inputs, synthesise, tokens_to_generate
 from runner.measure.clock import Clock, monotonic, seconds

@@ -21,7 +21,7 @@ from runner.backends.evidence import (
 from runner.backends.openvino.compile import Compiler, arithmetic_of_compiled, operator_types
 from runner.backends.openvino.device import OpenVINODevice, base_name
 from runner.backends.openvino.query import GraphQuery, PartRequest, to_arrays
-from runner.contract.record import Proof
+from runner.contract.record.verdict import Proof
 
 
 def prove(

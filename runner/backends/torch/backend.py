@@ -32,7 +32,7 @@ from runner.contract.errors import Unsupported
 from runner.contract.host import cpu_model
 from runner.contract.job import Job
 from runner.contract.reasons import reason
-from runner.contract.record import Proof
+from runner.contract.record.verdict import Proof
 from runner.contract.support import UNTRAINED_PRECISION, training_error
 from runner.inputs import Inputs, tokens_to_generate
 from runner.measure.clock import Clock, monotonic

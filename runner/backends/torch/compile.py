@@ -24,7 +24,7 @@ from runner.contract.cell import Cell, Mode
 from runner.contract.errors import Unavailable, Unsupported
 from runner.contract.job import Job
 from runner.contract.reasons import reason
-from runner.contract.record import Proof
+from runner.contract.record.verdict import Proof
 from runner.contract.support import mode_error, precision_error
 from runner.inputs import Inputs
 from runner.measure.clock import Clock

@@ -21,7 +21,7 @@ from runner.backends.torch.device import activities
 from runner.backends.torch.forward import TorchQuery, all_tensors, device_names
 from runner.backends.torch.int8 import quantised_types
 from runner.contract.files import save_file, save_text
-from runner.contract.record import Proof
+from runner.contract.record.verdict import Proof
 
 _SEEN_BY_TENSORS = ("cpu", "mps")
 """Devices whose kernels torch's profiler does not see. The device that holds the outputs has

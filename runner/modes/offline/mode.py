@@ -7,7 +7,7 @@ from runner.backends import load_runtime
 from runner.backends.base import Session, ran_out_of_memory
 from runner.contract.cell import Cell
 from runner.contract.job import Job
-from runner.contract.record import Columns
+from runner.contract.record.record import Columns
 from runner.contract.rounds import RoundResult
 from runner.measure.clock import NANOSECONDS
 from runner.measure.environment import memory_budget_bytes

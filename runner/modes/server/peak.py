@@ -16,8 +16,8 @@ import numpy as np
 
 from runner.contract.cell import Cell
 from runner.contract.job import Job
-from runner.contract.record import Columns
 from runner.contract.record.doubts import Doubt, Scale, doubt
+from runner.contract.record.record import Columns
 from runner.contract.record.verdict import Grade
 from runner.contract.rounds import Energy
 from runner.measure.clock import NANOSECONDS, seconds

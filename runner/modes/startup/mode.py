@@ -16,8 +16,8 @@ from runner.contract.cell import Cell
 from runner.contract.errors import BenchError, reason_of
 from runner.contract.job import Job
 from runner.contract.reasons import facts_behind
-from runner.contract.record import Columns
 from runner.contract.record.doubts import Doubt, doubt
+from runner.contract.record.record import Columns
 from runner.contract.rounds import MemoryUse, RoundResult
 from runner.measure.clock import NANOSECONDS, seconds
 from runner.measure.environment import job_threads, load_average_1m, memory_budget_bytes

@@ -5,7 +5,7 @@ from itertools import chain
 from statistics import median
 
 from runner.contract.job import Job
-from runner.contract.record import Columns
+from runner.contract.record.record import Columns
 from runner.contract.rounds import RoundResult
 from runner.measure.statistics.percentiles import Interval
 from runner.measure.statistics.replication import Processes, median_of_rounds

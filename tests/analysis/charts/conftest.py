@@ -4,8 +4,8 @@ from collections.abc import Iterator
 
 import pytest
 
-from orchestrator.store import Store
-from runner.contract.record import Record
+from orchestrator.store.store import Store
+from runner.contract.record.record import Record
 from tests.support.databases import write_records
 from tests.support.records import a_record
 

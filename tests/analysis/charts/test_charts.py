@@ -13,7 +13,7 @@ from analysis.charts.palette import BACKEND_MARKS, PAPER
 from analysis.charts.topics import charts_of
 from analysis.charts.training import training_steps
 from analysis.results.selection import Selection
-from orchestrator.store import Store
+from orchestrator.store.store import Store
 from tests.analysis.charts.conftest import LONG_RUN
 
 EVERYTHING = Selection()

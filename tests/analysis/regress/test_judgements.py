@@ -14,8 +14,8 @@ from analysis.results.metrics import METRICS
 from analysis.results.selection import Selection, Side
 from analysis.results.series import AcceptedChange
 from analysis.statistics.arrays import np
-from orchestrator.store import Store
-from runner.contract.record import Record
+from orchestrator.store.store import Store
+from runner.contract.record.record import Record
 from tests.support.databases import write_records
 from tests.support.observed import BEGUN
 from tests.support.records import a_failure, a_record

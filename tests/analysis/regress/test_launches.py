@@ -10,8 +10,8 @@ from analysis.regress.launches import histories, launched_results
 from analysis.results.metrics import METRICS
 from analysis.results.selection import Selection
 from analysis.statistics.arrays import np
-from orchestrator.store import Store
-from runner.contract.record import Record
+from orchestrator.store.store import Store
+from runner.contract.record.record import Record
 from tests.support.databases import write_records
 from tests.support.records import RECORDED_AT, a_record
 

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import strategies as st
 
 from analysis.statistics.ratios import Estimate, estimate, shows_difference
-from runner.contract.record import Grade
+from runner.contract.record.verdict import Grade
 from tests.support.properties import property_test
 
 SHARES = st.floats(0.0, 0.9)

@@ -10,9 +10,9 @@ from analysis.results.metrics import METRICS
 from analysis.results.selection import Selection
 from analysis.trend.trends import trends_of
 from orchestrator.commands.trend.table import trend_sheet
-from orchestrator.store import Store
+from orchestrator.store.store import Store
 from orchestrator.system.files import DATABASE_NAME
-from runner.contract.record import save_record
+from runner.contract.record.files import save_record
 from tests.support.databases import write_records
 from tests.support.launches import launched
 from tests.support.records import a_record

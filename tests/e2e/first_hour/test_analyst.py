@@ -11,8 +11,9 @@ from pathlib import Path
 import pytest
 
 from orchestrator.exchange.bundles import write_bundle
-from orchestrator.store import Store
-from runner.contract.record import Record, save_record
+from orchestrator.store.store import Store
+from runner.contract.record.files import save_record
+from runner.contract.record.record import Record
 from tests.support.records import a_record
 from tests.support.workplace import Workplace
 

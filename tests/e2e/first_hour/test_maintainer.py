@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from orchestrator.store import Store
-from runner.contract.record import save_record
+from orchestrator.store.store import Store
+from runner.contract.record.files import save_record
 from tests.support.records import a_record
 from tests.support.workplace import Workplace
 

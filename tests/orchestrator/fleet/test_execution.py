@@ -39,7 +39,7 @@ from orchestrator.running.folder import RunFolder
 from orchestrator.running.observer import Observer
 from orchestrator.running.options import RunOptions
 from orchestrator.running.run_file import RunFile
-from orchestrator.store import Store
+from orchestrator.store.store import Store
 from runner.contract.cell import Backend, Cell
 from runner.contract.errors import (
     BenchError,
@@ -49,7 +49,7 @@ from runner.contract.errors import (
     Unavailable,
 )
 from runner.contract.job import Job
-from runner.contract.record import to_table, write_one_row
+from runner.contract.record.files import to_table, write_one_row
 from tests.orchestrator.running.test_execution import count_verdicts
 from tests.support.fakes import KeptObserver
 from tests.support.fleet import soon

@@ -11,10 +11,11 @@ import pytest
 from docker import DockerClient
 from docker.errors import APIError
 
-from orchestrator.images import Image, ImageSettings, LocalImages
-from orchestrator.images.image import BACKEND_LABEL, SOURCE_LABEL, VERSION_LABEL
+from orchestrator.images.image import BACKEND_LABEL, SOURCE_LABEL, VERSION_LABEL, Image
+from orchestrator.images.local_images import LocalImages
 from orchestrator.images.lock import Release, ReleasedImage
 from orchestrator.images.remote import Registry
+from orchestrator.images.settings import ImageSettings
 from orchestrator.images.source import SourceFolders
 from orchestrator.images.trust import TRUST_LABEL
 

@@ -6,7 +6,8 @@ from pathlib import Path
 import pytest
 from docker import DockerClient
 
-from orchestrator.images import LocalImages, prune_images
+from orchestrator.images.local_images import LocalImages
+from orchestrator.images.prune import prune_images
 from orchestrator.images.source import SourceFolders
 from orchestrator.images.trust import TRUST_LABEL
 from orchestrator.launchers.registry import Pinned, PinnedImages

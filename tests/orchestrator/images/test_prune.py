@@ -6,8 +6,8 @@ from typing import Any, cast
 import pytest
 from docker import DockerClient
 
-from orchestrator.images import Image, PrunedImages, prune_images
-from orchestrator.images.image import VERSION_LABEL
+from orchestrator.images.image import VERSION_LABEL, Image
+from orchestrator.images.prune import PrunedImages, prune_images
 from tests.orchestrator.images.conftest import Workshop
 
 pytestmark = [pytest.mark.engine, pytest.mark.slow]

@@ -11,9 +11,10 @@ import pytest
 from docker import DockerClient
 from docker.errors import ImageNotFound
 
-from orchestrator.images import ImageSettings, LocalImages
 from orchestrator.images.image import BACKEND_LABEL, SOURCE_LABEL
+from orchestrator.images.local_images import LocalImages
 from orchestrator.images.lock import PlatformImage, Release, ReleasedImage
+from orchestrator.images.settings import ImageSettings
 from orchestrator.images.source import SourceFolders, find_source
 from orchestrator.images.trust import (
     MOST_BUILDS,

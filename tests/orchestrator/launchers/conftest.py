@@ -9,7 +9,7 @@ from textwrap import dedent
 import pytest
 from docker import DockerClient
 
-from orchestrator.images import Image
+from orchestrator.images.image import Image
 from orchestrator.launchers.base import Exit, Task
 from orchestrator.launchers.docker import DockerExecution, DockerLauncher
 from runner.contract.cell import Backend

@@ -7,7 +7,7 @@ import pytest
 from orchestrator.backends.machine import Machine
 from orchestrator.planning.forecast import CellForecast, KnownSpeeds
 from orchestrator.planning.plan import Plan, make_plan
-from orchestrator.store import CellSpeed
+from orchestrator.store.query.results import CellSpeed
 from runner.contract.cell import Cell
 from runner.contract.errors import StoreError
 from runner.contract.models import ModelSpec

@@ -9,7 +9,7 @@ from orchestrator.backends.machine import Machine
 from orchestrator.planning.forecast import KnownSpeeds
 from orchestrator.planning.plan import Plan, make_plan, mark_done
 from orchestrator.planning.schedule import planned_jobs
-from orchestrator.store import CellSpeed
+from orchestrator.store.query.results import CellSpeed
 from runner.contract.cell import Selector
 from runner.contract.errors import NothingToDo
 from runner.contract.job import PROFILES

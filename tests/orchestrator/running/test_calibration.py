@@ -26,9 +26,9 @@ from orchestrator.running.create import create_run
 from orchestrator.running.options import RunOptions
 from orchestrator.running.outcome import RunOutcome
 from orchestrator.running.run_file import RunSource
-from orchestrator.store import MergeReport
+from orchestrator.store.merge.report import MergeReport
 from runner.contract.errors import StoreError
-from runner.contract.record import hardware_id
+from runner.contract.record.ids import hardware_id
 from runner.measure.statistics.serial_correlation import effective_rounds
 from tests.support.jobs import a_job, a_spread, fake_cell
 from tests.support.records import record_for

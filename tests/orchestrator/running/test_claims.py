@@ -13,13 +13,17 @@ import pytest
 from orchestrator.commands.exchange.merge import merge_paths
 from orchestrator.running.folder import RunFolder
 from orchestrator.running.merge_run import merge_run
-from orchestrator.store import MergeReport, Store, compact_files, query
+from orchestrator.store.merge.report import MergeReport
 from orchestrator.store.merge.staging import stage
 from orchestrator.store.merge.strangers import leave_out_strangers
-from orchestrator.store.records.compact import compact
+from orchestrator.store.query.ask import query
+from orchestrator.store.records.compact import compact, compact_files
+from orchestrator.store.store import Store
 from runner.contract.cell import Cell
 from runner.contract.errors import DamagedFile, StoreError
-from runner.contract.record import Record, hardware_id, save_record, to_table, write_records
+from runner.contract.record.files import save_record, to_table, write_records
+from runner.contract.record.ids import hardware_id
+from runner.contract.record.record import Record
 from tests.support.jobs import a_spread, fake_cell
 from tests.support.records import record_for
 from tests.support.runs import SOMEWHERE, a_plan, a_run_folder

@@ -8,10 +8,10 @@ from orchestrator.running.create import create_run, reopen_run
 from orchestrator.running.folder import RunFolder
 from orchestrator.running.options import RunOptions
 from orchestrator.running.run_file import RunSource
-from orchestrator.store import Store
+from orchestrator.store.store import Store
 from runner.contract.errors import NothingToDo, StoreError, UsageError
 from runner.contract.job import Provenance
-from runner.contract.record import Status
+from runner.contract.record.verdict import Status
 from tests.support.jobs import fake_cell
 from tests.support.records import record_for
 from tests.support.runs import a_plan, a_run_folder

@@ -17,7 +17,9 @@ from orchestrator.running.execution import RunExecution
 from orchestrator.running.folder import RunFolder
 from orchestrator.running.options import RunOptions
 from orchestrator.running.outcome import RunOutcome
-from orchestrator.store import MergeReport, MissingVerdicts, Store, read_record
+from orchestrator.store.merge.report import MergeReport, MissingVerdicts
+from orchestrator.store.records.validate import read_record
+from orchestrator.store.store import Store
 from orchestrator.system.locks import hold_devices
 from runner.contract.cell import Backend, Cell, Purpose
 from runner.contract.errors import (
@@ -28,7 +30,7 @@ from runner.contract.errors import (
     Unavailable,
 )
 from runner.contract.job import Job, Provenance
-from runner.contract.record import save_record
+from runner.contract.record.files import save_record
 from runner.contract.rounds import save_round
 from runner.job.harness import Harness
 from tests.support.fakes import (

@@ -11,11 +11,11 @@ from orchestrator.running import run_file
 from orchestrator.running.folder import RunFolder
 from orchestrator.running.run_file import new_run_id, read_run_file
 from orchestrator.running.traces import failed_traces, saved_traces
-from orchestrator.store import read_record
+from orchestrator.store.records.validate import read_record
 from runner.contract.cell import Cell
 from runner.contract.errors import DamagedFile, StoreError, UsageError
 from runner.contract.job import Provenance
-from runner.contract.record import Status
+from runner.contract.record.verdict import Status
 from tests.support.jobs import fake_cell
 from tests.support.records import record_for
 from tests.support.runs import a_plan, a_run_folder

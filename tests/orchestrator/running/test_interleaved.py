@@ -19,11 +19,12 @@ from orchestrator.running.interleaved.execution import BothOutcomes, Interleaved
 from orchestrator.running.interleaved.folders import BaselineVersion, BothFolders, create_both
 from orchestrator.running.options import RunOptions
 from orchestrator.running.run_file import RunSource
-from orchestrator.store import MergeReport
+from orchestrator.store.merge.report import MergeReport
 from runner.contract.cell import Cell
 from runner.contract.errors import EngineUnavailable, NothingToDo, UsageError
 from runner.contract.job import Job
-from runner.contract.record import Record, save_record
+from runner.contract.record.files import save_record
+from runner.contract.record.record import Record
 from runner.contract.rounds import read_rounds, save_round
 from tests.support.fakes import KeptObserver, Script, ScriptedLauncher, enter, finish
 from tests.support.jobs import fake_cell

@@ -9,10 +9,11 @@ import pytest
 from orchestrator.launchers.base import Exit
 from orchestrator.running.execution import RunExecution
 from orchestrator.running.options import RunOptions
-from orchestrator.store import Store
 from orchestrator.store.records.compact import compact
+from orchestrator.store.store import Store
 from runner.contract.job import Job
-from runner.contract.record import Record, save_record
+from runner.contract.record.files import save_record
+from runner.contract.record.record import Record
 from runner.contract.rounds import round_path
 from tests.support.fakes import KeptObserver, ScriptedLauncher, finish, record
 from tests.support.jobs import fake_cell

@@ -8,12 +8,14 @@ import pytest
 
 from orchestrator.running.folder import RunFolder
 from orchestrator.running.merge_run import merge_run
-from orchestrator.store import MergeReport, Store, read_record
+from orchestrator.store.merge.report import MergeReport
 from orchestrator.store.records.compact import compact, compact_files
+from orchestrator.store.records.validate import read_record
+from orchestrator.store.store import Store
 from runner.contract.cell import Cell
 from runner.contract.errors import StoreError
 from runner.contract.job import Provenance
-from runner.contract.record import Status
+from runner.contract.record.verdict import Status
 from runner.contract.rounds import round_path, save_round
 from tests.support.jobs import fake_cell
 from tests.support.records import a_round, record_for

@@ -17,9 +17,9 @@ from orchestrator.running.folder import RunFolder
 from orchestrator.running.options import RunOptions
 from orchestrator.running.sweep import MOST_REFUSED, sweep_jobs
 from orchestrator.running.traces import failed_traces
-from orchestrator.store import Store
+from orchestrator.store.store import Store
 from runner.contract.job import Job
-from runner.contract.record import save_record
+from runner.contract.record.files import save_record
 from tests.support.fakes import KeptObserver, Script, ScriptedLauncher, finish, measures_all, record
 from tests.support.jobs import fake_cell
 from tests.support.records import record_for

@@ -10,7 +10,8 @@ from threading import Timer
 import duckdb
 import pytest
 
-from runner.contract.record import Record, save_record
+from runner.contract.record.files import save_record
+from runner.contract.record.record import Record
 
 Save = Callable[..., Path]
 PAUSE_S = 0.2

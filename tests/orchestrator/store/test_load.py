@@ -12,7 +12,10 @@ from pathlib import Path
 
 import pytest
 
-from orchestrator.store import ExportOptions, Store, export_topic, query, validate_database
+from orchestrator.store.health.fix import validate_database
+from orchestrator.store.query.ask import query
+from orchestrator.store.query.export import ExportOptions, export_topic
+from orchestrator.store.store import Store
 from performance.scratch import SEED, merge
 from performance.synthetic import synthesise
 

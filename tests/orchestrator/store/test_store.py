@@ -5,8 +5,8 @@ from pathlib import Path
 import duckdb
 import pytest
 
-from orchestrator.store import Store
 from orchestrator.store.schema.tables import STORE_VERSION
+from orchestrator.store.store import Store
 from runner.contract.errors import StoreError
 from tests.orchestrator.store.conftest import scalar
 from tests.support.databases import holding

@@ -21,7 +21,7 @@ from orchestrator.system.parquet import (
     read_tables,
 )
 from runner.contract.errors import DamagedFile, StoreError
-from runner.contract.record import to_table
+from runner.contract.record.files import to_table
 from tests.support.hostile_parquet import HOSTILE_FILES
 from tests.support.records import a_record
 

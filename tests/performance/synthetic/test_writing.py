@@ -9,7 +9,7 @@ import pytest
 
 from performance.synthetic import DURATIONS, synthesise
 from runner.contract.errors import StoreError
-from runner.contract.record import Record
+from runner.contract.record.record import Record
 
 ROWS = 1500
 

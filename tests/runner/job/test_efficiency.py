@@ -5,12 +5,12 @@ from pathlib import Path
 
 import pytest
 
-from orchestrator.store import read_record
+from orchestrator.store.records.validate import read_record
 from runner.backends.fake import FakeSession
 from runner.backends.peaks import Kernel, PeakKernels
 from runner.contract.job import Limits
 from runner.contract.models import find
-from runner.contract.record import Columns, Record
+from runner.contract.record.record import Columns, Record
 from runner.job import efficiency
 from runner.job.efficiency import LAST_SIZE, Room, peak_columns
 from runner.job.harness import Harness

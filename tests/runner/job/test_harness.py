@@ -6,13 +6,13 @@ from typing import Any, NamedTuple
 
 import pytest
 
-from orchestrator.store import read_record
+from orchestrator.store.records.validate import read_record
 from runner.contract.cell import Cell
 from runner.contract.errors import RecordNotSaved
 from runner.contract.job import Job
 from runner.contract.models import ModelSpec, TensorSpec
 from runner.contract.reasons import parse_reason
-from runner.contract.record import Record
+from runner.contract.record.record import Record
 from runner.contract.rounds import round_path
 from runner.inputs import LABELS
 from runner.job.harness import Harness

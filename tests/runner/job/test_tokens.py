@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from orchestrator.screen.words.doubts import doubt_text
 from runner.contract.cell import Cell
-from runner.contract.record import Columns
+from runner.contract.record.record import Columns
 from runner.contract.rounds import RoundResult
 from runner.job.tokens import summarise_tokens
 from tests.support.jobs import a_job, fake_cell

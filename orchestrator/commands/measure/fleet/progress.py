@@ -11,7 +11,8 @@ from orchestrator.running.observer import Observer, QuietObserver
 from orchestrator.system.text import escape_control_line
 from runner.contract.cell import Cell
 from runner.contract.job import Job
-from runner.contract.record import Phase, Record
+from runner.contract.record.record import Record
+from runner.contract.record.verdict import Phase
 
 if TYPE_CHECKING:
     from rich.console import Console

@@ -24,13 +24,14 @@ from orchestrator.running.observer import Observer
 from orchestrator.running.options import RunOptions
 from orchestrator.running.outcome import RunOutcome
 from orchestrator.running.run_file import RunSource
-from orchestrator.store import Measurement, Store, newest_run
+from orchestrator.store.query.results import Measurement, newest_run
+from orchestrator.store.store import Store
 from orchestrator.system.files import DATABASE_NAME
 from orchestrator.system.problems import first_fault
 from runner.contract.cell import Cell, Purpose
 from runner.contract.errors import UsageError
 from runner.contract.job import Job
-from runner.contract.record import Grade
+from runner.contract.record.verdict import Grade
 
 _LAST = "last/"
 _REPEATABLE: tuple[Purpose, ...] = ("measure", "time", "verify")

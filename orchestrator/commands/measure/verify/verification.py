@@ -18,7 +18,8 @@ from runner.contract.errors import UsageError
 from runner.contract.files import write_atomic
 from runner.contract.models import catalogue
 from runner.contract.reasons import Reason
-from runner.contract.record import Record, Status
+from runner.contract.record.record import Record
+from runner.contract.record.verdict import Status
 from runner.contract.support import generates
 
 Mark = Literal[

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from analysis.results.selection import Selection, Side
 from analysis.results.sides import runs_before
 from analysis.results.source import ArrowSource
-from orchestrator.store import RunSummary, newest_run
+from orchestrator.store.query.results import RunSummary, newest_run
 from runner.contract.errors import NothingToDo, UsageError
 
 

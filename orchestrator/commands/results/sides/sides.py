@@ -18,13 +18,9 @@ from orchestrator.commands.results.sides.words import (
     NamedRun,
     meaning_of,
 )
-from orchestrator.store import (
-    RunSummary,
-    Snapshot,
-    Store,
-    find_snapshot,
-    list_snapshots,
-)
+from orchestrator.store.health.snapshots import Snapshot, find_snapshot, list_snapshots
+from orchestrator.store.query.results import RunSummary
+from orchestrator.store.store import Store
 from orchestrator.system.files import SNAPSHOTS_FOLDER
 from runner.contract.errors import UsageError
 

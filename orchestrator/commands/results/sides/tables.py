@@ -8,7 +8,7 @@ from typing import Any
 import pyarrow as pa
 
 from orchestrator.exchange.imports.document import Document, column_names, rows_of
-from orchestrator.store import is_part, partition_values
+from orchestrator.store.query.export import is_part, partition_values
 from orchestrator.system.parquet import UNREADABLE, read_schema, read_table
 from runner.contract.errors import DamagedFile, NothingToDo, StoreError
 from runner.contract.plain_files import TABLE_BYTES

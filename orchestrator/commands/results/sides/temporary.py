@@ -10,7 +10,8 @@ from orchestrator.commands.exchange.merge import merge_paths
 from orchestrator.commands.results.sides.tables import is_record_file, is_table, read_table_file
 from orchestrator.commands.results.sides.words import ALLOWED
 from orchestrator.exchange.bundles import is_bundle, is_database
-from orchestrator.store import Store, write_exported
+from orchestrator.store.health.exported import write_exported
+from orchestrator.store.store import Store
 from orchestrator.system.files import DATABASE_NAME, translate_os_errors
 from runner.contract.errors import NothingToDo, StoreError, UsageError
 

@@ -11,7 +11,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol, TypeAlias
 
-from orchestrator.store import RunSummary, Snapshot
+from orchestrator.store.health.snapshots import Snapshot
+from orchestrator.store.query.results import RunSummary
 from runner.contract.errors import UsageError, closest
 
 ALLOWED = (

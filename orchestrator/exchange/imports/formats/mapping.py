@@ -31,7 +31,7 @@ from orchestrator.exchange.imports.measurement import as_text, flatten, is_null,
 from orchestrator.exchange.imports.simulation_marks import marks_in
 from orchestrator.system.problems import not_one_of, quote
 from runner.contract.errors import DamagedFile, suggest
-from runner.contract.record import Status
+from runner.contract.record.verdict import Status
 
 _ABSENT = object()
 _ALL = "*"

@@ -8,7 +8,7 @@ from typing import Any, get_args
 from pydantic import ConfigDict, Field, PositiveInt, ValidationError, model_validator
 
 from orchestrator.exchange.imports.measurement import UNITS, ImportedMeasurement, dimension_of
-from orchestrator.store import OURS, SYNTHETIC
+from orchestrator.store.schema.tables import OURS, SYNTHETIC
 from orchestrator.system.plain_data import Location
 from orchestrator.system.problems import (
     Problem,

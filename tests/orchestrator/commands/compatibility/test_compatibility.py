@@ -7,9 +7,9 @@ import pytest
 
 from orchestrator.commands.compatibility.answer import CompatibilityReport, report_compatibility
 from orchestrator.commands.results.selection import SelectionRequest
-from orchestrator.store import Store
+from orchestrator.store.store import Store
 from runner.contract.errors import NothingToDo
-from runner.contract.record import Record
+from runner.contract.record.record import Record
 from tests.support.databases import write_records
 from tests.support.records import a_failure, a_record
 

@@ -24,17 +24,13 @@ from orchestrator.commands.database.table import (
     print_stale_files,
     print_validation,
 )
-from orchestrator.store import (
-    Compaction,
-    Finding,
-    Manifest,
-    MergeReport,
-    Restored,
-    Snapshot,
-    Takeover,
-    Vacuumed,
-    Validation,
-)
+from orchestrator.store.health.fix import Validation
+from orchestrator.store.health.rebuild import Takeover
+from orchestrator.store.health.snapshots import Manifest, Restored, Snapshot
+from orchestrator.store.health.vacuum import Vacuumed
+from orchestrator.store.health.validate import Finding
+from orchestrator.store.merge.report import MergeReport
+from orchestrator.store.records.compact import Compaction
 from tests.orchestrator.conftest import Screen
 
 WHEN = datetime(2026, 11, 21, 12, 0, tzinfo=UTC)

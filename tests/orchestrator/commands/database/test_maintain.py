@@ -16,11 +16,11 @@ from orchestrator.commands.database.retention import RetentionPolicy, RunToDelet
 from orchestrator.commands.exchange.merge import merge_paths
 from orchestrator.running.execution import devices_of
 from orchestrator.running.folder import RunFolder
-from orchestrator.store import Store
 from orchestrator.store.records.compact import compact_files
+from orchestrator.store.store import Store
 from orchestrator.system.locks import hold_devices
 from runner.contract.errors import StoreError, UsageError
-from runner.contract.record import to_table
+from runner.contract.record.files import to_table
 from tests.orchestrator.store.conftest import scalar
 from tests.support.databases import after, everything, killed
 from tests.support.records import a_record

@@ -13,18 +13,14 @@ from orchestrator.commands.database.rebuild import rebuild_database, restore_dat
 from orchestrator.commands.database.retention import RetentionPolicy
 from orchestrator.commands.exchange.merge import merge_paths
 from orchestrator.exchange.bundles import write_bundle
-from orchestrator.store import (
-    STORE_VERSION,
-    KnownStep,
-    Store,
-    accept_changes,
-    fix_database,
-    kept_files,
-    kept_folder,
-    take_snapshot,
-)
+from orchestrator.store.health.fix import fix_database
+from orchestrator.store.health.snapshots import take_snapshot
+from orchestrator.store.query.accepted import KnownStep, accept_changes
+from orchestrator.store.records.kept import kept_files, kept_folder
+from orchestrator.store.schema.tables import STORE_VERSION
+from orchestrator.store.store import Store
 from runner.contract.errors import NothingToDo, StoreError
-from runner.contract.record import save_record
+from runner.contract.record.files import save_record
 from tests.orchestrator.exchange.imports.files import Place, write
 from tests.orchestrator.exchange.imports.formats.legacy.samples import DIRECT
 from tests.support.databases import content, write_records

@@ -8,7 +8,7 @@ from orchestrator.exchange.imports.importing import ImportReport, RecordChanges
 from orchestrator.exchange.imports.measurement import ImportedMeasurement
 from orchestrator.exchange.imports.outcome import FileOutcome
 from orchestrator.exchange.imports.removal import Removal
-from orchestrator.store import MergeReport
+from orchestrator.store.merge.report import MergeReport
 from tests.orchestrator.conftest import Screen
 
 OK = ImportedMeasurement(location="/0", model="m", status="ok", throughput=1)

@@ -10,10 +10,13 @@ import pytest
 from orchestrator.commands.exchange.merge import merge_paths
 from orchestrator.running.folder import RunFolder
 from orchestrator.running.merge_run import merge_run
-from orchestrator.store import MergeReport, Store
+from orchestrator.store.merge.report import MergeReport
+from orchestrator.store.store import Store
 from runner.contract.errors import StoreError, UsageError
 from runner.contract.job import Provenance
-from runner.contract.record import SCHEMA_VERSION, Status, save_record
+from runner.contract.record.files import save_record
+from runner.contract.record.record import SCHEMA_VERSION
+from runner.contract.record.verdict import Status
 from tests.support.records import a_record, record_for
 from tests.support.runs import a_run_folder
 

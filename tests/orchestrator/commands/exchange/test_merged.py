@@ -4,7 +4,8 @@ from dataclasses import replace
 from pathlib import Path
 
 from orchestrator.commands.exchange.merge_words import print_merged
-from orchestrator.store import Damaged, MergeReport
+from orchestrator.store.merge.report import MergeReport
+from orchestrator.store.records.validate import Damaged
 from tests.orchestrator.conftest import Screen
 
 DATABASE = Path("lab.duckdb")

@@ -15,7 +15,9 @@ from orchestrator.fleet.host import HostFacts
 from orchestrator.running.folder import RunFolder
 from orchestrator.running.options import RunOptions
 from orchestrator.running.own_verdicts import save_verdicts
-from orchestrator.store import RunSummary, Store, resolve_group
+from orchestrator.store.query.results import RunSummary
+from orchestrator.store.query.runs import resolve_group
+from orchestrator.store.store import Store
 from runner.contract.errors import NothingToDo, UsageError
 from runner.contract.reasons import reason
 from tests.orchestrator.fleet.test_units import HARDWARE, a_host

@@ -12,7 +12,7 @@ from orchestrator.launchers.registry import Pinned
 from orchestrator.running.merge_run import merge_run
 from orchestrator.running.options import RunOptions
 from orchestrator.screen.words.reasons import error_hint
-from orchestrator.store import take_snapshot
+from orchestrator.store.health.snapshots import take_snapshot
 from runner.contract.errors import BenchError, ImageError, NothingToDo, UsageError
 from runner.contract.job import Provenance
 from tests.support.jobs import fake_cell

@@ -12,10 +12,12 @@ from orchestrator.commands.measure.plan import past_speeds, plan_jobs, plan_run
 from orchestrator.commands.measure.repeats import describe_repeat
 from orchestrator.commands.measure.request import PlanRequest
 from orchestrator.commands.options.bench import BenchOptions
-from orchestrator.store import Store
+from orchestrator.store.store import Store
 from runner.contract.errors import UsageError
 from runner.contract.models import find
-from runner.contract.record import Record, model_id, save_record
+from runner.contract.record.files import save_record
+from runner.contract.record.ids import model_id
+from runner.contract.record.record import Record
 from tests.support.command_line import complains, files
 from tests.support.records import EXAMPLE_HOST, a_record, cell_of
 from tests.support.runs import a_plan

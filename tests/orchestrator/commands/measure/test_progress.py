@@ -15,7 +15,8 @@ from orchestrator.commands.measure.progress import (
     show_progress,
 )
 from orchestrator.running.observer import QuietObserver
-from runner.contract.record import Record, Status
+from runner.contract.record.record import Record
+from runner.contract.record.verdict import Status
 from tests.support.jobs import a_job, fake_cell
 from tests.support.records import record_for
 

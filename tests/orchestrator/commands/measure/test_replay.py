@@ -21,7 +21,8 @@ from orchestrator.commands.measure.replay.answer import (
 from orchestrator.launchers.registry import Pinned
 from orchestrator.running.folder import RunFolder
 from orchestrator.running.merge_run import merge_run
-from orchestrator.store import Measurement, Store
+from orchestrator.store.query.results import Measurement
+from orchestrator.store.store import Store
 from runner.contract.errors import UsageError
 from runner.contract.job import Job, Provenance
 from runner.contract.web.browser_choice import BROWSER_VARIABLE, BrowserChoice

@@ -6,7 +6,7 @@ import pytest
 
 from orchestrator.commands.measure.replay.answer import Replay
 from orchestrator.commands.measure.replay.words import print_replay
-from orchestrator.store import Measurement
+from orchestrator.store.query.results import Measurement
 from tests.orchestrator.conftest import Screen
 from tests.support.results import a_measurement
 

@@ -18,7 +18,7 @@ from orchestrator.planning.expand import expand
 from runner.contract.errors import StoreError, UsageError
 from runner.contract.models import find, model_sets
 from runner.contract.models.sizes import sizes_of
-from runner.contract.record import Record
+from runner.contract.record.record import Record
 from runner.contract.support import SUPPORTED
 from runner.correctness.reference import fixed_cell
 from tests.support.jobs import a_job, fake_cell

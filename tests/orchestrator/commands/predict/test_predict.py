@@ -16,9 +16,10 @@ import pytest
 from analysis.predict.manifest import text_digest
 from analysis.predict.novelty import NOVELTIES
 from orchestrator.commands.predict.words import NOVELTY_WORDS
-from orchestrator.store import Store, bind_predictor
+from orchestrator.store.query.accepted import bind_predictor
+from orchestrator.store.store import Store
 from runner.contract.models import find
-from runner.contract.record import save_record
+from runner.contract.record.files import save_record
 from tests.support.command_line import call, complains
 from tests.support.databases import everything, write_records
 from tests.support.records import a_record

@@ -10,9 +10,10 @@ import pytest
 
 from analysis.predict.kept_evaluation import EVALUATION_NAME
 from orchestrator.commands.predict.stored_predictor import keep_evaluation, open_predictor
-from orchestrator.store import Store
+from orchestrator.store.store import Store
 from runner.contract.models import find
-from runner.contract.record import Record, save_record
+from runner.contract.record.files import save_record
+from runner.contract.record.record import Record
 from tests.analysis.predict.examples import an_evaluation
 from tests.orchestrator.commands.conftest import HOSTILE
 from tests.orchestrator.commands.report.test_report_screen import Reader

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from orchestrator.commands.predict.stored_predictor import predictor_folder, save_predictor
-from orchestrator.store import Store
+from orchestrator.store.store import Store
 from tests.support.databases import done, refused
 
 OLD = {"a.json": "{}", "predictor.json": "old"}

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from orchestrator.store import RELATIONS
+from orchestrator.store.query.relations import RELATIONS
 from runner.contract.axes import AXES
 from tests.support.workplace import CLI, Workplace
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from orchestrator.store import Store
+from orchestrator.store.store import Store
 
 ENGINE = ("docker", "requests")
 TABLES = ("numpy", "pandas", "pyarrow", "orchestrator.exchange.bundles.check")

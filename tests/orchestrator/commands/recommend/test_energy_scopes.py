@@ -20,9 +20,9 @@ from orchestrator.commands.recommend.answer import RecommendationRequest, recomm
 from orchestrator.commands.recommend.candidate_cells import CandidateRequest
 from orchestrator.commands.regress.answer import RegressionRequest, judge_regressions
 from orchestrator.commands.results.selection import SelectionRequest
-from orchestrator.store import Store
+from orchestrator.store.store import Store
 from runner.contract.errors import NothingToDo
-from runner.contract.record import Record
+from runner.contract.record.record import Record
 from tests.support.databases import write_records
 from tests.support.records import RECORDED_AT, a_record
 from tests.support.verdicts import BASE, RUN

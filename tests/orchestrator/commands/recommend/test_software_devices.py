@@ -15,8 +15,8 @@ from orchestrator.commands.compatibility.answer import report_compatibility
 from orchestrator.commands.recommend.answer import RecommendationRequest, recommend_cells
 from orchestrator.commands.recommend.candidate_cells import CandidateRequest
 from orchestrator.commands.results.selection import SelectionRequest
-from orchestrator.store import Store
-from runner.contract.record import Record
+from orchestrator.store.store import Store
+from runner.contract.record.record import Record
 from tests.support.databases import write_records
 from tests.support.records import EXAMPLE_HOST, a_record
 

@@ -28,11 +28,13 @@ from orchestrator.launchers.base import Exit
 from orchestrator.launchers.registry import Note, Pinned
 from orchestrator.running.folder import RunFolder
 from orchestrator.screen.words.reasons import error_hint
-from orchestrator.store import query
+from orchestrator.store.query.ask import query
 from runner.contract.cell import Cell
 from runner.contract.errors import BenchError, ImageError, NothingToDo
 from runner.contract.job import Job, Provenance
-from runner.contract.record import MACHINE_FACTS, Record, save_record
+from runner.contract.record.files import save_record
+from runner.contract.record.ids import MACHINE_FACTS
+from runner.contract.record.record import Record
 from runner.contract.rounds import save_round
 from tests.support.fakes import KeptObserver, ScriptedLauncher, enter, finish
 from tests.support.jobs import fake_cell

@@ -17,9 +17,10 @@ from orchestrator.commands.regress.known_steps import (
     withdraw_step,
 )
 from orchestrator.commands.results.selection import SelectionRequest
-from orchestrator.store import Store, query
+from orchestrator.store.query.ask import query
+from orchestrator.store.store import Store
 from runner.contract.errors import NothingToDo, UsageError
-from runner.contract.record import save_record
+from runner.contract.record.files import save_record
 from tests.support.launches import launched
 from tests.support.records import RECORDED_AT, a_failure
 

@@ -11,9 +11,11 @@ from orchestrator.commands.report.answer import report_everything
 from orchestrator.commands.report.site import Site
 from orchestrator.commands.results.run_report import report_run
 from orchestrator.commands.results.selection import SelectionRequest
-from orchestrator.store import Run, Store
+from orchestrator.store.schema.sources import Run
+from orchestrator.store.store import Store
 from runner.contract.errors import NothingToDo, UsageError
-from runner.contract.record import Record, save_record
+from runner.contract.record.files import save_record
+from runner.contract.record.record import Record
 from tests.support.comparable import write_comparable
 from tests.support.records import RECORDED_AT, a_record
 

@@ -19,9 +19,10 @@ from orchestrator.commands.regress.answer import (
 from orchestrator.commands.results.run_report import RunReport
 from orchestrator.commands.results.selection import SelectionRequest
 from orchestrator.running.outcome import RunOutcome
-from orchestrator.store import MergeReport, Store
+from orchestrator.store.merge.report import MergeReport
+from orchestrator.store.store import Store
 from runner.contract.errors import EngineUnavailable
-from runner.contract.record import save_record
+from runner.contract.record.files import save_record
 from tests.support.records import RECORDED_AT, a_record
 
 PAIRS = 12

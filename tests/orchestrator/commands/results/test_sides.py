@@ -17,16 +17,13 @@ from orchestrator.commands.regress.answer import RegressionRequest, judge_regres
 from orchestrator.commands.results.selection import SelectionRequest
 from orchestrator.commands.results.sides import open_sides
 from orchestrator.exchange.bundles import write_bundle
-from orchestrator.store import (
-    ExportOptions,
-    KnownStep,
-    Store,
-    accept_changes,
-    export_topic,
-    take_snapshot,
-)
+from orchestrator.store.health.snapshots import take_snapshot
+from orchestrator.store.query.accepted import KnownStep, accept_changes
+from orchestrator.store.query.export import ExportOptions, export_topic
+from orchestrator.store.store import Store
 from runner.contract.errors import BenchError, NothingToDo, StoreError, UsageError
-from runner.contract.record import Record, save_record
+from runner.contract.record.files import save_record
+from runner.contract.record.record import Record
 from tests.support.records import RECORDED_AT, a_record
 
 FIRST, SECOND = "20261118-120000-aaaa", "20261119-120000-bbbb"

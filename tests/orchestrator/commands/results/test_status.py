@@ -14,9 +14,9 @@ from orchestrator.commands.results.status import (
 )
 from orchestrator.images.image import SOURCE_LABEL
 from orchestrator.images.source import SourceFolders, find_source
-from orchestrator.store import Installation, Store
-from orchestrator.store.query.stale import GROUPED_AXES
-from runner.contract.record import save_record
+from orchestrator.store.query.stale import GROUPED_AXES, Installation
+from orchestrator.store.store import Store
+from runner.contract.record.files import save_record
 from tests.docs.command_line import parse
 from tests.orchestrator.images.conftest import tiny_checkout
 from tests.support.command_line import complains

@@ -8,7 +8,8 @@ import pytest
 
 from orchestrator.commands.results.status import StaleResults, StatusReport, remeasure_command
 from orchestrator.commands.results.status_words import print_status
-from orchestrator.store import Covered, RunSummary, Verdicts
+from orchestrator.store.query.coverage import Covered, Verdicts
+from orchestrator.store.query.results import RunSummary
 from tests.orchestrator.conftest import Screen
 from tests.support.records import RECORDED_AT
 from tests.support.results import a_stale_group

@@ -12,9 +12,10 @@ from orchestrator.commands.compare.answer import RunPairRequest, compare_run_pai
 from orchestrator.commands.regress.answer import RegressionRequest, judge_regressions
 from orchestrator.commands.results.grades import require_grade
 from orchestrator.commands.results.selection import SelectionRequest
-from orchestrator.store import Store
+from orchestrator.store.store import Store
 from runner.contract.errors import Inconclusive, NothingToDo
-from runner.contract.record import Grade, save_record
+from runner.contract.record.files import save_record
+from runner.contract.record.verdict import Grade
 from tests.support.databases import write_records
 from tests.support.records import RECORDED_AT, a_record
 from tests.support.verdicts import BASE, RUN, a_judgement, a_refusal, an_answer

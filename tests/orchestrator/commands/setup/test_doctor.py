@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from orchestrator.backends.catalogue import CATALOGUE, Stack
-from orchestrator.images import ImageStatus
+from orchestrator.images.image import ImageStatus
 from orchestrator.launchers.diagnosis import Diagnosis, diagnose
 from orchestrator.launchers.job_user import job_user
 from runner.contract.cell import Backend

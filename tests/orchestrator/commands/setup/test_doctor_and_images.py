@@ -7,7 +7,7 @@ import pytest
 
 from orchestrator.backends.catalogue import CATALOGUE
 from orchestrator.commands.measure import calibrate
-from orchestrator.images import Image
+from orchestrator.images.image import Image
 from orchestrator.matrix import load_matrix
 from orchestrator.running.calibration import CALIBRATION_NAME
 from tests.support.command_line import complains

@@ -10,9 +10,10 @@ import pyarrow.parquet as pq
 import pytest
 
 from orchestrator.exchange.bundles import write_bundle
-from orchestrator.store import Run, Store
-from orchestrator.store.schema.sources import Origin
-from runner.contract.record import Record, arrow_schema, save_record
+from orchestrator.store.schema.sources import Origin, Run
+from orchestrator.store.store import Store
+from runner.contract.record.files import arrow_schema, save_record
+from runner.contract.record.record import Record
 from tests.support.records import RECORDED_AT, a_failure, a_record
 
 EARLIER = RECORDED_AT - timedelta(days=1)

@@ -21,9 +21,11 @@ import pytest
 from orchestrator.commands.exchange.merge import merge_paths
 from orchestrator.exchange.bundles import is_bundle, merge_bundle, open_bundle, write_bundle
 from orchestrator.exchange.bundles.archive import write_archive
-from orchestrator.store import MergeReport, Store, query
+from orchestrator.store.merge.report import MergeReport
+from orchestrator.store.query.ask import query
+from orchestrator.store.store import Store
 from runner.contract.errors import StoreError
-from runner.contract.record import save_record, to_table
+from runner.contract.record.files import save_record, to_table
 from tests.conftest import ROOT
 from tests.orchestrator.exchange.bundles.conftest import RECORDS, TOLD
 from tests.support.databases import content as content_of_database

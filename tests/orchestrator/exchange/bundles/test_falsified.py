@@ -9,9 +9,12 @@ import pytest
 
 from orchestrator.commands.exchange.merge import merge_paths
 from orchestrator.exchange.bundles import write_bundle
-from orchestrator.store import Run, Store, query
+from orchestrator.store.query.ask import query
+from orchestrator.store.schema.sources import Run
+from orchestrator.store.store import Store
 from runner.contract.errors import StoreError
-from runner.contract.record import Record, save_record
+from runner.contract.record.files import save_record
+from runner.contract.record.record import Record
 from tests.orchestrator.exchange.bundles.conftest import RECORDS, TOLD, save_foreign
 from tests.support.databases import content
 from tests.support.records import RECORDED_AT, a_failure, a_record

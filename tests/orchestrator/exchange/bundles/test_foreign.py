@@ -10,9 +10,10 @@ import pytest
 
 from orchestrator.commands.exchange.merge import merge_paths
 from orchestrator.exchange.bundles import foreign, is_database, open_database
-from orchestrator.store import Store, foreign_rows
+from orchestrator.store.query.foreign import foreign_rows
+from orchestrator.store.store import Store
 from runner.contract.errors import StoreError, UsageError
-from runner.contract.record import save_record
+from runner.contract.record.files import save_record
 from tests.support.databases import content, holding
 from tests.support.records import a_failure, a_record
 

@@ -9,7 +9,7 @@ import pytest
 from orchestrator.commands.exchange.merge import merge_paths
 from orchestrator.exchange.bundles import write_bundle
 from orchestrator.exchange.bundles.check import check_bundle
-from orchestrator.store import Store
+from orchestrator.store.store import Store
 from tests.support.siblings import siblings
 
 

@@ -8,7 +8,7 @@ from orchestrator.exchange.imports.document import files_in
 from orchestrator.exchange.imports.formats import FORMATS
 from orchestrator.exchange.imports.importing import ImportReport, import_files, preview_import
 from orchestrator.exchange.imports.outcome import FileOutcome, read_files
-from orchestrator.store import query
+from orchestrator.store.query.ask import query
 
 TABLE = """\
 model,infer_img_size,infer_batch_size,infer_samples_per_sec,infer_step_time,param_count

@@ -20,8 +20,8 @@ from orchestrator.exchange.imports.importing import (
 )
 from orchestrator.exchange.imports.outcome import read_files
 from orchestrator.exchange.imports.record import RowContent
-from orchestrator.store import Store
 from orchestrator.store.schema.sources import Run
+from orchestrator.store.store import Store
 from runner.contract.errors import StoreError
 from tests.orchestrator.exchange.imports.files import LATER, TABLE, Place, write
 from tests.orchestrator.exchange.imports.formats.legacy.samples import DIRECT, MODELS

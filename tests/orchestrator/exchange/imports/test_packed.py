@@ -9,7 +9,7 @@ from orchestrator.commands.database.retention import RetentionPolicy
 from orchestrator.commands.exchange.merge import merge_paths
 from orchestrator.exchange.imports.packed import pack, packed_path, packed_runs, take_out
 from orchestrator.exchange.imports.record import records_path
-from orchestrator.store import Store
+from orchestrator.store.store import Store
 from runner.contract.errors import DamagedFile
 from tests.orchestrator.exchange.imports.files import Place, write
 from tests.orchestrator.exchange.imports.formats.legacy.samples import DIRECT

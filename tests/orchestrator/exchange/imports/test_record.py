@@ -23,9 +23,10 @@ from orchestrator.exchange.imports.record import (
     same_contents,
     save_records,
 )
-from orchestrator.store import Run
+from orchestrator.store.schema.sources import Run
 from runner.contract.errors import StoreError
-from runner.contract.record import Row, rows
+from runner.contract.record.files import rows
+from runner.contract.record.record import Row
 from tests.orchestrator.exchange.imports.documents import json_document
 from tests.orchestrator.exchange.imports.formats.legacy.samples import DIRECT
 

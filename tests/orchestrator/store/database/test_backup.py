@@ -7,9 +7,9 @@ from pathlib import Path
 import duckdb
 import pytest
 
-from orchestrator.store import Store
 from orchestrator.store.database.backup import copy_database
 from orchestrator.store.database.lock import wal_path
+from orchestrator.store.store import Store
 from runner.contract.errors import StoreError
 from tests.orchestrator.store.conftest import Save, scalar
 from tests.support.databases import content, done, holding, refused

@@ -7,11 +7,12 @@ from pathlib import Path
 
 import pytest
 
-from orchestrator.store import Store, query
 from orchestrator.store.database.backup import copy_database
 from orchestrator.store.database.lock import wal_path, writer_lock
 from orchestrator.store.health.snapshots import restore_snapshot, take_snapshot
 from orchestrator.store.health.vacuum import vacuum
+from orchestrator.store.query.ask import query
+from orchestrator.store.store import Store
 from runner.contract.errors import StoreError
 from tests.orchestrator.store.conftest import Save, scalar
 from tests.support.databases import AS_NOBODY, done, everything, script, started

@@ -7,9 +7,11 @@ from threading import Barrier
 
 import pytest
 
-from orchestrator.store import Store, query, validate_database
+from orchestrator.store.health.fix import validate_database
+from orchestrator.store.query.ask import query
+from orchestrator.store.store import Store
 from runner.contract.errors import BenchError
-from runner.contract.record import save_record
+from runner.contract.record.files import save_record
 from tests.support.records import a_record
 
 THREADS = 8

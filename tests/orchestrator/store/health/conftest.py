@@ -8,8 +8,10 @@ from pathlib import Path
 import duckdb
 import pytest
 
-from orchestrator.store import Run, Snapshot, Store, list_snapshots, take_snapshot
-from runner.contract.record import Record
+from orchestrator.store.health.snapshots import Snapshot, list_snapshots, take_snapshot
+from orchestrator.store.schema.sources import Run
+from orchestrator.store.store import Store
+from runner.contract.record.record import Record
 from tests.orchestrator.store.health.sound import a_sound_database, saved
 from tests.support.records import RECORDED_AT, a_failure, a_record
 

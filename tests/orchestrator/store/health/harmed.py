@@ -5,7 +5,7 @@ from pathlib import Path
 
 import duckdb
 
-from orchestrator.store import Store
+from orchestrator.store.store import Store
 from tests.orchestrator.store.health.damages import OF_ROWS, Damage
 from tests.orchestrator.store.health.sound import IMPORTED, KINDS, RUN, import_like, saved
 

@@ -7,8 +7,10 @@ from pathlib import Path
 
 import duckdb
 
-from orchestrator.store import Run, Store
-from runner.contract.record import Record, save_record
+from orchestrator.store.schema.sources import Run
+from orchestrator.store.store import Store
+from runner.contract.record.files import save_record
+from runner.contract.record.record import Record
 from tests.support.records import RECORDED_AT, a_failure, a_record
 
 NOW = datetime(2026, 11, 21, 18, 0, 0, tzinfo=UTC)

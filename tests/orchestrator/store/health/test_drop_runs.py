@@ -6,10 +6,11 @@ from pathlib import Path
 import duckdb
 import pytest
 
-from orchestrator.store import Store, query
 from orchestrator.store.database.lock import writer_lock
 from orchestrator.store.health.drop_runs import dated_runs
 from orchestrator.store.health.drop_runs import drop_runs as drop_locked
+from orchestrator.store.query.ask import query
+from orchestrator.store.store import Store
 from runner.contract.errors import StoreError
 from tests.orchestrator.store.conftest import scalar
 from tests.support.databases import after, done, everything, killed, script, time_of

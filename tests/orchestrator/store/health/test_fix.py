@@ -11,10 +11,12 @@ from typing import Any
 
 import pytest
 
-from orchestrator.store import MergeReport, Store, query
 from orchestrator.store.database.lock import wal_path
 from orchestrator.store.health.fix import RECORDS, Validation, fix_database, validate_database
 from orchestrator.store.health.validate import RETYPED
+from orchestrator.store.merge.report import MergeReport
+from orchestrator.store.query.ask import query
+from orchestrator.store.store import Store
 from runner.contract.errors import StoreError
 from tests.orchestrator.store.conftest import scalar
 from tests.orchestrator.store.health.damages import TOGETHER, Damage

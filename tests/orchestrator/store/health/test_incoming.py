@@ -9,11 +9,13 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from orchestrator.store import Store, validate_database
+from orchestrator.store.health.fix import validate_database
 from orchestrator.store.health.incoming import CLOCK_TOLERANCE
 from orchestrator.store.schema.sources import Origin
+from orchestrator.store.store import Store
 from runner.contract.errors import StoreError
-from runner.contract.record import Record, arrow_schema, to_table
+from runner.contract.record.files import arrow_schema, to_table
+from runner.contract.record.record import Record
 from tests.support.records import RECORDED_AT, a_failure, a_record
 
 IMPOSSIBLE: dict[str, tuple[dict[str, Any], str]] = {

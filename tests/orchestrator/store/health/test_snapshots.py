@@ -8,7 +8,6 @@ from pathlib import Path
 import duckdb
 import pytest
 
-from orchestrator.store import Store, query
 from orchestrator.store.database.backup import MANIFEST
 from orchestrator.store.database.lock import wal_path
 from orchestrator.store.health.snapshots import (
@@ -20,7 +19,9 @@ from orchestrator.store.health.snapshots import (
     restore_snapshot,
     take_snapshot,
 )
+from orchestrator.store.query.ask import query
 from orchestrator.store.schema.tables import STORE_VERSION
+from orchestrator.store.store import Store
 from runner import __version__
 from runner.contract.errors import StoreError, UsageError
 from tests.orchestrator.store.conftest import Save, scalar

@@ -6,10 +6,11 @@ from pathlib import Path
 
 import pytest
 
-from orchestrator.store import Store, query
 from orchestrator.store.database.lock import size_of, wal_path
 from orchestrator.store.health.vacuum import vacuum
+from orchestrator.store.query.ask import query
 from orchestrator.store.schema.views import VIEWS
+from orchestrator.store.store import Store
 from runner.contract.errors import StoreError
 from tests.orchestrator.store.conftest import Save, scalar
 from tests.support.databases import (

@@ -11,13 +11,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from orchestrator.store import Store
 from orchestrator.store.health.checks.all_checks import CHECKS
 from orchestrator.store.health.fix import validate_database
 from orchestrator.store.health.quarantine import find_faults
 from orchestrator.store.health.validate import EXAMPLES, Finding, define_macros
+from orchestrator.store.store import Store
 from runner.contract.errors import StoreError
-from runner.contract.record import Record
+from runner.contract.record.record import Record
 from tests.orchestrator.store.health.damages import OF_ALL, OF_ROWS, TOGETHER, Damage
 from tests.orchestrator.store.health.harmed import a_database_of_rows_to_harm, harm, harm_every_row
 from tests.orchestrator.store.health.sound import FIRST, IMPORTED, NOW, import_like, saved

@@ -7,8 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from orchestrator.store import Damaged, MergeReport, Store
-from runner.contract.record import save_record, to_table
+from orchestrator.store.merge.report import MergeReport
+from orchestrator.store.records.validate import Damaged
+from orchestrator.store.store import Store
+from runner.contract.record.files import save_record, to_table
 from tests.support.hostile_parquet import HOSTILE_FILES
 from tests.support.records import a_record
 

@@ -12,10 +12,14 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from orchestrator.store import Damaged, MergeReport, Run, Store
 from orchestrator.store.merge.merge import known_files
+from orchestrator.store.merge.report import MergeReport
+from orchestrator.store.records.validate import Damaged
+from orchestrator.store.schema.sources import Run
+from orchestrator.store.store import Store
 from runner.contract.errors import StoreError
-from runner.contract.record import SCHEMA_VERSION, save_record, to_table
+from runner.contract.record.files import save_record, to_table
+from runner.contract.record.record import SCHEMA_VERSION
 from tests.orchestrator.store.conftest import Save, scalar
 from tests.support.databases import content
 from tests.support.records import RECORDED_AT, a_failure, a_record

@@ -10,8 +10,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from orchestrator.store import MergeReport, Store
-from runner.contract.record import Record, save_record
+from orchestrator.store.merge.report import MergeReport
+from orchestrator.store.store import Store
+from runner.contract.record.files import save_record
+from runner.contract.record.record import Record
 from tests.support.databases import content
 from tests.support.records import RECORDED_AT, a_failure, a_record
 

@@ -8,9 +8,12 @@ from pathlib import Path
 import pyarrow.parquet as pq
 import pytest
 
-from orchestrator.store import MergeReport, Store, query
+from orchestrator.store.merge.report import MergeReport
+from orchestrator.store.query.ask import query
+from orchestrator.store.store import Store
 from runner.contract.errors import StoreError
-from runner.contract.record import Record, to_table
+from runner.contract.record.files import to_table
+from runner.contract.record.record import Record
 from tests.orchestrator.store.conftest import scalar
 from tests.support.databases import (
     AS_NOBODY,

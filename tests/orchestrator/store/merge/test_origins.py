@@ -10,12 +10,14 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from orchestrator.store import Store, query
+from orchestrator.store.query.ask import query
 from orchestrator.store.schema.sources import Origin
 from orchestrator.store.schema.views import VIEWS
+from orchestrator.store.store import Store
 from performance.synthetic import synthesise
 from runner.contract.errors import StoreError
-from runner.contract.record import Record, arrow_schema, rows
+from runner.contract.record.files import arrow_schema, rows
+from runner.contract.record.record import Record
 from tests.support.records import RECORDED_AT, a_failure, a_record
 
 LATER = RECORDED_AT + timedelta(hours=1)

@@ -4,7 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from orchestrator.store import Damaged, MergeReport
+from orchestrator.store.merge.report import MergeReport
+from orchestrator.store.records.validate import Damaged
 from runner.contract.errors import StoreError
 
 SEVERAL = tuple(Damaged(Path(f"{number}.parquet"), "cut") for number in range(7))

@@ -5,9 +5,10 @@ from pathlib import Path
 import pyarrow.parquet as pq
 import pytest
 
-from orchestrator.store import MergeReport, Store
+from orchestrator.store.merge.report import MergeReport
 from orchestrator.store.merge.staging import FILES_AT_ONCE
-from runner.contract.record import to_table
+from orchestrator.store.store import Store
+from runner.contract.record.files import to_table
 from tests.support.records import a_failure
 
 

@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from orchestrator.store import Store
-from runner.contract.record import save_record
+from orchestrator.store.store import Store
+from runner.contract.record.files import save_record
 from tests.support.data import STORE_DATA
 from tests.support.records import NOISY, a_record
 

@@ -8,9 +8,10 @@ from pathlib import Path
 import pyarrow as pa
 import pytest
 
-from orchestrator.store import Store, asking, query
+from orchestrator.store.query.ask import asking, query
+from orchestrator.store.store import Store
 from runner.contract.errors import StoreError, UsageError
-from runner.contract.record import save_record
+from runner.contract.record.files import save_record
 from tests.orchestrator.store.conftest import Save
 from tests.orchestrator.store.query.conftest import FORBIDDEN_QUESTIONS
 from tests.support.records import a_record

@@ -6,7 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from orchestrator.store import Store, asking, query
+from orchestrator.store.query.ask import asking, query
+from orchestrator.store.store import Store
 from runner.contract.errors import StoreError, UsageError
 from tests.orchestrator.store.query.conftest import FORBIDDEN_QUESTIONS
 

@@ -5,8 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from orchestrator.store import Store, query
-from runner.contract.record import save_record
+from orchestrator.store.query.ask import query
+from orchestrator.store.store import Store
+from runner.contract.record.files import save_record
 from tests.support.records import NOISY, a_failure, a_record
 
 PAGE = Path(__file__).parents[4] / "docs" / "ask.md"

@@ -5,9 +5,11 @@ from pathlib import Path
 import pyarrow.parquet as pq
 
 from analysis.compatibility.verdicts import BEST_FIRST, MEANINGS
-from orchestrator.store import Coverage, Covered, Size, Store, Verdicts, size_on_disk
+from orchestrator.store.query.coverage import Coverage, Covered, Size, Verdicts, size_on_disk
 from orchestrator.store.schema.tables import TABLES, VERSION
-from runner.contract.record import Record, to_table
+from orchestrator.store.store import Store
+from runner.contract.record.files import to_table
+from runner.contract.record.record import Record
 from tests.orchestrator.store.conftest import Save
 from tests.support.records import a_failure, a_record
 

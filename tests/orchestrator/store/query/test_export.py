@@ -15,17 +15,21 @@ import pyarrow.parquet as pq
 import pytest
 from pyarrow.dataset import partitioning
 
-from orchestrator.store import ExportedTopic, ExportOptions, Store, export_topic, query
 from orchestrator.store.query.answer import Answer
+from orchestrator.store.query.ask import query
 from orchestrator.store.query.export import (
     NULL,
     TOPICS,
+    ExportedTopic,
+    ExportOptions,
+    export_topic,
     is_part,
     require_partitions,
     write_partitions,
 )
+from orchestrator.store.store import Store
 from runner.contract.errors import StoreError, UsageError
-from runner.contract.record import save_record
+from runner.contract.record.files import save_record
 from tests.support.records import a_failure, a_record
 
 

@@ -7,11 +7,11 @@ from typing import Any
 
 import pytest
 
-from orchestrator.store import Store
 from orchestrator.store.query.filters import Filters
 from orchestrator.store.schema.views import PERFORMANCE
+from orchestrator.store.store import Store
 from runner.contract.errors import UsageError
-from runner.contract.record import save_record
+from runner.contract.record.files import save_record
 from tests.orchestrator.store.conftest import Save
 from tests.support.records import RECORDED_AT, a_failure, a_record
 

@@ -11,7 +11,8 @@ import duckdb
 import pyarrow.parquet as pq
 import pytest
 
-from orchestrator.store import WRITERS, asking, save_answer
+from orchestrator.store.query.ask import asking
+from orchestrator.store.query.formats import WRITERS, save_answer
 from runner.contract.errors import UsageError
 
 MANY = "SELECT i, 'row ' || i AS name FROM range(150000) AS t(i)"

@@ -6,7 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from orchestrator.store import Store, asking, query, showing
+from orchestrator.store.query.ask import asking, query, showing
+from orchestrator.store.store import Store
 from orchestrator.system.spill_folder import remove_spill_folder, spill_folder
 from runner.contract.errors import StoreError, UsageError
 

@@ -10,13 +10,14 @@ import pyarrow.parquet as pq
 import pytest
 from pydantic import ValidationError
 
-from orchestrator.store import Store, StoredRecord
-from orchestrator.store.query.records import _BATCH_ROWS
+from orchestrator.store.query.records import _BATCH_ROWS, StoredRecord
 from orchestrator.store.schema.columns import ORIGIN, RECORD
 from orchestrator.store.schema.sources import Origin
 from orchestrator.store.schema.tables import REQUIRED, WORD_COLUMNS
+from orchestrator.store.store import Store
 from runner.contract.errors import StoreError, UsageError
-from runner.contract.record import Record, arrow_schema
+from runner.contract.record.files import arrow_schema
+from runner.contract.record.record import Record
 from tests.orchestrator.store.conftest import Save
 from tests.support.records import RECORDED_AT, a_failure, a_record
 

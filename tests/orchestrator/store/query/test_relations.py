@@ -5,7 +5,10 @@ from pathlib import Path
 import duckdb
 import pytest
 
-from orchestrator.store import RELATIONS, TABLES, VIEWS, Store, named_question
+from orchestrator.store.query.relations import RELATIONS, named_question
+from orchestrator.store.schema.tables import TABLES
+from orchestrator.store.schema.views import VIEWS
+from orchestrator.store.store import Store
 from runner.contract.errors import UsageError
 
 WIDTH = 80

@@ -7,8 +7,10 @@ from pathlib import Path
 import pyarrow.parquet as pq
 import pytest
 
-from orchestrator.store import CellSpeed, Measurement, Run, Store, newest_run
-from runner.contract.record import to_table
+from orchestrator.store.query.results import CellSpeed, Measurement, newest_run
+from orchestrator.store.schema.sources import Run
+from orchestrator.store.store import Store
+from runner.contract.record.files import to_table
 from tests.orchestrator.store.conftest import Save
 from tests.support.records import EXAMPLE_HOST, NOISY, RECORDED_AT, a_failure, a_record
 

@@ -3,7 +3,7 @@ from pathlib import Path
 
 import pytest
 
-from orchestrator.store import RunSummary
+from orchestrator.store.query.results import RunSummary
 from orchestrator.store.query.runs import resolve_run
 from runner.contract.errors import UsageError
 from tests.support.records import RECORDED_AT

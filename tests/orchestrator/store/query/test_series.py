@@ -4,7 +4,7 @@ from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
-from orchestrator.store import Store
+from orchestrator.store.store import Store
 from tests.orchestrator.store.conftest import Save
 from tests.support.records import EXAMPLE_HOST, RECORDED_AT, a_record
 

@@ -7,8 +7,10 @@ from typing import Any
 
 import pytest
 
-from orchestrator.store import Installation, Run, Stale, Store
-from runner.contract.record import Record
+from orchestrator.store.query.stale import Installation, Stale
+from orchestrator.store.schema.sources import Run
+from orchestrator.store.store import Store
+from runner.contract.record.record import Record
 from tests.orchestrator.store.conftest import Save
 from tests.support.records import EXAMPLE_HOST, RECORDED_AT, a_failure, a_record
 

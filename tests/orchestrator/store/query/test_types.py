@@ -12,8 +12,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from orchestrator.store import WRITERS, asking, showing
-from orchestrator.store.query.formats import json_rows, json_values, to_json
+from orchestrator.store.query.ask import asking, showing
+from orchestrator.store.query.formats import WRITERS, json_rows, json_values, to_json
 from tests.support.data import STORE_DATA
 
 

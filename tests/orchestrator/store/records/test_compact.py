@@ -9,10 +9,12 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from orchestrator.store import MergeReport, Store
+from orchestrator.store.merge.report import MergeReport
 from orchestrator.store.records.compact import Compaction, compact, compact_files
+from orchestrator.store.store import Store
 from runner.contract.errors import DamagedFile, StoreError
-from runner.contract.record import Record, drop_empty_columns, save_record
+from runner.contract.record.files import drop_empty_columns, save_record
+from runner.contract.record.record import Record
 from tests.support.databases import (
     AS_NOBODY,
     FULL_DISK,

@@ -7,9 +7,9 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from orchestrator.store import Store
 from orchestrator.store.records.find import ID_COLUMNS, id_fault, is_path
-from runner.contract.record import save_record
+from orchestrator.store.store import Store
+from runner.contract.record.files import save_record
 from tests.support.records import a_record
 
 PATHS = ("", ".", "..", "/", "/tmp/x", "../../x", "a/../b", "a/./b", "a/..", "a//b", "a/")

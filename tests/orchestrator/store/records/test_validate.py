@@ -9,11 +9,12 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from orchestrator.store import MergeReport, Store
+from orchestrator.store.merge.report import MergeReport
 from orchestrator.store.records.validate import REASON_LETTERS, read_records
+from orchestrator.store.store import Store
 from orchestrator.system.parquet import read_table
 from runner.contract.errors import DamagedFile
-from runner.contract.record import save_record, to_table, write_records
+from runner.contract.record.files import save_record, to_table, write_records
 from tests.orchestrator.store.conftest import Save, scalar
 from tests.support.records import a_failure, a_record
 

@@ -5,8 +5,10 @@ from pathlib import Path
 
 import pytest
 
-from orchestrator.store import Store, query
-from runner.contract.record import Record, Row, rows
+from orchestrator.store.query.ask import query
+from orchestrator.store.store import Store
+from runner.contract.record.files import rows
+from runner.contract.record.record import Record, Row
 from tests.orchestrator.store.conftest import Save
 
 Ask = Callable[..., list[Row]]

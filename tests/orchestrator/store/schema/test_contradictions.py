@@ -9,8 +9,10 @@ from typing import Any
 import pytest
 
 from orchestrator.commands.results.run_report import report_run
-from orchestrator.store import Store, query
-from runner.contract.record import Record, rows, save_record
+from orchestrator.store.query.ask import query
+from orchestrator.store.store import Store
+from runner.contract.record.files import rows, save_record
+from runner.contract.record.record import Record
 from tests.support.records import NOISY, RECORDED_AT, a_record
 
 Facts = tuple[str, float, float, dict[str, Any]]

@@ -9,7 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from orchestrator.store.schema.parquet_columns import ENVIRONMENT_ID
-from runner.contract.record import ENVIRONMENT_FACTS, to_table
+from runner.contract.record.files import to_table
+from runner.contract.record.ids import ENVIRONMENT_FACTS
 from tests.support.jobs import a_job, fake_cell
 from tests.support.records import record_for
 

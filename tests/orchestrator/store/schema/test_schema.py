@@ -5,8 +5,8 @@ from pathlib import Path
 
 import duckdb
 
-from orchestrator.store import Run, Store
 from orchestrator.store.schema.columns import RECORD, SqlColumn
+from orchestrator.store.schema.sources import Run
 from orchestrator.store.schema.tables import (
     ENVIRONMENTS,
     HARDWARE,
@@ -18,8 +18,9 @@ from orchestrator.store.schema.tables import (
     TABLES,
 )
 from orchestrator.store.schema.views import VIEWS
+from orchestrator.store.store import Store
 from orchestrator.system.docstrings import attribute_docs
-from runner.contract.record import Record
+from runner.contract.record.record import Record
 from tools.docs.schema import schema_markdown
 
 ROOT = Path(__file__).parents[4]

@@ -16,7 +16,7 @@ import pytest
 from onnx import ModelProto, helper
 
 from orchestrator.screen.words.reasons import error_hint
-from orchestrator.store import read_record
+from orchestrator.store.records.validate import read_record
 from runner.backends.base import DeviceMemory
 from runner.backends.onnxruntime.backend import open_session
 from runner.backends.onnxruntime.device import (
@@ -31,7 +31,7 @@ from runner.backends.onnxruntime.device import (
 from runner.contract.cell import Cell
 from runner.contract.errors import Unavailable
 from runner.contract.job import DEVICE_VARIABLE
-from runner.contract.record import Record
+from runner.contract.record.record import Record
 from runner.contract.variables import python_environment
 from tests.support.onnx_graphs import (
     FLOAT,

@@ -11,7 +11,7 @@ from runner.backends.onnxruntime_web.backend import WebSession, open_session
 from runner.contract.axes import Backend
 from runner.contract.cell import Cell
 from runner.contract.job import Job
-from runner.contract.record import Columns
+from runner.contract.record.record import Columns
 from runner.correctness.compare_outputs import allowed_differences
 from runner.correctness.reference import compute_outputs
 from runner.correctness.timed_shape import compare_timed, is_compiled_for

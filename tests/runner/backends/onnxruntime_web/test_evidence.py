@@ -4,7 +4,7 @@ import pytest
 
 from runner.backends.onnxruntime_web.evidence import NodePlacement
 from runner.contract.axes import Backend
-from runner.contract.record import Proof
+from runner.contract.record.verdict import Proof
 
 PREFIX = "2026-11-23 [V:onnxruntime:, session_state.cc:1380 VerifyEachNodeIsAssignedToAnEp]"
 OTHER = "2026-11-23 [I:onnxruntime:, graph.cc:5610 Clean] Removing initializer 'w'."

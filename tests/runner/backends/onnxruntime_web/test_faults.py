@@ -18,7 +18,7 @@ from playwright.sync_api import Error
 
 from orchestrator.launchers.process import ProcessLauncher
 from orchestrator.screen.words.reasons import error_text
-from orchestrator.store import read_record
+from orchestrator.store.records.validate import read_record
 from runner.backends.onnxruntime_web.browser import (
     StartedBrowser,
     find_browser,
@@ -32,7 +32,8 @@ from runner.backends.onnxruntime_web.server import PageServer
 from runner.contract.axes import Backend
 from runner.contract.errors import BenchError, TimedOut, Unavailable, Unsupported
 from runner.contract.job import DEVICE_VARIABLE, Job, Limits
-from runner.contract.record import Phase, Record, Status
+from runner.contract.record.record import Record
+from runner.contract.record.verdict import Phase, Status
 from runner.contract.web.pages import RUNTIME_FOLDER
 from runner.job.harness import Folders, Harness
 from tests.support.fakes import KeptProgress

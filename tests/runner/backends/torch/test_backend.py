@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 import torch
 
-from orchestrator.store import read_record
+from orchestrator.store.records.validate import read_record
 from runner.backends.torch.backend import open_session
 from runner.contract.errors import Unsupported
 from runner.inputs import synthesise

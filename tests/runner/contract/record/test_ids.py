@@ -4,14 +4,9 @@ from typing import Any
 
 import pytest
 
-from orchestrator.store import read_record
-from runner.contract.record import (
-    MACHINE_FACTS,
-    environment_id,
-    hardware_id,
-    model_id,
-    save_record,
-)
+from orchestrator.store.records.validate import read_record
+from runner.contract.record.files import save_record
+from runner.contract.record.ids import MACHINE_FACTS, environment_id, hardware_id, model_id
 from tests.hostile.scene import measured_records
 
 

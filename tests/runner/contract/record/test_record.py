@@ -4,10 +4,11 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from orchestrator.store import read_record
+from orchestrator.store.records.validate import read_record
 from orchestrator.system.docstrings import attribute_docs
 from runner.contract.errors import RecordError
-from runner.contract.record import Record, arrow_schema, save_record, to_table
+from runner.contract.record.files import arrow_schema, save_record, to_table
+from runner.contract.record.record import Record
 from tests.support.jobs import a_job
 from tests.support.records import NOISY, record_for
 

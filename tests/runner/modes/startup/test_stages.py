@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 import pytest
 
-from runner.contract.record import Columns
+from runner.contract.record.record import Columns
 from runner.contract.rounds import RoundResult
 from runner.modes.startup.stages import STARTUP_STAGES, startup_columns
 from tests.support.jobs import a_job

@@ -21,7 +21,7 @@ from orchestrator.exchange.imports.measurement import (
 from orchestrator.exchange.imports.simulation_marks import marks_in
 from orchestrator.system.problems import problems_in, quote
 from runner.contract.errors import SkipEntry
-from runner.contract.record import Status
+from runner.contract.record.verdict import Status
 
 _TEXT_LIMIT = 1000
 _EPOCH_SECONDS = (1e8, 1e11)
