@@ -1,22 +1,170 @@
 """The report on a predictor: what it rests on, its errors, predictions against measurement."""
 
-from collections.abc import Iterator, Mapping, Sequence
+import math
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from analysis.charts.chart import Chart
 from analysis.charts.predictions.accuracy import kept_chart
 from analysis.charts.predictions.errors import errors_chart
+from analysis.charts.predictions.units import shown_unit, shown_value
 from analysis.charts.topics import distinctly_named
+from analysis.charts.words import listed, noun_count, path_words
 from analysis.predict.examples.placements import PREDICTION_TARGETS, KnownMachine, Target
 from analysis.predict.features import Domain
-from analysis.predict.kept_evaluation import KeptEvaluation, KeptTrial
+from analysis.predict.kept_evaluation import KeptAnswer, KeptEvaluation, KeptTrial
 from analysis.predict.manifest import PredictorManifest, TargetFacts
 from analysis.predict.novelty import NAMED_NOVELTIES, NOVELTIES, Novelty
-from analysis.report.prediction_misses import miss_table
-from analysis.report.predictor_ground import ground_tables, span_table
+from analysis.predict.trials import NEAR
 from analysis.report.report import Report, ReportSection
+from analysis.results.source import OWN_SOURCES
 from analysis.results.table import Field, RowFacts, Table
+from analysis.statistics.numbers import rounded
+
+_OURS = "ourselves"
+_DIGITS = 4
+_MOST = 700.0
+_SPAN = (
+    Field("target", "predicted"),
+    Field("feature", "of a question"),
+    Field("least", kind="number"),
+    Field("most", kind="number"),
+    Field("values", kind="prose"),
+)
+_LEFT_OUT = (
+    Field("reason", "because", "prose"),
+    Field("results", kind="number"),
+)
+_MACHINES = (
+    Field("name", "device"),
+    Field("backends"),
+    Field("precisions"),
+    Field("peaks"),
+)
+
+
+def ground_tables(manifest: PredictorManifest, machines: Sequence[KnownMachine]) -> Iterator[Table]:
+    """Results by who measured them, those left out by reason, and devices."""
+    sources = dict.fromkeys(name for one in manifest.targets.values() for name in one.examples)
+    columns = [
+        Field("source", "measured by"),
+        *(Field(name, PREDICTION_TARGETS[name].label, "number") for name in manifest.targets),
+    ]
+    rows = [
+        {
+            "source": _OURS if source in OWN_SOURCES else source,
+            **{name: facts.examples.get(source) for name, facts in manifest.targets.items()},
+        }
+        for source in sources
+    ]
+    note = f"They are of {noun_count(len(manifest.rows), 'run')} or imported files."
+    yield Table("Results", columns, rows, (note,), "sources")
+    left_out = [
+        {"reason": reason, "results": count}
+        for reason, count in sorted(manifest.left_out.items(), key=lambda one: -one[1])
+    ]
+    if left_out:
+        yield Table("Left out", _LEFT_OUT, left_out, name="left_out")
+    yield Table("Devices that it knows", _MACHINES, [*map(_machine, machines)], name="machines")
+
+
+def _machine(machine: KnownMachine) -> RowFacts:
+    measured = sorted({device.measured for device in machine.devices.values()})
+    origins = ["measured" if one else "of a data sheet" for one in measured]
+    return {
+        "name": machine.name,
+        "backends": ", ".join(machine.backends),
+        "precisions": ", ".join(machine.devices),
+        "peaks": " and ".join(origins) or None,
+    }
+
+
+def span_table(domains: Mapping[str, Domain]) -> Table:
+    """The span of each number of questions; targets with the same examples share rows."""
+    alike: list[tuple[Domain, list[str]]] = []
+    for name, domain in domains.items():
+        same = next((names for one, names in alike if one == domain), None)
+        if same is None:
+            alike.append((domain, [PREDICTION_TARGETS[name].label]))
+        else:
+            same.append(PREDICTION_TARGETS[name].label)
+    rows = [row for domain, labels in alike for row in _spans(domain, listed(labels))]
+    note = (
+        "Beyond these ends an answer is marked as an extrapolation, and refused if it is 32 times"
+        " beyond; a value that is not among the named ones is refused."
+    )
+    return Table("Span", _SPAN, rows, (note,), "span").filled()
+
+
+def _spans(domain: Domain, labels: str) -> Iterator[RowFacts]:
+    for name in domain.lows:
+        ends = (domain.lows[name], domain.highs.get(name, domain.lows[name]))
+        least, most = map(_number, ends)
+        yield {"target": labels, "feature": name, "least": least, "most": most}
+    for name, values in domain.choices.items():
+        yield {"target": labels, "feature": name, "values": ", ".join(sorted(values))}
+
+
+def _number(logarithm: float) -> float | None:
+    """The number behind a logarithm; None where no number is as large."""
+    return rounded(math.exp(logarithm), _DIGITS) if abs(logarithm) < _MOST else None
+
+
+_MOST_ROWS = 100
+
+
+def miss_table(target: Target, title: str, trials: Iterable[tuple[Novelty, KeptTrial]]) -> Table:
+    """The hidden results of a target that were predicted worst, the worst first."""
+    misses = [
+        (one, novelty) for novelty, trial in trials for one in trial.misses if one.error > NEAR
+    ]
+    misses.sort(key=lambda miss: -miss[0].error)
+    rows = [_miss_row(one, target, novelty) for one, novelty in misses]
+    note = (
+        "Of each way of asking, the hidden results that were predicted worst, if they are off by"
+        f" more than {100 * NEAR:.0f} %."
+    )
+    shown, more = rows[:_MOST_ROWS], max(0, len(rows) - _MOST_ROWS)
+    columns = _miss_columns(target)
+    table = Table(title, columns, shown, (note,), f"misses_{target.name}", left_out=more)
+    return table.filled()
+
+
+def _miss_columns(target: Target) -> tuple[Field, ...]:
+    unit = shown_unit(target).name
+    return (
+        Field("novelty", "asked about"),
+        Field("model"),
+        Field("ratio", "off by", "change"),
+        Field("measured", f"measured, {unit}", "number"),
+        Field("predicted", f"predicted (90 %), {unit}", "number", "low", "high"),
+        Field("held", "in its interval"),
+        Field("device"),
+        Field("path", kind="id"),
+        Field("batch_size", "batch", "number"),
+        Field("length", kind="number"),
+        Field("outside", "extrapolation", "prose"),
+    )
+
+
+def _miss_row(one: KeptAnswer, target: Target, novelty: Novelty) -> RowFacts:
+    path = path_words({"backend": one.backend, "runtime": one.runtime})
+    mode = [] if one.mode == "inference" else [one.mode]
+    names = ("predicted", "low", "high", "measured")
+    return {
+        "novelty": NAMED_NOVELTIES[novelty].measured,
+        "model": one.model,
+        "device": one.device,
+        "path": " ".join([path, one.precision, *mode]),
+        "batch_size": one.batch_size,
+        "length": one.length,
+        **{name: shown_value(getattr(one, name), target) for name in names},
+        "ratio": one.predicted / one.measured,
+        "held": one.held,
+        "outside": "; ".join(one.outside) or None,
+    }
+
 
 PREDICTION_TOPIC = "prediction"
 _ERRORS = (

@@ -1,6 +1,6 @@
 """Files of custom models in YAML or JSON: of a published size, of a folder, or written out."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Mapping
 from functools import partial
 from pathlib import Path
 from typing import Annotated, Any
@@ -11,10 +11,10 @@ from orchestrator.matrix.heads import family_word
 from orchestrator.matrix.model_config import implied
 from orchestrator.matrix.model_folder import Weights, read_folder
 from orchestrator.matrix.model_types import unknown_type
-from orchestrator.matrix.origin_models import is_origin_object, origin_models
 from orchestrator.matrix.signatures import Config, forward_of, whole_number
 from orchestrator.matrix.size_presets import LADDERS, Ladder
-from orchestrator.system.problems import Problem, problems_in, raise_problems
+from orchestrator.matrix.unknown_models import unknown_model
+from orchestrator.system.problems import Problem, problems_in, quote, raise_problems
 from orchestrator.system.yaml_file import Source, read_source
 from runner.contract.cell import Frozen
 from runner.contract.errors import SkipEntry, suggest
@@ -27,6 +27,58 @@ from runner.contract.models import (
     catalogue,
     model_sets,
 )
+
+_NAME = "name"
+_CLAIMS = ("family", "modality")
+"""Claims that an entry may make beside, and that must hold."""
+
+
+def is_origin_object(data: Any) -> bool:
+    """True for an object whose values all name a model and hold no configuration."""
+    return (
+        isinstance(data, dict)
+        and bool(data)
+        and all(
+            isinstance(entry, dict) and _NAME in entry and "config" not in entry
+            for entry in data.values()
+        )
+    )
+
+
+def origin_models(
+    data: Mapping[str, Mapping[str, Any]], folder: Path, problems: list[Problem]
+) -> Iterator[ModelSpec]:
+    """The models under their own names; what is wrong joins the problems."""
+    known = {name: spec for spec in catalogue().values() for name in _names(spec)}
+    for own, entry in data.items():
+        named = entry[_NAME]
+        spec = known.get(named) if isinstance(named, str) else None
+        if spec is None:
+            sentence = unknown_model(str(named), [*catalogue()], folder)
+            problems.append(Problem((own, _NAME), sentence))
+            continue
+        wrong = [*_contradictions(own, entry, spec)]
+        problems += wrong
+        if not wrong:
+            yield spec if own == spec.name else spec.model_copy(update={"name": own})
+
+
+def _names(spec: ModelSpec) -> Iterator[str]:
+    """The names that mean this model: its own, its hub's id, and that without the owner."""
+    yield spec.name
+    if spec.hub_id:
+        yield spec.hub_id
+        yield spec.hub_id.rpartition("/")[2]
+
+
+def _contradictions(own: str, entry: Mapping[str, Any], spec: ModelSpec) -> Iterator[Problem]:
+    for key in _CLAIMS:
+        said, is_so = entry.get(key), getattr(spec, key)
+        word = family_word(said) if key == "family" and isinstance(said, str) else said
+        if said is not None and word != is_so:
+            message = f"is {quote(said)}, and {spec.name} is {is_so}"
+            yield Problem((own, key), message)
+
 
 _HINT = (
     "an entry needs name and path, of a folder with config.json; or name, family, modality and "

@@ -2,18 +2,18 @@
 
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from runner.backends.base import Session
+from runner.backends.base import FloatArray, Session
+from runner.backends.graphs.feeds import Tokens
 from runner.contract.cell import Cell, Precision
 from runner.contract.errors import BenchError, reason_of
 from runner.contract.graph import fixed_shape
 from runner.contract.job import Job
 from runner.contract.reasons import Reason, parse_reason, reason, reason_columns, reason_from
 from runner.contract.record.record import Columns
-from runner.correctness.choices import judge_choices
 from runner.correctness.compare_outputs import allowed_differences, compare_outputs
 from runner.correctness.differences import AnyArray, Difference
 from runner.correctness.gradients import compare_step, take_step
@@ -31,6 +31,40 @@ from runner.correctness.reference import (
 from runner.correctness.timed_shape import compare_timed, is_compiled_for
 from runner.correctness.tolerance import FLOORS, method_of
 from runner.measure.clock import Clock
+
+WHERE = "choice of tokens"
+"""The word of `difference_where` for a token that was not the likeliest."""
+
+
+def judge_choices(columns: Columns, logits: FloatArray, tokens: Tokens, most: float) -> Columns:
+    """The columns, changed if choices are nearer to what is allowed than differences are.
+
+    Args:
+        columns: those about the differences.
+        logits: before each token, with all earlier ones fed: [batch, steps, vocabulary].
+        tokens: those that were generated.
+        most: the allowed lack, by the logits' root mean square.
+    """
+    lacks = choice_lacks(logits, tokens)
+    share = float(lacks.max(initial=0.0)) / most
+    if not share > columns.get("tolerance_share", np.inf):
+        return columns
+    changed: Columns = {**columns, "tolerance_share": share, "difference_where": WHERE}
+    if share <= 1 or columns["correct"] is False:
+        return changed
+    wrong = int((lacks > most).sum())
+    explanation = reason("unlikely_tokens", wrong=wrong, tokens=lacks.size)
+    return {**changed, "correct": False, **reason_columns("correct", explanation)}
+
+
+def choice_lacks(logits: FloatArray, tokens: Tokens) -> np.ndarray[Any, np.dtype[np.float64]]:
+    """By token, the largest logit less its own, by the root mean square of all."""
+    numbers = logits.astype(np.float64)
+    chosen = np.take_along_axis(numbers, tokens[..., np.newaxis], axis=-1)[..., 0]
+    size = float(np.sqrt(np.mean(numbers**2)))
+    lacks: np.ndarray[Any, np.dtype[np.float64]] = (numbers.max(axis=-1) - chosen) / (size or 1.0)
+    return lacks
+
 
 _ORDER = (False, None, True)
 """Verdicts, the one first that counts for several comparisons."""

@@ -1,8 +1,9 @@
 """Export a forward pass as one ONNX file, or as one for each part of the model."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import onnx_ir
 import torch
@@ -11,6 +12,7 @@ from runner.contract.graph import PART_WEIGHTS_SUFFIX, NumberFormat, Part
 from runner.contract.models import ModelSpec
 from runner.export.check import largest_difference, parts_evaluator
 from runner.export.export_once import Files, GraphExport
+from runner.export.model_patches import IMAGE_SIZES, FixedGeometry, as_numbers
 from runner.export.onnx_files import keep_outputs, save_sharing
 from runner.export.samples import Sample
 from runner.export.strategies import Strategy, whole_or_split_strategies
@@ -21,7 +23,120 @@ from runner.export.torch_exporters import (
     export_whole,
     trace_model,
 )
-from runner.export.vlm_split import split_model
+
+_FEATURES = "image_features"
+_DEEPER = "deepstack_features"
+"""Features of some vision towers for the language model's first layers, beside its input."""
+_EMBEDS = "inputs_embeds"
+_PLACES = "image_places"
+"""The tokens of the prompt that stand for the image."""
+
+
+class VlmLayout(NamedTuple):
+    """A vision-language model and the functions of its parts."""
+
+    model: Any
+    """The model itself, in transformers' own layout."""
+    see: Callable[[torch.Tensor], Any]
+    """Returns what `get_image_features` returns for pixels, all else being constant."""
+    positions: Callable[[torch.Tensor | None], torch.Tensor | None]
+    """Returns the positions of the tokens under a mask; None if they are one behind the other."""
+
+
+class VlmPart(NamedTuple):
+    """A part of a model, as a module of torch."""
+
+    part: Part
+    module: torch.nn.Module
+    takes: tuple[str, ...]
+    """Names of inputs, of the model or outputs of earlier parts; some may be missing."""
+
+
+class _Piece(torch.nn.Module):
+    """Base of the parts: each holds the whole model, and an export drops what is not used."""
+
+    def __init__(self, layout: VlmLayout) -> None:
+        super().__init__()
+        self.model = layout.model
+        self.config = layout.model.config
+        self.layout = layout
+        self.eval()
+
+
+class _Vision(_Piece):
+    """The vision tower and the projection behind it."""
+
+    def forward(self, pixel_values: torch.Tensor) -> dict[str, Any]:
+        outputs = self.layout.see(pixel_values)
+        features = torch.cat(outputs.pooler_output)
+        deeper = getattr(outputs, _DEEPER, None) or ()
+        return {
+            _FEATURES: features,
+            "image_hidden_states": features,
+            _DEEPER: [torch.cat(layer) for layer in deeper],
+        }
+
+
+class _Embed(_Piece):
+    """The prompt as vectors, with those of the image at its tokens."""
+
+    def forward(
+        self, input_ids: torch.Tensor, image_features: torch.Tensor
+    ) -> dict[str, torch.Tensor]:
+        words = self.model.get_input_embeddings()(input_ids)
+        mask = input_ids == self.config.image_token_id
+        return {
+            _EMBEDS: words.masked_scatter(mask.unsqueeze(-1), image_features),
+            _PLACES: mask,
+        }
+
+
+class _Language(_Piece):
+    """The language model and its head."""
+
+    def forward(
+        self,
+        image_places: torch.Tensor,
+        attention_mask: torch.Tensor | None = None,
+        deepstack_features: list[torch.Tensor] | None = None,
+        **arguments: torch.Tensor,
+    ) -> dict[str, torch.Tensor]:
+        deeper: dict[str, Any] = {}
+        if deepstack_features:
+            deeper = {
+                "visual_pos_masks": image_places,
+                "deepstack_visual_embeds": deepstack_features,
+            }
+        state = self.model.model.language_model(
+            attention_mask=attention_mask,
+            position_ids=self.layout.positions(attention_mask),
+            use_cache=False,
+            **arguments,
+            **deeper,
+        )
+        return {"logits": self.model.lm_head(state.last_hidden_state)}
+
+
+def split_model(model: torch.nn.Module, tensors: Mapping[str, torch.Tensor]) -> tuple[VlmPart, ...]:
+    """The parts of a model for images of the sizes that are among its inputs."""
+    layout = _layout(model, tensors)
+    return (
+        VlmPart("vision", _Vision(layout), ("pixel_values",)),
+        VlmPart("embed", _Embed(layout), ("input_ids", _FEATURES)),
+        VlmPart("language", _Language(layout), (_EMBEDS, "attention_mask", _PLACES, _DEEPER)),
+    )
+
+
+def _layout(model: Any, tensors: Mapping[str, torch.Tensor]) -> VlmLayout:
+    """Qwen-VL looks at patches of a grid, LLaVA at crops of an image."""
+    if isinstance(model, FixedGeometry):
+        return VlmLayout(model.model, model.see, model.positions)
+    sizes = as_numbers(tensors[IMAGE_SIZES])
+    return VlmLayout(model, partial(model.model.get_image_features, image_sizes=sizes), _in_turn)
+
+
+def _in_turn(attention_mask: torch.Tensor | None) -> None:
+    del attention_mask
 
 
 def export_parts(subject: ExportSubject, strategy: Strategy, folder: Path) -> dict[Part, Path]:

@@ -19,7 +19,7 @@ class Strategy:
     script: bool = False
     """Torch's older exporter records one execution instead of tracing the program."""
     parts: bool = False
-    """The model is split into parts, see `runner.export.vlm_split`."""
+    """The model is split into parts, see `runner.export.forward`."""
 
     @property
     def name(self) -> str:

@@ -6,10 +6,11 @@ from contextlib import closing
 from dataclasses import asdict, dataclass
 from functools import partial
 from pathlib import Path
+from statistics import median
 from typing import Any
 
 from runner import __version__
-from runner.backends.base import Session, failure_kind
+from runner.backends.base import Region, Session, failure_kind
 from runner.contract.axes import IN_CHILDREN
 from runner.contract.cell import Cell
 from runner.contract.errors import RecordNotSaved, reason_of
@@ -27,20 +28,57 @@ from runner.correctness.verify import join_verified, verify_session, verify_time
 from runner.inputs import synthesise
 from runner.job.efficiency import work_columns
 from runner.job.load import Loaded, Loader
-from runner.job.regions import host_to_host_s, region_columns
 from runner.job.replication import is_done
 from runner.job.summary import summarise_rounds
 from runner.measure.accelerator import accelerator_reader
-from runner.measure.clock import Clock, monotonic, resolution_s
+from runner.measure.clock import NANOSECONDS, Clock, monotonic, resolution_s
 from runner.measure.cpu_clock import cpu_clock_meter
 from runner.measure.energy import energy_meter
 from runner.measure.environment import read_environment
 from runner.measure.grade import Conditions
 from runner.measure.memory.meter import memory_meter
 from runner.measure.noise import noise_meter
+from runner.measure.phases import time_once
 from runner.modes.base import Instruments
 from runner.modes.registry import COLD_MODES, measure_warm, workload_of
 from runner.process.streams import Progress
+
+LEAST_QUERIES = 5
+LEAST_NS = 200_000_000
+"""Least sum of the queries' durations."""
+MOST_NS = 2_000_000_000
+"""Sum at which they end with fewer: what is not timed stays small."""
+
+
+def has_regions(cell: Cell) -> bool:
+    """True if the cell's iteration is a query whose copies can be in or out."""
+    return cell.mode == "inference" and cell.scenario != "server"
+
+
+def host_to_host_s(session: Session, job: Job, cell: Cell, clock: Clock) -> float | None:
+    """Median seconds of queries with both copies; None where the record's time is that anyhow."""
+    if session.region != "device" or not has_regions(cell):
+        return None
+    query = session.bind_host_to_host(cell, synthesise(job.model, cell, job.weights_seed))
+    time_once(query, clock)
+    durations: list[int] = []
+    while len(durations) < LEAST_QUERIES or sum(durations) < LEAST_NS:
+        durations.append(time_once(query, clock))
+        if sum(durations) >= MOST_NS:
+            break
+    return median(durations) / NANOSECONDS
+
+
+def region_columns(
+    region: Region, cell: Cell, latency_median_s: float, host_to_host: float | None
+) -> Columns:
+    """Columns of both regions; that of the device is null where every query copies."""
+    if not has_regions(cell):
+        return {}
+    return {
+        "device_median_s": None if region == "host_to_host" else latency_median_s,
+        "host_to_host_median_s": host_to_host if region == "device" else latency_median_s,
+    }
 
 
 @dataclass(frozen=True)

@@ -341,7 +341,7 @@ READERS = (
            lambda: json_of(CALIBRATION), read_calibration,
            found=(b'{"hosts": {"here": {"a": {"cv": 1e999, "processes": 8,'
                   b' "measured_at": "2026-11-23T00:00:00Z"}}}}',)),
-    Reader("progress", ("orchestrator.running.launch.progress_events",),
+    Reader("progress", ("orchestrator.running.launch.follow",),
            lambda: json_of(EVENT), read_progress, fast=8,
            found=(b"[" * 200_000, b'{"event": [], "cell_id": 1}', b'{"event": {}, "cell_id": []}')),
     Reader("bundle",

@@ -1,12 +1,168 @@
 """`predict`: what was not measured, from what was."""
 
-from orchestrator.commands.predict.ask_command import AskPredictor
-from orchestrator.commands.predict.evaluate_command import EvaluateCommand
-from orchestrator.commands.predict.explain_command import ExplainPrediction
-from orchestrator.commands.predict.matrix_command import PredictMatrix
-from orchestrator.commands.predict.show_command import ShowPredictor
-from orchestrator.commands.predict.train_command import TrainCommand
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated, Literal
+
+import typer
+
+from orchestrator.commands.options.common import DatabaseChoice, MatrixArgument, Select, Set, note
+from orchestrator.commands.predict.question import CellQuestion, PredictionOptions
+from orchestrator.commands.predict.train_command import SourceOption, TrainCommand
+from orchestrator.commands.program.command import Command
 from orchestrator.commands.program.program import CommandGroup, Program
+from orchestrator.screen.sheet_output import SheetOutput
+from orchestrator.system.options import Force, Json, choice
+from orchestrator.system.text import split_list
+from runner.contract.errors import UsageError, refuse_unknown
+
+
+def _target_names(texts: list[str] | None) -> list[str]:
+    """The targets that the option names."""
+    from analysis.predict.examples.placements import PREDICTION_TARGETS
+
+    names = split_list(texts or ())
+    for name in names:
+        if name not in PREDICTION_TARGETS:
+            raise UsageError(f"--target: {refuse_unknown(name, list(PREDICTION_TARGETS))}")
+    return names
+
+
+@dataclass(frozen=True, kw_only=True)
+class EvaluateCommand(SheetOutput, DatabaseChoice, Command):
+    """Hide results in turn, predict them from the others, and compare with simple methods."""
+
+    target: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="NAMES",
+            help="Only latency, throughput, memory or energy.  [default: all that were measured]",
+            callback=_target_names,
+        ),
+    ] = None
+    source: SourceOption = "ours"
+    every_fold: Annotated[
+        bool,
+        typer.Option(
+            "--every-fold", help="Hide every fold of large tables too, which takes much longer."
+        ),
+    ] = False
+
+    def execute(self) -> None:
+        """Show the errors of the predictions."""
+        path = self.database_file
+        self.require(path)
+        from analysis.predict.examples.placements import PREDICTION_TARGETS
+        from orchestrator.commands.predict.evaluation import evaluate_predictions, evaluation_sheet
+
+        names = self.target or [*PREDICTION_TARGETS]
+        report = evaluate_predictions(
+            path, self.source, names, note, self.results, every_fold=self.every_fold
+        )
+        self.draw(report.chart)
+        self.show(evaluation_sheet(report))
+
+
+_Format = Literal["parquet", "csv", "json"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class PredictMatrix(PredictionOptions, Command):
+    """Predict every cell of a matrix file, and write them into a file."""
+
+    matrix: MatrixArgument
+    output: Annotated[
+        Path,
+        typer.Option(
+            "--output", metavar="FILE", help="Write it there, whole or not at all; - for stdout."
+        ),
+    ]
+    format_: Annotated[
+        _Format | None, choice(_Format, "--format", help="[default: what FILE's name says]")
+    ] = None
+    select: Select = None
+    set_: Set = None
+    force: Force = False
+    json: Json = False
+
+    def execute(self) -> None:
+        """Write the predictions."""
+        from orchestrator.commands.predict.cells import CellsAsked
+        from orchestrator.commands.predict.predicted_matrix import (
+            matrix_lines,
+            predict_matrix,
+            print_matrix,
+            require_matrix_output,
+            save_predictions,
+        )
+        from orchestrator.system.files import is_stdout
+
+        path, output = self.database_file, self.output
+        form = require_matrix_output(output, self.format_, force=self.force, database=path)
+        targets = tuple(self.target or ("all",))
+        question = CellsAsked(path, self.results, device=self.device, targets=targets)
+        answer = predict_matrix(self.matrix, question, self.set_ or (), self.select or ())
+        written = save_predictions(answer, form, output)
+        if is_stdout(output):
+            for line in matrix_lines(written):
+                note(line)
+        else:
+            print_matrix(written, as_json=self.json)
+
+
+@dataclass(frozen=True, kw_only=True)
+class ExplainPrediction(SheetOutput, CellQuestion, Command):
+    """Explain what drives a prediction, as factors whose product it is."""
+
+    cells: Annotated[
+        list[str] | None,
+        typer.Argument(
+            metavar="CELL",
+            help="Ids of cells, e.g. cpu-bert-tiny-fp32-b8-s128-inference; else options name them.",
+            show_default=False,
+        ),
+    ] = None
+
+    def execute(self) -> None:
+        """Show the factors."""
+        question = self.cells_asked
+        self.require(question.database)
+        from orchestrator.commands.predict.explanations import explain_cells, explanation_sheet
+
+        answer = explain_cells(question, self.cells or (), note)
+        self.draw(answer.chart)
+        self.show(explanation_sheet(answer, self.format))
+
+
+@dataclass(frozen=True, kw_only=True)
+class AskPredictor(SheetOutput, CellQuestion, Command):
+    """Predict cells: the options name them, as those of `bench` do. `predict` alone does this."""
+
+    def execute(self) -> None:
+        """Show the predictions."""
+        question = self.cells_asked
+        self.require(question.database)
+        from orchestrator.commands.predict.cells_table import cells_sheet
+        from orchestrator.commands.predict.questions import predict_cells
+
+        answer = predict_cells(question, note)
+        self.draw(answer.chart)
+        self.show(cells_sheet(answer, self.format))
+
+
+@dataclass(frozen=True, kw_only=True)
+class ShowPredictor(SheetOutput, DatabaseChoice, Command):
+    """Show what the predictor of a database rests on, and how good it is."""
+
+    def execute(self) -> None:
+        path = self.database_file
+        self.require(path)
+        from orchestrator.commands.predict.stored_predictor import look_into_predictor
+        from orchestrator.commands.predict.words import predictor_chart, predictor_sheet
+
+        report = look_into_predictor(path)
+        self.draw(lambda: predictor_chart(report.manifest))
+        self.show(predictor_sheet(report))
 
 
 class PredictingGroup(CommandGroup):

@@ -1,23 +1,44 @@
 """The output of verdicts: which format, which file, and what a terminal shows below them."""
 
+import re
 import sys
-from collections.abc import Callable, Iterable, Mapping
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from datetime import datetime
 from pathlib import Path
+from xml.etree.ElementTree import Element, SubElement, indent, tostring
 
+from analysis.regress.judgements import Judgement
+from analysis.statistics.numbers import change_words
 from orchestrator.commands.regress.answer import RegressionAnswer
 from orchestrator.commands.regress.bisect import Proposal
 from orchestrator.commands.regress.bisection_words import bisection_commands, bisection_sheet
-from orchestrator.commands.regress.document import regression_document
-from orchestrator.commands.regress.junit import regression_junit
-from orchestrator.commands.regress.markdown import regression_markdown
+from orchestrator.commands.regress.cells import MetricVerdicts, full_name, verdicts_by_metric
+from orchestrator.commands.regress.document import judgement_data, regression_document
 from orchestrator.commands.regress.next_steps import regression_commands
-from orchestrator.commands.regress.table import regression_sheet
+from orchestrator.commands.regress.sentences import (
+    accepted_lines,
+    circumstance_lines,
+    metric_answers,
+    not_comparable_lines,
+    one_sided_lines,
+    step_lines,
+    step_words,
+    trust_lines,
+)
+from orchestrator.commands.regress.table import (
+    metric_table,
+    regression_sheet,
+    section_heading,
+    shown_judgements,
+)
 from orchestrator.screen.lines import (
     own_name,
     print_command,
     print_content,
     print_line,
 )
+from orchestrator.screen.markdown import markdown_prose, markdown_table
 from orchestrator.screen.sheet import (
     ON_SCREEN,
     SHEET_FORMATS,
@@ -29,7 +50,183 @@ from orchestrator.screen.sheet import (
 )
 from orchestrator.screen.sparkline import has_blocks
 from orchestrator.system.files import is_stdout, output_file
+from orchestrator.system.text import escape_control_line
 from runner.contract.errors import UsageError
+
+_NO_XML = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
+"""Characters that no XML document may hold: the production `Char` of XML 1.0."""
+_NO_PROPERTIES = frozenset({"cell", "metric", "reason", "changes", "steps", "history"})
+"""Keys of JSON that test cases tell in other places."""
+
+
+def regression_junit(answer: RegressionAnswer) -> bytes:
+    """The verdicts as JUnit XML."""
+    root = Element("testsuites", name="orchestrator regress")
+    totals: Counter[str] = Counter()
+    for verdicts in verdicts_by_metric(answer):
+        totals += _suite(root, answer, verdicts)
+    root.attrib |= _counts(totals)
+    indent(root)
+    content: bytes = tostring(root, encoding="utf-8", xml_declaration=True)
+    return content + b"\n"
+
+
+def _suite(root: Element, answer: RegressionAnswer, verdicts: MetricVerdicts) -> Counter[str]:
+    """A suite with the test cases of one metric; the number of each outcome."""
+    judgements = answer.judgements
+    name = f"{verdicts.metric.label}: {judgements.run} beside {judgements.base}"
+    suite = SubElement(root, "testsuite", name=_xml(name))
+    shared = {
+        "baseline": judgements.base,
+        "run": judgements.run,
+        "threshold": judgements.threshold,
+        "require_grade": answer.request.require_grade,
+    }
+    _add_properties(suite, shared)
+    counts: Counter[str] = Counter()
+    worse = {cell for cell, _ in answer.below_grade}
+    for judgement in verdicts.judgements:
+        counts["tests"] += 1
+        counts[_add_case(suite, answer, judgement, below=judgement.cell_id in worse)] += 1
+    suite.attrib |= _counts(counts)
+    return counts
+
+
+def _counts(counts: Mapping[str, int]) -> dict[str, str]:
+    names = ("tests", "failures", "errors", "skipped")
+    return {name: str(counts.get(name, 0)) for name in names}
+
+
+def _add_case(
+    suite: Element, answer: RegressionAnswer, judgement: Judgement, *, below: bool
+) -> str:
+    """Add a test case; its outcome."""
+    class_name = f"accelmatrix.{judgement.metric.name}"
+    case = SubElement(
+        suite, "testcase", classname=_xml(class_name), name=_xml(full_name(judgement))
+    )
+    data = judgement_data(judgement)
+    _add_properties(case, {key: data[key] for key in data if key not in _NO_PROPERTIES})
+    if judgement.verdict == "regression":
+        size = change_words(judgement.ratio) if judgement.ratio else ""
+        failure = SubElement(case, "failure", type="regression", message=_xml(size))
+        failure.text = _xml("\n".join(_story(judgement)))
+        return "failures"
+    if judgement.verdict in {"inconclusive", "not comparable"}:
+        message = f"{judgement.verdict}: {judgement.reason}"
+    elif below:
+        message = f"below the required grade {answer.request.require_grade}"
+    else:
+        return "passed"
+    SubElement(case, "skipped", message=_xml(message))
+    return "skipped"
+
+
+def _story(judgement: Judgement) -> Sequence[str]:
+    """Lines about a failure: the values, the noise, candidates for the cause, steps."""
+    before, after, unit = judgement.before, judgement.after, judgement.metric.unit
+    values = (
+        f"{before.geometric_mean:g} {unit} then, {after.geometric_mean:g} {unit} now"
+        if before and after
+        else ""
+    )
+    noise = f"noise: {judgement.noise}" if judgement.noise else ""
+    changes = (f"changed beside: {change}" for change in judgement.changes or ())
+    steps = (f"{step_words(step)}: {change_words(step.ratio)}" for step in judgement.steps)
+    return [line for line in (values, noise, *changes, *steps) if line]
+
+
+def _add_properties(parent: Element, values: Mapping[str, object]) -> None:
+    """Add what is known as properties: numbers, words, and lists joined by commas."""
+    properties = SubElement(parent, "properties")
+    for name, value in values.items():
+        if value is not None and value not in ([], ""):
+            SubElement(properties, "property", name=name, value=_xml(_text(value)))
+
+
+def _text(value: object) -> str:
+    """A value as JSON writes it, without quotes; a list joined by commas."""
+    if isinstance(value, list):
+        return ", ".join(map(str, value))
+    if isinstance(value, datetime):
+        return value.isoformat()
+    return str(value).lower() if isinstance(value, bool) else str(value)
+
+
+def _xml(text: str) -> str:
+    """The text with characters escaped that no XML document may hold."""
+    return _NO_XML.sub(lambda match: f"\\u{ord(match[0]):04x}", text)
+
+
+_VERDICTS: Mapping[int, str] = {
+    0: "No regression",
+    3: "Nothing could be judged",
+    7: "Regression",
+    8: "Inconclusive",
+}
+"""The verdict on everything, by the exit code."""
+_MOST_ROWS = 100
+"""Rows of a table: GitHub takes no comment above 65,536 letters."""
+_MOST_LINES = 30
+"""Lines of a list, for the same reason."""
+
+
+def regression_markdown(answer: RegressionAnswer) -> bytes:
+    """The verdicts as Markdown."""
+    return "\n\n".join(_paragraphs(answer)).encode(errors="backslashreplace") + b"\n"
+
+
+def _paragraphs(answer: RegressionAnswer) -> Iterator[str]:
+    known = list(verdicts_by_metric(answer))
+    sentences = markdown_prose(" ".join(metric_answers(answer, known)))
+    yield f"**{_VERDICTS[answer.exit_code]}**: {sentences}"
+    for verdicts in known:
+        yield markdown_prose(section_heading(answer, verdicts))
+        if changed := shown_judgements(verdicts):
+            yield _table(answer, verdicts, changed)
+    for verdicts in known:
+        if same := verdicts.by_verdict["no change"]:
+            heading = f"{len(same):,} without a change in {verdicts.metric.label}"
+            yield _details(heading, _table(answer, verdicts, same))
+    for heading, lines in _lists(answer, known).items():
+        if items := [f"- {markdown_prose(line)}" for line in lines]:
+            yield _details(heading, "\n".join([*items[:_MOST_LINES], *_more(items, _MOST_LINES)]))
+    if commands := regression_commands(answer):
+        block = "\n".join(f"orchestrator {escape_control_line(one)}" for one in commands)
+        yield _details("What to do next", f"```sh\n{block}\n```")
+
+
+def _table(
+    answer: RegressionAnswer, verdicts: MetricVerdicts, judgements: Sequence[Judgement]
+) -> str:
+    table = metric_table(answer, verdicts, judgements[:_MOST_ROWS], blocks=True)
+    return "\n".join([markdown_table(table), *_more(judgements, _MOST_ROWS)]).rstrip("\n")
+
+
+def _more(items: Sequence[object], most: int) -> Iterator[str]:
+    """The number of what is left out."""
+    if len(items) > most:
+        yield f"\n{len(items) - most:,} more: `--format json` has them all."
+
+
+def _lists(
+    answer: RegressionAnswer, known: Sequence[MetricVerdicts]
+) -> Mapping[str, Iterator[str]]:
+    """Sentences by the heading under which they are folded."""
+    return {
+        "What differs beside": circumstance_lines(answer),
+        "Steps in the history": step_lines(answer, every=True),
+        "Not comparable": not_comparable_lines(known),
+        "Cells of one side alone": one_sided_lines(answer),
+        "Accepted changes": accepted_lines(answer),
+        "How far it can be trusted": trust_lines(answer),
+    }
+
+
+def _details(heading: str, content: str) -> str:
+    """A part that is folded until a reader opens it."""
+    return f"<details><summary>{heading}</summary>\n\n{content}\n\n</details>"
+
 
 VERDICT_SUFFIXES: Mapping[str, str] = {
     ".json": "json",

@@ -1,6 +1,7 @@
 """A session of OpenVINO over the prepared graphs of a job."""
 
-from collections.abc import Mapping
+import re
+from collections.abc import Mapping, Sequence
 from contextlib import nullcontext
 from pathlib import Path
 
@@ -19,11 +20,11 @@ from runner.backends.base import (
 from runner.backends.evidence import SeenKernels, look_again
 from runner.backends.graphs.generation import GraphGenerator
 from runner.backends.graphs.outputs import all_finite, float_outputs, graph_columns
-from runner.backends.openvino.columns import compiled_columns, require_int8, threads_of
-from runner.backends.openvino.compile import Compiler
+from runner.backends.openvino.compile import Compiler, arithmetic_of_compiled
 from runner.backends.openvino.device import base_name, find_openvino_device, identity_model
 from runner.backends.openvino.evidence import openvino_kernels, prove, trace
-from runner.backends.openvino.graph import OpenVINOGraph, OpenVINOGraphs
+from runner.backends.openvino.graph import CompiledPart, OpenVINOGraph, OpenVINOGraphs
+from runner.backends.openvino.int8 import Quantized, int8_products
 from runner.backends.openvino.peaks import openvino_peaks
 from runner.backends.openvino.query import GraphQuery, PartRequest, identity_query, to_arrays
 from runner.backends.peaks import PeakKernels
@@ -37,6 +38,70 @@ from runner.inputs import Inputs, synthesise, tokens_to_generate
 from runner.measure.clock import Clock, monotonic, seconds
 from runner.measure.energy import EnergyDevice
 from runner.measure.environment import versions
+
+_OPTIONS = (
+    "INFERENCE_PRECISION_HINT",
+    "PERFORMANCE_HINT",
+    "NUM_STREAMS",
+    _THREADS := "INFERENCE_NUM_THREADS",
+    "EXECUTION_MODE_HINT",
+    "ENABLE_CPU_PINNING",
+    "ENABLE_HYPER_THREADING",
+    "SCHEDULING_CORE_TYPE",
+    "DYNAMIC_QUANTIZATION_GROUP_SIZE",
+    "KV_CACHE_PRECISION",
+)
+"""The properties of a compiled model that are recorded, if it has them."""
+_MEMBER = re.compile(r"<\w+\.(\w+): -?\d+>")
+"""The representation of a member of an enumeration in Python."""
+
+
+def compiled_columns(
+    parts: Sequence[CompiledPart], shapes: str, quantized: Quantized | None
+) -> dict[str, object]:
+    """The columns about the compiled parts of a graph."""
+    options = {**options_of(parts[0].compiled), "shapes": shapes}
+    precision = "+".join(sorted({arithmetic_of_compiled(part.compiled) for part in parts}))
+    if quantized is not None:
+        options["nncf_quantize_s"] = f"{quantized.duration_s:.1f}"
+        precision = f"{precision}, int8 in {_int8_products(parts)} products"
+    return {
+        "quantization": None if quantized is None else quantized.method,
+        "inference_precision": precision,
+        "execution_options": options,
+        "compile_time_s": seconds(sum(part.duration_ns for part in parts)),
+    }
+
+
+def require_int8(parts: Sequence[CompiledPart], quantized: Quantized | None) -> None:
+    """Require that a graph with activations in int8 is executed in int8."""
+    if quantized is not None and quantized.activations and not _int8_products(parts):
+        raise Unsupported(reason("openvino_no_int8"))
+
+
+def options_of(compiled: ov.CompiledModel) -> dict[str, str]:
+    """The options that a compiled model reports."""
+    known = set(compiled.get_property("SUPPORTED_PROPERTIES"))
+    return {name: _text(compiled.get_property(name)) for name in _OPTIONS if name in known}
+
+
+def threads_of(compiled: ov.CompiledModel) -> int | None:
+    """Threads that a compiled model reports; None if it reports none."""
+    threads = options_of(compiled).get(_THREADS)
+    return None if threads is None else int(threads)
+
+
+def _int8_products(parts: Sequence[CompiledPart]) -> int:
+    return sum(int8_products(part.compiled) for part in parts)
+
+
+def _text(value: object) -> str:
+    """A property in OpenVINO's own words: `f32`, `ANY_CORE`, `LATENCY`."""
+    if isinstance(value, ov.Type):
+        return str(value.to_string())
+    member = _MEMBER.fullmatch(repr(value))
+    return member[1] if member else str(value)
+
 
 _LIBRARIES = ("openvino", "nncf", "numpy")
 

@@ -20,8 +20,12 @@ import pytest
 from orchestrator.backends.catalogue import CATALOGUE, Stack
 from orchestrator.launchers.base import Exit, Task
 from orchestrator.launchers.container import owner_id
-from orchestrator.launchers.process import ProcessExecution, ProcessLauncher, resident_bytes
-from orchestrator.launchers.scratch import scratch_folder
+from orchestrator.launchers.process import (
+    ProcessExecution,
+    ProcessLauncher,
+    resident_bytes,
+    scratch_folder,
+)
 from runner.contract.errors import Unavailable
 from runner.contract.job import Limits
 from tests.conftest import ROOT

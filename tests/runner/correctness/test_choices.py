@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from runner.correctness.choices import judge_choices
+from runner.correctness.verify import judge_choices
 from tests.support.records import said
 from tests.support.words import reason_words
 

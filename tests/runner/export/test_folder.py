@@ -8,7 +8,7 @@ import pytest
 
 from runner.contract.errors import Unsupported
 from runner.contract.graph import Graph, read_graph
-from runner.export.folder import is_intact, publish_graph
+from runner.export.graphs import is_intact, publish_graph
 from tests.conftest import ROOT
 from tests.support.exports import names
 from tests.support.onnx_graphs import KEY, layer, save_graph
@@ -16,7 +16,7 @@ from tests.support.onnx_graphs import KEY, layer, save_graph
 KILLED = """
 import os, signal, sys
 from pathlib import Path
-from runner.export.folder import publish_graph
+from runner.export.graphs import publish_graph
 
 def make(folder):
     (folder / "forward.onnx").write_bytes(b"half a graph")

@@ -7,7 +7,7 @@ import pytest
 from runner.backends.base import Region
 from runner.contract.cell import Cell
 from runner.inputs import Inputs
-from runner.job.regions import LEAST_NS, LEAST_QUERIES, host_to_host_s, region_columns
+from runner.job.harness import LEAST_NS, LEAST_QUERIES, host_to_host_s, region_columns
 from runner.measure.clock import NANOSECONDS
 from tests.support.jobs import a_job
 from tests.support.scene import Scene

@@ -9,7 +9,7 @@ from orchestrator.screen.words.doubts import doubt_text
 from runner.contract.cell import Cell
 from runner.contract.record.record import Columns
 from runner.contract.rounds import RoundResult
-from runner.job.tokens import summarise_tokens
+from runner.job.summary import summarise_tokens
 from tests.support.jobs import a_job, fake_cell
 from tests.support.records import a_round
 

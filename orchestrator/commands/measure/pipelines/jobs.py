@@ -1,18 +1,81 @@
 """The jobs of a CI pipeline: the cells of each, its runner's labels, its launcher, its time."""
 
+import heapq
 import math
+import re
+from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
+from fnmatch import translate
+from typing import NamedTuple, TypeVar
 
 from orchestrator.backends.catalogue import CATALOGUE, LauncherName
-from orchestrator.commands.measure.pipelines.balance import balanced, shared_groups
-from orchestrator.commands.measure.pipelines.globs import JobGlobs
 from orchestrator.commands.measure.pipelines.rotation import EVERYTHING, Share
 from orchestrator.planning.plan import Plan
 from orchestrator.planning.schedule import JobPlan, planned_jobs
 from runner.contract.cell import Backend
 from runner.contract.errors import UsageError
+
+KeyT = TypeVar("KeyT")
+
+
+def balanced(seconds: Sequence[float], groups: int) -> list[list[int]]:
+    """The indices of the work in each group: the longest first, each to the shortest group.
+
+    The longest group is at most 4/3 of the best possible one (Graham, "Bounds on multiprocessing
+    timing anomalies", 1969). No group is empty if there is as much work as groups.
+    """
+    shares: list[list[int]] = [[] for _ in range(groups)]
+    heap = [(0.0, 0, number) for number in range(groups)]
+    for index in sorted(range(len(seconds)), key=lambda index: (-seconds[index], index)):
+        total, count, number = heap[0]
+        heapq.heapreplace(heap, (total + seconds[index], count + 1, number))
+        shares[number].append(index)
+    return [sorted(group) for group in shares]
+
+
+def shared_groups(seconds: Mapping[KeyT, Sequence[float]], most: int) -> Mapping[KeyT, int]:
+    """The number of groups of each key, at most `most` together and one for each work at most.
+
+    Every key has one; each further group goes to the key whose groups are the longest.
+    """
+    if len(seconds) > most:
+        raise ValueError(f"{len(seconds)} keys do not fit into {most} groups")
+    groups = dict.fromkeys(seconds, 1)
+    sums = {key: sum(work) for key, work in seconds.items()}
+    for _ in range(most - len(groups)):
+        growing = [key for key in groups if groups[key] < len(seconds[key])]
+        if not growing:
+            break
+        groups[max(growing, key=lambda key: sums[key] / groups[key])] += 1
+    return groups
+
+
+class JobGlobs:
+    """Finds short globs among the ids of a plan's cells."""
+
+    def __init__(self, plan: Plan) -> None:
+        # A plan that is itself a selection does not know all ids that a glob could take.
+        self._ids = sorted(entry.cell.id for entry in plan.entries) if plan.whole else []
+
+    def of(self, job: JobPlan) -> Sequence[str]:
+        """One glob if it selects this job's cells and no other id of the matrix; else the ids."""
+        own = sorted(cell.id for cell in job.cells)
+        if own == [job.id]:
+            return own
+        mode = job.cells[0].mode
+        stem = job.id.removesuffix(mode)
+        neighbours = self._beginning_with(stem)
+        for glob in (f"{stem}b*-{mode}", f"{stem}*{mode}*"):
+            matches = re.compile(translate(glob)).match
+            if [name for name in neighbours if matches(name)] == own:
+                return [glob]
+        return own
+
+    def _beginning_with(self, stem: str) -> Sequence[str]:
+        first = bisect_left(self._ids, stem)
+        return self._ids[first : bisect_left(self._ids, stem + "\U0010ffff")]
+
 
 MAX_JOBS = 256
 """GitHub runs no more jobs than this for one matrix."""

@@ -1,6 +1,6 @@
 """Both sides of a comparison, opened: a database each, and the results in it that are meant."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -8,9 +8,15 @@ from pathlib import Path
 
 from analysis.results.selection import Selection, Side
 from analysis.results.series import AcceptedChange, accepted_changes
-from analysis.results.sides import hostnames, ids_of_results, side_of_host, without_results
+from analysis.results.sides import (
+    hostnames,
+    ids_of_results,
+    runs_before,
+    side_of_host,
+    without_results,
+)
+from analysis.results.source import ArrowSource
 from orchestrator.commands.results.selection import SelectionRequest
-from orchestrator.commands.results.sides.baselines import run_back, run_before
 from orchestrator.commands.results.sides.words import (
     LastRun,
     Named,
@@ -19,10 +25,65 @@ from orchestrator.commands.results.sides.words import (
     meaning_of,
 )
 from orchestrator.store.health.snapshots import Snapshot, find_snapshot, list_snapshots
-from orchestrator.store.query.results import RunSummary
+from orchestrator.store.query.results import RunSummary, newest_run
 from orchestrator.store.store import Store
 from orchestrator.system.files import SNAPSHOTS_FOLDER
-from runner.contract.errors import UsageError
+from runner.contract.errors import NothingToDo, UsageError
+
+
+def run_back(runs: Sequence[RunSummary], back: int) -> str:
+    """The id of the newest run, or of the one that is so many runs before it."""
+    left = list(runs)
+    newest = newest_run(left)
+    for _ in range(back):
+        if newest is not None:
+            left.remove(newest)
+            newest = newest_run(left)
+    if newest is not None:
+        return newest.run_id
+    if not runs:
+        raise UsageError(
+            "'last' is no run: the database holds none yet",
+            hint="measure some: `orchestrator bench --model bert-tiny --backend available`",
+        )
+    raise UsageError(
+        f"last~{back}: the database holds {_count(len(runs))}", hint=_oldest(len(runs))
+    )
+
+
+def run_before(
+    source: ArrowSource, selection: Selection, side: Side, back: int, *, per_host: bool
+) -> str:
+    """The id of the newest run before a side that shares a series with it, or of an older one.
+
+    Args:
+        source: the database whose runs are looked at.
+        selection: the results in it that count; those of every run.
+        side: the side whose series are looked for.
+        back: the number of such runs to go back from the newest of them.
+        per_host: True if machines with different names have series of their own.
+    """
+    runs = runs_before(source, selection, side, per_host=per_host)
+    if not runs:
+        raise NothingToDo(
+            f"no run before {side.label} shares a series with it",
+            hint="measure the same cells again, `orchestrator run`, or name a baseline: a series is"
+            " of one cell with the same weights on the same hardware",
+        )
+    if back >= len(runs):
+        raise UsageError(
+            f"last~{back}: {_count(len(runs))} before {side.label} share a series with it",
+            hint=_oldest(len(runs)),
+        )
+    return runs[back]
+
+
+def _count(runs: int) -> str:
+    return "1 run" if runs == 1 else f"{runs:,} runs"
+
+
+def _oldest(runs: int) -> str:
+    return "`last` is the only one" if runs == 1 else f"the oldest of them is `last~{runs - 1}`"
 
 
 @dataclass(frozen=True)

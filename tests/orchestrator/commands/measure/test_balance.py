@@ -3,7 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from orchestrator.commands.measure.pipelines.balance import balanced, shared_groups
+from orchestrator.commands.measure.pipelines.jobs import balanced, shared_groups
 
 SECONDS = st.lists(st.floats(0.1, 1e4), min_size=1, max_size=40)
 

@@ -9,8 +9,8 @@ import pytest
 from orchestrator.backends.machine import host_facts
 from orchestrator.commands.measure import plan as planning
 from orchestrator.commands.measure.plan import past_speeds, plan_jobs, plan_run
-from orchestrator.commands.measure.repeats import describe_repeat
 from orchestrator.commands.measure.request import PlanRequest
+from orchestrator.commands.measure.run import describe_repeat
 from orchestrator.commands.options.bench import BenchOptions
 from orchestrator.store.store import Store
 from runner.contract.errors import UsageError

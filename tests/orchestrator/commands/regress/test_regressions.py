@@ -8,10 +8,12 @@ import pytest
 
 from analysis.regress.judgements import Judgement
 from orchestrator.commands.regress.document import regression_document
-from orchestrator.commands.regress.junit import regression_junit
-from orchestrator.commands.regress.markdown import regression_markdown
 from orchestrator.commands.regress.next_steps import regression_commands
-from orchestrator.commands.regress.output import print_verdicts
+from orchestrator.commands.regress.output import (
+    print_verdicts,
+    regression_junit,
+    regression_markdown,
+)
 from tests.docs.command_line import parse
 from tests.orchestrator.conftest import Screen
 from tests.support.verdicts import BASE, RUN, a_judgement, a_refusal, an_answer

@@ -15,8 +15,12 @@ import pytest
 
 from orchestrator.screen.words.reasons import error_text
 from runner.backends.openvino import backend
-from runner.backends.openvino.backend import OpenVINOSession, open_session
-from runner.backends.openvino.columns import compiled_columns, require_int8
+from runner.backends.openvino.backend import (
+    OpenVINOSession,
+    compiled_columns,
+    open_session,
+    require_int8,
+)
 from runner.backends.openvino.device import find_openvino_device
 from runner.backends.openvino.graph import CompiledPart
 from runner.backends.openvino.int8 import Quantized
