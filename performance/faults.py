@@ -123,8 +123,7 @@ PARTS: Mapping[str, Suite | Measurement] = {
         (f"{RUN}::test_a_killed_run_is_finished",),
     ),
     "killed-containers": Suite(
-        "the same with containers",
-        (f"{RUN}::test_a_killed_run_of_containers_is_finished",),
+        "the same with containers", (f"{RUN}::test_a_killed_run_of_containers_is_finished",)
     ),
     "killed-rounds": Suite(
         "`kill -9` among rounds and while traces are written",
@@ -181,8 +180,7 @@ PARTS: Mapping[str, Suite | Measurement] = {
         "each cell proven and correct, with its memory; no container left",
     ),
     "launchers": Suite(
-        "failures and rounds, each by processes and by containers",
-        (FAILURES, "e2e/test_rounds.py"),
+        "failures and rounds, each by processes and by containers", (FAILURES, "e2e/test_rounds.py")
     ),
     "streams": Suite(
         "`/dev/full` and closed pipes behind stdout and stderr",

@@ -47,11 +47,7 @@ SPACING_S = 9.0
 """Seconds from one process to the next: 3 s of iterations of one cell, its load and warm-up."""
 SECOND = 1_000_000_000
 _SILENT = Noise(
-    steal=None,
-    other_load=None,
-    kernel_spread_before=0.0,
-    kernel_spread_after=0.0,
-    kernel_shift=0.0,
+    steal=None, other_load=None, kernel_spread_before=0.0, kernel_spread_after=0.0, kernel_shift=0.0
 )
 _START = datetime(2026, 1, 1, tzinfo=UTC)
 

@@ -104,17 +104,10 @@ def provenance(ours: Mapping[str, str]) -> dict[str, Any]:
         "buildDefinition": {
             "buildType": _BUILD_TYPE,
             "externalParameters": {
-                "workflow": {
-                    "ref": reference,
-                    "repository": f"{server}/{repository}",
-                    "path": path,
-                }
+                "workflow": {"ref": reference, "repository": f"{server}/{repository}", "path": path}
             },
             "resolvedDependencies": [
-                {
-                    "uri": f"git+{server}/{repository}@{source}",
-                    "digest": {"gitCommit": commit},
-                }
+                {"uri": f"git+{server}/{repository}@{source}", "digest": {"gitCommit": commit}}
             ],
         },
         "runDetails": {

@@ -123,10 +123,7 @@ def _spec(points: Sequence[Point], metric: Metric, axis_title: str) -> dict[str,
     return {
         "data": {"values": points},
         **rows,
-        "encoding": {
-            "y": y,
-            "x": log_axis("speedup", axis_title, both, "speedup", "low", "high"),
-        },
+        "encoding": {"y": y, "x": log_axis("speedup", axis_title, both, "speedup", "low", "high")},
         "layer": [
             row_names(),
             {"mark": {"type": "rule", "strokeDash": [4, 3], "opacity": 0.6}, "encoding": _AT_ONE},

@@ -85,10 +85,7 @@ def _spec(points: Sequence[Point], unit: str) -> dict[str, Any]:
         "data": {"values": points},
         **rows,
         "encoding": {**rows["encoding"], "x": x},
-        "layer": [
-            row_names(),
-            *point_layers(points, shown),
-        ],
+        "layer": [row_names(), *point_layers(points, shown)],
     }
 
 

@@ -107,11 +107,7 @@ def _spec(points: Sequence[Point], rows: Sequence[Mapping[str, Any]]) -> Spec:
             "order": {"field": "intensity"},
         },
     }
-    return {
-        "data": {"values": points},
-        "encoding": {"x": x, "y": y},
-        "layer": [roof_layer, marks],
-    }
+    return {"data": {"values": points}, "encoding": {"x": x, "y": y}, "layer": [roof_layer, marks]}
 
 
 def _roofs(rows: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:

@@ -5,11 +5,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TypeAlias
 
-from analysis.compare.circumstances import (
-    circumstance_changes,
-    circumstances_of,
-    common_changes,
-)
+from analysis.compare.circumstances import circumstance_changes, circumstances_of, common_changes
 from analysis.compare.compare import ComparedGroup, ComparedValue, ComparisonBy, beside
 from analysis.compare.intervals import key_of, with_intervals
 from analysis.compare.values import MACHINE_KEY, PART, MetricValue, metric_values

@@ -10,9 +10,7 @@ from dataclasses import dataclass, field
 from functools import cache, partial
 from typing import Any, TypeVar
 
-from pydantic import (
-    TypeAdapter,
-)
+from pydantic import TypeAdapter
 
 from analysis.predict.calibrated import CalibratedTrees
 from analysis.predict.effects import GROUPS, EffectSet

@@ -107,10 +107,7 @@ def _words(key: object) -> Iterator[str]:
 
 
 def _trees(
-    predictor: TargetPredictor,
-    placement: Placement,
-    novelty: Novelty,
-    expected: ExpectedValues,
+    predictor: TargetPredictor, placement: Placement, novelty: Novelty, expected: ExpectedValues
 ) -> Iterator[_Logarithm]:
     calibrated = predictor.calibration(novelty)
     if calibrated is None or calibrated.trees is None:

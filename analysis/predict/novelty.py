@@ -220,10 +220,7 @@ class NoveltyWords:
 
 NAMED_NOVELTIES: Mapping[Novelty, NoveltyWords] = {
     "shape": NoveltyWords(
-        "seen at other sizes",
-        "sizes hidden",
-        "sizes",
-        "no model was measured at enough sizes",
+        "seen at other sizes", "sizes hidden", "sizes", "no model was measured at enough sizes"
     ),
     "range": NoveltyWords(
         "seen at smaller sizes",

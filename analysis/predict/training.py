@@ -12,12 +12,7 @@ from analysis.predict.calibrated import (
 )
 from analysis.predict.effects import EffectSet
 from analysis.predict.examples.placements import Example, Target
-from analysis.predict.expectation import (
-    Expectation,
-    ExpectationFit,
-    effect_set,
-    expectation_fits,
-)
+from analysis.predict.expectation import Expectation, ExpectationFit, effect_set, expectation_fits
 from analysis.predict.features import domain_of
 from analysis.predict.novelty import NOVELTIES, POOLED_WITH, Novelty, seen_in, trained_for
 from analysis.predict.predictor import TargetPredictor
@@ -38,9 +33,7 @@ def train_target(
     amounts = np.array([target.amount(one.value, one.placement) for one in examples])
     fits = expectation_fits(placements, amounts, target.quantity)
     calibration = _Calibration(
-        fits,
-        {name: fit.whole() for name, fit in fits.items()},
-        tree_columns_of(placements),
+        fits, {name: fit.whole() for name, fit in fits.items()}, tree_columns_of(placements)
     )
     return TargetPredictor(
         target=target,

@@ -143,10 +143,7 @@ class TreeColumns:
         return names if novelty == "device" else (*names, "base")
 
     def table(
-        self,
-        placements: Sequence[Placement],
-        expected: ExpectedValues,
-        novelty: Novelty,
+        self, placements: Sequence[Placement], expected: ExpectedValues, novelty: Novelty
     ) -> ValueTable:
         """The columns at each placement; (n, k).
 

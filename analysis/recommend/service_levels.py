@@ -11,13 +11,7 @@ from statistics import NormalDist, fmean, median
 from analysis.recommend.figures import Figure
 from runner.contract.errors import UsageError, closest
 
-FRACTIONS: Mapping[str, float] = {
-    "p50": 0.5,
-    "p90": 0.9,
-    "p95": 0.95,
-    "p99": 0.99,
-    "p99.9": 0.999,
-}
+FRACTIONS: Mapping[str, float] = {"p50": 0.5, "p90": 0.9, "p95": 0.95, "p99": 0.99, "p99.9": 0.999}
 _SECONDS: Mapping[str, float] = {"s": 1.0, "ms": 1e-3, "us": 1e-6, "µs": 1e-6}
 _FORM = re.compile(r"\s*([a-zA-Z0-9.]+)\s*(<=?)\s*([0-9.]+)\s*([a-zA-Zµ]*)\s*")
 _EXAMPLE = "write for example --slo 'p95<50ms' or --slo 'p99<0.2s'"

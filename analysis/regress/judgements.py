@@ -6,11 +6,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
-from analysis.compare.circumstances import (
-    circumstance_changes,
-    circumstances_of,
-    common_changes,
-)
+from analysis.compare.circumstances import circumstance_changes, circumstances_of, common_changes
 from analysis.compare.runs import cell_verdicts
 from analysis.regress.cases import Case, SeriesRules, cases_of
 from analysis.regress.launches import LaunchedResult

@@ -150,9 +150,7 @@ def _shown(name: str, facts: Mapping[str, Any]) -> str:
 
 
 def _without_value(
-    verdicts: SideVerdicts,
-    values: Sequence[set[str]],
-    lacks: Sequence[str | None],
+    verdicts: SideVerdicts, values: Sequence[set[str]], lacks: Sequence[str | None]
 ) -> Iterator[Refusal]:
     """Cells of both sides of which one side alone has a value."""
     then, now = verdicts

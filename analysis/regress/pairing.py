@@ -12,11 +12,7 @@ from statistics import fmean, stdev
 
 from analysis.regress.noise import LOOKS, noise_of_pairs
 from analysis.regress.verdicts import LevelShift, RegressionVerdict, verdict_on
-from analysis.statistics.significance import (
-    LaunchSamples,
-    permutation_p_values,
-    student_quantile,
-)
+from analysis.statistics.significance import LaunchSamples, permutation_p_values, student_quantile
 
 _FORESEEN = 0.95
 """The confidence of the interval in which the next pair is foreseen."""

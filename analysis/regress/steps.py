@@ -112,9 +112,7 @@ def _weakest(
 
 
 def _ratio(
-    before: Sequence[PastResult],
-    after: Sequence[PastResult],
-    parts: Sequence[Sequence[PastResult]],
+    before: Sequence[PastResult], after: Sequence[PastResult], parts: Sequence[Sequence[PastResult]]
 ) -> Estimate:
     shift, spread = _level(after) - _level(before), _spread(before, after, parts)
     margin = student_quantile(INTERVAL_CONFIDENCE, spread.degrees) * spread.error
@@ -122,9 +120,7 @@ def _ratio(
 
 
 def _spread(
-    before: Sequence[PastResult],
-    after: Sequence[PastResult],
-    parts: Sequence[Sequence[PastResult]],
+    before: Sequence[PastResult], after: Sequence[PastResult], parts: Sequence[Sequence[PastResult]]
 ) -> ShiftSpread:
     """The spread of the difference of two levels, from all levels' launches about their own."""
     components = variance_components([[past.logarithms for past in part] for part in parts])

@@ -32,16 +32,8 @@ _SPAN = (
     Field("most", kind="number"),
     Field("values", kind="prose"),
 )
-_LEFT_OUT = (
-    Field("reason", "because", "prose"),
-    Field("results", kind="number"),
-)
-_MACHINES = (
-    Field("name", "device"),
-    Field("backends"),
-    Field("precisions"),
-    Field("peaks"),
-)
+_LEFT_OUT = (Field("reason", "because", "prose"), Field("results", kind="number"))
+_MACHINES = (Field("name", "device"), Field("backends"), Field("precisions"), Field("peaks"))
 
 
 def ground_tables(manifest: PredictorManifest, machines: Sequence[KnownMachine]) -> Iterator[Table]:

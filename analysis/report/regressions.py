@@ -126,11 +126,7 @@ def _facts(judgements: Judgements) -> dict[str, str]:
 
 
 def _bounded(
-    name: str,
-    title: str,
-    columns: Sequence[Field],
-    rows: Sequence[RowFacts],
-    *notes: str,
+    name: str, title: str, columns: Sequence[Field], rows: Sequence[RowFacts], *notes: str
 ) -> Table:
     """A table of the first rows, without the metric that all share; rows beyond are counted."""
     shown, left_out = rows[:_MOST_ROWS], max(len(rows) - _MOST_ROWS, 0)

@@ -8,16 +8,38 @@ from typing import Any, TypeAlias
 from analysis.compare.circumstances import circumstance_changes, circumstances_of
 from analysis.compare.intervals import key_of, with_intervals
 from analysis.compare.values import PART, MetricValue
+from analysis.regress.judgements import THRESHOLD
 from analysis.regress.launches import LEAST_HISTORY, PastResult, launches_by_result
+from analysis.regress.steps import levels_of
 from analysis.results.comparability import comparable_sql
 from analysis.results.metrics import Metric
 from analysis.results.selection import Selection
 from analysis.results.series import IN_HISTORY, SERIES
 from analysis.results.source import ArrowSource
 from analysis.statistics.ratios import estimate
-from analysis.trend.series import TrendSeries, TrendStep, neighbour_steps
+from analysis.trend.series import TrendSeries, TrendStep, greatest_first, neighbour_steps
 from runner.contract.axes import AXIS_NAMES
 from runner.contract.errors import UsageError
+
+
+def level_steps(
+    values: Sequence[MetricValue], history: Sequence[PastResult]
+) -> tuple[TrendStep, ...]:
+    """The steps of a series, the greatest first.
+
+    Args:
+        values: its results in the order of time.
+        history: the launches of each of them.
+    """
+    indices = {past.result_id: index for index, past in enumerate(history)}
+    firsts = [
+        (indices[step.first.result_id], step.ratio)
+        for step in levels_of(history, {}, THRESHOLD).steps
+    ]
+    return greatest_first(
+        TrendStep(values[index - 1], values[index], ratio) for index, ratio in firsts
+    )
+
 
 _FindSteps: TypeAlias = Callable[
     [Sequence[MetricValue], Sequence[PastResult]], tuple[TrendStep, ...]
@@ -70,7 +92,7 @@ def _series(
 def _level_steps() -> _FindSteps | None:
     """The search for change points; None where the extra `analysis` is not installed."""
     try:
-        from analysis.trend.levels import level_steps
+        pass
     except UsageError:
         return None
     return level_steps

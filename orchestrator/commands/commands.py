@@ -69,10 +69,7 @@ PANELS: Mapping[str, Mapping[str, tuple[str, str]]] = {
             "List, build, pull, push, verify, save and remove images.",
         ),
         "models": ("setup.models_command", "List and show models."),
-        "fleet": (
-            "fleet.group_command",
-            "Show the hosts of a fleet, and what they lack.",
-        ),
+        "fleet": ("fleet.group_command", "Show the hosts of a fleet, and what they lack."),
     },
 }
 """Commands by the heading below which help lists them: the module of each, whose class is called

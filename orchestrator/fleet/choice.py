@@ -48,9 +48,7 @@ class FleetHosts:
     token_file: Annotated[
         Path | None,
         typer.Option(
-            "--token-file",
-            metavar="FILE",
-            help="That cluster's token.  [default: Ray's own rules]",
+            "--token-file", metavar="FILE", help="That cluster's token.  [default: Ray's own rules]"
         ),
     ] = None
 

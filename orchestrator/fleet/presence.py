@@ -30,10 +30,7 @@ BUSY_REST_S = 10.0
 
 
 def ask_facts(
-    transport: Transport,
-    host: str,
-    limit_s: float = ASK_LIMIT_S,
-    question: FactsWanted = _MEASURES,
+    transport: Transport, host: str, limit_s: float = ASK_LIMIT_S, question: FactsWanted = _MEASURES
 ) -> HostFacts:
     """The facts about a host, as it tells them.
 

@@ -150,8 +150,7 @@ def _skipped(entry: PlannedCell, obstacles: Sequence[_Obstacle]) -> PlannedCell:
 
 
 def _units(
-    plan: Plan,
-    groups: Mapping[tuple[str, str], Sequence[tuple[frozenset[str], Sequence[Cell]]]],
+    plan: Plan, groups: Mapping[tuple[str, str], Sequence[tuple[frozenset[str], Sequence[Cell]]]]
 ) -> Iterator[PlacedUnit]:
     parts = (
         (f"{model}-{mode}", number, *part)

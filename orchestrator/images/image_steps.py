@@ -25,10 +25,7 @@ class _Steps:
     """The steps of getting one image."""
 
     def __init__(
-        self,
-        image: str,
-        report: Callable[[str], None],
-        clock: Callable[[], float] = time.monotonic,
+        self, image: str, report: Callable[[str], None], clock: Callable[[], float] = time.monotonic
     ) -> None:
         self._image = image
         self._report = report
@@ -54,10 +51,7 @@ class PullSteps(_Steps):
     """Takes the events of a pull, and reports now and then how much has come."""
 
     def __init__(
-        self,
-        image: str,
-        report: Callable[[str], None],
-        clock: Callable[[], float] = time.monotonic,
+        self, image: str, report: Callable[[str], None], clock: Callable[[], float] = time.monotonic
     ) -> None:
         super().__init__(image, report, clock)
         self._fetched: dict[str, int] = {}

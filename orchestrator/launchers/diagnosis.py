@@ -169,11 +169,7 @@ def _user(host: HostView) -> Iterator[Need]:
 
 
 def _packages(
-    backend: Backend,
-    host: HostView,
-    catalogue: Mapping[Backend, BackendSpec],
-    *,
-    has_engine: bool,
+    backend: Backend, host: HostView, catalogue: Mapping[Backend, BackendSpec], *, has_engine: bool
 ) -> Iterator[Need]:
     try:
         require_stack(backend, catalogue, host.system)

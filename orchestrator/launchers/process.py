@@ -87,9 +87,7 @@ class ProcessLauncher(LocalLauncher):
     needs_images: ClassVar[bool] = False
 
     def __init__(
-        self,
-        python: str = sys.executable,
-        catalogue: Mapping[Backend, BackendSpec] = CATALOGUE,
+        self, python: str = sys.executable, catalogue: Mapping[Backend, BackendSpec] = CATALOGUE
     ) -> None:
         self._python = python
         self._catalogue = catalogue

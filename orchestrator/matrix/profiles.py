@@ -29,11 +29,7 @@ _LIMITS = {
     "pids": "pids",
     "output": "output_bytes",
 }
-_ORDERED = (
-    ("min_duration", "max_duration"),
-    ("rounds", "iterations"),
-    ("rounds", "max_rounds"),
-)
+_ORDERED = (("min_duration", "max_duration"), ("rounds", "iterations"), ("rounds", "max_rounds"))
 """Keys of which the first may not be more than the second."""
 
 

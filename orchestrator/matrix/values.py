@@ -144,9 +144,6 @@ class And:
 
 
 Listed = Annotated[
-    tuple[T, ...],
-    BeforeValidator(_listed),
-    AfterValidator(_without_repeats),
-    ScalarToo(),
+    tuple[T, ...], BeforeValidator(_listed), AfterValidator(_without_repeats), ScalarToo()
 ]
 """One value or a list of values, none of them twice."""

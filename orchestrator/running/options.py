@@ -29,9 +29,7 @@ def _set_variables(names: list[str] | None) -> list[str]:
 LauncherOption = Annotated[
     LauncherChoice,
     choice(
-        LauncherChoice,
-        "--launcher",
-        help="auto: containers if an engine answers, else processes.",
+        LauncherChoice, "--launcher", help="auto: containers if an engine answers, else processes."
     ),
 ]
 Seed = Annotated[
@@ -85,8 +83,7 @@ class RunOptions:
     """None until one is drawn."""
     weights_seed: WeightsSeed = 0
     verify_only: Annotated[
-        bool,
-        typer.Option("--verify-only", help="Check function and correctness, without timing."),
+        bool, typer.Option("--verify-only", help="Check function and correctness, without timing.")
     ] = False
     no_verify: Annotated[
         bool, typer.Option("--no-verify", help="Time only, without checking correctness.")

@@ -14,8 +14,7 @@ if TYPE_CHECKING:
     from analysis.charts.chart import Chart
 
 ChartFile = Annotated[
-    Path | None,
-    typer.Option("--chart", metavar="FILE", help="Draw it: a .png, .svg or .html."),
+    Path | None, typer.Option("--chart", metavar="FILE", help="Draw it: a .png, .svg or .html.")
 ]
 _Format = Literal["table", "markdown", "csv", "json", "html"]
 

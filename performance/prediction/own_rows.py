@@ -11,12 +11,7 @@ from pathlib import Path
 
 from analysis.predict.examples.example_rows import ExampleRows, example_rows
 from analysis.predict.examples.placements import PREDICTION_TARGETS
-from analysis.predict.trials import (
-    PredictionTrial,
-    cross_validated,
-    joined,
-    run_trial,
-)
+from analysis.predict.trials import PredictionTrial, cross_validated, joined, run_trial
 from orchestrator.commands.exchange.merge import merge_paths
 from orchestrator.store.store import Store
 from performance.prediction.bars import Bar, SplitRow

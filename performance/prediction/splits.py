@@ -3,12 +3,7 @@
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 
-from analysis.predict.trials import (
-    AnsweredQuestion,
-    PredictionTrial,
-    joined,
-    run_trial,
-)
+from analysis.predict.trials import AnsweredQuestion, PredictionTrial, joined, run_trial
 from performance.prediction import timm
 from performance.prediction.bars import Bar, SplitRow
 from performance.prediction.timm import SplitFold, TimmResults
@@ -32,26 +27,17 @@ TIMM_SPLITS: Mapping[str, TimmSplit] = {
         Bar(0.08, 0.05, 0.78, half_width=1.20, by_two_way=0.5),
     ),
     "unseen_model": TimmSplit(
-        "unseen model, siblings seen",
-        timm.unseen_models,
-        Bar(0.12, 0.075, 0.62, half_width=1.30),
+        "unseen model, siblings seen", timm.unseen_models, Bar(0.12, 0.075, 0.62, half_width=1.30)
     ),
     "unseen_family": TimmSplit(
-        "unseen family",
-        timm.unseen_families,
-        Bar(0.24, 0.155, 0.34, half_width=1.65),
+        "unseen family", timm.unseen_families, Bar(0.24, 0.155, 0.34, half_width=1.65)
     ),
     "family_one_run": TimmSplit(
-        "unseen family, one run on another GPU",
-        timm.families_with_one_run,
-        Bar(0.155, 0.095, 0.50),
+        "unseen family, one run on another GPU", timm.families_with_one_run, Bar(0.155, 0.095, 0.50)
     ),
     "unseen_gpu": TimmSplit("unseen GPU", timm.unseen_gpus, Bar(0.14, 0.11, 0.45), averaged=True),
     "gpu_ten_runs": TimmSplit(
-        "unseen GPU, 10 runs on it",
-        timm.gpus_with_ten_runs,
-        Bar(0.11, 0.08, 0.58),
-        averaged=True,
+        "unseen GPU, 10 runs on it", timm.gpus_with_ten_runs, Bar(0.11, 0.08, 0.58), averaged=True
     ),
 }
 _PARTS: Mapping[str, Callable[[AnsweredQuestion], bool]] = {

@@ -5,23 +5,9 @@ import os
 from collections.abc import Mapping
 from typing import Annotated
 
-from pydantic import (
-    AwareDatetime,
-    Field,
-    NonNegativeFloat,
-    PositiveFloat,
-    PositiveInt,
-)
+from pydantic import AwareDatetime, Field, NonNegativeFloat, PositiveFloat, PositiveInt
 
-from runner.contract.cell import (
-    Backend,
-    Cell,
-    FileName,
-    Frozen,
-    Precision,
-    ProfileName,
-    Purpose,
-)
+from runner.contract.cell import Backend, Cell, FileName, Frozen, Precision, ProfileName, Purpose
 from runner.contract.models import ModelSpec
 from runner.contract.variables import VariableName
 from runner.contract.web.browser_choice import BrowserChoice

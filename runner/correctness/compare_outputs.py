@@ -119,10 +119,7 @@ def _shares(measured: Mapping[str, Measured], allowed: Mapping[str, Difference])
 
 
 def _verdict(
-    nearest: Nearest,
-    measured: Mapping[str, Measured],
-    tolerance: Difference,
-    precision: Precision,
+    nearest: Nearest, measured: Mapping[str, Measured], tolerance: Difference, precision: Precision
 ) -> tuple[bool | None, Reason | None]:
     """True, False or that nothing can tell, with the reason why it is not True."""
     if nearest.share > 1:

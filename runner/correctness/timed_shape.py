@@ -78,11 +78,7 @@ def timed_query(job: Job, cell: Cell) -> Inputs | None:
 
 
 def compare_timed(
-    session: Session,
-    job: Job,
-    cell: Cell,
-    reference: Arrays,
-    allowed: Mapping[str, Difference],
+    session: Session, job: Job, cell: Cell, reference: Arrays, allowed: Mapping[str, Difference]
 ) -> Columns | None:
     """The columns of the comparison at the cell's shape; None if it cannot be made.
 

@@ -176,11 +176,7 @@ def _allowed(spec: ModelSpec, shapes: Iterable[Sequence[Any]]) -> Iterator[Cell]
 
 
 def _counted(polynomials: Fit, reason: Reason | None = None) -> CountedWork:
-    return CountedWork(
-        counted_by=fingerprint(COUNTS),
-        polynomials=polynomials,
-        reason=reason,
-    )
+    return CountedWork(counted_by=fingerprint(COUNTS), polynomials=polynomials, reason=reason)
 
 
 def _reason(error: Exception) -> Reason:

@@ -85,10 +85,7 @@ class _Embed(_Piece):
     ) -> dict[str, torch.Tensor]:
         words = self.model.get_input_embeddings()(input_ids)
         mask = input_ids == self.config.image_token_id
-        return {
-            _EMBEDS: words.masked_scatter(mask.unsqueeze(-1), image_features),
-            _PLACES: mask,
-        }
+        return {_EMBEDS: words.masked_scatter(mask.unsqueeze(-1), image_features), _PLACES: mask}
 
 
 class _Language(_Piece):

@@ -24,12 +24,7 @@ from runner.contract.rounds import (
     raw_columns,
     total_energy,
 )
-from runner.job.replication import (
-    change_doubts,
-    changes_of,
-    process_doubts,
-    replicate,
-)
+from runner.job.replication import change_doubts, changes_of, process_doubts, replicate
 from runner.measure.clock import NANOSECONDS, seconds
 from runner.measure.grade import Conditions, doubts_of, grade_of, imprecision
 from runner.measure.phases import GARBAGE_COLLECTION
@@ -48,13 +43,7 @@ from runner.measure.statistics.summary import (
     summarise,
 )
 from runner.measure.statistics.tails import BOUNDED
-from runner.modes.generation import (
-    BETWEEN,
-    PER_OUTPUT,
-    TO_FIRST,
-    token_throughputs,
-    token_times,
-)
+from runner.modes.generation import BETWEEN, PER_OUTPUT, TO_FIRST, token_throughputs, token_times
 from runner.modes.server.serving import SERVICE
 from runner.modes.startup.stages import startup_columns
 from runner.modes.training import training_columns, training_doubts, training_totals

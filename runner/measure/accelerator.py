@@ -61,10 +61,7 @@ def accelerator_reader(
 
 
 def device_build(
-    backend: Backend,
-    uuid: str | None = None,
-    pci_address: str | None = None,
-    library: Any = None,
+    backend: Backend, uuid: str | None = None, pci_address: str | None = None, library: Any = None
 ) -> DeviceBuild:
     """The build and the settings of the backend's device, as far as they are known.
 

@@ -135,9 +135,7 @@ def _load(rounds: Sequence[RoundResult], cores: int) -> Iterator[Doubt]:
 
 def _governor(environment: Environment) -> Iterator[Doubt]:
     policy = FrequencyPolicy(
-        environment.cpu_governor,
-        environment.cpu_scaling_driver,
-        environment.cpu_energy_preference,
+        environment.cpu_governor, environment.cpu_scaling_driver, environment.cpu_energy_preference
     )
     if policy.keeps_clocks_low:
         yield doubt("governor", "B", None, "governor")

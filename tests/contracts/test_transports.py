@@ -29,14 +29,7 @@ from orchestrator.fleet.messages import (
 )
 from orchestrator.fleet.talk import SILENCE_S
 from orchestrator.fleet.transport import HOST_MODULE, Transport
-from tests.support.fleet import (
-    DriverProcess,
-    Exchange,
-    PipeTransport,
-    ReachedHost,
-    an_order,
-    soon,
-)
+from tests.support.fleet import DriverProcess, Exchange, PipeTransport, ReachedHost, an_order, soon
 from tests.support.ray_cluster import Cluster, OneHost, running_cluster
 from tests.support.slurm import Slurm, running_slurm
 from tests.support.sshd import Sshd, running_sshd
@@ -142,8 +135,7 @@ def sshd(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Sshd]:
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    "cluster",
-    ["ssh", pytest.param("slurm", marks=(pytest.mark.engine, pytest.mark.nightly))],
+    "cluster", ["ssh", pytest.param("slurm", marks=(pytest.mark.engine, pytest.mark.nightly))]
 )
 def test_a_run_by_a_hosts_file_has_a_verdict_of_each_cell(
     request: pytest.FixtureRequest, tmp_path: Path, cluster: str

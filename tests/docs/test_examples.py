@@ -15,13 +15,7 @@ from orchestrator.matrix import load_matrix
 from orchestrator.planning.plan import make_plan
 from tests.conftest import ROOT
 from tests.docs.command_line import parse
-from tests.docs.workspace import (
-    NOTE_CALLS,
-    PYTHON,
-    Workspace,
-    exit_status,
-    step_script,
-)
+from tests.docs.workspace import NOTE_CALLS, PYTHON, Workspace, exit_status, step_script
 
 FOLDER = "docs/examples/github"
 IN_TURNS = step_script(f"{FOLDER}/pull-request.yml", "Measure both in turns")
@@ -84,12 +78,7 @@ def test_a_pull_request_is_measured_beside_its_base(
         asked["compare_to"],
         asked["interleave"],
         str(asked["output"]),
-    ) == (
-        "head/matrix.yaml",
-        "base/matrix.yaml",
-        True,
-        "comment.md",
-    )
+    ) == ("head/matrix.yaml", "base/matrix.yaml", True, "comment.md")
 
 
 @pytest.mark.slow

@@ -7,13 +7,7 @@ import pytest
 
 from orchestrator.store.store import Store
 from tests.docs.command_line import parse
-from tests.docs.workspace import (
-    REAL,
-    Workspace,
-    benchmark_script,
-    exit_status,
-    step_script,
-)
+from tests.docs.workspace import REAL, Workspace, benchmark_script, exit_status, step_script
 from tests.support.comparable import FIRST, SECOND, write_comparable
 from tests.support.workplace import Workplace
 

@@ -11,12 +11,7 @@ import pytest
 from performance.__main__ import MEASUREMENTS
 from runner.contract.cell import Mode, Precision
 from runner.contract.record.efficiency import Efficiency
-from runner.contract.record.measured import (
-    Arrivals,
-    Resources,
-    Timing,
-    Training,
-)
+from runner.contract.record.measured import Arrivals, Resources, Timing, Training
 from runner.contract.record.quality import Trust
 from runner.contract.record.starts import Startup
 from runner.contract.record.tokens import Generation

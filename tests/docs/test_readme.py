@@ -17,13 +17,7 @@ from orchestrator.matrix import load_matrix
 from runner.contract import errors, support
 from runner.contract.errors import BenchError
 from tests.conftest import ROOT
-from tests.docs.pages import (
-    COMMANDS,
-    GITHUB,
-    PAGES,
-    README,
-    SUPPORTED,
-)
+from tests.docs.pages import COMMANDS, GITHUB, PAGES, README, SUPPORTED
 
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
 SHOWN = [block.text for block in README.blocks("console")]

@@ -7,12 +7,7 @@ import pytest
 from performance.fleet.__main__ import main
 from performance.fleet.figures import Figure
 from performance.fleet.hosts import Line
-from performance.fleet.makespans import (
-    first_job_s,
-    job_periods,
-    makespan_s,
-    overhead_figures,
-)
+from performance.fleet.makespans import first_job_s, job_periods, makespan_s, overhead_figures
 
 
 def lines(host: str, job_s: float, first_s: float = 0.0) -> list[Line]:

@@ -18,13 +18,7 @@ from orchestrator.launchers.base import Exit, LocalLauncher, Task
 from runner.contract.artifact_keys import COUNTS, fingerprint
 from runner.contract.cell import Backend, Cell
 from runner.contract.errors import BenchError, EngineUnavailable
-from runner.contract.graph import (
-    DYNAMIC,
-    GRAPH_FILE,
-    GraphPart,
-    graph_kind,
-    number_format,
-)
+from runner.contract.graph import DYNAMIC, GRAPH_FILE, GraphPart, graph_kind, number_format
 from runner.contract.job import Job, Provenance
 from runner.contract.models.counted import COUNTS_FILE, FORWARD_COUNTS, CountedWork
 from runner.contract.record.files import save_record

@@ -20,11 +20,7 @@ RECORDED_AT = datetime(2026, 11, 21, 12, 0, 0, tzinfo=UTC)
 DURATIONS_NS = (2_000_000, 3_000_000, 4_000_000)
 MIB = 1 << 20
 QUIET = Noise(
-    steal=0.0,
-    other_load=0.0,
-    kernel_spread_before=0.01,
-    kernel_spread_after=0.01,
-    kernel_shift=0.0,
+    steal=0.0, other_load=0.0, kernel_spread_before=0.01, kernel_spread_after=0.01, kernel_shift=0.0
 )
 _SAMPLE = sample("record")
 EXAMPLE_HOST = host_id(_SAMPLE["surroundings"]) or ""

@@ -13,12 +13,7 @@ from packaging.markers import Marker
 from packaging.utils import parse_wheel_filename
 
 PYTHONS = ("3.11", "3.12", "3.13")
-SYSTEMS = (
-    ("linux", "x86_64"),
-    ("linux", "aarch64"),
-    ("darwin", "x86_64"),
-    ("darwin", "arm64"),
-)
+SYSTEMS = (("linux", "x86_64"), ("linux", "aarch64"), ("darwin", "x86_64"), ("darwin", "arm64"))
 """Systems and machines that we support; macOS for the process launcher alone."""
 _PLATFORMS = ("any", "linux", "manylinux", "macosx")
 _MACHINES = ("any", "x86_64", "aarch64", "arm64", "universal2")

@@ -118,10 +118,7 @@ def _newest(runs: Sequence[_Run], baseline: str) -> list[_Run]:
 
 
 def _run_points(runs: Sequence[_Run], case: Case, metric: Metric) -> list[Point]:
-    roles = {
-        case.before.facts["result_id"]: BASELINE,
-        case.after.facts["result_id"]: JUDGED,
-    }
+    roles = {case.before.facts["result_id"]: BASELINE, case.after.facts["result_id"]: JUDGED}
     return [
         {
             **_values(run, metric),

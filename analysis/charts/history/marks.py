@@ -214,10 +214,7 @@ def _role_names(points: Spec, axes: _Axes, role: str, field: str, *, below: bool
     end = f"isValid({field}) ? {field} : datum.value"
     return {
         **points,
-        "transform": [
-            {"filter": f"datum.role === '{role}'"},
-            {"calculate": end, "as": "end"},
-        ],
+        "transform": [{"filter": f"datum.role === '{role}'"}, {"calculate": end, "as": "end"}],
         "mark": {"type": "text", "dy": 18 if below else -18, "fontSize": 11},
         "encoding": {"x": axes.x("position"), "y": axes.y("end"), "text": {"field": "role"}},
     }

@@ -6,22 +6,12 @@ from itertools import groupby
 from typing import Any
 
 from analysis.compare.compare import ComparedGroup, ComparedValue, ComparisonBy
-from analysis.results.differing import (
-    QUESTION,
-    fact_heading,
-    question_field,
-    question_names,
-)
+from analysis.results.differing import QUESTION, fact_heading, question_field, question_names
 from analysis.results.series import DETERMINED
 from analysis.results.table import Field, Table
 from analysis.statistics.numbers import interval_text
 from analysis.statistics.ratios import Estimate
-from orchestrator.commands.compare.words import (
-    basis_text,
-    comparison_notes,
-    heading,
-    hidden_note,
-)
+from orchestrator.commands.compare.words import basis_text, comparison_notes, heading, hidden_note
 from orchestrator.screen.sheet import ON_SCREEN, Sheet
 
 _MOST_GROUPS, _MOST_ROWS = 30, 20
@@ -54,9 +44,7 @@ def _shortened(groups: Sequence[ComparedGroup]) -> list[ComparedGroup]:
     return [replace(group, rows=group.rows[:_MOST_ROWS]) for group in groups[:_MOST_GROUPS]]
 
 
-def _pairs(
-    groups: Sequence[ComparedGroup],
-) -> Iterator[tuple[int, ComparedGroup, ComparedValue]]:
+def _pairs(groups: Sequence[ComparedGroup]) -> Iterator[tuple[int, ComparedGroup, ComparedValue]]:
     for number, group in enumerate(groups):
         for row in group.rows:
             yield number, group, row

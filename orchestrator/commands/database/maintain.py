@@ -227,8 +227,7 @@ def _alone(results: Path) -> Iterator[None]:
         ) from error
     except OSError as error:
         raise StoreError(
-            f"{results}: cannot be written: {error.strerror or error}",
-            hint=file_hint(error),
+            f"{results}: cannot be written: {error.strerror or error}", hint=file_hint(error)
         ) from error
     try:
         yield

@@ -110,11 +110,7 @@ class ReachedFleet:
 
 
 def reach(
-    fleet: Ways,
-    options: RunOptions,
-    note: Callable[[str], None],
-    *,
-    every: bool = False,
+    fleet: Ways, options: RunOptions, note: Callable[[str], None], *, every: bool = False
 ) -> ReachedFleet:
     """Ask each host what it is; one that does not answer or may not measure is noted and left out.
 
@@ -167,11 +163,7 @@ def reach(
 
 
 def _awaited(
-    fleet: Ways,
-    question: FactsWanted,
-    note: Callable[[str], None],
-    *,
-    every: bool,
+    fleet: Ways, question: FactsWanted, note: Callable[[str], None], *, every: bool
 ) -> dict[str, FactsAnswer]:
     """The answers of all hosts, once enough of those that are busy have become free."""
     answers = _answers(fleet, list(fleet), question)

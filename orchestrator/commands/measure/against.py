@@ -64,8 +64,7 @@ def run_against(
     require_side(selected, baseline)
     result = run_matrix(request, observer)
     question = RegressionRequest(
-        *(selected, baseline, result.report.run_id),
-        threshold=against.threshold or THRESHOLD,
+        *(selected, baseline, result.report.run_id), threshold=against.threshold or THRESHOLD
     )
     return _judged(result, question, observer)
 

@@ -182,10 +182,7 @@ def _require_containers(options: RunOptions) -> None:
 
 
 def _launchers(
-    name: LauncherName,
-    images: Iterable[Pinned],
-    chosen: Mapping[Backend, str],
-    observer: Observer,
+    name: LauncherName, images: Iterable[Pinned], chosen: Mapping[Backend, str], observer: Observer
 ) -> tuple[Launcher, Launcher]:
     """The launcher of today's images, or chosen ones, and that of the baseline's, held here."""
     pinned = list(images)

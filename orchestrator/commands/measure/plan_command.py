@@ -5,12 +5,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from orchestrator.commands.options.common import (
-    DatabaseChoice,
-    MatrixChanges,
-    MatrixIfAny,
-    Profile,
-)
+from orchestrator.commands.options.common import DatabaseChoice, MatrixChanges, MatrixIfAny, Profile
 from orchestrator.commands.program.command import Command
 from orchestrator.commands.program.completion import complete_run
 from orchestrator.fleet.choice import FleetChoice

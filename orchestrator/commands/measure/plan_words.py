@@ -8,13 +8,7 @@ from itertools import compress
 from typing import TYPE_CHECKING
 
 from analysis.results.table import Field, wrapping
-from orchestrator.screen.lines import (
-    print_content,
-    print_json,
-    print_line,
-    print_note,
-    stream_json,
-)
+from orchestrator.screen.lines import print_content, print_json, print_line, print_note, stream_json
 from orchestrator.screen.tables import print_lines
 from orchestrator.screen.words.reasons import reason_text
 from orchestrator.system.text import format_duration

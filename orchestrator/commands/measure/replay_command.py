@@ -33,8 +33,7 @@ class ReplayCommand(FleetHosts, DatabaseChoice, Command):
         ),
     ]
     launcher: Annotated[
-        LauncherChoice,
-        choice(LauncherChoice, "--launcher", help="auto: the one that executed it."),
+        LauncherChoice, choice(LauncherChoice, "--launcher", help="auto: the one that executed it.")
     ] = "auto"
     as_recorded: Annotated[
         bool,

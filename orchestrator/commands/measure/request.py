@@ -7,15 +7,37 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 
+from orchestrator.backends.machine import this_machine
 from orchestrator.commands.options.bench import BenchOptions
 from orchestrator.commands.options.bench_matrix import bench_matrix
+from orchestrator.launchers.diagnosis import runnable
+from orchestrator.launchers.registry import choose_launcher
 from orchestrator.matrix import Matrix, load_matrix
 from orchestrator.matrix.available import AvailableBackends
 from orchestrator.planning.expand import PlanningProgress, unheard
 from orchestrator.planning.forecast import FindForecasts, no_forecast
 from orchestrator.running.options import RunOptions
+from orchestrator.screen.words.reasons import reason_text
 from orchestrator.system.files import DATABASE_NAME, RESULTS_FOLDER
 from runner.contract.cell import Purpose
+
+
+def available_backends(requested: str, purpose: Purpose) -> AvailableBackends:
+    """The backends that `doctor` finds running, by the launcher that a run would choose.
+
+    One whose device is simulated here is left out of what is timed.
+    """
+    launcher = choose_launcher(requested, _leave_unsaid)
+    running, lacking = runnable(launcher), this_machine(purpose).unavailable
+    return AvailableBackends(
+        launcher,
+        [backend for backend in running if backend not in lacking],
+        {backend: reason_text(lacking[backend]) for backend in running if backend in lacking},
+    )
+
+
+def _leave_unsaid(note: str) -> None:
+    """The run says what was chosen when it begins."""
 
 
 @dataclass(frozen=True)
@@ -66,6 +88,5 @@ class PlanRequest:
         return self.matrix
 
     def _find_backends(self) -> AvailableBackends:
-        from orchestrator.commands.measure.available import available_backends
 
         return available_backends(self.options.launcher, self.purpose)

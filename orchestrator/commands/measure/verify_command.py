@@ -48,8 +48,7 @@ class VerifyCommand(AxisOptions, FleetHosts, DatabaseChoice, Command):
     weights_seed: WeightsSeed = 0
     image: Images = None
     save: Annotated[
-        Path | None,
-        typer.Option(metavar="FILE", help="Keep the verdicts in a file, as JSON."),
+        Path | None, typer.Option(metavar="FILE", help="Keep the verdicts in a file, as JSON.")
     ] = None
     json: Json = False
 

@@ -34,9 +34,7 @@ class _Lengths:
     iterations: Annotated[
         int | None,
         typer.Option(
-            metavar="N",
-            help="Fewest timed iterations of a cell.",
-            parser=number_parser(),
+            metavar="N", help="Fewest timed iterations of a cell.", parser=number_parser()
         ),
     ] = None
     rounds: Annotated[

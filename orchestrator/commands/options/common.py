@@ -65,10 +65,7 @@ _SUSTAINED = "measure.heat_duration=60s"
 FamilyOption = Annotated[
     list[str] | None,
     typer.Option(
-        "--family",
-        metavar="NAMES",
-        help="All models of a family.",
-        autocompletion=complete_family,
+        "--family", metavar="NAMES", help="All models of a family.", autocompletion=complete_family
     ),
 ]
 EveryModel = Annotated[bool, typer.Option("--all", help="All models of the catalogue.")]
@@ -101,8 +98,7 @@ class MatrixChanges:
     select: Select = None
     set_: Set = None
     sustained: Annotated[
-        bool,
-        typer.Option("--sustained", help=f"Heat the machine first; as --set {_SUSTAINED}."),
+        bool, typer.Option("--sustained", help=f"Heat the machine first; as --set {_SUSTAINED}.")
     ] = False
     limit: Annotated[
         int | None,

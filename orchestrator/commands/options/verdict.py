@@ -76,9 +76,7 @@ PerHost = Annotated[bool, typer.Option("--per-host", help="Series of each machin
 RequireGrade = Annotated[
     PassingGrade | None,
     choice(
-        PassingGrade,
-        "--require-grade",
-        help="End with exit code 8 if a result's grade is worse.",
+        PassingGrade, "--require-grade", help="End with exit code 8 if a result's grade is worse."
     ),
 ]
 

@@ -10,15 +10,7 @@ from orchestrator.commands.options.bench import BenchOptions
 from orchestrator.commands.options.bench_matrix import bench_matrix
 from orchestrator.planning.expand import expand
 from orchestrator.system.files import RESULTS_FOLDER
-from runner.contract.axes import (
-    RUNTIMES,
-    SIZE_LETTERS,
-    AxisName,
-    Backend,
-    Mode,
-    Precision,
-    Runtime,
-)
+from runner.contract.axes import RUNTIMES, SIZE_LETTERS, AxisName, Backend, Mode, Precision, Runtime
 from runner.contract.cell import DEFAULT_RUNTIMES, Cell
 from runner.contract.errors import UsageError
 from runner.contract.models import ModelSpec

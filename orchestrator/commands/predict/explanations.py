@@ -23,11 +23,7 @@ from orchestrator.commands.predict.cells import (
 from orchestrator.commands.predict.counted_work import Notice, counted_cells, unheard_notice
 from orchestrator.commands.predict.questions import Consultation, PredictedCell, consult
 from orchestrator.commands.predict.stored_predictor import StoredPredictor
-from orchestrator.commands.predict.words import (
-    NOVELTY_WORDS,
-    later_words,
-    source_words,
-)
+from orchestrator.commands.predict.words import NOVELTY_WORDS, later_words, source_words
 from orchestrator.screen.sheet import ON_SCREEN, Sheet
 from runner.contract.cell import Cell
 from runner.contract.errors import UsageError

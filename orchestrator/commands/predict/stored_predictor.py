@@ -190,8 +190,7 @@ def _reader(folder: Path) -> ReadFile:
 def _refused(database: Path, fault: str) -> StoreError:
     """The error that says why a predictor cannot be used, with what makes a new one."""
     return StoreError(
-        f"{predictor_folder(database)}: {fault}",
-        hint=f"train anew: `{training_command(database)}`",
+        f"{predictor_folder(database)}: {fault}", hint=f"train anew: `{training_command(database)}`"
     )
 
 

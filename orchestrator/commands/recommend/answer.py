@@ -5,12 +5,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from analysis.recommend.candidates import Candidate, CandidateMachine
-from analysis.recommend.choices import (
-    USUAL_CONFIDENCE,
-    Choice,
-    Requirements,
-    choose_each,
-)
+from analysis.recommend.choices import USUAL_CONFIDENCE, Choice, Requirements, choose_each
 from analysis.recommend.figures import COST, OBJECTIVES, Objective
 from analysis.recommend.known_results import machines_in
 from analysis.recommend.service_levels import ServiceLevel

@@ -6,11 +6,7 @@ from typing import TYPE_CHECKING
 
 from analysis.compare.values import MetricValue
 from analysis.predict.novelty import NAMED_NOVELTIES
-from analysis.recommend.candidates import (
-    Candidate,
-    Objection,
-    key_of_cell,
-)
+from analysis.recommend.candidates import Candidate, Objection, key_of_cell
 from analysis.recommend.choices import (
     LeftOutCandidate,
     RankedCandidate,

@@ -252,11 +252,7 @@ def _candidate_document(candidate: Candidate) -> dict[str, Any]:
     return (
         {"cell_id": cell.id}
         | {name: getattr(cell, name) for name in AXIS_NAMES}
-        | {
-            "hardware": machine.name,
-            "hardware_id": machine.key,
-            "hostname": machine.hostname,
-        }
+        | {"hardware": machine.name, "hardware_id": machine.key, "hostname": machine.hostname}
     )
 
 

@@ -4,13 +4,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from analysis.charts.chart import Chart
-from analysis.regress.judgements import (
-    THRESHOLD,
-    Judgement,
-    Judgements,
-    RegressionQuestion,
-    judge,
-)
+from analysis.regress.judgements import THRESHOLD, Judgement, Judgements, RegressionQuestion, judge
 from analysis.results.comparability import usual_metrics
 from analysis.results.metrics import metric_of
 from analysis.results.selection import Side

@@ -32,12 +32,7 @@ from orchestrator.commands.regress.table import (
     section_heading,
     shown_judgements,
 )
-from orchestrator.screen.lines import (
-    own_name,
-    print_command,
-    print_content,
-    print_line,
-)
+from orchestrator.screen.lines import own_name, print_command, print_content, print_line
 from orchestrator.screen.markdown import markdown_prose, markdown_table
 from orchestrator.screen.sheet import (
     ON_SCREEN,

@@ -44,8 +44,7 @@ def report_topic(topic: str, request: SelectionRequest) -> MadeReport:
         report = make_report(topic, store, selection)
     if not report.sections:
         raise NothingToDo(
-            f"{request.database}: holds nothing for a report on {topic}",
-            hint=_hint(topic, request),
+            f"{request.database}: holds nothing for a report on {topic}", hint=_hint(topic, request)
         )
     path = request.database.parent / REPORTS_FOLDER / f"{topic}.html"
     return MadeReport(report, str(request.database), path)

@@ -73,10 +73,7 @@ _FIRST = (
     _number("throughput", ("inference", "training"), essential=True),
     _number("peak_qps", essential=True),
     *map(_number, ("peak_qps_low", "peak_qps_high", "achieved_qps", "memory")),
-    _Measured(
-        "off by %",
-        lambda row: None if row.precision == "fp32" else _percent(row.off),
-    ),
+    _Measured("off by %", lambda row: None if row.precision == "fp32" else _percent(row.off)),
     _Measured("grade", _grade, essential=True),
     _Measured("proof", lambda row: row.proof),
     _Measured("correct", lambda row: _yes(row.correct)),

@@ -68,8 +68,7 @@ class _OtherFilters:
     """Filters by other words, and by time."""
 
     family: Annotated[
-        list[str] | None,
-        _names("Only these families of models.", autocompletion=complete_family),
+        list[str] | None, _names("Only these families of models.", autocompletion=complete_family)
     ] = None
     task: Annotated[list[str] | None, _names("Only these tasks.")] = None
     hardware: Annotated[
@@ -120,8 +119,7 @@ class ResultSelection(_AxisFilters, _OtherFilters, DatabaseChoice):
         ),
     ] = None
     all_: Annotated[
-        bool,
-        typer.Option("--all", help="Results without proof or with wrong outputs too, marked."),
+        bool, typer.Option("--all", help="Results without proof or with wrong outputs too, marked.")
     ] = False
 
     @property

@@ -1,16 +1,266 @@
 """`status`: content of the database, and stale results."""
 
-from dataclasses import dataclass
-from typing import Annotated
+import json
+import shlex
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, fields
+from functools import cache
+from pathlib import Path
+from typing import Annotated, Any
 
 import typer
 
+import runner
+from analysis.results.table import wrapping
+from orchestrator.backends.catalogue import CATALOGUE
+from orchestrator.backends.machine import this_host
 from orchestrator.commands.options.common import DatabaseChoice
 from orchestrator.commands.program.command import Command
 from orchestrator.commands.program.completion import complete_run
 from orchestrator.commands.program.program import chosen
 from orchestrator.commands.results.table_options import TableOptions
+from orchestrator.images.image import SOURCE_LABEL
+from orchestrator.images.settings import read_site_hashes
+from orchestrator.images.source import OUR_FOLDERS, SourceFolders, find_source
+from orchestrator.screen.lines import own_name, print_command, print_data, print_line
+from orchestrator.screen.tables import print_lines
+from orchestrator.store.query.coverage import Covered, Verdicts, size_on_disk
+from orchestrator.store.query.results import RunSummary
+from orchestrator.store.query.stale import Installation, Stale
+from orchestrator.store.store import Store
 from orchestrator.system.options import Json
+from orchestrator.system.text import format_size, plural
+from runner.contract.axes import AXES
+
+
+@dataclass(frozen=True)
+class StaleResults(Stale):
+    """Cells whose newest proven results are stale, and the command that measures them anew."""
+
+    command: str
+
+
+@dataclass(frozen=True)
+class StatusReport:
+    """All that `orchestrator status` reports."""
+
+    database: Path
+    results: Path
+    """The folder in which its record files were looked for."""
+    scratch: bool
+    database_bytes: int
+    """The database file with its log."""
+    parquet_files: int
+    """Record files of the database's runs in the results folder, unfinished ones left out."""
+    parquet_bytes: int
+    rows: Mapping[str, int]
+    """Rows by table."""
+    verdicts: tuple[Verdicts, ...]
+    """By source, ours first."""
+    covered: tuple[Covered, ...]
+    """By model and backend, without what others measured."""
+    runs: tuple[RunSummary, ...]
+    """The newest first."""
+    contradicted: int
+    """The latest results that the one before them in their series contradicts."""
+    stale: tuple[StaleResults, ...]
+    """The largest group first."""
+
+
+def report_status(results: Path, database: Path, installation: Installation) -> StatusReport:
+    """The state of this database, and of its runs' Parquet files in that folder."""
+    with Store.open_readonly(database) as store:
+        runs = tuple(store.runs())
+        size = size_on_disk(database, results, {run.run_id for run in runs})
+        coverage = store.coverage()
+        stale = sorted(store.stale(installation), key=lambda group: -group.cells)
+        return StatusReport(
+            database=database,
+            results=results,
+            scratch=store.scratch,
+            database_bytes=size.database_bytes,
+            parquet_files=size.parquet_files,
+            parquet_bytes=size.parquet_bytes,
+            rows=coverage.rows,
+            verdicts=coverage.verdicts,
+            covered=coverage.covered,
+            runs=runs,
+            contradicted=coverage.contradicted,
+            stale=tuple(_with_command(group) for group in stale),
+        )
+
+
+def _with_command(group: Stale) -> StaleResults:
+    facts: dict[str, Any] = {field.name: getattr(group, field.name) for field in fields(group)}
+    return StaleResults(**facts, command=remeasure_command(group))
+
+
+def remeasure_command(group: Stale) -> str:
+    """The command that measures these cells anew: the one typed then, or the same by options."""
+    if group.planned_by is None:
+        return shlex.join(["orchestrator", "bench", *_options(group)])
+    words = shlex.split(group.planned_by)
+    commands = [word for word in words[1:] if not word.startswith("-")]
+    narrowed = any(word.startswith("--select") for word in words)
+    if commands[:1] != ["run"] or narrowed:
+        return group.planned_by
+    return f"{group.planned_by} --select {shlex.quote(f'{group.backend}-*')}"
+
+
+def _options(group: Stale) -> list[str]:
+    given = [
+        *("--backend", group.backend, "--runtime", group.runtime, "--launcher", group.launcher)
+    ]
+    options: Mapping[str, str] = {axis.name: axis.option for axis in AXES}
+    for axis, values in group.axes.items():
+        given += [options[axis], ",".join(map(_text, values))]
+    return given
+
+
+def _text(value: object) -> str:
+    return f"{value:g}" if isinstance(value, float) else str(value)
+
+
+_IMAGES: Mapping[str, str | None] = {name: spec.image for name, spec in CATALOGUE.items()}
+
+
+def current_installation(folders: SourceFolders = OUR_FOLDERS) -> Installation:
+    """This machine with this AccelMatrix; images are compared with the files it has."""
+    site_hashes = read_site_hashes()
+
+    @cache
+    def source(image: str) -> str | None:
+        files = find_source(image, folders, site_hashes)
+        return files.fingerprint() if files else None
+
+    def is_outdated(backend: str, labels: Mapping[str, str]) -> bool:
+        image, built_of = _IMAGES.get(backend), labels.get(SOURCE_LABEL)
+        return bool(image and built_of and source(image) not in {None, built_of})
+
+    return Installation(this_host(), runner.__version__, is_outdated)
+
+
+_SHOWN = 10
+"""Runs and stale groups that are shown; `--json` has them all."""
+_MODELS = 50
+_IMPORTED_VIEW = "imported_results"
+"""The view of what others measured."""
+_CONTRADICTIONS_VIEW = "contradictions"
+"""The view of results whose grade does not hold."""
+
+
+def print_status(status: StatusReport, *, as_json: bool) -> None:
+    """All of it, as tables or as JSON."""
+    if as_json:
+        print_data(json.dumps(asdict(status), indent=2, default=str))
+        return
+    for line in _head(status):
+        print_line(line)
+    print_line()
+    _print_verdicts(status.verdicts)
+    print_line()
+    _print_runs(status.runs)
+    print_line()
+    if status.covered:
+        _print_covered(status.covered)
+        print_line()
+    elif imported := sum(_total(source) for source in status.verdicts):
+        others = f"ask `{_IMPORTED_VIEW}` for theirs"
+        print_line(f"models: all {imported:,} results are imported; {others}")
+        print_line()
+    if status.contradicted:
+        _print_contradicted(status)
+        print_line()
+    _print_stale(status.stale)
+
+
+def _head(status: StatusReport) -> Iterator[str]:
+    kind = "scratch database" if status.scratch else "database"
+    yield f"{kind}: {status.database}, {format_size(status.database_bytes)}"
+    files = f"{status.parquet_files:,} {plural(status.parquet_files, 'file')}"
+    yield f"Parquet: {files} of its runs in {status.results}, {format_size(status.parquet_bytes)}"
+    counts = (f"{count:,} in {table}" for table, count in status.rows.items() if count)
+    yield f"rows: {', '.join(counts) or 'none'}"
+
+
+def _print_verdicts(verdicts: Sequence[Verdicts]) -> None:
+    statuses = sorted({status for source in verdicts for status in source.counts}, key=_ok_first)
+    lines = [
+        (
+            f"{row.source} (simulated)" if row.simulated else row.source,
+            _total(row),
+            *(row.counts.get(status) for status in statuses),
+        )
+        for row in verdicts
+    ]
+    print_lines((*wrapping("source"), "results", *statuses), lines)
+
+
+def _total(verdicts: Verdicts) -> int:
+    return sum(verdicts.counts.values())
+
+
+def _print_runs(runs: Sequence[RunSummary]) -> None:
+    """The newest ones, ours before what was imported."""
+    ours_first = sorted(runs, key=lambda run: not run.is_ours)
+    lines = [
+        (
+            run.run_id,
+            f"{run.started_at:%Y-%m-%d %H:%M}",
+            run.planned,
+            run.hostname,
+            ", ".join(f"{count:,} {status}" for status, count in run.counts.items()),
+        )
+        for run in ours_first[:_SHOWN]
+    ]
+    print_lines(("run", "started", "planned", "host", *wrapping("verdicts")), lines)
+    _print_more(len(runs), "runs", _SHOWN)
+
+
+def _print_covered(covered: Sequence[Covered]) -> None:
+    """A line a model, a column a backend."""
+    best: dict[str, dict[str, str]] = {}
+    for row in covered:
+        best.setdefault(row.model, {})[row.backend] = row.best
+    backends = sorted({row.backend for row in covered})
+    lines = [(model, *map(verdicts.get, backends)) for model, verdicts in best.items()]
+    print_lines((*wrapping("model"), *backends), lines[:_MODELS])
+    _print_more(len(lines), "models", _MODELS)
+
+
+def _print_contradicted(status: StatusReport) -> None:
+    from orchestrator.system.files import database_option
+
+    count = status.contradicted
+    print_line(
+        f"contradictions: {count:,} of the latest results of their series: the one"
+        " before, with the same software, differs by more than both grades promise"
+    )
+    option = database_option(status.database)
+    print_command(shlex.join([own_name(), "query", _CONTRADICTIONS_VIEW, *option]))
+
+
+def _print_stale(groups: Sequence[StaleResults]) -> None:
+    if not groups:
+        print_line("stale: nothing, as far as can be told without measuring")
+        return
+    print_line(f"stale: {sum(group.cells for group in groups):,} cells")
+    for group in groups[:_SHOWN]:
+        many = f"{group.cells:,} cells such as " if group.cells > 1 else ""
+        where = f"{group.runtime} on {group.hostname}, launcher {group.launcher}"
+        changes = "; ".join(group.changes)
+        print_line(f"{many}{group.example} ({where}; {group.since:%Y-%m-%d}): {changes}")
+        print_command(group.command)
+    _print_more(len(groups), "stale groups", _SHOWN)
+
+
+def _print_more(count: int, noun: str, shown: int) -> None:
+    if count > shown:
+        print_line(f"… and {count - shown:,} more {noun}; --json has them all")
+
+
+def _ok_first(status: str) -> tuple[bool, str]:
+    return status != "ok", status
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -34,9 +284,6 @@ class StatusCommand(DatabaseChoice, TableOptions, Command):
     def execute(self) -> None:
         """Show the database or a run."""
         if self.run is None and not self.findings:
-            from orchestrator.commands.results.status import current_installation, report_status
-            from orchestrator.commands.results.status_words import print_status
-
             installation = current_installation()
             status = report_status(self.results, self.database_file, installation)
             print_status(status, as_json=self.json)

@@ -1,17 +1,171 @@
 """`doctor`: the backends that this machine can run, and how far its processes agree."""
 
+import subprocess
+import sys
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Annotated
 
 import typer
+from pydantic import TypeAdapter
 
+from analysis.results.table import Field, wrapping
+from orchestrator.backends.catalogue import CATALOGUE
+from orchestrator.backends.machine import require_stack
 from orchestrator.commands.options.common import command_line
 from orchestrator.commands.program.command import Command
 from orchestrator.commands.program.program import chosen
+from orchestrator.launchers.diagnosis import SUPPORT_CLASSES, Diagnosis
 from orchestrator.running.options import HiddenScratch, LauncherOption, RunOptions
+from orchestrator.screen.lines import print_json, print_line
+from orchestrator.screen.tables import print_lines
 from orchestrator.system.files import RESULTS_FOLDER
 from orchestrator.system.options import Json, Results
-from runner.contract.errors import EngineUnavailable, UsageError
+from runner.contract.cell import Backend
+from runner.contract.errors import BenchError, EngineUnavailable, UsageError
+from runner.contract.installation import how_to_install
+from runner.contract.variables import python_environment
+
+_ALL_COLUMNS: tuple[str | Field, ...] = (
+    "backend",
+    "launcher",
+    "runs",
+    "class",
+    *wrapping("why", "what to do"),
+)
+
+
+def print_diagnoses(diagnoses: Sequence[Diagnosis], *, everything: bool, as_json: bool) -> None:
+    """Print what runs here, what could and how; with `everything` each backend by each launcher."""
+    if as_json:
+        print_json([diagnosis.data() for diagnosis in diagnoses])
+    elif everything:
+        _print_all(diagnoses)
+    else:
+        for line in _summary(diagnoses):
+            print_line(line)
+
+
+def _summary(diagnoses: Sequence[Diagnosis]) -> Iterator[str]:
+    running = [row for row in diagnoses if row.runs]
+    possible = [row for row in diagnoses if row.could_run]
+    yield f"Runs here: {_by_launcher(running)}." if running else "Nothing runs here yet."
+    ways: dict[str, list[Diagnosis]] = {}
+    for row in possible:
+        ways.setdefault(row.remedy or row.reason, []).append(row)
+    for way, rows in ways.items():
+        yield f"Could run: {_by_launcher(rows)}: {way}"
+    reachable = {row.backend for row in (*running, *possible)}
+    rest = [row for row in diagnoses if row.backend not in reachable]
+    groups = {
+        "Not here": [row for row in rest if row.support_class is not None],
+        "Not built": [row for row in rest if row.support_class is None],
+    }
+    absent = [f"{words}: {', '.join(_names(rows))}." for words, rows in groups.items() if rows]
+    if absent:
+        yield " ".join(absent)
+    yield "Why: `orchestrator doctor --all`"
+
+
+def _by_launcher(rows: Sequence[Diagnosis]) -> str:
+    """Backends with the launchers that they share: `cpu, qnn (simulator), by docker`."""
+    launchers: dict[str, list[str]] = {}
+    for row in rows:
+        launchers.setdefault(row.backend, []).append(row.launcher)
+    groups: dict[str, list[Diagnosis]] = {}
+    for row in rows:
+        groups.setdefault(" and ".join(launchers[row.backend]), []).append(row)
+    return "; ".join(f"{', '.join(_names(group))}, by {ways}" for ways, group in groups.items())
+
+
+def _names(rows: Sequence[Diagnosis]) -> list[str]:
+    """Each backend once, with a word where a simulator stands in for its device."""
+    return list(dict.fromkeys(map(_name, rows)))
+
+
+def _name(row: Diagnosis) -> str:
+    simulator = CATALOGUE[row.backend].simulator
+    return f"{row.backend} ({simulator.word})" if simulator and row.simulated else row.backend
+
+
+def _print_all(diagnoses: Sequence[Diagnosis]) -> None:
+    rows = [
+        (row.backend, row.launcher, row.runs, row.support_class, row.reason, row.remedy)
+        for row in diagnoses
+    ]
+    print_lines(_ALL_COLUMNS, rows)
+    print_line()
+    meanings = " · ".join(f"{number} {meaning}" for number, meaning in SUPPORT_CLASSES.items())
+    print_line(f"support class: {meanings} · – not built yet")
+
+
+TRIAL_S = 900
+_TRIAL = "runner.backends.onnxruntime_web.browser_trial"
+
+
+@dataclass(frozen=True)
+class BrowserFinding:
+    """One backend in one browser."""
+
+    browser: str
+    """`our own`, `chromium`, `chrome`, `edge`, `firefox`, or the path that the user named."""
+    executable: str
+    """The browser's file."""
+    version: str | None
+    """Its version, if it started."""
+    backend: Backend | None
+    """The backend that was tried; None in a browser that is not driven."""
+    works: bool
+    """True if it computed."""
+    message: str
+    """The device, or the reason in the browser's own words."""
+
+
+_FINDING = TypeAdapter(BrowserFinding)
+
+
+def try_browsers(python: str = sys.executable) -> list[BrowserFinding]:
+    """Execute a small graph by every backend in every browser; some seconds each."""
+    require_stack("wasm")
+    try:
+        done = subprocess.run(
+            [python, "-P", "-m", _TRIAL],
+            env=python_environment(),
+            capture_output=True,
+            text=True,
+            timeout=TRIAL_S,
+            check=False,
+        )
+    except subprocess.TimeoutExpired as error:
+        raise BenchError(f"the trial of browsers did not end within {TRIAL_S} s") from error
+    if done.returncode != 0:
+        words = (done.stderr.strip().splitlines() or ["nothing"])[-1]
+        raise BenchError(f"the trial of browsers failed: {words}")
+    return [_FINDING.validate_json(line) for line in done.stdout.splitlines() if line]
+
+
+_COLUMNS: tuple[str | Field, ...] = (
+    "browser",
+    "version",
+    "backend",
+    "works",
+    *wrapping("device, or why not"),
+)
+
+
+def print_browsers(findings: Sequence[BrowserFinding], *, as_json: bool) -> None:
+    """One row for each backend in each browser."""
+    if as_json:
+        print_json(findings)
+        return
+    if not findings:
+        print_line(f"There is no browser here: {how_to_install('browser')} installs one.")
+        return
+    rows = [(one.browser, one.version, one.backend, one.works, one.message) for one in findings]
+    print_lines(_COLUMNS, rows)
+    print_line()
+    print_line("ACCELMATRIX_BROWSER takes one of them for `--launcher process`.")
+
 
 _LOOKS = ("all_", "calibrate", "browsers", "for_runner")
 """Fields of which one may be given."""
@@ -66,9 +220,6 @@ class DoctorCommand(Command):
                 hint="they belong to --calibrate",
             )
         if self.browsers:
-            from orchestrator.commands.setup.browsers import try_browsers
-            from orchestrator.commands.setup.browsers_words import print_browsers
-
             print_browsers(try_browsers(), as_json=self.json)
             return 0
         if self.for_runner:
@@ -78,7 +229,6 @@ class DoctorCommand(Command):
             report = check_runner()
             print_runner(report, as_json=self.json)
             return 0 if report.is_ready else EngineUnavailable.exit_code
-        from orchestrator.commands.setup.doctor_words import print_diagnoses
         from orchestrator.launchers.diagnosis import diagnose
 
         print_diagnoses(diagnose(), everything=self.all_, as_json=self.json)

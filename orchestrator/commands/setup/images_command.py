@@ -1,6 +1,7 @@
 """`images`: the images that jobs execute in."""
 
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Annotated
 
@@ -10,16 +11,39 @@ from orchestrator.commands.options.common import note
 from orchestrator.commands.program.command import Command
 from orchestrator.commands.program.completion import complete_backend
 from orchestrator.commands.program.program import ListingGroup, Program, chosen
+from orchestrator.images.local_images import LocalImages
+from orchestrator.images.prune import PrunedImages, prune_images
+from orchestrator.images.settings import ImageSettings
+from orchestrator.system.engine import connect_engine
+from orchestrator.system.git import own_commit
 from orchestrator.system.options import Json, Wide
+
+
+def open_images(registry: str | None, report: Callable[[str], None]) -> LocalImages:
+    """The engine's images under that registry, or under the environment's if it is None.
+
+    Lines about the work under way go to `report`.
+    """
+    return LocalImages(connect_engine(), image_settings(registry), report)
+
+
+def remove_images(registry: str | None, *, everything: bool) -> PrunedImages:
+    """Remove images of other versions, or `everything` of ours."""
+    return prune_images(connect_engine(), image_settings(registry), everything=everything)
+
+
+def image_settings(registry: str | None) -> ImageSettings:
+    """The settings of images under that registry, or under the environment's if it is None."""
+    settings = ImageSettings.from_environment(revision=own_commit())
+    return settings if registry is None else replace(settings, registry=registry)
+
 
 group = Program(help="List, build, pull, push, verify, save and remove images.", cls=ListingGroup)
 
 BackendName = Annotated[
     str,
     typer.Argument(
-        metavar="BACKEND",
-        help="The backend, e.g. cpu.",
-        autocompletion=complete_backend,
+        metavar="BACKEND", help="The backend, e.g. cpu.", autocompletion=complete_backend
     ),
 ]
 _Registry = Annotated[
@@ -56,14 +80,12 @@ class ListImagesCommand(Command):
     def execute(self) -> None:
         """Print the images."""
         if self.remote:
-            from orchestrator.commands.setup.images import image_settings
             from orchestrator.commands.setup.images_words import print_remote_images
             from orchestrator.commands.setup.published_images import remote_images
 
             images = remote_images(image_settings(self.registry))
             print_remote_images(images, wide=self.wide, as_json=self.json)
             return
-        from orchestrator.commands.setup.images import open_images
         from orchestrator.commands.setup.images_words import print_images
 
         images_here = open_images(self.registry, note).list()
@@ -78,7 +100,6 @@ class BuildImage(_OneImage):
     def execute(self) -> None:
         from orchestrator.backends.catalogue import known_backend
         from orchestrator.commands.measure.progress import show_build
-        from orchestrator.commands.setup.images import open_images
         from orchestrator.commands.setup.images_words import print_image
 
         with show_build(quiet=chosen.quiet) as report:
@@ -94,7 +115,6 @@ class PullImage(_OneImage):
     def execute(self) -> None:
         """Fetch it."""
         from orchestrator.backends.catalogue import known_backend
-        from orchestrator.commands.setup.images import open_images
         from orchestrator.commands.setup.images_words import print_image
 
         images = open_images(self.registry, note)
@@ -109,7 +129,6 @@ class PushImage(_OneImage):
     def execute(self) -> None:
         """Publish it."""
         from orchestrator.backends.catalogue import known_backend
-        from orchestrator.commands.setup.images import open_images
         from orchestrator.commands.setup.images_words import print_image
 
         images = open_images(self.registry, note)
@@ -142,7 +161,6 @@ class VerifyImages(Command):
     def execute(self) -> int:
         """Check them; the exit code says whether all are valid."""
         from orchestrator.backends.catalogue import known_backend
-        from orchestrator.commands.setup.images import image_settings
         from orchestrator.commands.setup.images_words import print_verified_images
         from orchestrator.commands.setup.published_images import verified_images
         from orchestrator.images.settings import image_name
@@ -167,7 +185,6 @@ class SaveImage(_OneImage):
     def execute(self) -> None:
         """Write the file."""
         from orchestrator.backends.catalogue import known_backend
-        from orchestrator.commands.setup.images import open_images
         from orchestrator.commands.setup.images_words import print_saved_image
         from orchestrator.images.settings import image_name
 
@@ -186,7 +203,6 @@ class LoadImage(Command):
 
     def execute(self) -> None:
         """Take it."""
-        from orchestrator.commands.setup.images import open_images
         from orchestrator.commands.setup.images_words import print_image
 
         for image in open_images(self.registry, note).load(self.file):
@@ -203,7 +219,6 @@ class PruneImages(Command):
 
     def execute(self) -> None:
         """Remove them."""
-        from orchestrator.commands.setup.images import remove_images
         from orchestrator.commands.setup.images_words import print_pruned
 
         print_pruned(remove_images(self.registry, everything=self.all_))

@@ -88,10 +88,7 @@ def verified_images(
             reference,
             tuple(
                 check_signatures(
-                    reference,
-                    signer,
-                    cosign=cosign,
-                    plain_http=is_plain_http(settings.registry),
+                    reference, signer, cosign=cosign, plain_http=is_plain_http(settings.registry)
                 )
             ),
         )

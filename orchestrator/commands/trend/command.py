@@ -1,16 +1,253 @@
 """`trend`: a metric over time, series by series."""
 
+import math
 import sys
-from dataclasses import dataclass
-from typing import Annotated
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Annotated, Any
 
 import typer
 
+from analysis.charts.chart import Chart
+from analysis.charts.history.trends import trend_chart
+from analysis.compare.values import MetricValue
+from analysis.results.differing import ASKED_AXES, are_distinct, fact_heading, varying, work_words
+from analysis.results.metrics import metric_of
+from analysis.results.table import Field, Table
+from analysis.statistics.numbers import format_number, interval_text
+from analysis.trend.series import TrendSeries, TrendStep
+from analysis.trend.trends import Trends, trends_of
 from orchestrator.commands.options.verdict import PerHost
 from orchestrator.commands.program.command import Command
 from orchestrator.commands.program.completion import complete_metric
 from orchestrator.commands.results.selected import ResultSelection
+from orchestrator.commands.results.selection import SelectionRequest
+from orchestrator.screen.sheet import ON_SCREEN, Sheet
 from orchestrator.screen.sheet_output import SheetOutput
+from orchestrator.screen.sparkline import sparkline
+from runner.contract.errors import NothingToDo
+
+_MOST_ROWS = 20
+"""Series that a terminal shows; files have all of them."""
+_MOST_STEPS = 3
+"""Steps that are told with their candidates; others are counted."""
+_MOST_CHANGES = 4
+_FACTS = (*ASKED_AXES, "part")
+"""Facts that stand in the heading where all series share them, else in columns."""
+
+
+def trend_sheet(trends: Trends, form: str, *, blocks: bool) -> Sheet:
+    """The trends as a sheet of this format, sparklines in block letters or in ASCII."""
+    metric = trends.metric
+    most = _MOST_ROWS if form == ON_SCREEN else len(trends.series)
+    rows = [_row(series) for series in trends.series]
+    hidden = len(trends.series) - len(rows[:most]) + trends.left_out
+    notes = (*_hidden(hidden), *_answer(trends), *_trust(trends), *_next(trends))
+    title = f"{metric.heading}, over time"
+    differing = _differing(trends)
+    shared = "" if "cell" in differing else work_words(_facts(trends), _FACTS)
+    heading = f"{title}: {shared}" if shared else title
+    fields = _fields(differing, rows, blocks=blocks)
+    table = Table(heading, fields, rows[:most])
+    return Sheet(title[:1].upper() + title[1:], [table], notes, _document(trends, rows))
+
+
+def _facts(trends: Trends) -> list[Mapping[str, Any]]:
+    return [series.facts for series in trends.series]
+
+
+def _differing(trends: Trends) -> list[str]:
+    """The facts that tell the series apart; the cell's id where those of its axes do not."""
+    facts, beside = _facts(trends), ["hostname"] if trends.per_host else []
+    differing = varying(facts, _FACTS)
+    return [*(differing if are_distinct(facts, [*differing, *beside]) else ["cell"]), *beside]
+
+
+def _fields(
+    differing: Sequence[str], rows: Sequence[Mapping[str, Any]], *, blocks: bool
+) -> list[Field]:
+    def course(values: list[Mapping[str, Any]]) -> str:
+        return sparkline([one["value"] for one in values], blocks=blocks)
+
+    marked = any(row["mark"] for row in rows)
+    files = ("ratio_low", "ratio_high", "grade", "first_run", "last_run", "steps", "steps_by_level")
+    return [
+        *(Field(name, fact_heading(name), essential=True, wraps=True) for name in differing),
+        *(Field(name, hidden=True) for name in ("cell", "hostname") if name not in differing),
+        Field("results", "n", essential=True),
+        Field("first", essential=True),
+        Field("last", essential=True),
+        Field("ratio", "last/first", essential=True),
+        Field("differs"),
+        Field("values", "course", essential=True, shown=course),
+        Field("interval", "95 %", right=True),
+        Field("best"),
+        *([Field("mark", essential=True, wraps=True)] if marked else []),
+        *(Field(name, hidden=True) for name in files),
+    ]
+
+
+def _row(series: TrendSeries) -> dict[str, Any]:
+    ratio = series.interval
+    return {
+        **{name: series.facts.get(name) for name in _FACTS},
+        "cell": series.cell_id,
+        "part": series.facts["part"],
+        "hostname": series.facts["hostname"],
+        "results": len(series.values),
+        "first": series.first.value,
+        "last": series.last.value,
+        "ratio": series.ratio,
+        "ratio_low": ratio.low if ratio else None,
+        "ratio_high": ratio.high if ratio else None,
+        "interval": interval_text(ratio),
+        "differs": series.differs,
+        "best": series.best.value,
+        "best_run": series.best.facts["run_id"],
+        "grade": max(series.first.grade, series.last.grade),
+        "mark": ", ".join(series.last.marks) or None,
+        "first_run": series.first.facts["run_id"],
+        "last_run": series.last.facts["run_id"],
+        "values": [_value(value) for value in series.values],
+        "steps": [_step(step) for step in series.steps],
+        "steps_by_level": series.by_level,
+    }
+
+
+def _value(result: MetricValue) -> dict[str, Any]:
+    interval, facts = result.interval, result.facts
+    return {
+        "run_id": facts["run_id"],
+        "measured_at": facts["measured_at"],
+        "hostname": facts["hostname"],
+        "value": result.value,
+        "low": interval.low if interval else None,
+        "high": interval.high if interval else None,
+        "grade": result.grade,
+    }
+
+
+def _step(step: TrendStep) -> dict[str, Any]:
+    return {
+        "before": step.before.facts["run_id"],
+        "after": step.after.facts["run_id"],
+        "ratio": step.ratio.value,
+        "ratio_low": step.ratio.low,
+        "ratio_high": step.ratio.high,
+        "changes": list(step.changes or ()),
+    }
+
+
+def _document(trends: Trends, rows: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    metric = trends.metric
+    return {
+        "metric": metric.name,
+        "unit": metric.unit,
+        "more_is_better": metric.more_is_better,
+        "per_host": trends.per_host,
+        "series": [{name: row[name] for name in row if name != "interval"} for row in rows],
+        "left_out": trends.left_out,
+        "measured_once": trends.once,
+    }
+
+
+def _hidden(number: int) -> Iterator[str]:
+    if number:
+        yield f"… {number:,} more with less change: name a GLOB, or `--output FILE` for all"
+
+
+def _answer(trends: Trends) -> Iterator[str]:
+    """The answer: which series changed, and what changed along with the greatest steps."""
+    shown = [one for one in trends.series if one.differs]
+    better = sum(one.is_better for one in shown)
+    total = f"{len(trends.series):,} series"
+    if trends.left_out:
+        total = f"the {total} with the greatest change"
+    if shown:
+        yield (
+            f"Of {total}, {better} ended better than they began and {len(shown) - better} worse,"
+            " beyond intervals and grades."
+        )
+    else:
+        yield f"Of {total}, none ended differently from how it began, beyond intervals and grades."
+    stepped = sorted(
+        ((one, one.steps[0]) for one in trends.series if one.steps),
+        key=lambda pair: -abs(math.log(pair[1].ratio.value)),
+    )
+    for series, step in stepped[:_MOST_STEPS]:
+        yield _step_words(series, step)
+    if len(stepped) > _MOST_STEPS:
+        more = len(stepped) - _MOST_STEPS
+        yield f"Such steps in {more:,} more series: `--format json` tells them."
+
+
+def _step_words(series: TrendSeries, step: TrendStep) -> str:
+    changes = list(step.changes or ())
+    more = len(changes) - _MOST_CHANGES
+    named = "; ".join(changes[:_MOST_CHANGES]) + (f"; {more} more" if more > 0 else "")
+    candidates = f"candidates: {named}" if changes else "nothing that is known changed between them"
+    runs = f"run {step.before.facts['run_id']} to {step.after.facts['run_id']}"
+    return f"{series.cell_id}: times {format_number(step.ratio.value)} from {runs}; {candidates}"
+
+
+def _trust(trends: Trends) -> Iterator[str]:
+    unknown = sum(one.differs is None for one in trends.series)
+    if unknown:
+        yield f"Without an interval, so that no difference is shown: {unknown:,} of the ratios."
+    doubtful = sum("D" in {one.first.grade, one.last.grade} for one in trends.series)
+    if doubtful:
+        yield (
+            f"Of grade D at one end, which shows no difference: {doubtful:,} series;"
+            " measure longer, `--profile standard`"
+        )
+    if trends.without_levels:
+        yield (
+            f"Steps between neighbours, in {trends.without_levels:,} series with launches enough"
+            " for change points: the extra `analysis` finds them."
+        )
+
+
+def _next(trends: Trends) -> Iterator[str]:
+    if trends.once:
+        yield f"Measured once, and not here: {trends.once:,} series."
+
+
+@dataclass(frozen=True)
+class TrendAnswer:
+    """A metric over time."""
+
+    database: Path
+    trends: Trends
+
+    def chart(self) -> Chart:
+        """The drawing of the series with the greatest change."""
+        return trend_chart(self.trends)
+
+
+def report_trend(request: SelectionRequest, metric: str, *, per_host: bool = False) -> TrendAnswer:
+    """A metric of every series that was measured more than once."""
+    with replace(request, every=True).open() as (store, selection):
+        trends = trends_of(store, selection, metric_of(metric, store), per_host=per_host)
+    if not trends.series:
+        raise _nothing(request, trends)
+    return TrendAnswer(request.database, trends)
+
+
+def _nothing(request: SelectionRequest, trends: Trends) -> NothingToDo:
+    label = trends.metric.label
+    if not trends.once:
+        return NothingToDo(
+            f"{request.database}: no selected result has a value of {label}",
+            hint="drop a filter, or see what there is: `orchestrator status`",
+        )
+    noun = "series was" if trends.once == 1 else "series were"
+    message = f"{request.database}: nothing was measured twice: {trends.once:,} {noun} once"
+    if request.run is not None:
+        return NothingToDo(
+            f"{message} in that run", hint="a run measures each cell once: leave out `--run`"
+        )
+    return NothingToDo(message, hint="measure again with the same matrix: `orchestrator run`")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -33,8 +270,6 @@ class TrendCommand(SheetOutput, ResultSelection, Command):
 
     def execute(self) -> None:
         """Show the trends."""
-        from orchestrator.commands.trend.answer import report_trend
-        from orchestrator.commands.trend.table import trend_sheet
         from orchestrator.screen.sparkline import has_blocks
 
         selected = self.selected.narrowed(self.glob)

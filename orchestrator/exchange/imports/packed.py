@@ -21,12 +21,7 @@ from orchestrator.exchange.imports.record import (
 from orchestrator.store.records.compact import Compaction, same_table
 from orchestrator.store.records.kept import KEPT_SUFFIX, runs_in, runs_metadata
 from orchestrator.store.schema.sources import Run
-from orchestrator.system.files import (
-    IMPORTS_FOLDER,
-    PACKED_IMPORTS,
-    REMEDY,
-    translate_os_errors,
-)
+from orchestrator.system.files import IMPORTS_FOLDER, PACKED_IMPORTS, REMEDY, translate_os_errors
 from orchestrator.system.parquet import UNREADABLE, read_table
 from runner.contract.errors import DamagedFile
 from runner.contract.files import atomic_file

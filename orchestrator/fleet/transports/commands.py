@@ -11,12 +11,7 @@ from pathlib import Path
 from threading import Thread
 
 from orchestrator.fleet.hosts_file import HostEntry
-from orchestrator.fleet.transport import (
-    HOST_MODULE,
-    FleetHost,
-    StreamConversation,
-    TransportName,
-)
+from orchestrator.fleet.transport import HOST_MODULE, FleetHost, StreamConversation, TransportName
 from runner.contract.errors import Unavailable
 
 _SSH_OPTIONS = (

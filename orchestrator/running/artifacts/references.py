@@ -32,10 +32,7 @@ class References:
     """The references of one results folder, each computed when a run first needs it."""
 
     def __init__(
-        self,
-        context: LaunchContext,
-        availability: Availability,
-        memory_bytes: int | None = None,
+        self, context: LaunchContext, availability: Availability, memory_bytes: int | None = None
     ) -> None:
         """The references beside the run.
 

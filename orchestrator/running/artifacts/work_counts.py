@@ -14,12 +14,7 @@ from runner.contract.errors import DamagedFile
 from runner.contract.files import write_atomic
 from runner.contract.job import PROFILES, Job, Limits
 from runner.contract.models import ModelSpec
-from runner.contract.models.counted import (
-    COUNTS_FILE,
-    CountedWork,
-    read_counted,
-    without_weights,
-)
+from runner.contract.models.counted import COUNTS_FILE, CountedWork, read_counted, without_weights
 from runner.contract.models.work import catalogued_polynomials
 from runner.contract.reasons import Reason, reason
 

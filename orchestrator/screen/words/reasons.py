@@ -143,11 +143,7 @@ def behind(reason: Reason) -> Special:
     def several(separator: str, name: str) -> str:
         return separator.join(map(reason_text, _numbered(reason, name)))
 
-    return {
-        "reason": single,
-        "lines": partial(several, "\n"),
-        "semicolons": partial(several, "; "),
-    }
+    return {"reason": single, "lines": partial(several, "\n"), "semicolons": partial(several, "; ")}
 
 
 def _numbered(reason: Reason, name: str) -> Iterator[Reason]:

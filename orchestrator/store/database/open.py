@@ -115,8 +115,7 @@ def create(path: Path, *, scratch: bool) -> None:
     except (duckdb.Error, OSError) as error:
         delete_database(unfinished)
         raise StoreError(
-            f"{path}: cannot be created: {duckdb_message(error)}",
-            hint=file_hint(error),
+            f"{path}: cannot be created: {duckdb_message(error)}", hint=file_hint(error)
         ) from error
 
 

@@ -26,10 +26,7 @@ from orchestrator.store.schema.view import MEGABYTE
 from runner.contract.errors import StoreError, UsageError
 
 _TABLE = "exported"
-_NEEDED = (
-    *("run_id", "cell_id", "model", "status", "proof", "measured_at", "simulated"),
-    *SERIES,
-)
+_NEEDED = (*("run_id", "cell_id", "model", "status", "proof", "measured_at", "simulated"), *SERIES)
 """Columns without which no result can be compared."""
 _NAMES: Mapping[str, str] = {
     "hardware": "device_name",

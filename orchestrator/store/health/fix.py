@@ -16,13 +16,7 @@ from orchestrator.store.database.open import open_current
 from orchestrator.store.health.checks.all_checks import CHECKS
 from orchestrator.store.health.incoming import leave_out_impossible
 from orchestrator.store.health.quarantine import find_faults, quarantine
-from orchestrator.store.health.validate import (
-    ALTERED,
-    RETYPED,
-    Finding,
-    define_macros,
-    find_all,
-)
+from orchestrator.store.health.validate import ALTERED, RETYPED, Finding, define_macros, find_all
 from orchestrator.store.merge.dimensions import describe_shared
 from orchestrator.store.merge.merge import QUARANTINED, REAL, incoming_in, insert_records
 from orchestrator.store.merge.staging import stage
@@ -205,8 +199,7 @@ def _fixed(
     with (
         connection,
         store_errors(
-            f"{path}: cannot be repaired, and nothing was changed",
-            f"{REMEDY}, then try again",
+            f"{path}: cannot be repaired, and nothing was changed", f"{REMEDY}, then try again"
         ),
     ):
         repaired, quarantined = _repair(

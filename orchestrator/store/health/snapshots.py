@@ -81,11 +81,7 @@ class Snapshot:
 
 
 def take_snapshot(
-    database: Path,
-    root: Path,
-    name: str | None,
-    git_commit: str | None,
-    wait_s: float = WAIT_S,
+    database: Path, root: Path, name: str | None, git_commit: str | None, wait_s: float = WAIT_S
 ) -> Snapshot:
     """Copy the database into a folder of its own below `root`, whole or not at all."""
     if name is not None and (name == _LAST or not _NAME.fullmatch(name)):

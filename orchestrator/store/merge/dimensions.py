@@ -19,11 +19,7 @@ from orchestrator.store.schema.tables import (
 )
 from runner.contract.record.ids import ENVIRONMENT_FACTS, MACHINE_FACTS, MEMORY_FACT
 
-_HASHED = (
-    (HARDWARE, MACHINE_FACTS),
-    (ENVIRONMENTS, ENVIRONMENT_FACTS),
-    (MODELS, (MODEL_SPEC,)),
-)
+_HASHED = ((HARDWARE, MACHINE_FACTS), (ENVIRONMENTS, ENVIRONMENT_FACTS), (MODELS, (MODEL_SPEC,)))
 """Tables, and the facts that an id is the hash of in every record of ours."""
 _FILES = (
     (

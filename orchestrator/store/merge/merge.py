@@ -4,23 +4,28 @@ A clock may have been set back: a cell that was measured outweighs a verdict tha
 its chance, however new that is. Files from elsewhere replace no measurement of ours.
 """
 
-from collections.abc import Callable, Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
+from typing import Any
 
 import pyarrow as pa
 from duckdb import DuckDBPyConnection
 
-from analysis.results.source import text
+from analysis.compatibility.verdicts import verdict_of
+from analysis.results.source import OWN_SOURCES, text
+from orchestrator.screen.words.doubts import doubt_text
+from orchestrator.screen.words.reasons import reason_text, remedy_text
+from orchestrator.screen.words.remedies import MEASURE_HERE
 from orchestrator.store.database.connect import fetch, transaction
 from orchestrator.store.merge.dimensions import describe_shared, infer_runs
 from orchestrator.store.merge.report import MergeReport
 from orchestrator.store.merge.staging import are_small, registered, stage, unstage
-from orchestrator.store.merge.words import worded
 from orchestrator.store.records.kept import described_runs, keep_merged
 from orchestrator.store.records.validate import Damaged
+from orchestrator.store.schema.columns import names
 from orchestrator.store.schema.sources import Run
 from orchestrator.store.schema.tables import (
     DURATIONS,
@@ -31,10 +36,71 @@ from orchestrator.store.schema.tables import (
     RESULTS,
     RUNS,
     SYNTHETIC,
+    WORD_COLUMNS,
 )
 from orchestrator.system.parquet import UNREADABLE, CheckInterrupt, read_tables
-from runner.contract.record.files import arrow_schema
+from runner.contract.reasons import Reason, reason_from
+from runner.contract.record.doubts import Doubt
+from runner.contract.record.files import arrow_schema, each_row
+from runner.contract.record.record import Row
 from runner.contract.record.verdict import RETRIED
+
+_COLUMNS = (
+    *("result_id", "source", "status", "reason_code", "reason_facts", "proof", "correct"),
+    *("correct_code", "correct_facts", "doubts"),
+)
+_ROWS_AT_ONCE = 10_000
+_NAME = "worded"
+_SCHEMA = pa.schema(
+    [
+        ("result_id", pa.string()),
+        *(
+            (column.name, pa.list_(pa.string()) if column.type == "VARCHAR[]" else pa.string())
+            for column in WORD_COLUMNS
+        ),
+    ]
+)
+
+
+@contextmanager
+def worded(connection: DuckDBPyConnection, records: str) -> Iterator[str]:
+    """The name of a relation with the words of these records, by their ids."""
+    rows: pa.Table = connection.sql(
+        f"SELECT {', '.join(_COLUMNS)} FROM {records}"
+        " WHERE status <> 'ok' OR proof <> 'proven' OR correct_code IS NOT NULL OR len(doubts) > 0"
+    ).to_arrow_table()
+    batches = [
+        pa.RecordBatch.from_pylist(
+            [*map(_words, each_row(rows.column_names, batch.columns))], _SCHEMA
+        )
+        for batch in rows.to_batches(_ROWS_AT_ONCE)
+    ]
+    with registered(connection, _NAME, pa.Table.from_batches(batches, _SCHEMA)):
+        yield f"(SELECT result_id, {names(WORD_COLUMNS)} FROM {_NAME})"
+
+
+def _words(row: Row) -> dict[str, Any]:
+    ended = reason_from(row["reason_code"], row["reason_facts"])
+    differs = reason_from(row["correct_code"], row["correct_facts"])
+    doubts = row["doubts"]
+    return {
+        "result_id": row["result_id"],
+        "reason": ended and reason_text(ended),
+        "remedy": _remedy(row, ended or differs),
+        "correct_reason": differs and reason_text(differs),
+        "grade_reasons": None
+        if doubts is None
+        else [doubt_text(Doubt(**doubt)) for doubt in doubts],
+    }
+
+
+def _remedy(row: Row, explanation: Reason | None) -> str | None:
+    verdict = verdict_of(row["status"], row["proof"], row["correct"])
+    if row["source"] not in OWN_SOURCES:
+        return MEASURE_HERE if verdict == "wrong" or row["status"] != "ok" else None
+    is_unchecked = verdict == "unverified" and explanation is None
+    return None if is_unchecked else remedy_text(verdict, explanation)
+
 
 LeaveOut = Callable[[DuckDBPyConnection], Sequence[Damaged]]
 """Takes rows out of `incoming`, and says which and why."""

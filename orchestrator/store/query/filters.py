@@ -137,10 +137,7 @@ def _check_names(filters: Iterable[str]) -> None:
     for name in filters:
         if name not in known:
             raise UsageError.unknown(
-                name,
-                known,
-                f"there is no filter {name!r}",
-                hint=f"filters are {', '.join(known)}",
+                name, known, f"there is no filter {name!r}", hint=f"filters are {', '.join(known)}"
             )
 
 

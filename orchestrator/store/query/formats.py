@@ -21,16 +21,7 @@ from orchestrator.system.files import output_file
 
 Parts = Sequence[tuple[str, str]]
 _AS_TEXT = frozenset(
-    {
-        "bignum",
-        "bit",
-        "geometry",
-        "interval",
-        "time with time zone",
-        "uhugeint",
-        "union",
-        "variant",
-    }
+    {"bignum", "bit", "geometry", "interval", "time with time zone", "uhugeint", "union", "variant"}
 )
 """Arrow gives them as DuckDB's bytes, loses a part, or has what Parquet refuses."""
 

@@ -24,12 +24,7 @@ from runner.contract.errors import StoreError
 from runner.contract.record.efficiency import Efficiency
 from runner.contract.record.files import each_row
 from runner.contract.record.identity import Host, Raw, RuntimeFacts
-from runner.contract.record.measured import (
-    Arrivals,
-    Resources,
-    Timing,
-    Training,
-)
+from runner.contract.record.measured import Arrivals, Resources, Timing, Training
 from runner.contract.record.quality import Trust
 from runner.contract.record.record import Row
 from runner.contract.record.starts import Startup

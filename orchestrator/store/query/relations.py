@@ -145,10 +145,7 @@ RELATIONS = (
     ),
     Relation("compatibility", "what runs on which backend, and why not", _COMPATIBLE, _COMBINATION),
     Relation(
-        "failures",
-        "what could not be measured, and why",
-        _FAILURE,
-        "recorded_at DESC, result_id",
+        "failures", "what could not be measured, and why", _FAILURE, "recorded_at DESC, result_id"
     ),
     Relation("imported_results", "what others measured", ("source", *_RESULT), _FASTEST),
     Relation(

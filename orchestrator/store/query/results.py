@@ -106,10 +106,7 @@ def _neighbour(row: "Row") -> Neighbour:
 
 
 def measured_before(
-    connection: DuckDBPyConnection,
-    wanted: Mapping[str, tuple[str, str]],
-    host: str,
-    launcher: str,
+    connection: DuckDBPyConnection, wanted: Mapping[str, tuple[str, str]], host: str, launcher: str
 ) -> MeasuredBefore | None:
     """The newest run on this machine of cells with these model ids and profiles, by cell id.
 
@@ -292,9 +289,7 @@ def runs(connection: DuckDBPyConnection) -> list[RunSummary]:
     )
     return [
         RunSummary(
-            **row,
-            counts=counts.get(row["run_id"], {}),
-            source=sources.get(row["run_id"], OURS),
+            **row, counts=counts.get(row["run_id"], {}), source=sources.get(row["run_id"], OURS)
         )
         for row in rows
     ]

@@ -174,10 +174,7 @@ def bundle_rows(
     """These runs of the database, or all of them if none is named."""
     require_database(path)
     connection, kind = open_current(path, read_only=True, wait_s=wait_s)
-    with (
-        connection,
-        store_errors(f"{path}: cannot be read", "restore it, or merge into a new one"),
-    ):
+    with connection, store_errors(f"{path}: cannot be read", "restore it, or merge into a new one"):
         runs = stored_runs(connection)
         in_order = [runs[run_id] for run_id in sorted(wanted or runs)]
         yield BundleRows(in_order, kind.scratch, connection)

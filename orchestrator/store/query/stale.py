@@ -106,10 +106,7 @@ class Stale:
             for name in names
         }
         return replace(
-            self,
-            cells=self.cells + other.cells,
-            since=min(self.since, other.since),
-            axes=axes,
+            self, cells=self.cells + other.cells, since=min(self.since, other.since), axes=axes
         )
 
 

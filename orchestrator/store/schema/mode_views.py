@@ -109,10 +109,7 @@ _STARTUP = _view(
 _ARRIVALS = _view(
     "arrival_results",
     "The scenarios `offline` and `server`",
-    [
-        *milliseconds("service_median"),
-        *result_columns("slo_met", "search"),
-    ],
+    [*milliseconds("service_median"), *result_columns("slo_met", "search")],
     "r.scenario <> 'single_stream'",
 )
 _TRIED = "i"

@@ -123,18 +123,8 @@ _COMPATIBILITY_COLUMNS = [
         "VARCHAR",
         "The host's name in the newest verdict.",
     ),
-    ViewColumn(
-        "status",
-        f"arg_max(r.status, {_LAST})",
-        "VARCHAR",
-        "The newest verdict's status.",
-    ),
-    ViewColumn(
-        "proof",
-        f"arg_max(r.proof, {_LAST})",
-        "VARCHAR",
-        "The newest verdict's proof.",
-    ),
+    ViewColumn("status", f"arg_max(r.status, {_LAST})", "VARCHAR", "The newest verdict's status."),
+    ViewColumn("proof", f"arg_max(r.proof, {_LAST})", "VARCHAR", "The newest verdict's proof."),
     ViewColumn(
         "reason",
         f"arg_max_null(r.reason, {_LAST})",

@@ -81,9 +81,7 @@ _ORDER, _VISIBLE = "CUDA_DEVICE_ORDER", "CUDA_VISIBLE_DEVICES"
 
 
 def find_cuda_device(
-    library: Any = onnxruntime,
-    nvml: Any = None,
-    environment: MutableMapping[str, str] = os.environ,
+    library: Any = onnxruntime, nvml: Any = None, environment: MutableMapping[str, str] = os.environ
 ) -> OnnxDevice:
     """The GPU that the user chose by index or UUID, or the first that is visible.
 

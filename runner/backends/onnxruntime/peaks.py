@@ -11,13 +11,7 @@ from onnxruntime import OrtValue
 
 from runner.backends.onnxruntime.device import OnnxDevice
 from runner.backends.onnxruntime.sessions import create_session, session_options
-from runner.backends.peaks import (
-    Kernel,
-    PeakKernels,
-    arena,
-    last_integer_rows,
-    random_matrix,
-)
+from runner.backends.peaks import Kernel, PeakKernels, arena, last_integer_rows, random_matrix
 from runner.contract.cell import Precision
 
 Number = type[np.generic]
@@ -38,13 +32,7 @@ _PRODUCTS: Mapping[Precision, _Product] = {
     "int8": _Product("MatMulInteger", np.uint8, np.int8, np.int32),
 }
 """The product of a precision; in int8 that of dynamically quantised layers."""
-_CODES: Mapping[Number, int] = {
-    np.float32: 1,
-    np.uint8: 2,
-    np.int8: 3,
-    np.int32: 6,
-    np.float16: 10,
-}
+_CODES: Mapping[Number, int] = {np.float32: 1, np.uint8: 2, np.int8: 3, np.int32: 6, np.float16: 10}
 """ONNX's codes of types (TensorProto.DataType)."""
 _IR_VERSION, _OPSET = 8, 13
 

@@ -43,8 +43,7 @@ class WebGenerator:
                 self._page, select_inputs(takes["prefill"], prompt_inputs(model, inputs))
             ),
             "constants": _arrays(
-                self._page,
-                select_inputs([name for name in steps if name not in changing], inputs),
+                self._page, select_inputs([name for name in steps if name not in changing], inputs)
             ),
             "positions": _last_positions(model, inputs) if POSITIONS in steps else None,
         }

@@ -40,10 +40,7 @@ class WebGraph:
             | {"locations": cache_locations(graph, name, backend) or None}
             for name, part in graph.parts.items()
         ]
-        options = {
-            **web_session_options(backend),
-            **(_VERBOSE if page.is_verbose else {}),
-        }
+        options = {**web_session_options(backend), **(_VERBOSE if page.is_verbose else {})}
         try:
             opened = page.call("open", {"parts": parts, "options": options})
         except PageError as error:

@@ -190,10 +190,7 @@ def open_session(job: Job, threads: int, graphs: Path | None = None) -> Compiled
     return CompiledSession(job, *prepare_device(job, threads))
 
 
-def require_compiler(
-    find: Callable[[], str] = get_cpp_compiler,
-    headers: Path = HEADERS,
-) -> None:
+def require_compiler(find: Callable[[], str] = get_cpp_compiler, headers: Path = HEADERS) -> None:
     """Look for the compiler of inductor's kernels, or of their launcher on a GPU."""
     try:
         find()

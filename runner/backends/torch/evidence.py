@@ -9,14 +9,7 @@ from torch.autograd.profiler_util import FunctionEvent
 from torch.profiler import profile
 
 from runner.backends.base import Iteration, Query
-from runner.backends.evidence import (
-    COPIES,
-    Kernels,
-    Observation,
-    busy_time,
-    join_distinct,
-    observe,
-)
+from runner.backends.evidence import COPIES, Kernels, Observation, busy_time, join_distinct, observe
 from runner.backends.torch.device import activities
 from runner.backends.torch.forward import TorchQuery, all_tensors, device_names
 from runner.backends.torch.int8 import quantised_types
@@ -31,10 +24,7 @@ _MICROSECONDS = 1_000_000
 
 
 def prove(
-    query: Query,
-    model: torch.nn.Module,
-    device: torch.device,
-    iteration: Iteration | None = None,
+    query: Query, model: torch.nn.Module, device: torch.device, iteration: Iteration | None = None
 ) -> tuple[Proof, dict[str, str]]:
     """Run the query once; report the devices of its tensors and the iteration's kernels."""
     outcome = observe(query)

@@ -53,10 +53,7 @@ def _anyres(config: _Config, image: Area) -> dict[str, int]:
     rows, columns = height // side, width // side
     kept = _unpadded((rows * patches, columns * patches), image)
     kept = _within_budget(kept, patches, config.get("vision_aspect_ratio"))
-    return {
-        "image_crops": rows * columns + 1,
-        "image_tokens": patches**2 + kept[0] * (kept[1] + 1),
-    }
+    return {"image_crops": rows * columns + 1, "image_tokens": patches**2 + kept[0] * (kept[1] + 1)}
 
 
 def _unpadded(padded: Area, image: Area) -> Area:

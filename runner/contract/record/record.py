@@ -10,12 +10,7 @@ from runner.contract.job import Job
 from runner.contract.record.efficiency import Efficiency
 from runner.contract.record.identity import Execution, Identity, Raw, Surroundings
 from runner.contract.record.ids import ENVIRONMENT_FACTS, environment_id, model_id
-from runner.contract.record.measured import (
-    Arrivals,
-    Resources,
-    Timing,
-    Training,
-)
+from runner.contract.record.measured import Arrivals, Resources, Timing, Training
 from runner.contract.record.quality import Outcome, Trust
 from runner.contract.record.ranges import Positive
 from runner.contract.record.starts import Startup

@@ -13,11 +13,7 @@ from runner.measure.memory.tree import TreeReader
 
 
 def memory_reader(
-    *,
-    in_container: bool,
-    of_tree: bool = False,
-    root: Path = CGROUP_ROOT,
-    proc: Path = PROC_SELF,
+    *, in_container: bool, of_tree: bool = False, root: Path = CGROUP_ROOT, proc: Path = PROC_SELF
 ) -> MemoryReader:
     """The reader for a job: the cgroup's in containers that show one, else the process'.
 
@@ -35,11 +31,7 @@ def memory_reader(
 
 
 def memory_meter(
-    *,
-    in_container: bool,
-    of_tree: bool = False,
-    root: Path = CGROUP_ROOT,
-    proc: Path = PROC_SELF,
+    *, in_container: bool, of_tree: bool = False, root: Path = CGROUP_ROOT, proc: Path = PROC_SELF
 ) -> "MemoryMeter":
     """A meter over the reader for a job, as `memory_reader` chooses it."""
     reader = memory_reader(in_container=in_container, of_tree=of_tree, root=root, proc=proc)

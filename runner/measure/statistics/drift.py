@@ -60,9 +60,7 @@ class LevelChange:
 
 
 def drift(
-    rounds: Sequence[Sequence[float]],
-    deviation: float,
-    moments_s: Sequence[float] | None = None,
+    rounds: Sequence[Sequence[float]], deviation: float, moments_s: Sequence[float] | None = None
 ) -> Drift | None:
     """Compare the medians of rounds; None with fewer than two.
 

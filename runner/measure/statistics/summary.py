@@ -121,9 +121,7 @@ def median_columns(prefix: str, durations_ns: Series, interval: Interval | None)
 
 
 def _columns(
-    prefix: str,
-    durations_ns: Series,
-    statistics: dict[str, Callable[[Floats], float | None]],
+    prefix: str, durations_ns: Series, statistics: dict[str, Callable[[Floats], float | None]]
 ) -> SecondsColumns:
     durations = np.asarray(durations_ns, dtype=float) / NANOSECONDS
     return {

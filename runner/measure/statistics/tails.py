@@ -8,11 +8,7 @@ import numpy as np
 from runner.contract.confidence import INTERVAL_CONFIDENCE
 from runner.measure.clock import NANOSECONDS
 from runner.measure.statistics.binomial import binomial
-from runner.measure.statistics.percentiles import (
-    NEEDED,
-    PERCENTILE_FRACTIONS,
-    quantile,
-)
+from runner.measure.statistics.percentiles import NEEDED, PERCENTILE_FRACTIONS, quantile
 from runner.measure.statistics.spread import Floats, Series, autocorrelation, effective_count, ranks
 
 BOUNDED = tuple(name for name in PERCENTILE_FRACTIONS if name != "p50")

@@ -128,10 +128,7 @@ def amd_build(amdsmi: Any = None, pci_address: str | None = None) -> DeviceBuild
     if partition is None:
         return build
     return replace(
-        build,
-        device_partition=partition,
-        device_memory_bytes=None,
-        device_compute_units=None,
+        build, device_partition=partition, device_memory_bytes=None, device_compute_units=None
     )
 
 

@@ -130,9 +130,7 @@ def watch_nvidia_gpu(nvml: Any = None, uuid: str | None = None) -> WatchedNvidia
 
 
 def nvidia_build(
-    nvml: Any = None,
-    uuid: str | None = None,
-    driver: Callable[[str], Any] = CDLL,
+    nvml: Any = None, uuid: str | None = None, driver: Callable[[str], Any] = CDLL
 ) -> DeviceBuild:
     """The build and the settings of the GPU; `driver` loads a library of that name."""
     library, device = open_nvidia_gpu(nvml, uuid)

@@ -8,12 +8,7 @@ from itertools import islice
 from runner.contract.rounds import Energy, total_energy
 from runner.measure.statistics.binomial import chance_of_at_most
 from runner.measure.statistics.percentiles import quantile
-from runner.modes.server.queue_model import (
-    ACCEPT_RISK,
-    LATE_SHARE,
-    REJECT_RISK,
-    RateForecast,
-)
+from runner.modes.server.queue_model import ACCEPT_RISK, LATE_SHARE, REJECT_RISK, RateForecast
 from runner.modes.server.serving import Judge, Served, Server, arrivals_ns
 
 MILLISECOND_NS = 1_000_000

@@ -105,13 +105,7 @@ from pathlib import Path
 from pydantic import TypeAdapter
 
 from runner.backends import load_runtime
-from runner.backends.base import (
-    FailureKind,
-    RuntimeModule,
-    Session,
-    Stage,
-    failure_kind,
-)
+from runner.backends.base import FailureKind, RuntimeModule, Session, Stage, failure_kind
 from runner.contract.axes import IN_CHILDREN
 from runner.contract.cell import Frozen
 from runner.contract.errors import BenchError

@@ -124,11 +124,7 @@ def launch_start(
         environment = {**os.environ, **OWN_PYTHON, "TMPDIR": scratch}
         launched_at = monotonic()
         process = subprocess.Popen(
-            command,
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=stderr,
-            env=environment,
+            command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=stderr, env=environment
         )
         try:
             _send(process, line)

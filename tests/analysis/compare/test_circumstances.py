@@ -40,10 +40,7 @@ _SAME: dict[str, Any] = {
     [
         ({}, ()),
         ({"image_digest": "sha256:" + "c" * 64}, ("image aaaaaaaaaaaa, now cccccccccccc",)),
-        (
-            {"git_commit": "b" * 40 + "-dirty"},
-            ("commit bbbbbbbbbbbb, now bbbbbbbbbbbb-dirty",),
-        ),
+        ({"git_commit": "b" * 40 + "-dirty"}, ("commit bbbbbbbbbbbb, now bbbbbbbbbbbb-dirty",)),
         ({"memory_total_bytes": (16 << 30) - 5_000}, ()),
         ({"memory_total_bytes": 8 << 30}, ("memory in GiB 16, now 8",)),
         (

@@ -5,10 +5,7 @@ from typing import Any
 import pytest
 
 from analysis.compatibility.evidence import Evidence, KnownVerdict, Rate
-from analysis.compatibility.ratings import (
-    Rating,
-    rate,
-)
+from analysis.compatibility.ratings import Rating, rate
 
 BATCH_1, BATCH_8 = (1,), (8,)
 

@@ -1,16 +1,9 @@
 """Examples that follow a simple law, so that what should be predicted of them is known."""
 
 from analysis.predict.examples.placements import Counts, Device, Example, Placement
-from analysis.predict.kept_evaluation import (
-    KeptEvaluation,
-    kept_trial,
-)
+from analysis.predict.kept_evaluation import KeptEvaluation, kept_trial
 from analysis.predict.predictor import Prediction
-from analysis.predict.trials import (
-    AnsweredQuestion,
-    NoveltyTrial,
-    PredictionTrial,
-)
+from analysis.predict.trials import AnsweredQuestion, NoveltyTrial, PredictionTrial
 from tests.support.records import RECORDED_AT
 
 PEAK_FLOPS, PEAK_BYTES = 1e12, 1e11
@@ -60,9 +53,7 @@ def an_evaluation(
     trial = kept_trial(tried)
     assert trial is not None
     return KeptEvaluation(
-        evaluated_at=RECORDED_AT,
-        rows_digest=rows_digest,
-        targets={"latency": {"pair": trial}},
+        evaluated_at=RECORDED_AT, rows_digest=rows_digest, targets={"latency": {"pair": trial}}
     )
 
 

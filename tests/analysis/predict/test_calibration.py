@@ -7,10 +7,7 @@ import pytest
 from analysis.predict.examples.placements import PREDICTION_TARGETS, Example
 from analysis.predict.folds import folds_of
 from analysis.predict.predictor import Prediction
-from analysis.predict.scores import (
-    conformal_quantile,
-    errors_by_device,
-)
+from analysis.predict.scores import conformal_quantile, errors_by_device
 from analysis.predict.training import train_target
 from analysis.statistics.arrays import np
 from tests.analysis.predict.examples import a_placement, peak_seconds

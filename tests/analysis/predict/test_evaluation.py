@@ -7,12 +7,7 @@ from analysis.charts.predictions.accuracy import accuracy_chart
 from analysis.predict.baselines import PREDICTION_BASELINES
 from analysis.predict.examples.placements import PREDICTION_TARGETS, Example
 from analysis.predict.predictor import Prediction
-from analysis.predict.trials import (
-    AnsweredQuestion,
-    PredictionTrial,
-    accuracy_of,
-    cross_validated,
-)
+from analysis.predict.trials import AnsweredQuestion, PredictionTrial, accuracy_of, cross_validated
 from tests.analysis.predict.examples import a_placement, an_example, peak_seconds
 
 LATENCY, THROUGHPUT = PREDICTION_TARGETS["latency"], PREDICTION_TARGETS["throughput"]

@@ -142,9 +142,7 @@ def test_what_is_inconclusive_says_what_would_decide(judgements: Judgements) -> 
         assert f"{judgement.launches_needed} launches a side" in judgement.reason
 
 
-def test_a_series_has_its_values_in_the_order_of_time_and_its_steps(
-    judgements: Judgements,
-) -> None:
+def test_a_series_has_its_values_in_the_order_of_time_and_its_steps(judgements: Judgements) -> None:
     judgement = of(judgements, SLOWER)
     assert len(judgement.values) == RUNS
     assert judgement.values[-1] == max(judgement.values)

@@ -11,11 +11,7 @@ from tests.support.results import a_row
 _RATES = ("peak_qps", "peak_qps_low", "peak_qps_high")
 _COLUMNS = ("mode", "scenario", "target_qps", "batch_size", *_RATES)
 _PEAK = {"scenario": "server", "batch_size": 2}
-_MEDIAN = {
-    "latency_median_ms": 80.0,
-    "latency_median_low_ms": 72.0,
-    "latency_median_high_ms": 96.0,
-}
+_MEDIAN = {"latency_median_ms": 80.0, "latency_median_low_ms": 72.0, "latency_median_high_ms": 96.0}
 
 
 @pytest.mark.parametrize(

@@ -5,11 +5,7 @@ import math
 import pytest
 
 from analysis.statistics.arrays import np
-from analysis.statistics.variance import (
-    RunPrior,
-    VarianceComponents,
-    variance_components,
-)
+from analysis.statistics.variance import RunPrior, VarianceComponents, variance_components
 
 NOTHING = RunPrior(ratio=0.0, degrees=1e-9, known_degrees=1e9, known_launches=5)
 HALF = RunPrior(ratio=0.5, degrees=4, known_degrees=1e9, known_launches=5)

@@ -9,7 +9,7 @@ import pytest
 from analysis.results.metrics import METRICS
 from analysis.results.selection import Selection
 from analysis.trend.trends import trends_of
-from orchestrator.commands.trend.table import trend_sheet
+from orchestrator.commands.trend.command import trend_sheet
 from orchestrator.store.store import Store
 from orchestrator.system.files import DATABASE_NAME
 from runner.contract.record.files import save_record

@@ -14,8 +14,7 @@ from orchestrator.fleet.dispatch import MOST_LOST, MOST_RETRIES, Dispatcher, Uni
 CLASSES = ("a", "b", "c")
 NAMES = tuple(f"h{at}" for at in range(6))
 UNITS = st.lists(
-    st.tuples(st.floats(0, 1800), st.frozensets(st.sampled_from(CLASSES), min_size=1)),
-    max_size=12,
+    st.tuples(st.floats(0, 1800), st.frozensets(st.sampled_from(CLASSES), min_size=1)), max_size=12
 )
 _OUTCOMES = ("done", "lost", "lost", "refused", "died", "withdrawn")
 HOSTS = st.dictionaries(st.sampled_from(NAMES), st.sampled_from(CLASSES))

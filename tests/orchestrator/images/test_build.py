@@ -36,10 +36,7 @@ def engine(folder: Path, url: str = LOCAL_URLS[0]) -> Any:
     return SimpleNamespace(api=SimpleNamespace(base_url=url), info=lambda: info)
 
 
-@pytest.mark.parametrize(
-    ("image", "gibibytes"),
-    [("cpu", 3), ("cuda", 20)],
-)
+@pytest.mark.parametrize(("image", "gibibytes"), [("cpu", 3), ("cuda", 20)])
 def test_an_image_that_does_not_fit_is_refused(tmp_path: Path, image: str, gibibytes: int) -> None:
     check_disk(engine(tmp_path), image, lambda _: gibibytes * GIB)
     with raises_words(ImageError, match=f"image {image}: it takes about {gibibytes}GiB"):

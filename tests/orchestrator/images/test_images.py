@@ -57,9 +57,7 @@ def test_a_stale_image_is_built_again_and_the_older_found_by_digest(workshop: Wo
 
 @pytest.mark.parametrize(
     ("reference", "hint"),
-    [
-        ("ghcr.io/a/accelmatrix-cpu:1", "docker pull ghcr.io/a/accelmatrix-cpu@sha256:000"),
-    ],
+    [("ghcr.io/a/accelmatrix-cpu:1", "docker pull ghcr.io/a/accelmatrix-cpu@sha256:000")],
 )
 def test_an_image_that_is_gone_is_not_replaced_by_another(
     workshop: Workshop, reference: str, hint: str
@@ -109,9 +107,7 @@ def test_without_sources_there_is_none(workshop: Workshop, tmp_path: Path) -> No
     assert "ACCELMATRIX_REGISTRY" in str(error_hint(caught.value))
 
 
-def test_an_image_built_upon_ours_under_our_name_is_not_taken_for_ours(
-    workshop: Workshop,
-) -> None:
+def test_an_image_built_upon_ours_under_our_name_is_not_taken_for_ours(workshop: Workshop) -> None:
     ours = workshop.images().ensure("cpu")
     workshop.disguise("ENV LYING=1")
     assert workshop.images().ensure("cpu").id == ours.id

@@ -16,12 +16,7 @@ from orchestrator.images.local_images import LocalImages
 from orchestrator.images.lock import PlatformImage, Release, ReleasedImage
 from orchestrator.images.settings import ImageSettings
 from orchestrator.images.source import SourceFolders, find_source
-from orchestrator.images.trust import (
-    MOST_BUILDS,
-    TRUST_LABEL,
-    BuiltImages,
-    state_file,
-)
+from orchestrator.images.trust import MOST_BUILDS, TRUST_LABEL, BuiltImages, state_file
 from orchestrator.screen.words.reasons import error_hint
 from runner.contract.errors import ImageError, StoreError
 from tests.orchestrator.images.conftest import tiny_checkout

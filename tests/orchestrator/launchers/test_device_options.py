@@ -7,11 +7,7 @@ import pytest
 from docker import DockerClient
 
 from orchestrator.backends.catalogue import CATALOGUE
-from orchestrator.launchers.container import (
-    NodeGroups,
-    device_options,
-    ignored_options,
-)
+from orchestrator.launchers.container import NodeGroups, device_options, ignored_options
 from runner.contract.cell import Backend
 
 AMD = {"/dev/kfd": {105}, "/dev/dri": {44, 105}}
@@ -65,13 +61,7 @@ def test_nodes_are_asked_for_with_the_groups_that_own_them_and_optional_ones_whe
 
 @pytest.mark.engine
 @pytest.mark.slow
-@pytest.mark.parametrize(
-    ("backend", "nodes", "chosen"),
-    [
-        ("cuda", {}, "1"),
-        ("rocm", AMD, None),
-    ],
-)
+@pytest.mark.parametrize(("backend", "nodes", "chosen"), [("cuda", {}, "1"), ("rocm", AMD, None)])
 def test_the_engine_takes_over_what_is_asked(
     client: DockerClient,
     script_image: str,

@@ -42,13 +42,7 @@ def test_the_chosen_browser_is_that_of_the_job_and_a_window_knows_its_display(
     assert process_environment(job, ours).items() - usual == set(passed)
 
 
-@pytest.mark.parametrize(
-    ("purpose", "inherits"),
-    [
-        ("measure", True),
-        ("reference", False),
-    ],
-)
+@pytest.mark.parametrize(("purpose", "inherits"), [("measure", True), ("reference", False)])
 def test_a_variable_that_was_named_is_passed_to_what_is_measured(
     purpose: Purpose, inherits: bool
 ) -> None:
@@ -59,8 +53,7 @@ def test_a_variable_that_was_named_is_passed_to_what_is_measured(
 
 
 @pytest.mark.parametrize(
-    ("word", "hint"),
-    [("ONEDNN_MAX_CPU_ISO", "did you mean ONEDNN_MAX_CPU_ISA?"), ("", "export")],
+    ("word", "hint"), [("ONEDNN_MAX_CPU_ISO", "did you mean ONEDNN_MAX_CPU_ISA?"), ("", "export")]
 )
 def test_a_variable_that_is_not_set_is_an_error(word: str, hint: str) -> None:
     with pytest.raises(UsageError, match="is not set in this environment") as refusal:

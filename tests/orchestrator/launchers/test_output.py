@@ -6,13 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from orchestrator.launchers.output import (
-    BURST_S,
-    JobOutput,
-    LineQueue,
-    LineSplitter,
-    Pace,
-)
+from orchestrator.launchers.output import BURST_S, JobOutput, LineQueue, LineSplitter, Pace
 
 chunks = st.lists(st.binary(max_size=40).map(lambda raw: raw.replace(b"a", b"\n")), max_size=30)
 

@@ -36,21 +36,13 @@ def lists_of(matrix: Any) -> list[str]:
 @pytest.mark.parametrize(
     ("axes", "overrides", "lists"),
     [
-        (
-            {},
-            (),
-            ["cpu fp32,int8 1,8", "cuda fp32,bf16,fp16 1,8,32", "openvino fp32,int8 1,8"],
-        ),
+        ({}, (), ["cpu fp32,int8 1,8", "cuda fp32,bf16,fp16 1,8,32", "openvino fp32,int8 1,8"]),
         (
             {"precision": "fp16", "batch_size": "4"},
             ("backends.cuda.axes.batch_size=64",),
             ["cpu fp16 4", "cuda fp16 64", "openvino fp16 4"],
         ),
-        (
-            {"mode": "training"},
-            (),
-            ["cpu fp32 1,8", "cuda fp32,bf16,fp16 1,8,32"],
-        ),
+        ({"mode": "training"}, (), ["cpu fp32 1,8", "cuda fp32,bf16,fp16 1,8,32"]),
         ({"precision": "fp32"}, ("axes.backend=cuda",), ["cuda fp32"]),
     ],
 )

@@ -102,10 +102,7 @@ def test_what_a_file_lacks_is_told(text: str, sentence: str, write: Write) -> No
     ("rest", "sentence"),
     [
         (", batch_size: [4, 0]}", "axes.batch_size[1]: 0 is less than 1"),
-        (
-            ", precison: fp32}",
-            "axes.precison: unknown key; did you mean precision? (line 2)",
-        ),
+        (", precison: fp32}", "axes.precison: unknown key; did you mean precision? (line 2)"),
         ("}\nexclude: [{}]", "exclude[0]: must not be empty"),
         (
             "}\nexclude: [{mode: training}]",
@@ -228,10 +225,7 @@ def test_set_reaches_every_table_and_the_later_one_wins(write: Write) -> None:
     ("override", "sentence"),
     [
         ("axes.batch_size=1,x", "--set axes.batch_size=1,x: 'x' is not a whole number"),
-        (
-            "axes.batchsize=1",
-            "--set axes.batchsize=1: unknown key; did you mean batch_size?",
-        ),
+        ("axes.batchsize=1", "--set axes.batchsize=1: unknown key; did you mean batch_size?"),
         ("=1", "--set =1: is not path=value"),
         ("version.x=1", "--set version.x=1: x lies in something that is not a mapping"),
         ("axes.mode=[a", "--set axes.mode=[a: line "),

@@ -57,8 +57,7 @@ NAN, INFINITE = float("nan"), float("inf")
 
 @pytest.mark.parametrize("adapter", [RATE, SLO])
 @pytest.mark.parametrize(
-    "value",
-    [0, -1, 0.0009, 100_000.1, 10**400, NAN, INFINITE, 1.0000001, True, None, "50", []],
+    "value", [0, -1, 0.0009, 100_000.1, 10**400, NAN, INFINITE, 1.0000001, True, None, "50", []]
 )
 def test_what_is_no_rate_is_refused(adapter: TypeAdapter[object], value: object) -> None:
     with pytest.raises(ValidationError, match=r"is not a number|is not between|more than six"):

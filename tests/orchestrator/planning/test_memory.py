@@ -8,12 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from orchestrator.backends.catalogue import CATALOGUE
-from orchestrator.planning.memory import (
-    known_parameters,
-    memory_need_bytes,
-    shortage,
-    tokens_of,
-)
+from orchestrator.planning.memory import known_parameters, memory_need_bytes, shortage, tokens_of
 from runner.contract.cell import DEFAULT_RUNTIMES, Backend, Cell, Mode, Precision
 from runner.contract.job import Limits
 from runner.contract.models import ModelSpec, find

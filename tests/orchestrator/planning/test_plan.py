@@ -50,11 +50,7 @@ def test_a_backend_this_machine_lacks_is_skipped_with_its_reason() -> None:
     )
     assert [
         (entry.decision, entry.status, words_of(entry.reason)) for entry in plan.entries[:3]
-    ] == [
-        ("run", None, None),
-        ("run", None, None),
-        ("skip", "unavailable", "no cpu here"),
-    ]
+    ] == [("run", None, None), ("run", None, None), ("skip", "unavailable", "no cpu here")]
     assert plan.entries[3].status == "unsupported"
 
 

@@ -60,11 +60,7 @@ def test_one_devices_spread_is_not_anothers(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("content", "reason"),
-    [
-        (b"", "Invalid JSON: "),
-        (b'{"hosts": 3}', "hosts: Input should be "),
-    ],
+    ("content", "reason"), [(b"", "Invalid JSON: "), (b'{"hosts": 3}', "hosts: Input should be ")]
 )
 def test_a_damaged_file_is_refused_and_left_alone(
     tmp_path: Path, content: bytes, reason: str

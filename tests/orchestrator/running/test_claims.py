@@ -244,8 +244,7 @@ STRAY = (
 
 
 @pytest.mark.parametrize(
-    "run_id",
-    ["invented", pytest.param("run-1", marks=SLOW), pytest.param("other", marks=SLOW)],
+    "run_id", ["invented", pytest.param("run-1", marks=SLOW), pytest.param("other", marks=SLOW)]
 )
 def test_a_stray_record_is_named_and_not_merged(folder: RunFolder, run_id: str) -> None:
     before = rows_of(folder, "other")

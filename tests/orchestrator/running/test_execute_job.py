@@ -9,12 +9,7 @@ from queue import Empty, Queue
 import pytest
 
 from orchestrator.launchers.base import Exit, Task
-from orchestrator.running.execute_job import (
-    ArtifactFolders,
-    LaunchContext,
-    execute_job,
-    launch_job,
-)
+from orchestrator.running.execute_job import ArtifactFolders, LaunchContext, execute_job, launch_job
 from orchestrator.running.folder import RunFolder
 from orchestrator.running.launch.launch import Launch
 from runner.contract.cell import Purpose
@@ -99,12 +94,7 @@ def launched(
     paced = PacedLines(lines, gap_s)
     folder = a_run_folder(results, a_plan([CELL], limits=Limits(cell_timeout_s=LIMIT_S)))
     job = folder.job(folder.cells, folder.nowhere).model_copy(update={"purpose": purpose})
-    task = Task(
-        job=job,
-        backend="fake",
-        job_file=folder.write_job(job),
-        out=folder.out(job.id),
-    )
+    task = Task(job=job, backend="fake", job_file=folder.write_job(job), out=folder.out(job.id))
     launcher = PacedLauncher(paced)
     context = LaunchContext(launcher, folder, KeptObserver(), lambda: paced.now)
     return launch_job(job, task, context)
@@ -168,11 +158,7 @@ def test_a_launch_sees_the_weights_that_were_planned(tmp_path: Path) -> None:
     [
         (OUT_OF_MEMORY, "out_of_memory", "killed for exceeding the memory limit, in phase steady"),
         (KILLED, "lost", "the runner died by SIGKILL in phase steady"),
-        (
-            Exit(0, False, ""),
-            "lost",
-            "the runner ended well but left nothing that can be read",
-        ),
+        (Exit(0, False, ""), "lost", "the runner ended well but left nothing that can be read"),
     ],
     ids=["oom", "sigkill", "silent"],
 )

@@ -546,8 +546,7 @@ def test_a_device_in_use_is_waited_for(trial: Trial) -> None:
 
 @pytest.mark.usefixtures("database")
 @pytest.mark.parametrize(
-    "interruption",
-    [KeyboardInterrupt, pytest.param(ZeroDivisionError, marks=pytest.mark.slow)],
+    "interruption", [KeyboardInterrupt, pytest.param(ZeroDivisionError, marks=pytest.mark.slow)]
 )
 def test_an_interrupted_run_is_merged_as_far_as_it_came(
     three_jobs: Trial, interruption: type[BaseException]

@@ -39,9 +39,7 @@ def replace_by_folder(path: Path, earlier: Record) -> None:
 
 @pytest.mark.representatives(1)
 @pytest.mark.parametrize(
-    "is_compact",
-    [False, pytest.param(True, marks=pytest.mark.slow)],
-    ids=["own file", "compact"],
+    "is_compact", [False, pytest.param(True, marks=pytest.mark.slow)], ids=["own file", "compact"]
 )
 @pytest.mark.parametrize("deed", [falsify, remove, replace_by_folder])
 def test_what_another_image_measured_stays(tmp_path: Path, deed: Deed, *, is_compact: bool) -> None:

@@ -118,9 +118,7 @@ def test_a_damaged_one_leaves_verdicts_of_the_database_alone(
         assert store.verdicts("run-1")[folder.cells[0].id] == "ok"
 
 
-def test_a_row_that_this_runner_does_not_understand_counts_as_missing(
-    compacted: RunFolder,
-) -> None:
+def test_a_row_that_this_runner_does_not_understand_counts_as_missing(compacted: RunFolder) -> None:
     (path,) = compact_files(compacted.records)
     table = pq.read_table(path)
     at = table.column_names.index("status")

@@ -5,13 +5,7 @@ from typing import Any, get_args
 
 import pytest
 
-from orchestrator.screen.words.doubts import (
-    FINDINGS,
-    REMEDIES,
-    doubt_text,
-    finding_text,
-    remedy_of,
-)
+from orchestrator.screen.words.doubts import FINDINGS, REMEDIES, doubt_text, finding_text, remedy_of
 from runner.contract.reasons import facts_behind, reason
 from runner.contract.record.doubts import Doubt, DoubtCode, RemedyCode, doubt
 

@@ -96,10 +96,7 @@ WAYS = reason(
             "no host of the fleet can measure it: the container engine went away in phase load;"
             " the budget of 5m was spent",
         ),
-        (
-            reason("weights_unchanged", weights="a, b", steps=1),
-            "a, b did not change in 1 step",
-        ),
+        (reason("weights_unchanged", weights="a, b", steps=1), "a, b did not change in 1 step"),
         (
             reason(
                 "at_shape",

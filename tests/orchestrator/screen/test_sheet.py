@@ -64,10 +64,7 @@ def test_a_screen_has_titles_tables_and_notes(screen: Screen) -> None:
 def test_markdown_escapes_what_is_no_markup(written: Writer) -> None:
     lines = written(SHEET, "markdown").splitlines()
     assert lines[:3] == ["## All", "", r"**of \*cpu\***"]
-    assert lines[4:6] == [
-        "| model | median ms | change | agrees |",
-        "| --- | ---: | ---: | --- |",
-    ]
+    assert lines[4:6] == ["| model | median ms | change | agrees |", "| --- | ---: | ---: | --- |"]
     assert lines[6] == r"| a\|b \<b> | 1,234 | +12 % (9.1 to 15 %) | yes |"
 
 

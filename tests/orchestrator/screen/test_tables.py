@@ -145,11 +145,7 @@ TEXTS = st.lists(WORDS, min_size=1, max_size=4).map(" ".join)
     st.booleans(),
 )
 def test_no_table_is_wider_than_the_terminal_or_breaks_a_word(
-    screen: Screen,
-    content: list[tuple[bool, bool, str, str]],
-    number: int,
-    width: int,
-    wide: bool,
+    screen: Screen, content: list[tuple[bool, bool, str, str]], number: int, width: int, wide: bool
 ) -> None:
     texts = [
         Field(f"column{index}", essential=essential, wraps=wraps)

@@ -154,10 +154,7 @@ def test_a_port_that_is_taken_is_named() -> None:
 
 
 @pytest.mark.parametrize(
-    ("openssl", "message"),
-    [
-        (None, "needs openssl, which is not installed here"),
-    ],
+    ("openssl", "message"), [(None, "needs openssl, which is not installed here")]
 )
 def test_without_a_certificate_the_way_on_loopback_is_named(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path, openssl: str | None, message: str

@@ -25,9 +25,7 @@ from runner.contract.record.files import to_table
 from tests.support.hostile_parquet import HOSTILE_FILES
 from tests.support.records import a_record
 
-HARMLESS = {
-    *("values behind a page that says all", "a long text, repeated", "wide values"),
-}
+HARMLESS = {*("values behind a page that says all", "a long text, repeated", "wide values")}
 """Files of which pyarrow reads no more than their few rows."""
 DEADLY = f"""
 import os, sys

@@ -21,14 +21,7 @@ from orchestrator.system.text import (
 
 @pytest.mark.parametrize(
     ("text", "seconds"),
-    [
-        ("90s", 90),
-        ("1h30m", 5400),
-        ("1d2h3m4.5s", 93784.5),
-        (" 2h ", 7200),
-        (90, 90),
-        (1.5, 1.5),
-    ],
+    [("90s", 90), ("1h30m", 5400), ("1d2h3m4.5s", 93784.5), (" 2h ", 7200), (90, 90), (1.5, 1.5)],
 )
 def test_reads_durations(text: object, seconds: float) -> None:
     assert parse_duration(text) == pytest.approx(seconds)
@@ -63,13 +56,7 @@ def test_writes_durations_briefly(seconds: float, text: str) -> None:
 
 @pytest.mark.parametrize(
     ("text", "size"),
-    [
-        ("8GiB", 8 << 30),
-        ("1.5 kib", 1536),
-        ("1TiB", 1 << 40),
-        ("4096", 4096),
-        (4096, 4096),
-    ],
+    [("8GiB", 8 << 30), ("1.5 kib", 1536), ("1TiB", 1 << 40), ("4096", 4096), (4096, 4096)],
 )
 def test_reads_sizes(text: object, size: int) -> None:
     assert parse_size(text) == size

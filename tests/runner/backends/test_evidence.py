@@ -4,11 +4,7 @@ from unittest.mock import Mock
 
 import pytest
 
-from runner.backends.evidence import (
-    Kernels,
-    UnseenKernels,
-    look_again,
-)
+from runner.backends.evidence import Kernels, UnseenKernels, look_again
 from runner.contract.job import Limits
 from tests.support.jobs import a_job
 

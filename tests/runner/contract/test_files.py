@@ -5,11 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from runner.contract.files import (
-    atomic_file,
-    hash_files,
-    remove_unfinished,
-)
+from runner.contract.files import atomic_file, hash_files, remove_unfinished
 
 FILES = (Path("a/b.py"), Path("c.py"))
 

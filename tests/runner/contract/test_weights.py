@@ -5,11 +5,7 @@ from pathlib import Path
 import pytest
 
 from runner.contract.errors import DamagedFile
-from runner.contract.weights import (
-    count_parameters,
-    revision_of,
-    weight_files,
-)
+from runner.contract.weights import count_parameters, revision_of, weight_files
 from tests.support.weights import a_weights_folder, write_safetensors
 
 

@@ -59,10 +59,7 @@ FAR = WEIGHT + 0.4 * NORMAL(4096)
     ],
 )  # fmt: skip
 def test_a_difference_counts_by_what_the_precision_itself_differs(
-    ours: dict[str, AnyArray],
-    precision: str,
-    honest: dict[str, AnyArray] | None,
-    where: str | None,
+    ours: dict[str, AnyArray], precision: str, honest: dict[str, AnyArray] | None, where: str | None
 ) -> None:
     columns = verdict(ours, precision, honest)
     assert columns["correct"] is (where is None), columns

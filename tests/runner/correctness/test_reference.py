@@ -13,12 +13,7 @@ from runner.contract.graph import graph_kind
 from runner.contract.job import Job
 from runner.correctness import reference
 from runner.correctness.honest import PRECISIONS, take_honest
-from runner.correctness.reference import (
-    GENERATED_TOKENS,
-    STEPS,
-    compute_reference,
-    fixed_cell,
-)
+from runner.correctness.reference import GENERATED_TOKENS, STEPS, compute_reference, fixed_cell
 from runner.measure.clock import monotonic
 from tests.support.exports import tiny_vision
 from tests.support.fakes import KeptProgress

@@ -3,11 +3,7 @@ import pytest
 
 from runner.contract.errors import Unsupported
 from runner.contract.models import find
-from runner.inputs import (
-    calibration_queries,
-    synthesise,
-    synthesise_labels,
-)
+from runner.inputs import calibration_queries, synthesise, synthesise_labels
 from tests.support.jobs import fake_cell
 from tests.support.words import raises_words
 

@@ -107,10 +107,7 @@ def test_a_copy_is_larger_than_the_cache_and_small_beside_the_memory(
     [(None, None, True), (512, 1024, True), (256, 1024, False), (1024, 256, False)],
 )
 def test_the_least_limit_of_job_and_container_bounds_a_copy(
-    monkeypatch: pytest.MonkeyPatch,
-    limit_mib: int | None,
-    container_mib: int | None,
-    copies: bool,
+    monkeypatch: pytest.MonkeyPatch, limit_mib: int | None, container_mib: int | None, copies: bool
 ) -> None:
     roofs, limit = Roofs(), limit_mib and limit_mib * MIB
     assert roofs.kernels is not None

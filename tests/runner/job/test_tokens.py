@@ -43,8 +43,7 @@ def test_columns_of_all_iterations_together() -> None:
     runs=st.integers(1, 4).flatmap(
         lambda gaps: st.lists(
             st.tuples(
-                st.integers(1, 10**9),
-                st.lists(st.integers(1, 10**9), min_size=gaps, max_size=gaps),
+                st.integers(1, 10**9), st.lists(st.integers(1, 10**9), min_size=gaps, max_size=gaps)
             ),
             min_size=1,
             max_size=5,

@@ -7,11 +7,7 @@ from pathlib import Path
 import pytest
 
 from runner.contract.job import Limits
-from runner.measure.environment import (
-    memory_budget_bytes,
-    read_environment,
-    usable_cpus,
-)
+from runner.measure.environment import memory_budget_bytes, read_environment, usable_cpus
 from runner.measure.memory import cgroup
 from runner.measure.memory.cgroup import Throttling
 from tests.support.machines import a_sys_folder, cores

@@ -4,12 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from runner.measure.noise import (
-    KERNEL_REPEATS,
-    NoiseMeter,
-    ProcStat,
-    parse_times,
-)
+from runner.measure.noise import KERNEL_REPEATS, NoiseMeter, ProcStat, parse_times
 from tests.support.fakes import FakeClock
 
 SECOND = os.sysconf("SC_CLK_TCK")

@@ -45,12 +45,7 @@ MEASURE = Measure(
     max_s=20,
     precision_target=0.05,
 )
-QUOTA = Quota(
-    iterations=5,
-    min_ns=3 * SECOND,
-    max_ns=20 * SECOND,
-    precision_target=None,
-)
+QUOTA = Quota(iterations=5, min_ns=3 * SECOND, max_ns=20 * SECOND, precision_target=None)
 
 
 class Work:
@@ -171,9 +166,7 @@ def test_a_target_out_of_reach_ends_with_the_budget() -> None:
 
 @settings(max_examples=25)
 @given(
-    st.lists(st.floats(0.5, 30), min_size=1, max_size=50),
-    st.integers(1, 30),
-    st.floats(0.001, 0.2),
+    st.lists(st.floats(0.5, 30), min_size=1, max_size=50), st.integers(1, 30), st.floats(0.001, 0.2)
 )
 def test_steady_always_returns_what_it_timed(
     seconds: list[float], iterations: int, target: float

@@ -11,11 +11,7 @@ from runner.contract.errors import BenchError
 from runner.contract.models import ModelSpec, TensorSpec
 from runner.inputs import Inputs
 from runner.measure.clock import Clock
-from runner.modes.training import (
-    TrainingWorkload,
-    training_doubts,
-    training_totals,
-)
+from runner.modes.training import TrainingWorkload, training_doubts, training_totals
 from tests.support.fakes import FakeClock
 from tests.support.jobs import a_job, fake_cell, fake_model
 from tests.support.records import a_round

@@ -26,10 +26,7 @@ The end.
 
 @pytest.fixture
 def kept(tmp_path: Path) -> Path:
-    cells = (
-        a_cell("ok"),
-        a_cell("unsupported", "a [guard] | no", runtime="onnxruntime"),
-    )
+    cells = (a_cell("ok"), a_cell("unsupported", "a [guard] | no", runtime="onnxruntime"))
     libraries = {"torch": "2.13.0", "numpy": "2.4.6"}
     verified = a_verification(*cells, launcher="docker", libraries=libraries)
     save_verification(verified, tmp_path / "verified.json")

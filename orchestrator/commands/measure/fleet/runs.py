@@ -8,12 +8,7 @@ from pathlib import Path
 from filelock import FileLock, Timeout
 
 from orchestrator.backends.catalogue import real_backends
-from orchestrator.commands.fleet.hosts import (
-    ReachedFleet,
-    open_fleet,
-    own_journal,
-    reach,
-)
+from orchestrator.commands.fleet.hosts import ReachedFleet, open_fleet, own_journal, reach
 from orchestrator.commands.fleet.status import diagnose_fleet
 from orchestrator.commands.measure.fleet.plan import FleetPlan, PlacedRun, place_matrix, place_run
 from orchestrator.commands.measure.plan import run_source

@@ -137,10 +137,7 @@ class _Comparison:
 
 
 def pipeline_jobs(
-    plan: Plan,
-    labels: Mapping[Backend, Sequence[str]],
-    most: int,
-    share: Share = EVERYTHING,
+    plan: Plan, labels: Mapping[Backend, Sequence[str]], most: int, share: Share = EVERYTHING
 ) -> list[PipelineJob]:
     """At most so many jobs, by name, whose cells are all that the plan would measure.
 

@@ -25,10 +25,7 @@ _VERSION = 1
 _RUNTIME = "onnxruntime_web"
 _TEXTS = ("model", "backend", "precision", "device_name")
 _COUNTS = ("batch_size", "sequence_length", "image_size", "audio_seconds", "parameters")
-_TIMES = {
-    "latency_median_s": "median_ms",
-    "first_latency_s": "first_ms",
-}
+_TIMES = {"latency_median_s": "median_ms", "first_latency_s": "first_ms"}
 _DEVICE = "device"
 _NO_MARKS = ("notes",)
 """Sentences for the user of the page."""

@@ -38,10 +38,7 @@ _SIZES: Mapping[str, tuple[tuple[str, str], ...]] = {
         ("input_shapes", "batch_size"),
         ("training_arguments", "per_device_train_batch_size"),
     ),
-    "sequence_length": (
-        ("input_shapes", "sequence_length"),
-        ("dataset_shapes", "sequence_length"),
-    ),
+    "sequence_length": (("input_shapes", "sequence_length"), ("dataset_shapes", "sequence_length")),
     "new_tokens": (("generate_kwargs", "max_new_tokens"), ("", "new_tokens")),
     "warmup_iterations": (("", "warmup_runs"), ("", "warmup_steps")),
 }

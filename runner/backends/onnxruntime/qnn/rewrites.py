@@ -317,10 +317,7 @@ QUANTIZED_REWRITES: Mapping[str, Rewrite] = {
 
 
 def write_for_htp(
-    model: Path,
-    written: Path,
-    sizes: Mapping[str, int],
-    rewrites: Mapping[str, Rewrite] = REWRITES,
+    model: Path, written: Path, sizes: Mapping[str, int], rewrites: Mapping[str, Rewrite] = REWRITES
 ) -> list[str]:
     """Write the graph of that fp32 file with fixed sizes; return the rewrites that applied.
 

@@ -252,11 +252,7 @@ def test_two_runs_are_compared_cell_by_cell_with_what_differs(database: Path) ->
 
 COUNTED = {"flops_per_iteration": 300_000_000, "bytes_per_iteration": 6_000_000, "grade": "A"}
 THEN = a_record(
-    run_id=BASE,
-    latency_median_s=0.003,
-    peak_flops_per_s=2e11,
-    peak_bytes_per_s=1e10,
-    **COUNTED,
+    run_id=BASE, latency_median_s=0.003, peak_flops_per_s=2e11, peak_bytes_per_s=1e10, **COUNTED
 )
 NOW = a_record(
     run_id=RUN,
@@ -271,11 +267,7 @@ NOW = a_record(
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    ("metric", "judged", "apart"),
-    [
-        ("efficiency", "efficiency", False),
-        ("mbu", "gb_per_s", True),
-    ],
+    ("metric", "judged", "apart"), [("efficiency", "efficiency", False), ("mbu", "gb_per_s", True)]
 )
 def test_shares_of_two_databases_peaks_are_compared_by_the_rates_behind_them(
     tmp_path: Path, metric: str, judged: str, apart: bool

@@ -7,13 +7,7 @@ import pytest
 
 from orchestrator.commands.database.retention import StaleFile, find_stale_files, remove_stale_files
 from orchestrator.running.artifacts.cache import hold_artifacts, versions_of
-from runner.contract.artifact_keys import (
-    GRAPHS,
-    REFERENCES,
-    counts_key,
-    graph_key,
-    reference_key,
-)
+from runner.contract.artifact_keys import GRAPHS, REFERENCES, counts_key, graph_key, reference_key
 from runner.contract.errors import StoreError
 from tests.support.jobs import fake_model
 from tests.support.runs import a_run_folder

@@ -9,7 +9,7 @@ import pytest
 
 from orchestrator.commands.exchange.export_words import print_bundle, print_checked, print_exported
 from orchestrator.commands.results.query import Question
-from orchestrator.commands.results.query_words import print_answer, print_shown
+from orchestrator.commands.results.query_command import print_answer, print_shown
 from orchestrator.exchange.bundles import BundleManifest
 from orchestrator.exchange.bundles.check import CheckedBundle
 from orchestrator.exchange.bundles.manifest import BundleCounts
@@ -103,11 +103,7 @@ def a_check(*faults: str, newer: bool = False, **manifest: Any) -> CheckedBundle
         ),
         (a_check(), -1, f"sha256: {HASH}"),
         (a_check("is of version 2", newer=True), 0, "ours.zip: is of version 2"),
-        (
-            a_check("is of version 2", newer=True),
-            1,
-            "install the newer AccelMatrix that wrote it",
-        ),
+        (a_check("is of version 2", newer=True), 1, "install the newer AccelMatrix that wrote it"),
     ],
     ids=["sound", "hash", "newer bundle", "what to do"],
 )

@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from orchestrator.commands.exchange.imports_words import _SHOWN, print_import
+from orchestrator.commands.exchange.import_command import _SHOWN, print_import
 from orchestrator.exchange.imports.entry import Reading
 from orchestrator.exchange.imports.importing import ImportReport, RecordChanges
 from orchestrator.exchange.imports.measurement import ImportedMeasurement

@@ -113,8 +113,7 @@ def test_a_run_folder_and_a_folder_of_runs_are_both_taken(results: Path, databas
 
 
 @pytest.mark.parametrize(
-    "relative",
-    [".", "..", *(pytest.param(path, marks=pytest.mark.slow) for path in FURTHER_PATHS)],
+    "relative", [".", "..", *(pytest.param(path, marks=pytest.mark.slow) for path in FURTHER_PATHS)]
 )
 def test_relative_paths_are_taken(
     results: Path, database: Path, relative: str, monkeypatch: pytest.MonkeyPatch

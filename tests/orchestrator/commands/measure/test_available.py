@@ -3,9 +3,8 @@
 import pytest
 
 from orchestrator.backends.machine import Machine
-from orchestrator.commands.measure import available
-from orchestrator.commands.measure.available import available_backends
-from orchestrator.commands.measure.request import PlanRequest
+from orchestrator.commands.measure import request
+from orchestrator.commands.measure.request import PlanRequest, available_backends
 from orchestrator.commands.options.bench import BenchOptions
 from orchestrator.running.options import RunOptions
 from runner.contract.axes import Backend
@@ -31,8 +30,8 @@ def machine(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     def machine(purpose: Purpose) -> Machine:
         return Machine(unavailable={} if purpose == "verify" else _REASONS)
 
-    monkeypatch.setattr(available, "runnable", runnable)
-    monkeypatch.setattr(available, "this_machine", machine)
+    monkeypatch.setattr(request, "runnable", runnable)
+    monkeypatch.setattr(request, "this_machine", machine)
     return asked
 
 

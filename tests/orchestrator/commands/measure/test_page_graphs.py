@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from orchestrator.commands.measure.browser.page_graphs import (
+from orchestrator.commands.measure.browser.command import (
     GraphFolders,
     PageGraphs,
     gather_graphs,

@@ -80,11 +80,7 @@ def test_what_serves_no_more_is_listed_and_removed_when_asked(place: Workplace) 
     (old / "dynamic/forward.onnx").write_bytes(bytes(3 << 10))
     listed = place.do("run", "--prepare-only", "--prune")
     assert listed.returncode == 0, listed.stderr
-    assert listed.stdout.splitlines()[1].split() == [
-        f"results/graphs/{old.name}",
-        "graph",
-        "3KiB",
-    ]
+    assert listed.stdout.splitlines()[1].split() == [f"results/graphs/{old.name}", "graph", "3KiB"]
     assert old.exists()
     removed = place.do("run", "--prepare-only", "--prune", "--yes", "--json")
     path = f"results/graphs/{old.name}"

@@ -34,10 +34,7 @@ from tests.support.runs import a_plan, a_run_folder
 
 DIGEST = f"sha256:{'0' * 64}"
 IN_AN_IMAGE = Provenance(
-    launcher="docker",
-    image="accelmatrix-cpu:1",
-    image_digest=DIGEST,
-    orchestrator_version="0",
+    launcher="docker", image="accelmatrix-cpu:1", image_digest=DIGEST, orchestrator_version="0"
 )
 Site = Callable[..., RunFolder]
 
@@ -81,11 +78,7 @@ def test_a_result_is_found_with_its_job(measured: Site, database: Path) -> None:
     assert original.pinned == Pinned("fake", "accelmatrix-cpu:1", DIGEST)
 
 
-NEVER_LAUNCHED = {
-    "status": "unavailable",
-    "phase": "plan",
-    **said("reason", "no such device"),
-}
+NEVER_LAUNCHED = {"status": "unavailable", "phase": "plan", **said("reason", "no such device")}
 
 
 def test_what_cannot_be_repeated_is_told(measured: Site, database: Path) -> None:
@@ -159,10 +152,7 @@ def peak(low: float, high: float, **facts: Any) -> Measurement:
 
 @pytest.mark.parametrize(
     ("then", "now", "ratio", "differs"),
-    [
-        (offline(10, 32), offline(30, 64), 1.5, True),
-        (peak(100, 104), peak(50, 52), 2, True),
-    ],
+    [(offline(10, 32), offline(30, 64), 1.5, True), (peak(100, 104), peak(50, 52), 2, True)],
 )
 def test_what_a_search_found_is_compared_by_the_time_of_an_item(
     then: Measurement, now: Measurement, ratio: float, differs: bool

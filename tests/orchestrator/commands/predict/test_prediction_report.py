@@ -111,9 +111,7 @@ def test_it_says_on_whose_results_it_rests_and_what_they_span(parts: dict[str, A
     assert spans["precision"]["values"] == "bf16, fp32"
 
 
-def test_errors_of_training_and_of_hidden_results_stand_side_by_side(
-    parts: dict[str, Any],
-) -> None:
+def test_errors_of_training_and_of_hidden_results_stand_side_by_side(parts: dict[str, Any]) -> None:
     rows = {row["novelty"]: row for row in rows_of(parts["errors"], "errors_latency")}
     tried, trained = rows["seen elsewhere"], rows["seen at other sizes"]
     assert tried["mape"] == pytest.approx((0.08 + 2.0) / 2)

@@ -34,14 +34,7 @@ def with_ray(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("orchestrator.fleet.transports.ray.find_spec", lambda name: name)
 
 
-@pytest.mark.parametrize(
-    "words",
-    [
-        ("run", "matrix.yaml"),
-        ("fleet", "doctor"),
-    ],
-    ids=" ".join,
-)
+@pytest.mark.parametrize("words", [("run", "matrix.yaml"), ("fleet", "doctor")], ids=" ".join)
 def test_every_command_on_hosts_takes_the_address_of_a_cluster(
     words: tuple[str, ...], tmp_path: Path, environment: Mapping[str, str], without_ray: None
 ) -> None:

@@ -7,13 +7,13 @@ from typing import Any
 
 import pytest
 
-from orchestrator.commands.regress.acceptance import acceptance_lines
 from orchestrator.commands.regress.answer import RegressionRequest, judge_regressions
-from orchestrator.commands.regress.known_steps import (
+from orchestrator.commands.regress.command import (
     LONGEST_REASON,
     Acceptance,
     AcceptanceRequest,
     accept_step,
+    acceptance_lines,
     withdraw_step,
 )
 from orchestrator.commands.results.selection import SelectionRequest

@@ -8,7 +8,7 @@ from re import findall
 import pytest
 
 from orchestrator.commands.report.answer import report_everything
-from orchestrator.commands.report.site import Site
+from orchestrator.commands.report.command import Site
 from orchestrator.commands.results.run_report import report_run
 from orchestrator.commands.results.selection import SelectionRequest
 from orchestrator.store.schema.sources import Run

@@ -83,10 +83,7 @@ def judged(database: Path, run: str) -> RegressionAnswer:
 
 def test_pairs_cancel_what_both_sides_share(database: Path) -> None:
     (paired,) = judged(database, "slow").judgements.judgements
-    assert (paired.verdict, paired.noise) == (
-        "regression",
-        "12 pairs of launches that took turns",
-    )
+    assert (paired.verdict, paired.noise) == ("regression", "12 pairs of launches that took turns")
     (alone,) = judged(database, "alone").judgements.judgements
     assert alone.verdict == "inconclusive"
     assert paired.ratio is not None
@@ -103,9 +100,7 @@ def test_versions_of_a_model_are_compared_if_they_took_turns(database: Path) -> 
     assert str(alone.reason).startswith("another model configuration: ")
 
 
-def test_what_was_measured_again_for_a_comparison_is_no_point_of_a_history(
-    database: Path,
-) -> None:
+def test_what_was_measured_again_for_a_comparison_is_no_point_of_a_history(database: Path) -> None:
     with Store.open_readonly(database) as store:
         histories = trends_of(store, Selection(every=True), METRICS["latency"]).series
     points = sorted([one.facts["run_id"] for one in series.values] for series in histories)

@@ -90,10 +90,7 @@ def has_open(process: "subprocess.Popen[str]", name: str) -> bool:
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("sql", "output", "seen"),
-    [
-        (SILENT, None, "benchmarks.duckdb"),
-        (ENDLESS, "a.parquet", ".a.parquet.tmp"),
-    ],
+    [(SILENT, None, "benchmarks.duckdb"), (ENDLESS, "a.parquet", ".a.parquet.tmp")],
     ids=["silent", "growing-file"],
 )
 def test_a_query_that_is_interrupted_leaves_nothing(

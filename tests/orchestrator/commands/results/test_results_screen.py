@@ -53,11 +53,7 @@ POWERSAVE = doubt_text(SAVING)
         ([a_failed_row("b", "lost", "died")], ["b: lost: died", remedy("lost")]),
         (
             [noisy("0", SAVING), *(a_failed_row(x, "unavailable", "no image") for x in "xy")],
-            [
-                "2 of 3 cells: unavailable: no image",
-                remedy("unavailable"),
-                f"0: {POWERSAVE}",
-            ],
+            ["2 of 3 cells: unavailable: no image", remedy("unavailable"), f"0: {POWERSAVE}"],
         ),
         (
             [noisy(x, scatter(cv)) for x, cv in (("a", 0.18), ("b", 0.205), ("c", 10.0))],
@@ -76,12 +72,7 @@ POWERSAVE = doubt_text(SAVING)
             ],
         ),
     ],
-    ids=[
-        "failure",
-        "two",
-        "numbers differ",
-        "not correct",
-    ],
+    ids=["failure", "two", "numbers differ", "not correct"],
 )
 def test_remarks_say_once_what_is_wrong(rows: list[ResultRow], said: list[str]) -> None:
     assert list(remarks(rows)) == said
@@ -91,9 +82,7 @@ HEADING = "bert-tiny, torch, fp32, 128 tokens, inference · AMD EPYC, 2 cores ·
 
 
 def a_report(
-    rows: Sequence[ResultRow],
-    database: Path = RESULTS_FOLDER / DATABASE_NAME,
-    **changes: Any,
+    rows: Sequence[ResultRow], database: Path = RESULTS_FOLDER / DATABASE_NAME, **changes: Any
 ) -> RunReport:
     return RunReport("run-1", database, tuple(rows), **changes)
 

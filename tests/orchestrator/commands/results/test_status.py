@@ -7,7 +7,7 @@ from typing import Any
 import duckdb
 import pytest
 
-from orchestrator.commands.results.status import (
+from orchestrator.commands.results.status_command import (
     current_installation,
     remeasure_command,
     report_status,
@@ -39,13 +39,7 @@ def test_an_image_is_outdated_once_its_files_have_changed(checkout: Path) -> Non
     assert current_installation(SourceFolders.of(checkout)).is_outdated("cpu", labels)
 
 
-@pytest.mark.parametrize(
-    ("backend", "labels"),
-    [
-        ("cpu", {}),
-        ("mps", {SOURCE_LABEL: "sha256:0"}),
-    ],
-)
+@pytest.mark.parametrize(("backend", "labels"), [("cpu", {}), ("mps", {SOURCE_LABEL: "sha256:0"})])
 def test_nothing_is_outdated_that_cannot_be_compared(
     checkout: Path, backend: str, labels: dict[str, str]
 ) -> None:

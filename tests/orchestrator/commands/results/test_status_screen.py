@@ -6,8 +6,12 @@ from typing import Any
 
 import pytest
 
-from orchestrator.commands.results.status import StaleResults, StatusReport, remeasure_command
-from orchestrator.commands.results.status_words import print_status
+from orchestrator.commands.results.status_command import (
+    StaleResults,
+    StatusReport,
+    print_status,
+    remeasure_command,
+)
 from orchestrator.store.query.coverage import Covered, Verdicts
 from orchestrator.store.query.results import RunSummary
 from tests.orchestrator.conftest import Screen
@@ -19,10 +23,7 @@ RUNS = (
     RunSummary("run-2", RECORDED_AT, None, 3, {"ok": 2, "lost": 1}, hostname="vm"),
     RunSummary("run-1", RECORDED_AT, RECORDED_AT, None, {}),
 )
-VERDICTS = (
-    Verdicts("accelmatrix", False, {"lost": 1, "ok": 2}),
-    Verdicts("timm", True, {"ok": 5}),
-)
+VERDICTS = (Verdicts("accelmatrix", False, {"lost": 1, "ok": 2}), Verdicts("timm", True, {"ok": 5}))
 COVERED = (
     Covered("bert-tiny", "cpu", "ok", 3, 2),
     Covered("bert-tiny", "cuda", "failed", 1, 0),

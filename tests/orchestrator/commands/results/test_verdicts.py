@@ -158,10 +158,7 @@ def test_latencies_of_another_batch_or_rate_are_not_judged(
 
 
 @pytest.mark.parametrize(
-    ("then", "now", "metric"),
-    [
-        (found(32, 0.01), found(64, 0.02), "throughput"),
-    ],
+    ("then", "now", "metric"), [(found(32, 0.01), found(64, 0.02), "throughput")]
 )
 def test_runs_are_compared_by_what_does_not_depend_on_what_was_found(
     tmp_path: Path, then: dict[str, Any], now: dict[str, Any], metric: str

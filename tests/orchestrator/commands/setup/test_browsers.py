@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from orchestrator.commands.setup import browsers
-from orchestrator.commands.setup.browsers import BrowserFinding, try_browsers
+from orchestrator.commands.setup import doctor_command
+from orchestrator.commands.setup.doctor_command import BrowserFinding, try_browsers
 from runner.contract.errors import BenchError
 from tests.support.needs import lacking
 from tests.support.words import raises_words
@@ -18,7 +18,7 @@ FIREFOX = BrowserFinding("firefox", "/usr/bin/firefox", None, None, False, "not 
 
 @pytest.fixture(autouse=True)
 def _installed(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(browsers, "require_stack", lambda backend: None)
+    monkeypatch.setattr(doctor_command, "require_stack", lambda backend: None)
 
 
 def a_trial(folder: Path, script: str) -> str:
@@ -44,7 +44,7 @@ def test_each_line_is_a_finding(tmp_path: Path) -> None:
 def test_a_trial_that_fails_says_why(
     script: str, patience_s: float, message: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(browsers, "TRIAL_S", patience_s)
+    monkeypatch.setattr(doctor_command, "TRIAL_S", patience_s)
     with raises_words(BenchError, match=message):
         try_browsers(a_trial(tmp_path, script))
 

@@ -38,12 +38,7 @@ RECORDS = (
     ),
     a_record(batch_size=4, graph="g", graph_sha256="sha256:" + "b" * 64, graph_remedy="dynamic"),
     a_failure("out_of_memory", "killed; 'at' 2 GB", batch_size=8, hostname=None, libraries={}),
-    a_record(
-        batch_size=16,
-        run_id="20261120-100000-ffff",
-        recorded_at=EARLIER,
-        kernel="5",
-    ),
+    a_record(batch_size=16, run_id="20261120-100000-ffff", recorded_at=EARLIER, kernel="5"),
     a_record(
         batch_size=32,
         run_id="odd/run \N{SNOWMAN}",

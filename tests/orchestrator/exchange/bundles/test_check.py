@@ -343,10 +343,7 @@ FORGERIES: Mapping[str, tuple[Change, str]] = {
         in_table(lambda table: with_column(table, "run_id", "/tmp/x")),
         "records.parquet: run_id: '/tmp/x' is a path, and no id",
     ),
-    "a run twice": (
-        as_json("runs.json", lambda runs: [*runs, runs[0]]),
-        "stands in it twice",
-    ),
+    "a run twice": (as_json("runs.json", lambda runs: [*runs, runs[0]]), "stands in it twice"),
     "a seed beyond 64 bits": (
         as_json("runs.json", lambda runs: [run | {"seed": 2**63} for run in runs]),
         "runs.json: seed: ",
@@ -361,10 +358,7 @@ FORGERIES: Mapping[str, tuple[Change, str]] = {
         "hardware.json: lacks ",
     ),
     "software too little": (put("environments.json", b"[]"), "environments.json: lacks "),
-    "other counts": (
-        counting(records=1),
-        f"manifest.json: counts 1 records, and there are {ROWS}",
-    ),
+    "other counts": (counting(records=1), f"manifest.json: counts 1 records, and there are {ROWS}"),
     "other hosts": (counting(hosts=9), "manifest.json: counts 9 hosts, and there are 1"),
     "no Parquet": (put("records.parquet", b"PAR1"), "records.parquet: truncated or not a Parquet"),
     "other Parquet": (

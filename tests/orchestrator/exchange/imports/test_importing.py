@@ -224,10 +224,7 @@ def test_what_is_read_otherwise_replaces_what_was_read_before(tmp_path: Path) ->
     latency = "latency_mean_s: {from: ms, unit: ms}"
     wrong, right = (
         read_files([file], [mapped(tmp_path, *columns)])
-        for columns in (
-            ("throughput: {from: ips}",),
-            (latency,),
-        )
+        for columns in (("throughput: {from: ips}",), (latency,))
     )
     first = import_files(wrong, place.results, place.database, "first")
     assert counts(first) == (2, 0, 0, 0)

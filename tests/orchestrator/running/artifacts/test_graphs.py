@@ -13,11 +13,7 @@ from orchestrator.running.artifacts.graphs import Graphs, exports_left
 from orchestrator.running.execute_job import LaunchContext
 from orchestrator.screen.words.reasons import error_text
 from runner.contract.cell import Backend, Cell, Runtime
-from runner.contract.errors import (
-    BenchError,
-    Unavailable,
-    Unsupported,
-)
+from runner.contract.errors import BenchError, Unavailable, Unsupported
 from runner.contract.graph import Graph, dynamic_format, find_graph, fixed_shape
 from runner.contract.job import Job, Limits, Provenance
 from tests.support.fakes import (
@@ -196,10 +192,7 @@ def test_where_sizes_are_fixed_only_those_that_are_missing_are_exported(trial: T
     assert trial.graph(a_cell(8)).shape == "b8-s8"
     larger = trial.job.model_copy(update={"cells": (a_cell(1), a_cell(16))})
     trial.ensure(larger)
-    assert [job.cells for job in trial.launcher.exported] == [
-        (a_cell(1), a_cell(8)),
-        (a_cell(16),),
-    ]
+    assert [job.cells for job in trial.launcher.exported] == [(a_cell(1), a_cell(8)), (a_cell(16),)]
 
 
 @pytest.mark.parametrize("names", [["dynamic"], ["b1-s8", "b8-s8"]], ids=["all", "each"])

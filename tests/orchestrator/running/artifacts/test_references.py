@@ -198,10 +198,7 @@ def words_in(path: Path) -> str:
             ends(Exit(137, out_of_memory=True, log="")),
             "killed for exceeding the memory limit, in phase load",
         ),
-        (
-            ends(Exit(137, out_of_memory=False, log="")),
-            "the runner died by SIGKILL in phase load",
-        ),
+        (ends(Exit(137, out_of_memory=False, log="")), "the runner died by SIGKILL in phase load"),
         (ends(WELL), "the runner ended well but left nothing that can be read"),
     ],
     ids=["failed", "oom", "killed", "silent"],
@@ -247,11 +244,7 @@ def flipped(whole: bytes) -> bytes:
 
 @pytest.mark.parametrize(
     "damage",
-    [
-        lambda whole: b"PK but no more",
-        lambda whole: whole.replace(b".npy", b".txt"),
-        flipped,
-    ],
+    [lambda whole: b"PK but no more", lambda whole: whole.replace(b".npy", b".txt"), flipped],
 )
 def test_a_damaged_reference_is_computed_anew(
     trial: Trial, tmp_path: Path, damage: Callable[[bytes], bytes]

@@ -102,10 +102,7 @@ def generation(size: int) -> Record:
         token_throughput=size * 3 * 2 * 1e9 / sum(durations),
         decode_throughput=size * len(gaps) * 1e9 / sum(gaps),
         **_middles("time_to_first_token", first),
-        **_middles(
-            "time_per_output_token",
-            per_token,
-        ),
+        **_middles("time_per_output_token", per_token),
         **_middles("inter_token_latency", gaps),
     )
 

@@ -13,15 +13,7 @@ from orchestrator.store.schema.views import VIEWS
 from orchestrator.store.store import Store
 from runner.contract.errors import StoreError
 from tests.orchestrator.store.conftest import Save, scalar
-from tests.support.databases import (
-    done,
-    everything,
-    killed,
-    refused,
-    schema_of,
-    script,
-    started,
-)
+from tests.support.databases import done, everything, killed, refused, schema_of, script, started
 from tests.support.records import RECORDED_AT, a_record
 
 IMPORT = "from orchestrator.store.health.vacuum import vacuum"

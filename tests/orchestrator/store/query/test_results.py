@@ -64,7 +64,7 @@ def test_a_run_tells_who_measured_and_the_newest_is_ours(
         store.merge([results])
         runs = store.runs()
     assert [(run.run_id, run.source) for run in runs] == [
-        *(("3", "timm"), ("2", "accelmatrix"), ("1", "accelmatrix")),
+        *(("3", "timm"), ("2", "accelmatrix"), ("1", "accelmatrix"))
     ]
     newest = newest_run(runs)
     assert newest is not None
@@ -93,10 +93,7 @@ def test_history_is_the_median_speed_of_this_hosts_successes(
     for number, seconds in enumerate((1.0, 2.0, 30.0)):
         save(
             a_record(
-                run_id=str(number),
-                import_time_s=0.25,
-                load_time_s=0.25,
-                steady_time_s=seconds,
+                run_id=str(number), import_time_s=0.25, load_time_s=0.25, steady_time_s=seconds
             )
         )
     save(
@@ -143,12 +140,7 @@ def test_the_nearest_result_is_the_one_that_was_mistyped(
 
 def test_results_are_rows_for_a_table(database: Path, results: Path, save: Save) -> None:
     save(
-        a_record(
-            proof="partial",
-            throughput=250.0,
-            grade="B",
-            doubts=[NOISY],
-        ),
+        a_record(proof="partial", throughput=250.0, grade="B", doubts=[NOISY]),
         a_failure("unavailable", "no GPU here", batch_size=2),
     )
     with Store.open(database) as store:

@@ -155,11 +155,7 @@ WHAT_NO_RECORD_HOLDS = (
     "large", [False, pytest.param(True, marks=pytest.mark.slow)], ids=["small", "large"]
 )
 def test_what_no_record_may_hold_is_left_out_with_the_reason(
-    database: Path,
-    results: Path,
-    save: Save,
-    large: bool,
-    monkeypatch: pytest.MonkeyPatch,
+    database: Path, results: Path, save: Save, large: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     if large:
         monkeypatch.setattr("orchestrator.store.merge.staging.SMALL_FILE_BYTES", 0)

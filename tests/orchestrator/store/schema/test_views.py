@@ -67,10 +67,7 @@ def test_wrong_outputs_and_what_was_not_timed_are_shown_only_if_asked(ask: Ask) 
 
 
 def test_the_medians_interval_and_the_grade_stand_beside_it(ask: Ask) -> None:
-    (row,) = ask(
-        "FROM benchmark_performance",
-        a_record(grade="C", doubts=[NOISY]),
-    )
+    (row,) = ask("FROM benchmark_performance", a_record(grade="C", doubts=[NOISY]))
     assert row["latency_median_low_ms"] < row["latency_median_ms"] < row["latency_median_high_ms"]
     assert row["latency_precision"] == 0.01
     assert (row["grade"], len(row["grade_reasons"])) == ("C", 1)

@@ -6,12 +6,7 @@ import numpy as np
 import pytest
 import torch
 
-from runner.backends.graphs.feeds import (
-    forward_pass,
-    position_ids,
-    prompt_inputs,
-    start_tokens,
-)
+from runner.backends.graphs.feeds import forward_pass, position_ids, prompt_inputs, start_tokens
 from runner.backends.torch.model import instantiate
 from runner.contract.errors import Unsupported
 from runner.contract.graph import Graph, GraphPart, Part

@@ -27,10 +27,7 @@ def test_each_browser_is_found_once_and_the_one_that_is_asked_for(
     folder: Path, asked: str, more: list[str]
 ) -> None:
     found = browsers.found_browsers({"ACCELMATRIX_BROWSER": asked})
-    assert found == {
-        "edge": folder / "microsoft-edge",
-        **{name: folder / name for name in more},
-    }
+    assert found == {"edge": folder / "microsoft-edge", **{name: folder / name for name in more}}
 
 
 def test_each_backend_is_tried_and_firefox_is_named(

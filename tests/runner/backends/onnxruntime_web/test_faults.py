@@ -125,7 +125,7 @@ def strike(folder: Path, kind: Kind, how: signal.Signals) -> None:
             (HANG, "gpu-process", signal.SIGKILL, BenchError, "ended: the GPU device was lost"),
         ],
         keep=[
-            (HANG, "browser", signal.SIGKILL, BenchError, "the page ended: .*(closed|has ended)"),
+            (HANG, "browser", signal.SIGKILL, BenchError, "the page ended: .*(closed|has ended)")
         ],
     ),
 )

@@ -7,9 +7,7 @@ import openvino as ov
 import pytest
 
 from orchestrator.screen.words.reasons import error_hint
-from runner.backends.openvino.device import (
-    find_openvino_device,
-)
+from runner.backends.openvino.device import find_openvino_device
 from runner.contract.errors import Unavailable
 from tests.support.openvino_models import FakeCompiled
 from tests.support.words import raises_words

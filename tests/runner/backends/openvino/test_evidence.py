@@ -125,9 +125,7 @@ def test_a_query_that_fails_proves_little_and_says_why() -> None:
     assert evidence["outputs"] == "0"
 
 
-def test_an_accelerators_kernels_decide_and_the_cpus_are_not_looked_for(
-    query: GraphQuery,
-) -> None:
+def test_an_accelerators_kernels_decide_and_the_cpus_are_not_looked_for(query: GraphQuery) -> None:
     query.requests[0].compiled = CompiledElsewhere("GPU.0")
     gpu = replace(CPU, name="GPU")
     shares = {}

@@ -10,12 +10,7 @@ import pytest
 from runner.backends.openvino.compile import Compiler
 from runner.backends.openvino.device import find_openvino_device
 from runner.backends.openvino.graph import OpenVINOGraph, read_graph_models
-from runner.backends.openvino.query import (
-    GraphQuery,
-    PartRequest,
-    to_arrays,
-    to_slot,
-)
+from runner.backends.openvino.query import GraphQuery, PartRequest, to_arrays, to_slot
 from runner.contract.errors import Unsupported
 from runner.contract.graph import Graph, Part
 from runner.inputs import Inputs

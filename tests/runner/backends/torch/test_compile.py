@@ -10,10 +10,7 @@ import numpy as np
 import pytest
 
 from runner.backends.torch import backend as eager
-from runner.backends.torch.compile import (
-    CompiledSession,
-    open_session,
-)
+from runner.backends.torch.compile import CompiledSession, open_session
 from runner.contract.errors import Unsupported
 from runner.inputs import Inputs, synthesise, synthesise_labels
 from tests.support.fakes import FakeClock

@@ -19,11 +19,7 @@ CHROME = "/opt/google/chrome"
             BrowserChoice(name="~/chrome"),
             "~/chrome",
         ),
-        (
-            {"ACCELMATRIX_BROWSER_HEADED": "1"},
-            BrowserChoice(headed=True),
-            "our own, with a window",
-        ),
+        ({"ACCELMATRIX_BROWSER_HEADED": "1"}, BrowserChoice(headed=True), "our own, with a window"),
     ],
 )
 def test_variables_tell_the_choice(

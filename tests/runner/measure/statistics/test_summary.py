@@ -6,10 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from runner.measure.statistics.percentiles import NEEDED
-from runner.measure.statistics.summary import (
-    LatencySummary,
-    summarise,
-)
+from runner.measure.statistics.summary import LatencySummary, summarise
 
 DURATIONS = st.lists(st.integers(1, 10**12), min_size=1, max_size=200)
 

@@ -8,11 +8,7 @@ from scipy import stats
 
 from runner.measure.statistics.percentiles import NEEDED, PERCENTILE_FRACTIONS, quantile
 from runner.measure.statistics.spread import Floats
-from runner.measure.statistics.tails import (
-    WIDEST_BOUNDS,
-    percentile_bounds,
-    supported_percentiles,
-)
+from runner.measure.statistics.tails import WIDEST_BOUNDS, percentile_bounds, supported_percentiles
 
 
 def independent(count: int, seed: int = 0) -> Floats:

@@ -9,14 +9,7 @@ from scipy import stats
 
 from runner.measure.clock import NANOSECONDS
 from runner.measure.energy import EnergyMeter
-from runner.modes.server.serving import (
-    LONGEST_RUN,
-    Judge,
-    Served,
-    Server,
-    arrivals_ns,
-    late_starts,
-)
+from runner.modes.server.serving import LONGEST_RUN, Judge, Served, Server, arrivals_ns, late_starts
 from tests.support.fakes import FakeClock
 from tests.support.scene import MILLISECOND
 

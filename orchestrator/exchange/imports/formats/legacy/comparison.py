@@ -323,10 +323,7 @@ def _is_database(value: Any) -> bool:
 MODELS_FORMAT = LegacyFormat("legacy-models", _is_models, lambda _: (), "a list of models")
 SETTINGS_FORMAT = LegacyFormat("legacy-settings", _is_settings, lambda _: (), "settings of a run")
 EMPTY_SUMMARY_FORMAT = LegacyFormat(
-    "legacy-summary",
-    _is_empty_summary,
-    lambda _: (),
-    "a summary of benchmarks without a result",
+    "legacy-summary", _is_empty_summary, lambda _: (), "a summary of benchmarks without a result"
 )
 DATABASE_FORMAT = LegacyFormat(
     "legacy-database", _is_database, lambda _: (), "a description of a database"

@@ -155,10 +155,7 @@ def test_broken_rows_let_the_others_through() -> None:
 @pytest.mark.parametrize(
     ("text", "told"),
     [
-        (
-            "nett,ms\na,5\n",
-            "the mapping names 'net', which is not in the file; did you mean nett?",
-        ),
+        ("nett,ms\na,5\n", "the mapping names 'net', which is not in the file; did you mean nett?"),
         ('[{"net": "a", "time": 5}]', "the mapping names 'ms', which is not in the file"),
         ("[]", "the mapping names 'net', which is not in the file"),
         (
