@@ -62,7 +62,7 @@ def _executor(
 
         return lambda progress: prepare_graphs(job, out, progress, monotonic, graphs)
     if job.purpose == "count":
-        from runner.job.count import count_model
+        from runner.job.prepare import count_model
 
         return lambda progress: count_model(job, out, progress)
     from runner.job.harness import Folders, Harness

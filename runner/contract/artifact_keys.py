@@ -87,7 +87,7 @@ REFERENCES = Producer(
         "runner.backends.graphs.outputs",
         "runner.backends.torch.evidence",
         "runner.contract.graph",
-        "runner.correctness.tolerance",
+        "runner.correctness.compare_outputs",
     ),
 )
 COUNTS = Producer(libraries=(), modules=("runner.counting.polynomials",))

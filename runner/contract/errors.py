@@ -2,6 +2,7 @@
 
 import difflib
 from collections.abc import Iterable, Sequence
+from pathlib import Path
 from typing import ClassVar, Self
 
 from runner.contract.reasons import Reason, reason
@@ -182,3 +183,17 @@ def closest(word: object, known: Iterable[str], count: int = 1) -> list[str]:
     text = str(word)[:_LONGEST]
     matches = difflib.get_close_matches(text, list(known), n=max(count, _CANDIDATES))
     return sorted(matches, key=lambda match: sorted(match) != sorted(text))[:count]
+
+
+IN_CHECKOUT = (Path(__file__).parents[2] / "Makefile").is_file()
+"""True if the packages lie in a checkout, whose Makefile installs."""
+_BROWSER = "runner.backends.onnxruntime_web.install"
+"""Fetches a browser and its runtime, which no wheel holds."""
+
+
+def how_to_install(extra: str, *, in_checkout: bool = IN_CHECKOUT) -> str:
+    """The command that installs an extra here, as hints write it."""
+    if in_checkout:
+        return f"`make {'install' if extra == 'analysis' else extra}`"
+    command = f"`pip install 'accelmatrix[{extra}]'`"
+    return f"{command}, then `python -m {_BROWSER}`" if extra == "browser" else command

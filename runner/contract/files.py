@@ -2,12 +2,14 @@
 
 import errno
 import os
+import stat
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
+from io import BufferedReader
 from pathlib import Path
 from typing import IO
 
-from runner.contract.errors import RecordNotSaved
+from runner.contract.errors import DamagedFile, RecordNotSaved
 
 _FULL = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
 
@@ -130,3 +132,146 @@ def file_sha256(path: Path) -> str:
 
     with path.open("rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+RECORD_BYTES = 64 << 20
+"""Most bytes of a record, or of a round's result."""
+TABLE_BYTES = 1 << 30
+"""Most bytes of a file of many records that is read as a whole."""
+STREAM_BYTES = 1 << 40
+"""Most bytes of a file that is read a bit at a time: records to merge, a bundle, a graph."""
+TEXT_BYTES = 1 << 20
+"""Most bytes of a text that a job leaves: a log, a reason."""
+
+_PART_BYTES = 64 << 20
+_FLAGS = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
+_KINDS = {
+    stat.S_IFDIR: "a folder",
+    stat.S_IFIFO: "a FIFO",
+    stat.S_IFSOCK: "a socket",
+    stat.S_IFCHR: "a device",
+    stat.S_IFBLK: "a device",
+    stat.S_IFLNK: "a symbolic link",
+}
+_NO_LINK = {errno.ELOOP, errno.EMLINK}
+"""Errors of opening a symbolic link with `O_NOFOLLOW`; FreeBSD's is the second."""
+
+
+@contextmanager
+def open_plain(path: Path, most_bytes: int) -> Iterator[BufferedReader]:
+    """Open a plain file for reading; nothing else is opened, followed or waited for.
+
+    The file that was looked at is the one that is read, whatever its name means by then. Links in
+    the folders above it are followed: those are for the caller to know.
+
+    Raises:
+        OSError: it does not exist or may not be read.
+        DamagedFile: it is no plain file, has more than one name, or more than `most_bytes` bytes.
+    """
+    with (
+        _plain_handle(path, most_bytes) as (handle, _),
+        os.fdopen(handle, "rb", closefd=False) as file,
+    ):
+        yield file
+
+
+def read_plain(path: Path, most_bytes: int) -> bytes:
+    """The content of a plain file.
+
+    Raises:
+        OSError: it does not exist or cannot be read.
+        DamagedFile: it is no plain file, has more than one name, or more than `most_bytes` bytes.
+    """
+    with _plain_handle(path, most_bytes) as (handle, size):
+        content = os.read(handle, size + 1)
+        if len(content) != size:  # it changes meanwhile, or is longer than one call reads
+            content += _read_on(handle, most_bytes + 1 - len(content))
+    if len(content) > most_bytes:
+        raise _too_large(len(content), most_bytes)
+    return content
+
+
+def read_plain_text(path: Path, most_bytes: int = TEXT_BYTES) -> str:
+    """The text of a plain file; bytes that are not UTF-8 become U+FFFD.
+
+    Raises:
+        OSError: it does not exist or cannot be read.
+        DamagedFile: it is no plain file, has more than one name, or more than `most_bytes` bytes.
+    """
+    return read_plain(path, most_bytes).decode("utf-8", "replace")
+
+
+def plain_fault(path: Path, most_bytes: int) -> str | None:
+    """The reason why a path is not a plain file of that size, or None; the file is not opened.
+
+    Raises:
+        OSError: it does not exist, or may not be looked at.
+    """
+    try:
+        _require_plain(path.lstat(), most_bytes)
+    except DamagedFile as damaged:
+        return str(damaged)
+    return None
+
+
+def plain_size(path: Path) -> int:
+    """Bytes of a plain file, which is not opened."""
+    status = path.lstat()
+    _require_plain(status, STREAM_BYTES)
+    return status.st_size
+
+
+def is_plain(path: Path, most_bytes: int) -> bool:
+    """True if the path is a plain file of at most that size; it is not opened."""
+    try:
+        return plain_fault(path, most_bytes) is None
+    except OSError:
+        return False
+
+
+@contextmanager
+def _plain_handle(path: Path, most_bytes: int) -> Iterator[tuple[int, int]]:
+    """The handle of a plain file, and its size in bytes."""
+    handle = _handle(path)
+    try:
+        status = os.fstat(handle)
+        _require_plain(status, most_bytes)
+        yield handle, status.st_size
+    finally:
+        os.close(handle)
+
+
+def _read_on(handle: int, most_bytes: int) -> bytes:
+    parts: list[bytes] = []
+    while most_bytes > 0 and (part := os.read(handle, min(most_bytes, _PART_BYTES))):
+        parts.append(part)
+        most_bytes -= len(part)
+    return b"".join(parts)
+
+
+def _handle(path: Path) -> int:
+    try:
+        return os.open(path, _FLAGS)
+    except OSError as error:
+        if error.errno in _NO_LINK:
+            raise _wrong_kind(stat.S_IFLNK) from error
+        if error.errno == errno.ENXIO:
+            raise _wrong_kind(stat.S_IFSOCK) from error
+        raise
+
+
+def _require_plain(status: os.stat_result, most_bytes: int) -> None:
+    if not stat.S_ISREG(status.st_mode):
+        raise _wrong_kind(stat.S_IFMT(status.st_mode))
+    if status.st_nlink != 1:
+        raise DamagedFile(f"has {status.st_nlink} names (hard links); one is allowed")
+    if status.st_size > most_bytes:
+        raise _too_large(status.st_size, most_bytes)
+
+
+def _wrong_kind(kind: int) -> DamagedFile:
+    return DamagedFile(f"is {_KINDS.get(kind, 'something else')}, not a plain file")
+
+
+def _too_large(size: int, most_bytes: int) -> DamagedFile:
+    return DamagedFile(f"has {size:,} bytes; at most {most_bytes:,} are allowed")

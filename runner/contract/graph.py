@@ -18,9 +18,9 @@ from pydantic import Field, NonNegativeFloat, NonNegativeInt, ValidationError
 
 from runner.contract.cell import Cell, Frozen
 from runner.contract.errors import DamagedFile, Unsupported
+from runner.contract.files import TEXT_BYTES, plain_size, read_plain, read_plain_text
 from runner.contract.host import multiplies_signed_bytes, read_processor
 from runner.contract.job import Job
-from runner.contract.plain_files import TEXT_BYTES, plain_size, read_plain, read_plain_text
 from runner.contract.reasons import Reason, parse_reason, reason
 
 GRAPH_FILE = "graph.json"

@@ -9,8 +9,8 @@ from pydantic import AwareDatetime, Field, NonNegativeFloat, PositiveFloat, Posi
 
 from runner.contract.cell import Backend, Cell, FileName, Frozen, Precision, ProfileName, Purpose
 from runner.contract.models import ModelSpec
-from runner.contract.variables import VariableName
-from runner.contract.web.browser_choice import BrowserChoice
+from runner.contract.processes import VariableName
+from runner.contract.web import BrowserChoice
 
 WINDOW_ITERATIONS = 3
 """Least iterations of a window of the warm-up."""

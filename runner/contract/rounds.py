@@ -1,7 +1,7 @@
 """Measurements of one cell in one round, kept until the last round makes the record."""
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from itertools import chain
 from pathlib import Path
 from typing import Any
@@ -10,10 +10,9 @@ from pydantic import AwareDatetime, Field, NonNegativeInt, ValidationError
 
 from runner.contract.cell import Cell, Frozen
 from runner.contract.errors import DamagedFile, RecordError
-from runner.contract.files import save_text
-from runner.contract.plain_files import RECORD_BYTES, read_plain
+from runner.contract.files import RECORD_BYTES, TEXT_BYTES, read_plain, save_text
 from runner.contract.reasons import Reason
-from runner.contract.record.doubts import Doubt
+from runner.contract.record.verdict import Doubt
 
 
 class Noise(Frozen):
@@ -221,3 +220,34 @@ def read_rounds(folder: Path, cell: Cell, rounds: int) -> list[RoundResult]:
     except (OSError, DamagedFile, ValidationError) as error:
         summary = str(error).splitlines()[0]
         raise RecordError(f"{cell.id}: an earlier round cannot be read: {summary}") from error
+
+
+RECORD_SUFFIX = ".parquet"
+TRACE_SUFFIX = ".trace.json"
+OPERATORS_SUFFIX = ".operators.txt"
+NO_TRACE_SUFFIX = ".trace.failed"
+LOG_SUFFIX = ".log"
+TRACE_BYTES = 1 << 30
+"""Most bytes of a trace."""
+_LIMITS = {
+    RECORD_SUFFIX: RECORD_BYTES,
+    TRACE_SUFFIX: TRACE_BYTES,
+    OPERATORS_SUFFIX: TEXT_BYTES,
+    NO_TRACE_SUFFIX: TEXT_BYTES,
+    LOG_SUFFIX: TEXT_BYTES,
+}
+
+
+def output_path(folder: Path, cell: Cell, suffix: str) -> Path:
+    """The path of one of a cell's files in its job's output folder."""
+    return folder / f"{cell.id}{suffix}"
+
+
+def output_names(cells: Iterable[Cell], rounds: int) -> Mapping[str, int]:
+    """The names that files of these cells have, and how many bytes each may have at most."""
+    limits: dict[str, int] = {}
+    for cell in cells:
+        limits |= {f"{cell.id}{suffix}": most_bytes for suffix, most_bytes in _LIMITS.items()}
+        paths = (round_path(Path(), cell, number) for number in range(1, rounds + 1))
+        limits |= dict.fromkeys((path.name for path in paths), RECORD_BYTES)
+    return limits

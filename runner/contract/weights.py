@@ -13,8 +13,8 @@ from typing import Annotated
 from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
 
 from runner.contract.errors import DamagedFile, Unavailable
+from runner.contract.files import open_plain
 from runner.contract.models import ModelSpec
-from runner.contract.plain_files import open_plain
 from runner.contract.reasons import reason
 
 CONFIG_FILE = "config.json"

@@ -7,7 +7,7 @@ the same direction. A row is the last dimension: the features of one position of
 Logits of a large vocabulary take gigabytes, so arrays are read a block of rows at a time.
 """
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
 import numpy as np
@@ -51,7 +51,6 @@ class Sums(NamedTuple):
     """The differences of all rows, added up by feature."""
 
     def plus(self, other: "Sums") -> "Sums":
-        """The sums over the rows of both."""
         return Sums(
             self.rows + other.rows,
             self.ours + other.ours,
@@ -136,28 +135,31 @@ def differences_by_output(outputs: Arrays, reference: Arrays) -> dict[str, Diffe
     return {name: worst_difference(members) for name, members in grouped.items()}
 
 
-def array_shapes(arrays: Arrays) -> dict[str, list[int]]:
-    """The shape of each array, by name."""
-    return {name: list(array.shape) for name, array in sorted(arrays.items())}
-
-
 def sums_of(ours: AnyArray, theirs: AnyArray) -> Sums:
     """The sums over the rows of two arrays of one shape."""
     sums = Sums()
-    for one, other in _blocks(ours, theirs):
+    if not theirs.size:
+        return sums
+    own_rows, other_rows = as_rows(ours), as_rows(theirs)
+    step = max(1, _BLOCK // other_rows.shape[1])
+    for start in range(0, len(own_rows), step):
+        # As numbers that sums lose little of.
+        one = own_rows[start : start + step].astype(np.float64)
+        other = other_rows[start : start + step].astype(np.float64)
         error = one - other
         squares = np.square(error).sum(axis=1)
-        block = Sums(
-            len(one),
-            float(np.vdot(one, one)),
-            float(np.vdot(other, other)),
-            float(np.vdot(one, other)),
-            float(squares.sum()),
-            float(squares.max()),
-            float(np.abs(error).max()),
-            error.sum(axis=0),
+        sums = sums.plus(
+            Sums(
+                len(one),
+                float(np.vdot(one, one)),
+                float(np.vdot(other, other)),
+                float(np.vdot(one, other)),
+                float(squares.sum()),
+                float(squares.max()),
+                float(np.abs(error).max()),
+                error.sum(axis=0),
+            )
         )
-        sums = sums.plus(block)
     return sums
 
 
@@ -179,19 +181,6 @@ def worst_difference(differences: Iterable[Difference]) -> Difference:
 def as_rows(values: AnyArray) -> AnyArray:
     """The array as [rows, features]."""
     return values.reshape(-1, values.shape[-1] if values.ndim else 1)
-
-
-def _blocks(
-    ours: AnyArray, theirs: AnyArray
-) -> Iterator[tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]]]:
-    """Rows of both, as numbers that sums lose little of."""
-    if not theirs.size:
-        return
-    one, other = as_rows(ours), as_rows(theirs)
-    step = max(1, _BLOCK // other.shape[1])
-    for start in range(0, len(other), step):
-        rows = slice(start, start + step)
-        yield one[rows].astype(np.float64), other[rows].astype(np.float64)
 
 
 def _ratio(difference: float, size: float) -> float:

@@ -41,11 +41,7 @@ def is_compiled_for(cell: Cell, columns: Columns) -> bool:
     No generation does, since its cache grows with each token: OpenVINO's generating graphs stay
     dynamic and say so, WebNN has a program for each length of the cache, other paths that compile
     for each shape have no generation, and a graph of fixed sizes fails its export's check at the
-    second step.
-
-    Args:
-        cell: the cell.
-        columns: the session's, with that shape bound last.
+    second step. The columns are the session's, with that shape bound last.
     """
     if cell.mode == "training":
         return False
@@ -82,19 +78,14 @@ def compare_timed(
 ) -> Columns | None:
     """The columns of the comparison at the cell's shape; None if it cannot be made.
 
-    Outputs of other names than the reference's are wrong, as at the fixed shape. One whose first
-    axis has neither samples nor a known number of values for each is left out: nothing tells which
-    part of it the fixed samples decide.
-
-    Args:
-        session: with the cell's shape bound last, so that nothing is compiled again.
-        job: the job.
-        cell: the cell of a forward pass.
-        reference: the fp32 outputs for the fixed queries.
-        allowed: the tolerances of each of them.
+    Call it with the cell's shape bound last, so that nothing is compiled again. Outputs of other
+    names than the reference's are wrong, as at the fixed shape. One whose first axis has neither
+    samples nor a known number of values for each is left out: nothing tells which part of it the
+    fixed samples decide.
     """
     query = timed_query(job, cell)
-    first = _of_first_query(reference)
+    own_names = (name for name in reference if name == output_name(name))
+    first = {name: reference[name] for name in own_names if name not in (STEPS, GENERATED_TOKENS)}
     if query is None or _values(first, job, cell) > _MOST_VALUES:
         return None
     outputs = session.arrays(session.bind(cell, query)())
@@ -112,12 +103,6 @@ def compare_timed(
     # One sample's mean is over fewer rows than the honest one.
     tolerances = {name: allowed[name]._replace(mean=allowed[name].row) for name in pairs}
     return judge_outputs(ours, theirs, tolerances, cell.precision)
-
-
-def _of_first_query(reference: Arrays) -> dict[str, AnyArray]:
-    """The outputs of a forward pass for the first fixed query, without those of decode steps."""
-    outputs = (name for name in reference if name == output_name(name))
-    return {name: reference[name] for name in outputs if name not in (STEPS, GENERATED_TOKENS)}
 
 
 def _media(model: ModelSpec, cell: Cell) -> dict[str, int]:

@@ -17,7 +17,7 @@ from runner.backends.peaks import Kernel, PeakKernels
 from runner.contract.cell import Cell
 from runner.contract.job import Job
 from runner.contract.models import iteration_work
-from runner.contract.models.iteration import FLOPS_PER_MAC
+from runner.contract.models.work import FLOPS_PER_MAC
 from runner.contract.record.record import Columns
 from runner.measure.clock import NANOSECONDS, Clock
 from runner.measure.phases import time_once

@@ -16,13 +16,20 @@ from runner.contract.cell import Cell
 from runner.contract.errors import RecordNotSaved, reason_of
 from runner.contract.files import save_text
 from runner.contract.job import Job
-from runner.contract.outputs import LOG_SUFFIX, NO_TRACE_SUFFIX, output_path
 from runner.contract.reasons import reason, reason_columns, write_reason
 from runner.contract.record.files import save_record
 from runner.contract.record.quality import Outcome
 from runner.contract.record.record import Columns, Record
 from runner.contract.record.verdict import Phase
-from runner.contract.rounds import RoundResult, raw_columns, read_rounds, save_round
+from runner.contract.rounds import (
+    LOG_SUFFIX,
+    NO_TRACE_SUFFIX,
+    RoundResult,
+    output_path,
+    raw_columns,
+    read_rounds,
+    save_round,
+)
 from runner.correctness.timed_shape import is_compiled_for
 from runner.correctness.verify import join_verified, verify_session, verify_timed
 from runner.inputs import synthesise

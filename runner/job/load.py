@@ -19,10 +19,9 @@ from runner.job.efficiency import Room, has_peaks, peak_columns
 from runner.measure.accelerator import device_build
 from runner.measure.clock import Clock, seconds
 from runner.measure.energy import EnergyDevice
-from runner.measure.environment import Environment, driver_version, job_threads
+from runner.measure.environment import Environment, driver_version, job_threads, last_cache_bytes
 from runner.measure.memory.meter import MemoryMeter
 from runner.measure.phases import garbage_collection_off, harness_overhead_s, heap_set_aside
-from runner.measure.processor import last_cache_bytes
 
 
 @dataclass(frozen=True)

@@ -10,6 +10,7 @@ from runner.contract.errors import JobError, RecordNotSaved, reason_of
 from runner.contract.files import save_text
 from runner.contract.graph import DYNAMIC, FAILED_SUFFIX, GraphKind, graph_kind, number_format
 from runner.contract.job import Job
+from runner.contract.models.counted import COUNTS_FILE, CountedWork
 from runner.contract.reasons import write_reason
 from runner.measure.clock import Clock
 from runner.measure.phases import garbage_collection_off
@@ -51,3 +52,16 @@ def prepare_graphs(
         raise
     except Exception as error:  # sessions report it as the reason
         save_text(folder / f"{DYNAMIC}{FAILED_SUFFIX}", write_reason(reason_of(error)))
+
+
+def count_model(job: Job, out: Path, progress: Progress) -> None:
+    """Write `counts.json`: the polynomials of the job's model, or the reason why there are none.
+
+    Raises:
+        RecordNotSaved: the folder takes no more files.
+    """
+    progress.phase("load")
+    with garbage_collection_off():  # torch comes with it
+        counting = import_module("runner.counting.polynomials")
+    counted: CountedWork = counting.count_work(job.model)
+    save_text(out / COUNTS_FILE, counted.model_dump_json())

@@ -8,8 +8,8 @@ from typing import Any
 
 from runner.contract.cell import Cell
 from runner.contract.job import Job, Measure
-from runner.contract.record.doubts import Doubt, DoubtCode, RemedyCode, scaled
 from runner.contract.record.record import Columns
+from runner.contract.record.verdict import Doubt, DoubtCode, RemedyCode, scaled
 from runner.contract.rounds import RoundResult
 from runner.measure.clock import NANOSECONDS
 from runner.measure.grade import DRIFT, IMPRECISION
@@ -34,12 +34,11 @@ from runner.measure.statistics.replication import (
     widened,
     widened_percentiles,
 )
-from runner.measure.statistics.serial_correlation import effective_rounds
+from runner.measure.statistics.spread import effective_rounds
 from runner.measure.statistics.summary import LatencySummary
 from runner.modes.registry import COLD_MODES
-from runner.modes.server.queue_model import QueueModel
+from runner.modes.server.rates import MILLISECOND_NS, QueueModel
 from runner.modes.server.serving import SERVICE
-from runner.modes.server.trial import MILLISECOND_NS
 
 _LEAST_SHARE = 1e-3
 """The least share of service times by which a queue's change is simulated."""

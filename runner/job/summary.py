@@ -12,8 +12,8 @@ import numpy as np
 from runner.contract.cell import Cell
 from runner.contract.job import Job, Measure
 from runner.contract.reasons import facts_behind
-from runner.contract.record.doubts import Doubt, doubt, heaviest_first
 from runner.contract.record.record import Columns
+from runner.contract.record.verdict import Doubt, doubt, heaviest_first
 from runner.contract.rounds import (
     CpuClock,
     DeviceState,
@@ -28,7 +28,7 @@ from runner.job.replication import change_doubts, changes_of, process_doubts, re
 from runner.measure.clock import NANOSECONDS, seconds
 from runner.measure.grade import Conditions, doubts_of, grade_of, imprecision
 from runner.measure.phases import GARBAGE_COLLECTION
-from runner.measure.statistics.percentiles import Interval
+from runner.measure.statistics.percentiles import BOUNDED, Interval
 from runner.measure.statistics.replication import (
     Processes,
     median_of_rounds,
@@ -42,10 +42,9 @@ from runner.measure.statistics.summary import (
     interval_columns,
     summarise,
 )
-from runner.measure.statistics.tails import BOUNDED
 from runner.modes.generation import BETWEEN, PER_OUTPUT, TO_FIRST, token_throughputs, token_times
 from runner.modes.server.serving import SERVICE
-from runner.modes.startup.stages import startup_columns
+from runner.modes.startup.mode import startup_columns
 from runner.modes.training import training_columns, training_doubts, training_totals
 
 _JUDGED = (TO_FIRST, PER_OUTPUT)

@@ -7,8 +7,8 @@ from typing import Any
 from runner.contract.cell import Backend
 from runner.contract.rounds import DeviceState
 from runner.measure.vendors.amd import amd_build, watch_amd_gpu
+from runner.measure.vendors.base import DeviceBuild, Violations, WatchedGpu
 from runner.measure.vendors.nvidia import nvidia_build, watch_nvidia_gpu
-from runner.measure.vendors.violations import DeviceBuild, Violations, WatchedGpu
 
 
 class AcceleratorReader:

@@ -14,11 +14,10 @@ from collections.abc import Collection, Mapping
 from contextlib import suppress
 from pathlib import Path
 
-from runner.contract.frequency import read_word
+from runner.contract.host import is_pinned, read_cpus, read_word
 from runner.contract.job import Job
 from runner.contract.rounds import CpuClock
-from runner.contract.topology import is_pinned, read_cpus
-from runner.measure.processor import SYS
+from runner.measure.environment import SYS
 
 CLOCK_INTERVAL_S = 0.1
 MOST_CPUS = 8

@@ -16,11 +16,15 @@ from runner.contract.errors import Unavailable
 from runner.contract.rounds import Energy
 from runner.measure.clock import Clock, monotonic, seconds
 from runner.measure.vendors.amd import amd_energy_counters
-from runner.measure.vendors.apple import apple_cpu_counters, apple_gpu_counters
-from runner.measure.vendors.counter import Counter
-from runner.measure.vendors.intel import intel_gpu_addresses, intel_gpu_counters
+from runner.measure.vendors.base import Counter
+from runner.measure.vendors.counters import (
+    apple_cpu_counters,
+    apple_gpu_counters,
+    intel_gpu_addresses,
+    intel_gpu_counters,
+    rapl_counters,
+)
 from runner.measure.vendors.nvidia import nvidia_energy_counters
-from runner.measure.vendors.rapl import rapl_counters
 
 FEWEST_PERIODS = 10
 _FOLLOW_SHARE = 0.4

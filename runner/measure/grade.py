@@ -5,10 +5,18 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain
 
-from runner.contract.frequency import FrequencyPolicy
+from runner.contract.host import FrequencyPolicy
 from runner.contract.job import Measure
-from runner.contract.record.doubts import BIAS, Doubt, DoubtCode, RemedyCode, Scale, doubt, scaled
-from runner.contract.record.verdict import Grade
+from runner.contract.record.verdict import (
+    BIAS,
+    Doubt,
+    DoubtCode,
+    Grade,
+    RemedyCode,
+    Scale,
+    doubt,
+    scaled,
+)
 from runner.contract.rounds import RoundResult
 from runner.measure.clock import seconds
 from runner.measure.environment import Environment

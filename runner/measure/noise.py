@@ -12,7 +12,7 @@ from typing import Any
 from runner.contract.rounds import Noise
 from runner.measure.clock import Clock, monotonic
 from runner.measure.memory.cgroup import Throttling, cpu_throttling
-from runner.measure.memory.tree import cpu_seconds_of_tree
+from runner.measure.memory.readers import cpu_seconds_of_tree
 
 REST_S = 0.05
 """Pause before the kernel is timed: a runtime's threads spin for a while after their last work,

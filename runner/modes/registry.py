@@ -7,13 +7,18 @@ from runner.contract.cell import Cell, Mode, Scenario
 from runner.contract.job import Job
 from runner.contract.rounds import RoundResult
 from runner.measure.clock import Clock
-from runner.modes.base import ColdModeFunction, Instruments, ModeFunction, Workload
+from runner.modes.base import (
+    ColdModeFunction,
+    Instruments,
+    ModeFunction,
+    Workload,
+    measure_steadily,
+)
 from runner.modes.generation import GenerationWorkload
 from runner.modes.inference import InferenceWorkload
-from runner.modes.offline.mode import measure_offline
+from runner.modes.offline import measure_offline
 from runner.modes.server.mode import measure_server
 from runner.modes.startup.mode import measure_startup
-from runner.modes.steady import measure_steadily
 from runner.modes.training import TrainingWorkload
 
 _WORKLOADS: Mapping[Mode, Callable[[Session, Job, Cell, Clock], Workload]] = {

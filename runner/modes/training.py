@@ -8,8 +8,8 @@ from runner.contract.cell import Cell
 from runner.contract.errors import BenchError, Unsupported
 from runner.contract.job import Job
 from runner.contract.reasons import reason
-from runner.contract.record.doubts import Doubt, RemedyCode, Scale, scaled
 from runner.contract.record.record import Columns
+from runner.contract.record.verdict import Doubt, RemedyCode, Scale, scaled
 from runner.contract.rounds import RoundResult
 from runner.inputs import synthesise, synthesise_labels
 from runner.measure.clock import Clock

@@ -8,9 +8,9 @@ from pydantic import Field, ValidationError, model_validator
 
 from runner.contract.cell import Frozen
 from runner.contract.errors import DamagedFile
-from runner.contract.models.spec import ModelSpec, SizeName
+from runner.contract.files import read_plain
+from runner.contract.models.catalogue import ModelSpec, SizeName
 from runner.contract.models.work import FACTOR_SIGN
-from runner.contract.plain_files import read_plain
 from runner.contract.reasons import Reason
 
 COUNTS_FILE = "counts.json"

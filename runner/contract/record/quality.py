@@ -4,9 +4,8 @@ from typing import Self
 
 from runner.contract.cell import Frozen
 from runner.contract.reasons import Reason, reason_columns, reason_from
-from runner.contract.record.doubts import Doubt
 from runner.contract.record.ranges import Cosine, Deviation, Finite, Fraction, NonNegative
-from runner.contract.record.verdict import Grade, Phase, Proof, Status
+from runner.contract.record.verdict import Doubt, Grade, Phase, Proof, Status
 
 
 class Outcome(Frozen):

@@ -7,14 +7,12 @@ from typing import Any, Self
 
 from runner.contract.cell import Cell
 from runner.contract.job import Job
-from runner.contract.record.efficiency import Efficiency
 from runner.contract.record.identity import Execution, Identity, Raw, Surroundings
 from runner.contract.record.ids import ENVIRONMENT_FACTS, environment_id, model_id
-from runner.contract.record.measured import Arrivals, Resources, Timing, Training
+from runner.contract.record.measured import Efficiency, Resources, Timing
+from runner.contract.record.modes import Arrivals, Generation, Startup, Training
 from runner.contract.record.quality import Outcome, Trust
 from runner.contract.record.ranges import Positive
-from runner.contract.record.starts import Startup
-from runner.contract.record.tokens import Generation
 
 Row = dict[str, Any]
 """One record by the names of its columns."""

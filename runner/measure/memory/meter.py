@@ -7,9 +7,13 @@ from pathlib import Path
 from runner.contract.rounds import MemoryUse
 from runner.measure.clock import NANOSECONDS, Clock, Sampler, monotonic
 from runner.measure.memory.cgroup import CGROUP_ROOT, CgroupReader, cgroup_files, open_kernel_peak
-from runner.measure.memory.process import PROC_SELF, ResidentReader, process_reader
-from runner.measure.memory.reader import MemoryReader
-from runner.measure.memory.tree import TreeReader
+from runner.measure.memory.readers import (
+    PROC_SELF,
+    MemoryReader,
+    ResidentReader,
+    TreeReader,
+    process_reader,
+)
 
 
 def memory_reader(

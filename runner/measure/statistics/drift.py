@@ -13,8 +13,14 @@ from typing import Literal
 
 import numpy as np
 
-from runner.measure.statistics.serial_correlation import correlation_of
-from runner.measure.statistics.spread import NORMAL_QUARTILE, Floats, Series, effective_count, ranks
+from runner.measure.statistics.spread import (
+    NORMAL_QUARTILE,
+    Floats,
+    Series,
+    correlation_of,
+    effective_count,
+    ranks,
+)
 
 MEDIAN_ERROR = 1.2533
 """The standard error of a median by that of the mean: sqrt(pi / 2) for normal durations."""

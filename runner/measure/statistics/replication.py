@@ -18,10 +18,8 @@ from runner.contract.confidence import GROWING_CONFIDENCE, INTERVAL_CONFIDENCE, 
 from runner.contract.job import Job, Measure, ProcessSpread
 from runner.contract.rounds import RoundResult
 from runner.measure.clock import NANOSECONDS
-from runner.measure.statistics.percentiles import Interval, median_interval
-from runner.measure.statistics.serial_correlation import effective_rounds
-from runner.measure.statistics.spread import Series, effective_count
-from runner.measure.statistics.tails import BOUNDED
+from runner.measure.statistics.percentiles import BOUNDED, Interval, median_interval
+from runner.measure.statistics.spread import Series, effective_count, effective_rounds
 
 
 @dataclass(frozen=True)

@@ -7,9 +7,13 @@ import numpy as np
 
 from runner.measure.clock import NANOSECONDS
 from runner.measure.statistics import spread
-from runner.measure.statistics.percentiles import NEEDED, Interval, median_interval
+from runner.measure.statistics.percentiles import (
+    NEEDED,
+    Interval,
+    median_interval,
+    percentile_columns,
+)
 from runner.measure.statistics.spread import Floats, Series
-from runner.measure.statistics.tails import percentile_columns
 
 SecondsColumns = dict[str, float | None]
 """Columns of a record in seconds, by name."""

@@ -14,8 +14,7 @@ from typing import Any
 
 from runner.contract.errors import Unavailable
 from runner.contract.rounds import DeviceState
-from runner.measure.vendors.counter import Counter
-from runner.measure.vendors.violations import DeviceBuild, Violations, known
+from runner.measure.vendors.base import Counter, DeviceBuild, Violations, known
 
 _HERTZ_PER_MHZ = 1_000_000
 _JOULES_PER_MJ = 1e-3

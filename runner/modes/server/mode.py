@@ -3,18 +3,30 @@
 import math
 import time
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import partial
+from statistics import fmean, median, stdev
 from typing import Any
+
+import numpy as np
 
 from runner.backends.base import Session
 from runner.contract.cell import Cell
 from runner.contract.job import Job
-from runner.contract.record.doubts import Doubt, doubt
-from runner.contract.rounds import RoundResult
+from runner.contract.record.record import Columns
+from runner.contract.record.verdict import Doubt, Grade, Scale, doubt
+from runner.contract.rounds import Energy, RoundResult
+from runner.measure.clock import NANOSECONDS, seconds
 from runner.measure.phases import LOOK_EVERY, Quota, WarmUp, is_precise, quota_of
-from runner.modes.base import Instruments
+from runner.modes.base import Instruments, measure_phases
 from runner.modes.inference import InferenceWorkload
-from runner.modes.server.peak import find_peak
+from runner.modes.server.rates import (
+    MILLISECOND_NS,
+    QueueModel,
+    RateForecast,
+    RateTrials,
+    trials_of,
+)
 from runner.modes.server.serving import (
     SERVICE,
     Judge,
@@ -24,7 +36,244 @@ from runner.modes.server.serving import (
     Sleep,
     arrivals_ns,
 )
-from runner.modes.steady import measure_phases
+
+NO_TRIAL = "no trial was run: these are the warm-up's queries, which did not wait"
+PILOT_SHARE = 0.1
+"""Share of the time before the verification for a first trial, which tells service times."""
+PILOT_LOAD = 0.5
+FIRST_SHARE = 0.6
+"""Share of the time that is left for the first rate that is accepted."""
+VERIFY_SHARE = 0.4
+"""Share of the search's time for fresh schedules at the rate that is called the peak."""
+UNVERIFIED: Grade = "C"
+"""The best grade of a peak that fresh schedules did not accept by themselves."""
+WIDTH = 0.05
+"""The search ends when the bracket is narrower than this share of its upper end."""
+BRACKET = Scale(b=WIDTH / 2, c=0.05, d=0.20)
+"""Half of the bracket by its middle, beyond which a peak costs the grade A, B and C."""
+LEAST_PROGRESS = 0.02
+"""Share by which a verdict must narrow the bracket to be worth its time."""
+RATES = 24
+"""Rates between the ends of the bracket that are considered."""
+SERVICE_DEVIATIONS = 2.6
+"""Standard errors by which the mean service time may be shorter than it was."""
+
+
+@dataclass(frozen=True)
+class PeakSearch:
+    """All trials of one search."""
+
+    trials: Sequence[RateTrials]
+    low: float | None
+    """The highest rate that was accepted; None without one."""
+    high: float
+    """The lowest rate that was rejected, or at which no queue can be stable."""
+    ended: str
+    """Reason why there are no more trials."""
+    end: Doubt | None = None
+    """The doubt that this end raises, of a grade that follows from the bracket."""
+    hopeless: bool = False
+    """True if not even a query alone would meet the objective."""
+
+    @property
+    def peak(self) -> RateTrials | None:
+        """The trials at the highest rate that was accepted."""
+        return next((t for t in self.trials if t.verdict and t.rate == self.low), None)
+
+    @property
+    def half_width(self) -> float:
+        """Half of the bracket by its middle."""
+        low = self.low or 0.0
+        return (self.high - low) / (self.high + low)
+
+    @property
+    def columns(self) -> Columns:
+        """Columns of the record about the search."""
+        rejected = any(trial.verdict is False for trial in self.trials)
+        return {
+            "peak_qps": self.low,
+            "peak_qps_low": self.low,
+            "peak_qps_high": None if self.hopeless else self.high,
+            "slo_met": True if self.low else False if rejected or self.hopeless else None,
+            "search": [*(trial.line for trial in self.trials), f"ended: {self.ended}"],
+        }
+
+    @property
+    def bracket_grade(self) -> Grade | None:
+        """The grade that the bracket leaves; None if it raises no doubt."""
+        return "D" if self.low is None else BRACKET.grade(self.half_width)
+
+    @property
+    def doubts(self) -> list[Doubt]:
+        """Doubts about the peak: its bracket is wide, fresh schedules did not verify it."""
+        grade, peak = self.bracket_grade, self.peak
+        doubts = [replace(self.end, grade=grade)] if grade and self.end else []
+        if peak is not None and not peak.verified:
+            doubts.append(doubt("peak_unverified", UNVERIFIED, peak.rate, "raise_duration"))
+        return doubts
+
+
+def find_peak(server: Server, warmup_ns: Sequence[int], cell: Cell, job: Job) -> ServerResult:
+    """Bracket the peak between a rate that is accepted and one that is rejected.
+
+    MLPerf's count decides about each rate, over as many queries as are effectively independent.
+    Each verdict comes from fresh schedules at that rate alone, so that none is chosen for its luck,
+    and the highest accepted rate is served once more, by schedules that are judged by themselves.
+    The service times that were measured tell which rates are worth the time, and no more.
+    The latencies returned are those of the peak, else of the last trial, else of the warm-up.
+    """
+    service_ns = round(median(warmup_ns))
+    slo_ms = cell.slo_ms or 0.0
+    if service_ns > slo_ms * MILLISECOND_NS:
+        alone = f"a query alone takes {service_ns / MILLISECOND_NS:.3g} ms"
+        facts = {"slo_ms": slo_ms}
+        end = doubt("hopeless_rate", "D", service_ns / MILLISECOND_NS, "raise_slo", **facts)
+        ended = f"{alone}, beyond slo_ms {slo_ms:g}"
+        search = PeakSearch([], None, NANOSECONDS / service_ns, ended, end, hopeless=True)
+    else:
+        search = _Search(server, warmup_ns, slo_ms, job).run()
+    kept = search.peak or (search.trials[-1] if search.trials else None)
+    if kept is None:
+        return _of_warmup(warmup_ns, search)
+    return ServerResult.of(kept.served, kept.energy, search.columns, search.doubts)
+
+
+class _Search:
+    def __init__(self, server: Server, warmup_ns: Sequence[int], slo_ms: float, job: Job) -> None:
+        self._server = server
+        self._slo_ms = slo_ms
+        self._seed = job.seed
+        self._budget_ns = round(job.measure.max_s * NANOSECONDS)
+        self._end_ns = server.clock() + self._budget_ns
+        self._deadline = self._end_ns - round(VERIFY_SHARE * self._budget_ns)
+        usual = median(warmup_ns)
+        self._service_ns = [value for value in warmup_ns if value <= 2 * usual]
+        self._trials: list[RateTrials] = []
+        self._low: float | None = None
+        self._rejected: float | None = None
+
+    def run(self) -> PeakSearch:
+        """Serve trials until the bracket is narrow or the time is spent."""
+        model = QueueModel(self._service_ns, self._next_seed)
+        pilot = model.forecast(PILOT_LOAD * self._high, self._slo_ns)
+        self._serve(trials_of(pilot, self._slo_ms, self._next_seed), PILOT_SHARE * self._left_s())
+        while (plan := self._plan()) is not None:
+            forecast, time_s = plan
+            self._serve(trials_of(forecast, self._slo_ms, self._next_seed), time_s)
+        self._verify()
+        return self._end()
+
+    @property
+    def _next_seed(self) -> list[int]:
+        return [self._seed, len(self._trials)]
+
+    @property
+    def _slo_ns(self) -> float:
+        return self._slo_ms * MILLISECOND_NS
+
+    @property
+    def _high(self) -> float:
+        """The lower one of the lowest rejected rate and the rate at which the line never ends."""
+        mean = fmean(self._service_ns)
+        error = stdev(self._service_ns) / math.sqrt(len(self._service_ns)) if self._several else 0.0
+        most = NANOSECONDS / (mean - min(SERVICE_DEVIATIONS * error, mean / 2))
+        return min(most, self._rejected or most)
+
+    @property
+    def _several(self) -> bool:
+        return len(self._service_ns) > 1
+
+    def _left_s(self) -> float:
+        return seconds(max(0, self._deadline - self._server.clock()))
+
+    def _forecasts(self) -> list[RateForecast]:
+        """Forecasts of the rates inside the bracket."""
+        model = QueueModel(self._service_ns, self._next_seed)
+        high = self._high
+        low = self._low or high / 10
+        rates = np.linspace(low, high, RATES + 2)[1:-1]
+        return [model.forecast(float(rate), self._slo_ns) for rate in rates]
+
+    def _plan(self) -> tuple[RateForecast, float] | None:
+        """The rate whose verdict narrows the bracket most, and the seconds that it may take."""
+        low, high, left_s = self._low or 0.0, self._high, self._left_s()
+        if high - low <= WIDTH * high:
+            return None
+        forecasts = self._forecasts()
+        for share in (FIRST_SHARE, 1.0) if self._low is None else (1.0,):
+            accepted = [f for f in forecasts if f.accept_s <= share * left_s]
+            rejected = [f for f in forecasts if f.reject_s <= share * left_s]
+            options = [(f.rate - low, f, f.accept_s) for f in accepted[-1:]]
+            if self._low is not None or not accepted:
+                options += [(high - f.rate, f, f.reject_s) for f in rejected[:1]]
+            worth = [option for option in options if option[0] > LEAST_PROGRESS * high]
+            if worth:
+                _, forecast, time_s = max(worth, key=lambda option: option[0])
+                return forecast, time_s
+        return None
+
+    def _serve(self, trials: RateTrials, time_s: float) -> None:
+        """Serve a rate for so long, and go on at it once for as long if that decides nothing."""
+        queries = max(1.0, time_s * trials.rate)
+        trials.serve(self._server, queries, self._deadline)
+        if trials.verdict is None and time_s <= self._left_s():
+            trials.serve(self._server, queries, self._deadline)
+        if not trials.runs:  # the time was over before its first query
+            return
+        self._trials.append(trials)
+        served = [value for trial in self._trials for value in trial.served.service_ns]
+        self._service_ns = served
+        if trials.verdict:
+            self._low = max(self._low or 0.0, trials.rate)
+        elif trials.verdict is False:
+            self._rejected = min(self._rejected or math.inf, trials.rate)
+
+    def _verify(self) -> None:
+        """Verify the highest accepted rate in the time that is left; a lower one if it fails.
+
+        Without an accepted rate, the lowest undecided one has that time, and stays unverified.
+        """
+        accepted = sorted((t for t in self._trials if t.verdict), key=lambda t: -t.rate)
+        undecided = sorted((t for t in self._trials if t.verdict is None), key=lambda t: t.rate)
+        for trials in accepted or undecided[:1]:
+            left_s = seconds(self._end_ns - self._server.clock())
+            if left_s <= 0:
+                break
+            serve = trials.verify if accepted else trials.serve
+            serve(self._server, max(1.0, left_s * trials.rate), self._end_ns)
+            if trials.verdict:
+                break
+            if trials.verdict is False:
+                self._rejected = min(self._rejected or math.inf, trials.rate)
+        self._low = max((t.rate for t in self._trials if t.verdict), default=None)
+
+    def _end(self) -> PeakSearch:
+        low, high = self._low, self._high
+        bracket = f"the peak of this process lies between {low or 0:.3g} and {high:.3g} qps"
+        search = PeakSearch(self._trials, low, high, bracket)
+        if not search.bracket_grade:
+            return search
+        left = f"the {self._left_s():.0f} s that were left are too few for another verdict"
+        facts = {"low_qps": low or 0.0, "high_qps": high}
+        end = doubt("peak_bracket", "D", self._left_s(), "raise_duration", **facts)
+        return PeakSearch(self._trials, low, high, f"{bracket}; {left}", end)
+
+
+def _of_warmup(warmup_ns: Sequence[int], search: PeakSearch) -> ServerResult:
+    return ServerResult(
+        durations_ns=list(warmup_ns),
+        service_ns=list(warmup_ns),
+        window_ns=sum(warmup_ns),
+        energy=Energy(joules=None, window_s=None, method="unavailable: no trial was run"),
+        columns={
+            **search.columns,
+            "timed_region": NO_TRIAL,
+            "achieved_qps": None,
+            "throughput": None,
+        },
+        doubts=[*search.doubts, doubt("no_trial", "D", None, "raise_slo_or_duration")],
+    )
+
 
 KEEPS_UP = 0.95
 """Least share of arrived queries that must be answered; below it, the end cut a queue off."""

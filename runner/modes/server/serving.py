@@ -7,8 +7,8 @@ from statistics import fmean, median
 
 import numpy as np
 
-from runner.contract.record.doubts import Doubt, doubt
 from runner.contract.record.record import Columns
+from runner.contract.record.verdict import Doubt, doubt
 from runner.contract.rounds import Energy
 from runner.measure.clock import NANOSECONDS, Clock, seconds
 from runner.measure.energy import EnergyMeter

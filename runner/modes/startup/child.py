@@ -113,8 +113,7 @@ from runner.contract.job import Job
 from runner.contract.reasons import reason
 from runner.inputs import synthesise
 from runner.measure.clock import monotonic
-from runner.measure.memory.process import ResidentReader
-from runner.measure.memory.tree import TreeReader
+from runner.measure.memory.readers import ResidentReader, TreeReader
 from runner.measure.phases import SelfTimed, time_once
 from runner.process.lifeline import die_at_end_of_stdin
 from runner.process.streams import claim_stdout

@@ -14,9 +14,8 @@ import psutil
 
 from runner.backends.base import FailureKind
 from runner.contract.errors import BenchError, Unavailable, Unsupported
-from runner.contract.process_exit import end_facts, last_line, oom_kills, tail_of
+from runner.contract.processes import OWN_PYTHON, end_facts, last_line, oom_kills, tail_of
 from runner.contract.reasons import reason
-from runner.contract.variables import OWN_PYTHON
 from runner.measure.clock import monotonic
 from runner.modes.startup.child import START_ANSWER, StartFailure, StartReport, StartRequest
 

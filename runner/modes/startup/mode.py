@@ -6,9 +6,10 @@ untimed start reads the files.
 """
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
 from datetime import UTC, datetime
+from itertools import chain
 from statistics import median
 
 from runner.contract.axes import IN_CHILDREN
@@ -16,17 +17,18 @@ from runner.contract.cell import Cell
 from runner.contract.errors import BenchError, reason_of
 from runner.contract.job import Job
 from runner.contract.reasons import facts_behind
-from runner.contract.record.doubts import Doubt, doubt
 from runner.contract.record.record import Columns
+from runner.contract.record.verdict import Doubt, doubt
 from runner.contract.rounds import MemoryUse, RoundResult
 from runner.measure.clock import NANOSECONDS, seconds
 from runner.measure.environment import job_threads, load_average_1m, memory_budget_bytes
 from runner.measure.phases import garbage_frozen, quota_of, run_steady_phase
-from runner.measure.statistics.percentiles import fewest
+from runner.measure.statistics.percentiles import Interval, fewest
+from runner.measure.statistics.replication import Processes, median_of_rounds
+from runner.measure.statistics.summary import SecondsColumns, median_columns
 from runner.modes.base import Instruments
 from runner.modes.startup.child import StartRequest
 from runner.modes.startup.launch import TimedStart, launch_start
-from runner.modes.startup.stages import COLD, STARTUP_STAGES
 
 _PIDS_PER_THREAD = 2
 _PIDS_PER_START = 8
@@ -214,3 +216,51 @@ def _memory(starts: Sequence[TimedStart]) -> MemoryUse:
 def _parts_ns(starts: Sequence[TimedStart], prefix: str = "") -> dict[str, list[int]]:
     stages = {prefix + name: [start.stages_ns[name] for start in starts] for name in STARTUP_STAGES}
     return {**stages, f"{prefix}runner": [start.runner_ns for start in starts]}
+
+
+STARTUP_STAGES = ("interpreter", "import", "instantiate", "weights", "first_query")
+COLD = "cold_"
+"""Prefix of the parts of cold starts."""
+
+
+def startup_columns(job: Job, rounds: Sequence[RoundResult]) -> Columns:
+    """Median and interval of each stage, warm and cold, and of whole cold starts.
+
+    The median is of all starts. With several rounds of them its interval is as wide, by it, as that
+    of the rounds' medians; with one it is widened by what processes differ by.
+    """
+    series = [_series(result.parts_ns) for result in rounds]
+    columns: SecondsColumns = {}
+    for name in series[0]:
+        measured = [index for index, values in enumerate(series) if values[name]]
+        processes = Processes.of(job, [rounds[index] for index in measured])
+        durations = [series[index][name] for index in measured]
+        columns |= _median_columns(f"startup_{name}", durations, processes)
+    return columns
+
+
+def _series(parts_ns: Mapping[str, Sequence[int]]) -> Mapping[str, Sequence[int]]:
+    """Durations of one round by the name in their columns; empty where it has no such starts."""
+    cold = [parts_ns.get(f"{COLD}{stage}", ()) for stage in STARTUP_STAGES]
+    return {
+        **{f"warm_{stage}": parts_ns.get(stage, ()) for stage in STARTUP_STAGES},
+        **{f"cold_{stage}": values for stage, values in zip(STARTUP_STAGES, cold, strict=True)},
+        "cold": [sum(stages) for stages in zip(*cold, strict=True)],
+    }
+
+
+def _median_columns(
+    prefix: str, rounds: Sequence[Sequence[int]], processes: Processes
+) -> SecondsColumns:
+    starts = list(chain.from_iterable(rounds))
+    interval = median_of_rounds(rounds, processes).interval
+    return median_columns(prefix, starts, _about_all(starts, interval))
+
+
+def _about_all(starts: Sequence[int], interval: Interval | None) -> Interval | None:
+    """The interval, as wide by it, about the median of all starts."""
+    if interval is None or not interval.median:
+        return interval
+    middle = median(starts)
+    low, high = (middle * (end / interval.median) for end in (interval.low, interval.high))
+    return Interval(low, middle, high)

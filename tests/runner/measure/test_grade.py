@@ -6,7 +6,7 @@ import pytest
 
 from orchestrator.screen.words.doubts import doubt_text
 from runner.contract.job import PROFILES
-from runner.contract.record.doubts import Doubt, percent, with_doubt
+from runner.contract.record.verdict import Doubt, percent, with_doubt
 from runner.contract.rounds import CpuClock, DeviceState, Noise, RoundResult
 from runner.measure.environment import read_environment
 from runner.measure.grade import Conditions, doubts_of, grade_of

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from runner.measure.processor import last_cache_bytes, read_processor_settings
+from runner.measure.environment import last_cache_bytes, read_processor_settings
 from tests.support.machines import a_sys_folder, cores
 
 CPU = "devices/system/cpu"

@@ -8,14 +8,13 @@ from typing import Any
 import pytest
 
 from runner.contract.job import PROFILES
-from runner.contract.record.doubts import Doubt
+from runner.contract.record.verdict import Doubt
 from runner.measure.clock import NANOSECONDS
 from runner.measure.energy import EnergyMeter
 from runner.measure.statistics.percentiles import iterations_needed, quantile
-from runner.modes.server.mode import measure_server
-from runner.modes.server.peak import PeakSearch, find_peak
+from runner.modes.server.mode import PeakSearch, find_peak, measure_server
+from runner.modes.server.rates import RateTrials
 from runner.modes.server.serving import Server, ServerResult
-from runner.modes.server.trial import RateTrials
 from tests.support.fakes import FakeClock
 from tests.support.jobs import a_job, fake_cell
 from tests.support.scene import MILLISECOND, Scene

@@ -11,17 +11,15 @@ from runner.backends.base import Session, ran_out_of_memory
 from runner.contract.cell import Cell
 from runner.contract.errors import Unsupported
 from runner.contract.job import Job
-from runner.contract.record.doubts import Doubt, Scale, doubt, scaled
 from runner.contract.record.record import Columns
-from runner.contract.record.verdict import Grade
+from runner.contract.record.verdict import Doubt, Grade, Scale, doubt, scaled
 from runner.contract.rounds import RoundResult
 from runner.measure.clock import NANOSECONDS, Clock
 from runner.measure.environment import memory_budget_bytes
 from runner.measure.phases import garbage_frozen
-from runner.modes.base import Instruments
+from runner.modes.base import Instruments, heat_up, measure_steadily
+from runner.modes.batch_curve import BatchCurve, BatchTry, Gain, gain_of, gains_nothing
 from runner.modes.inference import InferenceWorkload
-from runner.modes.offline.curve import BatchCurve, BatchTry, Gain, gain_of, gains_nothing
-from runner.modes.steady import heat_up, measure_steadily
 
 FLAT_DOUBLINGS = 2
 """Doublings without gain that end the search; accelerators have plateaus of one."""

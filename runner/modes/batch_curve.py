@@ -6,8 +6,8 @@ from math import exp, inf, log, sqrt
 from statistics import fmean, median, stdev
 
 from runner.contract.confidence import INTERVAL_CONFIDENCE, students_t
-from runner.contract.record.doubts import percent
 from runner.contract.record.record import Columns
+from runner.contract.record.verdict import percent
 from runner.measure.clock import NANOSECONDS, seconds
 
 USEFUL_GAIN = 0.01
