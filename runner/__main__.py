@@ -23,7 +23,6 @@ from runner.process.streams import Progress, claim_stdout
 
 
 def main() -> int:
-    """Execute the job that the command line names."""
     parser = argparse.ArgumentParser(prog="python -m runner", description=__doc__)
     parser.add_argument("--job", type=Path, required=True, help="the job as JSON")
     parser.add_argument("--out", type=Path, required=True, help="an existing folder for records")

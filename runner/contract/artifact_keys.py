@@ -70,7 +70,6 @@ class Producer:
         return versions
 
     def versions(self, libraries: Versions) -> dict[str, str]:
-        """Those of the libraries, and that of our own code."""
         return {**libraries, RUNNER: fingerprint(self)}
 
 
@@ -167,7 +166,6 @@ def sources(producer: Producer, package: Path = PACKAGE) -> dict[str, Path]:
 
 
 def _file_of(module: str, package: Path) -> Path | None:
-    """The file of a module below the package; None for other names."""
     path = package.joinpath(*module.split(".")[1:])
     files = (path.with_suffix(".py"), path / "__init__.py")
     return next(

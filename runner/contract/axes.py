@@ -97,12 +97,10 @@ class Axis:
 
     @property
     def full_help(self) -> str:
-        """Help of the option of `bench`, its default included."""
         return _with_default(self.help, self.unnamed)
 
     @property
     def full_size_help(self) -> str:
-        """Help of the option of `models show`, its default included."""
         return _with_default(self.size_help or "", self.unnamed)
 
 

@@ -167,11 +167,9 @@ class Selector:
         self._keep, self._drop = _any_of(self.kept), _any_of(self.dropped)
 
     def keeps(self, cell: Cell) -> bool:
-        """True if the cell is kept."""
         return not self.globs or self.keeps_id(cell.id)
 
     def keeps_id(self, cell_id: str) -> bool:
-        """True if a cell of that id is kept."""
         kept = self._keep is None or self._keep.match(cell_id) is not None
         return kept and (self._drop is None or self._drop.match(cell_id) is None)
 

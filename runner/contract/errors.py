@@ -26,7 +26,6 @@ class BenchError(Exception):
 
     @property
     def reason(self) -> Reason:
-        """The reason of a cell that it ends."""
         return reason_of(self)
 
 

@@ -115,7 +115,6 @@ def save_text(path: Path, text: str) -> None:
 
 
 def hash_files(files: Mapping[str, Path]) -> str:
-    """SHA-256 over names and contents of files in this order, in hex."""
     import hashlib
 
     digest = hashlib.sha256()
@@ -127,7 +126,6 @@ def hash_files(files: Mapping[str, Path]) -> str:
 
 
 def file_sha256(path: Path) -> str:
-    """SHA-256 of the file's content, in hex."""
     import hashlib
 
     with path.open("rb") as file:
@@ -215,14 +213,12 @@ def plain_fault(path: Path, most_bytes: int) -> str | None:
 
 
 def plain_size(path: Path) -> int:
-    """Bytes of a plain file, which is not opened."""
     status = path.lstat()
     _require_plain(status, STREAM_BYTES)
     return status.st_size
 
 
 def is_plain(path: Path, most_bytes: int) -> bool:
-    """True if the path is a plain file of at most that size; it is not opened."""
     try:
         return plain_fault(path, most_bytes) is None
     except OSError:
@@ -231,7 +227,6 @@ def is_plain(path: Path, most_bytes: int) -> bool:
 
 @contextmanager
 def _plain_handle(path: Path, most_bytes: int) -> Iterator[tuple[int, int]]:
-    """The handle of a plain file, and its size in bytes."""
     handle = _handle(path)
     try:
         status = os.fstat(handle)

@@ -58,7 +58,6 @@ class GraphPart(Frozen):
     """Its outputs, by the dotted paths that the model's own outputs have."""
 
     def files(self, folder: Path) -> tuple[Path, ...]:
-        """The file in that folder, and its weights where they lie in a file of their own."""
         weights = folder / f"{self.file}{PART_WEIGHTS_SUFFIX}"
         return (folder / self.file, *([weights] if os.path.lexists(weights) else []))
 
@@ -110,13 +109,11 @@ class Graph(Frozen):
 
     @property
     def sha256(self) -> str:
-        """Hash over the files of all parts."""
         hashes = "\n".join(part.sha256 for part in self.parts.values())
         return hashlib.sha256(hashes.encode()).hexdigest()
 
 
 def graph_kind(cell: Cell) -> GraphKind:
-    """The kind of graph that the cell executes."""
     return "generation" if cell.mode == "generation" else "forward"
 
 
@@ -133,7 +130,6 @@ def dynamic_format() -> NumberFormat:
 
 
 def number_format(cell: Cell) -> NumberFormat:
-    """The number format of the file that the cell executes."""
     if cell.precision == "int8" and cell.runtime in {"onnxruntime", "onnxruntime_web"}:
         return "int8_qdq" if cell.backend == "qnn" else dynamic_format()
     if cell.precision == "fp16" and cell.backend in {"cuda", "rocm", "webgpu"}:

@@ -53,7 +53,6 @@ def multiplies_signed_bytes(flags: Collection[str], machine: str = platform.mach
 
 
 def read_processor(cpuinfo: Path = Path("/proc/cpuinfo")) -> tuple[str, list[str]]:
-    """The processor's name and its feature flags."""
     facts: dict[str, str] = {}
     if cpuinfo.exists():
         for line in cpuinfo.read_text().partition("\n\n")[0].splitlines():
@@ -165,7 +164,6 @@ def read_topology(system: Path = SYSTEM) -> Topology:
 
 
 def requested_cpus(job: Job) -> int | None:
-    """The number of CPUs that a job asks for; None if the machine decides."""
     limit, threads = job.limits.cpus, job.cells[0].threads
     return min(limit, threads) if limit and threads else limit or threads
 
@@ -231,12 +229,10 @@ def _core(known: LogicalCpu | None, cpus: tuple[int, ...]) -> _Core:
 
 
 def threads_per_core(topology: Topology) -> int | None:
-    """Most hardware threads of a core; None where nobody tells."""
     return max((len(cpu.siblings) for cpu in topology.values()), default=None)
 
 
 def siblings_of(topology: Topology, cpus: Collection[int]) -> list[int]:
-    """All hardware threads of the cores that these CPUs are on."""
     cores = (topology[cpu].siblings for cpu in cpus if cpu in topology)
     return sorted(set(chain.from_iterable(cores)))
 

@@ -224,7 +224,6 @@ class Job(Seeds):
 
     @property
     def timeout_s(self) -> float:
-        """Seconds that loading, and then each cell, may take."""
         return self.limits.timeout_s(self.measure)
 
     def of_cell(self, cell: Cell) -> "Job":
@@ -235,7 +234,6 @@ class Job(Seeds):
         return self.model_copy(update=own)
 
     def heated(self) -> "Job":
-        """The job where the machine is hot already."""
         measure = self.measure.model_copy(update={"heat_s": None})
         return self.model_copy(update={"measure": measure})
 

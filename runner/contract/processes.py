@@ -53,7 +53,6 @@ _HASH_LETTERS = 8
 
 
 def is_variable_name(text: str) -> bool:
-    """True if an environment variable can have this name."""
     return re.fullmatch(_NAME, text) is not None
 
 
@@ -64,7 +63,6 @@ def python_environment(ours: Mapping[str, str] = os.environ) -> dict[str, str]:
 
 
 def decides_execution(name: str) -> bool:
-    """True if a runtime may read the variable of this name."""
     return name.startswith(_PREFIXES) and name not in DEVICE_CHOICES | _OWN
 
 

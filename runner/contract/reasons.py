@@ -73,7 +73,6 @@ class Reason:
     """A fact that is a reason itself, such as `cause`, is its code; `cause.…` are its facts."""
 
     def __hash__(self) -> int:
-        """That of the code and all facts."""
         return hash((self.code, *self.facts.items()))
 
     def __str__(self) -> str:
@@ -120,7 +119,6 @@ def reason_columns(column: str, reason: Reason | None) -> dict[str, Any]:
 
 
 def write_reason(reason: Reason) -> str:
-    """The reason as a file holds it."""
     return json.dumps(asdict(reason))
 
 

@@ -194,7 +194,6 @@ def raw_columns(rounds: Sequence[RoundResult]) -> dict[str, Any]:
 
 
 def round_path(folder: Path, cell: Cell, round_: int) -> Path:
-    """Path of the result of one round of a cell."""
     return folder / f"{cell.id}.round{round_}.json"
 
 
@@ -239,7 +238,6 @@ _LIMITS = {
 
 
 def output_path(folder: Path, cell: Cell, suffix: str) -> Path:
-    """The path of one of a cell's files in its job's output folder."""
     return folder / f"{cell.id}{suffix}"
 
 

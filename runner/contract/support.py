@@ -87,13 +87,11 @@ UNTRAINED_PRECISION: Mapping[Precision, ReasonCode] = {"int8": "no_gradients"}
 
 
 def mode_error(cell: Cell, mode: Mode) -> Unsupported:
-    """The refusal of a mode by the cell's runtime."""
     cause = reason(UNSUPPORTED_MODE.get((cell.runtime, mode), "release_lacks"))
     return Unsupported(reason("mode_refused", mode=mode, **_path(cell), cause=cause))
 
 
 def precision_error(cell: Cell) -> Unsupported:
-    """The refusal of the cell's precision by its runtime on its backend."""
     path = (cell.backend, cell.runtime)
     code = UNSUPPORTED_PRECISION.get(path, {}).get(cell.precision)
     code = code or UNSUPPORTED_BACKEND.get(path, "release_lacks")
@@ -101,7 +99,6 @@ def precision_error(cell: Cell) -> Unsupported:
 
 
 def training_error(precision: Precision) -> Unsupported:
-    """The refusal to train in a precision of `UNTRAINED_PRECISION`."""
     return Unsupported(_untrained(precision))
 
 
@@ -219,7 +216,6 @@ def _untrained(precision: Precision) -> Reason:
 
 
 def generates(model: ModelSpec) -> bool:
-    """True if the model writes tokens."""
     return model.encoder_decoder or model.task in _GENERATING_TASKS
 
 

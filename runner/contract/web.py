@@ -77,7 +77,6 @@ class BrowserChoice(Frozen):
 
     @classmethod
     def of(cls, environment: Mapping[str, str]) -> Self | None:
-        """The choice that variables tell; None without one."""
         name, home = environment.get(BROWSER_VARIABLE, ""), environment.get("HOME", "").rstrip("/")
         if "/" in name:
             name = str(Path(name).expanduser().absolute())
@@ -95,5 +94,4 @@ class BrowserChoice(Frozen):
         return {**own, HEADED_VARIABLE: "1", **shown}
 
     def __str__(self) -> str:
-        """The browser in words."""
         return f"{self.name or 'our own'}{', with a window' if self.headed else ''}"

@@ -64,7 +64,6 @@ def folder_of(model: ModelSpec) -> Path | None:
 
 
 def weight_files(folder: Path) -> list[Path]:
-    """The files that hold weights, by name."""
     return sorted(folder.glob(f"*{WEIGHTS_SUFFIX}"))
 
 

@@ -157,8 +157,6 @@ def allowed_differences(
 
 
 class _Nearest(NamedTuple):
-    """The difference that is nearest to its tolerance, or farthest beyond it."""
-
     share: float
     """The difference by its tolerance."""
     output: str

@@ -136,7 +136,6 @@ def differences_by_output(outputs: Arrays, reference: Arrays) -> dict[str, Diffe
 
 
 def sums_of(ours: AnyArray, theirs: AnyArray) -> Sums:
-    """The sums over the rows of two arrays of one shape."""
     sums = Sums()
     if not theirs.size:
         return sums
@@ -164,7 +163,6 @@ def sums_of(ours: AnyArray, theirs: AnyArray) -> Sums:
 
 
 def relative_difference(ours: AnyArray, theirs: AnyArray) -> float:
-    """Euclidean norm of the difference by that of the reference; 0 if both are 0."""
     return sums_of(ours, theirs).relative
 
 
@@ -179,7 +177,6 @@ def worst_difference(differences: Iterable[Difference]) -> Difference:
 
 
 def as_rows(values: AnyArray) -> AnyArray:
-    """The array as [rows, features]."""
     return values.reshape(-1, values.shape[-1] if values.ndim else 1)
 
 

@@ -90,7 +90,6 @@ def fixed_queries(job: Job) -> dict[str, Inputs]:
 
 
 def compute_outputs(session: Session, job: Job) -> dict[str, FloatArray]:
-    """The outputs for the fixed queries, by name."""
     cell = fixed_cell(job)
     return {
         f"{prefix}{name}": np.array(array)
@@ -100,7 +99,6 @@ def compute_outputs(session: Session, job: Job) -> dict[str, FloatArray]:
 
 
 def bind_fixed_prompt(session: Session, job: Job, clock: Clock) -> Generator:
-    """The generator of tokens after the fixed prompt."""
     cell = fixed_cell(job)
     return session.bind_generation(cell, synthesise(job.model, cell, job.weights_seed), clock)
 
@@ -115,7 +113,6 @@ def compute_steps(session: Session, job: Job, clock: Clock) -> dict[str, FloatAr
 
 
 def compute_step(session: Session, job: Job, clock: Clock) -> dict[str, AnyArray]:
-    """Loss, gradients and updates of one training step on the fixed batch."""
     cell = fixed_cell(job)
     batch = {
         **synthesise(job.model, cell, job.weights_seed),
@@ -196,7 +193,6 @@ def _require_finite(arrays: Mapping[str, AnyArray]) -> None:
 
 
 def _outputs_in(job: Job, parameters: int, precision: Precision) -> dict[str, AnyArray]:
-    """The outputs of the model, which has so many parameters, in another precision."""
     if parameters > MOST_PARAMETERS:
         facts = {"model": job.model.name, "most": MOST_PARAMETERS, "precision": precision}
         raise Unsupported(reason("too_many_parameters", **facts))

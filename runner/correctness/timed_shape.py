@@ -106,7 +106,6 @@ def compare_timed(
 
 
 def _media(model: ModelSpec, cell: Cell) -> dict[str, int]:
-    """The sizes of images and sounds."""
     sizes = sizes_of(model, cell).items()
     return {name: size for name, size in sizes if name not in _GROWING}
 

@@ -206,5 +206,4 @@ def _guarded(compare: Callable[[], Columns]) -> Columns:
 
 
 def found_in(columns: Columns) -> Reason | None:
-    """The reason in the columns of a comparison."""
     return reason_from(columns.get("correct_code"), columns.get("correct_facts"))

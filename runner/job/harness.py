@@ -146,7 +146,6 @@ class Harness:
             self._loader.close()
 
     def _run_cell(self, cell: Cell) -> bool:
-        """True if the cell ended well, with a record."""
         try:
             columns = self._check(cell) if self._job.purpose == "verify" else self._measure(cell)
         except RecordNotSaved:

@@ -65,7 +65,6 @@ class Loader:
         """The session's facts about whose energy counts; None before it is open."""
 
     def load(self) -> Loaded:
-        """Return the loaded model."""
         if self.failure is not None:
             raise self.failure
         if self._loaded is None:
@@ -77,7 +76,6 @@ class Loader:
         return self._loaded
 
     def close(self) -> None:
-        """Close the session."""
         if self._loaded is not None:
             self._loaded.session.close()
         self._exits.close()
@@ -141,6 +139,5 @@ class Loader:
 
 
 def _require_threads(requested: int | None, available: int | None) -> None:
-    """Insist on the number of threads that a cell names."""
     if requested is not None and available not in (None, requested):
         raise Unsupported(reason("too_many_threads", requested=requested, available=available))

@@ -144,7 +144,6 @@ class Changes:
 
     @property
     def columns(self) -> Columns:
-        """Columns of the record."""
         between, inside = self.drift, self.inside
         return {
             "drift": between.change if between else None,
@@ -257,7 +256,6 @@ def _process_remedy(cell: Cell, *, is_calibrated: bool) -> RemedyCode:
 
 
 def change_doubts(changes: Changes) -> Iterator[Doubt]:
-    """Doubts about a level that changed."""
     between, inside = changes.drift, changes.inside
     if between and between.change is not None and between.p_value < SIGNIFICANCE:
         code: DoubtCode = "drift_in_order" if between.steady else "drift"

@@ -23,7 +23,6 @@ class AcceleratorReader:
             self._gpu = None
 
     def begin(self) -> None:
-        """Read the counters of what throttles it, as the steady phase begins."""
         self._before = self._violations()
 
     def read(self) -> DeviceState | None:

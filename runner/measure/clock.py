@@ -19,7 +19,6 @@ def seconds(nanoseconds: int) -> float:
 
 
 def resolution_s(clock: Clock, samples: int = 1000) -> float:
-    """The smallest step between two different readings, in seconds."""
     return seconds(min(_next_step(clock) for _ in range(samples)))
 
 

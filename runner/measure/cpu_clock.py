@@ -88,7 +88,6 @@ class CpuClockMeter:
                 self._sampler = self._start()
 
     def begin(self) -> None:
-        """Begin to read the clocks, as the steady phase begins."""
         self._heat = self._read_heat()
         with suppress(OSError):
             self._signal(_BEGIN)
@@ -110,7 +109,6 @@ class CpuClockMeter:
         )
 
     def close(self) -> None:
-        """End the process that reads."""
         if self._sampler is not None:
             self._sampler.kill()
             self._sampler.communicate()

@@ -81,7 +81,6 @@ class EnergyMeter:
             self._reason = _explain(error)
 
     def start(self) -> None:
-        """Take the first reading."""
         if self._beside is not None:
             self._beside.start()
         self._readings.clear()
@@ -91,7 +90,6 @@ class EnergyMeter:
             self._begin_following()
 
     def follow(self) -> None:
-        """Take an intermediate reading."""
         try:
             joules = tuple(counter.read() for counter in self._counters)
         except Exception as error:  # see above
@@ -144,7 +142,6 @@ class EnergyMeter:
             self.follow()
 
     def _gains(self) -> list[float]:
-        """Joules of each counter over the whole window."""
         return [
             sum(
                 counter.between(before.joules[number], after.joules[number])

@@ -172,7 +172,6 @@ def usable_cpus(
 
 
 def job_threads(job: Job, environment: Environment | None = None) -> int:
-    """Threads that one operator of this job may use."""
     return usable_cpus(environment or read_environment(), requested_cpus(job))
 
 
@@ -203,12 +202,10 @@ def memory_budget_bytes(
 
 
 def load_average_1m() -> float:
-    """Mean number of runnable threads over the last minute."""
     return os.getloadavg()[0]
 
 
 def versions(names: Iterable[str]) -> dict[str, str]:
-    """Versions of these distributions, without those that are not installed."""
     installed: dict[str, str] = {}
     for name in names:
         with suppress(importlib.metadata.PackageNotFoundError):

@@ -65,7 +65,6 @@ _POWER_REASONS = ("Power", "PackagePower")
 
 
 def grade_of(doubts: Iterable[Doubt]) -> Grade:
-    """The worst of the doubts' grades, A without any."""
     return max((doubt.grade for doubt in doubts), default="A")
 
 
@@ -202,7 +201,6 @@ def _throttling(rounds: Sequence[RoundResult]) -> Iterator[Doubt]:
 
 
 def _heated_share(result: RoundResult) -> float | None:
-    """The share of the time in which heat held the processor's clock down; None if it never did."""
     if not result.cpu_clock or not result.cpu_clock.throttle_events:
         return None
     return (result.cpu_clock.throttled_s or 0.0) / (seconds(result.steady_ns) or math.inf)

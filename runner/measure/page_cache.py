@@ -28,7 +28,6 @@ class PageCache:
 
     @property
     def can_drop(self) -> bool:
-        """True if the system lets go of files."""
         return hasattr(os, "posix_fadvise")
 
     def drop(self, files: Iterable[str]) -> None:
@@ -69,7 +68,6 @@ def _is_disclosed(path: str) -> bool:
 
 
 def _resident_pages(path: str) -> tuple[int, int]:
-    """Pages of the file in memory, and all of them."""
     file = os.open(path, os.O_RDONLY)
     try:
         size = os.fstat(file).st_size

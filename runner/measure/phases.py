@@ -64,9 +64,7 @@ class SelfTimed(Protocol):
     """A query that is timed where it is executed, by a clock of that place."""
 
     @property
-    def series(self) -> TimeSeries:
-        """Executes it several times."""
-        ...
+    def series(self) -> TimeSeries: ...
 
 
 _FOREVER_NS = 1 << 62
@@ -219,7 +217,6 @@ def _looks_precise(durations: Sequence[int], quota: Quota, unmeasured: Unmeasure
 
 
 def is_precise(durations: Sequence[int], quota: Quota) -> bool:
-    """True if the median is as precise as the quota asks."""
     if quota.precision_target is None:
         return True
     interval = median_interval(durations, effective_count(durations), confidence=LOOKING_CONFIDENCE)
@@ -281,7 +278,6 @@ def garbage_collection_off() -> Iterator[None]:
 
 
 def _each(timed: Timed, least: int, min_ns: int, max_ns: int) -> list[int]:
-    """The durations of iterations that are called one by one."""
     durations: list[int] = []
     total = 0
     while total < max_ns and (len(durations) < least or total < min_ns):

@@ -61,7 +61,6 @@ class Instruments:
 
     @property
     def spent_ns(self) -> int:
-        """Time of the iterations of earlier rounds."""
         return sum(result.steady_ns for result in self.earlier)
 
     @property
@@ -79,9 +78,7 @@ class Workload(Protocol):
         ...
 
     @property
-    def samples(self) -> int:
-        """Samples in one iteration."""
-        ...
+    def samples(self) -> int: ...
 
     @property
     def series(self) -> TimeSeries | None:
@@ -93,9 +90,7 @@ class Workload(Protocol):
         """Durations of the parts of all iterations since the last `forget`, by name."""
         ...
 
-    def __call__(self) -> int:
-        """Execute one iteration and return the nanoseconds it took."""
-        ...
+    def __call__(self) -> int: ...
 
     def check(self) -> None:
         """Check the outputs of the iterations, after all readings.
@@ -111,13 +106,9 @@ class Workload(Protocol):
         """Drop the parts recorded so far, as the steady phase begins."""
         ...
 
-    def columns(self) -> Mapping[str, object]:
-        """Columns of this mode alone, after all iterations."""
-        ...
+    def columns(self) -> Mapping[str, object]: ...
 
-    def close(self) -> None:
-        """Release what the session holds for this workload alone."""
-        ...
+    def close(self) -> None: ...
 
 
 class ModeFunction(Protocol):
@@ -125,17 +116,13 @@ class ModeFunction(Protocol):
 
     def __call__(
         self, session: Session, job: Job, cell: Cell, instruments: Instruments
-    ) -> RoundResult:
-        """Run the phases `first`, `warmup`, `steady` and `observe`."""
-        ...
+    ) -> RoundResult: ...
 
 
 class ColdModeFunction(Protocol):
     """Measures one round of one cell in processes of its own, before anything is loaded here."""
 
-    def __call__(self, job: Job, cell: Cell, instruments: Instruments) -> RoundResult:
-        """Run the phases."""
-        ...
+    def __call__(self, job: Job, cell: Cell, instruments: Instruments) -> RoundResult: ...
 
 
 _W = TypeVar("_W", bound=Workload)

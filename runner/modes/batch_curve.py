@@ -32,7 +32,6 @@ class BatchTry:
 
     @property
     def memory_bytes(self) -> int:
-        """Highest use of the memory that the samples lie in."""
         return self.peak_bytes if self.device_bytes is None else self.device_bytes
 
     @property
@@ -42,17 +41,14 @@ class BatchTry:
 
     @property
     def samples_per_second(self) -> float:
-        """Throughput by the median duration."""
         return self.batch_size * NANOSECONDS / self.duration_ns
 
     @property
     def line(self) -> str:
-        """One line of the record's `search`."""
         count, rate = len(self.durations_ns), self.samples_per_second
         return f"batch {self.batch_size}: {count} queries, {rate:.1f} samples/s"
 
     def gains_over(self, other: "BatchTry") -> bool:
-        """True if this batch is useful, compared with a smaller one."""
         return self.samples_per_second > (1 + USEFUL_GAIN) * other.samples_per_second
 
     def joined(self, again: "BatchTry") -> "BatchTry":
@@ -75,7 +71,6 @@ class Gain:
 
     @property
     def takes_larger(self) -> bool:
-        """True if the larger batch is useful."""
         return self.value > USEFUL_GAIN
 
     @property
@@ -87,7 +82,6 @@ class Gain:
 
     @property
     def words(self) -> str:
-        """The gain with its interval."""
         low, value, high = (f"{100 * end:+.1f} %" for end in (self.low, self.value, self.high))
         return f"{value} ({low} to {high})"
 
@@ -117,12 +111,10 @@ class BatchCurve:
 
     @property
     def last(self) -> BatchTry:
-        """The largest batch."""
         return self.tries[-1]
 
     @property
     def useful(self) -> BatchTry:
-        """The largest batch that is useful."""
         useful = self.tries[0]
         for attempt in self.tries[1:]:
             useful = attempt if attempt.gains_over(useful) else useful
@@ -155,7 +147,6 @@ class BatchCurve:
 
     @property
     def columns(self) -> Columns:
-        """Columns of the record, one value for each batch."""
         return {
             "offline_batches": [attempt.batch_size for attempt in self.tries],
             "offline_queries": [len(attempt.durations_ns) for attempt in self.tries],
@@ -165,13 +156,11 @@ class BatchCurve:
         }
 
     def add_again(self, again: BatchTry) -> None:
-        """Keep what was measured again with the batch's first try."""
         index = [attempt.batch_size for attempt in self.tries].index(again.batch_size)
         self.tries[index] = self.tries[index].joined(again)
 
 
 def gains_nothing(curve: BatchCurve) -> str:
-    """The finding that doublings gained nothing."""
     useful = curve.useful
     flat = " and ".join(str(attempt.batch_size) for attempt in curve.tries[-curve.flat :])
     verb = "gain" if curve.flat > 1 else "gains"

@@ -41,7 +41,6 @@ class GenerationWorkload:
         self.parts_ns: Mapping[str, list[int]] = {_TO_FIRST: [], _BETWEEN: []}
 
     def __call__(self) -> int:
-        """Generate once; return the time to the last token."""
         generated = self._generate()
         self._require_all(generated)
         times = generated.token_times_ns
@@ -50,24 +49,19 @@ class GenerationWorkload:
         return times[-1] - generated.started_ns
 
     def check(self) -> None:
-        """Check that a forward pass over the prompt gives finite outputs."""
         query = self._session.bind(self._cell, self._inputs)
         require_finite(self._session, query())
 
     def forget(self) -> None:
-        """Drop the times recorded so far."""
         for durations in self.parts_ns.values():
             durations.clear()
 
     def columns(self) -> Mapping[str, object]:
-        """No columns beyond those of the parts."""
         return {}
 
-    def close(self) -> None:
-        """Do nothing: the session holds nothing but the prompt."""
+    def close(self) -> None: ...
 
     def _require_all(self, generated: Generated) -> None:
-        """Check that there are as many tokens as requested, each of them timed."""
         samples, requested = self._shape
         if len(generated.token_times_ns) != requested:
             raise BenchError(

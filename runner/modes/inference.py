@@ -25,25 +25,19 @@ class InferenceWorkload:
         self.parts_ns: Mapping[str, list[int]] = {}
 
     def __call__(self) -> int:
-        """Execute one query and return the nanoseconds it took."""
         return time_once(self._query, self._clock)
 
     def check(self) -> None:
-        """Execute the query and check that its outputs are finite."""
         require_finite(self._session, self._query())
 
-    def forget(self) -> None:
-        """Do nothing: an iteration has no parts."""
+    def forget(self) -> None: ...
 
     def columns(self) -> Mapping[str, object]:
-        """No columns beyond those of the durations."""
         return {}
 
-    def close(self) -> None:
-        """Do nothing: the session drops the inputs with the next ones."""
+    def close(self) -> None: ...
 
 
 def require_finite(session: Session, outputs: object) -> None:
-    """Check that all outputs are finite."""
     if not session.all_finite(outputs):
         raise BenchError(reason("not_finite"))

@@ -53,16 +53,13 @@ class SearchBounds:
 
     @property
     def deadline_ns(self) -> int:
-        """The moment at which the search ends."""
         return self.began_ns + self.budget_ns
 
     @property
     def doublings_end_ns(self) -> int:
-        """The moment at which the doublings end."""
         return self.began_ns + round(DOUBLING_SHARE * self.budget_ns)
 
     def needed_bytes(self, last: BatchTry) -> float:
-        """Memory that twice the batch may need."""
         return self.memory_before_bytes + 2 * (last.peak_bytes - self.memory_before_bytes)
 
 
@@ -90,7 +87,6 @@ class BatchSearch:
         self._premature: Doubt | None = None
 
     def run(self) -> SearchResult:
-        """Search for the batch of most samples per second."""
         bounds, curve = self._bounds, self._curve
         curve.tries.append(self._trial(bounds.first_batch, bounds.doublings_end_ns))
         reason = self._end()
@@ -148,7 +144,6 @@ class BatchSearch:
         return None
 
     def _tried(self, size: int, until_ns: int) -> BatchTry | None:
-        """A try of a batch; None if memory ran out."""
         try:
             return self._trial(size, until_ns)
         except Exception as error:

@@ -37,12 +37,10 @@ COLD_MODES: Mapping[Mode, ColdModeFunction] = {"startup": measure_startup}
 
 
 def workload_of(session: Session, job: Job, cell: Cell, clock: Clock) -> Workload:
-    """Bind the workload of a cell."""
     return _WORKLOADS[cell.mode](session, job, cell, clock)
 
 
 def measure_warm(session: Session, job: Job, cell: Cell, instruments: Instruments) -> RoundResult:
-    """Measure one round of a cell over a loaded session."""
     if cell.scenario in _SCENARIOS:
         return _SCENARIOS[cell.scenario](session, job, cell, instruments)
     return measure_steadily(

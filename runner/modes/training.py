@@ -50,7 +50,6 @@ class TrainingWorkload:
         self.parts_ns: Mapping[str, list[int]] = {part: [] for part in _PARTS}
 
     def __call__(self) -> int:
-        """Take one step, check its loss, and return the nanoseconds it took."""
         step = self._trainer.step()
         self._losses.append(step.loss)
         self._skipped += step.skipped
@@ -90,7 +89,6 @@ class TrainingWorkload:
             durations.clear()
 
     def columns(self) -> Mapping[str, object]:
-        """The first and the last loss, skipped steps, and how many elements have changed."""
         scale = self._trainer.scale
         return {
             "training_loss_first": self._losses[0],
@@ -101,7 +99,6 @@ class TrainingWorkload:
         }
 
     def close(self) -> None:
-        """Release gradients and the optimizer's state."""
         self._trainer.close()
 
     def _infinite(self, loss: float) -> BenchError:
@@ -139,14 +136,12 @@ def training_columns(parts_ns: Mapping[str, Sequence[int]]) -> dict[str, float |
 
 
 def training_totals(rounds: Sequence[RoundResult]) -> Columns:
-    """Columns that count over all rounds."""
     skipped = [result.columns.get("training_steps_skipped") for result in rounds]
     known = [count for count in skipped if count is not None]
     return {"training_steps_skipped": sum(known) if len(known) == len(rounds) else None}
 
 
 def training_doubts(cell: Cell, rounds: Sequence[RoundResult]) -> Iterator[Doubt]:
-    """Doubts about steps that the optimizer skipped, and updates that rounding took."""
     steps = sum(len(result.durations_ns) for result in rounds)
     skipped = training_totals(rounds)["training_steps_skipped"]
     if skipped:

@@ -61,7 +61,6 @@ class TensorSpec(BaseModel):
 
     @property
     def sizes(self) -> frozenset[SizeName]:
-        """The names of the sizes that its shape depends on."""
         names = (
             name
             for dimension in self.shape
@@ -201,7 +200,6 @@ def catalogue() -> Mapping[str, ModelSpec]:
 
 @cache
 def model_sets() -> Mapping[str, tuple[str, ...]]:
-    """The named sets of models, e.g. `key` and `small`."""
     text = (files("runner.contract.models") / "sets.json").read_text("utf-8")
     return MappingProxyType({name: tuple(models) for name, models in json.loads(text).items()})
 

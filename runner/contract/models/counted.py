@@ -116,7 +116,6 @@ def terms_of(model: ModelSpec) -> list[Term]:
 
 
 def term_text(term: Iterable[SizeName]) -> str:
-    """The term as polynomials name it."""
     return FACTOR_SIGN.join(term)
 
 

@@ -24,7 +24,6 @@ _TOLERATED = 1.1
 
 
 def image_sizes(kind: ImagePrompt, config: _Config, image: Area) -> dict[str, int]:
-    """Sizes that follow from the image's height and width, in pixels."""
     return _SIZES[kind](config, image)
 
 
@@ -66,7 +65,6 @@ def _anyres(config: _Config, image: Area) -> dict[str, int]:
 
 
 def _unpadded(padded: Area, image: Area) -> Area:
-    """A padded image's patches without the padding."""
     if image[1] / image[0] > padded[1] / padded[0]:
         height = int(round(image[0] * (padded[1] / image[1]), 7))
         return padded[0] - 2 * ((padded[0] - height) // 2), padded[1]
@@ -106,24 +104,16 @@ class Sizes(Protocol):
     """The sizes of a cell's query."""
 
     @property
-    def batch_size(self) -> int:
-        """Samples in one query."""
-        ...
+    def batch_size(self) -> int: ...
 
     @property
-    def sequence_length(self) -> int | None:
-        """Tokens in one sample, beside those of an image."""
-        ...
+    def sequence_length(self) -> int | None: ...
 
     @property
-    def image_size(self) -> int | None:
-        """Height and width of an image, pixels."""
-        ...
+    def image_size(self) -> int | None: ...
 
     @property
-    def audio_seconds(self) -> int | None:
-        """Seconds of sound in one sample."""
-        ...
+    def audio_seconds(self) -> int | None: ...
 
 
 def sizes_of(model: ModelSpec, cell: Sizes) -> dict[str, int]:

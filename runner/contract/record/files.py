@@ -24,7 +24,6 @@ def rows(table: pa.Table) -> list[Row]:
 
 
 def each_row(names: Sequence[str], columns: Sequence[pa.Array | pa.ChunkedArray]) -> Iterator[Row]:
-    """The rows of these columns, one after the other."""
     for values in zip(*map(_values, columns), strict=True):
         yield dict(zip(names, values, strict=True))
 
@@ -117,14 +116,12 @@ def record_of(row: Mapping[str, Any]) -> Record:
 
 @cache
 def arrow_schema(value: type[BaseModel] = Record) -> pa.Schema:
-    """The Arrow schema of record files, derived from a value's fields."""
     return pa.schema(
         (name, _arrow_type(info.annotation)) for name, info in value.model_fields.items()
     )
 
 
 def to_table(records: list[Record]) -> pa.Table:
-    """The records as an Arrow table with one row each."""
     return pa.Table.from_pylist([record.model_dump() for record in records], arrow_schema())
 
 

@@ -30,13 +30,11 @@ class Outcome(Frozen):
         phase: Phase | None = None,
         log: str | None = None,
     ) -> Self:
-        """The outcome of a cell that did not end well."""
         columns = reason_columns("reason", reason)
         return cls(status=status, **columns, phase=phase, log=log)
 
     @property
     def ending(self) -> Reason | None:
-        """The reason why it did not end well."""
         return reason_from(self.reason_code, self.reason_facts)
 
 
@@ -125,5 +123,4 @@ class Trust(Outcome):
 
     @property
     def incorrectness(self) -> Reason | None:
-        """The reason why `correct` is false or null."""
         return reason_from(self.correct_code, self.correct_facts)

@@ -63,7 +63,6 @@ class Doubt:
 
     @property
     def takes_time(self) -> bool:
-        """True if the remedy is to measure longer, whatever else helps."""
         return self.remedy in TAKES_TIME
 
 
@@ -100,7 +99,6 @@ def scaled(
 def doubt(
     code: DoubtCode, grade: Grade, value: float | None, remedy: RemedyCode, **facts: object
 ) -> Doubt:
-    """A doubt with its facts as text."""
     return Doubt(code, grade, value, remedy, {name: str(fact) for name, fact in facts.items()})
 
 

@@ -24,7 +24,6 @@ class Throttling:
 
 
 def memory_limit_bytes(root: Path = CGROUP_ROOT, own: Path = OWN_CGROUPS) -> int | None:
-    """The least memory limit of this process' groups in bytes; None if there is none."""
     texts = [
         _read(folder / name)
         for folder in _groups("memory", root, own)
@@ -35,7 +34,6 @@ def memory_limit_bytes(root: Path = CGROUP_ROOT, own: Path = OWN_CGROUPS) -> int
 
 
 def cpu_limit(root: Path = CGROUP_ROOT, own: Path = OWN_CGROUPS) -> float | None:
-    """The least CPU quota of this process' groups in cores; None if there is none."""
     quotas = [_quota(folder) for folder in _groups("cpu", root, own)]
     return min((quota for quota in quotas if quota is not None), default=None)
 
@@ -107,7 +105,6 @@ class KernelPeak:
         self._began_at = self._read()
 
     def begin(self) -> None:
-        """Reset the peak or, where that fails, note it."""
         if self._file is not None and self._file.writable():
             with suppress(OSError):
                 self._file.seek(0)
@@ -204,18 +201,15 @@ class CgroupReader:
         )
 
     def current_bytes(self) -> int:
-        """The use now."""
         reading = self._read()
         return reading.usage - reading.cache + reading.mapped
 
     def begin(self) -> None:
-        """Reset VmHWM and, where it can be, the kernel's peak."""
         self._resident.begin()
         self._peak.begin()
         self._began = self._read()
 
     def peak_bytes(self) -> int:
-        """The highest use that counters report."""
         own, charged = self._resident.peak_bytes(), self._peak.risen_bytes()
         if charged is None:
             return own

@@ -37,7 +37,6 @@ def memory_reader(
 def memory_meter(
     *, in_container: bool, of_tree: bool = False, root: Path = CGROUP_ROOT, proc: Path = PROC_SELF
 ) -> "MemoryMeter":
-    """A meter over the reader for a job, as `memory_reader` chooses it."""
     reader = memory_reader(in_container=in_container, of_tree=of_tree, root=root, proc=proc)
     return MemoryMeter(reader)
 
@@ -58,11 +57,9 @@ class MemoryMeter:
 
     @property
     def method(self) -> str:
-        """Description of the counters behind peak and average, for the record."""
         return self._reader.method
 
     def reset(self) -> None:
-        """Begin a new peak and a new average."""
         self._samples.clear()
         self._before_mark = None
         self._begin_peak()
@@ -95,7 +92,6 @@ class MemoryMeter:
             self._reader.begin()
 
     def current_bytes(self) -> int:
-        """The use now, bytes."""
         return self._reader.current_bytes()
 
     def peak_bytes(self) -> int:

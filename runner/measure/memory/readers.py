@@ -28,13 +28,9 @@ class MemoryReader(Protocol):
         """The part that readings lack, so that they are not the whole; None for nothing."""
         ...
 
-    def current_bytes(self) -> int:
-        """The use now."""
-        ...
+    def current_bytes(self) -> int: ...
 
-    def begin(self) -> None:
-        """Begin a new peak."""
-        ...
+    def begin(self) -> None: ...
 
     def peak_bytes(self) -> int | None:
         """The highest use since `begin` that counters report; None if they report none."""
@@ -62,7 +58,6 @@ class ResidentReader:
         self._proc = proc
 
     def current_bytes(self) -> int:
-        """VmRSS."""
         return self._field("VmRSS")
 
     def mapped_file_bytes(self) -> int:
@@ -78,7 +73,6 @@ class ResidentReader:
         (self._proc / "clear_refs").write_text(RESET_PEAK)
 
     def peak_bytes(self) -> int:
-        """VmHWM."""
         return self._field("VmHWM")
 
     def _field(self, name: str) -> int:
@@ -101,15 +95,12 @@ class LifetimeReader:
         self._process = psutil.Process()
 
     def current_bytes(self) -> int:
-        """The resident set size."""
         return int(self._process.memory_info().rss)
 
     def begin(self) -> None:
-        """Note the peak so far."""
         self._began_at = _lifetime_peak_bytes()
 
     def peak_bytes(self) -> int | None:
-        """The peak, if it is a new one."""
         peak = _lifetime_peak_bytes()
         return peak if peak > self._began_at else None
 
@@ -149,7 +140,6 @@ class TreeReader:
     def __init__(
         self, process: psutil.Process | None = None, rollup: Callable[[int], str] = smaps_rollup
     ) -> None:
-        """Begin at that process, by default this one; `rollup` gives the sums of one by its id."""
         self._process = process or psutil.Process()
         self._rollup = rollup
         self._resident: set[int] = set()
@@ -159,7 +149,6 @@ class TreeReader:
 
     @property
     def method(self) -> str:
-        """PSS, and of how many processes something else."""
         resident = (
             f"; the resident set, which counts shared pages again, of {len(self._resident)} "
             "that this user may not look into"
@@ -174,15 +163,12 @@ class TreeReader:
         return f"this user may not read the memory of {count} of them" if count else None
 
     def current_bytes(self) -> int:
-        """The sum of all processes that are alive."""
         processes = (self._process, *self._process.children(recursive=True))
         return sum(map(self._proportional_bytes, processes))
 
-    def begin(self) -> None:
-        """Do nothing: no counter keeps a peak."""
+    def begin(self) -> None: ...
 
     def peak_bytes(self) -> int | None:
-        """None: no counter keeps one."""
         return None
 
     def _proportional_bytes(self, process: psutil.Process) -> int:

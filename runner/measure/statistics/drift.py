@@ -204,7 +204,6 @@ def _squared_error(durations: Series) -> float:
 
 
 def _without_slope(values: Floats) -> Floats:
-    """Values without the straight line of least squares through them."""
     position = np.arange(len(values)) - (len(values) - 1) / 2
     slope = float(position @ (values - np.mean(values))) / float(position @ position)
     level = values - slope * position

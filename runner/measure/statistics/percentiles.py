@@ -65,7 +65,6 @@ class Interval:
 
     @property
     def precision(self) -> float | None:
-        """Half the width by the median; None if that is 0."""
         return (self.high - self.low) / 2 / self.median if self.median else None
 
 
@@ -126,7 +125,6 @@ _WINDOW_DEVIATIONS = 12
 
 
 def chance_of_at_most(successes: int, count: int, probability: float) -> float:
-    """The chance of at most so many successes in `count` independent tries."""
     first, at_most = binomial(count, probability)
     position = successes - first
     return 0.0 if position < 0 else float(at_most[min(position, len(at_most) - 1)])
@@ -168,7 +166,6 @@ class Percentile:
 
     @property
     def precision(self) -> float:
-        """Half the distance of the bounds, by the value."""
         return (self.high - self.low) / 2 / self.value if self.value else math.inf
 
 

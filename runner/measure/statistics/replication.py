@@ -106,12 +106,10 @@ class Processes:
         )
 
     def interval(self, medians: Sequence[float]) -> Interval | None:
-        """The interval of the mean of their medians; None with fewer than two."""
         return round_interval(medians, self.confidence, self.moments_s)
 
 
 def medians_of(rounds: Sequence[RoundResult]) -> list[float]:
-    """The median duration of each round, seconds."""
     return [median(result.durations_ns) / NANOSECONDS for result in rounds]
 
 

@@ -20,18 +20,15 @@ OUTLIER_SCORE = 3.5
 
 
 def stddev(values: Series) -> float | None:
-    """Sample standard deviation; None with fewer than two values."""
     return float(np.std(values, ddof=1)) if len(values) > 1 else None
 
 
 def variation(values: Series) -> float | None:
-    """Coefficient of variation: sample standard deviation by mean; None where either fails."""
     deviation, mean = stddev(values), float(np.mean(values))
     return None if deviation is None or mean == 0 else deviation / mean
 
 
 def median_deviation(values: Series) -> float:
-    """Median absolute deviation from the median (MAD), unscaled."""
     return float(np.median(_distances(values)))
 
 

@@ -92,7 +92,6 @@ def summarise(
 
 
 def distribution(prefix: str, durations_ns: Series) -> SecondsColumns:
-    """Columns `<prefix>_mean_s`, `_median_s`, `_stddev_s` and the percentiles, in seconds."""
     statistics = {"mean": _mean, "median": _median, "stddev": spread.stddev}
     return {
         **_columns(prefix, durations_ns, statistics),
@@ -112,12 +111,10 @@ def interval_columns(prefix: str, interval: Interval | None) -> SecondsColumns:
 
 
 def mean_and_median(prefix: str, durations_ns: Sequence[int]) -> SecondsColumns:
-    """Columns `<prefix>_mean_s` and `<prefix>_median_s`, None without durations."""
     return _columns(prefix, durations_ns, {"mean": _mean, "median": _median})
 
 
 def median_columns(prefix: str, durations_ns: Series, interval: Interval | None) -> SecondsColumns:
-    """Columns `<prefix>_median_s` and those of its interval, None without durations."""
     return {
         **_columns(prefix, durations_ns, {"median": _median}),
         **interval_columns(prefix, interval),

@@ -66,7 +66,6 @@ def _devices(amdsmi: Any) -> tuple[Any, Sequence[Any]]:
 
 
 def _slot(address: str) -> str:
-    """The address without its function."""
     return address.lower().rpartition(".")[0]
 
 
@@ -78,7 +77,6 @@ def _load() -> Any:
 
 
 def amd_driver(amdsmi: Any = None) -> dict[str, str]:
-    """The driver's name and version, the same for all GPUs."""
     library, devices = _devices(amdsmi)
     driver = library.amdsmi_get_gpu_driver_info(devices[0])
     return {str(driver["driver_name"]): str(driver["driver_version"])}
@@ -92,7 +90,6 @@ class WatchedAmdGpu:
     device: Any
 
     def state(self) -> DeviceState:
-        """Its clock and temperature now."""
         library, device = self.library, self.device
         clock_mhz = _number(library.amdsmi_get_clock_info(device, library.AmdSmiClkType.GFX)["clk"])
         temperature = library.amdsmi_get_temp_metric(
@@ -115,7 +112,6 @@ class WatchedAmdGpu:
 
 
 def watch_amd_gpu(amdsmi: Any = None, pci_address: str | None = None) -> WatchedAmdGpu:
-    """The GPU whose state and throttling is read; that of a part is the whole GPU's."""
     return WatchedAmdGpu(*open_amd_gpu(amdsmi, pci_address))
 
 
@@ -170,7 +166,6 @@ def _number(value: object) -> int | None:
 
 
 def amd_energy_counters(amdsmi: Any = None, pci_address: str | None = None) -> list[Counter]:
-    """The energy counter of the GPU."""
     library, device = open_amd_gpu(amdsmi, pci_address)
     if partition := _partition(library, device):
         raise Unavailable(f"AMD SMI counts the energy of all parts of the GPU ({partition})")

@@ -51,7 +51,6 @@ def load_nvml() -> Any:
 
 
 def open_nvidia_gpu(nvml: Any = None, uuid: str | None = None) -> tuple[Any, Any]:
-    """The initialised library and its handle of the GPU."""
     library = nvml or load_nvml()
     library.nvmlInit()
     if uuid is not None:
@@ -78,7 +77,6 @@ def _by_uuid(library: Any, uuid: str) -> Any:
 
 
 def nvidia_driver(nvml: Any = None) -> dict[str, str]:
-    """The driver's name and version; needs no GPU."""
     library = nvml or load_nvml()
     library.nvmlInit()
     return {"nvidia-driver": str(library.nvmlSystemGetDriverVersion())}
@@ -123,7 +121,6 @@ class WatchedNvidiaGpu:
 
 
 def watch_nvidia_gpu(nvml: Any = None, uuid: str | None = None) -> WatchedNvidiaGpu:
-    """The GPU whose state and throttling is read."""
     library, device = open_nvidia_gpu(nvml, uuid)
     return WatchedNvidiaGpu(library, _board(library, device))
 

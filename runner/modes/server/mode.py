@@ -77,18 +77,15 @@ class PeakSearch:
 
     @property
     def peak(self) -> RateTrials | None:
-        """The trials at the highest rate that was accepted."""
         return next((t for t in self.trials if t.verdict and t.rate == self.low), None)
 
     @property
     def half_width(self) -> float:
-        """Half of the bracket by its middle."""
         low = self.low or 0.0
         return (self.high - low) / (self.high + low)
 
     @property
     def columns(self) -> Columns:
-        """Columns of the record about the search."""
         rejected = any(trial.verdict is False for trial in self.trials)
         return {
             "peak_qps": self.low,
@@ -100,12 +97,10 @@ class PeakSearch:
 
     @property
     def bracket_grade(self) -> Grade | None:
-        """The grade that the bracket leaves; None if it raises no doubt."""
         return "D" if self.low is None else BRACKET.grade(self.half_width)
 
     @property
     def doubts(self) -> list[Doubt]:
-        """Doubts about the peak: its bracket is wide, fresh schedules did not verify it."""
         grade, peak = self.bracket_grade, self.peak
         doubts = [replace(self.end, grade=grade)] if grade and self.end else []
         if peak is not None and not peak.verified:
@@ -153,7 +148,6 @@ class _Search:
         self._rejected: float | None = None
 
     def run(self) -> PeakSearch:
-        """Serve trials until the bracket is narrow or the time is spent."""
         model = QueueModel(self._service_ns, self._next_seed)
         pilot = model.forecast(PILOT_LOAD * self._high, self._slo_ns)
         self._serve(trials_of(pilot, self._slo_ms, self._next_seed), PILOT_SHARE * self._left_s())
@@ -187,7 +181,6 @@ class _Search:
         return seconds(max(0, self._deadline - self._server.clock()))
 
     def _forecasts(self) -> list[RateForecast]:
-        """Forecasts of the rates inside the bracket."""
         model = QueueModel(self._service_ns, self._next_seed)
         high = self._high
         low = self._low or high / 10

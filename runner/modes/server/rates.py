@@ -125,7 +125,6 @@ class QueueModel:
         return np.asarray(surplus - np.minimum.accumulate(surplus, axis=1)).ravel()
 
     def forecast(self, rate: float, slo_ns: float) -> RateForecast:
-        """Simulate the rate."""
         waiting = self._waiting(rate)
         latencies = waiting + self._service
         late = float(np.mean(latencies > slo_ns))
@@ -190,7 +189,6 @@ class UntilRejected(Judge):
         self._left = allowed
 
     def ends_after(self, latency_ns: int) -> bool:
-        """Count the latencies beyond the objective."""
         self._left -= latency_ns > self._slo_ns
         return self._left < 0
 
@@ -213,23 +211,19 @@ class RateTrials:
 
     @property
     def served(self) -> Served:
-        """The queries of all schedules."""
         return Served.joined(self.runs)
 
     @property
     def queries(self) -> int:
-        """Queries that were answered."""
         return sum(len(run.latencies_ns) for run in self.runs)
 
     @property
     def late(self) -> int:
-        """Queries whose latency was beyond the objective."""
         slo_ns = self.slo_ms * MILLISECOND_NS
         return sum(latency > slo_ns for run in self.runs for latency in run.latencies_ns)
 
     @property
     def energy(self) -> Energy:
-        """Energy of all schedules, if each has it."""
         return total_energy(self.energies)
 
     def serve(self, server: Server, planned: float, deadline: int) -> None:
@@ -277,7 +271,6 @@ class RateTrials:
 
     @property
     def line(self) -> str:
-        """One line of the record's `search`."""
         word = {True: "accepted", False: "rejected", None: "undecided"}[self.verdict]
         reached_ms = quantile(self.served.latencies_ns, 1 - LATE_SHARE) / MILLISECOND_NS
         worth = self.queries / self.weight
@@ -289,7 +282,6 @@ class RateTrials:
 
 
 def trials_of(forecast: RateForecast, slo_ms: float, seed: Sequence[int]) -> RateTrials:
-    """Trials of a rate that have not begun."""
     return RateTrials(forecast.rate, slo_ms, seed, forecast.weight)
 
 

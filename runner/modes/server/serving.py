@@ -59,7 +59,6 @@ class Served:
 
     @classmethod
     def joined(cls, runs: "Sequence[Served]") -> "Served":
-        """The queries of several runs, one after the other."""
         return cls(
             latencies_ns=[value for run in runs for value in run.latencies_ns],
             service_ns=[value for run in runs for value in run.service_ns],
@@ -70,22 +69,18 @@ class Served:
 
     @property
     def achieved_qps(self) -> float:
-        """Queries answered per second of the window."""
         return len(self.latencies_ns) * NANOSECONDS / self.window_ns
 
     @property
     def answered(self) -> float:
-        """Share of the queries that had arrived."""
         return len(self.latencies_ns) / (len(self.latencies_ns) + self.waiting)
 
     @property
     def service_mean_s(self) -> float:
-        """Mean time from start to end, seconds."""
         return fmean(self.service_ns) / NANOSECONDS
 
     @property
     def service_median_s(self) -> float:
-        """Median time from start to end, seconds."""
         return median(self.service_ns) / NANOSECONDS
 
 
@@ -168,7 +163,6 @@ class ServerResult:
     def of(
         cls, served: Served, energy: Energy, columns: Columns, doubts: list[Doubt]
     ) -> "ServerResult":
-        """The latencies of one run."""
         return cls(
             durations_ns=served.latencies_ns,
             service_ns=served.service_ns,
@@ -180,7 +174,6 @@ class ServerResult:
 
 
 def late_starts(served: Served) -> list[Doubt]:
-    """Doubts about latencies if the runner itself started queries late."""
     late_s = median(served.lateness_ns or [0]) / NANOSECONDS
     share = late_s / served.service_median_s
     if share <= MAX_LATENESS:

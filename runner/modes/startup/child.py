@@ -167,7 +167,6 @@ START_ANSWER: TypeAdapter[StartReport | StartFailure] = TypeAdapter(StartReport 
 
 
 def main() -> int:
-    """Start the model of the request on stdin."""
     stdout = claim_stdout()
     request = StartRequest.model_validate_json(sys.stdin.buffer.readline())
     die_at_end_of_stdin()
@@ -250,7 +249,6 @@ def _peak_bytes(job: Job) -> int | None:
 
 
 def _tree_bytes() -> int | None:
-    """The memory of all processes; None where this user may not read that of one."""
     reader = TreeReader()
     bytes_ = reader.current_bytes()
     return None if reader.gap else bytes_

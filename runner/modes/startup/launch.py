@@ -51,7 +51,6 @@ class TimedStart:
 
     @property
     def to_output_ns(self) -> int:
-        """The sum of the stages."""
         return sum(self.stages_ns.values())
 
     @property
@@ -78,7 +77,6 @@ class PendingStart:
         self._oom_kills_before = oom_kills()
 
     def wait(self) -> TimedStart:
-        """Wait until it has reached the requested state."""
         stdout = self._process.stdout
         line = stdout.readline() if stdout else b""
         answered_at = monotonic()
@@ -133,7 +131,6 @@ def launch_start(
 
 
 def _end(process: subprocess.Popen[bytes]) -> None:
-    """End the process, and what it has started."""
     started: list[psutil.Process] = []
     with suppress(psutil.NoSuchProcess):
         started = psutil.Process(process.pid).children(recursive=True)
