@@ -1,4 +1,9 @@
-"""Atomic writes, and hashes of files."""
+"""Atomic writes, hashes of files, and reading of files that others wrote.
+
+A job, an image, a bundle or a folder from elsewhere can put anything where a file is expected: a
+link to a file of the host, a FIFO on which reading never ends, a device, a file of many gigabytes.
+So these are opened only if they are plain, have one name and a bounded size.
+"""
 
 import errno
 import os

@@ -1,4 +1,4 @@
-"""Environment variables: those that decide how runtimes execute, and the names of variables."""
+"""Processes: the variables that decide how runtimes execute, and how a process ended."""
 
 import hashlib
 import os

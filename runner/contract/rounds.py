@@ -1,4 +1,4 @@
-"""Measurements of one cell in one round, kept until the last round makes the record."""
+"""Measurements of one cell in one round, and the files that a job leaves for each of its cells."""
 
 import math
 from collections.abc import Iterable, Mapping, Sequence

@@ -1,4 +1,4 @@
-"""Pages with ONNX Runtime Web, whoever serves them: files, headers, and what each backend takes."""
+"""Pages with ONNX Runtime Web, whoever serves them, and the browser that a user chose."""
 
 import sys
 from collections.abc import Mapping

@@ -1,4 +1,4 @@
-"""Jobs that prepare graphs: export the job's model for the runtimes that execute ONNX."""
+"""Jobs that export the graphs of their model, or count its arithmetic and memory."""
 
 from collections.abc import Mapping
 from functools import partial

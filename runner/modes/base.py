@@ -1,18 +1,21 @@
-"""Protocols of modes and workloads, and the instruments that they measure with."""
+"""What modes share: instruments, the workload that one repeats, the phases of a warm cell."""
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import closing
 from dataclasses import asdict, dataclass, field
 from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
-from typing import Any, Protocol, TypeVar
+from types import MappingProxyType
+from typing import TypeVar
 
 from runner.backends.base import InPage, Session
 from runner.contract.cell import Cell
 from runner.contract.errors import TimedOut
 from runner.contract.job import Job
 from runner.contract.reasons import Reason
+from runner.contract.record.record import Columns
 from runner.contract.record.verdict import Phase
 from runner.contract.rounds import MemoryUse, RoundResult
 from runner.measure.accelerator import AcceleratorReader
@@ -24,7 +27,6 @@ from runner.measure.memory.meter import MemoryMeter
 from runner.measure.noise import NoiseMeter
 from runner.measure.page_cache import PageCache
 from runner.measure.phases import (
-    Quota,
     TimeSeries,
     WarmUp,
     garbage_frozen,
@@ -33,8 +35,6 @@ from runner.measure.phases import (
     run_steady_phase,
     warm_up,
 )
-
-EnterPhase = Callable[[Phase], None]
 
 
 @dataclass(frozen=True)
@@ -46,14 +46,11 @@ class Instruments:
     energy: EnergyMeter
     noise: NoiseMeter
     environment: Environment
-    enter: EnterPhase
+    enter: Callable[[Phase], None]
     """Called as a phase begins, never while something is timed."""
     accelerator: AcceleratorReader = field(default_factory=AcceleratorReader)
-    """Reads the state of the device, if it is an accelerator."""
     page_cache: PageCache = field(default_factory=PageCache)
-    """Drops files from memory, for starts that read them from the disk."""
     cpu_clock: CpuClockMeter = field(default_factory=lambda: CpuClockMeter(()))
-    """Reads the clock of the CPUs at work."""
     graphs: Path | None = None
     """The folder of prepared graphs, for processes that a mode starts itself."""
     earlier: Sequence[RoundResult] = ()
@@ -69,62 +66,46 @@ class Instruments:
         return self.earlier[-1].enough_windows if self.earlier else None
 
 
-class Workload(Protocol):
+class Workload(ABC):
     """The iteration that a mode repeats and that times itself, so that nothing else is timed."""
 
-    @property
-    def timed_region(self) -> str:
-        """The work between the two clock readings of an iteration, for the record."""
-        ...
+    timed_region: str
+    """The work between the two clock readings of an iteration, for the record."""
+    samples: int
+    """Samples in one iteration."""
+    series: TimeSeries | None = None
+    """Executes several iterations that are timed elsewhere; None where each is called."""
+    parts_ns: Mapping[str, list[int]] = MappingProxyType({})
+    """Durations of the parts of all iterations since the last `forget`, by name."""
 
-    @property
-    def samples(self) -> int: ...
+    @abstractmethod
+    def __call__(self) -> int:
+        """Execute one iteration and return the nanoseconds it took."""
 
-    @property
-    def series(self) -> TimeSeries | None:
-        """Executes several iterations that are timed elsewhere; None where each is called."""
-        ...
-
-    @property
-    def parts_ns(self) -> Mapping[str, list[int]]:
-        """Durations of the parts of all iterations since the last `forget`, by name."""
-        ...
-
-    def __call__(self) -> int: ...
-
+    @abstractmethod
     def check(self) -> None:
-        """Check the outputs of the iterations, after all readings.
+        """Check the outputs of the iterations, after all readings; wrong ones are a `BenchError`.
 
         It takes time and memory of its own, so it is not part of an iteration.
-
-        Raises:
-            BenchError: outputs are not finite, or nothing was learnt.
         """
-        ...
 
     def forget(self) -> None:
         """Drop the parts recorded so far, as the steady phase begins."""
-        ...
+        for durations in self.parts_ns.values():
+            durations.clear()
 
-    def columns(self) -> Mapping[str, object]: ...
+    def columns(self) -> Columns:
+        """Columns of this mode alone, after all iterations."""
+        return {}
 
-    def close(self) -> None: ...
-
-
-class ModeFunction(Protocol):
-    """Measures one round of one cell over an open session."""
-
-    def __call__(
-        self, session: Session, job: Job, cell: Cell, instruments: Instruments
-    ) -> RoundResult: ...
+    def close(self) -> None:  # noqa: B027 - most sessions hold nothing for one workload alone
+        """Release what the session holds for this workload alone."""
 
 
-class ColdModeFunction(Protocol):
-    """Measures one round of one cell in processes of its own, before anything is loaded here."""
-
-    def __call__(self, job: Job, cell: Cell, instruments: Instruments) -> RoundResult: ...
-
-
+ModeFunction = Callable[[Session, Job, Cell, Instruments], RoundResult]
+"""Measures one round of one cell over an open session, in the phases `first` to `observe`."""
+ColdModeFunction = Callable[[Job, Cell, Instruments], RoundResult]
+"""Measures one round of one cell in processes of its own, before anything is loaded here."""
 _W = TypeVar("_W", bound=Workload)
 
 
@@ -138,15 +119,14 @@ def measure_steadily(
 
 def measure_phases(
     make: Callable[[], _W],
-    measure: Callable[[_W, WarmUp], Mapping[str, Any]],
+    measure: Callable[[_W, WarmUp], Columns],
     session: Session,
     job: Job,
     instruments: Instruments,
 ) -> RoundResult:
     """Take the workload that `make` binds through its phases.
 
-    `measure` is the steady phase: given the warmed-up workload, it returns its own fields of
-    `RoundResult`.
+    `measure` is the steady phase: it returns its own fields of `RoundResult`.
     """
     load = load_average_1m()
     instruments.enter("first")
@@ -201,14 +181,18 @@ def heat_up(workload: Workload, job: Job, instruments: Instruments) -> list[int]
     return heat(workload, job.measure.heat_s, workload.series)
 
 
-def _iterate(
-    workload: Workload, warmup: WarmUp, *, job: Job, instruments: Instruments
-) -> Mapping[str, Any]:
-    del warmup  # iterations know their own length
+def _iterate(workload: Workload, _: WarmUp, *, job: Job, instruments: Instruments) -> Columns:
     quota = quota_of(job.measure, instruments.spent_ns)
     workload.forget()
     instruments.energy.start()
-    durations, cut_short = _until_silence(workload, quota, instruments)
+    cut_short: Reason | None = None
+    try:
+        unmeasured = instruments.memory.unmeasured
+        durations: Sequence[int] = run_steady_phase(workload, quota, unmeasured, workload.series)
+    except TimedOut as silence:  # it answered no more
+        if not silence.ended_ns:
+            raise
+        durations, cut_short = silence.ended_ns, silence.reason
     energy = instruments.energy.stop()
     return {
         "samples": workload.samples * len(durations),
@@ -221,27 +205,14 @@ def _iterate(
     }
 
 
-def _until_silence(
-    workload: Workload, quota: Quota, instruments: Instruments
-) -> tuple[Sequence[int], Reason | None]:
-    """Durations, and the reason if they end because something answered no more."""
-    unmeasured = instruments.memory.unmeasured
-    try:
-        return run_steady_phase(workload, quota, unmeasured, workload.series), None
-    except TimedOut as silence:
-        if not silence.ended_ns:
-            raise
-        return silence.ended_ns, silence.reason
-
-
 def _memory_use(session: Session, instruments: Instruments) -> MemoryUse:
     use, device = instruments.memory.use(), session.device_memory()
     if isinstance(session, InPage):
         return use.model_copy(update=asdict(session.page_memory()))
     if device is None:
         return use
-    on_device = {
+    peaks = {
         "allocator_peak_bytes": device.allocator_peak_bytes,
         "device_peak_bytes": device.used_bytes,
     }
-    return use.model_copy(update=on_device)
+    return use.model_copy(update=peaks)

@@ -31,10 +31,6 @@ class BatchTry:
     """Highest use of an accelerator's own memory; None without one."""
 
     @property
-    def memory_bytes(self) -> int:
-        return self.peak_bytes if self.device_bytes is None else self.device_bytes
-
-    @property
     def duration_ns(self) -> float:
         """The median duration, which one slow query does not move."""
         return median(self.durations_ns)
@@ -152,7 +148,10 @@ class BatchCurve:
             "offline_queries": [len(attempt.durations_ns) for attempt in self.tries],
             "offline_throughputs": [attempt.samples_per_second for attempt in self.tries],
             "offline_latencies_s": [seconds(round(attempt.duration_ns)) for attempt in self.tries],
-            "offline_memory_bytes": [attempt.memory_bytes for attempt in self.tries],
+            "offline_memory_bytes": [
+                attempt.peak_bytes if attempt.device_bytes is None else attempt.device_bytes
+                for attempt in self.tries
+            ],
         }
 
     def add_again(self, again: BatchTry) -> None:

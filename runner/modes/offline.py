@@ -4,6 +4,7 @@ from collections.abc import Callable
 from contextlib import closing
 from dataclasses import dataclass
 from functools import partial
+from itertools import chain
 from typing import Literal
 
 from runner.backends import load_runtime
@@ -33,6 +34,10 @@ PAIRS = 3
 MOST_PAIRS = 12
 CHOICE = Scale(b=0.02, c=0.05, d=0.20)
 """Shares by which another batch may be better, beyond which a batch costs the grade A, B and C."""
+SEARCH_SHARE = 1 / 3
+"""Share of `measure.max_s` for the search."""
+_OF_SEARCH = ("batch_size", "search", "offline_")
+"""Beginnings of the columns that a search makes."""
 _GIGABYTE = 1e9
 
 Trial = Callable[[int, int], BatchTry]
@@ -43,7 +48,7 @@ IsMemory = Callable[[Exception], bool]
 
 @dataclass(frozen=True)
 class SearchBounds:
-    """Bounds of a search."""
+    """Time and memory of a search."""
 
     first_batch: int
     began_ns: int
@@ -158,21 +163,19 @@ class BatchSearch:
             return self._curve.best.batch_size, [], []
         small, large = two
         gain = self._measure_again(small, large)
-        names = f"batch {large.batch_size} over batch {small.batch_size}"
-        facts = {"over": small.batch_size}
+        names, over = f"batch {large.batch_size} over batch {small.batch_size}", small.batch_size
         if gain == "memory":
-            lacked = doubt("batch_memory", "B", large.batch_size, "free_memory", **facts)
+            lacked = doubt("batch_memory", "B", large.batch_size, "free_memory", over=over)
             return small.batch_size, [f"memory ran out as {names} was measured again"], [lacked]
         if gain == "time":
             line = f"no time was left to measure {names} again"
-            lacked = doubt("batch_time", "B", large.batch_size, "raise_duration", **facts)
+            lacked = doubt("batch_time", "B", large.batch_size, "raise_duration", over=over)
             return self._curve.best.batch_size, [line], [lacked]
         taken, left = (large, small) if gain.takes_larger else (small, large)
         line = f"{names}: {gain.words} samples/s, measured again {gain.pairs} times"
         batches = {"batch": left.batch_size, "over": taken.batch_size}
-        choice = scaled(
-            CHOICE, gain.forgone, "batch_choice", "raise_duration", gain.forgone, **batches
-        )
+        forgone = gain.forgone
+        choice = scaled(CHOICE, forgone, "batch_choice", "raise_duration", forgone, **batches)
         return taken.batch_size, [line], list(choice)
 
     def _measure_again(self, small: BatchTry, large: BatchTry) -> Gain | Literal["time", "memory"]:
@@ -183,10 +186,8 @@ class BatchSearch:
         """
         pairs: list[tuple[BatchTry, BatchTry]] = []
         memory_ran_out = False
+        needed_ns = sum(max(TRY_NS, (TRY_QUERIES + 1) * one.duration_ns) for one in (small, large))
         while len(pairs) < MOST_PAIRS and not _is_clear(gain_of(pairs)):
-            needed_ns = sum(
-                max(TRY_NS, (TRY_QUERIES + 1) * one.duration_ns) for one in (small, large)
-            )
             if self._clock() + needed_ns > self._bounds.deadline_ns:
                 break
             order = (small, large) if len(pairs) % 2 == 0 else (large, small)
@@ -195,9 +196,8 @@ class BatchSearch:
                 memory_ran_out = True
                 break
             pairs.append((first, second) if order[0] is small else (second, first))
-        for pair in pairs:
-            for attempt in pair:
-                self._curve.add_again(attempt)
+        for attempt in chain.from_iterable(pairs):
+            self._curve.add_again(attempt)
         if memory_ran_out:
             return "memory"
         gain = gain_of(pairs)
@@ -218,18 +218,13 @@ def time_try(query: Callable[[], int], clock: Clock, until_ns: int) -> list[int]
     return durations
 
 
-SEARCH_SHARE = 1 / 3
-"""Share of `measure.max_s` for the search."""
-_OF_SEARCH = ("batch_size", "search")
-
-
 def measure_offline(
     session: Session, job: Job, cell: Cell, instruments: Instruments
 ) -> RoundResult:
     """Measure forward passes at the best batch; later rounds take that of the first."""
     if instruments.earlier:
-        columns = instruments.earlier[0].columns
-        chosen = {name: columns[name] for name in columns if _is_of_search(name)}
+        columns = instruments.earlier[0].columns.items()
+        chosen = {name: value for name, value in columns if name.startswith(_OF_SEARCH)}
         return _measure_at(chosen, session, job, cell, instruments)
     heating_ns = _heat_up(session, job, cell, instruments)
     search = _search(session, job, cell, instruments)
@@ -250,17 +245,12 @@ def _heat_up(session: Session, job: Job, cell: Cell, instruments: Instruments) -
         return heat_up(workload, job, instruments)
 
 
-def _is_of_search(name: str) -> bool:
-    return name in _OF_SEARCH or name.startswith("offline_")
-
-
 def _measure_at(
     chosen: Columns, session: Session, job: Job, cell: Cell, instruments: Instruments
 ) -> RoundResult:
     sized = cell.model_copy(update={"batch_size": chosen["batch_size"]})
-    result = measure_steadily(
-        lambda: InferenceWorkload(session, job, sized, instruments.clock), session, job, instruments
-    )
+    make = partial(InferenceWorkload, session, job, sized, instruments.clock)
+    result = measure_steadily(make, session, job, instruments)
     return result.model_copy(update={"columns": {**result.columns, **chosen}})
 
 

@@ -1,6 +1,7 @@
 """Registry of modes and scenarios."""
 
 from collections.abc import Callable, Mapping
+from functools import partial
 
 from runner.backends.base import Session
 from runner.contract.cell import Cell, Mode, Scenario
@@ -43,6 +44,5 @@ def workload_of(session: Session, job: Job, cell: Cell, clock: Clock) -> Workloa
 def measure_warm(session: Session, job: Job, cell: Cell, instruments: Instruments) -> RoundResult:
     if cell.scenario in _SCENARIOS:
         return _SCENARIOS[cell.scenario](session, job, cell, instruments)
-    return measure_steadily(
-        lambda: workload_of(session, job, cell, instruments.clock), session, job, instruments
-    )
+    make = partial(workload_of, session, job, cell, instruments.clock)
+    return measure_steadily(make, session, job, instruments)

@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
+from itertools import chain
 
 from runner.backends.base import MOST_SKIPPED, Session
 from runner.contract.cell import Cell
@@ -14,6 +15,7 @@ from runner.contract.rounds import RoundResult
 from runner.inputs import synthesise, synthesise_labels
 from runner.measure.clock import Clock
 from runner.measure.statistics.summary import mean_and_median
+from runner.modes.base import Workload
 
 _PARTS = ("forward", "loss", "backward", "optimizer")
 TRAINING_REGION = (
@@ -30,10 +32,8 @@ _SHOWN = 3
 """Parameters that an error names."""
 
 
-class TrainingWorkload:
+class TrainingWorkload(Workload):
     """One iteration is one training step, which records its parts and its loss."""
-
-    series = None
 
     def __init__(self, session: Session, job: Job, cell: Cell, clock: Clock) -> None:
         batch = {
@@ -47,7 +47,7 @@ class TrainingWorkload:
         self._cell = cell
         self.timed_region = f"{TRAINING_REGION}; {_arithmetic(cell)}"
         self.samples = cell.batch_size
-        self.parts_ns: Mapping[str, list[int]] = {part: [] for part in _PARTS}
+        self.parts_ns = {part: [] for part in _PARTS}
 
     def __call__(self) -> int:
         step = self._trainer.step()
@@ -55,7 +55,10 @@ class TrainingWorkload:
         self._skipped += step.skipped
         self._stepped |= not step.skipped
         if not math.isfinite(step.loss):
-            raise self._infinite(step.loss)
+            facts = {"step": len(self._losses), "loss": step.loss}
+            if self._cell.precision == "fp16":
+                raise Unsupported(reason("forward_leaves_fp16", **facts))
+            raise BenchError(reason("loss_not_finite", **facts))
         self.parts_ns["forward"].append(step.forward_ns)
         self.parts_ns["backward"].append(step.backward_ns)
         self.parts_ns["optimizer"].append(step.optimizer_ns)
@@ -75,9 +78,8 @@ class TrainingWorkload:
             self()
         unchanged = self._trainer.unchanged()
         if unchanged and not (self._cell.pure and self._trainer.changed_share()):
-            raise BenchError(
-                reason("weights_unchanged", weights=_names(unchanged), steps=len(self._losses))
-            )
+            steps = len(self._losses)
+            raise BenchError(reason("weights_unchanged", weights=_names(unchanged), steps=steps))
         if untaught := self._trainer.untaught():
             steps = len(self._losses)
             raise BenchError(reason("gradients_zero", weights=_names(untaught), steps=steps))
@@ -85,10 +87,9 @@ class TrainingWorkload:
     def forget(self) -> None:
         """Drop the parts and skipped steps recorded so far, but not the losses."""
         self._skipped = 0
-        for durations in self.parts_ns.values():
-            durations.clear()
+        super().forget()
 
-    def columns(self) -> Mapping[str, object]:
+    def columns(self) -> Columns:
         scale = self._trainer.scale
         return {
             "training_loss_first": self._losses[0],
@@ -101,12 +102,6 @@ class TrainingWorkload:
     def close(self) -> None:
         self._trainer.close()
 
-    def _infinite(self, loss: float) -> BenchError:
-        facts = {"step": len(self._losses), "loss": loss}
-        if self._cell.precision == "fp16":
-            return Unsupported(reason("forward_leaves_fp16", **facts))
-        return BenchError(reason("loss_not_finite", **facts))
-
 
 def _arithmetic(cell: Cell) -> str:
     if cell.precision == "fp32":
@@ -114,10 +109,8 @@ def _arithmetic(cell: Cell) -> str:
     if cell.pure:
         return f"parameters, gradients and moments in {cell.precision}"
     scaled_loss = ", the loss scaled" if cell.precision == "fp16" else ""
-    return (
-        f"torch.autocast to {cell.precision}{scaled_loss}, "
-        "parameters, gradients and moments in fp32"
-    )
+    autocast = f"torch.autocast to {cell.precision}{scaled_loss}"
+    return f"{autocast}, parameters, gradients and moments in fp32"
 
 
 def _names(parameters: Sequence[str]) -> str:
@@ -128,11 +121,8 @@ def _names(parameters: Sequence[str]) -> str:
 
 def training_columns(parts_ns: Mapping[str, Sequence[int]]) -> dict[str, float | None]:
     """Columns about the parts of the steps of all rounds together."""
-    columns: dict[str, float | None] = {}
-    for part in _PARTS:
-        if durations := parts_ns.get(part):
-            columns |= mean_and_median(part, durations)
-    return columns
+    known = [(part, parts_ns[part]) for part in _PARTS if parts_ns.get(part)]
+    return dict(chain.from_iterable(mean_and_median(*part).items() for part in known))
 
 
 def training_totals(rounds: Sequence[RoundResult]) -> Columns:

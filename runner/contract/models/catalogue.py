@@ -1,4 +1,4 @@
-"""Finds models by name. Each lies in a file of its own: `configs/<name>.json`."""
+"""Descriptions of models, and the catalogue of them: `configs/<name>.json` for each."""
 
 import json
 from collections.abc import Iterator, Mapping

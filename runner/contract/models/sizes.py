@@ -1,4 +1,7 @@
-"""The sizes that a shape may name, for one model at one cell's values."""
+"""The sizes that a shape may name, for one model at one cell's values.
+
+Tokens that an image becomes in a prompt follow from the arithmetic of the models themselves.
+"""
 
 from collections.abc import Callable, Mapping, Sequence
 from math import prod, sqrt

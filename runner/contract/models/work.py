@@ -1,7 +1,23 @@
-"""Arithmetic and memory of one query, from counts made once for each model.
+"""Arithmetic and least memory traffic of queries and iterations, from counts made once per model.
 
 `work.json` holds, for each model, polynomials in its sizes: a product of names and its factor.
 `python -m tools.count_work` writes it.
+
+FLOPs are two for each multiply-accumulate of matrix products and convolutions; what works element
+by element is left out, as in the model FLOPs of Chowdhery and others (2022, "PaLM", appendix B).
+Bytes are those that must move even with an ideal cache, the compulsory traffic of a roofline
+(Williams, Waterman and Patterson 2009): each weight once a pass, inputs and outputs; rows of
+embeddings and values between layers are left out. So both are lower bounds.
+
+    inference    a forward pass
+    training     three times its FLOPs, since the backward pass has a product for the gradient of
+                 the inputs and one for that of the weights (Kaplan and others 2020, section 2.1);
+                 weights are read forward and backward, gradients written and read, and AdamW reads
+                 and writes weight and two moments; these in fp32, unless training is `pure`
+    generation   filling the cache, then each further token: the decoder's weights once for the
+                 whole batch, and each sample's cache, which a token makes longer (Pope and others
+                 2022, "Efficiently Scaling Transformer Inference")
+    startup      none: a start is not made of arithmetic
 """
 
 import json

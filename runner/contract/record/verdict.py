@@ -1,4 +1,7 @@
-"""The words of a verdict, for those who need no model of a record."""
+"""The verdict on a cell: status, proof and grade, and doubts about its numbers.
+
+The screen has the words of doubts.
+"""
 
 import math
 from collections.abc import Collection, Iterable, Iterator, Mapping

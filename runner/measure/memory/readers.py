@@ -1,4 +1,4 @@
-"""Protocol of the sources that a memory meter reads."""
+"""Readers of memory: of this process, and of the tree of processes that it has started."""
 
 import resource
 import sys

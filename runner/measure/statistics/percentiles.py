@@ -1,4 +1,4 @@
-"""Samples that each percentile needs, and the confidence interval of a median."""
+"""Percentiles that dependent samples support, each with its bounds, and the interval of a median."""
 
 import math
 from collections.abc import Mapping, Sequence

@@ -7,7 +7,6 @@ from statistics import fmean, median
 
 import numpy as np
 
-from runner.contract.record.record import Columns
 from runner.contract.record.verdict import Doubt, doubt
 from runner.contract.rounds import Energy
 from runner.measure.clock import NANOSECONDS, Clock, seconds
@@ -148,33 +147,10 @@ class Server:
         return now
 
 
-@dataclass(frozen=True)
-class ServerResult:
-    """Results of a steady phase in the scenario `server`."""
-
-    durations_ns: list[int]
-    service_ns: list[int]
-    window_ns: int
-    energy: Energy
-    columns: Columns
-    doubts: list[Doubt]
-
-    @classmethod
-    def of(
-        cls, served: Served, energy: Energy, columns: Columns, doubts: list[Doubt]
-    ) -> "ServerResult":
-        return cls(
-            durations_ns=served.latencies_ns,
-            service_ns=served.service_ns,
-            window_ns=served.window_ns,
-            energy=energy,
-            columns=columns,
-            doubts=[*doubts, *late_starts(served)],
-        )
-
-
 def late_starts(served: Served) -> list[Doubt]:
-    late_s = median(served.lateness_ns or [0]) / NANOSECONDS
+    if not served.lateness_ns:
+        return []
+    late_s = median(served.lateness_ns) / NANOSECONDS
     share = late_s / served.service_median_s
     if share <= MAX_LATENESS:
         return []
