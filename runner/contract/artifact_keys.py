@@ -127,11 +127,7 @@ def is_made_by(name: str, made_by: Versions) -> bool:
 
 
 def check_key(name: str, producer: Producer, key: Callable[[Versions], str]) -> None:
-    """Insist that the name is one that `key` gives to what is made in this environment.
-
-    Raises:
-        BenchError: it is another one.
-    """
+    """Insist that the name is one that `key` gives to what is made in this environment."""
     # A host without a checkout knows an image by its version alone.
     known = (producer.installed(), {"image": __version__})
     names = [key(producer.versions(libraries)) for libraries in known]

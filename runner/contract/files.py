@@ -49,31 +49,19 @@ def atomic_path(path: Path) -> Iterator[Path]:
 
 @contextmanager
 def atomic_file(path: Path) -> Iterator[IO[bytes]]:
-    """Open a file for an atomic write: it gets its name when it is complete and synced.
-
-    Raises:
-        OSError: the file system refused; nothing is left behind.
-    """
+    """Open a file for an atomic write: it gets its name when it is complete and synced."""
     with atomic_path(path) as unfinished, unfinished.open("wb") as file:
         yield file
 
 
 def write_atomic(path: Path, content: str | bytes) -> None:
-    """Write text (in UTF-8) or bytes atomically.
-
-    Raises:
-        OSError: the file system refused; nothing is left behind.
-    """
+    """Write text (in UTF-8) or bytes atomically."""
     with atomic_file(path) as file:
         file.write(content.encode() if isinstance(content, str) else content)
 
 
 def sync(path: Path) -> None:
-    """Flush a file, or a folder's names, from the system's cache to the disk.
-
-    Raises:
-        OSError: the file system refused.
-    """
+    """Flush a file, or a folder's names, from the system's cache to the disk."""
     handle = os.open(path, os.O_RDONLY)
     try:
         os.fsync(handle)
@@ -111,11 +99,7 @@ def _remedy(error: OSError) -> str:
 
 
 def save_text(path: Path, text: str) -> None:
-    """Write a text file of a job in UTF-8.
-
-    Raises:
-        RecordNotSaved: the file system refused.
-    """
+    """Write a text file of a job in UTF-8."""
     save_file(path, lambda file: file.write(text.encode()))
 
 
@@ -179,12 +163,7 @@ def open_plain(path: Path, most_bytes: int) -> Iterator[BufferedReader]:
 
 
 def read_plain(path: Path, most_bytes: int) -> bytes:
-    """The content of a plain file.
-
-    Raises:
-        OSError: it does not exist or cannot be read.
-        DamagedFile: it is no plain file, has more than one name, or more than `most_bytes` bytes.
-    """
+    """The content of a plain file."""
     with _plain_handle(path, most_bytes) as (handle, size):
         content = os.read(handle, size + 1)
         if len(content) != size:  # it changes meanwhile, or is longer than one call reads
@@ -195,21 +174,12 @@ def read_plain(path: Path, most_bytes: int) -> bytes:
 
 
 def read_plain_text(path: Path, most_bytes: int = TEXT_BYTES) -> str:
-    """The text of a plain file; bytes that are not UTF-8 become U+FFFD.
-
-    Raises:
-        OSError: it does not exist or cannot be read.
-        DamagedFile: it is no plain file, has more than one name, or more than `most_bytes` bytes.
-    """
+    """The text of a plain file; bytes that are not UTF-8 become U+FFFD."""
     return read_plain(path, most_bytes).decode("utf-8", "replace")
 
 
 def plain_fault(path: Path, most_bytes: int) -> str | None:
-    """The reason why a path is not a plain file of that size, or None; the file is not opened.
-
-    Raises:
-        OSError: it does not exist, or may not be looked at.
-    """
+    """The reason why a path is not a plain file of that size, or None; the file is not opened."""
     try:
         _require_plain(path.lstat(), most_bytes)
     except DamagedFile as damaged:

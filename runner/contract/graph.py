@@ -157,11 +157,7 @@ def find_graph(job: Job, cell: Cell, graphs: Path | None) -> tuple[Graph, Path]:
 
 
 def graph_in(folder: Path, cell: Cell) -> tuple[Graph, Path]:
-    """The same, in the folder of the model's graphs.
-
-    Raises:
-        Unsupported: there is none, with the exporter's reason.
-    """
+    """The same, in the folder of the model's graphs."""
     folders = [folder / shape for shape in (DYNAMIC, fixed_shape(cell))]
     exported = [path for path in folders if (path / GRAPH_FILE).exists()]
     for path in exported[:-1]:
@@ -173,11 +169,7 @@ def graph_in(folder: Path, cell: Cell) -> tuple[Graph, Path]:
 
 
 def first_cell_with_graph(job: Job, graphs: Path | None) -> Cell:
-    """The first of the job's cells that has a graph; the others get their own verdict.
-
-    Raises:
-        Unsupported: none has, with the first one's reason.
-    """
+    """The first of the job's cells that has a graph; the others get their own verdict."""
     refusals = []
     for cell in job.cells:
         try:

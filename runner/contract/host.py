@@ -21,6 +21,8 @@ from runner.contract.cell import Backend
 from runner.contract.job import Job
 from runner.contract.record.ids import digest, memory_in_gib
 
+SYS = Path("/sys")
+SYSTEM = SYS / "devices" / "system"
 HOST_FACTS = (
     "cpu_model",
     "cpu_cores_physical",
@@ -101,7 +103,7 @@ class FrequencyPolicy:
         return self.governor == "powersave" and not is_fast
 
 
-def read_frequency_policy(cpu: int = 0, sys: Path = Path("/sys")) -> FrequencyPolicy:
+def read_frequency_policy(cpu: int = 0, sys: Path = SYS) -> FrequencyPolicy:
     folder = sys / "devices" / "system" / "cpu" / f"cpu{cpu}" / "cpufreq"
     return FrequencyPolicy(
         governor=read_word(folder / "scaling_governor"),
@@ -118,7 +120,6 @@ def read_word(path: Path) -> str | None:
         return None
 
 
-SYSTEM = Path("/sys/devices/system")
 FAST = 0.8
 """Least capacity of a fast core, by the greatest: efficiency cores have some 60 %, while fast ones
 differ by a few percent among themselves (Linux, Documentation/scheduler/sched-capacity.rst)."""

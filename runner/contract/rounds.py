@@ -198,11 +198,7 @@ def round_path(folder: Path, cell: Cell, round_: int) -> Path:
 
 
 def save_round(result: RoundResult, folder: Path, cell: Cell, round_: int) -> None:
-    """Write the result of a round atomically.
-
-    Raises:
-        RecordNotSaved: the file system refused.
-    """
+    """Write the result of a round atomically."""
     save_text(round_path(folder, cell, round_), result.model_dump_json())
 
 

@@ -146,12 +146,7 @@ def revision_of(folder: Path) -> str:
 
 
 def count_parameters(folder: Path) -> int:
-    """Floating-point numbers in the weights, from the files' headers alone.
-
-    Raises:
-        OSError: a file cannot be read.
-        DamagedFile: a file is not what its name says, or not plain.
-    """
+    """Floating-point numbers in the weights, from the files' headers alone."""
     return sum(_floats(folder, path.name) for path in weight_files(folder))
 
 

@@ -123,12 +123,7 @@ def compute_step(session: Session, job: Job, clock: Clock) -> dict[str, AnyArray
 
 
 def compute_reference(job: Job, out: Path, progress: Progress, clock: Clock) -> None:
-    """Write `<job.reference>.npz`, or `<job.reference>.failed` with the reason.
-
-    Raises:
-        JobError: the job names no reference.
-        RecordNotSaved: the folder takes no more files.
-    """
+    """Write `<job.reference>.npz`, or `<job.reference>.failed` with the reason."""
     name = job.reference
     if name is None:
         raise JobError(f"{job.id}: a job that computes a reference names it, this one does not")

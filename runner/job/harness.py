@@ -3,7 +3,7 @@
 import traceback
 from collections.abc import Collection, Sequence
 from contextlib import closing
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from statistics import median
@@ -132,11 +132,7 @@ class Harness:
         )
 
     def run(self) -> None:
-        """Measure every cell, or verify it.
-
-        Raises:
-            RecordNotSaved: the output folder takes no more records.
-        """
+        """Measure every cell, or verify it."""
         try:
             measured = [cell for cell in self._job.cells if self._run_cell(cell)]
             for cell in measured if self._job.trace else ():
@@ -278,7 +274,7 @@ class Harness:
 
     def _facts(self) -> dict[str, Any]:
         return {
-            **asdict(self._environment),
+            **self._environment.model_dump(exclude_unset=True),
             "runner_version": __version__,
             "clock_resolution_s": self._resolution_s,
             "memory_method": self._memory.method,

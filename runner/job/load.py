@@ -12,14 +12,15 @@ from runner.backends.base import RuntimeModule, Session
 from runner.contract.errors import Unsupported
 from runner.contract.job import Job
 from runner.contract.reasons import reason
+from runner.contract.record.identity import Host
 from runner.contract.record.ids import hardware_id
 from runner.contract.record.record import Columns
 from runner.contract.record.verdict import Phase
 from runner.job.efficiency import Room, has_peaks, peak_columns
-from runner.measure.accelerator import device_build
+from runner.measure.accelerator import device_build, driver_version
 from runner.measure.clock import Clock, seconds
 from runner.measure.energy import EnergyDevice
-from runner.measure.environment import Environment, driver_version, job_threads, last_cache_bytes
+from runner.measure.environment import job_threads, last_cache_bytes
 from runner.measure.memory.meter import MemoryMeter
 from runner.measure.phases import garbage_collection_off, harness_overhead_s, heap_set_aside
 
@@ -42,7 +43,7 @@ class Loader:
         self,
         job: Job,
         memory: MemoryMeter,
-        environment: Environment,
+        environment: Host,
         enter: Callable[[Phase], None],
         clock: Clock,
         graphs: Path | None = None,
@@ -135,7 +136,7 @@ class Loader:
         backend, address = self._job.cells[0].backend, session.energy_device.pci_address
         build = asdict(device_build(backend, cast("str | None", uuid), address))
         facts = {**build, "device_name": session.device_name}
-        return {**facts, "hardware_id": hardware_id({**asdict(self._environment), **facts})}
+        return {**facts, "hardware_id": hardware_id({**self._environment.model_dump(), **facts})}
 
 
 def _require_threads(requested: int | None, available: int | None) -> None:

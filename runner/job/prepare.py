@@ -30,10 +30,6 @@ def prepare_graphs(
 
     Shapes of which `graphs` holds an intact one are left out. Reasons that concern all shapes, such
     as libraries of other versions than in the graph's name, are written for the shape `dynamic`.
-
-    Raises:
-        JobError: the job names no graph.
-        RecordNotSaved: the folder takes no more files.
     """
     if job.graph is None:
         raise JobError(f"{job.id}: a job that prepares graphs names their folder, this one none")
@@ -55,11 +51,7 @@ def prepare_graphs(
 
 
 def count_model(job: Job, out: Path, progress: Progress) -> None:
-    """Write `counts.json`: the polynomials of the job's model, or the reason why there are none.
-
-    Raises:
-        RecordNotSaved: the folder takes no more files.
-    """
+    """Write `counts.json`: the polynomials of the job's model, or the reason why there are none."""
     progress.phase("load")
     with garbage_collection_off():  # torch comes with it
         counting = import_module("runner.counting.polynomials")

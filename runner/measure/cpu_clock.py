@@ -14,10 +14,9 @@ from collections.abc import Collection, Mapping
 from contextlib import suppress
 from pathlib import Path
 
-from runner.contract.host import is_pinned, read_cpus, read_word
+from runner.contract.host import SYS, is_pinned, read_cpus, read_word
 from runner.contract.job import Job
 from runner.contract.rounds import CpuClock
-from runner.measure.environment import SYS
 
 CLOCK_INTERVAL_S = 0.1
 MOST_CPUS = 8

@@ -7,6 +7,7 @@ from itertools import chain
 
 from runner.contract.host import FrequencyPolicy
 from runner.contract.job import Measure
+from runner.contract.record.identity import Host
 from runner.contract.record.verdict import (
     BIAS,
     Doubt,
@@ -19,7 +20,6 @@ from runner.contract.record.verdict import (
 )
 from runner.contract.rounds import RoundResult
 from runner.measure.clock import seconds
-from runner.measure.environment import Environment
 from runner.measure.statistics.percentiles import NEEDED, fewest
 from runner.measure.statistics.summary import LatencySummary
 
@@ -28,7 +28,7 @@ from runner.measure.statistics.summary import LatencySummary
 class Conditions:
     """Facts about the instruments that hold for all cells of a job."""
 
-    environment: Environment
+    environment: Host
     clock_resolution_s: float
     harness_overhead_s: float
 
@@ -140,10 +140,8 @@ def _load(rounds: Sequence[RoundResult], cores: int) -> Iterator[Doubt]:
     yield from scaled(LOAD_AVERAGE, load / cores, "host_load", "stop_others", load, cores=cores)
 
 
-def _governor(environment: Environment) -> Iterator[Doubt]:
-    policy = FrequencyPolicy(
-        environment.cpu_governor, environment.cpu_scaling_driver, environment.cpu_energy_preference
-    )
+def _governor(host: Host) -> Iterator[Doubt]:
+    policy = FrequencyPolicy(host.cpu_governor, host.cpu_scaling_driver, host.cpu_energy_preference)
     if policy.keeps_clocks_low:
         yield doubt("governor", "B", None, "governor")
 

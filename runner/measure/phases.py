@@ -187,9 +187,6 @@ def run_steady_phase(
         quota: when to end.
         unmeasured: keeps the memory of looks apart.
         series: executes several at once, where they are timed elsewhere.
-
-    Raises:
-        TimedOut: one never ended; the error has the durations of those before.
     """
     durations: list[int] = []
     several = series or partial(_each, timed)

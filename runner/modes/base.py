@@ -15,6 +15,7 @@ from runner.contract.cell import Cell
 from runner.contract.errors import TimedOut
 from runner.contract.job import Job
 from runner.contract.reasons import Reason
+from runner.contract.record.identity import Host
 from runner.contract.record.record import Columns
 from runner.contract.record.verdict import Phase
 from runner.contract.rounds import MemoryUse, RoundResult
@@ -22,7 +23,7 @@ from runner.measure.accelerator import AcceleratorReader
 from runner.measure.clock import Clock
 from runner.measure.cpu_clock import CpuClockMeter
 from runner.measure.energy import EnergyMeter
-from runner.measure.environment import Environment, load_average_1m
+from runner.measure.environment import load_average_1m
 from runner.measure.memory.meter import MemoryMeter
 from runner.measure.noise import NoiseMeter
 from runner.measure.page_cache import PageCache
@@ -45,7 +46,7 @@ class Instruments:
     memory: MemoryMeter
     energy: EnergyMeter
     noise: NoiseMeter
-    environment: Environment
+    environment: Host
     enter: Callable[[Phase], None]
     """Called as a phase begins, never while something is timed."""
     accelerator: AcceleratorReader = field(default_factory=AcceleratorReader)

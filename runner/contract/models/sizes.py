@@ -134,11 +134,7 @@ def sizes_of(model: ModelSpec, cell: Sizes) -> dict[str, int]:
 
 
 def shape_of(model: ModelSpec, tensor: TensorSpec, sizes: Mapping[str, int]) -> tuple[int, ...]:
-    """The tensor's shape in numbers.
-
-    Raises:
-        Unsupported: a size is missing.
-    """
+    """The tensor's shape in numbers."""
     return tuple(
         prod(number_of(model, tensor, factor, sizes) for factor in dimension)
         if isinstance(dimension, tuple)
@@ -150,11 +146,7 @@ def shape_of(model: ModelSpec, tensor: TensorSpec, sizes: Mapping[str, int]) -> 
 def number_of(
     model: ModelSpec, tensor: TensorSpec, size: int | SizeName, sizes: Mapping[str, int]
 ) -> int:
-    """The number that a description means by this size.
-
-    Raises:
-        Unsupported: it is missing.
-    """
+    """The number that a description means by this size."""
     if isinstance(size, int):
         return size
     if size not in sizes:

@@ -93,9 +93,6 @@ def counts_of(
         cell: the sizes of a query.
         polynomials: those that a job counted; None for those of the catalogue's model of that name.
             Where they give less than 0, or more than any model has, the answer is None.
-
-    Raises:
-        Unsupported: the cell has a size that the model doesn't take.
     """
     known = _catalogued().get(model.name) if polynomials is None else polynomials
     if known is None:
@@ -173,9 +170,6 @@ def iteration_work(
         model: the model.
         cell: the cell.
         polynomials: those that a job counted; None for those of the catalogue's model of that name.
-
-    Raises:
-        Unsupported: the cell has a size that the model doesn't take.
     """
     counts = None if cell.mode == "startup" else counts_of(model, cell, polynomials)
     if counts is None or (cell.mode == "generation" and "step_macs" not in counts):

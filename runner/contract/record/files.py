@@ -97,11 +97,7 @@ def _compression(column: pa.ChunkedArray) -> str:
 
 
 def save_record(record: Record, folder: Path) -> Path:
-    """Write the record to `<folder>/<cell_id>.parquet`, whole or not at all; returns that path.
-
-    Raises:
-        RecordNotSaved: the file system refused, e.g. because the disk is full.
-    """
+    """Write the record to `<folder>/<cell_id>.parquet`, whole or not at all; returns that path."""
     path = folder / f"{record.cell_id}.parquet"
     table = to_table([record])
     save_file(path, lambda file: write_one_row(table, file))

@@ -1,6 +1,6 @@
 """Control group of this process, versions 1 and 2: its limits and its use of memory."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
@@ -22,6 +22,9 @@ class Throttling:
     seconds: float
     """CPU time of its threads."""
 
+    def since(self, before: "Throttling") -> "Throttling":
+        return Throttling(self.periods - before.periods, self.seconds - before.seconds)
+
 
 def memory_limit_bytes(root: Path = CGROUP_ROOT, own: Path = OWN_CGROUPS) -> int | None:
     texts = [
@@ -34,7 +37,7 @@ def memory_limit_bytes(root: Path = CGROUP_ROOT, own: Path = OWN_CGROUPS) -> int
 
 
 def cpu_limit(root: Path = CGROUP_ROOT, own: Path = OWN_CGROUPS) -> float | None:
-    quotas = [_quota(folder) for folder in _groups("cpu", root, own)]
+    quotas = map(_quota, _groups("cpu", root, own))
     return min((quota for quota in quotas if quota is not None), default=None)
 
 
@@ -48,7 +51,10 @@ def cpu_throttling(root: Path = CGROUP_ROOT, own: Path = OWN_CGROUPS) -> Throttl
     if not counted:
         return None
     periods = sum(stat["nr_throttled"] for stat in counted)
-    return Throttling(periods, sum(map(_throttled_s, counted)))
+    # Version 2 counts microseconds, version 1 nanoseconds.
+    microseconds = sum(stat.get("throttled_usec", 0) for stat in counted)
+    nanoseconds = sum(stat.get("throttled_time", 0) for stat in counted)
+    return Throttling(periods, microseconds / 1e6 + nanoseconds / 1e9)
 
 
 def _groups(controller: str, root: Path, own: Path) -> Sequence[Path]:
@@ -78,11 +84,6 @@ def _quota(folder: Path) -> float | None:
 def _stat(folder: Path) -> dict[str, int]:
     lines = (_read(folder / "cpu.stat") or "").splitlines()
     return {name: int(value) for name, _, value in (line.partition(" ") for line in lines)}
-
-
-def _throttled_s(stat: Mapping[str, int]) -> float:
-    """Version 2 counts microseconds, version 1 nanoseconds."""
-    return stat.get("throttled_usec", 0) / 1e6 + stat.get("throttled_time", 0) / 1e9
 
 
 def _read(path: Path) -> str | None:
@@ -150,23 +151,11 @@ class CgroupFiles:
 def cgroup_files(root: Path = CGROUP_ROOT) -> CgroupFiles | None:
     """The files of the version that is mounted; None if none counts memory."""
     v1 = root / "memory"
+    now, peak, stat = (root / f"memory.{name}" for name in ("current", "peak", "stat"))
+    v1_now, v1_peak = (v1 / f"memory.{name}" for name in ("usage_in_bytes", "max_usage_in_bytes"))
     known = (
-        CgroupFiles(
-            "v2",
-            root / "memory.current",
-            root / "memory.peak",
-            root / "memory.stat",
-            file_cache="file",
-            shared="shmem",
-        ),
-        CgroupFiles(
-            "v1",
-            v1 / "memory.usage_in_bytes",
-            v1 / "memory.max_usage_in_bytes",
-            v1 / "memory.stat",
-            file_cache="total_cache",
-            shared="total_shmem",
-        ),
+        CgroupFiles("v2", now, peak, stat, "file", "shmem"),
+        CgroupFiles("v1", v1_now, v1_peak, v1 / "memory.stat", "total_cache", "total_shmem"),
     )
     return next((files for files in known if files.usage.exists()), None)
 

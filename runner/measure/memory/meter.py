@@ -21,11 +21,7 @@ def memory_reader(
 ) -> MemoryReader:
     """The reader for a job: the cgroup's in containers that show one, else the process'.
 
-    Args:
-        in_container: True if the job has a control group of its own.
-        of_tree: True if processes that this one starts execute the model.
-        root: where control groups are shown.
-        proc: where this process is.
+    It is that of a tree if processes that this one starts execute the model.
     """
     reader = process_reader(proc)
     files = cgroup_files(root) if in_container else None
@@ -57,6 +53,7 @@ class MemoryMeter:
 
     @property
     def method(self) -> str:
+        """The counters behind peak and average, for the record."""
         return self._reader.method
 
     def reset(self) -> None:

@@ -65,11 +65,7 @@ class ResidentReader:
         return self._field("RssFile")
 
     def begin(self) -> None:
-        """Reset VmHWM.
-
-        Raises:
-            OSError: the kernel does not let us.
-        """
+        """Reset VmHWM."""
         (self._proc / "clear_refs").write_text(RESET_PEAK)
 
     def peak_bytes(self) -> int:

@@ -1,4 +1,4 @@
-"""Percentiles that dependent samples support, each with its bounds, and the interval of a median."""
+"""Percentiles that dependent samples support, with their bounds; the interval of a median."""
 
 import math
 from collections.abc import Mapping, Sequence
@@ -33,9 +33,13 @@ def iterations_needed(percentile: float) -> int:
     it: MLPerf then reports a bound above the percentile, we report the percentile with both bounds.
     """
     count = 2
-    while _at_most_one(count, 1 - percentile) > 1 - CONFIDENCE:
+    while percentile**count + count * (1 - percentile) * percentile ** (count - 1) > 1 - CONFIDENCE:
         count += 1
     return count
+
+
+NEEDED = {name: iterations_needed(fraction) for name, fraction in PERCENTILE_FRACTIONS.items()}
+"""The fewest samples for each percentile, by name."""
 
 
 def quantile(values: Series, fraction: float) -> float:
@@ -44,15 +48,6 @@ def quantile(values: Series, fraction: float) -> float:
     Definition 7 of Hyndman & Fan, "Sample Quantiles in Statistical Packages" (1996).
     """
     return float(np.quantile(np.asarray(values, dtype=float), fraction, method="linear"))
-
-
-def _at_most_one(count: int, probability: float) -> float:
-    none: float = (1 - probability) ** count
-    return none + count * probability * (1 - probability) ** (count - 1)
-
-
-NEEDED = {name: iterations_needed(fraction) for name, fraction in PERCENTILE_FRACTIONS.items()}
-"""The fewest samples for each percentile, by name."""
 
 
 @dataclass(frozen=True)
@@ -65,6 +60,7 @@ class Interval:
 
     @property
     def precision(self) -> float | None:
+        """Half the width by the median; None if that is 0."""
         return (self.high - self.low) / 2 / self.median if self.median else None
 
 

@@ -10,10 +10,10 @@ from pathlib import Path
 from typing import Any
 
 from runner.contract.errors import Unavailable
+from runner.contract.host import SYS
 from runner.measure.vendors.base import Counter
 
-_SYS = Path("/sys")
-_POWERCAP = _SYS / "class" / "powercap"
+_POWERCAP = SYS / "class" / "powercap"
 _RAPL_PERIOD_S = 0.001
 """Intel SDM volume 3B, "RAPL Interfaces": updated about every millisecond; so are AMD's
 (Linux, Documentation/hwmon/amd_energy.rst)."""
@@ -65,7 +65,7 @@ def _rapl_counter(zone: Path, name: str, part: str) -> Counter:
     return Counter(name, _RAPL_PERIOD_S, read, wraps_at_j, part)
 
 
-def intel_gpu_addresses(sys: Path = _SYS) -> list[str]:
+def intel_gpu_addresses(sys: Path = SYS) -> list[str]:
     """PCI addresses of Intel's GPUs on cards: those in a processor's package lie on bus 0."""
     devices = (sys / "bus" / "pci" / "devices").glob("*")
     return sorted(
@@ -77,7 +77,7 @@ def intel_gpu_addresses(sys: Path = _SYS) -> list[str]:
     )
 
 
-def intel_gpu_counters(address: str | None, sys: Path = _SYS) -> list[Counter]:
+def intel_gpu_counters(address: str | None, sys: Path = SYS) -> list[Counter]:
     """The counter of the card at a PCI address such as `0000:03:00.0`, or of the only card."""
     monitors = {
         (path / "device").resolve().name: path

@@ -39,11 +39,7 @@ _GPU, SLICE = "GPU-", "MIG-"
 
 
 def load_nvml() -> Any:
-    """Import the module pynvml.
-
-    Raises:
-        Unavailable: it is not installed.
-    """
+    """Import the module pynvml."""
     try:
         return import_module("pynvml")
     except ImportError as error:

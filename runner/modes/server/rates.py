@@ -1,4 +1,4 @@
-"""Rates of arrivals: a simulated queue that plans trials and bounds doubt, and the trials themselves.
+"""Rates of arrivals: a simulated queue that plans trials and bounds doubt, and the trials.
 
 A trial's length depends on how many queries of a queue are worth an independent one, and that on
 the rate. Service times in random order, put through Lindley's recursion (1952), tell it beforehand,
