@@ -42,12 +42,9 @@ WHERE = "choice of tokens"
 def judge_choices(columns: Columns, logits: FloatArray, tokens: Tokens, most: float) -> Columns:
     """The columns, changed if choices are nearer to what is allowed than differences are.
 
-    A token lacks what its logit is below the largest one, by the root mean square of all.
-
-    Args:
-        logits: before each token, with all earlier ones fed: [batch, steps, vocabulary].
-        tokens: those that were generated.
-        most: the allowed lack, by the logits' root mean square.
+    A token lacks what its logit is below the largest one, by the root mean square of all; `most` is
+    allowed. The logits are those before each token, with all earlier ones fed: [batch, steps,
+    vocabulary].
     """
     numbers = logits.astype(np.float64)
     chosen = np.take_along_axis(numbers, tokens[..., np.newaxis], axis=-1)[..., 0]
@@ -88,14 +85,8 @@ def verify_session(
 ) -> Columns:
     """The columns about the agreement of this session's outputs with the reference.
 
-    An obstacle to the comparison becomes a reason, never a failure of the cell.
-
-    Args:
-        session: the session.
-        job: its job.
-        references: the folder of references.
-        clock: the clock of generation.
-        observed: the session's columns for the cell.
+    An obstacle to the comparison becomes a reason, never a failure of the cell. `observed` are the
+    session's columns for the cell.
     """
     cell = job.cells[0]
     method = method_of(cell, observed or {})
@@ -132,14 +123,8 @@ def verify_timed(
 ) -> Columns:
     """The same at the cell's own shape, where what is timed was compiled for it; else nothing.
 
-    Call it while that shape is the one that was bound last, so that nothing is compiled again.
-
-    Args:
-        session: the session.
-        job: its job.
-        cell: a cell of it, with the batch that was timed.
-        references: the folder of references.
-        observed: the session's columns for the cell.
+    Call it while that shape, with the batch that was timed, is the one that was bound last, so that
+    nothing is compiled again.
     """
     if not is_compiled_for(cell, observed):
         return {}

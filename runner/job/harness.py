@@ -15,6 +15,7 @@ from runner.contract.axes import IN_CHILDREN
 from runner.contract.cell import Cell
 from runner.contract.errors import RecordNotSaved, reason_of
 from runner.contract.files import save_text
+from runner.contract.host import is_pinned
 from runner.contract.job import Job
 from runner.contract.reasons import reason, reason_columns, write_reason
 from runner.contract.record.files import save_record
@@ -39,7 +40,7 @@ from runner.job.replication import is_done
 from runner.job.summary import summarise_rounds
 from runner.measure.accelerator import accelerator_reader
 from runner.measure.clock import NANOSECONDS, Clock, monotonic, resolution_s
-from runner.measure.cpu_clock import cpu_clock_meter
+from runner.measure.cpu_clock import CpuClockMeter
 from runner.measure.energy import energy_meter
 from runner.measure.environment import read_environment
 from runner.measure.grade import Conditions
@@ -123,7 +124,7 @@ class Harness:
             in_container=job.provenance.image is not None, of_tree=self._of_tree
         )
         self._resolution_s = resolution_s(clock)
-        self._cpu_clock = cpu_clock_meter(job, self._environment.cpu_affinity)
+        self._cpu_clock = CpuClockMeter(self._environment.cpu_affinity or (), pinned=is_pinned(job))
         self._folders = folders
         self._agreement: Columns | None = None
         self._sized: dict[Cell, Cell] = {}

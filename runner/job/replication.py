@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import dataclass, field, replace
 from itertools import chain
 from typing import Any
 
@@ -65,11 +65,20 @@ def queue_shifts(
     services = [result.parts_ns[SERVICE] for result in rounds]
     share = max(process_error(services, processes), _LEAST_SHARE)
     model = QueueModel(list(chain.from_iterable(services)), [job.seed])
-    errors = _errors(model, _rate(cell, rounds[0]), share, max(map(len, services)))
+    errors = dict.fromkeys(PERCENTILE_FRACTIONS, share)
+    if rate := _rate(cell, rounds[0]):
+        # No percentile grows by less than the service times.
+        fractions, run = list(PERCENTILE_FRACTIONS.values()), max(map(len, services))
+        growths = model.slowdowns(rate, share, fractions, run)
+        errors = {name: max(share, growth) for name, growth in zip(errors, growths, strict=True)}
     if not cell.seeks_peak:
         return ProcessShifts(errors, errors[MIDDLE] / share)
-    sought = rounds[0].columns
-    less, more = _peak_shifts(model, (cell.slo_ms or 0.0) * MILLISECOND_NS, share)
+    sought, slo_ns = rounds[0].columns, (cell.slo_ms or 0.0) * MILLISECOND_NS
+    usual, slower, faster = (
+        math.log(model.sustained(slo_ns, stretch))
+        for stretch in (1.0, 1.0 + share, 1.0 / (1.0 + share))
+    )
+    less, more = usual - slower, faster - usual
     bracket = _bracket(sought["peak_qps_low"], sought["peak_qps_high"], less, more)
     return ProcessShifts(errors, max(less, more, share) / share, bracket)
 
@@ -81,23 +90,6 @@ def _rate(cell: Cell, result: RoundResult) -> float | None:
         return None
     achieved = len(result.durations_ns) * NANOSECONDS / max(1, result.steady_ns)
     return cell.target_qps or sought.get("peak_qps") or achieved
-
-
-def _errors(model: QueueModel, rate: float | None, share: float, run: int) -> dict[str, float]:
-    """The growth of each percentile, which is no less than that of the service times."""
-    if rate is None:
-        return dict.fromkeys(PERCENTILE_FRACTIONS, share)
-    growths = model.slowdowns(rate, share, list(PERCENTILE_FRACTIONS.values()), run)
-    return dict(zip(PERCENTILE_FRACTIONS, (max(share, growth) for growth in growths), strict=True))
-
-
-def _peak_shifts(model: QueueModel, slo_ns: float, share: float) -> tuple[float, float]:
-    """By how much the logarithm of the peak falls with slower services, and rises with faster."""
-    usual, slower, faster = (
-        math.log(model.sustained(slo_ns, stretch))
-        for stretch in (1.0, 1.0 + share, 1.0 / (1.0 + share))
-    )
-    return usual - slower, faster - usual
 
 
 def _bracket(low: float | None, high: float | None, less: float, more: float) -> Columns:
@@ -188,8 +180,8 @@ def replicate(
         columns |= {"effective_rounds": effective.count, "round_degrees": effective.degrees}
     processes = Processes.of(job, rounds)
     shifts = _shifts(job, cell, rounds, processes)
-    bounds: dict[str, Any] = {**widened_percentiles("latency", asdict(summary), shifts.errors)}
-    bounded = replace(summary, **bounds)
+    bounds = widened_percentiles("latency", summary.percentiles, shifts.errors)
+    bounded = replace(summary, percentiles={**summary.percentiles, **bounds})
     if len(rounds) > 1:
         interval = processes.interval(medians)
         whole = _with_interval(bounded, interval) if interval else bounded
@@ -242,17 +234,13 @@ def process_doubts(replicated: Replicated, cell: Cell) -> Iterator[Doubt]:
     a record has C.
     """
     if replicated.spread is not None:
-        shown = replicated.spread.shown
+        shown, is_calibrated = replicated.spread.shown, replicated.spread.is_calibrated
         is_cold = cell.mode in COLD_MODES
         code: DoubtCode = "one_round_of_starts" if is_cold else "one_process"
-        remedy = _process_remedy(cell, is_calibrated=replicated.spread.is_calibrated)
+        remedy: RemedyCode = "profile" if is_calibrated else "calibrate_or_profile"
+        if cell.seeks_peak:
+            remedy = "run_several" if is_calibrated else "calibrate"
         yield from scaled(IMPRECISION, max(shown, 1e-9), code, remedy, shown)
-
-
-def _process_remedy(cell: Cell, *, is_calibrated: bool) -> RemedyCode:
-    if cell.seeks_peak:
-        return "run_several" if is_calibrated else "calibrate"
-    return "profile" if is_calibrated else "calibrate_or_profile"
 
 
 def change_doubts(changes: Changes) -> Iterator[Doubt]:

@@ -14,8 +14,7 @@ from collections.abc import Collection, Mapping
 from contextlib import suppress
 from pathlib import Path
 
-from runner.contract.host import SYS, is_pinned, read_cpus, read_word
-from runner.contract.job import Job
+from runner.contract.host import SYS, read_cpus, read_word
 from runner.contract.rounds import CpuClock
 
 CLOCK_INTERVAL_S = 0.1
@@ -66,10 +65,7 @@ class CpuClockMeter:
     def __init__(
         self, cpus: Collection[int], sys_folder: Path = SYS, *, pinned: bool = True
     ) -> None:
-        """A meter of these CPUs, whose settings lie in that folder.
-
-        Without a job pinned to them only their heat is read: which of them work is not known.
-        """
+        """Without a job pinned to the CPUs only their heat is read: it is not known which work."""
         self._folder = sys_folder / CPUS
         self._cpus = sorted(cpus)
         names = (self._folder / CLOCK_FILE.format(cpu) for cpu in self._cpus)
@@ -83,8 +79,14 @@ class CpuClockMeter:
         """Take the readings ahead of the warm-up, and start the process that reads later."""
         self._before_hz = self._read_hz()
         if self._paths and self._sampler is None:
+            reader = [sys.executable, "-I", "-S", "-c", _SAMPLER, json.dumps(self._others)]
             with suppress(OSError):
-                self._sampler = self._start()
+                self._sampler = subprocess.Popen(
+                    [*reader, *map(str, self._paths)],
+                    stdin=subprocess.PIPE,
+                    stdout=subprocess.PIPE,
+                    stderr=subprocess.DEVNULL,
+                )
 
     def begin(self) -> None:
         self._heat = self._read_heat()
@@ -113,15 +115,6 @@ class CpuClockMeter:
             self._sampler.communicate()
             self._sampler = None
 
-    def _start(self) -> subprocess.Popen[bytes]:
-        paths = map(str, self._paths)
-        return subprocess.Popen(
-            [sys.executable, "-I", "-S", "-c", _SAMPLER, json.dumps(self._others), *paths],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.DEVNULL,
-        )
-
     def _signal(self, order: bytes) -> None:
         if self._sampler is not None and self._sampler.stdin is not None:
             self._sampler.stdin.write(order)
@@ -146,13 +139,6 @@ class CpuClockMeter:
         names = [f"{part}_{counter}" for part in _HEATED for counter in (_COUNT, _TIME_MS)]
         paths = [folder / name for folder in folders for name in names]
         return {path: int(word) for path in paths if (word := read_word(path))}
-
-
-def cpu_clock_meter(
-    job: Job, cpus: Collection[int] | None, sys_folder: Path = SYS
-) -> CpuClockMeter:
-    """The meter of a job that may use these CPUs; None where nobody tells them."""
-    return CpuClockMeter(cpus or (), sys_folder, pinned=is_pinned(job))
 
 
 def _most_grown(before: _Heat, after: _Heat, name: str) -> int | None:

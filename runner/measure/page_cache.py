@@ -45,7 +45,9 @@ class PageCache:
             with suppress(OSError):
                 present, length = _resident_pages(path)
                 pages += length
-                if _is_disclosed(path):
+                # The kernel tells the owner, and those who may write the file.
+                is_owner = Path(path).stat().st_uid == os.geteuid()
+                if is_owner or os.access(path, os.W_OK, effective_ids=True):
                     resident, known = resident + present, known + length
         return resident / known if known and 2 * known >= pages else None
 
@@ -61,13 +63,8 @@ def _drop(path: str) -> None:
         os.close(file)
 
 
-def _is_disclosed(path: str) -> bool:
-    """True if the kernel tells this process which pages of the file are in memory."""
-    is_owner = Path(path).stat().st_uid == os.geteuid()
-    return is_owner or os.access(path, os.W_OK, effective_ids=True)
-
-
 def _resident_pages(path: str) -> tuple[int, int]:
+    """Pages in memory, and all pages."""
     file = os.open(path, os.O_RDONLY)
     try:
         size = os.fstat(file).st_size

@@ -50,7 +50,6 @@ class Quota:
     """Iterations, time and precision that one round of the steady phase has to reach."""
 
     iterations: int
-    """Fewest iterations."""
     min_ns: int
     """Least sum of their durations."""
     max_ns: int
@@ -115,12 +114,6 @@ def warm_up(
 
     Where an earlier round's have settled, the first of the three windows that agreed was at their
     level already, so that as many as were filled by its end are enough for later rounds.
-
-    Args:
-        timed: executes and times one iteration.
-        clock: the clock.
-        measure: floor and cap.
-        enough_windows: windows that are enough by what earlier rounds found.
     """
     span_ns = measure.warmup_window_s * NANOSECONDS
     enough = enough_windows or math.inf
@@ -153,11 +146,7 @@ def quota_of(measure: Measure, earlier_ns: int = 0) -> Quota:
     Rounds are of equal size, and it is their number that grows, since processes differ by more than
     iterations do: a round that goes on until all durations look precise would fill the sample with
     the level of one process (Kalibera & Jones 2013, section 6). The only round of a measure goes on
-    until its own median is precise.
-
-    Args:
-        measure: iterations, time and precision of all rounds together.
-        earlier_ns: time that earlier rounds have spent.
+    until its own median is precise. `earlier_ns` is the time that earlier rounds have spent.
     """
     max_ns = round(measure.max_s * NANOSECONDS)
     return Quota(
@@ -180,71 +169,59 @@ def run_steady_phase(
     they enclose the true median less often than they say ("optional stopping"). Two things bound
     that: it looks only after every tenth more iterations, some 24 times in ten times as many, and
     at an interval of 97 % where it reports one of 95 % (`performance interval_coverage`). Looks lie
-    between iterations and are not timed.
+    between iterations and are not timed; `unmeasured` keeps their memory apart.
 
-    Args:
-        timed: executes and times one iteration.
-        quota: when to end.
-        unmeasured: keeps the memory of looks apart.
-        series: executes several at once, where they are timed elsewhere.
+    A `TimedOut`, if an iteration never ends, has the durations of those before.
     """
     durations: list[int] = []
     several = series or partial(_each, timed)
     with garbage_collection_off():
         try:
             durations += several(quota.iterations, quota.min_ns, quota.max_ns)
-            while not _is_enough(durations, quota, unmeasured):
+            while (left_ns := quota.max_ns - sum(durations)) > 0:
+                with unmeasured() if quota.precision_target else nullcontext():
+                    if is_precise(durations, quota):
+                        break
                 more = math.ceil(len(durations) * LOOK_EVERY) - len(durations)
-                durations += several(more, 0, quota.max_ns - sum(durations))
+                durations += several(more, 0, left_ns)
         except TimedOut as silence:
             silence.ended_ns = [*durations, *silence.ended_ns]
             raise
     return durations
 
 
-def _is_enough(durations: Sequence[int], quota: Quota, unmeasured: Unmeasured) -> bool:
-    return sum(durations) >= quota.max_ns or _looks_precise(durations, quota, unmeasured)
-
-
-def _looks_precise(durations: Sequence[int], quota: Quota, unmeasured: Unmeasured) -> bool:
-    if quota.precision_target is None:
-        return True
-    with unmeasured():
-        return is_precise(durations, quota)
-
-
 def is_precise(durations: Sequence[int], quota: Quota) -> bool:
     if quota.precision_target is None:
         return True
     interval = median_interval(durations, effective_count(durations), confidence=LOOKING_CONFIDENCE)
-    if interval is None or interval.precision is None:
-        return False
-    return interval.precision <= quota.precision_target
+    precision = interval.precision if interval else None
+    return precision is not None and precision <= quota.precision_target
 
 
 @dataclass
 class _Heap:
+    """What is alive in this process."""
+
     is_frozen: bool = False
-    """True while what is alive is set aside; `gc.get_freeze_count` would count all of it."""
+    """True while it is set aside; `gc.get_freeze_count` would count all of it."""
 
 
 heap = _Heap()
-"""The heap of this process."""
 
 
 @contextmanager
 def heap_set_aside() -> Iterator[None]:
     """Set aside what is alive until the context ends: no collection inside looks through it."""
-    outermost = not heap.is_frozen
-    if outermost:
-        gc.freeze()
+    if heap.is_frozen:
+        yield
+        return
+    gc.freeze()
     heap.is_frozen = True
     try:
         yield
     finally:
-        if outermost:
-            heap.is_frozen = False
-            gc.unfreeze()
+        heap.is_frozen = False
+        gc.unfreeze()
 
 
 @contextmanager

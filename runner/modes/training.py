@@ -2,7 +2,6 @@
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from itertools import chain
 
 from runner.backends.base import MOST_SKIPPED, Session
 from runner.contract.cell import Cell
@@ -14,7 +13,7 @@ from runner.contract.record.verdict import Doubt, RemedyCode, Scale, scaled
 from runner.contract.rounds import RoundResult
 from runner.inputs import synthesise, synthesise_labels
 from runner.measure.clock import Clock
-from runner.measure.statistics.summary import mean_and_median
+from runner.measure.statistics.summary import SecondsColumns, statistic_columns
 from runner.modes.base import Workload
 
 _PARTS = ("forward", "loss", "backward", "optimizer")
@@ -121,8 +120,11 @@ def _names(parameters: Sequence[str]) -> str:
 
 def training_columns(parts_ns: Mapping[str, Sequence[int]]) -> dict[str, float | None]:
     """Columns about the parts of the steps of all rounds together."""
-    known = [(part, parts_ns[part]) for part in _PARTS if parts_ns.get(part)]
-    return dict(chain.from_iterable(mean_and_median(*part).items() for part in known))
+    columns: SecondsColumns = {}
+    for part in _PARTS:
+        if durations := parts_ns.get(part):
+            columns |= statistic_columns(part, durations, "mean", "median")
+    return columns
 
 
 def training_totals(rounds: Sequence[RoundResult]) -> Columns:

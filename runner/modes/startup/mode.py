@@ -25,7 +25,7 @@ from runner.measure.environment import job_threads, load_average_1m, memory_budg
 from runner.measure.phases import garbage_frozen, quota_of, run_steady_phase
 from runner.measure.statistics.percentiles import Interval, fewest
 from runner.measure.statistics.replication import Processes, median_of_rounds
-from runner.measure.statistics.summary import SecondsColumns, median_columns
+from runner.measure.statistics.summary import SecondsColumns, interval_columns, statistic_columns
 from runner.modes.base import Instruments
 from runner.modes.startup.child import StartRequest
 from runner.modes.startup.launch import TimedStart, launch_start
@@ -84,7 +84,7 @@ def measure_startup(job: Job, cell: Cell, instruments: Instruments) -> RoundResu
         measured_at = datetime.now(UTC)
     noise = instruments.noise.after()
     concurrent, doubts = _concurrent(request, starts, instruments)
-    in_page = cell.runtime in IN_CHILDREN
+    in_page, peak = cell.runtime in IN_CHILDREN, _peak_bytes([*starts, *cold])
     return RoundResult(
         samples=cell.batch_size * len(starts),
         steady_ns=sum(start.to_output_ns for start in starts),
@@ -94,7 +94,7 @@ def measure_startup(job: Job, cell: Cell, instruments: Instruments) -> RoundResu
         energy=energy,
         cpu_clock=cpu_clock,
         device=device and device.model_copy(update={"clock_hz": None}),  # it idles by now
-        memory=_memory([*starts, *cold]),
+        memory=MemoryUse(peak_bytes=peak or None, steady_peak_bytes=None, average_bytes=None),
         measured_at=measured_at,
         load_average_1m=load,
         columns={
@@ -177,8 +177,7 @@ def _concurrent(
     workers = min(requested, _fitting(starts, job, instruments))
     doubts: list[Doubt] = []
     if workers < requested:
-        room = doubt("concurrent_room", "B", workers, "fewer_workers", requested=requested)
-        doubts.append(room)
+        doubts += [doubt("concurrent_room", "B", workers, "fewer_workers", requested=requested)]
     try:
         elapsed_s = seconds(start_at_once(request, workers))
     except (MemoryError, BenchError) as error:
@@ -207,12 +206,6 @@ def _peak_bytes(starts: Sequence[TimedStart]) -> int:
     return max(start.report.peak_bytes or 0 for start in starts)
 
 
-def _memory(starts: Sequence[TimedStart]) -> MemoryUse:
-    return MemoryUse(
-        peak_bytes=_peak_bytes(starts) or None, steady_peak_bytes=None, average_bytes=None
-    )
-
-
 def _parts_ns(starts: Sequence[TimedStart], prefix: str = "") -> dict[str, list[int]]:
     stages = {prefix + name: [start.stages_ns[name] for start in starts] for name in STARTUP_STAGES}
     return {**stages, f"{prefix}runner": [start.runner_ns for start in starts]}
@@ -235,7 +228,10 @@ def startup_columns(job: Job, rounds: Sequence[RoundResult]) -> Columns:
         measured = [index for index, values in enumerate(series) if values[name]]
         processes = Processes.of(job, [rounds[index] for index in measured])
         durations = [series[index][name] for index in measured]
-        columns |= _median_columns(f"startup_{name}", durations, processes)
+        starts = list(chain.from_iterable(durations))
+        interval = _about_all(starts, median_of_rounds(durations, processes).interval)
+        columns |= statistic_columns(f"startup_{name}", starts, "median")
+        columns |= interval_columns(f"startup_{name}", interval)
     return columns
 
 
@@ -247,14 +243,6 @@ def _series(parts_ns: Mapping[str, Sequence[int]]) -> Mapping[str, Sequence[int]
         **{f"cold_{stage}": values for stage, values in zip(STARTUP_STAGES, cold, strict=True)},
         "cold": [sum(stages) for stages in zip(*cold, strict=True)],
     }
-
-
-def _median_columns(
-    prefix: str, rounds: Sequence[Sequence[int]], processes: Processes
-) -> SecondsColumns:
-    starts = list(chain.from_iterable(rounds))
-    interval = median_of_rounds(rounds, processes).interval
-    return median_columns(prefix, starts, _about_all(starts, interval))
 
 
 def _about_all(starts: Sequence[int], interval: Interval | None) -> Interval | None:
