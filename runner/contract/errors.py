@@ -15,6 +15,12 @@ _CANDIDATES = 5
 """Likely words among which swapped letters are looked for."""
 
 
+IN_CHECKOUT = (Path(__file__).parents[2] / "Makefile").is_file()
+"""True if the packages lie in a checkout, whose Makefile installs."""
+_BROWSER = "runner.backends.onnxruntime_web.install"
+"""Fetches a browser and its runtime, which no wheel holds."""
+
+
 class BenchError(Exception):
     """An error that a user can act on."""
 
@@ -160,7 +166,7 @@ def refuse_unknown(word: object, known: Sequence[str], otherwise: str = "") -> s
 
 
 def refuse_key(key: object, known: Sequence[str]) -> str:
-    """The sentence that refuses a key: the closest known one first, the list of them last."""
+    """The same for a key."""
     if near := closest(key, known):
         return f"unknown key; {_guess(near[0], known)}"
     return f"unknown key; allowed are {', '.join(known)}"
@@ -182,12 +188,6 @@ def closest(word: object, known: Iterable[str], count: int = 1) -> list[str]:
     text = str(word)[:_LONGEST]
     matches = difflib.get_close_matches(text, list(known), n=max(count, _CANDIDATES))
     return sorted(matches, key=lambda match: sorted(match) != sorted(text))[:count]
-
-
-IN_CHECKOUT = (Path(__file__).parents[2] / "Makefile").is_file()
-"""True if the packages lie in a checkout, whose Makefile installs."""
-_BROWSER = "runner.backends.onnxruntime_web.install"
-"""Fetches a browser and its runtime, which no wheel holds."""
 
 
 def how_to_install(extra: str, *, in_checkout: bool = IN_CHECKOUT) -> str:

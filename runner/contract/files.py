@@ -6,6 +6,7 @@ So these are opened only if they are plain, have one name and a bounded size.
 """
 
 import errno
+import hashlib
 import os
 import stat
 from collections.abc import Callable, Iterator, Mapping
@@ -86,16 +87,13 @@ def save_file(path: Path, write: Callable[[IO[bytes]], object]) -> None:
         with atomic_file(path) as file:
             write(file)
     except OSError as error:
+        remedy = "see that the folder can be written and its disk is sound"
+        if error.errno in _FULL:
+            remedy = "free some space"
         raise RecordNotSaved(
             f"{path}: cannot be written: {error.strerror or error}",
-            hint=f"{_remedy(error)}; `orchestrator run --resume last` measures what is missing",
+            hint=f"{remedy}; `orchestrator run --resume last` measures what is missing",
         ) from error
-
-
-def _remedy(error: OSError) -> str:
-    if error.errno in _FULL:
-        return "free some space"
-    return "see that the folder can be written and its disk is sound"
 
 
 def save_text(path: Path, text: str) -> None:
@@ -104,8 +102,7 @@ def save_text(path: Path, text: str) -> None:
 
 
 def hash_files(files: Mapping[str, Path]) -> str:
-    import hashlib
-
+    """SHA-256 over names and contents of files in this order, in hex."""
     digest = hashlib.sha256()
     for name, path in files.items():
         content = path.read_bytes()
@@ -115,8 +112,6 @@ def hash_files(files: Mapping[str, Path]) -> str:
 
 
 def file_sha256(path: Path) -> str:
-    import hashlib
-
     with path.open("rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
@@ -140,8 +135,12 @@ _KINDS = {
     stat.S_IFBLK: "a device",
     stat.S_IFLNK: "a symbolic link",
 }
-_NO_LINK = {errno.ELOOP, errno.EMLINK}
-"""Errors of opening a symbolic link with `O_NOFOLLOW`; FreeBSD's is the second."""
+_REFUSED_KINDS: Mapping[int | None, int] = {
+    errno.ELOOP: stat.S_IFLNK,
+    errno.EMLINK: stat.S_IFLNK,
+    errno.ENXIO: stat.S_IFSOCK,
+}
+"""Kinds by the errors of opening them with these flags; FreeBSD's of a link is the second."""
 
 
 @contextmanager
@@ -166,8 +165,11 @@ def read_plain(path: Path, most_bytes: int) -> bytes:
     """The content of a plain file."""
     with _plain_handle(path, most_bytes) as (handle, size):
         content = os.read(handle, size + 1)
-        if len(content) != size:  # it changes meanwhile, or is longer than one call reads
-            content += _read_on(handle, most_bytes + 1 - len(content))
+        # It may change meanwhile, or be longer than one call reads.
+        while len(content) != size and (left := most_bytes + 1 - len(content)) > 0:
+            if not (part := os.read(handle, min(left, _PART_BYTES))):
+                break
+            content += part
     if len(content) > most_bytes:
         raise _too_large(len(content), most_bytes)
     return content
@@ -202,32 +204,18 @@ def is_plain(path: Path, most_bytes: int) -> bool:
 
 @contextmanager
 def _plain_handle(path: Path, most_bytes: int) -> Iterator[tuple[int, int]]:
-    handle = _handle(path)
+    try:
+        handle = os.open(path, _FLAGS)
+    except OSError as error:
+        if error.errno in _REFUSED_KINDS:
+            raise _wrong_kind(_REFUSED_KINDS[error.errno]) from error
+        raise
     try:
         status = os.fstat(handle)
         _require_plain(status, most_bytes)
         yield handle, status.st_size
     finally:
         os.close(handle)
-
-
-def _read_on(handle: int, most_bytes: int) -> bytes:
-    parts: list[bytes] = []
-    while most_bytes > 0 and (part := os.read(handle, min(most_bytes, _PART_BYTES))):
-        parts.append(part)
-        most_bytes -= len(part)
-    return b"".join(parts)
-
-
-def _handle(path: Path) -> int:
-    try:
-        return os.open(path, _FLAGS)
-    except OSError as error:
-        if error.errno in _NO_LINK:
-            raise _wrong_kind(stat.S_IFLNK) from error
-        if error.errno == errno.ENXIO:
-            raise _wrong_kind(stat.S_IFSOCK) from error
-        raise
 
 
 def _require_plain(status: os.stat_result, most_bytes: int) -> None:

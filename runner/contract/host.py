@@ -10,7 +10,7 @@ CPUs for all of them: one of each physical core, of one NUMA node, of the fast k
 
 import platform
 from collections import defaultdict
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from itertools import chain, zip_longest
@@ -137,7 +137,7 @@ class LogicalCpu:
     siblings: tuple[int, ...]
     """The hardware threads of its core, itself included."""
     node: int
-    """Its NUMA node."""
+    """Of NUMA."""
     capacity: int
     """Its speed, by that of other CPUs of the machine."""
 
@@ -161,7 +161,9 @@ def read_topology(system: Path = SYSTEM) -> Topology:
             number=number,
             siblings=_siblings(folder) or (number,),
             node=nodes.get(number, 0),
-            capacity=int(_text(folder / "cpu_capacity") or (_SLOW if number in slow else _NOMINAL)),
+            capacity=int(
+                read_word(folder / "cpu_capacity") or (_SLOW if number in slow else _NOMINAL)
+            ),
         )
         for number, folder in sorted(folders.items())
         if number in online
@@ -202,7 +204,11 @@ def choose_cpus(
     node = max(by_node, key=lambda number: (len(by_node[number]), number))
     if count is None:
         return tuple(sorted(core.cpus[0] for core in by_node[node]))
-    ordered = sorted(cores, key=lambda core: (core.capacity < least, _rank(core, node)))
+
+    def rank(core: _Core) -> tuple[bool, bool, int]:
+        return core.capacity < least, core.node != node, -core.cpus[0]
+
+    ordered = sorted(cores, key=rank)
     turns = zip_longest(*(core.cpus for core in ordered))
     cpus = [cpu for cpu in chain.from_iterable(turns) if cpu is not None]
     return tuple(sorted(cpus[:count]))
@@ -210,27 +216,19 @@ def choose_cpus(
 
 @dataclass(frozen=True)
 class _Core:
-    cpus: tuple[int, ...]
+    cpus: list[int]
     """Its hardware threads that may be used."""
     node: int
     capacity: int
 
 
-def _rank(core: _Core, node: int) -> tuple[bool, int]:
-    return core.node != node, -core.cpus[0]
-
-
 def _cores(topology: Topology, allowed: Collection[int]) -> Sequence[_Core]:
     """The physical cores of the allowed CPUs; a CPU that is not known is a core of its own."""
-    groups: dict[tuple[int, ...], list[int]] = defaultdict(list)
+    cores: dict[tuple[int, ...], _Core] = {}
     for number in sorted(allowed):
-        known = topology.get(number)
-        groups[known.siblings if known else (number,)].append(number)
-    return [_core(topology.get(cpus[0]), tuple(cpus)) for cpus in groups.values()]
-
-
-def _core(known: LogicalCpu | None, cpus: tuple[int, ...]) -> _Core:
-    return _Core(cpus, known.node if known else 0, known.capacity if known else 0)
+        cpu = topology.get(number) or LogicalCpu(number, (number,), node=0, capacity=0)
+        cores.setdefault(cpu.siblings, _Core([], cpu.node, cpu.capacity)).cpus.append(number)
+    return list(cores.values())
 
 
 def threads_per_core(topology: Topology) -> int | None:
@@ -249,23 +247,14 @@ def numa_nodes_of(topology: Topology, cpus: Collection[int] | None = None) -> li
 
 def read_cpus(path: Path) -> list[int]:
     """The numbers in a list of the kernel's, `0-3,8`; none where there is no such file."""
-    return list(_numbers(_text(path) or ""))
-
-
-def _numbers(text: str) -> Iterator[int]:
-    for part in filter(None, text.split(",")):
+    numbers: list[int] = []
+    for part in filter(None, (read_word(path) or "").split(",")):
         first, _, last = part.partition("-")
-        yield from range(int(first), int(last or first) + 1)
+        numbers += range(int(first), int(last or first) + 1)
+    return numbers
 
 
 def _siblings(folder: Path) -> tuple[int, ...]:
     names = ("core_cpus_list", "thread_siblings_list")
     lists = (read_cpus(folder / "topology" / name) for name in names)
     return tuple(next(filter(None, lists), ()))
-
-
-def _text(path: Path) -> str | None:
-    try:
-        return path.read_text().strip()
-    except OSError:
-        return None
