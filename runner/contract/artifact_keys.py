@@ -59,10 +59,7 @@ class Producer:
     """Modules that they import and that change nothing in it, beside `_NEUTRAL`."""
 
     def installed(self) -> dict[str, str]:
-        """Versions of the libraries that are installed here.
-
-        Without a local part such as torch's `+cpu`: it makes nothing else.
-        """
+        """Versions of the installed libraries, without a local part such as torch's `+cpu`."""
         versions = {}
         for name in self.libraries:
             with suppress(metadata.PackageNotFoundError):
@@ -143,10 +140,7 @@ def fingerprint(producer: Producer, package: Path = PACKAGE) -> str:
 
 
 def sources(producer: Producer, package: Path = PACKAGE) -> dict[str, Path]:
-    """The files of the producer's modules and of all that they import of ours, by module.
-
-    They are read, not imported: the host has none of the runtimes.
-    """
+    """The files of the producer's modules and of what they import of ours, read, not imported."""
     files: dict[str, Path] = {}
     ignored = (*_NEUTRAL, *producer.neutral)
     left = list(producer.modules)

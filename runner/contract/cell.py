@@ -147,7 +147,7 @@ class Selector:
 
     A glob is fnmatch's and fits the whole id; a word without `*`, `?` and `[` selects the ids that
     hold it, and a whole id itself alone. All know upper from lower case. Without one that keeps,
-    every cell is kept unless one drops it; their order means nothing.
+    every cell is kept unless one drops it.
     """
 
     def __init__(self, globs: Iterable[str] = ()) -> None:

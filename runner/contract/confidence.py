@@ -56,9 +56,5 @@ def shown_share(count: int, effective: float) -> float:
     """The share of the variance of one value that the sample's variance has on average: 1 - ρ.
 
     Values that are alike differ by less than others would; ρ follows from their effective count.
-
-    Args:
-        count: the number of rounds, two or more.
-        effective: their effective number.
     """
     return effective * count / (count + (count - 1) * effective)

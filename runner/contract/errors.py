@@ -60,10 +60,7 @@ class Unavailable(BenchError):
 
 
 class TimedOut(BenchError):
-    """Something that may never answer has not: the cell ends with status `timeout`.
-
-    That is so unless iterations had ended before, whose nanoseconds are in `ended_ns`.
-    """
+    """No answer in time: status `timeout`, unless iterations had ended, as `ended_ns` says."""
 
     def __init__(self, reason: Reason, *, ended_ns: Sequence[int] = ()) -> None:
         super().__init__(reason)

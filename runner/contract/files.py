@@ -33,9 +33,6 @@ def atomic_path(path: Path) -> Iterator[Path]:
     """Yield a temporary name beside `path`; what was written there gets its name at the end.
 
     What has the temporary name already is removed: a link would lead the writer elsewhere.
-
-    Raises:
-        OSError: the file system refused; nothing is left behind.
     """
     unfinished = unfinished_path(path)
     unfinished.unlink(missing_ok=True)
@@ -78,11 +75,7 @@ def remove_unfinished(folder: Path) -> None:
 
 
 def save_file(path: Path, write: Callable[[IO[bytes]], object]) -> None:
-    """Write an output file of a job atomically.
-
-    Raises:
-        RecordNotSaved: the file system refused, e.g. because the disk is full.
-    """
+    """Write an output file of a job atomically, or raise `RecordNotSaved`."""
     try:
         with atomic_file(path) as file:
             write(file)

@@ -146,11 +146,7 @@ def fixed_shape(cell: Cell) -> str:
 
 
 def find_graph(job: Job, cell: Cell, graphs: Path | None) -> tuple[Graph, Path]:
-    """The graph for the cell's shape, and the folder of its files.
-
-    Raises:
-        Unsupported: there is none, with the exporter's reason.
-    """
+    """The graph for the cell's shape, and its folder; else the exporter's reason is raised."""
     if graphs is None or job.graph is None:
         raise Unsupported(reason("no_graph_given"))
     return graph_in(graphs / job.graph, cell)
@@ -182,11 +178,7 @@ def first_cell_with_graph(job: Job, graphs: Path | None) -> Cell:
 
 
 def read_graph(folder: Path) -> Graph:
-    """The graph whose files lie in the folder, plain ones as long as they were written.
-
-    Raises:
-        Unsupported: they do not, or `graph.json` cannot be read.
-    """
+    """The graph in the folder, if its files are plain, and as long as they were written."""
     try:
         graph = Graph.model_validate_json(read_plain(folder / GRAPH_FILE, TEXT_BYTES))
         for part in graph.parts.values():

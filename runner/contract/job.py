@@ -123,8 +123,8 @@ class Limits(Frozen):
         """Seconds that loading, and then each cell measured like this, may take.
 
         Unless it is set: 10 minutes, or as long as warm-up and twice the steady phase may take,
-        since untimed work lies between the iterations, and a server answers the line at the end for
-        as long again as its arrivals took; and 5 minutes for all else. Heating comes on top.
+        since untimed work lies between the iterations and a server answers the line at the end; and
+        5 minutes for all else. Heating comes on top.
         """
         if self.cell_timeout_s is not None:
             return self.cell_timeout_s
@@ -227,9 +227,7 @@ class Job(Seeds):
         return self.limits.timeout_s(self.measure)
 
     def of_cell(self, cell: Cell) -> "Job":
-        """The job with one cell alone, as its record has it: what follows from the model is no part
-        of it.
-        """
+        """The job with one cell, as its record has it: without what follows from the model."""
         own = {"cells": (cell,), "round": 1, "counted": None, "process_spreads": None}
         return self.model_copy(update=own)
 

@@ -71,10 +71,9 @@ def runtime_variables(
 ) -> dict[str, str] | None:
     """The variables that decide how a runtime executes, by name; None without one.
 
-    The user's own folder is written as `~`, so that a record does not name it. What cannot be
-    printed becomes a question mark. Those that the user named as `inherited` are among them, but
-    for the choice of a device. A value that no runtime is known to read may be a secret: its hash
-    stands for it.
+    The user's own folder is written as `~`. What cannot be printed becomes a question mark. Those
+    that the user named as `inherited` are among them, but for the choice of a device. A value that
+    no runtime is known to read may be a secret: its hash stands for it.
     """
     home = environment.get("HOME", "").rstrip("/")
     variables = {

@@ -31,10 +31,7 @@ _LIMITS = {
 
 
 class Noise(Frozen):
-    """Load of the host by other processes; named like the columns `noise_…` of a record.
-
-    What is None, the kernel does not tell.
-    """
+    """Load of the host by others, None where unknown; see the columns `noise_…` of a record."""
 
     steal: float | None
     other_load: float | None
@@ -187,11 +184,7 @@ def save_round(result: RoundResult, folder: Path, cell: Cell, round_: int) -> No
 
 
 def read_rounds(folder: Path, cell: Cell, rounds: int) -> list[RoundResult]:
-    """Read the results of rounds 1 to `rounds`.
-
-    Raises:
-        RecordError: one of them is missing, damaged, or no plain file.
-    """
+    """The results of rounds 1 to `rounds`; `RecordError` if one is missing or damaged."""
     paths = [round_path(folder, cell, number) for number in range(1, rounds + 1)]
     try:
         contents = (read_plain(path, RECORD_BYTES) for path in paths)

@@ -107,10 +107,7 @@ _RANGED = tuple(name for name in SIZE_AXES if name in ModelSpec.model_fields)
 
 
 def why_not_shape(cell: Cell, model: ModelSpec) -> Reason | None:
-    """The first of the cell's sizes that the model doesn't take; None if it takes all.
-
-    An image's size comes first, since the prompt's length may follow from it.
-    """
+    """The first of the cell's sizes that the model doesn't take, an image's first; None if none."""
     for axis in _RANGED:
         allowed: AxisRange | None = getattr(model, axis)
         size: int | None = getattr(cell, axis)

@@ -81,12 +81,7 @@ def repository_of(folder: Path) -> Path:
 
 @contextmanager
 def open_model_file(folder: Path, name: str, most_bytes: int) -> Iterator[BufferedReader]:
-    """Open a file of a model's folder; a link is followed inside the folder or its repository.
-
-    Raises:
-        OSError: it does not exist or cannot be read.
-        DamagedFile: it is no plain file of that size, or a link that leads elsewhere.
-    """
+    """Open a plain file of a model's folder; links are followed inside the folder or repository."""
     try:
         with open_plain(_own_path(folder, name), most_bytes) as file:
             yield file
@@ -111,11 +106,7 @@ def _own_path(folder: Path, name: str) -> Path:
 
 
 def weights_folder(model: ModelSpec) -> Path | None:
-    """The folder that a launch of this model must see; None if it reads none.
-
-    Raises:
-        Unavailable: the folder is gone, or holds other weights than the plan was made for.
-    """
+    """The folder that a launch of this model must see, with the planned weights; None if none."""
     if model.path is None:
         return None
     folder = Path(model.path)
@@ -136,10 +127,6 @@ def revision_of(folder: Path) -> str:
     """`sha256:…` of the weights: of their file, or of the hashes of several.
 
     They are read once in a process unless a file changes.
-
-    Raises:
-        OSError: there is no file of weights, or one cannot be read.
-        DamagedFile: a file of weights is no plain file, or a link that leads elsewhere.
     """
     stats = ((path.name, path.stat()) for path in weight_files(folder))
     return _revision(folder, tuple((name, stat.st_size, stat.st_mtime_ns) for name, stat in stats))

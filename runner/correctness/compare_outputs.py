@@ -123,18 +123,12 @@ def compare_outputs(
     honest: Mapping[str, Difference] | None = None,
     method: str | None = None,
 ) -> dict[str, Any]:
-    """The columns about the agreement of outputs and tokens; the worst output counts.
+    """The columns about the agreement of outputs and tokens with the reference; the worst counts.
 
-    Outputs of other names or shapes than the reference's are wrong, whatever they hold.
-
-    Args:
-        outputs: the arrays to be judged, by name.
-        reference: those of the fp32 reference.
-        tokens: generated tokens and the reference's; their agreement decides nothing.
-        precision: the precision that computed the outputs.
-        honest: by output, the differences of that precision's own arithmetic; None takes the
-            catalogue's.
-        method: the name of the arithmetic, see `METHODS`.
+    Outputs of other names or shapes than the reference's are wrong, whatever they hold. The
+    agreement of tokens, ours and the reference's, decides nothing. `honest` has, by output, the
+    differences of the precision's own arithmetic, else the catalogue's count; `method` is a name of
+    `METHODS`.
     """
     allowed = allowed_differences(reference, precision, honest, method)
     agreement = None if tokens is None else token_agreement(*tokens)

@@ -109,10 +109,7 @@ def output_name(name: str) -> str:
 
 
 def measure_outputs(outputs: Arrays, reference: Arrays) -> dict[str, Measured]:
-    """The differences of each output; both hold the same names and shapes.
-
-    An output's mean is taken over all queries, so that one with few rows a query has more.
-    """
+    """The differences of each output, which both hold; means are taken over all queries."""
     sums = {name: sums_of(outputs[name], reference[name]) for name in sorted(reference)}
     queries: dict[str, Sums] = {}
     for name, one in sums.items():

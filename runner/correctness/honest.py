@@ -95,10 +95,7 @@ def with_few(
 def take_honest(
     reference: dict[str, AnyArray], precision: Precision
 ) -> tuple[Mapping[str, Difference], Reason | None]:
-    """Remove what a reference holds beside outputs; this precision's differences, or the reason.
-
-    Differences are by output, and empty if the reference holds none of this precision.
-    """
+    """Remove what a reference holds beside outputs; this precision's differences, or the reason."""
     names = [name for name in reference if name.startswith((HONEST_DIFFERENCE, HONEST_FAILURE))]
     taken = {name: reference.pop(name) for name in names}
     start = f"{HONEST_DIFFERENCE}{precision}."

@@ -54,10 +54,7 @@ _STREAM = 2
 
 
 def fixed_cell(job: Job) -> Cell:
-    """The cell whose shape is used to verify every session of this model.
-
-    Images and sounds are the smallest that the model takes.
-    """
+    """The cell that verifies every session of this model, with the smallest images and sounds."""
     model = job.model
     longest = model.max_sequence_length or 2 * SEQUENCE_LENGTH
     length = max(1, min(SEQUENCE_LENGTH, longest - NEW_TOKENS))
@@ -104,10 +101,7 @@ def bind_fixed_prompt(session: Session, job: Job, clock: Clock) -> Generator:
 
 
 def compute_steps(session: Session, job: Job, clock: Clock) -> dict[str, FloatArray]:
-    """The logits of every decode step after the fixed prompt, as it is made to take drawn tokens.
-
-    Empty for a model that takes no tokens.
-    """
+    """The logits of every decode step that is made to take drawn tokens; empty without tokens."""
     tokens = _forced_tokens(job)
     return {} if tokens is None else {STEPS: bind_fixed_prompt(session, job, clock).forced(tokens)}
 
@@ -154,10 +148,7 @@ def reference_arrays(job: Job, clock: Clock) -> dict[str, AnyArray]:
 
 
 def _training_arrays(job: Job, clock: Clock) -> dict[str, AnyArray]:
-    """Outputs and one training step in fp32, and the differences of lower precisions.
-
-    A step in bf16 stands for fp16 too, which takes seconds on many CPUs.
-    """
+    """Outputs and one step in fp32, and differences; bf16 stands for fp16, slow on CPUs."""
     with _opened(job) as session:
         outputs: dict[str, AnyArray] = dict(compute_outputs(session, job))
         arrays = {**outputs, **compute_step(session, job, clock)}

@@ -128,10 +128,7 @@ def _begun(query: AnyArray, fixed: AnyArray) -> AnyArray:
 
 
 def _matched(ours: AnyArray, theirs: AnyArray, batch: int) -> tuple[AnyArray, AnyArray] | None:
-    """The part of an output that the fixed samples decide, and what it must be.
-
-    None if it is not known which part that is.
-    """
+    """The part of an output that the fixed samples decide, and what it must be; None if unknown."""
     if ours.ndim != theirs.ndim:
         return ours, theirs  # which is wrong
     for axis, (size, fixed) in enumerate(zip(ours.shape, theirs.shape, strict=True)):

@@ -85,8 +85,7 @@ def verify_session(
 ) -> Columns:
     """The columns about the agreement of this session's outputs with the reference.
 
-    An obstacle to the comparison becomes a reason, never a failure of the cell. `observed` are the
-    session's columns for the cell.
+    An obstacle to the comparison becomes a reason, never a failure of the cell.
     """
     cell = job.cells[0]
     method = method_of(cell, observed or {})
@@ -121,11 +120,7 @@ def verify_session(
 def verify_timed(
     session: Session, job: Job, cell: Cell, references: Path | None, observed: Columns
 ) -> Columns:
-    """The same at the cell's own shape, where what is timed was compiled for it; else nothing.
-
-    Call it while that shape, with the batch that was timed, is the one that was bound last, so that
-    nothing is compiled again.
-    """
+    """The same at the cell's own shape, which is bound last, if a program was compiled for it."""
     if not is_compiled_for(cell, observed):
         return {}
     shape = fixed_shape(cell)

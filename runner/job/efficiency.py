@@ -74,10 +74,7 @@ def has_peaks(job: Job) -> bool:
 
 
 def peak_columns(session: Session, room: Room, clock: Clock) -> Columns:
-    """The peaks as columns of a record; none where times say nothing of a device.
-
-    A kernel that fails leaves its reason in their place: no cell shall fail for it.
-    """
+    """The peaks, or why there are none, as columns; none where times say nothing of a device."""
     kernels = session.peak_kernels()
     if kernels is None:
         return {}

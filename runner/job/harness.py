@@ -237,10 +237,7 @@ class Harness:
         return join_verified(self._agreement, timed)
 
     def _trace(self, cell: Cell) -> None:
-        """Profile an iteration, after all measurements: the profiler may slow the process for good.
-
-        A trace that fails leaves its reason beside the cell's record.
-        """
+        """Profile an iteration, last of all, as it may slow the process; or leave a reason."""
         self._enter(cell, "observe")
         session = self._loader.load().session
         try:

@@ -212,10 +212,7 @@ def _shifts(
 
 
 def changes_of(job: Job, rounds: Sequence[RoundResult]) -> Changes:
-    """The changes between these rounds, and the surest one inside any of them.
-
-    Of queries that waited in line it is the time without the line, which changes by nature.
-    """
+    """Changes between rounds, and the surest inside one; waiting in line is left out."""
     known = job.process_spread
     deviation = spread_of(known).safe_deviation if known else UNKNOWN_BETWEEN
     durations = [result.parts_ns.get(SERVICE, result.durations_ns) for result in rounds]

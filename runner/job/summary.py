@@ -196,10 +196,7 @@ def _memory(rounds: Sequence[RoundResult]) -> Columns:
 
 
 def _energy(energies: Sequence[Energy], rounds: Sequence[RoundResult], cell: Cell) -> Columns:
-    """Energy of all rounds together, if every round has it.
-
-    That of starts is no start's own: the window holds more than their times.
-    """
+    """Energy of all rounds, if each has it; windows of starts hold more than their times."""
     total = total_energy(energies)
     if total.joules is None:
         return {"energy_method": total.method}

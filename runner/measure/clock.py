@@ -30,11 +30,7 @@ def _next_step(clock: Clock) -> int:
 
 
 class Sampler:
-    """Reads in a thread from entering to leaving a `with` block, the first time at once.
-
-    It slows torch on the CPU (the study `monitors`), so it never runs beside timed
-    iterations.
-    """
+    """Reads in a thread during a `with` block; it slows torch, so nothing is timed beside it."""
 
     def __init__(self, read: Callable[[], int], interval_s: float = INTERVAL_S) -> None:
         self.samples: list[int] = []

@@ -146,10 +146,7 @@ def _governor(host: Host) -> Iterator[Doubt]:
 
 
 def _quota(rounds: Sequence[RoundResult]) -> Iterator[Doubt]:
-    """The doubt about threads that a quota stops in each period, so that the others wait.
-
-    It is counted from before the warm-up on, for each CPU, so it may be more than the time.
-    """
+    """The doubt about threads that a quota stops; counted for each CPU, from the warm-up on."""
     watched = [(result, sum(result.warmup_ns) + result.steady_ns) for result in rounds]
     held = ((result.noise.throttled_s or 0.0) / seconds(ns) for result, ns in watched if ns)
     share = min(1.0, max(held, default=0.0))

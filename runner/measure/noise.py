@@ -92,10 +92,7 @@ class NoiseMeter:
         self._times = self._proc_stat.read(self._own_s())
 
     def after(self) -> Noise:
-        """Take the second readings and compare. Call `before` first.
-
-        CPU time of child processes counts as ours once they have ended, until then as other load.
-        """
+        """Compare with the first readings; children's CPU time is ours once they have ended."""
         times, throttled = self._proc_stat.read(self._own_s()), self._throttling()
         switches = _involuntary_switches() - self._switches
         durations = self._time_kernel()
@@ -123,10 +120,7 @@ class NoiseMeter:
 
 
 def noise_meter(cpus: Collection[int] | None = None, *, of_tree: bool = False) -> NoiseMeter:
-    """The meter of this host, for a process that may use these CPUs; None for all.
-
-    With `of_tree` the CPU time of processes that this one has started is ours at once.
-    """
+    """The meter of these CPUs; `of_tree` counts the CPU time of children as ours at once."""
     if of_tree:
         return NoiseMeter(ProcStat(cpus=cpus), own_s=cpu_seconds_of_tree)
     return NoiseMeter(ProcStat(cpus=cpus))

@@ -72,8 +72,7 @@ _FOREVER_NS = 1 << 62
 def time_once(query: Execute | SelfTimed, clock: Clock) -> int:
     """Nanoseconds that one query takes.
 
-    The attribute is what makes it `SelfTimed`: to ask for the protocol would put 5 µs between any
-    two queries.
+    To ask for the protocol `SelfTimed` would put 5 µs between any two queries.
     """
     series: TimeSeries | None = getattr(query, "series", None)
     if series is not None:
@@ -94,10 +93,7 @@ def harness_overhead_s(query: Execute | SelfTimed, clock: Clock) -> float:
 
 
 def heat(timed: Timed, span_s: float, series: TimeSeries | None = None) -> list[int]:
-    """Iterate for so many seconds and return the durations.
-
-    A processor or accelerator may take more power for its first half minute than it sustains.
-    """
+    """Iterate for so many seconds: at first a processor takes more power than it sustains."""
     span_ns = round(span_s * NANOSECONDS)
     with garbage_collection_off():
         return (series or partial(_each, timed))(1, span_ns, span_ns)
@@ -229,7 +225,6 @@ def garbage_frozen() -> Iterator[None]:
     """Collect garbage now, set aside what is left, and collect none before the context ends.
 
     It takes up to a third of a second, so nothing that is read or timed lies around its beginning.
-    Inside of another one it takes little, as what is set aside is not looked at again.
     """
     gc.collect()
     with heap_set_aside(), garbage_collection_off():
@@ -238,10 +233,7 @@ def garbage_frozen() -> Iterator[None]:
 
 @contextmanager
 def garbage_collection_off() -> Iterator[None]:
-    """Collect no garbage before the end of the context, and none at its beginning.
-
-    Around imports of torch it saves a sixth of their time.
-    """
+    """Collect no garbage in the context; around imports of torch it saves a sixth of their time."""
     was_on = gc.isenabled()
     gc.disable()
     try:

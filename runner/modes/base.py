@@ -85,10 +85,7 @@ class Workload(ABC):
 
     @abstractmethod
     def check(self) -> None:
-        """Check the outputs of the iterations, after all readings; wrong ones are a `BenchError`.
-
-        It takes time and memory of its own, so it is not part of an iteration.
-        """
+        """Check the outputs after all readings, since that takes time and memory of its own."""
 
     def forget(self) -> None:
         """Drop the parts recorded so far, as the steady phase begins."""

@@ -80,12 +80,7 @@ def token_times(
 def token_throughputs(
     gaps_ns: Series, durations_ns: Sequence[int], cell: Cell
 ) -> dict[str, float | None]:
-    """Columns of tokens per second, over all gaps and durations.
-
-    They are totals: batch_size × (new_tokens - 1) × iterations by the sum of all gaps
-    between tokens, which is the sum of t_last - t_first; and batch_size × new_tokens × iterations
-    by the sum of all durations.
-    """
+    """Columns of tokens per second, by the sums of all gaps and of all durations."""
     tokens = cell.batch_size * tokens_to_generate(cell) * len(durations_ns)
     return {
         "decode_throughput": _per_second(cell.batch_size * len(gaps_ns), gaps_ns),

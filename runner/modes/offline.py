@@ -124,10 +124,7 @@ class BatchSearch:
         return None
 
     def _is_confirmed(self, useful: BatchTry) -> bool:
-        """Measure the last useful batch again, since luck may have made it that.
-
-        True if the doublings behind it still gain nothing.
-        """
+        """Measure the last useful batch again, since luck may have made it that."""
         curve = self._curve
         if useful.batch_size not in self._confirmed:
             self._confirmed.add(useful.batch_size)

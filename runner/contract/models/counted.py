@@ -120,8 +120,5 @@ def term_text(term: Iterable[SizeName]) -> str:
 
 
 def without_weights(model: ModelSpec) -> ModelSpec:
-    """The model without the place of its weights, which nobody reads who counts.
-
-    Its configuration is still that of pretrained weights, which may hold keys of older releases.
-    """
+    """The model without the place of its weights, but with their configuration."""
     return model.model_copy(update={"path": None, "hub_id": None, "revision": None})

@@ -86,13 +86,8 @@ def counts_of(
     so none of a table of embeddings. Where the model generates, `prefill_macs`, `prefill_weights`
     and `cache` are those of filling the cache, `step_macs` and `step_weights` those of the first
     token after it; each further one takes `step_growth` and `cache_growth` more. A job that counts
-    also gives `parameters`.
-
-    Args:
-        model: the model.
-        cell: the sizes of a query.
-        polynomials: those that a job counted; None for those of the catalogue's model of that name.
-            Where they give less than 0, or more than any model has, the answer is None.
+    also gives `parameters`, and its polynomials; without them the catalogue's model of that name
+    counts. Where they give less than 0, or more than any model has, the answer is None.
     """
     known = _catalogued().get(model.name) if polynomials is None else polynomials
     if known is None:
@@ -164,13 +159,7 @@ class IterationWork:
 def iteration_work(
     model: ModelSpec, cell: Cell, polynomials: Polynomials | None = None
 ) -> IterationWork | None:
-    """The work of one iteration of the cell; None for models that nobody counted, and for starts.
-
-    Args:
-        model: the model.
-        cell: the cell.
-        polynomials: those that a job counted; None for those of the catalogue's model of that name.
-    """
+    """The work of one iteration; None for models that nobody counted, and for starts."""
     counts = None if cell.mode == "startup" else counts_of(model, cell, polynomials)
     if counts is None or (cell.mode == "generation" and "step_macs" not in counts):
         return None

@@ -36,10 +36,7 @@ def _values(column: pa.Array | pa.ChunkedArray) -> list[Any]:
 
 
 def _moments(column: pa.Array | pa.ChunkedArray) -> Iterator[datetime | None]:
-    """The same as pyarrow's own, which imports pandas where there is one.
-
-    A cast would import half of Python's library, which a user of fewer rights may not read.
-    """
+    """The same as pyarrow's own, which imports pandas; a cast imports half of Python's library."""
     epoch = datetime(1970, 1, 1, tzinfo=UTC if column.type.tz else None)
     a_second = _UNITS_A_SECOND[column.type.unit]
     for chunk in column.chunks if isinstance(column, pa.ChunkedArray) else [column]:
@@ -60,10 +57,7 @@ def write_records(table: pa.Table, file: IO[bytes]) -> None:
 
 
 def write_one_row(table: pa.Table, file: IO[bytes]) -> None:
-    """Write one record without its empty columns, and without what helps with many rows alone.
-
-    Each of the two would take two thirds of its file.
-    """
+    """Write one record without empty columns and without what helps with many rows alone."""
     table = drop_empty_columns(table)
     pq.write_table(
         table,

@@ -71,10 +71,7 @@ def environment_id(facts: Mapping[str, Any]) -> str:
 
 
 def false_id(facts: Mapping[str, Any]) -> str | None:
-    """The first id of a record that is not the hash of what it stands for; None if there is none.
-
-    Such a record would describe the machine, the software or the model of other results anew.
-    """
+    """The first id of a record that is not the hash of its facts; None if there is none."""
     spec = facts.get("model_spec")
     hashes = {
         "hardware_id": hardware_id(facts),

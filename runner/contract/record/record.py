@@ -45,14 +45,7 @@ class Record(
 
     @classmethod
     def of(cls, job: Job, cell: Cell, outcome: Outcome, columns: Columns = NO_COLUMNS) -> Self:
-        """Make the record of a cell from its job, its outcome and what was measured of it.
-
-        Args:
-            job: the job that executed the cell, or should have.
-            cell: the cell as it was planned.
-            outcome: how it ended.
-            columns: further columns by name; they replace what the job knows.
-        """
+        """The record of a cell; further columns replace what the job knows."""
         known = {**known_columns(job, cell), "recorded_at": datetime.now(UTC)}
         record = cls.model_validate({**known, **columns, **outcome.model_dump()})
         facts = record.model_dump(mode="json", include=set(ENVIRONMENT_FACTS))

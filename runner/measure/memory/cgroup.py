@@ -42,10 +42,7 @@ def cpu_limit(root: Path = CGROUP_ROOT, own: Path = OWN_CGROUPS) -> float | None
 
 
 def cpu_throttling(root: Path = CGROUP_ROOT, own: Path = OWN_CGROUPS) -> Throttling | None:
-    """Times that quotas held this process' groups back so far; None if no quota is counted.
-
-    Each group counts what its own quota did (sched-bwc.rst), so that they add up.
-    """
+    """Times that quotas held this process' groups back, added up; None if no quota is counted."""
     stats = [_stat(folder) for folder in _groups("cpu", root, own)]
     counted = [stat for stat in stats if "nr_throttled" in stat]
     if not counted:
@@ -58,10 +55,7 @@ def cpu_throttling(root: Path = CGROUP_ROOT, own: Path = OWN_CGROUPS) -> Throttl
 
 
 def _groups(controller: str, root: Path, own: Path) -> Sequence[Path]:
-    """The folders of the control groups that may limit this process, each once.
-
-    By `/proc/self/cgroup` they are its own and all above it. A container sees its own as the root.
-    """
+    """Folders of this process' control groups and those above them; containers see none above."""
     folders = [root, root / controller]
     for line in (_read(own) or "").splitlines():
         _, controllers, path = line.split(":", 2)

@@ -19,10 +19,7 @@ from runner.measure.memory.readers import (
 def memory_reader(
     *, in_container: bool, of_tree: bool = False, root: Path = CGROUP_ROOT, proc: Path = PROC_SELF
 ) -> MemoryReader:
-    """The reader for a job: the cgroup's in containers that show one, else the process'.
-
-    It is that of a tree if processes that this one starts execute the model.
-    """
+    """The reader of a container's control group, of a tree of processes, or of this process."""
     reader = process_reader(proc)
     files = cgroup_files(root) if in_container else None
     if files is None or not isinstance(reader, ResidentReader):

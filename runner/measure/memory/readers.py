@@ -77,10 +77,7 @@ class ResidentReader:
 
 
 class LifetimeReader:
-    """For systems whose peak cannot be reset: getrusage's ru_maxrss since the process' start.
-
-    It reports a peak only if that rose since `begin`.
-    """
+    """For systems whose peak cannot be reset: getrusage's ru_maxrss, if it rose since `begin`."""
 
     method = "ru_maxrss where it rose, else the highest sample; average of samples"
     is_slow = False

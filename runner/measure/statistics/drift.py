@@ -71,17 +71,12 @@ def drift(
     """Compare the medians of rounds; None with fewer than two.
 
     The range of R medians, by the deviation that explains them, is a studentized range (Tukey
-    1949). That deviation adds up what fresh processes differ by and the standard error of the
-    medians. Processes of this cell may differ by more than is known beforehand; six rounds or more
-    tell so by their median absolute deviation, to which a hump adds little. The order is tested by
-    Mann & Kendall's S (Kendall 1975). Either may find something, so the smaller p-value counts
-    twice.
-
-    Args:
-        rounds: their durations, in order.
-        deviation: what is known of the standard deviation of fresh processes' medians, by their
-            mean.
-        moments_s: when each round was measured, seconds; None if they are independent.
+    1949). That deviation adds up what fresh processes differ by (`deviation`, by their mean) and
+    the standard error of the medians. Processes of this cell may differ by more than is known
+    beforehand; six rounds or more tell so by their median absolute deviation, to which a hump adds
+    little. The order is tested by Mann & Kendall's S (Kendall 1975). Either may find something, so
+    the smaller p-value counts twice. Without the moments of the rounds, seconds, they are
+    independent.
     """
     if len(rounds) < 2:
         return None

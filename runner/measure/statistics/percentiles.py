@@ -43,10 +43,7 @@ NEEDED = {name: iterations_needed(fraction) for name, fraction in PERCENTILE_FRA
 
 
 def quantile(values: Series, fraction: float) -> float:
-    """The quantile with linear interpolation between order statistics.
-
-    Definition 7 of Hyndman & Fan, "Sample Quantiles in Statistical Packages" (1996).
-    """
+    """Definition 7 of Hyndman & Fan, "Sample Quantiles in Statistical Packages" (1996): linear."""
     return float(np.quantile(np.asarray(values, dtype=float), fraction, method="linear"))
 
 
@@ -87,11 +84,7 @@ def median_interval(
 
 
 def fewest(confidence: float = INTERVAL_CONFIDENCE) -> int:
-    """The fewest durations whose extremes enclose the median with that confidence: 6 at 95 %.
-
-    All n lie on the same side of the true median with probability 2 (1/2)^n, as in the sign test
-    (Thompson, 1936).
-    """
+    """The fewest durations whose extremes enclose the median so surely: 6 at 95 %, by 2 (1/2)^n."""
     return math.ceil(1 - math.log2(1 - confidence))
 
 
@@ -166,10 +159,7 @@ class Percentile:
 
 
 def percentile_columns(prefix: str, durations_ns: Series) -> dict[str, float | None]:
-    """Columns `<prefix>_p50_s` to `_p999_s` with `_low_s` and `_high_s`, in seconds.
-
-    None where the samples do not support the percentile.
-    """
+    """Columns `<prefix>_p50_s` to `_p999_s` with bounds, seconds; None where not supported."""
     durations = np.asarray(durations_ns, dtype=float)
     percentiles = supported_percentiles(durations / NANOSECONDS)
     columns: dict[str, float | None] = {}
@@ -205,10 +195,7 @@ def supported_percentiles(values: Floats) -> dict[str, Percentile | None]:
 
 
 def are_dependent(values: Floats) -> bool:
-    """True if the ranks' first autocorrelation is not chance and leaves few independent samples.
-
-    Of n independent samples it has a deviation of 1 / sqrt(n) (Bartlett, 1946).
-    """
+    """True if the ranks' first autocorrelation is beyond chance, 1 / sqrt(n) (Bartlett, 1946)."""
     first = autocorrelation(ranks(values))
     if first is None or first * math.sqrt(len(values)) <= SIGNIFICANT_DEVIATIONS:
         return False

@@ -84,10 +84,7 @@ def effective_count(values: Series) -> float:
 
 
 def effective_count_of_rounds(values: Series, lengths: Sequence[int]) -> float:
-    """The sum of the effective counts of rounds, which follow each other with these lengths.
-
-    Levels at which processes differ are no dependence: intervals over rounds allow for them.
-    """
+    """The sum over rounds, whose levels are no dependence: intervals over rounds allow for them."""
     parts = np.split(np.asarray(values, dtype=float), np.cumsum(lengths)[:-1])
     return float(sum(effective_count(part) for part in parts))
 
@@ -137,16 +134,12 @@ def correlation_of(moments_s: Sequence[float]) -> Floats:
 
 
 def effective_rounds(count: int, moments_s: Sequence[float] | None) -> EffectiveCount:
-    """The effective number of rounds that depend on each other as processes do.
+    """The effective number of two rounds or more that depend on each other as processes do.
 
     With ρ the mean correlation of two of n medians, their mean has the variance of one times
     (1 + (n - 1) ρ) / n, and the sample's variance is 1 - ρ of it on average. With R all
     correlations and M, which takes off the mean, that has tr(MR)² / tr(MRMR) degrees of freedom
-    (Satterthwaite 1946; Box 1954, theorem 3.1).
-
-    Args:
-        count: the number of rounds, two or more.
-        moments_s: when each was measured, seconds; None if they are independent.
+    (Satterthwaite 1946; Box 1954, theorem 3.1). Without moments, in seconds, they are independent.
     """
     if moments_s is None:
         return EffectiveCount(count, count - 1)

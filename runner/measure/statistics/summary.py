@@ -53,11 +53,7 @@ class LatencySummary:
 def summarise(
     durations_ns: Sequence[int], *, samples: int, steady_ns: int, rounds: Sequence[int] = ()
 ) -> LatencySummary:
-    """Summarise at least one duration of iterations that processed `samples` in `steady_ns`.
-
-    The durations are those of all rounds, in order, each with so many iterations; of one if left
-    out.
-    """
+    """Summarise at least one duration; `rounds` has the iterations of each round, in order."""
     durations = np.asarray(durations_ns, dtype=float) / NANOSECONDS
     effective = spread.effective_count_of_rounds(durations, rounds or [len(durations)])
     interval = median_interval(durations, effective)

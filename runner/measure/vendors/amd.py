@@ -128,10 +128,7 @@ def amd_build(amdsmi: Any = None, pci_address: str | None = None) -> DeviceBuild
 
 
 def _partition(library: Any, device: Any) -> str | None:
-    """The name of the GPU's division into parts; None if it is whole.
-
-    A part that is visible alone, which does not tell the name, is told by its address' function.
-    """
+    """The name of the GPU's division; None if it is whole, by its address where it has no name."""
     name = known(lambda: str(library.amdsmi_get_gpu_compute_partition(device)))
     if name is None and not library.amdsmi_get_gpu_device_bdf(device).endswith(".0"):
         return _UNNAMED_PART

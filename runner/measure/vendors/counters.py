@@ -32,10 +32,7 @@ between two readings, so it is read again within that."""
 
 
 def rapl_counters(powercap: Path = _POWERCAP) -> list[Counter]:
-    """A counter for each package and for each package's memory.
-
-    Cores and uncore are parts of the package; `psys` holds the package, so none of them is added.
-    """
+    """A counter for each package and its memory; other parts lie inside, `psys` around them."""
     zones = sorted(powercap.glob("intel-rapl:*"))
     # Subzones such as intel-rapl:0:0 are listed beside their packages.
     top = [zone for zone in zones if zone.name.count(":") == 1]
@@ -116,10 +113,7 @@ def _read_joules(path: Path) -> float:
 
 
 def apple_cpu_counters(monitor: Any = None) -> list[Counter]:
-    """The counter of the CPU and, where the chip has one, of the memory.
-
-    `monitor` is an AppleEnergyMonitor, or a test's stand-in for it.
-    """
+    """Counters of the CPU and, where the chip has one, of the memory."""
     return _apple_counters(monitor, ("cpu_total", "dram"))
 
 

@@ -39,7 +39,6 @@ _GPU, SLICE = "GPU-", "MIG-"
 
 
 def load_nvml() -> Any:
-    """Import the module pynvml."""
     try:
         return import_module("pynvml")
     except ImportError as error:

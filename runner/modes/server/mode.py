@@ -229,10 +229,7 @@ class _Search:
             self._rejected = min(self._rejected or math.inf, trials.rate)
 
     def _verify(self) -> None:
-        """Verify the highest accepted rate in the time that is left; a lower one if it fails.
-
-        Without an accepted rate, the lowest undecided one has that time, and stays unverified.
-        """
+        """Verify the highest accepted rate, or a lower one; without any, go on at an undecided."""
         accepted = sorted((t for t in self._trials if t.verdict), key=lambda t: -t.rate)
         undecided = sorted((t for t in self._trials if t.verdict is None), key=lambda t: t.rate)
         for trials in accepted or undecided[:1]:
@@ -291,10 +288,7 @@ def measure_server(
 
 
 def serve_at_rate(server: Server, rate: float, job: Job, spent_ns: int = 0) -> ServerResult:
-    """Serve this round's share of queries and time at a rate per second, by a schedule of its own.
-
-    `spent_ns` is the time that earlier rounds have taken.
-    """
+    """Serve this round's share of queries and time at a set rate, by a schedule of its own."""
     quota = quota_of(job.measure, spent_ns)
     arrivals = arrivals_ns(rate, [job.seed, job.round])
     served, energy = server.serve(arrivals, quota.max_ns, UntilPrecise(quota))
@@ -317,11 +311,7 @@ class UntilPrecise(Judge):
 
 
 def overload(served: Served, rate: float) -> list[Doubt]:
-    """Doubts about latencies of a queue that grew.
-
-    A queue of arrivals at `rate` grows for ever if rate × mean service time reaches 1. Below that
-    it can still be long when the time is spent.
-    """
+    """Doubts about a queue: it grows for ever from load 1 on, below it may be long at the end."""
     facts = {"offered_qps": rate, "completed_qps": served.achieved_qps}
     if rate * served.service_mean_s >= 1:
         most = 1 / served.service_mean_s

@@ -79,13 +79,10 @@ class QueueModel:
     def slowdowns(
         self, rate: float, share: float, fractions: Sequence[float], run: int = QUERIES
     ) -> list[float]:
-        """The shares by which quantiles of latencies grow if each service takes longer.
+        """The shares by which quantiles of latencies grow if each service takes a share longer.
 
-        Args:
-            rate: queries per second.
-            share: the share by which a service takes longer.
-            fractions: those of the quantiles.
-            run: queries from an empty line on; one that never empties is as long as its run.
+        A run is so many queries from an empty line on; one that never empties is as long as its
+        run.
         """
         usual, slower = (
             np.quantile(self._latencies(rate, stretch, run), fractions)
@@ -96,11 +93,8 @@ class QueueModel:
     def sustained(self, slo_ns: float, stretch: float = 1.0) -> float:
         """The highest rate at which no more latencies than allowed are beyond the objective.
 
-        It is no less than a hundredth of one query per mean service time.
-
-        Args:
-            slo_ns: the objective.
-            stretch: how many times as long each service takes.
+        It is no less than a hundredth of one query per mean service time; each takes `stretch`
+        times as long.
         """
         most = NANOSECONDS / (stretch * self.mean_ns)
         low, high = most / 100, most
@@ -134,10 +128,7 @@ class QueueModel:
 
 
 def _weight(beyond: NDArray[np.bool_], starts: NDArray[np.intp]) -> float:
-    """The variance of a count of queries by that of independent ones.
-
-    Busy periods are independent of each other (regenerative simulation: Crane and Lemoine, 1977).
-    """
+    """The variance of a count of queries by that of independent ones (Crane and Lemoine, 1977)."""
     share = float(np.mean(beyond))
     if len(starts) < FEWEST_CYCLES or not 0 < share < 1:
         return float(len(beyond))
@@ -246,10 +237,7 @@ class RateTrials:
         self._judge()
 
     def verify(self, server: Server, planned: float, deadline: int) -> None:
-        """Serve so many queries in fresh schedules, and judge them by themselves.
-
-        Where they decide nothing, all queries together must still accept the rate.
-        """
+        """Judge fresh schedules by themselves; if undecided, all together must still accept."""
         fresh = RateTrials(self.rate, self.slo_ms, [*self.seed, len(self.runs)], self.weight)
         fresh.serve(server, planned, deadline)
         self.runs += fresh.runs

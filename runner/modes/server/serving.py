@@ -158,11 +158,9 @@ def late_starts(served: Served) -> list[Doubt]:
 
 
 def arrivals_ns(rate: float, seed: int | Sequence[int]) -> Iterator[int]:
-    """Endless arrival times of queries, in nanoseconds after the first one.
+    """Endless arrival times of a Poisson process, in nanoseconds after the first one.
 
-    The gaps are exponential with mean 1 / rate, so the arrivals are those of a Poisson process
-    observed from one arrival on. The same seed gives the same schedule, stretched by the
-    rate.
+    The same seed gives the same schedule, stretched by the rate.
     """
     generator = np.random.default_rng(seed)
     due = 0.0

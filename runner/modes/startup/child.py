@@ -217,10 +217,7 @@ def _start(
 
 
 def _first_query(session: Session, job: Job) -> tuple[int, int | None]:
-    """Execute the first query; its nanoseconds, and the peak bytes before the check of outputs.
-
-    One that times itself has its inputs at hand then, as a page would.
-    """
+    """Execute the first query; its nanoseconds, and the peak bytes before outputs are checked."""
     cell = job.cells[0]
     inputs = synthesise(job.model, cell, job.weights_seed)
     began = monotonic()

@@ -58,10 +58,7 @@ _MEMORY_METHOD_OF_PAGES = (
 
 
 def measure_startup(job: Job, cell: Cell, instruments: Instruments) -> RoundResult:
-    """Start one model after the other, cold and warm, and at last several at once, once.
-
-    That is in round `measure.rounds`; later ones have warm starts alone.
-    """
+    """Start cold, then warm, and in round `measure.rounds` at last several at once, once."""
     load = load_average_1m()
     threads = job_threads(job, instruments.environment)
     alone = job.model_copy(update={"cells": (cell,)})
@@ -115,10 +112,7 @@ def start_once(request: StartRequest) -> TimedStart:
 
 
 def start_at_once(request: StartRequest, workers: int) -> int:
-    """Start models at once; nanoseconds from the first launch until the last model is loaded.
-
-    Processes that are done hold their models meanwhile and compute nothing.
-    """
+    """Nanoseconds from the first launch until the last model is loaded; the others wait."""
     held = request.model_copy(update={"query": False})
     with ExitStack() as stack:
         pending = [stack.enter_context(launch_start(held)) for _ in range(workers)]
