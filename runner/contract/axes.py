@@ -50,7 +50,6 @@ class Axis:
     name: AxisName
     """The field and the key, e.g. `batch_size`."""
     kind: _AxisKind
-    """The kind of its values."""
     doc: str
     """The meaning of one value, as the matrix' schema says it."""
     list_doc: str
@@ -64,7 +63,6 @@ class Axis:
     default: str | float | None = None
     """The value where a matrix names none; None if it follows from the model."""
     choices: tuple[str, ...] = ()
-    """All values of a `choice`."""
     heading: str | None = None
     """The heading of its column in tables of results, where its name is too long."""
     phrase: str = "{}"

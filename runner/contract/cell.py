@@ -53,41 +53,27 @@ class Frozen(BaseModel):
 
 
 class Cell(Frozen):
-    """One point of the matrix. It knows nothing of machines."""
+    """One point of the matrix, which knows nothing of machines.
+
+    `AXES` has the meaning of its fields, and the columns of a record that of null.
+    """
 
     model: ModelName
-    """Name of a catalogued or custom model."""
     backend: Backend
-    """The hardware path."""
     runtime: Runtime
-    """The software that executes the graph."""
     precision: Precision
-    """Number format of weights and arithmetic."""
     batch_size: PositiveInt
-    """Samples in one query; the scenario `offline` begins its search there."""
     sequence_length: PositiveInt | None
-    """Tokens in one sample, those of the prompt; null for models that take no text."""
     image_size: PositiveInt | None = None
-    """Height and width of an image, pixels; null for models that fix it or take none."""
     audio_seconds: PositiveInt | None = None
-    """Seconds of sound in one sample; null for models that fix it or take none."""
     new_tokens: PositiveInt | None = None
-    """Tokens to generate for each sample; null unless the mode is `generation`."""
     mode: Mode
-    """The work that is measured."""
     scenario: Scenario = "single_stream"
-    """The arrival of queries; modes other than `inference` have `single_stream` alone."""
     target_qps: PositiveFloat | None = None
-    """Queries per second that the scenario `server` offers; null: the highest rate is sought."""
     slo_ms: PositiveFloat | None = None
-    """Milliseconds that 99 % of queries must meet at the rate that is sought; else null."""
     threads: PositiveInt | None = None
-    """Threads of one operator, each on a CPU of its own; null: the machine decides."""
     workers: PositiveInt | None = None
-    """Processes that load at once in mode `startup`; null: as many as threads."""
     training_precision: TrainingPrecision | None = None
-    """Number format of parameters in training: `mixed` keeps them in fp32, `pure` in bf16; null
-    unless it trains in bf16."""
 
     @property
     def id(self) -> str:

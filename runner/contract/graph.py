@@ -43,14 +43,12 @@ Part = Literal["forward", "prefill", "decode", "vision", "embed", "language"]
 
 
 class GraphPart(Frozen):
-    """One ONNX file."""
+    """One ONNX file; hash and size are those of the file with its weights."""
 
     file: str = Field(pattern=r"^[\w-][\w.-]*$")
     """Its name, beside `graph.json`."""
     sha256: str
-    """Hash of the file with its weights."""
     size_bytes: int
-    """Size of the file with its weights."""
     inputs: tuple[str, ...]
     """Its inputs, by the names of the model's own arguments. Arguments that are not there went
     into the graph as constants, or make no difference."""
@@ -72,14 +70,11 @@ class Attempt(Frozen):
 
 
 class Graph(Frozen):
-    """An export that passed its check."""
+    """An export that passed its check; see the columns `graph_…` of a record."""
 
     model: str
-    """Name of the model."""
     content: GraphKind
-    """The kind of graph."""
     numbers: NumberFormat
-    """The number format in the files."""
     method: str | None = None
     """The origin of numbers other than floating-point ones, e.g. `dynamic, weights per tensor`."""
     shape: str
@@ -89,11 +84,8 @@ class Graph(Frozen):
     attempts: tuple[Attempt, ...] = Field(min_length=1)
     """The ways that were tried, in order; the last one is how the parts were made."""
     difference_relative: NonNegativeFloat
-    """Norm of the difference from torch in fp32 by that one's norm, on inputs not exported with."""
     parameters: NonNegativeInt
-    """Parameters of the model that was exported; shared ones count once."""
     versions: dict[str, str]
-    """Versions of the exporter's libraries."""
     export_s: NonNegativeFloat
     """Seconds that the export took, its check included."""
 

@@ -156,41 +156,27 @@ class Seeds(Frozen):
 
 
 class Provenance(Frozen):
-    """Facts about a job that only the host knows."""
+    """Facts about a job that only the host knows, named like the columns of a record."""
 
     launcher: str
-    """The launcher of the job: `docker` or `process`."""
     image: str | None = None
-    """Name and tag of the image."""
     image_digest: str | None = Field(default=None, pattern=r"^sha256:[0-9a-f]{64}$")
-    """`sha256:…` of the image that executed."""
     image_labels: dict[str, str] = Field(default_factory=dict)
-    """Labels of the image."""
     hostname: str | None = None
-    """The host's name; inside a container it would be the container's."""
     git_commit: str | None = None
-    """Commit of the AccelMatrix checkout, with `-dirty` behind it if it had changes."""
     orchestrator_version: str
-    """Version of the orchestrator that planned the job."""
 
 
 class Job(Seeds):
     """The cells that one container executes: they share a loaded model and a mode."""
 
     run_id: FileName
-    """The run this job belongs to."""
     id: FileName
-    """The job's id, unique within its run."""
     model: ModelSpec
-    """Everything needed to build the model."""
     cells: tuple[Cell, ...] = Field(min_length=1)
-    """The cells, in the order of execution."""
     measure: Measure
-    """Length and number of each cell's iterations."""
     limits: Limits
-    """Limits of the job."""
     provenance: Provenance
-    """Facts about the job that only the host knows."""
     purpose: Purpose = "measure"
     """`measure` times and verifies, `time` and `verify` do one of it; `reference` computes what
     others are verified against, `prepare` exports the graph that others execute, `count` counts the

@@ -242,7 +242,7 @@ def _device(states: Sequence[DeviceState]) -> Columns:
             throttled = None
         else:
             shares = state.throttled.items()
-            throttled |= {why: max(share, throttled.get(why, 0.0)) for why, share in shares}
+            throttled |= {name: max(share, throttled.get(name, 0.0)) for name, share in shares}
     temperatures = [s.temperature_c for s in states if s.temperature_c is not None]
     return {
         "device_clock_hz": states[-1].clock_hz,

@@ -5,7 +5,7 @@ import resource
 import statistics
 import time
 from collections.abc import Callable, Collection, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from runner.contract.rounds import Noise
@@ -60,40 +60,32 @@ def arithmetic(steps: int = KERNEL_STEPS) -> int:
     return value
 
 
+@dataclass
 class NoiseMeter:
     """Compares CPU times and a fixed kernel before and after; nothing runs in between."""
 
-    def __init__(
-        self,
-        proc_stat: ProcStat = _PROC_STAT,
-        clock: Clock = monotonic,
-        kernel: Callable[[], object] = arithmetic,
-        own_s: Callable[[], float] = lambda: sum(os.times()[:4]),
-        sleep: Callable[[float], None] = time.sleep,
-        throttling: Callable[[], Throttling | None] = cpu_throttling,
-    ) -> None:
-        self._proc_stat = proc_stat
-        self._clock = clock
-        self._kernel = kernel
-        self._own_s = own_s
-        self._sleep = sleep
-        self._throttling = throttling
-        self._throttled: Throttling | None = None
-        self._switches = 0
-        self._durations: list[int] = []
-        self._times: CpuTimes | None = None
+    proc_stat: ProcStat = _PROC_STAT
+    clock: Clock = monotonic
+    kernel: Callable[[], object] = arithmetic
+    own_s: Callable[[], float] = lambda: sum(os.times()[:4])
+    sleep: Callable[[float], None] = time.sleep
+    throttling: Callable[[], Throttling | None] = cpu_throttling
+    _throttled: Throttling | None = field(default=None, init=False)
+    _switches: int = field(default=0, init=False)
+    _durations: Sequence[int] = field(default=(), init=False)
+    _times: CpuTimes | None = field(default=None, init=False)
 
     def before(self) -> None:
         """Take the first readings; some 70 ms."""
-        self._kernel()
+        self.kernel()
         self._durations = self._time_kernel()
-        self._throttled = self._throttling()
+        self._throttled = self.throttling()
         self._switches = _involuntary_switches()
-        self._times = self._proc_stat.read(self._own_s())
+        self._times = self.proc_stat.read(self.own_s())
 
     def after(self) -> Noise:
         """Compare with the first readings; children's CPU time is ours once they have ended."""
-        times, throttled = self._proc_stat.read(self._own_s()), self._throttling()
+        times, throttled = self.proc_stat.read(self.own_s()), self.throttling()
         switches = _involuntary_switches() - self._switches
         durations = self._time_kernel()
         steal, other = _shares(self._times, times)
@@ -110,12 +102,12 @@ class NoiseMeter:
         )
 
     def _time_kernel(self) -> list[int]:
-        self._sleep(REST_S)
+        self.sleep(REST_S)
         durations = []
         for _ in range(KERNEL_REPEATS):
-            start = self._clock()
-            self._kernel()
-            durations.append(self._clock() - start)
+            start = self.clock()
+            self.kernel()
+            durations.append(self.clock() - start)
         return durations
 
 

@@ -196,7 +196,7 @@ def is_precise(durations: Sequence[int], quota: Quota) -> bool:
 
 @dataclass
 class _Heap:
-    """What is alive in this process."""
+    """Objects that are alive in this process."""
 
     is_frozen: bool = False
     """True while it is set aside; `gc.get_freeze_count` would count all of it."""

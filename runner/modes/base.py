@@ -1,4 +1,4 @@
-"""What modes share: instruments, the workload that one repeats, the phases of a warm cell."""
+"""Shared by modes: instruments, the workload that one repeats, the phases of a warm cell."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 from contextlib import closing
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 from itertools import chain
 from typing import Literal
@@ -79,21 +79,21 @@ class SearchResult:
     doubts: list[Doubt]
 
 
+@dataclass
 class BatchSearch:
     """Search that goes on for two doublings without gain, unless memory or time forbid it."""
 
-    def __init__(self, trial: Trial, bounds: SearchBounds, clock: Clock, ran_out: IsMemory) -> None:
-        self._trial = trial
-        self._bounds = bounds
-        self._clock = clock
-        self._ran_out = ran_out
-        self._curve = BatchCurve([])
-        self._confirmed: set[int] = set()
-        self._premature: Doubt | None = None
+    trial: Trial
+    bounds: SearchBounds
+    clock: Clock
+    ran_out: IsMemory
+    _curve: BatchCurve = field(default_factory=lambda: BatchCurve([]), init=False)
+    _confirmed: set[int] = field(default_factory=set, init=False)
+    _premature: Doubt | None = field(default=None, init=False)
 
     def run(self) -> SearchResult:
-        bounds, curve = self._bounds, self._curve
-        curve.tries.append(self._trial(bounds.first_batch, bounds.doublings_end_ns))
+        bounds, curve = self.bounds, self._curve
+        curve.tries.append(self.trial(bounds.first_batch, bounds.doublings_end_ns))
         reason = self._end()
         while reason is None:
             reason = self._double() or self._end()
@@ -107,7 +107,7 @@ class BatchSearch:
 
     def _end(self) -> str | None:
         """The reason to double no more; None if there is none."""
-        bounds, curve = self._bounds, self._curve
+        bounds, curve = self.bounds, self._curve
         doubled = 2 * curve.last.batch_size
         needed = bounds.needed_bytes(curve.last)
         needed_ns = (TRY_QUERIES + 1) * 2 * round(curve.last.duration_ns)
@@ -117,7 +117,7 @@ class BatchSearch:
             allowed = f"{bounds.memory_budget_bytes / _GIGABYTE:.1f} GB"
             memory = f"{needed / _GIGABYTE:.1f} GB, and {allowed}"
             return f"batch {doubled} would need some {memory} may be used"
-        if self._clock() + needed_ns > bounds.doublings_end_ns:
+        if self.clock() + needed_ns > bounds.doublings_end_ns:
             grade: Grade = "B" if curve.flat else "C"
             self._premature = doubt("batch_untried", grade, doubled, "raise_duration")
             return f"no time was left to try batch {doubled}"
@@ -128,7 +128,7 @@ class BatchSearch:
         curve = self._curve
         if useful.batch_size not in self._confirmed:
             self._confirmed.add(useful.batch_size)
-            again = self._tried(useful.batch_size, self._bounds.doublings_end_ns)
+            again = self._tried(useful.batch_size, self.bounds.doublings_end_ns)
             if again is not None:
                 curve.add_again(again)
         return curve.flat >= FLAT_DOUBLINGS
@@ -137,7 +137,7 @@ class BatchSearch:
         """Try twice the batch; the reason why that is not possible, or None."""
         doubled = 2 * self._curve.last.batch_size
         try:
-            attempt = self._tried(doubled, self._bounds.doublings_end_ns)
+            attempt = self._tried(doubled, self.bounds.doublings_end_ns)
         except Unsupported as refusal:
             return f"batch {doubled} is not possible: {refusal}"
         if attempt is None:
@@ -147,9 +147,9 @@ class BatchSearch:
 
     def _tried(self, size: int, until_ns: int) -> BatchTry | None:
         try:
-            return self._trial(size, until_ns)
+            return self.trial(size, until_ns)
         except Exception as error:
-            if not self._ran_out(error):
+            if not self.ran_out(error):
                 raise
             return None
 
@@ -185,10 +185,10 @@ class BatchSearch:
         memory_ran_out = False
         needed_ns = sum(max(TRY_NS, (TRY_QUERIES + 1) * one.duration_ns) for one in (small, large))
         while len(pairs) < MOST_PAIRS and not _is_clear(gain_of(pairs)):
-            if self._clock() + needed_ns > self._bounds.deadline_ns:
+            if self.clock() + needed_ns > self.bounds.deadline_ns:
                 break
             order = (small, large) if len(pairs) % 2 == 0 else (large, small)
-            first, second = (self._tried(one.batch_size, self._bounds.deadline_ns) for one in order)
+            first, second = (self._tried(one.batch_size, self.bounds.deadline_ns) for one in order)
             if first is None or second is None:
                 memory_ran_out = True
                 break

@@ -82,16 +82,14 @@ _CONTENT: Mapping[str, Modality] = {
 
 
 class AxisRange(BaseModel):
-    """The values that a model takes on one axis."""
+    """The values that a model takes on one axis; without a most, memory is the limit."""
 
     model_config = ConfigDict(frozen=True, extra="forbid", defer_build=True)
 
     default: SizeNumber
     """The value where a matrix names none."""
     least: SizeNumber = 1
-    """The smallest value."""
     most: SizeNumber | None = None
-    """The largest value; null where memory is the limit."""
     multiple_of: SizeNumber = 1
     """The number of which every value must be a multiple."""
 
@@ -102,19 +100,15 @@ class ModelSpec(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid", defer_build=True)
 
     name: ModelName
-    """The name used in matrices and cell ids."""
     family: Family
-    """The purpose of the model."""
     task: str
     """The task in Hugging Face's words, e.g. `fill-mask`."""
     modality: Modality
-    """The content of a sample."""
     architecture: str
     """The transformers class that builds the model, e.g. `AutoModelForMaskedLM`."""
     config: dict[str, Any]
     """The bundled configuration; `model_type` names the architecture's configuration class."""
     inputs: tuple[TensorSpec, ...] = Field(min_length=1)
-    """The tensors of one query."""
     forward: dict[str, bool] = Field(default_factory=dict)
     """Constant arguments of the forward pass."""
     labels: TensorSpec | None = None

@@ -62,7 +62,6 @@ class Doubt:
     """The size of the finding; a share is 0.05 for 5 %. None where it has none."""
     remedy: RemedyCode
     facts: Facts = field(default_factory=dict, hash=False)
-    """Further facts of the finding."""
 
     @property
     def takes_time(self) -> bool:

@@ -1,4 +1,4 @@
-"""What vendors' libraries tell of a device: counters of energy, state, build, throttling."""
+"""Facts of devices as vendors' libraries have them: energy, state, build, throttling."""
 
 import math
 from collections.abc import Callable, Mapping

@@ -86,7 +86,6 @@ class PeakSearch:
     high: float
     """The lowest rate that was rejected, or at which no queue can be stable."""
     ended: str
-    """Reason why there are no more trials."""
     end: Doubt | None = None
     """The doubt that this end raises, of a grade that follows from the bracket."""
     hopeless: bool = False
