@@ -15,7 +15,7 @@ from analysis.results.source import text
 from orchestrator.store.schema.columns import COLUMNS_FILE
 from orchestrator.store.schema.sources import Origin, Run
 from orchestrator.system.docstrings import attribute_docs
-from runner.contract.record.ranges import MEANINGS, Range
+from runner.contract.record.ranges import ENDING_DOCS, Range
 from runner.contract.record.record import Record
 
 SQL_TYPES: Mapping[Any, str] = {
@@ -50,7 +50,7 @@ def column_docs(value: type[BaseModel]) -> dict[str, str]:
     docs = {
         name: doc
         for name in value.model_fields
-        for end, doc in MEANINGS.items()
+        for end, doc in ENDING_DOCS.items()
         if name.endswith(end)
     }
     return docs | dict(attribute_docs(value))

@@ -146,21 +146,15 @@ def sources(producer: Producer, package: Path = PACKAGE) -> dict[str, Path]:
     left = list(producer.modules)
     while left:
         module = left.pop()
-        path = _file_of(module, package)
+        stem = package.joinpath(*module.split(".")[1:])
+        own = (file for file in (stem.with_suffix(".py"), stem / "__init__.py") if file.is_file())
+        path = None if stem == package else next(own, None)
         if path is None or module in files or _is_within(module, ignored):
             continue
         files[module] = path
         for parent, names in _IMPORT.findall(path.read_text("utf-8")):
             left += [parent, *(f"{parent}.{name}" for name in _NAME.findall(names))]
     return files
-
-
-def _file_of(module: str, package: Path) -> Path | None:
-    path = package.joinpath(*module.split(".")[1:])
-    files = (path.with_suffix(".py"), path / "__init__.py")
-    return next(
-        (file for file in files if file != package / "__init__.py" and file.is_file()), None
-    )
 
 
 def _is_within(module: str, packages: tuple[str, ...]) -> bool:

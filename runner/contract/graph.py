@@ -153,7 +153,16 @@ def graph_in(folder: Path, cell: Cell) -> tuple[Graph, Path]:
             return read_graph(path), path
     if exported:
         return read_graph(exported[-1]), exported[-1]
-    raise Unsupported(_why(folder, cell))
+    for shape in (fixed_shape(cell), DYNAMIC):
+        failure = folder / f"{shape}{FAILED_SUFFIX}"
+        try:
+            raise Unsupported(reason("no_graph", cause=parse_reason(read_plain_text(failure))))
+        except FileNotFoundError:
+            continue
+        except (OSError, DamagedFile) as error:
+            cause = reason("file_refused", file=failure.name, error=error)
+            raise Unsupported(reason("no_graph", cause=cause)) from error
+    raise Unsupported(reason("graph_not_exported"))
 
 
 def first_cell_with_graph(job: Job, graphs: Path | None) -> Cell:
@@ -176,29 +185,9 @@ def read_graph(folder: Path) -> Graph:
         for part in graph.parts.values():
             size = sum(map(plain_size, part.files(folder)))
             if size != part.size_bytes:
-                raise Unsupported(
-                    reason(
-                        "graph_damaged",
-                        graph=folder.name,
-                        file=part.file,
-                        size=size,
-                        written=part.size_bytes,
-                    )
-                )
+                facts = {"file": part.file, "size": size, "written": part.size_bytes}
+                raise Unsupported(reason("graph_damaged", graph=folder.name, **facts))
     except (OSError, DamagedFile, ValidationError) as error:
         summary = str(error).splitlines()[0]
         raise Unsupported(reason("graph_unreadable", graph=folder.name, error=summary)) from error
     return graph
-
-
-def _why(folder: Path, cell: Cell) -> Reason:
-    for shape in (fixed_shape(cell), DYNAMIC):
-        failure = folder / f"{shape}{FAILED_SUFFIX}"
-        try:
-            return reason("no_graph", cause=parse_reason(read_plain_text(failure)))
-        except FileNotFoundError:
-            continue
-        except (OSError, DamagedFile) as error:
-            cause = reason("file_refused", file=failure.name, error=error)
-            return reason("no_graph", cause=cause)
-    return reason("graph_not_exported")

@@ -62,10 +62,6 @@ def python_environment(ours: Mapping[str, str] = os.environ) -> dict[str, str]:
     return {**kept, **OWN_PYTHON}
 
 
-def decides_execution(name: str) -> bool:
-    return name.startswith(_PREFIXES) and name not in DEVICE_CHOICES | _OWN
-
-
 def runtime_variables(
     environment: Mapping[str, str], inherited: Collection[str] = ()
 ) -> dict[str, str] | None:
@@ -79,7 +75,8 @@ def runtime_variables(
     variables = {
         _printable(name): _recorded(name, value, home)
         for name, value in sorted(environment.items())
-        if decides_execution(name) or (name in inherited and name not in DEVICE_CHOICES)
+        if name not in DEVICE_CHOICES
+        and (name in inherited or (name.startswith(_PREFIXES) and name not in _OWN))
     }
     return variables or None
 

@@ -111,13 +111,15 @@ def why_not_shape(cell: Cell, model: ModelSpec) -> Reason | None:
     for axis in _RANGED:
         allowed: AxisRange | None = getattr(model, axis)
         size: int | None = getattr(cell, axis)
-        if (
-            allowed
-            and size is not None
-            and (explanation := refusal(cell.model, axis, allowed, size))
-        ):
-            return explanation
-    return _too_long(cell, model) or _too_many(cell, model)
+        refused = allowed and size is not None and refusal(cell.model, axis, allowed, size)
+        if refused:
+            return refused
+    if explanation := _too_long(cell, model):
+        return explanation
+    most, new = model.max_new_tokens, cell.new_tokens
+    if most is not None and new is not None and new > most:
+        return reason("too_many_new_tokens", model=cell.model, most=most, new=new)
+    return None
 
 
 def _too_long(cell: Cell, model: ModelSpec) -> Reason | None:
@@ -129,21 +131,8 @@ def _too_long(cell: Cell, model: ModelSpec) -> Reason | None:
     new = 0 if model.encoder_decoder else cell.new_tokens or 0
     if length + of_images + new <= longest:
         return None
-    return reason(
-        "too_many_tokens",
-        model=cell.model,
-        most=longest,
-        tokens=length,
-        of_images=of_images or None,
-        new=new or None,
-    )
-
-
-def _too_many(cell: Cell, model: ModelSpec) -> Reason | None:
-    most, new = model.max_new_tokens, cell.new_tokens
-    if most is None or new is None or new <= most:
-        return None
-    return reason("too_many_new_tokens", model=cell.model, most=most, new=new)
+    facts = {"tokens": length, "of_images": of_images or None, "new": new or None}
+    return reason("too_many_tokens", model=cell.model, most=longest, **facts)
 
 
 _GENERATING_TASKS = frozenset(
@@ -172,24 +161,19 @@ def why_not(cell: Cell, model: ModelSpec) -> Reason | None:
 
 
 def _impossible(cell: Cell, model: ModelSpec) -> Reason | None:
-    if explanation := _wrong_runtime(cell) or _impossible_way(cell):
+    if explanation := _wrong_runtime(cell):
         return explanation
+    if code := UNSUPPORTED_MODE.get((cell.runtime, cell.mode)):
+        return reason("mode_refused", mode=cell.mode, **_path(cell), cause=reason(code))
+    if cell.scenario == "server" and cell.runtime in IN_CHILDREN:
+        cause = reason("page_times_itself")
+        return reason("scenario_refused", scenario="server", **_path(cell), cause=cause)
     if cell.mode == "training" and (explanation := _untrainable(cell, model)):
         return explanation
     if cell.mode == "generation" and not generates(model):
         return reason("not_generating", model=cell.model, task=model.task)
     code = UNSUPPORTED_PRECISION.get((cell.backend, cell.runtime), {}).get(cell.precision)
     return _refused_precision(cell, code) if code else None
-
-
-def _impossible_way(cell: Cell) -> Reason | None:
-    """The reason why the runtime has not the cell's mode or scenario."""
-    if code := UNSUPPORTED_MODE.get((cell.runtime, cell.mode)):
-        return reason("mode_refused", mode=cell.mode, **_path(cell), cause=reason(code))
-    if cell.scenario == "server" and cell.runtime in IN_CHILDREN:
-        cause = reason("page_times_itself")
-        return reason("scenario_refused", scenario="server", **_path(cell), cause=cause)
-    return None
 
 
 def _refused_precision(cell: Cell, code: ReasonCode) -> Reason:

@@ -141,16 +141,14 @@ def count_parameters(folder: Path) -> int:
 def _revision(folder: Path, signature: tuple[tuple[str, int, int], ...]) -> str:
     if not signature:
         raise FileNotFoundError(2, "there are no weights in it")
-    hashes = {name: _sha256(folder, name) for name, _, _ in signature}
+    hashes: dict[str, str] = {}
+    for name, _, _ in signature:
+        with open_model_file(folder, name, _MAX_WEIGHTS_BYTES) as file:
+            hashes[name] = hashlib.file_digest(file, "sha256").hexdigest()
     if len(hashes) == 1:
         return f"sha256:{next(iter(hashes.values()))}"
     lines = "".join(f"{digest}  {name}\n" for name, digest in hashes.items())
     return f"sha256:{hashlib.sha256(lines.encode()).hexdigest()}"
-
-
-def _sha256(folder: Path, name: str) -> str:
-    with open_model_file(folder, name, _MAX_WEIGHTS_BYTES) as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 def _floats(folder: Path, name: str) -> int:

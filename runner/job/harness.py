@@ -284,19 +284,15 @@ class Harness:
         self._progress.phase(phase, cell.id if cell else None)
 
     def _save_failure(self, cell: Cell, error: Exception) -> None:
-        log = self._save_trace(cell, error)
-        phase = "load" if error is self._loader.failure else self._phase
-        status, file = failure_kind(error, self._loader.runtime), f"{log.parent.name}/{log.name}"
-        outcome = Outcome.because(status, reason_of(error), phase, file)
-        self._save(Record.of(self._job, cell, outcome, self._facts()))
-
-    def _save_trace(self, cell: Cell, error: Exception) -> Path:
         log = output_path(self._out, cell, LOG_SUFFIX)
         try:
             log.write_text("".join(traceback.format_exception(error)), encoding="utf-8")
         except OSError as refusal:
             raise RecordNotSaved(f"{log}: cannot be written: {refusal.strerror}") from refusal
-        return log
+        phase = "load" if error is self._loader.failure else self._phase
+        status, file = failure_kind(error, self._loader.runtime), f"{log.parent.name}/{log.name}"
+        outcome = Outcome.because(status, reason_of(error), phase, file)
+        self._save(Record.of(self._job, cell, outcome, self._facts()))
 
     def _save(self, record: Record) -> None:
         save_record(record, self._out)

@@ -19,14 +19,13 @@ def seconds(nanoseconds: int) -> float:
 
 
 def resolution_s(clock: Clock, samples: int = 1000) -> float:
-    return seconds(min(_next_step(clock) for _ in range(samples)))
-
-
-def _next_step(clock: Clock) -> int:
-    start = clock()
-    while (now := clock()) == start:
-        pass
-    return now - start
+    steps: list[int] = []
+    while len(steps) < samples:
+        start = clock()
+        while (now := clock()) == start:
+            pass
+        steps.append(now - start)
+    return seconds(min(steps))
 
 
 class Sampler:

@@ -184,7 +184,10 @@ class BatchSearch:
         pairs: list[tuple[BatchTry, BatchTry]] = []
         memory_ran_out = False
         needed_ns = sum(max(TRY_NS, (TRY_QUERIES + 1) * one.duration_ns) for one in (small, large))
-        while len(pairs) < MOST_PAIRS and not _is_clear(gain_of(pairs)):
+        while len(pairs) < MOST_PAIRS:
+            gain = gain_of(pairs)
+            if gain is not None and gain.pairs >= PAIRS and gain.forgone <= CHOICE.b:
+                break
             if self.clock() + needed_ns > self.bounds.deadline_ns:
                 break
             order = (small, large) if len(pairs) % 2 == 0 else (large, small)
@@ -199,10 +202,6 @@ class BatchSearch:
             return "memory"
         gain = gain_of(pairs)
         return gain if gain is not None and gain.pairs >= PAIRS else "time"
-
-
-def _is_clear(gain: Gain | None) -> bool:
-    return gain is not None and gain.pairs >= PAIRS and gain.forgone <= CHOICE.b
 
 
 def time_try(query: Callable[[], int], clock: Clock, until_ns: int) -> list[int]:

@@ -19,20 +19,19 @@ _UNITS_A_SECOND = {"s": 1, "ms": 10**3, "us": 10**6, "ns": 10**9}
 
 
 def rows(table: pa.Table) -> list[Row]:
-    """The table's rows; a map becomes a dict."""
     return list(each_row(table.column_names, table.columns))
 
 
 def each_row(names: Sequence[str], columns: Sequence[pa.Array | pa.ChunkedArray]) -> Iterator[Row]:
-    for values in zip(*map(_values, columns), strict=True):
-        yield dict(zip(names, values, strict=True))
-
-
-def _values(column: pa.Array | pa.ChunkedArray) -> list[Any]:
-    if pa.types.is_timestamp(column.type):
-        return list(_moments(column))
-    values: list[Any] = column.to_pylist(maps_as_pydicts="lossy")
-    return values
+    """The rows of these columns; a map becomes a dict."""
+    values = (
+        _moments(column)
+        if pa.types.is_timestamp(column.type)
+        else column.to_pylist(maps_as_pydicts="lossy")
+        for column in columns
+    )
+    for row in zip(*values, strict=True):
+        yield dict(zip(names, row, strict=True))
 
 
 def _moments(column: pa.Array | pa.ChunkedArray) -> Iterator[datetime | None]:
@@ -62,7 +61,10 @@ def write_one_row(table: pa.Table, file: IO[bytes]) -> None:
     pq.write_table(
         table,
         file,
-        compression={name: _compression(table[name]) for name in table.column_names},
+        compression={
+            name: "zstd" if table[name].nbytes >= _COMPRESSED_FROM_BYTES else "none"
+            for name in table.column_names
+        },
         write_page_checksum=True,
         store_schema=False,
         use_dictionary=False,
@@ -84,10 +86,6 @@ def is_null_if_missing(name: str) -> bool:
     """True for a column of records that says null to readers of a file that lacks it."""
     field = Record.model_fields.get(name)
     return field is not None and field.default is None
-
-
-def _compression(column: pa.ChunkedArray) -> str:
-    return "zstd" if column.nbytes >= _COMPRESSED_FROM_BYTES else "none"
 
 
 def save_record(record: Record, folder: Path) -> Path:

@@ -1,4 +1,4 @@
-"""Columns that every mode fills; see `MEANINGS` for those without a docstring."""
+"""Columns that every mode fills; see `ENDING_DOCS` for those without a docstring."""
 
 from typing import Literal
 

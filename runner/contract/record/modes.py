@@ -1,4 +1,4 @@
-"""Columns of single modes and scenarios; see `MEANINGS` for those without a docstring."""
+"""Columns of single modes and scenarios; see `ENDING_DOCS` for those without a docstring."""
 
 from runner.contract.cell import Frozen
 from runner.contract.record.ranges import Deviation, Finite, Fraction, NonNegative, Positive

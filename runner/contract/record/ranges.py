@@ -55,7 +55,7 @@ Correlation = Annotated[float, RANGES["correlation"]]
 Cosine = Annotated[float, RANGES["cosine"]]
 Finite = Annotated[float, RANGES["finite"]]
 
-MEANINGS: Mapping[str, str] = {
+ENDING_DOCS: Mapping[str, str] = {
     "_median_s": "Median, seconds.",
     "_stddev_s": "Sample standard deviation, seconds.",
     "_p50_s": "50th percentile, seconds.",

@@ -16,22 +16,15 @@ from runner.measure.memory.readers import (
 )
 
 
-def memory_reader(
-    *, in_container: bool, of_tree: bool = False, root: Path = CGROUP_ROOT, proc: Path = PROC_SELF
-) -> MemoryReader:
-    """The reader of a container's control group, of a tree of processes, or of this process."""
-    reader = process_reader(proc)
-    files = cgroup_files(root) if in_container else None
-    if files is None or not isinstance(reader, ResidentReader):
-        return TreeReader() if of_tree else reader
-    return CgroupReader(files, reader, open_kernel_peak(files.peak))
-
-
 def memory_meter(
     *, in_container: bool, of_tree: bool = False, root: Path = CGROUP_ROOT, proc: Path = PROC_SELF
 ) -> "MemoryMeter":
-    reader = memory_reader(in_container=in_container, of_tree=of_tree, root=root, proc=proc)
-    return MemoryMeter(reader)
+    """The meter of a container's control group, of a tree of processes, or of this process."""
+    reader = process_reader(proc)
+    files = cgroup_files(root) if in_container else None
+    if files is None or not isinstance(reader, ResidentReader):
+        return MemoryMeter(TreeReader() if of_tree else reader)
+    return MemoryMeter(CgroupReader(files, reader, open_kernel_peak(files.peak)))
 
 
 class MemoryMeter:

@@ -127,7 +127,8 @@ class Server:
             if latencies and (due >= budget_ns or passed >= LONGEST_RUN * budget_ns):
                 unanswered.append(due)
                 break
-            started = self._wait_until(origin + due)
+            while (started := self.clock()) < origin + due:
+                self.sleep(seconds(origin + due - started))
             service.append(self.query())
             passed = self.clock() - origin
             latencies.append(passed - due)
@@ -140,11 +141,6 @@ class Server:
         )
         waiting = sum(1 for _ in islice(arrived, MOST_COUNTED))
         return Served(latencies, service, lateness, waiting, passed)
-
-    def _wait_until(self, due_ns: int) -> int:
-        while (now := self.clock()) < due_ns:
-            self.sleep(seconds(due_ns - now))
-        return now
 
 
 def late_starts(served: Served) -> list[Doubt]:

@@ -42,7 +42,7 @@ class OpenedFiles:
         """Plain files of this process's start, sorted."""
         opened = set(self._opened)  # the hook goes on
         paths = {*opened, *_modules(), *_mapped(), *_graph_files(job, graphs), *_weights(opened)}
-        return sorted(path for path in paths if _is_plain(path))
+        return sorted(p for p in paths if not p.startswith(_VIRTUAL) and Path(p).is_file())
 
     def _note(self, event: str, arguments: tuple[Any, ...]) -> None:
         if event == "open" and isinstance(arguments[0], str):
@@ -83,10 +83,6 @@ def _graph_files(job: Job, graphs: Path | None) -> Iterator[str]:
 def _weights(opened: Iterable[str]) -> Iterator[str]:
     for folder in {Path(path).parent for path in opened if path.endswith("config.json")}:
         yield from map(str, folder.glob(f"*{WEIGHTS_SUFFIX}"))
-
-
-def _is_plain(path: str) -> bool:
-    return not path.startswith(_VIRTUAL) and Path(path).is_file()
 
 
 _FIRST_LINE_NS = time.perf_counter_ns()
@@ -240,15 +236,13 @@ def _in_children(job: Job) -> bool:
 
 def _peak_bytes(job: Job) -> int | None:
     try:
-        return _tree_bytes() if _in_children(job) else ResidentReader().peak_bytes()
+        if not _in_children(job):
+            return ResidentReader().peak_bytes()
+        reader = TreeReader()
+        bytes_ = reader.current_bytes()
     except OSError:
         return None
-
-
-def _tree_bytes() -> int | None:
-    reader = TreeReader()
-    bytes_ = reader.current_bytes()
-    return None if reader.gap else bytes_
+    return None if reader.gap else bytes_  # this user may not read that of one
 
 
 def _unread_share() -> float | None:
