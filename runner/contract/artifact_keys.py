@@ -23,7 +23,6 @@ from runner.contract.reasons import reason
 
 PACKAGE = Path(__file__).parents[1]
 RUNNER = "runner"
-"""Our own code among the versions of producers."""
 Versions = Mapping[str, str]
 """Libraries and code that made something, with versions; our code's is a hash over its files."""
 

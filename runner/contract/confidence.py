@@ -5,7 +5,6 @@ from functools import cache
 from statistics import NormalDist
 
 INTERVAL_CONFIDENCE = 0.95
-"""The confidence of every interval."""
 GROWING_CONFIDENCE = 0.968
 """Confidence of the interval where the number of rounds grows until it is narrow. Stopping at the
 first narrow one costs up to 4 % of coverage: alpha is spent beforehand (`performance rounds`)."""

@@ -7,12 +7,9 @@ from typing import ClassVar, Self
 
 from runner.contract.reasons import Reason, reason
 
-_LONGEST = 100
-"""Letters of a word that are compared."""
-_LISTED = 15
-"""Known words that are listed beside a guess; a longer list would hide it."""
-_CANDIDATES = 5
-"""Likely words among which swapped letters are looked for."""
+_LONGEST = 100  # letters of a word that are compared
+_LISTED = 15  # known words that are listed beside a guess; a longer list would hide it
+_CANDIDATES = 5  # likely words among which swapped letters are looked for
 
 
 IN_CHECKOUT = (Path(__file__).parents[2] / "Makefile").is_file()

@@ -20,7 +20,6 @@ from runner.contract.errors import DamagedFile, RecordNotSaved
 _FULL = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
 
 _UNFINISHED = ".{}.tmp"
-"""The name of a file while it is being written."""
 
 
 def unfinished_path(path: Path) -> Path:
@@ -109,14 +108,11 @@ def file_sha256(path: Path) -> str:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 
-RECORD_BYTES = 64 << 20
-"""Most bytes of a record, or of a round's result."""
-TABLE_BYTES = 1 << 30
-"""Most bytes of a file of many records that is read as a whole."""
+RECORD_BYTES = 64 << 20  # most bytes of a record, or of a round's result
+TABLE_BYTES = 1 << 30  # most bytes of a file of many records that is read as a whole
 STREAM_BYTES = 1 << 40
 """Most bytes of a file that is read a bit at a time: records to merge, a bundle, a graph."""
-TEXT_BYTES = 1 << 20
-"""Most bytes of a text that a job leaves: a log, a reason."""
+TEXT_BYTES = 1 << 20  # most bytes of a text that a job leaves: a log, a reason
 
 _PART_BYTES = 64 << 20
 _FLAGS = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC

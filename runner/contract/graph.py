@@ -28,7 +28,6 @@ DYNAMIC = "dynamic"
 FAILED_SUFFIX = ".failed"
 UNFINISHED_SUFFIX = ".unfinished"
 PART_WEIGHTS_SUFFIX = ".data"
-"""The ending of a part's weights, behind the name of the part."""
 EXPORTERS = ("onnx", "onnxruntime", "onnxscript", "torch", "transformers")
 """The distributions whose versions decide what an export holds; they stand in a graph's key."""
 

@@ -12,10 +12,8 @@ from runner.contract.models import ModelSpec
 from runner.contract.processes import VariableName
 from runner.contract.web import BrowserChoice
 
-WINDOW_ITERATIONS = 3
-"""Least iterations of a window of the warm-up."""
-WINDOWS = 3
-"""Neighbouring windows that must agree: two of noisy durations do so by chance."""
+WINDOW_ITERATIONS = 3  # least iterations of a window of the warm-up
+WINDOWS = 3  # neighbouring windows that must agree: two of noisy durations do so by chance
 
 
 class Measure(Frozen):

@@ -13,7 +13,6 @@ from pydantic import Field
 
 _NAME = r"^[A-Za-z_][A-Za-z0-9_]{0,99}$"
 VariableName = Annotated[str, Field(pattern=_NAME)]
-"""The name of an environment variable."""
 
 _PREFIXES = (
     *("OMP_", "KMP_", "GOMP_", "MKL_", "MKLDNN_", "ONEDNN_", "DNNL_", "OPENBLAS_", "GOTO_"),

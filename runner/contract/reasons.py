@@ -60,8 +60,7 @@ ReasonCode = Literal[
 ]
 # fmt: on
 """Records keep them, so none is renamed."""
-Facts = Mapping[str, str]
-"""Facts by name, as text: numbers in base units, lists with commas."""
+Facts = Mapping[str, str]  # facts by name, as text: numbers in base units, lists with commas
 
 
 @dataclass(frozen=True, slots=True)

@@ -20,7 +20,6 @@ OPERATORS_SUFFIX = ".operators.txt"
 NO_TRACE_SUFFIX = ".trace.failed"
 LOG_SUFFIX = ".log"
 TRACE_BYTES = 1 << 30
-"""Most bytes of a trace."""
 _LIMITS = {
     RECORD_SUFFIX: RECORD_BYTES,
     TRACE_SUFFIX: TRACE_BYTES,

@@ -60,8 +60,7 @@ def web_session_options(backend: Backend) -> dict[str, Any]:
 
 BROWSER_VARIABLE = "ACCELMATRIX_BROWSER"
 """Names the browser: `chromium`, `chrome`, `edge`, or the path of an executable."""
-HEADED_VARIABLE = "ACCELMATRIX_BROWSER_HEADED"
-"""`1` shows the browser's window."""
+HEADED_VARIABLE = "ACCELMATRIX_BROWSER_HEADED"  # `1` shows the browser's window
 DISPLAY_VARIABLES = ("DISPLAY", "WAYLAND_DISPLAY", "XAUTHORITY", "XDG_RUNTIME_DIR")
 """Variables that a window needs."""
 

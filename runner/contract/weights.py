@@ -23,13 +23,9 @@ WEIGHTS_SUFFIX = ".safetensors"
 WEIGHTS_VARIABLE = "ACCELMATRIX_WEIGHTS"
 """Names the folder that the launcher shows; processes that this one starts see it too."""
 _SIZE_BYTES = 8
-"""Bytes of the number that tells how long the header is."""
-_MAX_HEADER_BYTES = 16 << 20
-"""Some 150,000 tensors."""
-_MAX_WEIGHTS_BYTES = 256 << 30
-"""More than a hub takes for one file."""
-_LEAST_BITS = 4
-"""Bits of the smallest floating-point number."""
+_MAX_HEADER_BYTES = 16 << 20  # some 150,000 tensors
+_MAX_WEIGHTS_BYTES = 256 << 30  # more than a hub takes for one file
+_LEAST_BITS = 4  # bits of the smallest floating-point number
 _FLOATS = ("F", "BF")
 
 

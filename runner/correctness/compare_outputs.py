@@ -30,8 +30,7 @@ from runner.correctness.differences import (
 )
 from runner.correctness.honest import with_few
 
-MARGIN = 3.0
-"""Times that honest arithmetic may differ by more in another implementation."""
+MARGIN = 3.0  # times that honest arithmetic may differ by more in another implementation
 MEASURED_MARGIN = 2.0
 """Times that an arithmetic of `METHODS` may differ by more than was measured of it."""
 MOST = 0.9
@@ -61,8 +60,7 @@ HONEST: Mapping[Precision, Difference] = {
 differ most: text models of 22 to 28 layers are among them."""
 
 _AS_TORCH = Difference(1.0, 1.0, 1.0)
-HTP = "HTP"
-"""The arithmetic of Qualcomm's HTP in fp16, where torch's stands for that of all others."""
+HTP = "HTP"  # the arithmetic of Qualcomm's HTP in fp16, where torch's stands for that of all others
 
 METHODS: Mapping[Precision, Mapping[str, Difference]] = {
     "fp16": {HTP: Difference(2.6, 3.2, 2.8)},
@@ -86,7 +84,6 @@ _DIFFERS: Mapping[str, ReasonCode] = {
     "row": "outputs_differ_at_worst",
     "mean": "outputs_differ_in_mean",
 }
-"""The reason for each kind of difference."""
 
 
 def method_of(cell: Cell, observed: Columns) -> str | None:

@@ -13,8 +13,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-_BLOCK = 2**20
-"""Values of each array that are converted at once: 8 MiB."""
+_BLOCK = 2**20  # values of each array that are converted at once: 8 MiB
 
 AnyArray = npt.NDArray[np.generic]
 Arrays = Mapping[str, AnyArray]

@@ -22,13 +22,11 @@ from runner.correctness.differences import AnyArray, Arrays, relative_difference
 _GRADIENT, _UPDATE, _LOSS = "gradient.", "update.", "training_loss"
 """Beginnings of names that go on with a parameter, and the name of the step's loss."""
 _KINDS: tuple[Literal["gradient", "update"], ...] = ("gradient", "update")
-_HONEST = "honest_step."
-"""The beginning of names that go on with a training precision."""
+_HONEST = "honest_step."  # the beginning of names that go on with a training precision
 _NEGLIGIBLE = 1e-6
 """Norm of a gradient by that of all, below which rounding alone makes it: those of keys' biases
 have 1e-9, the least of others 1e-5."""
-_MOST = 0.9
-"""A tolerance above would let a gradient pass that is 0."""
+_MOST = 0.9  # a tolerance above would let a gradient pass that is 0
 _VANISHED = 0.999
 
 _FLOORS: Mapping[str, Mapping[str, float]] = {

@@ -40,8 +40,7 @@ SEQUENCE_LENGTH = 32
 NEW_TOKENS = 16
 GENERATED_TOKENS = "generated_tokens"
 """The name under which a reference keeps generated tokens, beside the outputs."""
-STEPS = "steps.logits"
-"""The name of the logits of all decode steps."""
+STEPS = "steps.logits"  # the name of the logits of all decode steps
 MOST_PARAMETERS = 700_000_000
 """Above, other precisions are not computed: they would take minutes on a CPU."""
 _QUERIES_OF_TEXT, _OTHER_QUERIES = 2, 4
@@ -49,8 +48,7 @@ _QUERIES_OF_TEXT, _OTHER_QUERIES = 2, 4
 have one a sample."""
 _FILLED: Mapping[str, int] = {MASK: 1, MODALITIES: 0}
 """The value for each further token in arguments beside the prompt."""
-_STREAM = 2
-"""The stream of random numbers, beside those of inputs and labels."""
+_STREAM = 2  # the stream of random numbers, beside those of inputs and labels
 
 
 def fixed_cell(job: Job) -> Cell:

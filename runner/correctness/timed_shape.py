@@ -28,7 +28,6 @@ from runner.inputs import MASK, Inputs, synthesise
 _MOST_VALUES = 1 << 26
 """Values of all outputs at most, 256 MiB in fp32: they are copied to the host."""
 _COMPILING = ("torch_compile", "openvino")
-"""Runtimes that compile for the shape of each query."""
 _FIXED = "fixed"
 """The beginning of a session's option `shapes` where its graph was loaded for one shape."""
 _GROWING = ("batch_size", "sequence_length", "prompt_length")

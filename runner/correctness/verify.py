@@ -36,7 +36,6 @@ from runner.correctness.timed_shape import compare_timed, is_compiled_for
 from runner.measure.clock import Clock
 
 WHERE = "choice of tokens"
-"""The word of `difference_where` for a token that was not the likeliest."""
 
 
 def judge_choices(columns: Columns, logits: FloatArray, tokens: Tokens, most: float) -> Columns:
@@ -61,8 +60,7 @@ def judge_choices(columns: Columns, logits: FloatArray, tokens: Tokens, most: fl
     return {**changed, "correct": False, **reason_columns("correct", explanation)}
 
 
-_ORDER = (False, None, True)
-"""Verdicts, the one first that counts for several comparisons."""
+_ORDER = (False, None, True)  # verdicts, the one first that counts for several comparisons
 
 
 class Reference(NamedTuple):

@@ -52,10 +52,8 @@ from runner.modes.registry import COLD_MODES, measure_warm, workload_of
 from runner.process.streams import Progress
 
 LEAST_QUERIES = 5
-LEAST_NS = 200_000_000
-"""Least sum of the queries' durations."""
-MOST_NS = 2_000_000_000
-"""Sum at which they end with fewer: what is not timed stays small."""
+LEAST_NS = 200_000_000  # least sum of the queries' durations
+MOST_NS = 2_000_000_000  # sum at which they end with fewer: what is not timed stays small
 
 
 def has_regions(cell: Cell) -> bool:

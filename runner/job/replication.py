@@ -40,10 +40,8 @@ from runner.modes.registry import COLD_MODES
 from runner.modes.server.rates import MILLISECOND_NS, QueueModel
 from runner.modes.server.serving import SERVICE
 
-_LEAST_SHARE = 1e-3
-"""The least share of service times by which a queue's change is simulated."""
+_LEAST_SHARE = 1e-3  # the least share of service times by which a queue's change is simulated
 MIDDLE = "p50"
-"""The percentile that is the median."""
 
 
 @dataclass(frozen=True)
@@ -105,8 +103,7 @@ def _bracket(low: float | None, high: float | None, less: float, more: float) ->
     }
 
 
-SIGNIFICANCE = 0.01
-"""A change is a doubt if chance makes one so large less often than this."""
+SIGNIFICANCE = 0.01  # a change is a doubt if chance makes one so large less often than this
 
 
 @dataclass(frozen=True)

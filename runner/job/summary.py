@@ -47,8 +47,7 @@ from runner.modes.server.serving import SERVICE
 from runner.modes.startup.mode import startup_columns
 from runner.modes.training import training_columns, training_doubts, training_totals
 
-_JUDGED = (TO_FIRST, PER_OUTPUT)
-"""Columns that are graded beside the latency."""
+_JUDGED = (TO_FIRST, PER_OUTPUT)  # columns that are graded beside the latency
 
 
 def summarise_tokens(

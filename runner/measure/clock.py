@@ -4,14 +4,12 @@ import threading
 import time
 from collections.abc import Callable
 
-Clock = Callable[[], int]
-"""Returns nanoseconds that never go backwards."""
+Clock = Callable[[], int]  # returns nanoseconds that never go backwards
 
 monotonic: Clock = time.perf_counter_ns
 
 NANOSECONDS = 1_000_000_000
-INTERVAL_S = 0.001
-"""Default time between two readings of a `Sampler`."""
+INTERVAL_S = 0.001  # default time between two readings of a `Sampler`
 
 
 def seconds(nanoseconds: int) -> float:

@@ -18,14 +18,12 @@ from runner.contract.host import SYS, read_cpus, read_word
 from runner.contract.rounds import CpuClock
 
 CLOCK_INTERVAL_S = 0.1
-MOST_CPUS = 8
-"""CPUs whose frequency is read: cores at work on one operator have much the same."""
+MOST_CPUS = 8  # CPUs whose frequency is read: cores at work on one operator have much the same
 _HERTZ_PER_KHZ = 1000
 _MS_PER_S = 1000
 _HEATED = ("core", "package")
 _COUNT, _TIME_MS = "throttle_count", "throttle_total_time_ms"
-_Heat = Mapping[Path, int]
-"""Counters of the kernel's since it has started, by their files."""
+_Heat = Mapping[Path, int]  # counters of the kernel's since it has started, by their files
 _BEGIN, _END = b"b", b"e"
 _SAMPLER = f"""
 import json, os, select, sys
@@ -53,10 +51,8 @@ while True:
 answers the other byte with what it has read. A container allows no CPU beyond its own set."""
 
 
-CPUS = "devices/system/cpu"
-"""The folder of all CPUs, below the one of the system's settings."""
-CLOCK_FILE = "cpu{}/cpufreq/scaling_cur_freq"
-"""The file with the clock of a CPU, in kHz, below it."""
+CPUS = "devices/system/cpu"  # the folder of all CPUs, below the one of the system's settings
+CLOCK_FILE = "cpu{}/cpufreq/scaling_cur_freq"  # the file with the clock of a CPU, in kHz, below it
 
 
 class CpuClockMeter:

@@ -31,8 +31,7 @@ _FOLLOW_SHARE = 0.4
 """Counters that wrap are read again after this share of the time in which they wrap once."""
 
 
-Find = Callable[[], Sequence[Counter]]
-"""Finds the counters, or raises whatever their source does."""
+Find = Callable[[], Sequence[Counter]]  # finds the counters, or raises whatever their source does
 
 
 @dataclass(frozen=True)

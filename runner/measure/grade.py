@@ -42,8 +42,7 @@ VARIATION = Scale(b=0.10, c=0.30, d=1.00)
 with bert-tiny."""
 SPREAD = Scale(b=0.10, c=0.50)
 """Of a kernel that should take the same time always; 20 repeats can't condemn a cell, so no D."""
-SHIFT = Scale(b=0.05, c=0.15)
-"""Of the same kernel's median, whose own noise is 1 to 3 %."""
+SHIFT = Scale(b=0.05, c=0.15)  # of the same kernel's median, whose own noise is 1 to 3 %
 OTHER_LOAD = Scale(b=0.05, c=0.10, d=0.20)
 """Share of the CPU time; a daemon or two take less than 5 %. Beyond 20 %, medians of minutes apart
 differed by factors, not by the 20 % that C promises."""

@@ -19,8 +19,7 @@ from typing import Any
 _WRITTEN_BACK_S = 120
 """Age of a file whose pages the kernel has written: it does so after half a minute. To ask
 for it costs a flush of the disk for each file."""
-_FAILED = ctypes.c_void_p(-1).value
-"""The result of mmap(2) in place of an address."""
+_FAILED = ctypes.c_void_p(-1).value  # the result of mmap(2) in place of an address
 
 
 class PageCache:

@@ -17,16 +17,13 @@ from runner.measure.statistics.spread import effective_count
 
 GARBAGE_COLLECTION = "collected and frozen before the warm-up, off while timed"
 TOLERANCE = 0.05
-LOOK_EVERY = 1.1
-"""Growth of the iterations from one look at the precision to the next."""
+LOOK_EVERY = 1.1  # growth of the iterations from one look at the precision to the next
 LOOKING_CONFIDENCE = 0.97
 """Confidence of the interval that decides when to end; the one that is reported has 95 %."""
 OVERHEAD_ITERATIONS = 1000
 
-Execute = Callable[[], object]
-"""Executes one query and returns when the device has finished it."""
-Timed = Callable[[], int]
-"""Executes one iteration and returns the nanoseconds it took."""
+Execute = Callable[[], object]  # executes one query and returns when the device has finished it
+Timed = Callable[[], int]  # executes one iteration and returns the nanoseconds it took
 TimeSeries = Callable[[int, int, int], list[int]]
 """Executes iterations one behind the other and returns the nanoseconds of each: at least so many,
 with at least such a sum, ending at such a sum in any case."""

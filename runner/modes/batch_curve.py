@@ -13,8 +13,7 @@ from runner.measure.clock import NANOSECONDS, seconds
 USEFUL_GAIN = 0.01
 """A larger batch that gives no more than this share of samples per second is not worth its latency
 and memory."""
-_MOST = 700.0
-"""The greatest logarithm whose number is finite."""
+_MOST = 700.0  # the greatest logarithm whose number is finite
 
 
 @dataclass(frozen=True)

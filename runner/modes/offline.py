@@ -22,28 +22,22 @@ from runner.modes.base import Instruments, heat_up, measure_steadily
 from runner.modes.batch_curve import BatchCurve, BatchTry, Gain, gain_of, gains_nothing
 from runner.modes.inference import InferenceWorkload
 
-FLAT_DOUBLINGS = 2
-"""Doublings without gain that end the search; accelerators have plateaus of one."""
+FLAT_DOUBLINGS = 2  # doublings without gain that end the search; accelerators have plateaus of one
 TRY_QUERIES = 3
 TRY_NS = 300_000_000
-"""Least duration of a try."""
 DOUBLING_SHARE = 2 / 3
 """Share of the search's time for the doublings; the rest measures the best two again."""
-PAIRS = 3
-"""Least times that the best batch and its rival are measured again."""
+PAIRS = 3  # least times that the best batch and its rival are measured again
 MOST_PAIRS = 12
 CHOICE = Scale(b=0.02, c=0.05, d=0.20)
 """Shares by which another batch may be better, beyond which a batch costs the grade A, B and C."""
 SEARCH_SHARE = 1 / 3
-"""Share of `measure.max_s` for the search."""
 _OF_SEARCH = ("batch_size", "search", "offline_")
-"""Beginnings of the columns that a search makes."""
 _GIGABYTE = 1e9
 
 Trial = Callable[[int, int], BatchTry]
 """Tries a batch size until a moment of the clock, with one query at least."""
-IsMemory = Callable[[Exception], bool]
-"""Tells whether an error says that memory ran out."""
+IsMemory = Callable[[Exception], bool]  # tells whether an error says that memory ran out
 
 
 @dataclass(frozen=True)

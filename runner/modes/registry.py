@@ -28,10 +28,8 @@ _WORKLOADS: Mapping[Mode, Callable[[Session, Job, Cell, Clock], Workload]] = {
     "training": TrainingWorkload,
     "startup": InferenceWorkload,
 }
-"""The workload of each mode, once the model is loaded."""
 
 _SCENARIOS: Mapping[Scenario, ModeFunction] = {"offline": measure_offline, "server": measure_server}
-"""Scenarios other than one query after the other."""
 
 COLD_MODES: Mapping[Mode, ColdModeFunction] = {"startup": measure_startup}
 """Modes that must run before anything is loaded here."""

@@ -28,7 +28,6 @@ cost one of them."""
 _LOST = Scale(b=0.01, c=0.20)
 """Shares of elements that no step changes: the times are right, but nobody trains so."""
 _SHOWN = 3
-"""Parameters that an error names."""
 
 
 class TrainingWorkload(Workload):

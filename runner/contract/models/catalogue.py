@@ -78,7 +78,6 @@ _CONTENT: Mapping[str, Modality] = {
     "input_features": "audio",
     "input_values": "audio",
 }
-"""The content of the tensors of Hugging Face's models, by their names."""
 
 
 class AxisRange(BaseModel):

@@ -14,11 +14,9 @@ from runner.contract.models.work import FACTOR_SIGN
 from runner.contract.reasons import Reason
 
 COUNTS_FILE = "counts.json"
-"""The name of the file that a job leaves in its output folder."""
 COUNTS_BYTES = 64 << 10
 """Most bytes of such a file; twelve polynomials of eight terms take some 8,000."""
 MOST_REASON = 2_000
-"""Most characters of a reason."""
 FORWARD_COUNTS = frozenset({"parameters", "macs", "activations", "outputs", "weights"})
 """Numbers of a forward pass, as `work.json` has them, and the parameters, which are published for
 the catalogue's models."""
@@ -29,8 +27,7 @@ GENERATION_COUNTS = frozenset(
     }
 )
 """Those of the parts of a generation."""
-Term = tuple[SizeName, ...]
-"""Sizes whose product it is; none stands for 1."""
+Term = tuple[SizeName, ...]  # sizes whose product it is; none stands for 1
 _MOST_FACTOR = 1e18
 _MOST_TERMS = 16
 _MOST_SHOWN = 200

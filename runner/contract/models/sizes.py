@@ -19,8 +19,7 @@ from runner.contract.models.catalogue import (
 from runner.contract.reasons import Reason, reason
 
 _Config = Mapping[str, Any]
-Area = tuple[int, int]
-"""Height and width."""
+Area = tuple[int, int]  # height and width
 
 _TOLERATED = 1.1
 """LLaVA-OneVision shrinks an image only if its sides are longer than this much of the budget."""

@@ -39,16 +39,13 @@ Polynomial = Mapping[str, float]
 """Factors by term; a term is a product such as `batch_size*sequence_length*sequence_length`.
 
 The empty term is 1: its factor depends on no size."""
-Polynomials = Mapping[str, Polynomial]
-"""One for each thing that is counted, see `counts_of`."""
+Polynomials = Mapping[str, Polynomial]  # one for each thing that is counted, see `counts_of`
 FACTOR_SIGN = "*"
-_MOST = 10**17
-"""Greatest count; what follows from one still fits into the columns of a record."""
+_MOST = 10**17  # greatest count; what follows from one still fits into the columns of a record
 _DECIDING = (
     *("architecture", "config", "forward", "inputs", "fixed"),
     *("contrastive", "encoder_decoder", "image_prompt"),
 )
-"""Fields that decide what is counted at given sizes."""
 
 
 class Work(BaseModel):
@@ -121,16 +118,13 @@ def _value(polynomial: Polynomial, sizes: Mapping[str, int]) -> int:
 
 
 FLOPS_PER_MAC = 2
-TRAINING_PASSES = 3
-"""Forward passes whose arithmetic a training step has."""
+TRAINING_PASSES = 3  # forward passes whose arithmetic a training step has
 WEIGHT_BYTES: Mapping[Precision, int] = {"fp32": 4, "bf16": 2, "fp16": 2, "int8": 1}
 """Bytes of a parameter in that precision."""
 _STATE_BYTES = 4
 """Bytes of a gradient, a trained weight and its moments: fp32, unless training is `pure`."""
-_STATE_MOVES = 2 + 6
-"""A gradient is written and read; weight and two moments are read and written."""
-_UNQUANTISED_BYTES = 4
-"""Bytes of a value between the quantised layers of an int8 model."""
+_STATE_MOVES = 2 + 6  # a gradient is written and read; weight and two moments are read and written
+_UNQUANTISED_BYTES = 4  # bytes of a value between the quantised layers of an int8 model
 _ID_BYTES = 8
 _INPUT_BYTES: Mapping[TensorKind, int] = {"image_mask": 4, "false": 1}
 _FLOATING: frozenset[TensorKind] = frozenset({"normal", "boxes"})

@@ -12,8 +12,7 @@ from typing import Annotated, TypeVar
 _Number = TypeVar("_Number", int, float)
 _LARGEST = nextafter(1e19, 0)
 """No time, rate, size or number of a benchmark reaches 1e19, in whatever base unit."""
-_ROUNDED = 1 + 1e-6
-"""1 with what rounding adds to it."""
+_ROUNDED = 1 + 1e-6  # 1 with what rounding adds to it
 
 
 @dataclass(frozen=True)

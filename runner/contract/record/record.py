@@ -14,14 +14,11 @@ from runner.contract.record.modes import Arrivals, Generation, Startup, Training
 from runner.contract.record.quality import Outcome, Trust
 from runner.contract.record.ranges import Positive
 
-Row = dict[str, Any]
-"""One record by the names of its columns."""
-Columns = Mapping[str, Any]
-"""Columns of `Record`, by name."""
+Row = dict[str, Any]  # one record by the names of its columns
+Columns = Mapping[str, Any]  # columns of `Record`, by name
 NO_COLUMNS: Columns = MappingProxyType({})
 
-SCHEMA_VERSION = 7
-"""Raised with every change of the columns; a merge refuses records of another."""
+SCHEMA_VERSION = 7  # raised with every change of the columns; a merge refuses records of another
 
 
 class Record(

@@ -30,14 +30,11 @@ UNSEEN_DEPENDENCE = 90.0
 UNKNOWN_BETWEEN = 0.04
 """The deviation that the test takes for processes of a host that nobody calibrated: by 5 % it would
 name three rounds at 1.0, 1.3 and 1.0 in fewer than 95 % (the study `drift`)."""
-TELLING_ROUNDS = 6
-"""Rounds from which on their scatter tells what processes of this cell differ by."""
+TELLING_ROUNDS = 6  # rounds from which on their scatter tells what processes of this cell differ by
 SCATTER_ALLOWANCE = 1.5
 """The deviation that it gives counts so many times, as few rounds may scatter too little."""
-EDGE = 0.15
-"""Share of a steady phase that each side of a step has at least."""
-FEWEST = 8
-"""Durations below which no change inside a steady phase is sought."""
+EDGE = 0.15  # share of a steady phase that each side of a step has at least
+FEWEST = 8  # durations below which no change inside a steady phase is sought
 _GRID = 400
 Kind = Literal["step", "trend"]
 

@@ -18,8 +18,7 @@ PERCENTILE_FRACTIONS: Mapping[str, float] = {
     "p99": 0.99,
     "p999": 0.999,
 }
-CONFIDENCE = 0.99
-"""Confidence with which a percentile must be supported by its samples."""
+CONFIDENCE = 0.99  # confidence with which a percentile must be supported by its samples
 RESAMPLES = 10_000
 
 
@@ -135,12 +134,10 @@ def binomial(count: int, probability: float) -> tuple[int, Floats]:
 
 BOUNDED = tuple(name for name in PERCENTILE_FRACTIONS if name != "p50")
 """Percentiles with bounds; p50 has none, since the median has its interval."""
-DEPENDENT_SHARE = 0.7
-"""Samples are dependent if fewer than this share of them count as independent."""
+DEPENDENT_SHARE = 0.7  # samples are dependent if fewer than this share of them count as independent
 SIGNIFICANT_DEVIATIONS = 2.33
 """Deviations of the first autocorrelation from 0 that independent samples exceed once in 100."""
-LEAST_EXCURSIONS = 40
-"""Separate excursions beyond a percentile that dependent samples must show."""
+LEAST_EXCURSIONS = 40  # separate excursions beyond a percentile that dependent samples must show
 WIDEST_BOUNDS = 0.10
 """Half the distance of a percentile's bounds, by its value, that dependent samples may have."""
 

@@ -17,7 +17,6 @@ from runner.measure.statistics.percentiles import (
 from runner.measure.statistics.spread import Floats, Series
 
 SecondsColumns = dict[str, float | None]
-"""Columns of a record in seconds, by name."""
 
 
 @dataclass(frozen=True)

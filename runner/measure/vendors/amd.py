@@ -15,8 +15,7 @@ from runner.contract.rounds import DeviceState
 from runner.measure.vendors.base import Counter, DeviceBuild, Violations, known
 
 _HERTZ_PER_MHZ = 1_000_000
-_NONE = 2**63
-"""From here on, a number says that the GPU tells none."""
+_NONE = 2**63  # from here on, a number says that the GPU tells none
 _JOULES_PER_UJ = 1e-6
 _PERIOD_S = 0.1
 """The driver hands out the firmware's table as it was up to 1 ms, in older kernels up to 100 ms
@@ -30,12 +29,10 @@ _VIOLATIONS: Mapping[str, str] = {
 }
 """Keys of `amdsmi_get_violation_status`, from MI300 on, that count moments in which the clock was
 held down; other GPUs count none."""
-_MOMENTS = "acc_counter"
-"""The key that counts all moments."""
+_MOMENTS = "acc_counter"  # the key that counts all moments
 _WATTS_PER_UW = 1e-6
 _BYTES_PER_MB = 1 << 20
-_WHOLE = "SPX"
-"""The partition that is the whole GPU."""
+_WHOLE = "SPX"  # the partition that is the whole GPU
 _UNNAMED_PART = "part"
 
 

@@ -32,8 +32,7 @@ _POLICIES: Mapping[int, str] = {
 _NS_PER_US = 1000
 _WATTS_PER_MW = 1e-3
 _CUDA = "libcuda.so.1"
-_MULTIPROCESSORS = 16
-"""`CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT` of the CUDA driver's interface."""
+_MULTIPROCESSORS = 16  # `CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT` of the CUDA driver's interface
 _MIG = " MIG "
 _GPU, SLICE = "GPU-", "MIG-"
 

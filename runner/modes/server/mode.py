@@ -48,20 +48,16 @@ NO_TRIAL = "no trial was run: these are the warm-up's queries, which did not wai
 PILOT_SHARE = 0.1
 """Share of the time before the verification for a first trial, which tells service times."""
 PILOT_LOAD = 0.5
-FIRST_SHARE = 0.6
-"""Share of the time that is left for the first rate that is accepted."""
+FIRST_SHARE = 0.6  # share of the time that is left for the first rate that is accepted
 VERIFY_SHARE = 0.4
 """Share of the search's time for fresh schedules at the rate that is called the peak."""
 UNVERIFIED: Grade = "C"
 """The best grade of a peak that fresh schedules did not accept by themselves."""
-WIDTH = 0.05
-"""The search ends when the bracket is narrower than this share of its upper end."""
+WIDTH = 0.05  # the search ends when the bracket is narrower than this share of its upper end
 BRACKET = Scale(b=WIDTH / 2, c=0.05, d=0.20)
 """Half of the bracket by its middle, beyond which a peak costs the grade A, B and C."""
-LEAST_PROGRESS = 0.02
-"""Share by which a verdict must narrow the bracket to be worth its time."""
-RATES = 24
-"""Rates between the ends of the bracket that are considered."""
+LEAST_PROGRESS = 0.02  # share by which a verdict must narrow the bracket to be worth its time
+RATES = 24  # rates between the ends of the bracket that are considered
 SERVICE_DEVIATIONS = 2.6
 """Standard errors by which the mean service time may be shorter than it was."""
 

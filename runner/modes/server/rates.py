@@ -26,11 +26,9 @@ LATE_SHARE = 0.01
 """Share of latencies that may be beyond the objective: those above the 99th percentile."""
 ACCEPT_RISK = 0.01
 """Chance to accept a rate at which the objective is missed: MLPerf's confidence is 99 %."""
-REJECT_RISK = 0.04
-"""Chance to reject a rate at which it is met."""
+REJECT_RISK = 0.04  # chance to reject a rate at which it is met
 QUERIES = 60_000
-FEWEST_CYCLES = 30
-"""Busy periods of the model below which it says nothing about dependence."""
+FEWEST_CYCLES = 30  # busy periods of the model below which it says nothing about dependence
 LATE_DEVIATIONS = 0.7
 """Deviations of the late queries' count that a plan allows for: three trials in four decide."""
 _MOST_LATE = 200

@@ -13,13 +13,11 @@ from runner.measure.clock import NANOSECONDS, Clock, seconds
 from runner.measure.energy import EnergyMeter
 from runner.measure.phases import garbage_collection_off
 
-Sleep = Callable[[float], None]
-"""Waits for that many seconds without using a core."""
+Sleep = Callable[[float], None]  # waits for that many seconds without using a core
 
 MOST_COUNTED = 100_000
 """Most waiting queries that are counted: counting millions would take longer than the run."""
-SERVICE = "service"
-"""The part of a latency that is not waiting."""
+SERVICE = "service"  # the part of a latency that is not waiting
 LONGEST_RUN = 2
 """Longest run with a line to answer at the end, by its budget; a line that grew for ever would take
 longer still."""

@@ -22,8 +22,7 @@ from runner.contract.reasons import Reason
 from runner.contract.weights import WEIGHTS_SUFFIX
 
 _VIRTUAL = ("/proc/", "/sys/", "/dev/")
-_PATH_AT = 5
-"""The column of a mapping's path, proc(5)."""
+_PATH_AT = 5  # the column of a mapping's path, proc(5)
 
 
 class OpenedFiles:

@@ -33,8 +33,7 @@ from runner.modes.startup.launch import TimedStart, launch_start
 _PIDS_PER_THREAD = 2
 _PIDS_PER_START = 8
 """A start of torch with T threads was observed to use 2 T + 3 ids; containers limit them."""
-_PIDS_PER_BROWSER = 160
-"""A browser with its driver took 85 where two cores were."""
+_PIDS_PER_BROWSER = 160  # a browser with its driver took 85 where two cores were
 _GARBAGE_COLLECTION = "on, as Python starts"
 TIMED_REGION = (
     "launch of a fresh interpreter to its first output, with the device's initialisation, without "
@@ -48,7 +47,6 @@ TIMED_REGION_OF_PAGES = (
     "just lost"
 )
 COLD_SHARE = 1 / 3
-"""Share of `measure.max_s` for cold starts."""
 MOST_RESIDENT = 0.5
 """Share of the files' pages that may stay in memory: with more, a start is not a cold one."""
 _MEMORY_METHOD = "VmHWM of the started process, the highest of all starts"
@@ -207,7 +205,6 @@ def _parts_ns(starts: Sequence[TimedStart], prefix: str = "") -> dict[str, list[
 
 STARTUP_STAGES = ("interpreter", "import", "instantiate", "weights", "first_query")
 COLD = "cold_"
-"""Prefix of the parts of cold starts."""
 
 
 def startup_columns(job: Job, rounds: Sequence[RoundResult]) -> Columns:
