@@ -15,7 +15,7 @@ from pydantic import ValidationError
 
 from runner.contract.errors import BenchError, JobError
 from runner.contract.job import Job
-from runner.contract.weights import show_folder
+from runner.contract.models.catalogue import show_folder
 from runner.measure.clock import monotonic
 from runner.measure.environment import pin_process
 from runner.process.lifeline import die_with_parent

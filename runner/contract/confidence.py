@@ -49,11 +49,3 @@ def _near_the_middle(degrees: float, tail: float, a: float, b: float, c: float, 
     c += (((0.05 * d * x - 5) * x - 7) * x - 2) * x + b
     y = (((((0.4 * y + 6.3) * y + 36) * y + 94.5) / c - y - 3) / b + 1) * x
     return math.expm1(a * y * y)
-
-
-def shown_share(count: int, effective: float) -> float:
-    """The share of the variance of one value that the sample's variance has on average: 1 - ρ.
-
-    Values that are alike differ by less than others would; ρ follows from their effective count.
-    """
-    return effective * count / (count + (count - 1) * effective)

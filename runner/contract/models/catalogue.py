@@ -1,10 +1,12 @@
-"""Descriptions of models, and the catalogue of them: `configs/<name>.json` for each."""
+"""Descriptions of models, their catalogue (`configs/<name>.json`), and their own weights."""
 
 import json
+import os
 from collections.abc import Iterator, Mapping
 from functools import cache
 from importlib.resources import files
 from importlib.resources.abc import Traversable
+from pathlib import Path
 from types import MappingProxyType
 from typing import Annotated, Any, Literal
 
@@ -13,6 +15,11 @@ from pydantic import BaseModel, ConfigDict, Field, PositiveInt
 from runner.contract.cell import ModelName
 from runner.contract.errors import UnknownModel, suggest
 
+CONFIG_FILE = "config.json"
+WEIGHTS_SUFFIX = ".safetensors"
+"""The one format that is read: it holds numbers alone, where pickles hold code."""
+WEIGHTS_VARIABLE = "ACCELMATRIX_WEIGHTS"
+"""Names the folder that the launcher shows; processes that this one starts see it too."""
 LARGEST_SIZE = 10**12
 """The largest number that a description may hold: beyond it no tensor could be made."""
 SizeNumber = Annotated[PositiveInt, Field(le=LARGEST_SIZE)]
@@ -207,3 +214,15 @@ def find(name: str) -> ModelSpec:
     guess = suggest(name, models)
     listed = f"{len(models)} models: orchestrator models list"
     raise UnknownModel(f"no model {name!r}{guess} ({listed})")
+
+
+def show_folder(folder: Path) -> None:
+    """From now on the weights of this process' model lie there."""
+    os.environ[WEIGHTS_VARIABLE] = str(folder)
+
+
+def folder_of(model: ModelSpec) -> Path | None:
+    """The folder of the model's weights for this process; None if they come from a hub."""
+    if model.path is None:
+        return None
+    return Path(os.environ.get(WEIGHTS_VARIABLE) or model.path)

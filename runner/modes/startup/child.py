@@ -18,8 +18,8 @@ import psutil
 from runner.contract.errors import Unsupported, reason_of
 from runner.contract.graph import GRAPH_FILE, find_graph
 from runner.contract.job import Job
+from runner.contract.models.catalogue import WEIGHTS_SUFFIX
 from runner.contract.reasons import Reason
-from runner.contract.weights import WEIGHTS_SUFFIX
 
 _VIRTUAL = ("/proc/", "/sys/", "/dev/")
 _PATH_AT = 5  # the column of a mapping's path, proc(5)

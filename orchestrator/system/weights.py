@@ -1,4 +1,4 @@
-"""Folders and revisions of pretrained weights, for host and container alike."""
+"""Folders and revisions of pretrained weights, which may be a stranger's."""
 
 import hashlib
 import math
@@ -15,13 +15,9 @@ from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
 from runner.contract.errors import DamagedFile, Unavailable
 from runner.contract.files import open_plain
 from runner.contract.models import ModelSpec
+from runner.contract.models.catalogue import WEIGHTS_SUFFIX
 from runner.contract.reasons import reason
 
-CONFIG_FILE = "config.json"
-WEIGHTS_SUFFIX = ".safetensors"
-"""The one format that is read: it holds numbers alone, where pickles hold code."""
-WEIGHTS_VARIABLE = "ACCELMATRIX_WEIGHTS"
-"""Names the folder that the launcher shows; processes that this one starts see it too."""
 _SIZE_BYTES = 8
 _MAX_HEADER_BYTES = 16 << 20  # some 150,000 tensors
 _MAX_WEIGHTS_BYTES = 256 << 30  # more than a hub takes for one file
@@ -45,18 +41,6 @@ class _Tensor(BaseModel):
 
 _HEADER = TypeAdapter(dict[str, _Tensor | dict[str, str]], config=ConfigDict(defer_build=True))
 """Tensors by name, and the file's metadata beside them."""
-
-
-def show_folder(folder: Path) -> None:
-    """From now on the weights of this process' model lie there."""
-    os.environ[WEIGHTS_VARIABLE] = str(folder)
-
-
-def folder_of(model: ModelSpec) -> Path | None:
-    """The folder of the model's weights for this process; None if they come from a hub."""
-    if model.path is None:
-        return None
-    return Path(os.environ.get(WEIGHTS_VARIABLE) or model.path)
 
 
 def weight_files(folder: Path) -> list[Path]:
