@@ -23,7 +23,7 @@ from orchestrator.store.store import Store
 from orchestrator.system.parquet import read_table
 from performance.scratch import write_records
 from runner.contract.errors import BenchError
-from runner.measure.memory.process import ResidentReader
+from runner.measure.memory.readers import ResidentReader
 from tests.support.hostile_parquet import HOSTILE_FILES
 
 MOST_SECONDS, MOST_BYTES = 2.0, 300_000_000

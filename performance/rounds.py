@@ -32,7 +32,7 @@ from runner.measure.statistics.replication import (
     moments_of,
     round_interval,
 )
-from runner.measure.statistics.serial_correlation import SHARED, STATE_S
+from runner.measure.statistics.spread import SHARED, STATE_S
 
 REPETITIONS = 2_000
 WITHIN = 0.02

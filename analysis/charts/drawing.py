@@ -6,8 +6,7 @@ from typing import Any
 
 from analysis.charts.chart import VEGA_LITE, Chart, Spec
 from analysis.charts.palette import PAPER
-from runner.contract.errors import UsageError
-from runner.contract.installation import how_to_install
+from runner.contract.errors import UsageError, how_to_install
 
 _WIDTH = 640
 """Width of a plot in files, pixels at single scale."""

@@ -13,8 +13,8 @@ from analysis.charts.questions import MOST_CHARTS
 from analysis.charts.words import file_stem, in_order, noun_count, path_words
 from analysis.results.selection import Selection
 from analysis.results.source import ArrowSource
+from analysis.results.synonyms import axis_words
 from analysis.statistics.numbers import amount
-from runner.contract.synonyms import axis_words
 
 MOST_POINTS = 300
 """Points of one drawing; more are noun_count, those nearest to the peak stay."""

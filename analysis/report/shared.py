@@ -11,9 +11,8 @@ from analysis.results.selection import IS_OURS
 from analysis.results.source import text
 from analysis.results.table import Field, RowFacts, Table
 from analysis.results.trust import GradeSummary, summarise_grades
-from runner.contract.record.doubts import Doubt
 from runner.contract.record.record import Row
-from runner.contract.record.verdict import Grade
+from runner.contract.record.verdict import Doubt, Grade
 
 _MOST_SHOWN = 6
 """Environments and machines side by side; more are counted."""

@@ -17,8 +17,7 @@ from orchestrator.fleet.host import HostFacts
 from orchestrator.images.trust import state_file
 from runner.contract.cell import Frozen
 from runner.contract.errors import DamagedFile, RecordNotSaved
-from runner.contract.files import save_text
-from runner.contract.plain_files import TEXT_BYTES, read_plain
+from runner.contract.files import TEXT_BYTES, read_plain, save_text
 
 _MOST_LOST = 20
 """Lost orders that are kept, the last ones."""

@@ -35,11 +35,10 @@ from orchestrator.running.run_file import RunFile, run_file_text
 from orchestrator.system.files import translate_os_errors
 from runner.contract.cell import Backend, Cell
 from runner.contract.errors import DamagedFile
-from runner.contract.files import atomic_file
+from runner.contract.files import TEXT_BYTES, atomic_file
 from runner.contract.job import Job
-from runner.contract.outputs import RECORD_SUFFIX, output_names
-from runner.contract.plain_files import TEXT_BYTES
 from runner.contract.record.verdict import Status
+from runner.contract.rounds import RECORD_SUFFIX, output_names
 
 _HOSTS_OWN = ("graph", "reference", "honest", "process_spreads", "counted")
 """Fields of a job that its host fills."""

@@ -22,12 +22,12 @@ from orchestrator.running.observer import Observer
 from orchestrator.screen.words.reasons import error_hint, error_text
 from runner.contract.cell import Backend, Cell
 from runner.contract.errors import BenchError
+from runner.contract.files import is_plain, read_plain
 from runner.contract.job import Job
-from runner.contract.outputs import RECORD_SUFFIX, output_names
-from runner.contract.plain_files import is_plain, read_plain
 from runner.contract.record.files import save_record
 from runner.contract.record.record import Record
 from runner.contract.record.verdict import Phase
+from runner.contract.rounds import RECORD_SUFFIX, output_names
 
 _LOG_BYTES = 1 << 20
 

@@ -11,8 +11,8 @@ from collections.abc import Iterable, Mapping
 from orchestrator.system.text import split_list
 from runner.contract.errors import UsageError, closest
 from runner.contract.job import DEVICE_VARIABLE, Job
-from runner.contract.variables import DEVICE_CHOICES, OWN_PYTHON, is_variable_name
-from runner.contract.web.browser_choice import BrowserChoice
+from runner.contract.processes import DEVICE_CHOICES, OWN_PYTHON, is_variable_name
+from runner.contract.web import BrowserChoice
 
 _PASSED = frozenset(
     {

@@ -4,8 +4,8 @@ import os
 from collections.abc import Collection
 from pathlib import Path
 
+from runner.contract.host import SYSTEM, place_job, read_topology
 from runner.contract.job import Job
-from runner.contract.topology import SYSTEM, place_job, read_topology
 
 
 def cpus_of_process(job: Job, system: Path = SYSTEM) -> tuple[int, ...] | None:

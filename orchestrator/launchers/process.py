@@ -25,7 +25,7 @@ from orchestrator.launchers.placement import cpus_of_process
 from runner.contract.axes import IN_CHILDREN
 from runner.contract.cell import Backend
 from runner.contract.job import Job, Limits, Provenance
-from runner.contract.process_exit import oom_kills
+from runner.contract.processes import oom_kills
 
 _PREFIX = "accelmatrix-job-"
 _PATIENCE_S = 5.0

@@ -8,7 +8,7 @@ from orchestrator.matrix.signatures import Config
 from orchestrator.system.problems import not_one_of, quote
 from runner.contract.errors import SkipEntry, UsageError
 from runner.contract.models import Family, Modality
-from runner.contract.weights import CONFIG_FILE
+from runner.contract.models.catalogue import CONFIG_FILE
 
 
 @dataclass(frozen=True)

@@ -1,6 +1,6 @@
 """Signatures of models that read an image among the tokens of a prompt, by their configuration.
 
-How many tokens an image becomes is arithmetic of `runner.contract.models.image_tokens`, which reads
+How many tokens an image becomes is arithmetic of `runner.contract.models.sizes`, which reads
 the same keys; what it needs is checked here.
 """
 

@@ -8,6 +8,7 @@ from typing import Any, cast
 
 from pydantic import ValidationError
 
+from analysis.results.synonyms import axis_of, meaning
 from orchestrator.matrix.combine import AxisValue
 from orchestrator.matrix.file import FleetPlacement, MatrixDocument, keys_at
 from orchestrator.matrix.model_names import Names, known_names
@@ -22,7 +23,6 @@ from runner.contract.cell import Backend, Frozen
 from runner.contract.errors import UsageError
 from runner.contract.job import Limits, Measure
 from runner.contract.models import ModelSpec
-from runner.contract.synonyms import axis_of, meaning
 
 
 def override(source: Source, overrides: Sequence[str]) -> Source:

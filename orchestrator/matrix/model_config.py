@@ -22,7 +22,7 @@ from orchestrator.matrix.signatures import (
 from orchestrator.system.problems import quote
 from runner.contract.errors import SkipEntry
 from runner.contract.models import Modality
-from runner.contract.weights import CONFIG_FILE
+from runner.contract.models.catalogue import CONFIG_FILE
 
 _OFFSET_POSITIONS = ("roberta", "xlm-roberta", "camembert", "mpnet", "longformer")
 """Types that count positions from the padding token's id, so that the first two are never used."""

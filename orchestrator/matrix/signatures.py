@@ -9,7 +9,7 @@ from typing import Any
 
 from orchestrator.system.problems import quote
 from runner.contract.errors import SkipEntry
-from runner.contract.models.spec import LARGEST_SIZE
+from runner.contract.models.catalogue import LARGEST_SIZE
 
 Config = dict[str, Any]
 

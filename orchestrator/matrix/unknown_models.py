@@ -8,7 +8,7 @@ from pathlib import Path
 from orchestrator.system.problems import quote
 from runner.contract.errors import closest
 from runner.contract.models import catalogue
-from runner.contract.weights import CONFIG_FILE
+from runner.contract.models.catalogue import CONFIG_FILE
 
 MODEL_FILES = (".yaml", ".yml", ".json")
 """Endings of names of files of custom models."""

@@ -4,8 +4,9 @@ from collections.abc import Sequence
 from fnmatch import fnmatchcase
 
 from orchestrator.planning.expand import Expansion
+from orchestrator.system.selector import Selector
 from orchestrator.system.text import plural
-from runner.contract.cell import Cell, Selector
+from runner.contract.cell import Cell
 from runner.contract.errors import NothingToDo, closest
 
 _LOOKED_AT = 10_000

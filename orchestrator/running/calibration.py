@@ -14,9 +14,8 @@ from orchestrator.system.files import translate_os_errors
 from orchestrator.system.problems import first_fault
 from runner.contract.cell import Cell, Frozen
 from runner.contract.errors import DamagedFile, StoreError
-from runner.contract.files import write_atomic
+from runner.contract.files import read_plain_text, write_atomic
 from runner.contract.job import ProcessSpread
-from runner.contract.plain_files import read_plain_text
 
 CALIBRATION_NAME = "calibration.json"
 

@@ -20,10 +20,9 @@ from orchestrator.system.files import translate_os_errors
 from orchestrator.system.trees import remove_entry
 from runner.contract.cell import Cell
 from runner.contract.errors import DamagedFile, EngineUnavailable, RecordNotSaved, StoreError
-from runner.contract.files import remove_unfinished, write_atomic
+from runner.contract.files import RECORD_BYTES, read_plain, remove_unfinished, write_atomic
 from runner.contract.job import Job
-from runner.contract.plain_files import RECORD_BYTES, read_plain
-from runner.contract.process_exit import last_line
+from runner.contract.processes import last_line
 from runner.contract.reasons import reason
 from runner.contract.record.record import Record
 from runner.contract.rounds import round_path

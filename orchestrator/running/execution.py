@@ -39,10 +39,9 @@ from runner.contract.errors import (
 )
 from runner.contract.job import Job, Measure, Provenance
 from runner.contract.reasons import Reason, facts_behind, reason
-from runner.contract.record.doubts import RemedyCode, doubt, with_doubt
 from runner.contract.record.quality import Outcome
 from runner.contract.record.record import Columns, Record
-from runner.contract.record.verdict import Grade, Status
+from runner.contract.record.verdict import Grade, RemedyCode, Status, doubt, with_doubt
 from runner.contract.rounds import raw_columns, read_rounds
 
 _BEST: Grade = "B"

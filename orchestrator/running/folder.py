@@ -52,12 +52,12 @@ from runner.contract.cell import Cell
 from runner.contract.errors import DamagedFile, RecordError, StoreError, UsageError
 from runner.contract.files import remove_unfinished, write_atomic
 from runner.contract.job import Job, Provenance
-from runner.contract.outputs import RECORD_SUFFIX, output_path
 from runner.contract.reasons import Reason, reason
 from runner.contract.record.files import save_record
 from runner.contract.record.quality import Outcome
 from runner.contract.record.record import Record
 from runner.contract.record.verdict import RETRIED, Status
+from runner.contract.rounds import RECORD_SUFFIX, output_path
 
 _SUBFOLDERS = ("records", "jobs", "logs")
 

@@ -11,9 +11,8 @@ from pydantic import ValidationError
 from orchestrator.running.run_file import RUN_BYTES
 from orchestrator.system.files import translate_os_errors
 from runner.contract.errors import DamagedFile
-from runner.contract.files import write_atomic
+from runner.contract.files import read_plain, write_atomic
 from runner.contract.job import Job, Provenance
-from runner.contract.plain_files import read_plain
 
 
 class JobFiles:

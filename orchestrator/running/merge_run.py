@@ -13,7 +13,7 @@ from orchestrator.store.records.planned import ExpectedCell, ExpectedRecords
 from orchestrator.store.records.validate import Damaged
 from orchestrator.store.schema.sources import Run
 from orchestrator.store.store import Store
-from runner.contract.plain_files import plain_fault
+from runner.contract.files import plain_fault
 from runner.contract.record.verdict import RETRIED
 
 

@@ -17,9 +17,9 @@ from orchestrator.system.problems import first_fault
 from orchestrator.system.text import format_size
 from runner.contract.cell import Cell, FileName, Frozen, Purpose
 from runner.contract.errors import DamagedFile, UsageError
+from runner.contract.files import read_plain
 from runner.contract.job import Job, ProcessSpread, Provenance
-from runner.contract.plain_files import read_plain
-from runner.contract.web.browser_choice import BrowserChoice
+from runner.contract.web import BrowserChoice
 
 RUN_FILE = "run.json"
 RUN_BYTES = 64 << 20

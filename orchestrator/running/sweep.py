@@ -19,10 +19,8 @@ from orchestrator.running.folder import RunFolder
 from orchestrator.running.record_files import DAMAGED_SUFFIX, DROPPED_SUFFIX
 from orchestrator.store.records.validate import Damaged
 from orchestrator.system.files import translate_os_errors
-from runner.contract.files import unfinished_path
-from runner.contract.outputs import output_names
-from runner.contract.plain_files import plain_fault
-from runner.contract.rounds import round_path
+from runner.contract.files import plain_fault, unfinished_path
+from runner.contract.rounds import output_names, round_path
 
 REFUSED_FOLDER = "refused"
 MOST_REFUSED = 1_000

@@ -7,9 +7,9 @@ from orchestrator.running.folder import RunFolder
 from orchestrator.screen.words.reasons import reason_text
 from orchestrator.system.text import first_line
 from runner.contract.cell import Cell
-from runner.contract.outputs import NO_TRACE_SUFFIX, TRACE_BYTES, TRACE_SUFFIX, output_path
-from runner.contract.plain_files import TEXT_BYTES, is_plain, read_plain_text
+from runner.contract.files import TEXT_BYTES, is_plain, read_plain_text
 from runner.contract.reasons import parse_reason
+from runner.contract.rounds import NO_TRACE_SUFFIX, TRACE_BYTES, TRACE_SUFFIX, output_path
 
 
 def saved_traces(folder: RunFolder) -> list[Path]:

@@ -9,9 +9,8 @@ from typing import Any
 from orchestrator.screen import pages
 from orchestrator.server.page_graph import PAGE_BACKENDS, PageGraph, PageInput
 from runner import __version__
-from runner.contract.errors import UsageError
-from runner.contract.installation import how_to_install
-from runner.contract.web.pages import (
+from runner.contract.errors import UsageError, how_to_install
+from runner.contract.web import (
     BUNDLES,
     RUNTIME_FOLDER,
     SCRIPTS_FOLDER,

@@ -7,7 +7,7 @@ from runner.contract.axes import Backend
 from runner.contract.cell import Cell
 from runner.contract.graph import Graph
 from runner.contract.models import TensorSpec
-from runner.contract.web.pages import BUNDLES
+from runner.contract.web import BUNDLES
 
 PAGE_BACKENDS: tuple[Backend, ...] = tuple(BUNDLES)
 """The backends that a page has."""

@@ -21,7 +21,7 @@ from typing import Any
 from orchestrator.server.certificate import Certificate, new_certificate
 from orchestrator.server.content import ServedContent
 from runner.contract.errors import UsageError
-from runner.contract.web.pages import ISOLATION
+from runner.contract.web import ISOLATION
 
 LOOPBACK = "127.0.0.1"
 _TIMEOUT_S = 60

@@ -9,7 +9,7 @@ from typing import Any
 from orchestrator.system.plain_data import Location, dotted, parse_json
 from orchestrator.system.yaml_text import parse_yaml
 from runner.contract.errors import DamagedFile, MatrixError, closest
-from runner.contract.plain_files import read_plain
+from runner.contract.files import read_plain
 
 _MAX_BYTES = 1 << 20
 _ABSENT = object()

@@ -11,7 +11,7 @@ import psutil
 
 from runner.contract.files import save_text
 from runner.contract.job import Job
-from runner.contract.outputs import OPERATORS_SUFFIX, TRACE_SUFFIX
+from runner.contract.rounds import OPERATORS_SUFFIX, TRACE_SUFFIX
 from runner.measure.clock import monotonic, seconds
 from runner.measure.environment import memory_budget_bytes, read_environment
 

@@ -50,7 +50,6 @@ class Axis:
     name: AxisName
     """The field and the key, e.g. `batch_size`."""
     kind: _AxisKind
-    """The kind of its values."""
     doc: str
     """The meaning of one value, as the matrix' schema says it."""
     list_doc: str
@@ -59,12 +58,11 @@ class Axis:
     """Help of that option."""
     metavar: str | None = None
     """The option's value in help, if its type does not say enough."""
-    unnamed: str | None = None
-    """The value that applies without the option, for help."""
     default: str | float | None = None
     """The value where a matrix names none; None if it follows from the model."""
+    unnamed: str | None = None
+    """The words of help for it, if it is not the default itself."""
     choices: tuple[str, ...] = ()
-    """All values of a `choice`."""
     heading: str | None = None
     """The heading of its column in tables of results, where its name is too long."""
     phrase: str = "{}"
@@ -98,16 +96,17 @@ class Axis:
     @property
     def full_help(self) -> str:
         """Help of the option of `bench`, its default included."""
-        return _with_default(self.help, self.unnamed)
+        return self._with_default(self.help)
 
     @property
     def full_size_help(self) -> str:
-        """Help of the option of `models show`, its default included."""
-        return _with_default(self.size_help or "", self.unnamed)
+        """The same of the option of `models show`."""
+        return self._with_default(self.size_help or "")
 
-
-def _with_default(text: str, default: str | None) -> str:
-    return text if default is None else f"{text}  [default: {default}]"
+    def _with_default(self, text: str) -> str:
+        default = self.default if self.unnamed is None else self.unnamed
+        shown = f"{default:g}" if isinstance(default, float) else default
+        return text if shown is None else f"{text}  [default: {shown}]"
 
 
 def _scenario(request: _Request) -> str:
@@ -153,7 +152,6 @@ AXES: tuple[Axis, ...] = (
         doc="Number format of weights and arithmetic.",
         list_doc="Number formats of weights and arithmetic; fp32 if not named.",
         help="Number formats.",
-        unnamed="fp32",
         default="fp32",
         choices=get_args(Precision),
     ),
@@ -165,7 +163,6 @@ AXES: tuple[Axis, ...] = (
         doc="Samples in one query.",
         list_doc="Samples in one query; 1 if not named.",
         help="Samples in a query, e.g. 1,2,4.",
-        unnamed="1",
         default=1,
         letter="b",
         size_help="Samples in one query.",
@@ -182,7 +179,6 @@ AXES: tuple[Axis, ...] = (
         list_doc="Tokens in one sample, those of the prompt; 128, or all it takes if less, "
         "if not named.",
         help="Tokens in a sample, e.g. 128,256.",
-        unnamed="128",
         default=128,
         letter="s",
         size_help="Tokens in one sample.",
@@ -229,7 +225,6 @@ AXES: tuple[Axis, ...] = (
         doc="Tokens to generate for each sample.",
         list_doc="Tokens to generate for each sample; 32 if not named; mode generation alone.",
         help="Tokens to generate, e.g. 32,128; --mode generation alone.",
-        unnamed="32",
         default=32,
         letter="n",
         size_help="Tokens to generate.",
@@ -243,7 +238,6 @@ AXES: tuple[Axis, ...] = (
         doc="What is measured.",
         list_doc="What is measured; inference if not named.",
         help="What is measured.",
-        unnamed="inference",
         default="inference",
         choices=get_args(Mode),
     ),
@@ -254,7 +248,6 @@ AXES: tuple[Axis, ...] = (
         list_doc="How queries arrive; single_stream if not named; the others are for mode "
         "inference alone.",
         help="single_stream, offline or server.",
-        unnamed="single_stream",
         default="single_stream",
         choices=get_args(Scenario),
         applies=lambda request: request["mode"] == "inference",
@@ -272,7 +265,6 @@ AXES: tuple[Axis, ...] = (
         "if not named.",
         help="Queries per second of scenario server.",
         metavar="QPS",
-        unnamed=FIND_PEAK,
         default=FIND_PEAK,
         applies=_is_server,
         merges="only the scenario server has a target_qps",
@@ -288,7 +280,6 @@ AXES: tuple[Axis, ...] = (
         "100 if not named.",
         help="What 99 % of queries must meet at the peak sought.",
         metavar="MS",
-        unnamed="100",
         default=100.0,
         applies=lambda request: _is_server(request) and request["target_qps"] == FIND_PEAK,
         merges="only a rate that is sought has an slo_ms",
@@ -325,7 +316,6 @@ AXES: tuple[Axis, ...] = (
         doc="Parameters in training: mixed keeps them in fp32, pure in the cell's bf16.",
         list_doc="Parameters in training in bf16: mixed, in fp32, if not named; or pure, in bf16.",
         help="mixed or pure; --mode training --precision bf16 alone.",
-        unnamed="mixed",
         default="mixed",
         choices=get_args(TrainingPrecision),
         applies=lambda request: request["mode"] == "training" and request["precision"] == "bf16",

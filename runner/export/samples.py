@@ -11,7 +11,7 @@ from runner.contract.cell import Cell
 from runner.contract.graph import graph_kind
 from runner.contract.job import Job
 from runner.contract.models import ModelSpec
-from runner.correctness.continuation import continued
+from runner.correctness.reference import continued
 from runner.inputs import Inputs, padded, synthesise
 from runner.measure.clock import monotonic
 from runner.measure.environment import job_threads

@@ -9,9 +9,8 @@ import numpy.typing as npt
 from runner.contract.cell import Cell
 from runner.contract.errors import Unsupported
 from runner.contract.models import ModelSpec, TensorSpec, sizes_of
-from runner.contract.models.image_tokens import image_frame, image_token
-from runner.contract.models.sizes import number_of, shape_of
-from runner.contract.models.spec import TensorKind
+from runner.contract.models.catalogue import TensorKind
+from runner.contract.models.sizes import image_frame, image_token, number_of, shape_of
 from runner.contract.reasons import reason
 
 _Array = npt.NDArray[np.generic]

@@ -3,7 +3,7 @@
 import traceback
 from collections.abc import Collection, Sequence
 from contextlib import closing
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from statistics import median
@@ -15,14 +15,22 @@ from runner.contract.axes import IN_CHILDREN
 from runner.contract.cell import Cell
 from runner.contract.errors import RecordNotSaved, reason_of
 from runner.contract.files import save_text
+from runner.contract.host import is_pinned
 from runner.contract.job import Job
-from runner.contract.outputs import LOG_SUFFIX, NO_TRACE_SUFFIX, output_path
 from runner.contract.reasons import reason, reason_columns, write_reason
 from runner.contract.record.files import save_record
 from runner.contract.record.quality import Outcome
 from runner.contract.record.record import Columns, Record
 from runner.contract.record.verdict import Phase
-from runner.contract.rounds import RoundResult, raw_columns, read_rounds, save_round
+from runner.contract.rounds import (
+    LOG_SUFFIX,
+    NO_TRACE_SUFFIX,
+    RoundResult,
+    output_path,
+    raw_columns,
+    read_rounds,
+    save_round,
+)
 from runner.correctness.timed_shape import is_compiled_for
 from runner.correctness.verify import join_verified, verify_session, verify_timed
 from runner.inputs import synthesise
@@ -32,7 +40,7 @@ from runner.job.replication import is_done
 from runner.job.summary import summarise_rounds
 from runner.measure.accelerator import accelerator_reader
 from runner.measure.clock import NANOSECONDS, Clock, monotonic, resolution_s
-from runner.measure.cpu_clock import cpu_clock_meter
+from runner.measure.cpu_clock import CpuClockMeter
 from runner.measure.energy import energy_meter
 from runner.measure.environment import read_environment
 from runner.measure.grade import Conditions
@@ -44,10 +52,8 @@ from runner.modes.registry import COLD_MODES, measure_warm, workload_of
 from runner.process.streams import Progress
 
 LEAST_QUERIES = 5
-LEAST_NS = 200_000_000
-"""Least sum of the queries' durations."""
-MOST_NS = 2_000_000_000
-"""Sum at which they end with fewer: what is not timed stays small."""
+LEAST_NS = 200_000_000  # least sum of the queries' durations
+MOST_NS = 2_000_000_000  # sum at which they end with fewer: what is not timed stays small
 
 
 def has_regions(cell: Cell) -> bool:
@@ -116,7 +122,7 @@ class Harness:
             in_container=job.provenance.image is not None, of_tree=self._of_tree
         )
         self._resolution_s = resolution_s(clock)
-        self._cpu_clock = cpu_clock_meter(job, self._environment.cpu_affinity)
+        self._cpu_clock = CpuClockMeter(self._environment.cpu_affinity or (), pinned=is_pinned(job))
         self._folders = folders
         self._agreement: Columns | None = None
         self._sized: dict[Cell, Cell] = {}
@@ -125,11 +131,7 @@ class Harness:
         )
 
     def run(self) -> None:
-        """Measure every cell, or verify it.
-
-        Raises:
-            RecordNotSaved: the output folder takes no more records.
-        """
+        """Measure every cell, or verify it."""
         try:
             measured = [cell for cell in self._job.cells if self._run_cell(cell)]
             for cell in measured if self._job.trace else ():
@@ -139,7 +141,6 @@ class Harness:
             self._loader.close()
 
     def _run_cell(self, cell: Cell) -> bool:
-        """True if the cell ended well, with a record."""
         try:
             columns = self._check(cell) if self._job.purpose == "verify" else self._measure(cell)
         except RecordNotSaved:
@@ -234,10 +235,7 @@ class Harness:
         return join_verified(self._agreement, timed)
 
     def _trace(self, cell: Cell) -> None:
-        """Profile an iteration, after all measurements: the profiler may slow the process for good.
-
-        A trace that fails leaves its reason beside the cell's record.
-        """
+        """Profile an iteration, last of all, as it may slow the process; or leave a reason."""
         self._enter(cell, "observe")
         session = self._loader.load().session
         try:
@@ -272,7 +270,7 @@ class Harness:
 
     def _facts(self) -> dict[str, Any]:
         return {
-            **asdict(self._environment),
+            **self._environment.model_dump(exclude_unset=True),
             "runner_version": __version__,
             "clock_resolution_s": self._resolution_s,
             "memory_method": self._memory.method,
@@ -284,19 +282,15 @@ class Harness:
         self._progress.phase(phase, cell.id if cell else None)
 
     def _save_failure(self, cell: Cell, error: Exception) -> None:
-        log = self._save_trace(cell, error)
-        phase = "load" if error is self._loader.failure else self._phase
-        status, file = failure_kind(error, self._loader.runtime), f"{log.parent.name}/{log.name}"
-        outcome = Outcome.because(status, reason_of(error), phase, file)
-        self._save(Record.of(self._job, cell, outcome, self._facts()))
-
-    def _save_trace(self, cell: Cell, error: Exception) -> Path:
         log = output_path(self._out, cell, LOG_SUFFIX)
         try:
             log.write_text("".join(traceback.format_exception(error)), encoding="utf-8")
         except OSError as refusal:
             raise RecordNotSaved(f"{log}: cannot be written: {refusal.strerror}") from refusal
-        return log
+        phase = "load" if error is self._loader.failure else self._phase
+        status, file = failure_kind(error, self._loader.runtime), f"{log.parent.name}/{log.name}"
+        outcome = Outcome.because(status, reason_of(error), phase, file)
+        self._save(Record.of(self._job, cell, outcome, self._facts()))
 
     def _save(self, record: Record) -> None:
         save_record(record, self._out)

@@ -19,8 +19,7 @@ from typing import Any
 _WRITTEN_BACK_S = 120
 """Age of a file whose pages the kernel has written: it does so after half a minute. To ask
 for it costs a flush of the disk for each file."""
-_FAILED = ctypes.c_void_p(-1).value
-"""The result of mmap(2) in place of an address."""
+_FAILED = ctypes.c_void_p(-1).value  # the result of mmap(2) in place of an address
 
 
 class PageCache:
@@ -28,7 +27,6 @@ class PageCache:
 
     @property
     def can_drop(self) -> bool:
-        """True if the system lets go of files."""
         return hasattr(os, "posix_fadvise")
 
     def drop(self, files: Iterable[str]) -> None:
@@ -46,7 +44,9 @@ class PageCache:
             with suppress(OSError):
                 present, length = _resident_pages(path)
                 pages += length
-                if _is_disclosed(path):
+                # The kernel tells the owner, and those who may write the file.
+                is_owner = Path(path).stat().st_uid == os.geteuid()
+                if is_owner or os.access(path, os.W_OK, effective_ids=True):
                     resident, known = resident + present, known + length
         return resident / known if known and 2 * known >= pages else None
 
@@ -62,14 +62,8 @@ def _drop(path: str) -> None:
         os.close(file)
 
 
-def _is_disclosed(path: str) -> bool:
-    """True if the kernel tells this process which pages of the file are in memory."""
-    is_owner = Path(path).stat().st_uid == os.geteuid()
-    return is_owner or os.access(path, os.W_OK, effective_ids=True)
-
-
 def _resident_pages(path: str) -> tuple[int, int]:
-    """Pages of the file in memory, and all of them."""
+    """Pages in memory, and all pages."""
     file = os.open(path, os.O_RDONLY)
     try:
         size = os.fstat(file).st_size

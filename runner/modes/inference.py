@@ -1,7 +1,5 @@
 """Mode `inference`: forward passes at a fixed shape, one after the other."""
 
-from collections.abc import Mapping
-
 from runner.backends.base import Session
 from runner.contract.cell import Cell
 from runner.contract.errors import BenchError
@@ -10,9 +8,10 @@ from runner.contract.reasons import reason
 from runner.inputs import synthesise
 from runner.measure.clock import Clock
 from runner.measure.phases import SelfTimed, time_once
+from runner.modes.base import Workload
 
 
-class InferenceWorkload:
+class InferenceWorkload(Workload):
     """One iteration is one query; its outputs are checked once."""
 
     def __init__(self, session: Session, job: Job, cell: Cell, clock: Clock) -> None:
@@ -22,28 +21,14 @@ class InferenceWorkload:
         self.samples = cell.batch_size
         self.timed_region = session.timed_region
         self.series = self._query.series if isinstance(self._query, SelfTimed) else None
-        self.parts_ns: Mapping[str, list[int]] = {}
 
     def __call__(self) -> int:
-        """Execute one query and return the nanoseconds it took."""
         return time_once(self._query, self._clock)
 
     def check(self) -> None:
-        """Execute the query and check that its outputs are finite."""
         require_finite(self._session, self._query())
-
-    def forget(self) -> None:
-        """Do nothing: an iteration has no parts."""
-
-    def columns(self) -> Mapping[str, object]:
-        """No columns beyond those of the durations."""
-        return {}
-
-    def close(self) -> None:
-        """Do nothing: the session drops the inputs with the next ones."""
 
 
 def require_finite(session: Session, outputs: object) -> None:
-    """Check that all outputs are finite."""
     if not session.all_finite(outputs):
         raise BenchError(reason("not_finite"))

@@ -317,7 +317,7 @@ READERS = (
                   b'"vocab_size": 9, "n_layer": "x", "n_embd": [], "n_head": 1e300}',
                   b'{"model_type": "whisper", "num_mel_bins": 1000000000000, '
                   b'"max_source_positions": 1000000000000, "vocab_size": 9}')),
-    Reader("safetensors", ("runner.contract.weights",),
+    Reader("safetensors", ("orchestrator.system.weights",),
            lambda: damaged(some_weights()), read_weights),
     Reader("record", ("orchestrator.store.records.validate", "orchestrator.store.merge.staging"),
            record_tables, read_record_file),

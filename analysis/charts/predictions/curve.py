@@ -10,9 +10,9 @@ from analysis.charts.predictions.units import shown_amount, shown_heading, shown
 from analysis.charts.words import file_stem, noun_count, path_words, question_words
 from analysis.predict.examples.placements import PREDICTION_TARGETS, Target
 from analysis.predict.predictor import NoPrediction, Prediction
+from analysis.results.synonyms import axis_words
 from runner.contract.axes import AXIS_NAMES, SIZE_AXES, AxisName
 from runner.contract.cell import Cell
-from runner.contract.synonyms import axis_words
 
 MOST_CURVES = 8
 """Lines of one drawing; the first ones are drawn."""

@@ -40,7 +40,7 @@ from orchestrator.store.schema.sources import Run
 from orchestrator.store.store import Store
 from orchestrator.system.files import IMPORTS_FOLDER
 from runner.contract.errors import DamagedFile, UsageError
-from runner.contract.plain_files import STREAM_BYTES
+from runner.contract.files import STREAM_BYTES
 
 _ARTIFACTS = {
     *(GRAPHS_FOLDER, REFERENCES_FOLDER, COUNTS_FOLDER),

@@ -23,7 +23,6 @@ from orchestrator.running.outcome import RunOutcome
 from orchestrator.system.files import RESULTS_FOLDER
 from orchestrator.system.text import plural
 from runner.contract.cell import Cell
-from runner.contract.confidence import shown_share
 from runner.contract.errors import Unavailable
 from runner.contract.job import Measure, ProcessSpread
 from runner.contract.record.record import Record
@@ -139,7 +138,8 @@ def _spread_of(record: Record) -> ProcessSpread | None:
     if cv is None or count is None or effective is None:
         return None
     return ProcessSpread(
-        cv=cv / sqrt(shown_share(count, effective)),
+        # The sample's variance has a share of 1 - ρ of the variance of one on average.
+        cv=cv / sqrt(effective * count / (count + (count - 1) * effective)),
         processes=count,
         degrees=record.round_degrees,
         measured_at=record.recorded_at,

@@ -26,7 +26,7 @@ from orchestrator.running.run_file import RunSource
 from orchestrator.running.traces import failed_traces, saved_traces
 from orchestrator.store.store import Store
 from runner.contract.errors import EngineUnavailable, NothingToDo, UsageError
-from runner.contract.web.browser_choice import BROWSER_VARIABLE
+from runner.contract.web import BROWSER_VARIABLE
 
 if TYPE_CHECKING:
     from orchestrator.commands.results.run_report import RunReport

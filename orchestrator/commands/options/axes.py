@@ -6,12 +6,12 @@ from typing import Annotated, Any, ClassVar, TypeVar
 
 import typer
 
+from analysis.results.synonyms import axis_called, counsel, meaning
 from orchestrator.commands.program.completion import complete_axis
 from orchestrator.system.options import number_parser
 from orchestrator.system.text import split_list
 from runner.contract.axes import AXES, Axis, AxisName
 from runner.contract.errors import UsageError, refuse_unknown
-from runner.contract.synonyms import axis_called, counsel, meaning
 
 _WHOLE = ("size", "count")
 SIZED_AXES: tuple[AxisName, ...] = tuple(axis.name for axis in AXES if axis.size_help)

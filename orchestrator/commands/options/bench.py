@@ -6,11 +6,11 @@ from typing import Annotated, Any, Self
 
 import typer
 
+from analysis.results.synonyms import AVAILABLE
 from orchestrator.commands.options.axes import AxisOptions, with_axes
 from orchestrator.commands.options.common import EveryModel, FamilyOption, ProfileWord
 from orchestrator.system.options import choice, number_parser
 from runner.contract.axes import AXES, AxisName
-from runner.contract.synonyms import AVAILABLE
 
 _HELP: Mapping[AxisName, str] = {
     "backend": "Hardware paths, or available: all that run here, with precisions and batch sizes "

@@ -27,8 +27,8 @@ from orchestrator.screen.lines import print_json, print_line
 from orchestrator.screen.sheet_output import SheetOutput
 from orchestrator.system.files import require_free
 from orchestrator.system.options import Force, Json, choice
+from orchestrator.system.selector import Selector
 from orchestrator.system.text import plural, split_list
-from runner.contract.cell import Selector
 from runner.contract.errors import UsageError, refuse_unknown
 
 if TYPE_CHECKING:

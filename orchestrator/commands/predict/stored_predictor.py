@@ -36,8 +36,7 @@ from orchestrator.system.files import (
     translate_os_errors,
 )
 from runner.contract.errors import BenchError, DamagedFile, StoreError, UsageError
-from runner.contract.files import sync
-from runner.contract.plain_files import read_plain
+from runner.contract.files import read_plain, sync
 
 if TYPE_CHECKING:
     from analysis.predict.forecaster import Forecaster

@@ -8,12 +8,12 @@ from pathlib import Path
 
 import typer
 
+from analysis.results.synonyms import axis_called
 from orchestrator.commands.program.program import known_name
 from orchestrator.screen.lines import print_line
 from orchestrator.system.files import RESULTS_FOLDER
 from runner.contract.axes import AxisName
 from runner.contract.errors import UsageError
-from runner.contract.synonyms import axis_called
 
 PROGRAM = "orchestrator"
 _VARIABLE = "_ORCHESTRATOR_COMPLETE"

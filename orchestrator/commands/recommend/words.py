@@ -8,6 +8,7 @@ from analysis.recommend.candidates import OBJECTIONS, Candidate
 from analysis.recommend.choices import CandidateRanking, Choice, RankedCandidate
 from analysis.recommend.figures import COST, WORST_GRADE, Figure, cost_unit
 from analysis.recommend.memory_fit import memory_words, percentage
+from analysis.results.synonyms import axis_words
 from analysis.statistics.numbers import format_number
 from orchestrator.commands.predict.stored_predictor import training_command
 from orchestrator.commands.predict.words import added_words, source_words
@@ -16,7 +17,6 @@ from orchestrator.system.files import database_option
 from orchestrator.system.text import format_size, plural
 from runner.contract.axes import AXES
 from runner.contract.cell import Cell
-from runner.contract.synonyms import axis_words
 
 MATRIX_FILE = "best.yaml"
 _ALL_BUT_A_PERCENT = 0.99

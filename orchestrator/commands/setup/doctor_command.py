@@ -22,9 +22,8 @@ from orchestrator.screen.tables import print_lines
 from orchestrator.system.files import RESULTS_FOLDER
 from orchestrator.system.options import Json, Results
 from runner.contract.cell import Backend
-from runner.contract.errors import BenchError, EngineUnavailable, UsageError
-from runner.contract.installation import how_to_install
-from runner.contract.variables import python_environment
+from runner.contract.errors import BenchError, EngineUnavailable, UsageError, how_to_install
+from runner.contract.processes import python_environment
 
 _ALL_COLUMNS: tuple[str | Field, ...] = (
     "backend",

@@ -7,6 +7,7 @@ from typing import Annotated
 
 import typer
 
+from analysis.results.synonyms import axis_called, meaning
 from analysis.results.table import Field, wrapping
 from orchestrator.commands.options.axes import SIZED_AXES, with_sizes
 from orchestrator.commands.program.command import Command
@@ -25,7 +26,6 @@ from orchestrator.system.text import format_size
 from runner.contract.axes import SIZE_AXES
 from runner.contract.errors import UsageError, refuse_unknown
 from runner.contract.models import ModelSpec, TensorSpec
-from runner.contract.synonyms import axis_called, meaning
 
 _TIMES = " × "
 

@@ -13,7 +13,7 @@ from orchestrator.backends.catalogue import CATALOGUE
 from orchestrator.launchers.diagnosis import Diagnosis, diagnose
 from orchestrator.system.text import format_size
 from runner.contract.cell import Backend
-from runner.contract.frequency import SLOW_GOVERNOR, FrequencyPolicy, read_frequency_policy
+from runner.contract.host import SLOW_GOVERNOR, FrequencyPolicy, read_frequency_policy
 
 _PROGRAMS = ("git", "tar", "python3")
 """Programs that the steps of a workflow call."""

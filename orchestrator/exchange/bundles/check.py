@@ -38,7 +38,7 @@ from orchestrator.store.store import Store
 from orchestrator.system.files import REMEDY, translate_os_errors
 from orchestrator.system.zip_files import ZIP_ERRORS
 from runner.contract.errors import DamagedFile, StoreError
-from runner.contract.plain_files import STREAM_BYTES, open_plain
+from runner.contract.files import STREAM_BYTES, open_plain
 
 INSTALL_HINT = "install the newer AccelMatrix that wrote it"
 _DAMAGED_HINT = "ask for the bundle once more; `orchestrator verify` names every fault"

@@ -28,8 +28,8 @@ from orchestrator.system.memory import limited_growth
 from orchestrator.system.plain_data import parse_json
 from orchestrator.system.text import escape_control_line, format_duration
 from runner.contract.errors import BenchError, DamagedFile, StoreError
-from runner.contract.plain_files import STREAM_BYTES, open_plain, read_plain_text
-from runner.contract.variables import python_environment
+from runner.contract.files import STREAM_BYTES, open_plain, read_plain_text
+from runner.contract.processes import python_environment
 
 READING_S = 600.0
 """Time to read a database of others."""

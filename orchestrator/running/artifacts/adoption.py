@@ -16,7 +16,7 @@ from orchestrator.system.trees import remove_entry, remove_tree
 from orchestrator.system.zip_files import ZIP_ERRORS, stored_entries
 from runner.contract.cell import Cell
 from runner.contract.errors import DamagedFile, Unsupported
-from runner.contract.files import sync
+from runner.contract.files import TEXT_BYTES, open_plain, plain_fault, read_plain_text, sync
 from runner.contract.graph import (
     FAILED_SUFFIX,
     GRAPH_FILE,
@@ -26,7 +26,6 @@ from runner.contract.graph import (
     number_format,
     read_graph,
 )
-from runner.contract.plain_files import TEXT_BYTES, open_plain, plain_fault, read_plain_text
 from runner.contract.reasons import Reason, parse_reason, reason
 
 REFERENCE_BYTES = 4 << 30

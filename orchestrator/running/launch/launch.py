@@ -8,7 +8,7 @@ from orchestrator.system.text import escape_control_line
 from runner.contract.cell import Cell
 from runner.contract.errors import JobError
 from runner.contract.job import Job
-from runner.contract.process_exit import end_facts, last_line
+from runner.contract.processes import end_facts, last_line
 from runner.contract.reasons import Reason, reason
 from runner.contract.record.quality import Outcome
 from runner.contract.record.verdict import Phase, Status

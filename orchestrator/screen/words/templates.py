@@ -10,9 +10,9 @@ from collections.abc import Callable, Mapping
 from typing import NamedTuple
 
 from orchestrator.system.text import format_duration, format_size, plural
-from runner.contract.installation import how_to_install
+from runner.contract.errors import how_to_install
 from runner.contract.reasons import Facts
-from runner.contract.record.doubts import percent
+from runner.contract.record.verdict import percent
 
 _OPTIONAL = re.compile(r"\[([^][|]*)(?:\|([^][]*))?\]")
 PLACE = re.compile(r"\{(\w+)(!r)?(?::([^}]*))?\}")

@@ -40,10 +40,9 @@ from orchestrator.store.schema.tables import (
 )
 from orchestrator.system.parquet import UNREADABLE, CheckInterrupt, read_tables
 from runner.contract.reasons import Reason, reason_from
-from runner.contract.record.doubts import Doubt
 from runner.contract.record.files import arrow_schema, each_row
 from runner.contract.record.record import Row
-from runner.contract.record.verdict import RETRIED
+from runner.contract.record.verdict import RETRIED, Doubt
 
 _COLUMNS = (
     *("result_id", "source", "status", "reason_code", "reason_facts", "proof", "correct"),

@@ -22,7 +22,7 @@ from orchestrator.store.schema.view import (
     joined_results,
     planned_threads,
 )
-from runner.contract.record.doubts import Doubt
+from runner.contract.record.verdict import Doubt
 
 if TYPE_CHECKING:
     from runner.contract.record.record import Row

@@ -42,7 +42,7 @@ from runner.contract.job import Job
 from runner.contract.reasons import reason
 from runner.contract.record.verdict import Proof
 from runner.contract.support import mode_error
-from runner.contract.web.browser_choice import BrowserChoice
+from runner.contract.web import BrowserChoice
 from runner.inputs import Inputs, synthesise, tokens_to_generate
 from runner.measure.clock import Clock
 from runner.measure.energy import EnergyDevice

@@ -17,10 +17,9 @@ from playwright.sync_api import Browser, Error, Playwright, sync_playwright
 
 from runner.backends.onnxruntime_web.install import FOLDER, VERSIONS_FILE
 from runner.contract.axes import Backend
-from runner.contract.errors import BenchError, TimedOut, Unavailable
-from runner.contract.installation import how_to_install
+from runner.contract.errors import BenchError, TimedOut, Unavailable, how_to_install
 from runner.contract.reasons import reason
-from runner.contract.web.browser_choice import BROWSER_VARIABLE, HEADED_VARIABLE
+from runner.contract.web import BROWSER_VARIABLE, HEADED_VARIABLE
 from runner.measure.clock import monotonic
 
 OWN_BROWSER = FOLDER / "chromium" / "chromium"

@@ -20,8 +20,7 @@ from runner.backends.onnxruntime_web.browser import found_browsers, started_brow
 from runner.backends.onnxruntime_web.device import web_device
 from runner.backends.onnxruntime_web.page import WebPage
 from runner.contract.axes import Backend
-from runner.contract.web.browser_choice import BROWSER_VARIABLE
-from runner.contract.web.pages import web_session_options
+from runner.contract.web import BROWSER_VARIABLE, web_session_options
 
 TRIED: tuple[Backend, ...] = ("wasm", "webgpu", "webnn")
 _NOT_DRIVEN = ("firefox", "firefox-esr", "/Applications/Firefox.app/Contents/MacOS/firefox")

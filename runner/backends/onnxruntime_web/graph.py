@@ -14,7 +14,7 @@ from runner.contract.axes import Backend
 from runner.contract.errors import Unsupported
 from runner.contract.graph import Graph, GraphPart, Part
 from runner.contract.reasons import reason
-from runner.contract.web.pages import web_session_options
+from runner.contract.web import web_session_options
 
 _VERBOSE = {"logSeverityLevel": 0, "logVerbosityLevel": 0}
 """The levels at which the runtime tells where it places nodes."""

@@ -17,7 +17,7 @@ from runner.contract.axes import Backend
 from runner.contract.errors import BenchError, Unavailable
 from runner.contract.job import Job
 from runner.contract.reasons import reason
-from runner.contract.web.pages import BUNDLES, RUNTIME_FOLDER
+from runner.contract.web import BUNDLES, RUNTIME_FOLDER
 from runner.measure.clock import monotonic
 
 _SHARE = 0.9

@@ -20,7 +20,7 @@ import numpy.typing as npt
 
 from runner.contract.errors import Unavailable
 from runner.contract.reasons import reason
-from runner.contract.web.pages import BYTES_TYPE, ISOLATION, SCRIPTS_FOLDER, content_type
+from runner.contract.web import BYTES_TYPE, ISOLATION, SCRIPTS_FOLDER, content_type
 
 Array = npt.NDArray[Any]
 

@@ -14,8 +14,8 @@ from transformers.utils import logging
 
 from runner.contract.errors import Unavailable, Unsupported
 from runner.contract.models import ModelSpec
+from runner.contract.models.catalogue import CONFIG_FILE, WEIGHTS_SUFFIX, folder_of
 from runner.contract.reasons import reason
-from runner.contract.weights import CONFIG_FILE, WEIGHTS_SUFFIX, folder_of
 
 _SOURCE = "accelmatrix_weights"
 """The attribute of a model that holds the description of its weights."""

@@ -1,12 +1,12 @@
 """Control group of this process, versions 1 and 2: its limits and its use of memory."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 from typing import BinaryIO
 
-from runner.measure.memory.process import ResidentReader
+from runner.measure.memory.readers import ResidentReader
 
 CGROUP_ROOT = Path("/sys/fs/cgroup")
 OWN_CGROUPS = Path("/proc/self/cgroup")
@@ -22,9 +22,11 @@ class Throttling:
     seconds: float
     """CPU time of its threads."""
 
+    def since(self, before: "Throttling") -> "Throttling":
+        return Throttling(self.periods - before.periods, self.seconds - before.seconds)
+
 
 def memory_limit_bytes(root: Path = CGROUP_ROOT, own: Path = OWN_CGROUPS) -> int | None:
-    """The least memory limit of this process' groups in bytes; None if there is none."""
     texts = [
         _read(folder / name)
         for folder in _groups("memory", root, own)
@@ -35,29 +37,25 @@ def memory_limit_bytes(root: Path = CGROUP_ROOT, own: Path = OWN_CGROUPS) -> int
 
 
 def cpu_limit(root: Path = CGROUP_ROOT, own: Path = OWN_CGROUPS) -> float | None:
-    """The least CPU quota of this process' groups in cores; None if there is none."""
-    quotas = [_quota(folder) for folder in _groups("cpu", root, own)]
+    quotas = map(_quota, _groups("cpu", root, own))
     return min((quota for quota in quotas if quota is not None), default=None)
 
 
 def cpu_throttling(root: Path = CGROUP_ROOT, own: Path = OWN_CGROUPS) -> Throttling | None:
-    """Times that quotas held this process' groups back so far; None if no quota is counted.
-
-    Each group counts what its own quota did (sched-bwc.rst), so that they add up.
-    """
+    """Times that quotas held this process' groups back, added up; None if no quota is counted."""
     stats = [_stat(folder) for folder in _groups("cpu", root, own)]
     counted = [stat for stat in stats if "nr_throttled" in stat]
     if not counted:
         return None
     periods = sum(stat["nr_throttled"] for stat in counted)
-    return Throttling(periods, sum(map(_throttled_s, counted)))
+    # Version 2 counts microseconds, version 1 nanoseconds.
+    microseconds = sum(stat.get("throttled_usec", 0) for stat in counted)
+    nanoseconds = sum(stat.get("throttled_time", 0) for stat in counted)
+    return Throttling(periods, microseconds / 1e6 + nanoseconds / 1e9)
 
 
 def _groups(controller: str, root: Path, own: Path) -> Sequence[Path]:
-    """The folders of the control groups that may limit this process, each once.
-
-    By `/proc/self/cgroup` they are its own and all above it. A container sees its own as the root.
-    """
+    """Folders of this process' control groups and those above them; containers see none above."""
     folders = [root, root / controller]
     for line in (_read(own) or "").splitlines():
         _, controllers, path = line.split(":", 2)
@@ -82,11 +80,6 @@ def _stat(folder: Path) -> dict[str, int]:
     return {name: int(value) for name, _, value in (line.partition(" ") for line in lines)}
 
 
-def _throttled_s(stat: Mapping[str, int]) -> float:
-    """Version 2 counts microseconds, version 1 nanoseconds."""
-    return stat.get("throttled_usec", 0) / 1e6 + stat.get("throttled_time", 0) / 1e9
-
-
 def _read(path: Path) -> str | None:
     try:
         return path.read_text().strip()
@@ -107,7 +100,6 @@ class KernelPeak:
         self._began_at = self._read()
 
     def begin(self) -> None:
-        """Reset the peak or, where that fails, note it."""
         if self._file is not None and self._file.writable():
             with suppress(OSError):
                 self._file.seek(0)
@@ -153,23 +145,11 @@ class CgroupFiles:
 def cgroup_files(root: Path = CGROUP_ROOT) -> CgroupFiles | None:
     """The files of the version that is mounted; None if none counts memory."""
     v1 = root / "memory"
+    now, peak, stat = (root / f"memory.{name}" for name in ("current", "peak", "stat"))
+    v1_now, v1_peak = (v1 / f"memory.{name}" for name in ("usage_in_bytes", "max_usage_in_bytes"))
     known = (
-        CgroupFiles(
-            "v2",
-            root / "memory.current",
-            root / "memory.peak",
-            root / "memory.stat",
-            file_cache="file",
-            shared="shmem",
-        ),
-        CgroupFiles(
-            "v1",
-            v1 / "memory.usage_in_bytes",
-            v1 / "memory.max_usage_in_bytes",
-            v1 / "memory.stat",
-            file_cache="total_cache",
-            shared="total_shmem",
-        ),
+        CgroupFiles("v2", now, peak, stat, "file", "shmem"),
+        CgroupFiles("v1", v1_now, v1_peak, v1 / "memory.stat", "total_cache", "total_shmem"),
     )
     return next((files for files in known if files.usage.exists()), None)
 
@@ -204,18 +184,15 @@ class CgroupReader:
         )
 
     def current_bytes(self) -> int:
-        """The use now."""
         reading = self._read()
         return reading.usage - reading.cache + reading.mapped
 
     def begin(self) -> None:
-        """Reset VmHWM and, where it can be, the kernel's peak."""
         self._resident.begin()
         self._peak.begin()
         self._began = self._read()
 
     def peak_bytes(self) -> int:
-        """The highest use that counters report."""
         own, charged = self._resident.peak_bytes(), self._peak.risen_bytes()
         if charged is None:
             return own

@@ -18,10 +18,8 @@ from runner.contract.confidence import GROWING_CONFIDENCE, INTERVAL_CONFIDENCE, 
 from runner.contract.job import Job, Measure, ProcessSpread
 from runner.contract.rounds import RoundResult
 from runner.measure.clock import NANOSECONDS
-from runner.measure.statistics.percentiles import Interval, median_interval
-from runner.measure.statistics.serial_correlation import effective_rounds
-from runner.measure.statistics.spread import Series, effective_count
-from runner.measure.statistics.tails import BOUNDED
+from runner.measure.statistics.percentiles import BOUNDED, Interval, median_interval
+from runner.measure.statistics.spread import Series, effective_count, effective_rounds
 
 
 @dataclass(frozen=True)
@@ -108,12 +106,10 @@ class Processes:
         )
 
     def interval(self, medians: Sequence[float]) -> Interval | None:
-        """The interval of the mean of their medians; None with fewer than two."""
         return round_interval(medians, self.confidence, self.moments_s)
 
 
 def medians_of(rounds: Sequence[RoundResult]) -> list[float]:
-    """The median duration of each round, seconds."""
     return [median(result.durations_ns) / NANOSECONDS for result in rounds]
 
 
@@ -128,13 +124,7 @@ def moments_of(rounds: Sequence[RoundResult]) -> list[float] | None:
 def round_interval(
     medians: Sequence[float], confidence: float, moments_s: Sequence[float] | None = None
 ) -> Interval | None:
-    """Student's interval of the mean of round medians; None with fewer than two rounds.
-
-    Args:
-        medians: of the rounds, in order.
-        confidence: the interval's.
-        moments_s: when each was measured, seconds; None if they are independent.
-    """
+    """Student's interval of the mean of round medians; None with fewer than two rounds."""
     if len(medians) < 2:
         return None
     mean, rounds = fmean(medians), effective_rounds(len(medians), moments_s)
@@ -175,8 +165,7 @@ def median_of_rounds(rounds: Sequence[Series], processes: Processes) -> RoundsMe
 def process_error(rounds: Sequence[Series], processes: Processes) -> float:
     """The share by which a statistic of all values may be off, since other processes differ.
 
-    With several rounds it is half the width of the interval of their medians, by its middle; with
-    one what is known of fresh processes.
+    With several rounds it follows from the interval of their medians, else from the known spread.
     """
     interval = processes.interval([median(values) for values in rounds])
     if interval is None:
@@ -187,13 +176,7 @@ def process_error(rounds: Sequence[Series], processes: Processes) -> float:
 def widened_percentiles(
     prefix: str, columns: Mapping[str, Any], errors: Mapping[str, float]
 ) -> dict[str, float]:
-    """The bounds of percentiles, with what fresh processes differ by added in quadrature.
-
-    Args:
-        prefix: of the columns' names.
-        columns: the percentiles and their bounds, seconds.
-        errors: by percentile, the share by which other processes may shift it.
-    """
+    """The bounds of percentiles, widened in quadrature by the shares that processes shift them."""
     bounds: dict[str, float] = {}
     for name in BOUNDED:
         low_name, high_name = (f"{prefix}_{name}_{end}_s" for end in ("low", "high"))

@@ -18,12 +18,11 @@ import psutil
 from runner.contract.errors import Unsupported, reason_of
 from runner.contract.graph import GRAPH_FILE, find_graph
 from runner.contract.job import Job
+from runner.contract.models.catalogue import WEIGHTS_SUFFIX
 from runner.contract.reasons import Reason
-from runner.contract.weights import WEIGHTS_SUFFIX
 
 _VIRTUAL = ("/proc/", "/sys/", "/dev/")
-_PATH_AT = 5
-"""The column of a mapping's path, proc(5)."""
+_PATH_AT = 5  # the column of a mapping's path, proc(5)
 
 
 class OpenedFiles:
@@ -42,7 +41,7 @@ class OpenedFiles:
         """Plain files of this process's start, sorted."""
         opened = set(self._opened)  # the hook goes on
         paths = {*opened, *_modules(), *_mapped(), *_graph_files(job, graphs), *_weights(opened)}
-        return sorted(path for path in paths if _is_plain(path))
+        return sorted(p for p in paths if not p.startswith(_VIRTUAL) and Path(p).is_file())
 
     def _note(self, event: str, arguments: tuple[Any, ...]) -> None:
         if event == "open" and isinstance(arguments[0], str):
@@ -85,10 +84,6 @@ def _weights(opened: Iterable[str]) -> Iterator[str]:
         yield from map(str, folder.glob(f"*{WEIGHTS_SUFFIX}"))
 
 
-def _is_plain(path: str) -> bool:
-    return not path.startswith(_VIRTUAL) and Path(path).is_file()
-
-
 _FIRST_LINE_NS = time.perf_counter_ns()
 
 # Every runtime needs numpy and our own imports do too, so it is imported where it can be timed.
@@ -113,8 +108,7 @@ from runner.contract.job import Job
 from runner.contract.reasons import reason
 from runner.inputs import synthesise
 from runner.measure.clock import monotonic
-from runner.measure.memory.process import ResidentReader
-from runner.measure.memory.tree import TreeReader
+from runner.measure.memory.readers import ResidentReader, TreeReader
 from runner.measure.phases import SelfTimed, time_once
 from runner.process.lifeline import die_at_end_of_stdin
 from runner.process.streams import claim_stdout
@@ -168,7 +162,6 @@ START_ANSWER: TypeAdapter[StartReport | StartFailure] = TypeAdapter(StartReport 
 
 
 def main() -> int:
-    """Start the model of the request on stdin."""
     stdout = claim_stdout()
     request = StartRequest.model_validate_json(sys.stdin.buffer.readline())
     die_at_end_of_stdin()
@@ -219,10 +212,7 @@ def _start(
 
 
 def _first_query(session: Session, job: Job) -> tuple[int, int | None]:
-    """Execute the first query; its nanoseconds, and the peak bytes before the check of outputs.
-
-    One that times itself has its inputs at hand then, as a page would.
-    """
+    """Execute the first query; its nanoseconds, and the peak bytes before outputs are checked."""
     cell = job.cells[0]
     inputs = synthesise(job.model, cell, job.weights_seed)
     began = monotonic()
@@ -245,16 +235,13 @@ def _in_children(job: Job) -> bool:
 
 def _peak_bytes(job: Job) -> int | None:
     try:
-        return _tree_bytes() if _in_children(job) else ResidentReader().peak_bytes()
+        if not _in_children(job):
+            return ResidentReader().peak_bytes()
+        reader = TreeReader()
+        bytes_ = reader.current_bytes()
     except OSError:
         return None
-
-
-def _tree_bytes() -> int | None:
-    """The memory of all processes; None where this user may not read that of one."""
-    reader = TreeReader()
-    bytes_ = reader.current_bytes()
-    return None if reader.gap else bytes_
+    return None if reader.gap else bytes_  # this user may not read that of one
 
 
 def _unread_share() -> float | None:

@@ -14,9 +14,8 @@ import psutil
 
 from runner.backends.base import FailureKind
 from runner.contract.errors import BenchError, Unavailable, Unsupported
-from runner.contract.process_exit import end_facts, last_line, oom_kills, tail_of
+from runner.contract.processes import OWN_PYTHON, end_facts, last_line, oom_kills, tail_of
 from runner.contract.reasons import reason
-from runner.contract.variables import OWN_PYTHON
 from runner.measure.clock import monotonic
 from runner.modes.startup.child import START_ANSWER, StartFailure, StartReport, StartRequest
 
@@ -52,7 +51,6 @@ class TimedStart:
 
     @property
     def to_output_ns(self) -> int:
-        """The sum of the stages."""
         return sum(self.stages_ns.values())
 
     @property
@@ -79,7 +77,6 @@ class PendingStart:
         self._oom_kills_before = oom_kills()
 
     def wait(self) -> TimedStart:
-        """Wait until it has reached the requested state."""
         stdout = self._process.stdout
         line = stdout.readline() if stdout else b""
         answered_at = monotonic()
@@ -134,7 +131,6 @@ def launch_start(
 
 
 def _end(process: subprocess.Popen[bytes]) -> None:
-    """End the process, and what it has started."""
     started: list[psutil.Process] = []
     with suppress(psutil.NoSuchProcess):
         started = psutil.Process(process.pid).children(recursive=True)

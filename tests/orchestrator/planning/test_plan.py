@@ -10,7 +10,7 @@ from orchestrator.planning.forecast import KnownSpeeds
 from orchestrator.planning.plan import Plan, make_plan, mark_done
 from orchestrator.planning.schedule import planned_jobs
 from orchestrator.store.query.results import CellSpeed
-from runner.contract.cell import Selector
+from orchestrator.system.selector import Selector
 from runner.contract.errors import NothingToDo
 from runner.contract.job import PROFILES
 from runner.contract.reasons import reason

@@ -9,8 +9,7 @@ import pytest
 
 from analysis.charts.chart import Chart, backend_scale
 from orchestrator.screen.chart_files import require_chart, save_chart
-from runner.contract.errors import UsageError
-from runner.contract.installation import how_to_install
+from runner.contract.errors import UsageError, how_to_install
 
 CHART = Chart(
     "small",

@@ -2,7 +2,7 @@
 
 import pytest
 
-from runner.contract.installation import how_to_install
+from runner.contract.errors import how_to_install
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from runner.contract.errors import DamagedFile
-from runner.contract.plain_files import plain_fault, read_plain
+from runner.contract.files import plain_fault, read_plain
 
 
 def _symbolic_link(path: Path) -> None:

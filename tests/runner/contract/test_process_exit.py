@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from runner.contract.process_exit import end_facts, oom_kills
+from runner.contract.processes import end_facts, oom_kills
 
 
 @pytest.mark.parametrize(

@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 
 from runner.contract.cell import Backend
+from runner.contract.host import choose_cpus, place_job, read_topology
 from runner.contract.job import Limits
-from runner.contract.topology import choose_cpus, place_job, read_topology
 from tests.support.jobs import a_job, fake_cell
 from tests.support.machines import Cores, a_sys_folder, cores
 

@@ -6,8 +6,8 @@ from hashlib import sha256
 
 import pytest
 
+from runner.contract.processes import runtime_variables
 from runner.contract.record.record import Record
-from runner.contract.variables import runtime_variables
 from tests.support.jobs import a_job, fake_cell
 from tests.support.records import record_for
 

@@ -10,7 +10,7 @@ from onnx import TensorProto, helper
 
 from runner.backends.base import FloatArray
 from runner.contract.graph import Part
-from runner.correctness.tolerance import FLOORS
+from runner.correctness.compare_outputs import FLOORS
 from runner.export.check import (
     Evaluate,
     WrongExport,

@@ -15,9 +15,8 @@ from runner.contract.cell import DEFAULT_RUNTIMES, Backend, Precision
 from runner.contract.graph import Graph, GraphPart, Part, dynamic_format, find_graph, read_graph
 from runner.contract.job import Job
 from runner.contract.models import ModelSpec, find
-from runner.correctness.compare_outputs import compare_outputs
+from runner.correctness.compare_outputs import compare_outputs, method_of, tolerance_of
 from runner.correctness.reference import fixed_cell
-from runner.correctness.tolerance import method_of, tolerance_of
 from runner.export.check import evaluator, largest_difference
 from runner.export.export_once import Files, GraphExport
 from runner.export.forward import EXPORT

@@ -6,7 +6,7 @@ import pytest
 
 from runner.contract.cell import Cell
 from runner.contract.models import ModelSpec, catalogue, find, shape_of, sizes_of
-from runner.contract.models.image_tokens import image_frame, image_token
+from runner.contract.models.sizes import image_frame, image_token
 from runner.inputs import Inputs, synthesise, synthesise_labels
 from tests.support.jobs import fake_cell
 

@@ -7,7 +7,7 @@ from runner.contract.job import Job
 from runner.contract.models import ModelSpec, find
 from runner.contract.models.counted import COUNTS_FILE, CountedWork, read_counted
 from runner.contract.models.work import catalogued_polynomials
-from runner.job.count import count_model
+from runner.job.prepare import count_model
 from tests.support.fakes import KeptProgress
 from tests.support.jobs import a_job
 from tests.support.tiny_models import torch_cell

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from runner.contract.job import PROFILES, ProcessSpread
-from runner.contract.record.doubts import Doubt
+from runner.contract.record.verdict import Doubt
 from runner.contract.rounds import Energy, MemoryUse
 from runner.job.replication import is_done
 from runner.job.summary import summarise_rounds

@@ -18,7 +18,7 @@ JUDGED = ("time_to_first_token_median", "time_per_output_token_median")
 
 
 def columns_of(cell: Cell, *rounds: RoundResult) -> Columns:
-    return summarise_tokens(a_job([cell]), cell, rounds).columns
+    return summarise_tokens(a_job([cell]), cell, rounds)[0]
 
 
 def test_columns_of_all_iterations_together() -> None:
@@ -83,11 +83,13 @@ def generated(level: float, seed: int = 0) -> RoundResult:
 def test_first_and_further_tokens_have_intervals_and_are_graded() -> None:
     job = a_job([CELL])
     measure = job.measure.model_copy(update={"precision_target": 0.02})
-    summary = summarise_tokens(job.model_copy(update={"measure": measure}), CELL, [generated(1)])
+    columns, doubts = summarise_tokens(
+        job.model_copy(update={"measure": measure}), CELL, [generated(1)]
+    )
     for prefix in JUDGED:
         names = (f"{prefix}_{end}s" for end in ("low_", "", "high_"))
-        low, median, high = (summary.columns[name] or 0 for name in names)
+        low, median, high = (columns[name] or 0 for name in names)
         assert 0 < low < median < high
-    (doubt,) = summary.doubts
+    (doubt,) = doubts
     assert doubt.grade in "BC"
     assert doubt_text(doubt).startswith("the median time to the first token is known within")

@@ -1,7 +1,6 @@
 """Facts about machine and software, and limits of what a job may use."""
 
 from collections.abc import Mapping
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -36,7 +35,7 @@ def test_an_operator_has_a_thread_for_each_core_unless_it_is_told(
 ) -> None:
     system = a_sys_folder(tmp_path, [cores(0, 2, siblings_at=2)]) / "devices" / "system"
     facts = {"cpu_affinity": allowed, "container_cpu_limit": quota, "cpu_cores_physical": 8}
-    environment = replace(read_environment(), **facts)
+    environment = read_environment().model_copy(update=facts)
     assert usable_cpus(environment, requested, system) == threads
 
 
@@ -130,6 +129,6 @@ def test_limits_of_a_process_are_those_of_its_control_groups_and_all_above_them(
 def test_the_memory_budget_is_four_fifths_of_the_tightest_bound(
     limit: int | None, container: int | None, budget: int
 ) -> None:
-    environment = replace(read_environment(), container_memory_limit_bytes=container)
+    environment = read_environment().model_copy(update={"container_memory_limit_bytes": container})
     limits = Limits(memory_bytes=limit)
     assert memory_budget_bytes(limits, environment, 2 * GIB, 8 * GIB) == budget

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from runner.measure.processor import last_cache_bytes, read_processor_settings
+from runner.measure.environment import last_cache_bytes, read_processor_settings
 from tests.support.machines import a_sys_folder, cores
 
 CPU = "devices/system/cpu"
@@ -19,7 +19,7 @@ POLICY = {
 
 def test_a_laptop_tells_all(tmp_path: Path) -> None:
     settings = read_processor_settings([1], a_sys_folder(tmp_path, [cores(0, 2, 2)], files=POLICY))
-    assert vars(settings) == {
+    assert settings == {
         "cpu_governor": "powersave",
         "cpu_scaling_driver": "intel_pstate",
         "cpu_energy_preference": "balance_performance",
@@ -46,7 +46,7 @@ def test_a_laptop_tells_all(tmp_path: Path) -> None:
 def test_turbo_has_two_switches(files: dict[str, str], turbo: bool | None, tmp_path: Path) -> None:
     named = {f"{CPU}/{name}": content for name, content in files.items()}
     folder = a_sys_folder(tmp_path, [cores(0, 1)], files=named)
-    assert read_processor_settings([0], folder).cpu_turbo is turbo
+    assert read_processor_settings([0], folder)["cpu_turbo"] is turbo
 
 
 def test_the_last_caches_of_the_cpus_at_work_add_up(tmp_path: Path) -> None:

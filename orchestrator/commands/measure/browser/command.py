@@ -39,7 +39,7 @@ from runner.contract.cell import Cell
 from runner.contract.errors import NothingToDo, Unsupported
 from runner.contract.graph import Graph, fixed_shape, graph_in
 from runner.contract.models import ModelSpec, shape_of, sizes_of
-from runner.contract.models.spec import TensorKind
+from runner.contract.models.catalogue import TensorKind
 
 _TYPES: Mapping[TensorKind, str] = {
     "token_ids": "int64",

@@ -17,7 +17,7 @@ from orchestrator.matrix import Matrix
 from orchestrator.planning.expand import expand
 from orchestrator.planning.plan import Plan, make_plan
 from orchestrator.planning.schedule import schedule
-from runner.contract.cell import Selector
+from orchestrator.system.selector import Selector
 from runner.contract.errors import UsageError
 from tests.support.matrices import matrix_of
 

@@ -23,7 +23,7 @@ from runner.contract.artifact_keys import GRAPHS
 from runner.contract.cell import Backend, Cell
 from runner.contract.errors import NothingToDo
 from runner.contract.models import ModelSpec, catalogue
-from runner.contract.web.pages import RUNTIME_FOLDER
+from runner.contract.web import RUNTIME_FOLDER
 from tests.conftest import ROOT
 from tests.support.command_line import complains
 from tests.support.fakes import KeptObserver

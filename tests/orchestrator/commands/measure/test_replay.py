@@ -25,7 +25,7 @@ from orchestrator.store.query.results import Measurement
 from orchestrator.store.store import Store
 from runner.contract.errors import UsageError
 from runner.contract.job import Job, Provenance
-from runner.contract.web.browser_choice import BROWSER_VARIABLE, BrowserChoice
+from runner.contract.web import BROWSER_VARIABLE, BrowserChoice
 from tests.support.databases import write_records
 from tests.support.jobs import a_job, fake_cell
 from tests.support.records import a_record, record_for, said

@@ -31,8 +31,8 @@ from runner.backends.onnxruntime.device import (
 from runner.contract.cell import Cell
 from runner.contract.errors import Unavailable
 from runner.contract.job import DEVICE_VARIABLE
+from runner.contract.processes import python_environment
 from runner.contract.record.record import Record
-from runner.contract.variables import python_environment
 from tests.support.onnx_graphs import (
     FLOAT,
     HALF,

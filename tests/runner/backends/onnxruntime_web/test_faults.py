@@ -34,7 +34,7 @@ from runner.contract.errors import BenchError, TimedOut, Unavailable, Unsupporte
 from runner.contract.job import DEVICE_VARIABLE, Job, Limits
 from runner.contract.record.record import Record
 from runner.contract.record.verdict import Phase, Status
-from runner.contract.web.pages import RUNTIME_FOLDER
+from runner.contract.web import RUNTIME_FOLDER
 from runner.job.harness import Folders, Harness
 from tests.support.fakes import KeptProgress
 from tests.support.jobs import a_task

@@ -15,7 +15,7 @@ from runner.backends.onnxruntime_web.page import WebPage
 from runner.contract.axes import Backend
 from runner.contract.graph import find_graph
 from runner.contract.models import ModelSpec
-from runner.contract.web.pages import BUNDLES
+from runner.contract.web import BUNDLES
 from runner.inputs import synthesise
 from tests.support.prepared import PreparedGraphs
 from tests.support.tiny_models import generating_job, tiny_decoder

@@ -16,9 +16,9 @@ from runner.backends.torch.model import instantiate
 from runner.backends.torch.random_weights import fill_parameters
 from runner.contract.errors import Unsupported
 from runner.contract.models import ModelSpec, find, model_sets
+from runner.correctness.compare_outputs import tolerance_of
 from runner.correctness.differences import relative_difference
 from runner.correctness.reference import fixed_cell
-from runner.correctness.tolerance import tolerance_of
 from runner.inputs import Inputs, synthesise
 from tests.support.fakes import FakeClock
 from tests.support.tiny_models import tiny_decoder, tiny_encoder_decoder, torch_job

@@ -9,7 +9,7 @@ import pytest
 import torch
 
 from runner.contract.models import ModelSpec, find
-from runner.contract.models.image_tokens import anyres_resolution, image_sizes
+from runner.contract.models.sizes import anyres_resolution, image_sizes
 
 LLAVA = ("llava-next-micro", "llava-onevision-micro", "llava-v1.6-mistral-7b")
 LLAVA_ONEVISION = "llava-onevision-0.5b"

@@ -5,12 +5,12 @@ import pyarrow.parquet as pq
 import pytest
 
 from orchestrator.store.records.validate import read_record
-from orchestrator.system.docstrings import attribute_docs
 from runner.contract.errors import RecordError
 from runner.contract.record.files import arrow_schema, save_record, to_table
 from runner.contract.record.record import Record
 from tests.support.jobs import a_job
 from tests.support.records import NOISY, record_for
+from tools.columns import column_docs
 
 
 def a_verdict(**changes: object) -> Record:
@@ -21,7 +21,7 @@ def a_verdict(**changes: object) -> Record:
 def test_every_column_has_a_type_and_a_meaning() -> None:
     schema = arrow_schema()
     assert schema.names == list(Record.model_fields)
-    docs = attribute_docs(Record)
+    docs = column_docs(Record)
     assert [name for name in schema.names if not docs.get(name, "").endswith(".")] == []
 
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from runner.contract.web.browser_choice import BrowserChoice
+from runner.contract.web import BrowserChoice
 
 CHROME = "/opt/google/chrome"
 

@@ -4,13 +4,13 @@ import sys
 import pytest
 
 from runner.measure.memory.meter import MemoryMeter
-from runner.measure.memory.process import ResidentReader
+from runner.measure.memory.readers import ResidentReader
 
 MIB = 1 << 20
 KNOWN = 256 * MIB
 LIFETIME = """
 from runner.measure.memory.meter import MemoryMeter
-from runner.measure.memory.process import LifetimeReader
+from runner.measure.memory.readers import LifetimeReader
 
 KNOWN = 256 << 20
 meter = MemoryMeter(LifetimeReader())

@@ -8,7 +8,7 @@ import psutil
 import pytest
 
 from runner.measure.memory.meter import MemoryMeter
-from runner.measure.memory.tree import TreeReader
+from runner.measure.memory.readers import TreeReader
 from tests.support.memory_readers import KIB
 
 PSS = "Rss:  90 kB\nPss:  {} kB\nPss_Anon:  1 kB\n"

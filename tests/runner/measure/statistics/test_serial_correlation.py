@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from runner.measure.statistics.replication import round_interval
-from runner.measure.statistics.serial_correlation import SHARED, STATE_S, effective_rounds
+from runner.measure.statistics.spread import SHARED, STATE_S, effective_rounds
 
 REPETITIONS = 2_000
 

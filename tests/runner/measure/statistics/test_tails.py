@@ -6,9 +6,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-from runner.measure.statistics.percentiles import NEEDED, PERCENTILE_FRACTIONS, quantile
+from runner.measure.statistics.percentiles import (
+    NEEDED,
+    PERCENTILE_FRACTIONS,
+    WIDEST_BOUNDS,
+    percentile_bounds,
+    quantile,
+    supported_percentiles,
+)
 from runner.measure.statistics.spread import Floats
-from runner.measure.statistics.tails import WIDEST_BOUNDS, percentile_bounds, supported_percentiles
 
 
 def independent(count: int, seed: int = 0) -> Floats:

@@ -6,8 +6,8 @@ import pytest
 
 from runner.contract.errors import Unavailable
 from runner.measure.energy import EnergyMeter
-from runner.measure.vendors import apple
 from runner.measure.vendors.amd import amd_energy_counters
+from runner.measure.vendors.counters import apple_cpu_counters, apple_gpu_counters
 from runner.measure.vendors.nvidia import nvidia_energy_counters
 from tests.support.fakes import FakeClock
 from tests.support.vendors import AmdSmi, Nvml
@@ -64,15 +64,11 @@ def test_amd_counts_ticks_of_the_given_resolution(key: str) -> None:
 
 
 def test_apple_counts_the_parts_that_the_backend_works_on_and_the_chip_shows() -> None:
-    cpu = {
-        counter.name: counter.read() for counter in apple.apple_cpu_counters(Monitor(Energies()))
-    }
+    cpu = {counter.name: counter.read() for counter in apple_cpu_counters(Monitor(Energies()))}
     assert cpu == {"Apple cpu_total": 1.0, "Apple dram": 0.04}
-    gpu = {
-        counter.name: counter.read() for counter in apple.apple_gpu_counters(Monitor(Energies()))
-    }
+    gpu = {counter.name: counter.read() for counter in apple_gpu_counters(Monitor(Energies()))}
     assert gpu == {"Apple gpu": 2.0, "Apple gpu_sram": 0.3, "Apple dram": 0.04}
-    (alone,) = apple.apple_cpu_counters(Monitor(Energies(dram_mj=None)))
+    (alone,) = apple_cpu_counters(Monitor(Energies(dram_mj=None)))
     assert alone.name == "Apple cpu_total"
     with raises_words(Unavailable, match="this chip shows no energy of its gpu"):
-        apple.apple_gpu_counters(Monitor(Energies(gpu_mj=None)))
+        apple_gpu_counters(Monitor(Energies(gpu_mj=None)))

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from runner.contract.errors import Unavailable
-from runner.measure.vendors.intel import intel_gpu_addresses, intel_gpu_counters
+from runner.measure.vendors.counters import intel_gpu_addresses, intel_gpu_counters
 from tests.support.words import raises_words
 
 ARC, SECOND_ARC, INTEGRATED = "0000:03:00.0", "0000:04:00.0", "0000:00:02.0"

@@ -4,7 +4,7 @@ import pytest
 
 from runner.contract.errors import Unavailable
 from runner.measure.energy import EnergyMeter
-from runner.measure.vendors.rapl import rapl_counters
+from runner.measure.vendors.counters import rapl_counters
 from tests.support.fakes import FakeClock
 from tests.support.words import raises_words
 

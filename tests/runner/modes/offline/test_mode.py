@@ -7,9 +7,9 @@ import pytest
 from runner.contract.cell import Cell
 from runner.contract.errors import Unsupported
 from runner.contract.job import Limits, Measure
-from runner.contract.record.doubts import Doubt
+from runner.contract.record.verdict import Doubt
 from runner.contract.rounds import RoundResult
-from runner.modes.offline.mode import measure_offline
+from runner.modes.offline import measure_offline
 from tests.support.jobs import a_job, fake_cell
 from tests.support.records import a_round
 from tests.support.scene import MILLISECOND, Scene

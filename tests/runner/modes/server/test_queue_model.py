@@ -5,7 +5,7 @@ import math
 import pytest
 
 from runner.measure.clock import NANOSECONDS
-from runner.modes.server.queue_model import QueueModel
+from runner.modes.server.rates import QueueModel
 
 SERVICE_NS = 10_000_000
 

@@ -7,9 +7,8 @@ import pytest
 from runner.contract.rounds import Energy
 from runner.measure.clock import NANOSECONDS
 from runner.measure.energy import EnergyMeter
-from runner.modes.server.queue_model import accepted_from, rejected_up_to
+from runner.modes.server.rates import RateTrials, accepted_from, rejected_up_to, rejects, verdict
 from runner.modes.server.serving import Server
-from runner.modes.server.trial import RateTrials, rejects, verdict
 from tests.support.fakes import FakeClock
 from tests.support.scene import MILLISECOND
 

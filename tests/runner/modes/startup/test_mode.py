@@ -23,8 +23,7 @@ from runner.measure.vendors.nvidia import watch_nvidia_gpu
 from runner.modes.startup import mode
 from runner.modes.startup.child import StartRequest
 from runner.modes.startup.launch import TimedStart, launch_start
-from runner.modes.startup.mode import measure_startup, start_once
-from runner.modes.startup.stages import STARTUP_STAGES
+from runner.modes.startup.mode import STARTUP_STAGES, measure_startup, start_once
 from tests.support.jobs import a_job, fake_cell, fake_model
 from tests.support.machines import a_sys_folder, cores
 from tests.support.records import a_round

@@ -6,7 +6,7 @@ import pytest
 
 from runner.contract.record.record import Columns
 from runner.contract.rounds import RoundResult
-from runner.modes.startup.stages import STARTUP_STAGES, startup_columns
+from runner.modes.startup.mode import STARTUP_STAGES, startup_columns
 from tests.support.jobs import a_job
 from tests.support.records import a_round
 

@@ -1,12 +1,117 @@
-"""Reader of the memory of this process and of all that it has started."""
+"""Readers of memory: of this process, and of the tree of processes that it has started."""
 
+import resource
+import sys
 from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
+from typing import Protocol
 
 import psutil
 
-from runner.measure.memory.process import KIBIBYTE
+
+class MemoryReader(Protocol):
+    """A source of memory readings, in bytes."""
+
+    @property
+    def method(self) -> str:
+        """Names of the counters that are read, for the record."""
+        ...
+
+    @property
+    def is_slow(self) -> bool:
+        """True if a reading takes milliseconds: none is taken beside timed iterations then."""
+        ...
+
+    @property
+    def gap(self) -> str | None:
+        """The part that readings lack, so that they are not the whole; None for nothing."""
+        ...
+
+    def current_bytes(self) -> int: ...
+
+    def begin(self) -> None: ...
+
+    def peak_bytes(self) -> int | None:
+        """The highest use since `begin` that counters report; None if they report none."""
+        ...
+
+
+PROC_SELF = Path("/proc/self")
+RESET_PEAK = "5"
+KIBIBYTE = 1024
+
+
+class ResidentReader:
+    """The resident set: VmRSS now, VmHWM since the last reset.
+
+    The kernel forgets VmHWM when 5 is written to /proc/self/clear_refs (proc(5)). `self` is
+    this process in any PID namespace, so no process is ever looked up by its number. Both values
+    are inaccurate by some pages for each thread, whose counts the kernel adds up late (proc(5)).
+    """
+
+    method = "VmHWM, reset for each cell; average of VmRSS"
+    is_slow = False
+    gap = None
+
+    def __init__(self, proc: Path = PROC_SELF) -> None:
+        self._proc = proc
+
+    def current_bytes(self) -> int:
+        return self._field("VmRSS")
+
+    def mapped_file_bytes(self) -> int:
+        """RssFile: resident pages of files that this process maps, e.g. libraries, weights."""
+        return self._field("RssFile")
+
+    def begin(self) -> None:
+        """Reset VmHWM."""
+        (self._proc / "clear_refs").write_text(RESET_PEAK)
+
+    def peak_bytes(self) -> int:
+        return self._field("VmHWM")
+
+    def _field(self, name: str) -> int:
+        _, _, rest = (self._proc / "status").read_text().partition(f"\n{name}:")
+        return int(rest.split(maxsplit=1)[0]) * KIBIBYTE
+
+
+class LifetimeReader:
+    """For systems whose peak cannot be reset: getrusage's ru_maxrss, if it rose since `begin`."""
+
+    method = "ru_maxrss where it rose, else the highest sample; average of samples"
+    is_slow = False
+    gap = None
+
+    def __init__(self) -> None:
+        self._began_at = 0
+        self._process = psutil.Process()
+
+    def current_bytes(self) -> int:
+        return int(self._process.memory_info().rss)
+
+    def begin(self) -> None:
+        self._began_at = _lifetime_peak_bytes()
+
+    def peak_bytes(self) -> int | None:
+        peak = _lifetime_peak_bytes()
+        return peak if peak > self._began_at else None
+
+
+def process_reader(proc: Path = PROC_SELF) -> MemoryReader:
+    """The reader whose peak can be reset, if this system lets it, else the other."""
+    reader = ResidentReader(proc)
+    try:
+        reader.begin()
+    except OSError:
+        return LifetimeReader()
+    return reader
+
+
+def _lifetime_peak_bytes() -> int:
+    unit = 1 if sys.platform == "darwin" else KIBIBYTE
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * unit
+
 
 _METHOD = "PSS of the browser's processes and this one; highest of samples, and their average"
 
@@ -28,7 +133,6 @@ class TreeReader:
     def __init__(
         self, process: psutil.Process | None = None, rollup: Callable[[int], str] = smaps_rollup
     ) -> None:
-        """Begin at that process, by default this one; `rollup` gives the sums of one by its id."""
         self._process = process or psutil.Process()
         self._rollup = rollup
         self._resident: set[int] = set()
@@ -38,7 +142,6 @@ class TreeReader:
 
     @property
     def method(self) -> str:
-        """PSS, and of how many processes something else."""
         resident = (
             f"; the resident set, which counts shared pages again, of {len(self._resident)} "
             "that this user may not look into"
@@ -53,15 +156,12 @@ class TreeReader:
         return f"this user may not read the memory of {count} of them" if count else None
 
     def current_bytes(self) -> int:
-        """The sum of all processes that are alive."""
         processes = (self._process, *self._process.children(recursive=True))
         return sum(map(self._proportional_bytes, processes))
 
-    def begin(self) -> None:
-        """Do nothing: no counter keeps a peak."""
+    def begin(self) -> None: ...
 
     def peak_bytes(self) -> int | None:
-        """None: no counter keeps one."""
         return None
 
     def _proportional_bytes(self, process: psutil.Process) -> int:

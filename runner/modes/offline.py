@@ -2,8 +2,9 @@
 
 from collections.abc import Callable
 from contextlib import closing
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
+from itertools import chain
 from typing import Literal
 
 from runner.backends import load_runtime
@@ -11,41 +12,37 @@ from runner.backends.base import Session, ran_out_of_memory
 from runner.contract.cell import Cell
 from runner.contract.errors import Unsupported
 from runner.contract.job import Job
-from runner.contract.record.doubts import Doubt, Scale, doubt, scaled
 from runner.contract.record.record import Columns
-from runner.contract.record.verdict import Grade
+from runner.contract.record.verdict import Doubt, Grade, Scale, doubt, scaled
 from runner.contract.rounds import RoundResult
 from runner.measure.clock import NANOSECONDS, Clock
 from runner.measure.environment import memory_budget_bytes
 from runner.measure.phases import garbage_frozen
-from runner.modes.base import Instruments
+from runner.modes.base import Instruments, heat_up, measure_steadily
+from runner.modes.batch_curve import BatchCurve, BatchTry, Gain, gain_of, gains_nothing
 from runner.modes.inference import InferenceWorkload
-from runner.modes.offline.curve import BatchCurve, BatchTry, Gain, gain_of, gains_nothing
-from runner.modes.steady import heat_up, measure_steadily
 
-FLAT_DOUBLINGS = 2
-"""Doublings without gain that end the search; accelerators have plateaus of one."""
+FLAT_DOUBLINGS = 2  # doublings without gain that end the search; accelerators have plateaus of one
 TRY_QUERIES = 3
 TRY_NS = 300_000_000
-"""Least duration of a try."""
 DOUBLING_SHARE = 2 / 3
 """Share of the search's time for the doublings; the rest measures the best two again."""
-PAIRS = 3
-"""Least times that the best batch and its rival are measured again."""
+PAIRS = 3  # least times that the best batch and its rival are measured again
 MOST_PAIRS = 12
 CHOICE = Scale(b=0.02, c=0.05, d=0.20)
 """Shares by which another batch may be better, beyond which a batch costs the grade A, B and C."""
+SEARCH_SHARE = 1 / 3
+_OF_SEARCH = ("batch_size", "search", "offline_")
 _GIGABYTE = 1e9
 
 Trial = Callable[[int, int], BatchTry]
 """Tries a batch size until a moment of the clock, with one query at least."""
-IsMemory = Callable[[Exception], bool]
-"""Tells whether an error says that memory ran out."""
+IsMemory = Callable[[Exception], bool]  # tells whether an error says that memory ran out
 
 
 @dataclass(frozen=True)
 class SearchBounds:
-    """Bounds of a search."""
+    """Time and memory of a search."""
 
     first_batch: int
     began_ns: int
@@ -55,16 +52,13 @@ class SearchBounds:
 
     @property
     def deadline_ns(self) -> int:
-        """The moment at which the search ends."""
         return self.began_ns + self.budget_ns
 
     @property
     def doublings_end_ns(self) -> int:
-        """The moment at which the doublings end."""
         return self.began_ns + round(DOUBLING_SHARE * self.budget_ns)
 
     def needed_bytes(self, last: BatchTry) -> float:
-        """Memory that twice the batch may need."""
         return self.memory_before_bytes + 2 * (last.peak_bytes - self.memory_before_bytes)
 
 
@@ -79,22 +73,21 @@ class SearchResult:
     doubts: list[Doubt]
 
 
+@dataclass
 class BatchSearch:
     """Search that goes on for two doublings without gain, unless memory or time forbid it."""
 
-    def __init__(self, trial: Trial, bounds: SearchBounds, clock: Clock, ran_out: IsMemory) -> None:
-        self._trial = trial
-        self._bounds = bounds
-        self._clock = clock
-        self._ran_out = ran_out
-        self._curve = BatchCurve([])
-        self._confirmed: set[int] = set()
-        self._premature: Doubt | None = None
+    trial: Trial
+    bounds: SearchBounds
+    clock: Clock
+    ran_out: IsMemory
+    _curve: BatchCurve = field(default_factory=lambda: BatchCurve([]), init=False)
+    _confirmed: set[int] = field(default_factory=set, init=False)
+    _premature: Doubt | None = field(default=None, init=False)
 
     def run(self) -> SearchResult:
-        """Search for the batch of most samples per second."""
-        bounds, curve = self._bounds, self._curve
-        curve.tries.append(self._trial(bounds.first_batch, bounds.doublings_end_ns))
+        bounds, curve = self.bounds, self._curve
+        curve.tries.append(self.trial(bounds.first_batch, bounds.doublings_end_ns))
         reason = self._end()
         while reason is None:
             reason = self._double() or self._end()
@@ -108,7 +101,7 @@ class BatchSearch:
 
     def _end(self) -> str | None:
         """The reason to double no more; None if there is none."""
-        bounds, curve = self._bounds, self._curve
+        bounds, curve = self.bounds, self._curve
         doubled = 2 * curve.last.batch_size
         needed = bounds.needed_bytes(curve.last)
         needed_ns = (TRY_QUERIES + 1) * 2 * round(curve.last.duration_ns)
@@ -118,21 +111,18 @@ class BatchSearch:
             allowed = f"{bounds.memory_budget_bytes / _GIGABYTE:.1f} GB"
             memory = f"{needed / _GIGABYTE:.1f} GB, and {allowed}"
             return f"batch {doubled} would need some {memory} may be used"
-        if self._clock() + needed_ns > bounds.doublings_end_ns:
+        if self.clock() + needed_ns > bounds.doublings_end_ns:
             grade: Grade = "B" if curve.flat else "C"
             self._premature = doubt("batch_untried", grade, doubled, "raise_duration")
             return f"no time was left to try batch {doubled}"
         return None
 
     def _is_confirmed(self, useful: BatchTry) -> bool:
-        """Measure the last useful batch again, since luck may have made it that.
-
-        True if the doublings behind it still gain nothing.
-        """
+        """Measure the last useful batch again, since luck may have made it that."""
         curve = self._curve
         if useful.batch_size not in self._confirmed:
             self._confirmed.add(useful.batch_size)
-            again = self._tried(useful.batch_size, self._bounds.doublings_end_ns)
+            again = self._tried(useful.batch_size, self.bounds.doublings_end_ns)
             if again is not None:
                 curve.add_again(again)
         return curve.flat >= FLAT_DOUBLINGS
@@ -141,7 +131,7 @@ class BatchSearch:
         """Try twice the batch; the reason why that is not possible, or None."""
         doubled = 2 * self._curve.last.batch_size
         try:
-            attempt = self._tried(doubled, self._bounds.doublings_end_ns)
+            attempt = self._tried(doubled, self.bounds.doublings_end_ns)
         except Unsupported as refusal:
             return f"batch {doubled} is not possible: {refusal}"
         if attempt is None:
@@ -150,11 +140,10 @@ class BatchSearch:
         return None
 
     def _tried(self, size: int, until_ns: int) -> BatchTry | None:
-        """A try of a batch; None if memory ran out."""
         try:
-            return self._trial(size, until_ns)
+            return self.trial(size, until_ns)
         except Exception as error:
-            if not self._ran_out(error):
+            if not self.ran_out(error):
                 raise
             return None
 
@@ -165,21 +154,19 @@ class BatchSearch:
             return self._curve.best.batch_size, [], []
         small, large = two
         gain = self._measure_again(small, large)
-        names = f"batch {large.batch_size} over batch {small.batch_size}"
-        facts = {"over": small.batch_size}
+        names, over = f"batch {large.batch_size} over batch {small.batch_size}", small.batch_size
         if gain == "memory":
-            lacked = doubt("batch_memory", "B", large.batch_size, "free_memory", **facts)
+            lacked = doubt("batch_memory", "B", large.batch_size, "free_memory", over=over)
             return small.batch_size, [f"memory ran out as {names} was measured again"], [lacked]
         if gain == "time":
             line = f"no time was left to measure {names} again"
-            lacked = doubt("batch_time", "B", large.batch_size, "raise_duration", **facts)
+            lacked = doubt("batch_time", "B", large.batch_size, "raise_duration", over=over)
             return self._curve.best.batch_size, [line], [lacked]
         taken, left = (large, small) if gain.takes_larger else (small, large)
         line = f"{names}: {gain.words} samples/s, measured again {gain.pairs} times"
         batches = {"batch": left.batch_size, "over": taken.batch_size}
-        choice = scaled(
-            CHOICE, gain.forgone, "batch_choice", "raise_duration", gain.forgone, **batches
-        )
+        forgone = gain.forgone
+        choice = scaled(CHOICE, forgone, "batch_choice", "raise_duration", forgone, **batches)
         return taken.batch_size, [line], list(choice)
 
     def _measure_again(self, small: BatchTry, large: BatchTry) -> Gain | Literal["time", "memory"]:
@@ -190,29 +177,25 @@ class BatchSearch:
         """
         pairs: list[tuple[BatchTry, BatchTry]] = []
         memory_ran_out = False
-        while len(pairs) < MOST_PAIRS and not _is_clear(gain_of(pairs)):
-            needed_ns = sum(
-                max(TRY_NS, (TRY_QUERIES + 1) * one.duration_ns) for one in (small, large)
-            )
-            if self._clock() + needed_ns > self._bounds.deadline_ns:
+        needed_ns = sum(max(TRY_NS, (TRY_QUERIES + 1) * one.duration_ns) for one in (small, large))
+        while len(pairs) < MOST_PAIRS:
+            gain = gain_of(pairs)
+            if gain is not None and gain.pairs >= PAIRS and gain.forgone <= CHOICE.b:
+                break
+            if self.clock() + needed_ns > self.bounds.deadline_ns:
                 break
             order = (small, large) if len(pairs) % 2 == 0 else (large, small)
-            first, second = (self._tried(one.batch_size, self._bounds.deadline_ns) for one in order)
+            first, second = (self._tried(one.batch_size, self.bounds.deadline_ns) for one in order)
             if first is None or second is None:
                 memory_ran_out = True
                 break
             pairs.append((first, second) if order[0] is small else (second, first))
-        for pair in pairs:
-            for attempt in pair:
-                self._curve.add_again(attempt)
+        for attempt in chain.from_iterable(pairs):
+            self._curve.add_again(attempt)
         if memory_ran_out:
             return "memory"
         gain = gain_of(pairs)
         return gain if gain is not None and gain.pairs >= PAIRS else "time"
-
-
-def _is_clear(gain: Gain | None) -> bool:
-    return gain is not None and gain.pairs >= PAIRS and gain.forgone <= CHOICE.b
 
 
 def time_try(query: Callable[[], int], clock: Clock, until_ns: int) -> list[int]:
@@ -225,18 +208,13 @@ def time_try(query: Callable[[], int], clock: Clock, until_ns: int) -> list[int]
     return durations
 
 
-SEARCH_SHARE = 1 / 3
-"""Share of `measure.max_s` for the search."""
-_OF_SEARCH = ("batch_size", "search")
-
-
 def measure_offline(
     session: Session, job: Job, cell: Cell, instruments: Instruments
 ) -> RoundResult:
     """Measure forward passes at the best batch; later rounds take that of the first."""
     if instruments.earlier:
-        columns = instruments.earlier[0].columns
-        chosen = {name: columns[name] for name in columns if _is_of_search(name)}
+        columns = instruments.earlier[0].columns.items()
+        chosen = {name: value for name, value in columns if name.startswith(_OF_SEARCH)}
         return _measure_at(chosen, session, job, cell, instruments)
     heating_ns = _heat_up(session, job, cell, instruments)
     search = _search(session, job, cell, instruments)
@@ -257,17 +235,12 @@ def _heat_up(session: Session, job: Job, cell: Cell, instruments: Instruments) -
         return heat_up(workload, job, instruments)
 
 
-def _is_of_search(name: str) -> bool:
-    return name in _OF_SEARCH or name.startswith("offline_")
-
-
 def _measure_at(
     chosen: Columns, session: Session, job: Job, cell: Cell, instruments: Instruments
 ) -> RoundResult:
     sized = cell.model_copy(update={"batch_size": chosen["batch_size"]})
-    result = measure_steadily(
-        lambda: InferenceWorkload(session, job, sized, instruments.clock), session, job, instruments
-    )
+    make = partial(InferenceWorkload, session, job, sized, instruments.clock)
+    result = measure_steadily(make, session, job, instruments)
     return result.model_copy(update={"columns": {**result.columns, **chosen}})
 
 

@@ -1,17 +1,18 @@
-"""Environment variables: those that decide how runtimes execute, and the names of variables."""
+"""Processes: the variables that decide how runtimes execute, and how a process ended."""
 
 import hashlib
 import os
 import re
+import signal
 from collections.abc import Collection, Mapping
+from contextlib import suppress
 from pathlib import Path
-from typing import Annotated
+from typing import IO, Annotated
 
 from pydantic import Field
 
 _NAME = r"^[A-Za-z_][A-Za-z0-9_]{0,99}$"
 VariableName = Annotated[str, Field(pattern=_NAME)]
-"""The name of an environment variable."""
 
 _PREFIXES = (
     *("OMP_", "KMP_", "GOMP_", "MKL_", "MKLDNN_", "ONEDNN_", "DNNL_", "OPENBLAS_", "GOTO_"),
@@ -51,7 +52,6 @@ _HASH_LETTERS = 8
 
 
 def is_variable_name(text: str) -> bool:
-    """True if an environment variable can have this name."""
     return re.fullmatch(_NAME, text) is not None
 
 
@@ -61,26 +61,21 @@ def python_environment(ours: Mapping[str, str] = os.environ) -> dict[str, str]:
     return {**kept, **OWN_PYTHON}
 
 
-def decides_execution(name: str) -> bool:
-    """True if a runtime may read the variable of this name."""
-    return name.startswith(_PREFIXES) and name not in DEVICE_CHOICES | _OWN
-
-
 def runtime_variables(
     environment: Mapping[str, str], inherited: Collection[str] = ()
 ) -> dict[str, str] | None:
     """The variables that decide how a runtime executes, by name; None without one.
 
-    The user's own folder is written as `~`, so that a record does not name it. What cannot be
-    printed becomes a question mark. Those that the user named as `inherited` are among them, but
-    for the choice of a device. A value that no runtime is known to read may be a secret: its hash
-    stands for it.
+    The user's own folder is written as `~`. What cannot be printed becomes a question mark. Those
+    that the user named as `inherited` are among them, but for the choice of a device. A value that
+    no runtime is known to read may be a secret: its hash stands for it.
     """
     home = environment.get("HOME", "").rstrip("/")
     variables = {
         _printable(name): _recorded(name, value, home)
         for name, value in sorted(environment.items())
-        if decides_execution(name) or (name in inherited and name not in DEVICE_CHOICES)
+        if name not in DEVICE_CHOICES
+        and (name in inherited or (name.startswith(_PREFIXES) and name not in _OWN))
     }
     return variables or None
 
@@ -93,3 +88,37 @@ def _recorded(name: str, value: str, home: str) -> str:
 
 def _printable(text: str) -> str:
     return "".join(letter if letter.isprintable() else "?" for letter in text[:_LETTERS])
+
+
+TAIL_BYTES = 8192
+VMSTAT = Path("/proc/vmstat")
+
+
+def end_facts(code: int) -> dict[str, str]:
+    """The signal of an exit status that is negative, or over 128 in containers; else the status."""
+    number = -code if code < 0 else code - 128
+    with suppress(ValueError):
+        return {"signal": signal.Signals(number).name}
+    return {"exit_status": str(code)}
+
+
+def tail_of(stream: IO[bytes]) -> str:
+    """The end of what was written to a file; empty if it is closed."""
+    if stream.closed:
+        return ""
+    size = stream.seek(0, os.SEEK_END)
+    stream.seek(max(0, size - TAIL_BYTES))
+    return stream.read().decode("utf-8", "replace")
+
+
+def last_line(text: str) -> str:
+    """The last line of a text, usually what it is about; empty if there is none."""
+    return next(iter(text.strip().splitlines()[-1:]), "")
+
+
+def oom_kills(vmstat: Path = VMSTAT) -> int:
+    """Times that the kernel has killed for memory since boot; 0 where it does not tell."""
+    if not vmstat.exists():
+        return 0
+    counts = dict(line.split() for line in vmstat.read_text().splitlines())
+    return int(counts.get("oom_kill", 0))

@@ -7,7 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from runner.contract.cell import Cell, Selector
+from orchestrator.system.selector import Selector
+from runner.contract.cell import Cell
 
 
 def cell(**fields: object) -> Cell:

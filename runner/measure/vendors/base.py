@@ -1,4 +1,4 @@
-"""Facts of a GPU as vendors' libraries tell them: state, build, and what holds its clock down."""
+"""Facts of devices as vendors' libraries have them: energy, state, build, throttling."""
 
 import math
 from collections.abc import Callable, Mapping
@@ -7,7 +7,35 @@ from typing import Protocol, TypeVar
 
 from runner.contract.rounds import DeviceState
 
+MOST_WATTS = 1000
+"""No package or memory draws more; bounds the time in which a counter can wrap twice."""
 _T = TypeVar("_T")
+
+
+@dataclass(frozen=True)
+class Counter:
+    """A number of joules that grows until it wraps around."""
+
+    name: str
+    period_s: float
+    """Longest time between two updates."""
+    read: Callable[[], float]
+    """Joules since some moment. Raises whatever the source does."""
+    wraps_at_j: float | None = None
+    """Joules at which it starts again from zero; None if it never does."""
+    part: str = "device"
+    """The part of the machine whose energy it counts: `package`, `dram`, `board`, …"""
+
+    @property
+    def longest_s(self) -> float | None:
+        """Seconds within which it wraps at most once; None if it never wraps."""
+        return None if self.wraps_at_j is None else self.wraps_at_j / MOST_WATTS
+
+    def between(self, before: float, after: float) -> float:
+        """Joules between two readings, the counter having wrapped at most once."""
+        if after < before and self.wraps_at_j is not None:
+            return after + self.wraps_at_j - before
+        return after - before
 
 
 @dataclass(frozen=True)
@@ -33,13 +61,10 @@ class Violations:
 class WatchedGpu(Protocol):
     """A GPU as its vendor's library shows it; each function raises what the library raises."""
 
-    def state(self) -> DeviceState:
-        """Its state now."""
-        ...
+    def state(self) -> DeviceState: ...
 
     def violations(self) -> Violations | None:
         """The counters of what holds its clock down; None where it has none."""
-        ...
 
 
 @dataclass(frozen=True)

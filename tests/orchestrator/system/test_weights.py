@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
+from orchestrator.system.weights import count_parameters, revision_of, weight_files
 from runner.contract.errors import DamagedFile
-from runner.contract.weights import count_parameters, revision_of, weight_files
 from tests.support.weights import a_weights_folder, write_safetensors
 
 

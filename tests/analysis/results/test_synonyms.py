@@ -2,8 +2,8 @@
 
 import pytest
 
+from analysis.results.synonyms import axis_called, axis_of, counsel, meaning
 from runner.contract.axes import AXES, AxisName
-from runner.contract.synonyms import axis_called, axis_of, counsel, meaning
 
 
 @pytest.mark.parametrize(

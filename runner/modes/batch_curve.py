@@ -6,15 +6,14 @@ from math import exp, inf, log, sqrt
 from statistics import fmean, median, stdev
 
 from runner.contract.confidence import INTERVAL_CONFIDENCE, students_t
-from runner.contract.record.doubts import percent
 from runner.contract.record.record import Columns
+from runner.contract.record.verdict import percent
 from runner.measure.clock import NANOSECONDS, seconds
 
 USEFUL_GAIN = 0.01
 """A larger batch that gives no more than this share of samples per second is not worth its latency
 and memory."""
-_MOST = 700.0
-"""The greatest logarithm whose number is finite."""
+_MOST = 700.0  # the greatest logarithm whose number is finite
 
 
 @dataclass(frozen=True)
@@ -31,28 +30,20 @@ class BatchTry:
     """Highest use of an accelerator's own memory; None without one."""
 
     @property
-    def memory_bytes(self) -> int:
-        """Highest use of the memory that the samples lie in."""
-        return self.peak_bytes if self.device_bytes is None else self.device_bytes
-
-    @property
     def duration_ns(self) -> float:
         """The median duration, which one slow query does not move."""
         return median(self.durations_ns)
 
     @property
     def samples_per_second(self) -> float:
-        """Throughput by the median duration."""
         return self.batch_size * NANOSECONDS / self.duration_ns
 
     @property
     def line(self) -> str:
-        """One line of the record's `search`."""
         count, rate = len(self.durations_ns), self.samples_per_second
         return f"batch {self.batch_size}: {count} queries, {rate:.1f} samples/s"
 
     def gains_over(self, other: "BatchTry") -> bool:
-        """True if this batch is useful, compared with a smaller one."""
         return self.samples_per_second > (1 + USEFUL_GAIN) * other.samples_per_second
 
     def joined(self, again: "BatchTry") -> "BatchTry":
@@ -75,7 +66,6 @@ class Gain:
 
     @property
     def takes_larger(self) -> bool:
-        """True if the larger batch is useful."""
         return self.value > USEFUL_GAIN
 
     @property
@@ -87,7 +77,6 @@ class Gain:
 
     @property
     def words(self) -> str:
-        """The gain with its interval."""
         low, value, high = (f"{100 * end:+.1f} %" for end in (self.low, self.value, self.high))
         return f"{value} ({low} to {high})"
 
@@ -117,12 +106,10 @@ class BatchCurve:
 
     @property
     def last(self) -> BatchTry:
-        """The largest batch."""
         return self.tries[-1]
 
     @property
     def useful(self) -> BatchTry:
-        """The largest batch that is useful."""
         useful = self.tries[0]
         for attempt in self.tries[1:]:
             useful = attempt if attempt.gains_over(useful) else useful
@@ -155,23 +142,23 @@ class BatchCurve:
 
     @property
     def columns(self) -> Columns:
-        """Columns of the record, one value for each batch."""
         return {
             "offline_batches": [attempt.batch_size for attempt in self.tries],
             "offline_queries": [len(attempt.durations_ns) for attempt in self.tries],
             "offline_throughputs": [attempt.samples_per_second for attempt in self.tries],
             "offline_latencies_s": [seconds(round(attempt.duration_ns)) for attempt in self.tries],
-            "offline_memory_bytes": [attempt.memory_bytes for attempt in self.tries],
+            "offline_memory_bytes": [
+                attempt.peak_bytes if attempt.device_bytes is None else attempt.device_bytes
+                for attempt in self.tries
+            ],
         }
 
     def add_again(self, again: BatchTry) -> None:
-        """Keep what was measured again with the batch's first try."""
         index = [attempt.batch_size for attempt in self.tries].index(again.batch_size)
         self.tries[index] = self.tries[index].joined(again)
 
 
 def gains_nothing(curve: BatchCurve) -> str:
-    """The finding that doublings gained nothing."""
     useful = curve.useful
     flat = " and ".join(str(attempt.batch_size) for attempt in curve.tries[-curve.flat :])
     verb = "gain" if curve.flat > 1 else "gains"

@@ -1,4 +1,4 @@
-"""Folders and revisions of pretrained weights, for host and container alike."""
+"""Folders and revisions of pretrained weights, which may be a stranger's."""
 
 import hashlib
 import math
@@ -13,23 +13,15 @@ from typing import Annotated
 from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
 
 from runner.contract.errors import DamagedFile, Unavailable
+from runner.contract.files import open_plain
 from runner.contract.models import ModelSpec
-from runner.contract.plain_files import open_plain
+from runner.contract.models.catalogue import WEIGHTS_SUFFIX
 from runner.contract.reasons import reason
 
-CONFIG_FILE = "config.json"
-WEIGHTS_SUFFIX = ".safetensors"
-"""The one format that is read: it holds numbers alone, where pickles hold code."""
-WEIGHTS_VARIABLE = "ACCELMATRIX_WEIGHTS"
-"""Names the folder that the launcher shows; processes that this one starts see it too."""
 _SIZE_BYTES = 8
-"""Bytes of the number that tells how long the header is."""
-_MAX_HEADER_BYTES = 16 << 20
-"""Some 150,000 tensors."""
-_MAX_WEIGHTS_BYTES = 256 << 30
-"""More than a hub takes for one file."""
-_LEAST_BITS = 4
-"""Bits of the smallest floating-point number."""
+_MAX_HEADER_BYTES = 16 << 20  # some 150,000 tensors
+_MAX_WEIGHTS_BYTES = 256 << 30  # more than a hub takes for one file
+_LEAST_BITS = 4  # bits of the smallest floating-point number
 _FLOATS = ("F", "BF")
 
 
@@ -51,20 +43,7 @@ _HEADER = TypeAdapter(dict[str, _Tensor | dict[str, str]], config=ConfigDict(def
 """Tensors by name, and the file's metadata beside them."""
 
 
-def show_folder(folder: Path) -> None:
-    """From now on the weights of this process' model lie there."""
-    os.environ[WEIGHTS_VARIABLE] = str(folder)
-
-
-def folder_of(model: ModelSpec) -> Path | None:
-    """The folder of the model's weights for this process; None if they come from a hub."""
-    if model.path is None:
-        return None
-    return Path(os.environ.get(WEIGHTS_VARIABLE) or model.path)
-
-
 def weight_files(folder: Path) -> list[Path]:
-    """The files that hold weights, by name."""
     return sorted(folder.glob(f"*{WEIGHTS_SUFFIX}"))
 
 
@@ -82,12 +61,7 @@ def repository_of(folder: Path) -> Path:
 
 @contextmanager
 def open_model_file(folder: Path, name: str, most_bytes: int) -> Iterator[BufferedReader]:
-    """Open a file of a model's folder; a link is followed inside the folder or its repository.
-
-    Raises:
-        OSError: it does not exist or cannot be read.
-        DamagedFile: it is no plain file of that size, or a link that leads elsewhere.
-    """
+    """Open a plain file of a model's folder; links are followed inside the folder or repository."""
     try:
         with open_plain(_own_path(folder, name), most_bytes) as file:
             yield file
@@ -112,11 +86,7 @@ def _own_path(folder: Path, name: str) -> Path:
 
 
 def weights_folder(model: ModelSpec) -> Path | None:
-    """The folder that a launch of this model must see; None if it reads none.
-
-    Raises:
-        Unavailable: the folder is gone, or holds other weights than the plan was made for.
-    """
+    """The folder that a launch of this model must see, with the planned weights; None if none."""
     if model.path is None:
         return None
     folder = Path(model.path)
@@ -137,22 +107,13 @@ def revision_of(folder: Path) -> str:
     """`sha256:…` of the weights: of their file, or of the hashes of several.
 
     They are read once in a process unless a file changes.
-
-    Raises:
-        OSError: there is no file of weights, or one cannot be read.
-        DamagedFile: a file of weights is no plain file, or a link that leads elsewhere.
     """
     stats = ((path.name, path.stat()) for path in weight_files(folder))
     return _revision(folder, tuple((name, stat.st_size, stat.st_mtime_ns) for name, stat in stats))
 
 
 def count_parameters(folder: Path) -> int:
-    """Floating-point numbers in the weights, from the files' headers alone.
-
-    Raises:
-        OSError: a file cannot be read.
-        DamagedFile: a file is not what its name says, or not plain.
-    """
+    """Floating-point numbers in the weights, from the files' headers alone."""
     return sum(_floats(folder, path.name) for path in weight_files(folder))
 
 
@@ -160,16 +121,14 @@ def count_parameters(folder: Path) -> int:
 def _revision(folder: Path, signature: tuple[tuple[str, int, int], ...]) -> str:
     if not signature:
         raise FileNotFoundError(2, "there are no weights in it")
-    hashes = {name: _sha256(folder, name) for name, _, _ in signature}
+    hashes: dict[str, str] = {}
+    for name, _, _ in signature:
+        with open_model_file(folder, name, _MAX_WEIGHTS_BYTES) as file:
+            hashes[name] = hashlib.file_digest(file, "sha256").hexdigest()
     if len(hashes) == 1:
         return f"sha256:{next(iter(hashes.values()))}"
     lines = "".join(f"{digest}  {name}\n" for name, digest in hashes.items())
     return f"sha256:{hashlib.sha256(lines.encode()).hexdigest()}"
-
-
-def _sha256(folder: Path, name: str) -> str:
-    with open_model_file(folder, name, _MAX_WEIGHTS_BYTES) as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 def _floats(folder: Path, name: str) -> int:
