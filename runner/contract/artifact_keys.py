@@ -90,7 +90,7 @@ REFERENCES = Producer(
         "runner.correctness.tolerance",
     ),
 )
-COUNTS = Producer(libraries=(), modules=("runner.counting.polynomials",))
+COUNTS = Producer(libraries=(), modules=("runner.counting",))
 """Counts follow from the architecture, whichever version of a library builds it."""
 
 

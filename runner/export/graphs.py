@@ -36,7 +36,7 @@ from runner.export.onnx_files import sha256_of_files
 from runner.export.samples import samples
 from runner.export.strategies import Strategy
 from runner.measure.clock import Clock
-from runner.process.streams import Progress
+from runner.process import Progress
 
 
 def publish_graph(folder: Path, shape: str, make: Callable[[Path], Graph]) -> None:

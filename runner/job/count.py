@@ -7,7 +7,7 @@ from runner.contract.files import save_text
 from runner.contract.job import Job
 from runner.contract.models.counted import COUNTS_FILE, CountedWork
 from runner.measure.phases import garbage_collection_off
-from runner.process.streams import Progress
+from runner.process import Progress
 
 
 def count_model(job: Job, out: Path, progress: Progress) -> None:
@@ -18,6 +18,6 @@ def count_model(job: Job, out: Path, progress: Progress) -> None:
     """
     progress.phase("load")
     with garbage_collection_off():  # torch comes with it
-        counting = import_module("runner.counting.polynomials")
+        counting = import_module("runner.counting")
     counted: CountedWork = counting.count_work(job.model)
     save_text(out / COUNTS_FILE, counted.model_dump_json())

@@ -13,7 +13,7 @@ from runner.contract.job import Job
 from runner.contract.reasons import write_reason
 from runner.measure.clock import Clock
 from runner.measure.phases import garbage_collection_off
-from runner.process.streams import Progress
+from runner.process import Progress
 
 _EXPORTS: Mapping[GraphKind, str] = {
     "forward": "runner.export.forward",
