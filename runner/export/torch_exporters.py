@@ -11,9 +11,8 @@ import torch
 from transformers.exporters.configs import OnnxConfig
 from transformers.exporters.exporter_onnx import OnnxExporter
 
-from runner.backends.torch.forward import named_tensors
-from runner.backends.torch.model import instantiate
-from runner.backends.torch.random_weights import fill_parameters
+from runner.backends.torch.model import fill_parameters, instantiate
+from runner.backends.torch.query import named_tensors
 from runner.contract.models import ModelSpec
 from runner.export.model_patches import FixedGeometry, tabulate_buckets, without_geometry
 from runner.export.onnx_files import save_model

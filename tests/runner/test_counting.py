@@ -10,8 +10,7 @@ from torch.nn.attention import SDPBackend, sdpa_kernel
 from torch.utils.flop_counter import FlopCounterMode
 
 from runner import counting
-from runner.backends.torch.model import build_without_weights, instantiate
-from runner.backends.torch.random_weights import fill_parameters
+from runner.backends.torch.model import build_without_weights, fill_parameters, instantiate
 from runner.contract.cell import Cell
 from runner.contract.models import ModelSpec, find, model_sets
 from runner.contract.models.counted import FORWARD_COUNTS, GENERATION_COUNTS

@@ -10,8 +10,7 @@ import onnxruntime
 import torch
 from onnx import helper
 
-from runner.backends.torch.model import instantiate
-from runner.backends.torch.random_weights import fill_parameters
+from runner.backends.torch.model import fill_parameters, instantiate
 from runner.contract.errors import Unsupported
 from runner.contract.models import ModelSpec, find
 from runner.export.generation import (

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 import torch
 
-from runner.backends.torch.forward import named_tensors
+from runner.backends.torch.query import named_tensors
 from runner.contract.models import find
 from runner.export.forward import split_model
 from runner.export.strategies import whole_or_split_strategies
