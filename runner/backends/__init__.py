@@ -17,7 +17,6 @@ RUNTIME_MODULES: Mapping[Runtime, str] = {
     "onnxruntime_web": "runner.backends.onnxruntime_web",
     "fake": "runner.backends.fake",
 }
-"""Modules with the two functions of `RuntimeModule`."""
 
 
 def load_runtime(runtime: Runtime) -> RuntimeModule:

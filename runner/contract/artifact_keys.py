@@ -84,7 +84,7 @@ REFERENCES = Producer(
     # Nothing is watched while they are made, from no graph.
     neutral=(
         "runner.backends.evidence",
-        "runner.backends.graphs.outputs",
+        "runner.backends.graphs.session",
         "runner.backends.torch.evidence",
         "runner.contract.graph",
         "runner.correctness.tolerance",

@@ -13,7 +13,7 @@ import onnxruntime
 from runner.backends.base import FloatArray
 from runner.backends.graphs.feeds import LOGITS, forward_inputs
 from runner.backends.graphs.generation import DecodeLoop, forced_steps
-from runner.backends.graphs.outputs import float_outputs, run_parts
+from runner.backends.graphs.session import float_outputs, run_parts
 from runner.contract.cell import Precision
 from runner.contract.errors import BenchError
 from runner.contract.graph import NumberFormat, Part

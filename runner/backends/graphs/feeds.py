@@ -48,11 +48,7 @@ def prompt_inputs(model: ModelSpec, inputs: Inputs) -> Feeds:
 
 
 def forward_inputs(model: ModelSpec, inputs: Inputs) -> Feeds:
-    """The inputs with which the same part computes the forward pass: logits at each position.
-
-    Raises:
-        Unsupported: the prompt is padded.
-    """
+    """The inputs with which the same part computes the forward pass: logits at each position."""
     if model.encoder_decoder:
         return dict(inputs)
     if not np.all(inputs.get(MASK, np.ones(1))):

@@ -20,7 +20,7 @@ from runner.backends.base import (
 )
 from runner.backends.evidence import observe
 from runner.backends.graphs.feeds import Feeds, forward_pass
-from runner.backends.graphs.outputs import Outputs, all_finite, float_outputs, graph_columns
+from runner.backends.graphs.session import Outputs, all_finite, float_outputs, graph_columns
 from runner.backends.onnxruntime_web.browser import started_browser
 from runner.backends.onnxruntime_web.device import (
     WebDevice,

@@ -10,7 +10,7 @@ import numpy as np
 import onnx
 from playwright.sync_api import Error
 
-from runner.backends.graphs.outputs import Outputs
+from runner.backends.graphs.session import Outputs
 from runner.backends.onnxruntime_web.browser import CLOSE_S, StartedBrowser, runtime_version
 from runner.backends.onnxruntime_web.server import Array, PageServer
 from runner.contract.axes import Backend

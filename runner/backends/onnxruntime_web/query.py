@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 
 from runner.backends.graphs.feeds import forward_pass
-from runner.backends.graphs.outputs import Outputs
+from runner.backends.graphs.session import Outputs
 from runner.backends.onnxruntime_web.graph import WebGraph
 from runner.backends.onnxruntime_web.page import NS_PER_MS, WebPage, nanoseconds
 from runner.contract.errors import TimedOut

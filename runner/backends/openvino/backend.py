@@ -19,7 +19,7 @@ from runner.backends.base import (
 )
 from runner.backends.evidence import SeenKernels, look_again
 from runner.backends.graphs.generation import GraphGenerator
-from runner.backends.graphs.outputs import all_finite, float_outputs, graph_columns
+from runner.backends.graphs.session import all_finite, float_outputs, graph_columns
 from runner.backends.openvino.compile import Compiler, arithmetic_of_compiled
 from runner.backends.openvino.device import base_name, find_openvino_device, identity_model
 from runner.backends.openvino.evidence import openvino_kernels, prove, trace

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import openvino as ov
 
 from runner.backends.graphs.feeds import forward_pass
-from runner.backends.graphs.outputs import run_parts
+from runner.backends.graphs.session import run_parts
 from runner.backends.openvino.compile import Compiler
 from runner.backends.openvino.device import refusals
 from runner.backends.openvino.int8 import PartModels, Quantized, quantize

@@ -8,7 +8,7 @@ from typing import Any
 
 import openvino as ov
 
-from runner.backends.graphs.outputs import run_parts
+from runner.backends.graphs.session import run_parts
 from runner.backends.openvino.compile import operator_types
 from runner.backends.openvino.device import refusals
 from runner.contract.cell import Cell

@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 import openvino as ov
 
-from runner.backends.graphs.outputs import Outputs
+from runner.backends.graphs.session import Outputs
 
 _HOST = "CPU"
 

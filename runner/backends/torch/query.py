@@ -12,7 +12,7 @@ import transformers
 from transformers.generation.streamers import BaseStreamer
 
 from runner.backends.base import FloatArray, Generated
-from runner.backends.graphs.outputs import CACHES
+from runner.backends.graphs.session import CACHES
 from runner.backends.torch.device import Wait
 from runner.contract.errors import Unsupported
 from runner.contract.reasons import reason
