@@ -18,10 +18,21 @@ from runner.backends.evidence import (
     observe,
     save_trace,
 )
-from runner.backends.openvino.compile import Compiler, arithmetic_of_compiled, operator_types
-from runner.backends.openvino.device import OpenVINODevice, base_name
+from runner.backends.openvino.device import (
+    Compiler,
+    OpenVINODevice,
+    arithmetic_of_compiled,
+    base_name,
+    operator_types,
+)
 from runner.backends.openvino.query import GraphQuery, PartRequest, to_arrays
 from runner.contract.record.verdict import Proof
+
+_HOST = "CPU"
+_MICROSECOND = timedelta(microseconds=1)
+_SECOND = timedelta(seconds=1)
+_ON_THE_HOST = "_cpu_impl"
+"""In the kernel's name of an operator that OpenVINO's plug-in for GPUs leaves to the host."""
 
 
 def prove(
@@ -29,11 +40,7 @@ def prove(
 ) -> tuple[Proof, dict[str, str]]:
     """Run the query once; report the devices and the arithmetic of its graph's parts.
 
-    Args:
-        query: the query.
-        device: the claimed device.
-        look: looks at the kernels of an accelerator. On the CPU there is nothing else that could
-            have done the work.
+    `look` looks at the kernels of an accelerator: on the CPU nothing else could have done the work.
     """
     if not isinstance(query, GraphQuery):
         return "none", {"claimed": device.name}
@@ -63,13 +70,9 @@ def prove(
 
 
 def judge_devices(claimed: str, executed: Iterable[str], outputs: int, failed: bool) -> Proof:
-    """The proof that the facts give.
+    """The proof that the facts give about the claimed device.
 
-    Args:
-        claimed: the device that the numbers are ascribed to.
-        executed: the devices on which OpenVINO says that it executes.
-        outputs: the number of arrays that the query returned.
-        failed: True if it raised.
+    `outputs` is the number of arrays that the query returned; `failed`, True if it raised.
     """
     used = {base_name(name) for name in executed}
     if used - {base_name(claimed)}:
@@ -90,13 +93,6 @@ def _operators(parts: Iterable[Any]) -> str:
     return ", ".join(f"{type_} {count}" for type_, count in sorted(types.items()))
 
 
-_HOST = "CPU"
-_MICROSECOND = timedelta(microseconds=1)
-_SECOND = timedelta(seconds=1)
-_ON_THE_HOST = "_cpu_impl"
-"""In the kernel's name of an operator that OpenVINO's plug-in for GPUs leaves to the host."""
-
-
 class CountingRequest:
     """A request that adds up how long its operators take on the device."""
 
@@ -107,12 +103,9 @@ class CountingRequest:
     def forget(self) -> None:
         """Begin anew."""
         self.operators = 0
-        """Operators that were reported."""
         self.time_s = 0.0
-        """Seconds in which the device executed them."""
 
     def infer(self, **options: object) -> object:
-        """Execute, and add what the device did."""
         outputs = self._request.infer(**options)
         for node in executed_nodes(self._request):
             self.operators += 1
@@ -129,10 +122,7 @@ def openvino_kernels(
 ) -> SeenKernels:
     """Time an iteration, then add up the operators of another one, compiled with counters.
 
-    Args:
-        iteration: what the mode repeats.
-        parts: the requests that it executes, once it is bound.
-        compiler: compiles them anew.
+    `parts` gives the requests that the iteration executes, once it is bound.
     """
     with iteration() as action:
         observe(action)

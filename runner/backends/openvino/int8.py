@@ -9,8 +9,7 @@ from typing import Any
 import openvino as ov
 
 from runner.backends.graphs.session import run_parts
-from runner.backends.openvino.compile import operator_types
-from runner.backends.openvino.device import refusals
+from runner.backends.openvino.device import operator_types, refusals
 from runner.contract.cell import Cell
 from runner.contract.errors import Unavailable
 from runner.contract.graph import DYNAMIC, Graph, Part
@@ -35,13 +34,11 @@ class Quantized:
     """Parts in int8, and the method of their quantisation."""
 
     models: PartModels
-    """The parts."""
     method: str
-    """The method, in a few words."""
     activations: bool
     """True if activations are int8 as well as weights, so that products take int8."""
     duration_s: float
-    """Duration of calibrating and quantising."""
+    """Of calibrating and quantising."""
 
 
 def quantize(

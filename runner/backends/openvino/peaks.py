@@ -6,8 +6,7 @@ import numpy as np
 import openvino as ov
 from openvino import opset13 as operators
 
-from runner.backends.openvino.compile import Compiler
-from runner.backends.openvino.device import base_name
+from runner.backends.openvino.device import Compiler, base_name
 from runner.backends.openvino.int8 import int8_products
 from runner.backends.peaks import (
     INTEGERS_PER_UNIT,

@@ -22,7 +22,6 @@ class Slot:
     tensor: Callable[[], ov.Tensor]
     """The tensor that holds the value now."""
     shape: ov.PartialShape
-    """Its sizes."""
     moves: bool = False
     """True if the tensor may be another one after each call."""
 
@@ -32,7 +31,6 @@ class PartRequest:
 
     def __init__(self, model: ov.Model, compiled: ov.CompiledModel) -> None:
         self.model = model
-        """The model before it was compiled."""
         self.compiled = compiled
         self.request: Any = compiled.create_infer_request()
         self._inputs: Mapping[str, Slot] = {}
@@ -111,7 +109,6 @@ class GraphQuery:
         idle: Iterable[ov.CompiledModel] = (),
     ) -> None:
         self.requests = tuple(requests)
-        """The parts, in the order of execution."""
         self._outputs = outputs
         self._idle = tuple(idle)
 
@@ -135,11 +132,9 @@ class PartExecutor:
 
     def __init__(self, requests: Iterable[PartRequest], outputs: tuple[str, ...]) -> None:
         self.requests = tuple(requests)
-        """One or two, which execute the same compiled part."""
         self._turns = [(request, request.outputs(outputs)) for request in self.requests]
 
     def place(self, name: str, array: npt.NDArray[np.generic]) -> Slot:
-        """The array in host memory."""
         del name
         return to_slot(array)
 
