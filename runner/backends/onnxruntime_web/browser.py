@@ -18,7 +18,6 @@ from playwright.sync_api import Browser, Error, Playwright, sync_playwright
 from runner.backends.onnxruntime_web.install import FOLDER, VERSIONS_FILE
 from runner.contract.axes import Backend
 from runner.contract.errors import BenchError, TimedOut, Unavailable
-from runner.contract.installation import how_to_install
 from runner.contract.reasons import reason
 from runner.contract.web.browser_choice import BROWSER_VARIABLE, HEADED_VARIABLE
 from runner.measure.clock import monotonic
@@ -37,7 +36,6 @@ _COMMANDS: Mapping[str, tuple[str, ...]] = {
         "/Applications/Microsoft Edge.app/Contents/MacOS/Microsoft Edge",
     ),
 }
-_REMEDY = f"{how_to_install('browser')} installs one; or start a container engine"
 _ALWAYS = (
     "--no-sandbox",
     "--disable-dev-shm-usage",
@@ -51,9 +49,9 @@ _OF_BACKEND: Mapping[Backend, tuple[str, ...]] = {
     "webnn": ("--enable-features=WebMachineLearningNeuralNetwork",),
 }
 _PROFILE = "--user-data-dir="
-SOFTWARE_ADAPTER = ("--use-webgpu-adapter=swiftshader",)
+_SOFTWARE_ADAPTER = ("--use-webgpu-adapter=swiftshader",)
 """Selects the adapter that computes WebGPU on the CPU."""
-LAUNCH_S = 60
+_LAUNCH_S = 60
 CLOSE_S = 10
 """The most seconds that a browser or a page takes to end before it is killed."""
 
@@ -85,17 +83,11 @@ def found_browsers(environment: Mapping[str, str] = os.environ) -> dict[str, Pat
 
 
 def runtime_version() -> str:
-    """The version of ONNX Runtime Web."""
     try:
         versions = json.loads((FOLDER / VERSIONS_FILE).read_text("utf-8"))
     except OSError as error:
         raise Unavailable(reason("onnx_web_missing")) from error
     return str(versions["onnxruntime-web"])
-
-
-def switches(backend: Backend, *, software: bool) -> tuple[str, ...]:
-    """The command line of a browser for that backend."""
-    return (*_ALWAYS, *_OF_BACKEND[backend], *(SOFTWARE_ADAPTER if software else ()))
 
 
 @dataclass(frozen=True)
@@ -111,7 +103,6 @@ class StartedBrowser:
 
     @property
     def version(self) -> str:
-        """Its version, as it tells it."""
         return self.browser.version
 
     def processes(self) -> list[psutil.Process]:
@@ -164,7 +155,7 @@ def started_browser(
 ) -> Iterator[StartedBrowser]:
     """A fresh browser with a profile of its own, which ends with the context."""
     executable = find_browser(environment)
-    arguments = switches(backend, software=software)
+    arguments = (*_ALWAYS, *_OF_BACKEND[backend], *(_SOFTWARE_ADAPTER if software else ()))
     headless = environment.get(HEADED_VARIABLE) != "1"
     # A browser that is killed leaves its temporary files.
     temporary = TemporaryDirectory(prefix="browser-", ignore_cleanup_errors=True)
@@ -223,19 +214,15 @@ class _Driver:
     def _started(self) -> Playwright:
         own = psutil.Process()
         before = {child.pid for child in own.children()}
-        self._playwright = _start_driver()
+        try:
+            self._playwright = sync_playwright().start()
+        except Exception as error:  # Playwright raises no class of its own there
+            raise Unavailable(reason("browser_driver", error=error)) from error
         self._processes = [child for child in own.children() if child.pid not in before]
         return self._playwright
 
 
 _DRIVER = _Driver()
-
-
-def _start_driver() -> Playwright:
-    try:
-        return sync_playwright().start()
-    except Exception as error:  # Playwright raises no class of its own there
-        raise Unavailable(reason("browser_driver", error=error)) from error
 
 
 def _launch(
@@ -251,7 +238,7 @@ def _launch(
             args=[*arguments],
             headless=headless,
             env={**os.environ, "TMPDIR": str(temporary)},
-            timeout=LAUNCH_S * 1000,
+            timeout=_LAUNCH_S * 1000,
         )
     except Error as error:
         lines = [line.strip() for line in str(error).splitlines() if line.strip()]

@@ -32,7 +32,6 @@ class WebGraph:
     def __init__(
         self, page: WebPage, backend: Backend, graph: Graph, folder: Path, feeds: Feeds
     ) -> None:
-        """Load every part for the shapes of these feeds."""
         self.page, self.graph, self.backend = page, graph, backend
         sizes = _sizes_of(graph, backend)
         parts = [
@@ -47,7 +46,6 @@ class WebGraph:
             raise graph_refusal(backend, error) from error
         self.id: int = opened["id"]
         self.sizes = sizes
-        """The sizes that its sessions take."""
         self.caches: str | None = None
         """The memory that caches lie in between two steps; None before any step."""
         self.stages_ns: Mapping[Stage, int] = {
@@ -60,7 +58,6 @@ class WebGraph:
         return self.sizes.startswith("one session")
 
     def close(self) -> None:
-        """Release the sessions."""
         self.page.call("release", self.id)
 
 

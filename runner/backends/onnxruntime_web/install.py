@@ -57,7 +57,6 @@ class Archive:
 
 
 def locked(lock: Path = LOCK) -> Mapping[str, Archive]:
-    """The packages of the lock file, by name."""
     packages = json.loads(lock.read_text("utf-8"))["packages"]
     archives = {}
     for path_within, facts in packages.items():
@@ -134,7 +133,6 @@ def _members(archive: bytes, folder: str = ".") -> Iterator[tuple[str, bytes]]:
 
 
 def main() -> int:
-    """Install into this interpreter's environment."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
     parser.add_argument(
         "--folder", type=Path, default=FOLDER, help="where to (default: %(default)s)"

@@ -41,17 +41,14 @@ _TYPES: Mapping[str, Any] = {
 """The types of arrays that pages know."""
 
 
-def _identity() -> bytes:
-    """A graph of one node, which hands its input on."""
+def _first_graph() -> bytes:
+    """A graph of one node, which hands its input on: the first that the page loads."""
     x, y = (onnx.helper.make_tensor_value_info(name, onnx.TensorProto.FLOAT, [1]) for name in "xy")
     node = onnx.helper.make_node("Identity", ["x"], ["y"])
     graph = onnx.helper.make_graph([node], "first", [x], [y])
     opset = onnx.helper.make_opsetid("", 17)
     model = onnx.helper.make_model(graph, opset_imports=[opset], ir_version=8)
     return bytes(model.SerializeToString())
-
-
-_FIRST_GRAPH = _identity()
 
 
 def nanoseconds(milliseconds: float) -> int:
@@ -94,13 +91,7 @@ class WebPage:
     ) -> None:
         """Load the page in that browser, import the runtime.
 
-        Args:
-            browser: which one.
-            backend: decides about bundle and device.
-            threads: threads of WASM.
-            verbose: log where nodes are placed.
-            limits: the patience with it.
-            server: gives the page its files; one of its own by default.
+        `verbose` logs where nodes are placed; `server` gives the page its files.
         """
         self.runtime_version = runtime_version()
         self.browser = browser
@@ -109,29 +100,22 @@ class WebPage:
         """Lines that the page's console has shown."""
         self.has_ended = False
         """True once it answers no more."""
-        self._limits = limits or PageLimits()
+        self.limits = limits or PageLimits()
         with ExitStack() as exits:
             self._server = server or PageServer(RUNTIME_FOLDER)
             exits.callback(self._server.close)
             self._open(backend, threads, verbose)
             self._exits = exits.pop_all()
 
-    @property
-    def answer_s(self) -> float:
-        """The most seconds of a call whose length nobody knows before."""
-        return self._limits.answer_s
-
     def call(self, name: str, *arguments: object, seconds: float | None = None) -> Any:
-        """The answer of one of the page's functions."""
         expression = "([name, values]) => window.answer(name, values)"
         return self._ask(
             name,
             lambda: self._page.evaluate(expression, [name, [*arguments]]),
-            seconds or self._limits.answer_s,
+            seconds or self.limits.answer_s,
         )
 
     def file(self, path: Path) -> str:
-        """The address of a file for the page."""
         return self._server.add_file(path)
 
     def array(self, array: Array) -> dict[str, object]:
@@ -165,7 +149,6 @@ class WebPage:
         ]
 
     def close(self) -> None:
-        """End page and server."""
         with suppress(Error, BenchError), self.browser.within(CLOSE_S, "closing the page"):
             self._page.close()
         self._exits.close()
@@ -193,7 +176,7 @@ class WebPage:
         self._page.wait_for_function("window.answer !== undefined")
 
     def _open(self, backend: Backend, threads: int, verbose: bool) -> None:
-        began, start_s = monotonic(), self._limits.start_s
+        began, start_s = monotonic(), self.limits.start_s
         self._ask("loading the page", self._load, start_s)
         self.load_ns = monotonic() - began
         folder = f"{self._server.url}/runtime/"
@@ -202,7 +185,7 @@ class WebPage:
             "folder": folder,
             "threads": threads,
             "verbose": verbose,
-            "first": list(_FIRST_GRAPH),
+            "first": list(_first_graph()),
         }
         self.import_ns = nanoseconds(self.call("start", options, seconds=start_s))
         self.facts: Mapping[str, Any] = self.call("facts", backend, seconds=start_s)
