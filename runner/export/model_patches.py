@@ -25,6 +25,12 @@ GRID = "image_grid_thw"
 IMAGE_SIZES = "image_sizes"
 _CONSTANT = (GRID, "mm_token_type_ids")
 """Arguments about the position and size of images, not about their content."""
+_BUCKETS = "_relative_position_bucket"
+"""T5's function that sorts distances; models derived from it in transformers have a copy."""
+MASKED = -100.0
+"""The substitute for minus infinity: far below any score, and a probability of e^-100 is none."""
+_HOPELESS = -1e30
+"""Numbers below this one can only mean minus infinity."""
 
 
 class FixedGeometry(torch.nn.Module):
@@ -83,10 +89,6 @@ def as_numbers(sizes: torch.Tensor) -> list[tuple[int, ...]]:
     return [tuple(size) for size in sizes.tolist()]
 
 
-_BUCKETS = "_relative_position_bucket"
-"""T5's function that sorts distances; models derived from it in transformers have a copy."""
-
-
 def tabulate_buckets(model: torch.nn.Module) -> None:
     """Let modules that sort distances as T5 does look them up in a table of their own results."""
     for module in model.modules():
@@ -107,12 +109,6 @@ def _tabulated(module: Any) -> Callable[..., torch.Tensor]:
         return tables[bidirectional][distances.clamp(-farthest, farthest) + farthest]
 
     return look_up
-
-
-MASKED = -100.0
-"""The substitute for minus infinity: far below any score, and a probability of e^-100 is none."""
-_HOPELESS = -1e30
-"""Numbers below this one can only mean minus infinity."""
 
 
 def bound_masks(path: Path) -> None:

@@ -22,8 +22,7 @@ from runner.export.generation import (
     prefill_call,
     traced_inputs,
 )
-from runner.export.strategies import Strategy
-from runner.export.torch_exporters import ExportSubject
+from runner.export.torch_exporters import ExportSubject, Strategy
 from runner.inputs import Inputs, synthesise
 from tests.support.onnx_graphs import FLOAT, model_of
 from tests.support.tiny_models import generating_job, tiny_decoder, tiny_encoder_decoder
