@@ -81,7 +81,6 @@ class Kernels:
 
     @property
     def suffice(self) -> bool:
-        """True if the device did a good part of the work."""
         share = max(self.share, self.launch_share or 0)
         return self.error is None and self.time_s > 0 and share >= LEAST_KERNEL_SHARE
 

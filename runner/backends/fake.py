@@ -91,7 +91,6 @@ class Script:
         self.finite = bool(config.get("finite", True))
 
     def load(self) -> None:
-        """Sleep as long as loading takes."""
         self._sleep(self._load_s)
 
     def nap(self, share: float = 1.0) -> None:
@@ -162,7 +161,6 @@ class FakeSession:
         return outputs is not None and self._script.finite
 
     def arrays(self, outputs: object) -> dict[str, FloatArray]:
-        """The inputs, which are the outputs."""
         if not isinstance(outputs, Mapping):
             return {}
         return {name: np.asarray(value, dtype=np.float32) for name, value in outputs.items()}
@@ -268,7 +266,6 @@ class FakeTrainer:
 
 
 def open_session(job: Job, threads: int, graphs: Path | None = None) -> FakeSession:
-    """A session that behaves as the model's config says."""
     del threads, graphs
     return FakeSession(Script(job.model.config))
 

@@ -65,7 +65,6 @@ class Continuation:
 
 
 def _continuation(session: Session, model: ModelSpec, cell: Cell, inputs: Inputs) -> Continuation:
-    """The continuation of the inputs by a session of torch."""
     steps = min(_STEPS, _tokens_left(model, inputs))
     generating = cell.model_copy(update={"new_tokens": steps})
     tokens = session.bind_generation(generating, inputs, monotonic)().tokens

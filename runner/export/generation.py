@@ -157,7 +157,6 @@ def _write(subject: ExportSubject, strategy: Strategy, folder: Path) -> dict[Par
 
 
 def _export(call: ModelCall, wanted: Callable[[str], bool]) -> onnx_ir.Model:
-    """The graph of a call, with the wanted outputs alone."""
     model = trace_model(call.module, call.arguments, call.shapes)
     names = [value.name or "" for value in model.graph.outputs]
     keep_outputs(model, filter(wanted, names))

@@ -188,7 +188,6 @@ class _Exporter:
         return False, tried
 
     def _make(self, request: _Request, strategy: Strategy, tried: Tried, folder: Path) -> Graph:
-        """Write the graph's files into the folder, and check them."""
         started, model = self.clock(), self.job.model
         files, method = self._write(request, strategy, folder)
         return Graph(

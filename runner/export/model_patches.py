@@ -80,7 +80,6 @@ class FixedGeometry(torch.nn.Module):
 
 
 def without_geometry(inputs: Mapping[str, torch.Tensor]) -> dict[str, torch.Tensor]:
-    """The arguments that `FixedGeometry` takes."""
     return {name: value for name, value in inputs.items() if name not in _CONSTANT}
 
 

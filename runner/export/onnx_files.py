@@ -36,7 +36,6 @@ def keep_outputs(model: onnx_ir.Model, outputs: Iterable[str]) -> None:
 
 
 def describe_part(path: Path) -> GraphPart:
-    """Inputs, outputs, size and hash of the file and its weights."""
     graph: Any = onnx.load_model(path, load_external_data=False).graph
     part = GraphPart(
         file=path.name,

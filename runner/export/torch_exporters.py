@@ -131,11 +131,8 @@ class ExportSubject:
 
     model: ModelSpec
     seed: int
-    """Seed of the weights."""
     dtype: torch.dtype
-    """Number format of the file."""
     inputs: Inputs
-    """The inputs of the trace."""
     others: Inputs
     """The same at another size on every axis that the model has."""
     outputs: tuple[str, ...]
@@ -143,7 +140,6 @@ class ExportSubject:
 
 
 def export_whole(subject: ExportSubject, strategy: Strategy, path: Path) -> None:
-    """Write the file, its weights beside it."""
     model, tensors = build_model(subject, strategy)
     if strategy.script:
         return _export_by_script(model, tensors, subject.model.forward, subject.outputs, path)

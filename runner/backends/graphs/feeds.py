@@ -58,7 +58,6 @@ def forward_inputs(model: ModelSpec, inputs: Inputs) -> Feeds:
 
 
 def select_inputs(wanted: Iterable[str], given: Inputs) -> Feeds:
-    """The given arrays that the graph takes."""
     names = list(wanted)
     if missing := [name for name in names if name not in given]:
         raise Unsupported(reason("graph_wants_inputs", inputs=", ".join(missing)))

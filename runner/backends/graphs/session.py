@@ -1,4 +1,4 @@
-"""What sessions over prepared graphs share: outputs by name, columns, graphs run part by part."""
+"""Sessions over prepared graphs: outputs by name, columns, graphs that run part by part."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Collection, Mapping
@@ -66,7 +66,6 @@ def all_finite(outputs: Outputs) -> bool:
 
 
 def graph_columns(job: Job, graph: Graph) -> dict[str, object]:
-    """The columns of a record that describe this one of the job's graphs."""
     failed = [f"{attempt.remedy} failed" for attempt in graph.attempts[:-1]]
     return {
         "graph": f"{job.graph}/{graph.shape}",

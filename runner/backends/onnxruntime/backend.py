@@ -136,7 +136,6 @@ class OnnxSession(GraphSession):
 
     @property
     def columns(self) -> Mapping[str, object]:
-        """Graph and options of the cell bound last; before, of the first that has a graph."""
         options = recorded_options(list(self._graphs.latest.sessions.values()), self._device)
         if self._graphs.rewrites:
             options["graph_rewrites"] = "; ".join(self._graphs.rewrites)
@@ -158,7 +157,6 @@ class OnnxSession(GraphSession):
         return versions(_LIBRARIES)
 
     def bind(self, cell: Cell, inputs: Inputs) -> OnnxQuery:
-        """Move the inputs to the device; a graph of fixed shape is loaded here, if need be."""
         self._is_fresh = False
         return OnnxQuery(self._graphs.of(cell), self._job.model, inputs)
 
@@ -192,7 +190,6 @@ class OnnxSession(GraphSession):
     def prove(
         self, query: Query, iteration: Iteration | None = None
     ) -> tuple[Proof, dict[str, str]]:
-        """Look up on which providers the graph's nodes lie; new sessions profile accelerators."""
         opened, repeated = self._graphs.latest, iteration or (lambda: nullcontext(query))
         weights_bytes = sum(part.size_bytes for part in opened.graph.parts.values())
 
@@ -209,7 +206,6 @@ class OnnxSession(GraphSession):
         return self._memory.read()
 
     def trim(self) -> None:
-        """Execute on new sessions, if there was a query before."""
         if not self._is_fresh:
             self._graphs.renew()
             self._is_fresh = True

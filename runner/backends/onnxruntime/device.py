@@ -46,7 +46,6 @@ class OnnxDevice:
     memory: str = "cpu"
     """The memory of inputs and outputs, by ONNX Runtime's name."""
     index: int = 0
-    """Index among the devices of that memory."""
     plugins: tuple[Any, ...] = ()
     """The devices of a provider that comes as a plugin; empty for those that are built in."""
     uuid: str | None = None

@@ -172,7 +172,6 @@ def _second_half(profiles: Iterable[tuple[int, Path]]) -> list[TraceEvent]:
 
 
 def _later(events: list[TraceEvent]) -> list[TraceEvent]:
-    """The events from the first run of the later half on."""
     runs = sorted(event["ts"] for event in events if event["name"] == _RUN)
     begin = runs[len(runs) // 2] if runs else 0
     return [event for event in events if event["ts"] >= begin]

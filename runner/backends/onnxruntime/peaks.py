@@ -33,7 +33,6 @@ _PRODUCTS: Mapping[Precision, _Product] = {
 }
 """The product of a precision; in int8 that of dynamically quantised layers."""
 _CODES: Mapping[Number, int] = {np.float32: 1, np.uint8: 2, np.int8: 3, np.int32: 6, np.float16: 10}
-"""ONNX's codes of types (TensorProto.DataType)."""
 _IR_VERSION, _OPSET = 8, 13
 
 
@@ -68,7 +67,6 @@ class _OnnxPeaks:
 
     @property
     def method(self) -> str:
-        """The operators, and the numbers that they take."""
         operator, left, right, _ = self._numbers
         factors = " by ".join(dict.fromkeys((left.__name__, right.__name__)))
         if operator == "MatMul":
@@ -133,14 +131,12 @@ def one_node(
 
 
 def _tensor(name: str, array: np.ndarray[Any, Any]) -> bytes:
-    """A ValueInfoProto with the type and shape of an array."""
     code = _CODES[array.dtype.type]
     sizes = b"".join(_field(1, _number(1, size)) for size in array.shape)
     return _field(1, name.encode()) + _field(2, _field(1, _number(1, code) + _field(2, sizes)))
 
 
 def _field(number: int, content: bytes) -> bytes:
-    """A field of bytes, a text or a message."""
     return _varint(number << 3 | 2) + _varint(len(content)) + content
 
 

@@ -42,7 +42,6 @@ class OnnxQuery:
     """
 
     def __init__(self, opened: OnnxGraph, model: ModelSpec, inputs: Inputs) -> None:
-        """Move the inputs to the device."""
         self.opened = opened
         self._graph, feeds = forward_pass(opened.graph, model, inputs)
         sessions = opened.sessions.values()
@@ -52,7 +51,6 @@ class OnnxQuery:
             for name, array in feeds.items()
             if name in declared
         }
-        """The inputs that the graph takes, on the device."""
         self._bound: Sessions | None = None
         self._parts: list[BoundPart] = []
 
@@ -62,7 +60,6 @@ class OnnxQuery:
         return [self.opened.sessions[part] for part in self._graph.parts]
 
     def __call__(self) -> OrtValues:
-        """Execute every part and wait for the device."""
         if self._bound is not self.opened.sessions:
             device = self.opened.device
             self._parts = [BoundPart(session, self.inputs, device) for session in self.sessions]
@@ -147,11 +144,9 @@ class OnnxExecutor:
         self._types = {value.name: value.type for value in self._bound.session.get_inputs()}
 
     def place(self, name: str, array: npt.NDArray[np.generic]) -> object:
-        """The array in the declared type, on the device."""
         return to_device(array, self._types[name], self._opened.device)
 
     def __call__(self, feeds: Mapping[str, object]) -> Mapping[str, object]:
-        """Execute over these values; earlier outputs stay unchanged."""
         session = self._opened.sessions[self._part]
         if session is not self._bound.session:
             self._bound = BoundPart(session, {}, self._opened.device)

@@ -103,7 +103,6 @@ def _one_line(error: Exception) -> str:
 
 
 def nodes_of(sessions: Iterable[Any]) -> Nodes:
-    """The nodes of all these sessions, by provider."""
     nodes: dict[str, Counter[str]] = {}
     for session in sessions:
         for part in session.get_provider_graph_assignment_info():
@@ -170,7 +169,6 @@ def recorded_options(sessions: Sequence[Any], device: OnnxDevice) -> dict[str, s
 
 
 def refuses_fallback(session: Any) -> bool:
-    """True if the session was barred from the CPU provider."""
     return bool(session.get_session_options().get_session_config_entry(NO_FALLBACK) == "1")
 
 

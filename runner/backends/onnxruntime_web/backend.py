@@ -87,7 +87,6 @@ class WebSession(GraphSession):
 
     @property
     def device_name(self) -> str:
-        """The processor, the adapter, or a software adapter with the processor behind it."""
         return self._device.name
 
     @property
@@ -182,7 +181,6 @@ class WebSession(GraphSession):
         )
 
     def trim(self) -> None:
-        """End the browser after a cell: the next one gets a fresh one."""
         if not self._is_fresh:
             self.close()
 

@@ -106,7 +106,6 @@ class StartedBrowser:
         return self.browser.version
 
     def processes(self) -> list[psutil.Process]:
-        """All of its processes that are alive."""
         with suppress(psutil.NoSuchProcess):
             return [self.process, *self.process.children(recursive=True)]
         return []
@@ -265,7 +264,6 @@ def _is_browser(process: psutil.Process) -> bool:
 
 
 def _profile(process: psutil.Process) -> Path:
-    """The folder of a browser's profile, which its driver made."""
     with suppress(psutil.Error):
         for word in process.cmdline():
             if word.startswith(_PROFILE):

@@ -98,7 +98,6 @@ def _doubling() -> onnx.ModelProto:
 
 
 def main() -> int:
-    """Print the findings."""
     for finding in findings():
         sys.stdout.write(f"{json.dumps(finding)}\n")
         sys.stdout.flush()

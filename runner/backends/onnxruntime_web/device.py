@@ -65,7 +65,6 @@ def web_device(backend: Backend, facts: Mapping[str, Any], *, software: bool) ->
 
 
 def require_precision(precision: Precision, facts: Mapping[str, Any]) -> None:
-    """Check that the adapter, if there is one, computes in that number format."""
     adapter = facts.get("adapter")
     if precision == "fp16" and adapter and not adapter["half"]:
         raise Unsupported(reason("webgpu_no_f16"))

@@ -54,7 +54,6 @@ class WebGraph:
 
     @property
     def makes_sessions_late(self) -> bool:
-        """True if it has none before shapes are known."""
         return self.sizes.startswith("one session")
 
     def close(self) -> None:
@@ -69,7 +68,6 @@ def graph_refusal(backend: Backend, error: PageError) -> Exception:
 
 
 def is_out_of_memory(error: BaseException) -> bool:
-    """True if it is a page's error that says that memory ran out."""
     return isinstance(error, PageError) and any(word in str(error) for word in _MEMORY_WORDS)
 
 

@@ -99,7 +99,6 @@ def fetch_archive(archive: Archive, registry: str) -> bytes:
 
 
 def unpack_runtime(content: bytes, folder: Path) -> None:
-    """Write the files of ONNX Runtime Web that pages load."""
     folder.mkdir(parents=True)
     files = dict(_members(gzip.decompress(content), "package/dist"))
     for name in RUNTIME_FILES:
@@ -109,7 +108,6 @@ def unpack_runtime(content: bytes, folder: Path) -> None:
 
 
 def unpack_browser(content: bytes, folder: Path) -> None:
-    """Write the browser with its software adapter of WebGPU."""
     import brotli
 
     folder.mkdir(parents=True)

@@ -77,7 +77,6 @@ class PageQuery:
 
 
 def bind_query(graph: WebGraph, model: ModelSpec, inputs: Inputs) -> PageQuery:
-    """The graph over these inputs, which the page fetches."""
     passed, feeds = forward_pass(graph.graph, model, inputs)
     parts = [{"name": name, "inputs": list(part.inputs)} for name, part in passed.parts.items()]
     page = graph.page

@@ -163,7 +163,6 @@ class OpenVINOSession(GraphSession):
         }
 
     def bind(self, cell: Cell, inputs: Inputs) -> GraphQuery:
-        """Let requests read the inputs in host memory; another shape is compiled here."""
         opened = self._open(cell)
         query = opened.query(inputs)
         require_int8(opened.parts, opened.quantized)
@@ -199,7 +198,6 @@ class OpenVINOSession(GraphSession):
     def prove(
         self, query: Query, iteration: Iteration | None = None
     ) -> tuple[Proof, dict[str, str]]:
-        """Ask the compiled parts for the devices; parts compiled anew profile accelerators."""
         repeated = iteration or (lambda: nullcontext(query))
         opened = self._graphs.latest
         parts = opened.graph.parts.values() if opened else ()

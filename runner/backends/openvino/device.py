@@ -108,7 +108,6 @@ def base_name(name: str) -> str:
 
 
 def identity_model() -> ov.Model:
-    """A model that computes nothing and returns its input."""
     value = operators.parameter([1], np.float32, name="nothing")
     return ov.Model([operators.result(value)], [value], "nothing")
 

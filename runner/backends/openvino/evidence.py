@@ -83,7 +83,6 @@ def judge_devices(claimed: str, executed: Iterable[str], outputs: int, failed: b
 
 
 def execution_devices(compiled: Any) -> list[str]:
-    """The devices on which a compiled model executes, as it reports them."""
     return [str(name) for name in compiled.get_property("EXECUTION_DEVICES")]
 
 
@@ -101,7 +100,6 @@ class CountingRequest:
         self.forget()
 
     def forget(self) -> None:
-        """Begin anew."""
         self.operators = 0
         self.time_s = 0.0
 
@@ -169,7 +167,6 @@ def trace(action: Query, parts: Iterable[PartRequest], compiler: Compiler, stem:
 
 
 def executed_nodes(request: Any) -> Iterator[Any]:
-    """OpenVINO's profile of each operator that the request executed last."""
     return (node for node in request.get_profiling_info() if node.status.name == "EXECUTED")
 
 

@@ -30,12 +30,9 @@ class CompiledPart(NamedTuple):
     """A part, ready to execute."""
 
     model: ov.Model
-    """The model before it was compiled."""
     compiled: ov.CompiledModel
     shapes: _Shapes
-    """The shapes that it was compiled for."""
     duration_ns: int
-    """Duration of setting the shapes and compiling."""
 
     def request(self) -> PartRequest:
         return PartRequest(self.model, self.compiled)
@@ -65,7 +62,6 @@ class OpenVINOGraph:
     ) -> None:
         self.graph = graph
         self.quantized = quantized
-        """The quantisation of the models; None in other precisions."""
         self._spec = spec
         self._models = models
         self._compiler = compiler
@@ -186,7 +182,6 @@ class OpenVINOGraphs:
         return self.latest
 
     def close(self) -> None:
-        """Drop the graph."""
         self.latest = None
         gc.collect()  # requests that take turns hold each other by their inputs
 

@@ -38,7 +38,6 @@ class Quantized:
     activations: bool
     """True if activations are int8 as well as weights, so that products take int8."""
     duration_s: float
-    """Of calibrating and quantising."""
 
 
 def quantize(
@@ -97,7 +96,6 @@ def calibration(
 
 
 def int8_products(compiled: ov.CompiledModel) -> int:
-    """The number of matrix products and convolutions of a compiled model that take int8."""
     types = Counter(operator_types(compiled))
     return sum(n for (kind, type_), n in types.items() if kind in _PRODUCTS and type_ in _INT8)
 

@@ -161,5 +161,4 @@ def identity_query(model: ov.Model, compiled: ov.CompiledModel) -> GraphQuery:
 
 
 def to_arrays(outputs: Any) -> Outputs:
-    """The outputs of a query, as arrays over the requests' memory."""
     return {name: slot.tensor().data for name, slot in outputs.items()}

@@ -148,7 +148,6 @@ class TorchSession:
         return versions(_LIBRARIES)
 
     def bind(self, cell: Cell, inputs: Inputs) -> TorchQuery:
-        """Move the inputs to the device, floating ones in the job's precision."""
         del cell
         return self._query(inputs)
 
@@ -205,7 +204,6 @@ class TorchSession:
     def prove(
         self, query: Query, iteration: Iteration | None = None
     ) -> tuple[Proof, dict[str, str]]:
-        """Compare the devices of all tensors with the claimed one; time an iteration's kernels."""
         return prove(query, self._model, self._device, iteration)
 
     def trace(self, action: Query, stem: Path) -> None:
@@ -262,7 +260,6 @@ def prepare_device(job: Job, threads: int) -> tuple[TorchDevice, int]:
 
 
 def is_out_of_memory(error: BaseException) -> bool:
-    """True if torch's allocator says that memory ran out."""
     text = str(error)
     return isinstance(error, torch.OutOfMemoryError) or (
         isinstance(error, RuntimeError)

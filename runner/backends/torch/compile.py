@@ -160,7 +160,6 @@ def _work(cell: Cell, mode: Mode) -> str:
 
 
 def open_session(job: Job, threads: int, graphs: Path | None = None) -> CompiledSession:
-    """Build the job's model on its device; nothing is compiled yet."""
     del graphs
     if job.cells[0].precision == "int8":
         raise precision_error(job.cells[0])

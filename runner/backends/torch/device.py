@@ -73,7 +73,6 @@ class TorchMemory:
         return DeviceMemory(allocator_peak_bytes=peak, used_bytes=used)
 
     def trim(self) -> None:
-        """Free the blocks that the allocator keeps for later tensors."""
         if self._device.type in _ACCELERATORS:
             getattr(self._library, self._device.type).empty_cache()
 
@@ -96,7 +95,6 @@ class TorchDevice:
     uuid: str | None = None
     """The GPU's UUID, NVIDIA's as `nvidia-smi -L` writes it; None where torch shows none."""
     options: Mapping[str, str] = field(default_factory=dict)
-    """Options that were set, by torch's own names."""
     pci_address: str | None = None
     """The address of its board, such as `0000:03:00.0`; None where torch shows none."""
 
@@ -240,7 +238,6 @@ def computation_type(dtype: torch.dtype, device: torch.device) -> str:
 
 
 def parameter_type(cell: Cell) -> torch.dtype:
-    """The type in which the cell's parameters are kept."""
     return torch.float32 if autocast_type(cell) else _DTYPES[cell.precision]
 
 
@@ -266,17 +263,14 @@ class Arithmetic:
 
     @property
     def scale(self) -> float | None:
-        """The loss' scale now; None if it has none."""
         return None if self._scaler is None else float(self._scaler.get_scale())
 
     def cast(self) -> AbstractContextManager[Any]:
-        """The context of a forward pass."""
         if self._autocast is None:
             return nullcontext()
         return torch.autocast(self._device.type, dtype=self._autocast)
 
     def backward(self, loss: torch.Tensor) -> None:
-        """Compute gradients, scaled with the loss."""
         (loss if self._scaler is None else self._scaler.scale(loss)).backward()
 
     def update(self, optimizer: torch.optim.Optimizer) -> None:

@@ -57,7 +57,6 @@ def judge_tensors(
     outcome: Observation[object],
     kernels: Kernels | None,
 ) -> Proof:
-    """The proof that the devices of tensors and the kernels, where some are seen, give."""
     used = set().union(*devices.values())
     if used - {claimed}:
         return "contradicted"
@@ -105,7 +104,6 @@ def _kernels(iteration: Iteration, device: torch.device) -> Kernels:
 
 
 def trace(action: Query, stem: Path, device: torch.device) -> None:
-    """Profile one call; write its trace and a table of the heaviest operators."""
     with profile(activities=activities(device), record_shapes=True) as profiler:
         action()
     table = profiler.key_averages().table(

@@ -52,7 +52,6 @@ def build_without_weights(spec: ModelSpec) -> Any:
 
 
 def parameter_count(spec: ModelSpec) -> int:
-    """The number of parameters, without allocating them."""
     return sum(parameter.numel() for parameter in build_without_weights(spec).parameters())
 
 
@@ -109,7 +108,6 @@ def _from_config(spec: ModelSpec, dtype: torch.dtype) -> Any:
 
 
 def _pretrained_config(spec: ModelSpec) -> Any:
-    """The configuration that lies beside the weights."""
     with _translate_errors(spec):
         config = transformers.AutoConfig.from_pretrained(_folder(spec), trust_remote_code=False)
     for name, value in spec.config.items():
@@ -184,7 +182,6 @@ def _snapshot(hub_id: str, revision: str | None) -> Path:
 
 @contextmanager
 def _translate_errors(spec: ModelSpec) -> Iterator[None]:
-    """Turn the library's errors about weights into reasons."""
     try:
         yield
     except (OSError, SafetensorError) as error:

@@ -107,6 +107,5 @@ class TorchPeaks:
 
 
 def _fill(matrices: tuple[torch.Tensor, ...], tile: torch.Tensor) -> None:
-    """Repeat the tile's rows in each of the matrices."""
     for matrix in matrices:
         matrix.view(-1, *tile.shape).copy_(tile)

@@ -33,7 +33,6 @@ _SAMPLE = 64
 """Elements of each parameter, at least, that are kept to see a change."""
 
 Criterion = Callable[[torch.Tensor, torch.Tensor], torch.Tensor]
-"""The loss of logits against labels."""
 
 
 def sketch(tensor: torch.Tensor) -> FloatArray:

@@ -34,7 +34,6 @@ from runner.measure.clock import monotonic, seconds
 QNN = "QNNExecutionProvider"
 SIMULATOR = "HTP simulator"
 _HTP, _SYSTEM = "QnnHtp", "QnnSystem"
-"""Names of the libraries that a session loads."""
 _SIMULATED_SOC = "60"
 """Snapdragon X Elite, in QNN's numbering of its chips. Without a chip the simulator computes in
 fp32, and most graphs cannot be compiled."""
@@ -54,7 +53,6 @@ def require_possible(job: Job, machine: str = platform.machine()) -> None:
 
 
 def qnn_device(library: Any = onnxruntime, machine: str = platform.machine()) -> OnnxDevice:
-    """The HTP of this machine."""
     try:
         import onnxruntime_qnn as plugin
     except ImportError as error:
