@@ -22,9 +22,8 @@ from runner.backends.onnxruntime_web.device import (
     wants_software,
     web_device,
 )
-from runner.backends.onnxruntime_web.graph import WebGraph
 from runner.backends.onnxruntime_web.page import PageLimits, WebPage
-from runner.backends.onnxruntime_web.query import PageQuery, WebGenerator, bind_query
+from runner.backends.onnxruntime_web.query import PageQuery, WebGenerator, WebGraph, bind_query
 from runner.backends.peaks import PeakKernels
 from runner.contract.cell import Cell, Precision
 from runner.contract.errors import Unsupported
@@ -103,7 +102,7 @@ class WebSession(GraphSession):
         page = self._opened()
         return {
             "onnxruntime-web": page.runtime_version,
-            "browser": f"{page.browser.executable.name} {page.browser.version}",
+            "browser": f"{page.browser.executable.name} {page.browser.browser.version}",
             **versions(("playwright", "numpy")),
         }
 
@@ -158,10 +157,15 @@ class WebSession(GraphSession):
         outcome = observe(query)
         placement = self._placement()
         proof = placement.proof(self._backend)
+        facts = self._opened().facts
+        adapter = facts.get("adapter") or facts.get("context") or {}
         evidence = {
             "claimed": self._backend,
             "provider": PROVIDERS[self._backend],
-            **self._page_evidence(),
+            "browser": self.libraries["browser"],
+            "threads": str(facts["threads"]),
+            "isolated": str(facts["isolated"]).lower(),
+            **{f"adapter_{name}": str(value) for name, value in adapter.items() if value != ""},
             **placement.evidence(),
             **outcome.failure,
         }
@@ -200,9 +204,8 @@ class WebSession(GraphSession):
 
     def _start(self) -> WebPage:
         with ExitStack() as exits:
-            browser = exits.enter_context(
-                started_browser(self._backend, software=wants_software(self._job))
-            )
+            software = wants_software(self._job)
+            browser = exits.enter_context(started_browser(self._backend, software=software))
             page = WebPage(browser, self._backend, self._asked_threads, limits=self._limits)
             exits.callback(page.close)
             self._device = web_device(self._backend, page.facts, software=takes_software(self._job))
@@ -236,17 +239,6 @@ class WebSession(GraphSession):
                 inputs = synthesise(self._job.model, self._bound_cell, self._job.weights_seed)
                 WebGenerator(graph, self._job.model, inputs, new_tokens=2)
             return NodePlacement(page.log)
-
-    def _page_evidence(self) -> dict[str, str]:
-        facts = self._opened().facts
-        adapter = facts.get("adapter") or facts.get("context") or {}
-        words = {f"adapter_{name}": str(value) for name, value in adapter.items() if value != ""}
-        return {
-            "browser": self.libraries["browser"],
-            "threads": str(facts["threads"]),
-            "isolated": str(facts["isolated"]).lower(),
-            **words,
-        }
 
 
 def open_session(job: Job, threads: int, graphs: Path | None = None) -> WebSession:

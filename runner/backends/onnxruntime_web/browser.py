@@ -5,12 +5,11 @@ import os
 import shutil
 import signal
 import threading
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any
 
 import psutil
 from playwright.sync_api import Browser, Error, Playwright, sync_playwright
@@ -101,10 +100,6 @@ class StartedBrowser:
     launch_ns: int
     """From its launch until it listens."""
 
-    @property
-    def version(self) -> str:
-        return self.browser.version
-
     def processes(self) -> list[psutil.Process]:
         with suppress(psutil.NoSuchProcess):
             return [self.process, *self.process.children(recursive=True)]
@@ -112,9 +107,7 @@ class StartedBrowser:
 
     def kill(self) -> None:
         """End all of its processes: they are a group, which outlives its first one."""
-        for process in self.processes():
-            with suppress(psutil.NoSuchProcess):
-                process.kill()
+        _kill(self.processes())
         with suppress(ProcessLookupError):
             os.killpg(self.process.pid, signal.SIGKILL)
 
@@ -161,15 +154,14 @@ def started_browser(
     with temporary as folder, _DRIVER.running() as playwright:
         before = {child.pid for child in psutil.Process().children(recursive=True)}
         began = monotonic()
-        browser = _launch(playwright, executable, arguments, headless, Path(folder))
+        browser = _launch(playwright, executable, arguments, headless, folder)
         launch_ns = monotonic() - began
         children = psutil.Process().children(recursive=True)
-        new = (child for child in children if child.pid not in before and _is_browser(child))
-        process = next(new, None)
-        if process is None:
+        new = ((child, _profile(child)) for child in children if child.pid not in before)
+        process, profile = next((pair for pair in new if pair[1]), (None, None))
+        if process is None or profile is None:
             raise Unavailable(reason("browser_ended_at_once", browser=executable.name))
         started = StartedBrowser(browser, executable, arguments, process, launch_ns)
-        profile = _profile(process)
         try:
             yield started
         finally:
@@ -206,9 +198,7 @@ class _Driver:
     def kill(self) -> None:
         """End it, since it answers no more: calls fail, and the next context starts another."""
         self._playwright = None
-        for process in self._processes:
-            with suppress(psutil.NoSuchProcess):
-                process.kill()
+        _kill(self._processes)
 
     def _started(self) -> Playwright:
         own = psutil.Process()
@@ -225,26 +215,27 @@ _DRIVER = _Driver()
 
 
 def _launch(
-    playwright: Playwright,
-    executable: Path,
-    arguments: Sequence[str],
-    headless: bool,
-    temporary: Path,
+    playwright: Playwright, executable: Path, arguments: Sequence[str], headless: bool, folder: str
 ) -> Browser:
     try:
         return playwright.chromium.launch(
             executable_path=executable,
             args=[*arguments],
             headless=headless,
-            env={**os.environ, "TMPDIR": str(temporary)},
+            env={**os.environ, "TMPDIR": folder},
             timeout=_LAUNCH_S * 1000,
         )
     except Error as error:
         lines = [line.strip() for line in str(error).splitlines() if line.strip()]
         words = next((line for line in lines if "error while loading" in line), lines[0])
-        raise Unavailable(
-            reason("browser_does_not_start", browser=executable.name, words=words)
-        ) from error
+        facts = {"browser": executable.name, "words": words}
+        raise Unavailable(reason("browser_does_not_start", **facts)) from error
+
+
+def _kill(processes: Iterable[psutil.Process]) -> None:
+    for process in processes:
+        with suppress(psutil.NoSuchProcess):
+            process.kill()
 
 
 def is_alive(process: psutil.Process) -> bool:
@@ -254,18 +245,11 @@ def is_alive(process: psutil.Process) -> bool:
     return False
 
 
-def _is_browser(process: psutil.Process) -> bool:
-    """True for the browser's first process: those that it starts have a type."""
+def _profile(process: psutil.Process) -> str | None:
+    """The profile of a browser's first process, which its driver made; None for any other one."""
     with suppress(psutil.Error):
-        command: list[Any] = process.cmdline()
-        typed = any(str(word).startswith("--type=") for word in command)
-        return not typed and any(str(word).startswith(_PROFILE) for word in command)
-    return False
-
-
-def _profile(process: psutil.Process) -> Path:
-    with suppress(psutil.Error):
-        for word in process.cmdline():
-            if word.startswith(_PROFILE):
-                return Path(word.removeprefix(_PROFILE))
-    raise Unavailable(reason("browser_ended_at_once"))
+        words = process.cmdline()
+        profiles = [word.removeprefix(_PROFILE) for word in words if word.startswith(_PROFILE)]
+        if profiles and not any(word.startswith("--type=") for word in words):
+            return profiles[0]
+    return None

@@ -48,7 +48,6 @@ class InstallError(Exception):
 class Archive:
     """One locked package."""
 
-    name: str
     version: str
     path: str
     """Behind the registry's address."""
@@ -60,11 +59,9 @@ def locked(lock: Path = LOCK) -> Mapping[str, Archive]:
     packages = json.loads(lock.read_text("utf-8"))["packages"]
     archives = {}
     for path_within, facts in packages.items():
-        if not path_within:
-            continue
-        name = path_within.removeprefix("node_modules/")
-        path = facts["resolved"].removeprefix(NPM_REGISTRY)
-        archives[name] = Archive(name, facts["version"], path, facts["integrity"])
+        if name := path_within.removeprefix("node_modules/"):
+            path = facts["resolved"].removeprefix(NPM_REGISTRY)
+            archives[name] = Archive(facts["version"], path, facts["integrity"])
     return archives
 
 

@@ -3,7 +3,6 @@
 from collections.abc import Callable, Mapping
 from contextlib import ExitStack, suppress
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any, TypeVar
 
 import numpy as np
@@ -29,16 +28,6 @@ _STUCK = "no other provider may take the rest"
 """The end of a refusal after which the page's runtime creates no session any more."""
 NS_PER_MS = 1_000_000
 _T = TypeVar("_T")
-_TYPES: Mapping[str, Any] = {
-    "float32": np.float32,
-    "float16": np.float16,
-    "int64": np.int64,
-    "int32": np.int32,
-    "int8": np.int8,
-    "uint8": np.uint8,
-    "bool": np.bool_,
-}
-"""The types of arrays that pages know."""
 
 
 def _first_graph() -> bytes:
@@ -89,10 +78,7 @@ class WebPage:
         limits: PageLimits | None = None,
         server: PageServer | None = None,
     ) -> None:
-        """Load the page in that browser, import the runtime.
-
-        `verbose` logs where nodes are placed; `server` gives the page its files.
-        """
+        """Load the page, import the runtime; `verbose` logs where nodes are placed."""
         self.runtime_version = runtime_version()
         self.browser = browser
         self.is_verbose = verbose
@@ -102,8 +88,8 @@ class WebPage:
         """True once it answers no more."""
         self.limits = limits or PageLimits()
         with ExitStack() as exits:
-            self._server = server or PageServer(RUNTIME_FOLDER)
-            exits.callback(self._server.close)
+            self.server = server or PageServer(RUNTIME_FOLDER)
+            exits.callback(self.server.close)
             self._open(backend, threads, verbose)
             self._exits = exits.pop_all()
 
@@ -115,36 +101,29 @@ class WebPage:
             seconds or self.limits.answer_s,
         )
 
-    def file(self, path: Path) -> str:
-        return self._server.add_file(path)
-
     def array(self, array: Array) -> dict[str, object]:
         """The description of an array whose bytes the page can fetch."""
         return {
-            "url": self._server.add_array(array),
+            "url": self.server.add_array(array),
             "type": str(array.dtype),
             "dims": list(array.shape),
         }
 
-    def forget_arrays(self) -> None:
-        """Keep the arrays no longer: the page has fetched them."""
-        self._server.forget()
-
     def outputs(self, name: str, query: int) -> Outputs:
         """The outputs of a call that posts them, by name."""
-        address = self._server.outputs_address()
+        address = self.server.outputs_address()
         described = self.call(name, query, address)
         return {
-            output: _array(self._server.take(address, output), facts)
+            output: _array(self.server.take(address, output), facts)
             for output, facts in described.items()
         }
 
     def posted(self, name: str, query: int, options: Mapping[str, object]) -> list[Array]:
         """The arrays of a call that posts a row of them."""
-        address = self._server.outputs_address()
+        address = self.server.outputs_address()
         described = self.call(name, query, {**options, "url": address})
         return [
-            _array(self._server.take(address, str(number)), facts)
+            _array(self.server.take(address, str(number)), facts)
             for number, facts in enumerate(described)
         ]
 
@@ -161,7 +140,9 @@ class WebPage:
             self.has_ended = True
             raise
         except Error as error:
-            words = _words(error)
+            # The page's own words, without the driver's before them and the stack behind.
+            first = str(error).split("\n    at ", maxsplit=1)[0].strip()
+            words = first.removeprefix("Page.evaluate: ").removeprefix("Error: ")
             is_gone = any(word in words for word in _ENDED)
             self.has_ended = is_gone or words.endswith(_STUCK)
             if is_gone:
@@ -172,14 +153,14 @@ class WebPage:
         self._page = self.browser.browser.new_page()
         self._page.set_default_timeout(0)  # which is counted around all of it
         self._page.on("console", lambda message: self.log.append(message.text))
-        self._page.goto(f"{self._server.url}/page/index.html")
+        self._page.goto(f"{self.server.url}/page/index.html")
         self._page.wait_for_function("window.answer !== undefined")
 
     def _open(self, backend: Backend, threads: int, verbose: bool) -> None:
         began, start_s = monotonic(), self.limits.start_s
         self._ask("loading the page", self._load, start_s)
         self.load_ns = monotonic() - began
-        folder = f"{self._server.url}/runtime/"
+        folder = f"{self.server.url}/runtime/"
         options = {
             "bundle": f"{folder}{BUNDLES[backend]}",
             "folder": folder,
@@ -193,11 +174,5 @@ class WebPage:
             raise Unavailable(reason("page_not_isolated"))
 
 
-def _words(error: Error) -> str:
-    """The page's own words, without the driver's before them and the stack behind."""
-    first = str(error).split("\n    at ", maxsplit=1)[0].strip()
-    return first.removeprefix("Page.evaluate: ").removeprefix("Error: ")
-
-
 def _array(content: bytes, facts: Mapping[str, Any]) -> Array:
-    return np.frombuffer(content, _TYPES[facts["type"]]).reshape(facts["dims"])
+    return np.frombuffer(content, facts["type"]).reshape(facts["dims"])

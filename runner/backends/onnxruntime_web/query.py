@@ -1,10 +1,13 @@
-"""Queries and generations that a page executes and times by its own clock."""
+"""Prepared graphs in a page, and queries and generations that it executes and times."""
 
 from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any, Literal
 
 import numpy as np
+import onnx
 
-from runner.backends.base import FloatArray, Generated
+from runner.backends.base import FloatArray, Generated, Stage
 from runner.backends.graphs.feeds import (
     POSITIONS,
     Feeds,
@@ -15,16 +18,26 @@ from runner.backends.graphs.feeds import (
     select_inputs,
     token_input,
 )
-from runner.backends.graphs.generation import PAST
+from runner.backends.graphs.generation import PAST, PRESENT
 from runner.backends.graphs.session import Outputs
-from runner.backends.onnxruntime_web.graph import WebGraph, graph_refusal
 from runner.backends.onnxruntime_web.page import NS_PER_MS, PageError, WebPage, nanoseconds
+from runner.contract.axes import Backend
 from runner.contract.errors import TimedOut, Unsupported
+from runner.contract.graph import Graph, GraphPart, Part
 from runner.contract.models import ModelSpec
 from runner.contract.reasons import reason
+from runner.contract.web.pages import web_session_options
 from runner.inputs import Inputs
 from runner.measure.clock import NANOSECONDS
 
+_VERBOSE = {"logSeverityLevel": 0, "logVerbosityLevel": 0}
+"""The levels at which the runtime tells where it places nodes."""
+_ON_DEVICE: Mapping[Backend, str] = {"webgpu": "gpu-buffer", "webnn": "ml-tensor"}
+"""The runtime's name for the memory of each backend's device."""
+_FixedSizes = Literal[
+    "fixed as the graph is loaded", "one session for each length of the cache", "open"
+]
+_MEMORY_WORDS = ("out of memory", "bad_alloc", "allocation failed", "Out of memory")
 _SLICE_MS = 500
 """The page is asked for iterations of about so much time at once, so that the way to it and back
 takes little of a cell's time."""
@@ -32,6 +45,118 @@ SILENT_AFTER_S = 30
 _LONGEST = 100
 """A page in which iterations have ended is silent after so many seconds, and so many times as long
 as the longest of them took."""
+
+
+class WebGraph:
+    """The sessions of a graph's parts in a page."""
+
+    def __init__(
+        self, page: WebPage, backend: Backend, graph: Graph, folder: Path, feeds: Feeds
+    ) -> None:
+        self.page, self.graph, self.backend = page, graph, backend
+        sizes: _FixedSizes = "fixed as the graph is loaded"
+        if graph.content == "generation":
+            each = backend == "webnn"
+            sizes = "one session for each length of the cache" if each else "open"
+        parts = [
+            _described(page, str(name), part, folder, feeds, sizes)
+            | {"locations": _cache_locations(graph, name, backend) or None}
+            for name, part in graph.parts.items()
+        ]
+        options = {**web_session_options(backend), **(_VERBOSE if page.is_verbose else {})}
+        try:
+            opened = page.call("open", {"parts": parts, "options": options})
+        except PageError as error:
+            raise graph_refusal(backend, error) from error
+        self.id: int = opened["id"]
+        self.sizes = sizes
+        self.caches: str | None = None
+        """The memory that caches lie in between two steps; None before any step."""
+        self.stages_ns: Mapping[Stage, int] = {
+            name: nanoseconds(duration) for name, duration in opened["stages"].items()
+        }
+
+    @property
+    def makes_sessions_late(self) -> bool:
+        return self.sizes.startswith("one session")
+
+    def close(self) -> None:
+        self.page.call("release", self.id)
+
+
+def graph_refusal(backend: Backend, error: PageError) -> Exception:
+    """The refusal of a graph in the provider's words; the error itself where memory ran out."""
+    if is_out_of_memory(error):
+        return error
+    return Unsupported(reason("page_refuses_graph", backend=backend, error=error))
+
+
+def is_out_of_memory(error: BaseException) -> bool:
+    return isinstance(error, PageError) and any(word in str(error) for word in _MEMORY_WORDS)
+
+
+def _symbolic_sizes(model: onnx.ModelProto, feeds: Feeds) -> dict[str, int]:
+    """The sizes of a graph's symbolic dimensions, as far as these inputs tell them."""
+    sizes: dict[str, int] = {}
+    for value in model.graph.input:
+        if value.name in feeds:
+            dimensions = value.type.tensor_type.shape.dim
+            for dimension, size in zip(dimensions, feeds[value.name].shape, strict=True):
+                if dimension.dim_param:
+                    sizes[dimension.dim_param] = size
+    return sizes
+
+
+def _open_sizes(model: onnx.ModelProto) -> dict[str, list[str]]:
+    """The symbolic dimensions of each input that has some, by axis; empty where one is fixed."""
+    shapes = {
+        value.name: [dimension.dim_param for dimension in value.type.tensor_type.shape.dim]
+        for value in model.graph.input
+    }
+    return {name: symbols for name, symbols in shapes.items() if any(symbols)}
+
+
+def _cache_locations(graph: Graph, name: Part, backend: Backend) -> dict[str, str]:
+    """The memories of those outputs of a part that the next step takes; of no others."""
+    location = _ON_DEVICE.get(backend)
+    if location is None or graph.content != "generation":
+        return {}
+    taken = {cache.removeprefix(PAST) for cache in graph.takes.get("decode", ())}
+    outputs = graph.parts[name].outputs
+    return {output: location for output in outputs if output.removeprefix(PRESENT) in taken}
+
+
+def _described(
+    page: WebPage, name: str, part: GraphPart, folder: Path, feeds: Feeds, sizes: _FixedSizes
+) -> dict[str, Any]:
+    model = onnx.load(folder / part.file, load_external_data=False)
+    is_fixed, of_each = sizes == "fixed as the graph is loaded", sizes.startswith("one session")
+    return {
+        "name": name,
+        "url": page.server.add_file(folder / part.file),
+        "weights": [
+            {"path": location, "url": page.server.add_file(folder / location)}
+            for location in external_files(model)
+        ],
+        "overrides": _symbolic_sizes(model, feeds) if is_fixed else {},
+        "symbols": _open_sizes(model) if of_each else None,
+    }
+
+
+def external_files(model: onnx.ModelProto) -> list[str]:
+    """The names of the files that hold a graph's weights: parts may share one."""
+    names = sorted(
+        {
+            entry.value
+            for weights in model.graph.initializer
+            for entry in weights.external_data
+            if entry.key == "location"
+        }
+    )
+    for name in names:
+        if Path(name).name != name:
+            raise Unsupported(reason("graph_weights_outside", name=name))
+    return names
 
 
 class PageQuery:
@@ -66,10 +191,9 @@ class PageQuery:
         patience_s = self._page.limits.answer_s
         if ended_ns:
             patience_s = min(patience_s, SILENT_AFTER_S + _LONGEST * max(ended_ns) / NANOSECONDS)
+        call = self._page.call
         try:
-            answer: list[float] = self._page.call(
-                "series", self._number, wanted, seconds=patience_s
-            )
+            answer: list[float] = call("series", self._number, wanted, seconds=patience_s)
         except TimedOut as silence:
             silence.ended_ns = ended_ns
             raise
@@ -82,7 +206,7 @@ def bind_query(graph: WebGraph, model: ModelSpec, inputs: Inputs) -> PageQuery:
     page = graph.page
     arrays = _arrays(page, feeds)
     number: int = page.call("bind", graph.id, {"parts": parts, "inputs": arrays})
-    page.forget_arrays()
+    page.server.forget()
     return PageQuery(page, number)
 
 
@@ -111,7 +235,7 @@ class WebGenerator:
             self._number: int = self._page.call("bindGeneration", graph.id, options)
         except PageError as error:  # some sessions are made there
             raise graph_refusal(graph.backend, error) from error
-        self._page.forget_arrays()
+        self._page.server.forget()
 
     def __call__(self) -> Generated:
         answer = self._page.call("generate", self._number)
